@@ -1,4 +1,4 @@
-//! `review action`: a step of a GitHub workflow.
+//! `review action`: runs as a step of a GitHub workflow.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use crate::app::{AppError, Cancel, Surroundings};
 use crate::config::Colour;
 use crate::present::{Syntax, presenter};
 
-/// Ends as the review does; the table of `docs/gate.md` says when a step passes.
+/// Exits as the review does; the table of `docs/gate.md` says when a step passes.
 pub(super) fn run(console: &Console) -> Result<ExitCode, AppError> {
     let given = Given::of_this_process();
-    // First of all: from here on the runner blots the key out.
+    // First of all: from here on the runner masks the key.
     console.data(mask(&given).as_bytes(), Syntax::Commands)?;
     let around = Surroundings::of_this_process();
     let progress = Arc::new(console.progress(false));
     let cancel = Cancel::never();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let acted = runtime.block_on(act(&given, around, progress.clone(), cancel, GRACE));
-    // What waits for a server that never answers must not keep the process.
+    // A task that waits for an unresponsive server must not keep the process alive.
     runtime.shutdown_background();
     progress.finish();
     show(&acted, given.is_runner(), console)?;
@@ -34,7 +34,7 @@ fn show(acted: &Acted, is_runner: bool, console: &Console) -> Result<(), AppErro
         console.data(&(terminal.render)(&delivered.review, &options), terminal.syntax)?;
     }
     console.data(acted.commands.as_bytes(), Syntax::Commands)?;
-    // A runner shows its commands in the log too: there everything would stand twice.
+    // A runner shows its commands in the log too: everything would appear twice there.
     if !is_runner {
         for failure in acted.delivered.iter().flat_map(|delivered| &delivered.failures) {
             console.say(&format!("review: error: {failure}"));

@@ -1,4 +1,4 @@
-//! `review apply`: proven suggestions, written into the checkout.
+//! `review apply`: applies verified suggestions to the working tree.
 
 use std::process::ExitCode;
 
@@ -63,7 +63,7 @@ pub(super) fn run(args: ApplyArgs, console: &Console) -> Result<ExitCode, AppErr
 fn diff(applied: &Applied, console: &Console) -> Result<(), AppError> {
     let diffs = applied.files.iter().map(|file| applied::diff(&file.path, &file.texts[0], &file.texts[1]));
     let all: String = diffs.collect();
-    // Another program gets every byte, a terminal none that it would obey.
+    // Another program gets every byte, a terminal nothing that it would obey.
     let all = if console.stdout_is_terminal && !all.is_empty() { format!("{}\n", strip_block(&all)) } else { all };
     console.data(all.as_bytes(), Syntax::Plain)?;
     Ok(())

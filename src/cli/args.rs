@@ -1,4 +1,4 @@
-//! The flags of a review, and how they become a request.
+//! The flags of a review, and their conversion to a request.
 
 mod again;
 
@@ -15,7 +15,7 @@ use crate::domain::forge::PullAsk;
 use crate::domain::request::{Compare, PatchSource, Previous, Scope};
 use crate::present;
 
-/// Which change is reviewed. At most one scope; `--target` and `--head` go together.
+/// The change to review. At most one scope; `--target` and `--head` go together.
 #[derive(Debug, Clone, Args)]
 pub(super) struct ScopeArgs {
     /// Compare with this branch or commit [default: the remote's default branch]
@@ -46,7 +46,7 @@ pub(super) struct ScopeArgs {
     diff: Option<PathBuf>,
 }
 
-/// The pull request that is reviewed.
+/// The pull request to review.
 #[derive(Debug, Clone, Args)]
 pub(super) struct PullArgs {
     /// Review a pull request: its number, owner/repo#number, or the address of its page
@@ -95,7 +95,7 @@ impl ScopeArgs {
         }
     }
 
-    /// The same scope with another head; only a branch has one to replace.
+    /// Returns the scope with another head; only a branch scope has one to replace.
     pub(super) fn scope_at(mut self, head: Option<String>) -> Scope {
         if head.is_some() {
             self.head = head;
@@ -104,7 +104,7 @@ impl ScopeArgs {
     }
 }
 
-/// What shapes the answer, whatever the scope.
+/// Settings that affect the result, for every scope.
 #[derive(Debug, Clone, Args)]
 pub(super) struct ShapeArgs {
     /// Review and read only files that match; repeatable
@@ -122,7 +122,7 @@ pub(super) struct ShapeArgs {
 }
 
 impl ShapeArgs {
-    /// What these flags say about settings.
+    /// Converts these flags to settings.
     pub(super) fn overrides(&self) -> Overrides {
         Overrides {
             include: self.include.clone(),
@@ -137,7 +137,7 @@ impl ShapeArgs {
     }
 }
 
-/// How a review is posted.
+/// Options for posting a review.
 #[derive(Debug, Clone, Args)]
 pub(super) struct HowToPost {
     /// Print exactly what would be sent, as JSON, and send nothing
@@ -152,7 +152,7 @@ pub(super) struct HowToPost {
 }
 
 impl HowToPost {
-    /// The same for the program; `pull` where one is named.
+    /// Converts them to the program's options, with `pull` if a pull request is named.
     pub(super) fn options(&self, pull: Option<PullAsk>) -> PostOptions {
         let moved_head = match self.moved_head.as_deref() {
             Some("stop") => MovedHead::Stop,
@@ -162,11 +162,11 @@ impl HowToPost {
     }
 }
 
-/// Whether a review is posted when it is made.
+/// Flags that post a review when it is made.
 #[derive(Debug, Clone, Args)]
 pub(super) struct PostArgs {
     /// Post the review on the pull request
-    // Which scope it goes with is told by the program: clap asks for nothing that another flag excludes.
+    // The program checks which scope it goes with: clap requires nothing that another flag excludes.
     #[arg(long)]
     post: bool,
     /// With --post: print exactly what would be sent, as JSON, instead of the review, and send nothing
@@ -181,7 +181,7 @@ pub(super) struct PostArgs {
 }
 
 impl PostArgs {
-    /// How it is posted; `None` where nobody asked for that.
+    /// Converts them to the program's options; `None` without `--post`.
     pub(super) fn options(&self) -> Option<PostOptions> {
         let how = HowToPost {
             dry_run: self.dry_run,
@@ -192,7 +192,7 @@ impl PostArgs {
     }
 }
 
-/// What a review is compared with.
+/// The baseline of a review.
 #[derive(Debug, Clone, Args)]
 pub(super) struct CompareArgs {
     /// Review everything again, and tell also what could have been found before
@@ -307,10 +307,10 @@ pub(super) fn format_names() -> clap::builder::PossibleValuesParser {
     present::names().into()
 }
 
-/// What `--model` takes, from the table of providers.
+/// Renders the values of `--model`, from the table of providers.
 fn model_help() -> String {
     let mut help = "Review with this model: PROVIDER/NAME, or a PROVIDER alone\n\n".to_owned();
-    // Where the table cannot be read the command itself says so.
+    // If the table cannot be read, the command itself reports that.
     let known = providers().unwrap_or_default();
     for provider in &known {
         let name = format!("{}/{}", provider.name, provider.default_model.as_deref().unwrap_or("NAME"));
@@ -341,7 +341,7 @@ fn parse_output(text: &str) -> Result<Output, String> {
 }
 
 impl ReviewArgs {
-    /// Refuses a format that what a dry run prints does not have.
+    /// Rejects a format that the output of a dry run does not have.
     pub(super) fn check(&self) -> Result<(), AppError> {
         match self.format.as_deref() {
             Some(name) if self.post.dry_run && name != "json" => Err(AppError::Format {
@@ -358,7 +358,7 @@ impl ReviewArgs {
         }
     }
 
-    /// What the flags say about settings.
+    /// Converts the flags to settings.
     pub(super) fn overrides(&self) -> Overrides {
         Overrides {
             min_severity: self.min_severity.clone(),
@@ -398,7 +398,7 @@ mod tests {
         let help = model_help();
         let lines: Vec<&str> = help.lines().filter(|line| line.starts_with("  ")).collect();
         assert_eq!(lines.len(), providers().unwrap().len(), "and nothing else is broken by hand");
-        // clap puts ten blanks before each.
+        // clap indents each line by ten spaces.
         assert!(lines.iter().all(|line| line.len() <= 70), "{help}");
     }
 

@@ -18,7 +18,7 @@ pub(super) struct CompletionsArgs {
 pub(super) fn run(args: &CompletionsArgs, console: &Console) -> Result<ExitCode, AppError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "review", &mut script);
-    // All of it is ours, and a shell reads it.
+    // The script is ours, and a shell reads it.
     console.data(&script, Syntax::Commands)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,7 @@
-//! The two streams of this process, and what stands behind them: a terminal, or the log of a build service. Main type: [`Console`].
+//! The two output streams of this process, and their destination: a terminal, or the log of a build service. Main type: [`Console`].
 //!
-//! The rim: whatever is written goes through here, and here alone it is decided what a log must not obey. What is written outside of such a
-//! log is not touched.
+//! All output goes through here, and only here commands that a build log would obey are escaped. Output outside of such a log is not
+//! changed.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write};
@@ -11,11 +11,11 @@ use crate::config::Colour;
 use crate::domain::text::{BuildLogs, Spelling, Syntax, mask};
 use crate::present::progress::{Mode, Progress};
 
-/// What this process was started in.
+/// The environment of this process: terminals, colour settings, build logs.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact about the process, not a state")]
 #[derive(Clone)]
 pub(super) struct Console {
-    /// Columns of the terminal; 80 where there is none.
+    /// Columns of the terminal; 80 without one.
     pub(super) width: usize,
     stderr_is_terminal: bool,
     pub(super) stdout_is_terminal: bool,
@@ -53,7 +53,7 @@ impl Console {
         }
     }
 
-    /// What this process writes to, for people who wonder.
+    /// Describes the terminal, for `review doctor`.
     pub(super) fn terminal(&self, wish: Colour) -> Terminal {
         let colour = self.colour(wish);
         let may_be = !colour && self.stdout_is_terminal && wish == Colour::Auto;
@@ -72,17 +72,17 @@ impl Console {
         }
     }
 
-    /// Whether links may be written: never where colour would not be.
+    /// Checks whether links may be written: only if colour may.
     pub(super) fn links(&self, wish: Colour) -> bool {
         self.links && self.colour(wish)
     }
 
-    /// The build logs that these streams end in.
+    /// Returns the build logs that these streams end up in.
     pub(super) fn logs(&self) -> BuildLogs {
         self.logs
     }
 
-    /// Writes data: the whole of an output, and what it is written in. A reader that went away (`| head`) is no error.
+    /// Writes a whole output in the given syntax. A closed pipe (`| head`) is not an error.
     pub(super) fn data(&self, bytes: &[u8], syntax: Syntax) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         match stdout.write_all(&self.logs.spell(bytes, syntax)).and_then(|()| stdout.flush()) {
@@ -91,24 +91,24 @@ impl Console {
         }
     }
 
-    /// Standard output, for lines of JSON that are written while a run goes on.
+    /// Returns standard output, for lines of JSON that are written during a run.
     pub(super) fn stream(&self) -> Spelled<io::Stdout> {
         Spelled { out: io::stdout(), spelling: Spelling::new(self.logs, Syntax::Json) }
     }
 
-    /// Shows people how a run goes on. In a log a bar would be drawn over and over.
+    /// Starts the progress display. In a log there is no bar, which would be drawn over and over.
     pub(super) fn progress(&self, quiet: bool) -> Progress {
         let stderr = Spelled { out: io::stderr(), spelling: Spelling::new(self.logs, Syntax::Plain) };
         Progress::start(Mode::choose(quiet, self.stderr_is_terminal && !self.logs.any()), stderr)
     }
 
-    /// Writes a line for the person. Nothing can be done when even that fails. An error of the system may name a path that nobody masked.
+    /// Writes a line to standard error. A failure to do so is ignored. The line is masked: a system error may name a path with a secret.
     pub(super) fn say(&self, line: &str) {
         let line = mask(line).text;
         let _ = io::stderr().lock().write_all(&self.logs.spell(format!("{line}\n").as_bytes(), Syntax::Plain));
     }
 
-    /// Writes what the command line has to say: help to one stream, what is wrong with it to the other.
+    /// Writes clap's output: help to standard output, errors to standard error.
     pub(super) fn usage(&self, said: &clap::Error) -> io::Result<()> {
         if !self.logs.any() {
             return match said.print() {
@@ -124,7 +124,7 @@ impl Console {
         Ok(())
     }
 
-    /// In a log, has a fault of this program told there as everything else is: its words may quote what it was reading.
+    /// In a build log, reports panics like any other output: their messages may quote input.
     pub(super) fn tell_of_panics(&self) {
         if self.logs.any() {
             let console = self.clone();
@@ -133,7 +133,7 @@ impl Console {
     }
 }
 
-/// A stream whose pieces are spelled as the log behind it needs.
+/// A stream that escapes each write as the log behind it needs.
 pub(super) struct Spelled<W> {
     out: W,
     spelling: Spelling,
@@ -144,7 +144,7 @@ impl<W: Write> Write for Spelled<W> {
         self.out.write_all(&self.spelling.piece(bytes)).map(|()| bytes.len())
     }
 
-    // In one piece, so that what another thread writes cannot come between: it would begin a new line here.
+    // Written in one piece, so that output of another thread cannot come between: it would begin a new line here.
     fn write_fmt(&mut self, text: std::fmt::Arguments<'_>) -> io::Result<()> {
         self.write_all(text.to_string().as_bytes())
     }

@@ -1,4 +1,4 @@
-//! `review dismiss`: a finding that is not to be heard again, and why.
+//! `review dismiss`: dismisses a finding for the project, with a reason.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `review doctor`: whether a review would work here, and what to do where not.
+//! `review doctor`: checks whether a review would work here, and gives advice.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -93,7 +93,7 @@ pub(super) fn run(args: DoctorArgs, console: &Console) -> Result<ExitCode, AppEr
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let work = app::doctor(ask, Arc::clone(&sink), cancel.clone());
     let ended = runtime.block_on(app::interruptible(&cancel, &*sink, GRACE, work));
-    // `gh`, or a file system that does not answer, must not keep the process.
+    // A `gh` process or file system that does not respond must not keep the process alive.
     runtime.shutdown_background();
     progress.finish();
     let checkup = ended?;

@@ -1,4 +1,4 @@
-//! `review eval`: measure how well the configured engine reviews.
+//! `review eval`: measures how well the configured engine reviews.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -123,7 +123,7 @@ impl EvalArgs {
 }
 
 pub(super) fn run(args: EvalArgs, console: &Console) -> Result<ExitCode, AppError> {
-    // Before anything is spent.
+    // Before any budget is spent.
     let earlier = args.compare.as_deref().map(app::earlier_evaluation).transpose()?;
     let job = EvalJob {
         flags: args.overrides(),
@@ -157,7 +157,7 @@ pub(super) fn run(args: EvalArgs, console: &Console) -> Result<ExitCode, AppErro
         && let Err(error) = app::write_evaluation(file, &json(&report))
     {
         console.say(&format!("review: error: {error}"));
-        // As with a review: what is worse than an output that is missing counts before it.
+        // As with a review: a worse result takes precedence over a missing output.
         let code = evaluation.exit_code(below);
         return Ok(ExitCode::from(if code == 0 { 5 } else { code }));
     }

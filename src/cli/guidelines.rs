@@ -1,4 +1,4 @@
-//! `review guidelines`: which guidelines of the project there are, and which are about a file.
+//! `review guidelines`: lists the guidelines of the project, and those that apply to a file.
 
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ use crate::present::Syntax;
 /// The version of the JSON.
 const SCHEMA: &str = "review-guidelines/1";
 
-/// What people type.
+/// Examples in the help text.
 const EXAMPLES: &str = "\
 Examples:
   review guidelines list                               all of them, from the target's tip
@@ -91,25 +91,33 @@ pub(super) fn run(args: &GuidelinesArgs, console: &Console) -> Result<ExitCode, 
         What::Explain(ExplainArgs { file, read }) => {
             let flags = read.shape.overrides();
             let told = app::explain_guidelines(&read.request(), file, &flags, &around, &never)?;
-            if read.is_json() { (explained_json(&told), Syntax::Json) } else { (explained(&told), Syntax::Plain) }
+            if read.is_json() {
+                (explained_json(&told), Syntax::Json)
+            } else {
+                (render_explanation(&told), Syntax::Plain)
+            }
         }
         What::List(ListArgs { read }) => {
             let flags = read.shape.overrides();
             let (from, all) = app::list_guidelines(&read.request(), &flags, &around, &never)?;
             let from = from.as_deref();
-            if read.is_json() { (listed_json(from, &all), Syntax::Json) } else { (listed(from, &all), Syntax::Plain) }
+            if read.is_json() {
+                (listed_json(from, &all), Syntax::Json)
+            } else {
+                (render_list(from, &all), Syntax::Plain)
+            }
         }
     };
     console.data(text.as_bytes(), syntax)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where they were read, as a sentence begins.
+/// Names the source of the guidelines, as the start of a sentence.
 fn read_from(from: Option<&str>) -> String {
     from.map_or_else(|| "nowhere: there is no target to read them from".to_owned(), str::to_owned)
 }
 
-fn explained(told: &ExplainedGuidelines) -> String {
+fn render_explanation(told: &ExplainedGuidelines) -> String {
     let mut out = format!("{}\nguidelines read {}\n", told.file, read_from(told.from.as_deref()));
     if told.applies.is_empty() {
         out.push_str("\nnone applies\n");
@@ -124,7 +132,7 @@ fn explained(told: &ExplainedGuidelines) -> String {
         };
         out.push_str(&format!("  {}  {lines}, {} bytes\n", guideline.path, guideline.text.len()));
         for reach in guideline.reach.iter().filter(|reach| reach.applies.has(&told.file)) {
-            out.push_str(&format!("      {}\n", why(reach)));
+            out.push_str(&format!("      {}\n", describe_reach(reach)));
         }
     }
     if !told.passed_over.is_empty() {
@@ -142,7 +150,7 @@ fn explained(told: &ExplainedGuidelines) -> String {
     out
 }
 
-fn why(reach: &Reach) -> String {
+fn describe_reach(reach: &Reach) -> String {
     let applies = format!("{}: applies to {}", reach.kind.word(), strip_line(&reach.applies.words()));
     match &reach.via {
         None => applies,
@@ -176,7 +184,7 @@ fn explained_json(told: &ExplainedGuidelines) -> String {
     format!("{all:#}\n")
 }
 
-fn listed(from: Option<&str>, all: &[ListedGuideline]) -> String {
+fn render_list(from: Option<&str>, all: &[ListedGuideline]) -> String {
     let mut out = format!("guidelines read {}\n", read_from(from));
     if all.is_empty() {
         out.push_str("there are none\n");

@@ -1,4 +1,4 @@
-//! `review mcp`: serving other agents.
+//! `review mcp`: serves AI assistants.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::app::{AppError, Overrides, PullsServed, Service, ServiceOptions, Surr
 use crate::domain::secret::Secret;
 use crate::mcp::{self, Door, HttpDoor, Offer};
 
-/// How long reviews that still run may take to be kept when the server ends.
+/// Time limit for saving reviews that are still running when the server ends.
 const GRACE: Duration = Duration::from_secs(5);
 /// The variable that holds the token.
 const TOKEN: &str = "REVIEW_MCP_TOKEN";
@@ -100,24 +100,24 @@ pub(super) fn run(args: McpArgs, console: &Console) -> Result<ExitCode, AppError
     let service = Service::open(options, Surroundings::of_this_process()?)?;
     let service = Arc::new(service.serving_pulls(pulls));
     let say = |line: String| console.say(&format!("review: {line}"));
-    // Told now, to whoever starts the server. What settings name need not stop a server whose other tools work without a model: a program on the
-    // desktop starts it without the keys that a shell has.
+    // Reported now, to the person who starts the server. An error in the settings need not stop a server whose other tools work without a
+    // model: a desktop program starts it without the API keys of a shell.
     match service.check_model() {
         Err(error) if named => return Err(error),
         Err(error) if offer.makes_reviews() => say(format!("the tool review will not work: {error}")),
         Err(_) | Ok(()) => {}
     }
-    // Work that blocks is bounded, so that a client that asks for everything at once waits in line.
+    // The number of blocking threads is bounded, so that requests of a greedy client queue up.
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).max_blocking_threads(32).enable_all().build()?;
     let ended = runtime.block_on(mcp::serve(service, offer, door, GRACE, say));
-    // A thread that waits for standard input for ever must not keep the process.
+    // A thread that waits for standard input forever must not keep the process alive.
     runtime.shutdown_background();
     ended.map_err(|error| AppError::Serve(error.to_string()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether a client could start the server with these flags; what is wrong with them where not.
+/// Checks whether a client could start the server with these flags; the error says why not.
 pub(super) fn check_flags(flags: &[String]) -> Result<(), String> {
     let server = McpArgs::augment_args(clap::Command::new("review mcp").no_binary_name(true));
     let fault = |error: clap::Error| {

@@ -1,4 +1,4 @@
-//! `review mcp install`: tells a client how to start the server, or how a person tells it.
+//! `review mcp install`: registers the server with a client, or prints how to do that.
 
 use std::process::ExitCode;
 
@@ -40,9 +40,9 @@ pub(super) struct InstallArgs {
 }
 
 pub(super) fn run(args: InstallArgs, console: &Console) -> Result<ExitCode, AppError> {
-    // The words were checked against the table by the parser.
+    // The parser checked the values against the table.
     let Some(client) = args.client.as_deref().and_then(Client::named) else {
-        console.say(&which());
+        console.say(&list_clients());
         return Ok(ExitCode::from(2));
     };
     let scope = match args.scope.as_deref() {
@@ -80,8 +80,8 @@ pub(super) fn run(args: InstallArgs, console: &Console) -> Result<ExitCode, AppE
     Ok(ExitCode::SUCCESS)
 }
 
-/// The clients, with the command for each.
-fn which() -> String {
+/// Lists the clients, with the command for each.
+fn list_clients() -> String {
     let wide = |text: fn(&Client) -> usize| CLIENTS.iter().map(text).max().unwrap_or(0);
     let (title, name) = (wide(|client| client.title.len()), wide(|client| client.name.len()));
     let mut text = "review: which program will start the server? Name it with --client:\n\n".to_owned();
@@ -97,7 +97,7 @@ fn which() -> String {
     text
 }
 
-/// What can be copied goes to standard output, what explains it to standard error.
+/// Prints text for copying to standard output, its explanation to standard error.
 fn print(setup: &Setup, client: &Client, console: &Console) -> Result<(), AppError> {
     let title = client.title;
     match (&setup.file, &setup.command) {

@@ -1,4 +1,4 @@
-//! The command line: what people type, and what they see when something goes wrong.
+//! The command line: arguments, and errors as people see them.
 //!
 //! Main type: [`Cli`]. A subcommand is one file here, one variant and one arm. What a command does belongs in `app`.
 
@@ -120,14 +120,14 @@ enum Command {
     Completions(completions::CompletionsArgs),
 }
 
-/// Runs the program with its command line (the first word is the program) and says how it ended.
+/// Runs the program with its command line (the first item is the program's name) and returns its exit code.
 pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let console = Console::of_this_process();
     console.tell_of_panics();
     let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(asked) => {
-            // Help and version are answers, not errors: clap knows which stream and which code each has.
+            // Help and version are output, not errors: clap knows the stream and exit code of each.
             return match console.usage(&asked) {
                 Err(error) => report::report(&error.into(), &console),
                 Ok(()) => u8::try_from(asked.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
@@ -137,9 +137,9 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     run(cli, &console).unwrap_or_else(|error| report::report(&error, &console))
 }
 
-/// The time after which a command is left behind that has no `--timeout` and asks nobody over the network.
+/// Time limit of a command that has no `--timeout` and makes no network requests.
 const LONGEST: Duration = Duration::from_mins(20);
-/// The same for one that shows a few lines about the repository.
+/// Time limit of a command that shows a few lines about the repository.
 const LONGEST_LOOK: Duration = Duration::from_mins(1);
 
 fn run(cli: Cli, console: &Console) -> Result<ExitCode, AppError> {
@@ -172,7 +172,7 @@ fn run(cli: Cli, console: &Console) -> Result<ExitCode, AppError> {
     }
 }
 
-/// Where a command looks for the repository.
+/// The folder in which a command looks for the repository.
 #[derive(Debug, Clone, clap::Args)]
 struct Place {
     /// Work in this folder instead of the current one

@@ -1,4 +1,4 @@
-//! `review models`: which models there are to review with, and what they can do.
+//! `review models`: lists the available models and their capabilities.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use crate::domain::offer::{Offer, There};
 use crate::domain::text::strip_line;
 use crate::present::{Syntax, offers};
 
-/// What people type.
+/// Examples in the help text.
 const EXAMPLES: &str = "\
 Examples:
   review models                      every provider, and the models of those that can be used
@@ -37,7 +37,7 @@ pub(super) fn run(args: &ModelsArgs, console: &Console) -> Result<ExitCode, AppE
     let ask = ModelsAsk { provider: args.provider.clone(), check: args.check };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let all = runtime.block_on(app::models(&ask, &around))?;
-    // A name that is still being looked up must not hold up the end.
+    // A DNS lookup in progress must not delay the end.
     runtime.shutdown_background();
     let (text, syntax) = if args.format == "json" {
         (offers::json(&all), Syntax::Json)
@@ -46,13 +46,13 @@ pub(super) fn run(args: &ModelsArgs, console: &Console) -> Result<ExitCode, AppE
     };
     console.data(text.as_bytes(), syntax)?;
     Ok(match all.as_slice() {
-        [one] if args.provider.is_some() && args.check => ended(one, console),
+        [one] if args.provider.is_some() && args.check => exit_code(one, console),
         _ => ExitCode::SUCCESS,
     })
 }
 
-/// One provider that was asked for and cannot be used is 2 where the user can set that right, 4 where it fails.
-fn ended(offer: &Offer, console: &Console) -> ExitCode {
+/// Returns the exit code for one requested provider: 2 if the user can fix the problem, 4 if the provider fails.
+fn exit_code(offer: &Offer, console: &Console) -> ExitCode {
     match (&offer.lacks, &offer.there) {
         (Some(lacks), _) => {
             console.say(&format!("review: {} was not asked: {}", offer.name, strip_line(lacks)));

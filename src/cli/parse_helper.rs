@@ -1,4 +1,4 @@
-//! `review parse-helper`: parses texts on trial for another process of this program. Nobody types it.
+//! `review parse-helper`: parses untrusted text for another process of this program. Hidden from the help.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `review post`: put a kept review on its pull request.
+//! `review post`: posts a saved review to its pull request.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -42,7 +42,7 @@ pub(super) struct PostArgs {
     quiet: bool,
 }
 
-/// Ends with 0, with 5 where not all of it could be delivered, and with 2 where there is nothing to deliver or nowhere to.
+/// Exits with 0, with 5 if some of it could not be delivered, and with 2 if there is nothing to deliver, or no pull request.
 pub(super) fn run(args: &PostArgs, console: &Console) -> Result<ExitCode, AppError> {
     let options = args.how.options(args.pr.clone());
     let flags = Overrides {
@@ -65,11 +65,11 @@ pub(super) fn run(args: &PostArgs, console: &Console) -> Result<ExitCode, AppErr
         Box::pin(work).await
     };
     let ended = runtime.block_on(app::interruptible(&cancel, &*progress, GRACE, work));
-    // What waits for a server that never answers must not keep the process.
+    // A task that waits for an unresponsive server must not keep the process alive.
     runtime.shutdown_background();
     progress.finish();
     let ended = match ended {
-        // Whatever that came to: nobody is to take it for a forge that refused.
+        // Whatever the error was, an interrupt is not reported as a refusal by the forge.
         Err(error) if cancel.is_stopped() => {
             report(&error, console);
             return Ok(ExitCode::from(130));
@@ -91,7 +91,7 @@ pub(super) fn run(args: &PostArgs, console: &Console) -> Result<ExitCode, AppErr
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a dry run prints.
+/// Renders the output of a dry run.
 pub(super) fn dry_run(dry: &DryRun) -> Vec<u8> {
     delivery::requests(&dry.requests, &dry.items, &dry.notes, dry.verdict)
 }

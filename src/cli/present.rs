@@ -1,4 +1,4 @@
-//! `review present`: presenting Markdown by hand, through the same shelf as assistants do.
+//! `review present`: presents Markdown from the command line, in the same document store as assistants use.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use crate::domain::text::{strip_block, strip_line};
 use crate::present::presented::terminal;
 use crate::present::{Links, Syntax};
 
-/// So many references that point nowhere are told.
+/// Upper bound on broken references that are shown.
 const TOLD: usize = 50;
 
 #[derive(Debug, Args)]
@@ -114,14 +114,14 @@ fn present(args: &PresentArgs, file: &Path, around: Surroundings, console: &Cons
         (Mode::Append, _) => PresentMode::Append,
         (Mode::Replace, _) => PresentMode::Replace,
     };
-    // A person may look wherever they can: the folders that are named are allowed, with the repositories around them.
+    // A person may read any accessible file: the named folders are allowed, with the repositories around them.
     let kept = into.as_ref().map(|(_, base)| base.clone()).filter(|base| base.is_dir());
     let directory = args.base.clone().or_else(|| kept.clone()).unwrap_or_else(|| ".".into());
     let roots = kept.into_iter().collect();
     let options = ServiceOptions { directory, roots, flags: Overrides::default(), allow_write: true, log: None };
     let service = Service::open(options, around)?;
     let document = into.map_or(WhichDocument::New, |(id, _)| WhichDocument::Known(id));
-    // The server's folder is the base that was named.
+    // The server's folder is the base that was given.
     let base = args.base.as_ref().map(|_| PathBuf::from("."));
     let ask = PresentReview { content, mode, base, document };
     let shown = service.present(&Connection::Process, ask)?;
@@ -151,7 +151,7 @@ fn output(args: &PresentArgs, presented: &Presented, console: &Console) -> Vec<u
         (None, Format::Plain | Format::Terminal, _) => Dialect::Plain,
     };
     let mut text = app::written(presented, &dialect);
-    // Markdown stays as it was written, unless a terminal would obey it, or the page of a log that plays one.
+    // Markdown is written verbatim, unless a terminal or the page of a build log would obey something in it.
     if console.stdout_is_terminal || console.logs().any() {
         text = strip_block(&text);
     }

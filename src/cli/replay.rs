@@ -1,4 +1,4 @@
-//! `review replay`: telling a run again, offline.
+//! `review replay`: replays a run offline.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -47,7 +47,7 @@ pub(super) fn run(args: &ReplayArgs, console: &Console) -> Result<ExitCode, AppE
     let with = With { prompts: args.prompts.clone(), rules: args.rules.clone() };
     if with.prompts.is_some() || with.rules.is_some() {
         let compared = runtime.block_on(app::compare(&around, &args.run, with, &cancel))?;
-        return tell(&compared, console);
+        return print_comparison(&compared, console);
     }
     let replayed = runtime.block_on(app::replay(&around, &args.run, &cancel))?;
     let options = render_options(console, Colour::Auto, None);
@@ -69,8 +69,8 @@ pub(super) fn run(args: &ReplayArgs, console: &Console) -> Result<ExitCode, AppE
     Ok(ExitCode::from(1))
 }
 
-/// The requests that would be others, and how many.
-fn tell(compared: &Comparison, console: &Console) -> Result<ExitCode, AppError> {
+/// Prints the requests that would differ, and their number.
+fn print_comparison(compared: &Comparison, console: &Console) -> Result<ExitCode, AppError> {
     let mut text = String::new();
     for request in &compared.changed {
         for piece in &request.pieces {

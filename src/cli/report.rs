@@ -1,4 +1,4 @@
-//! Errors as people see them: what went wrong, whose fault it is, what to do next, in one to three lines.
+//! Error messages for people: what went wrong, the cause, and what to do next, in one to three lines.
 
 use std::process::ExitCode;
 
@@ -6,7 +6,7 @@ use super::console::Console;
 use crate::app::AppError;
 use crate::domain::text::strip_line;
 
-/// Prints an error and gives its exit code.
+/// Prints an error and returns its exit code.
 pub(super) fn report(error: &AppError, console: &Console) -> ExitCode {
     console.say(&format!("review: error: {}", strip_line(&error.to_string())));
     ExitCode::from(error.exit_code())

@@ -1,4 +1,4 @@
-//! `review` without a subcommand: make a review and show it.
+//! `review` without a subcommand: makes a review and shows it.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::present::delivery;
 use crate::present::events::{End, Events, FanOut};
 use crate::present::{self, Links, RenderOptions, Syntax, presenter};
 
-/// How long a stage may take to hear an interrupt before it is left behind.
+/// Time limit for a stage to react to an interrupt before it is abandoned.
 pub(super) const GRACE: Duration = Duration::from_secs(3);
 
 pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppError> {
@@ -26,10 +26,10 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
         return preview(args, console);
     }
     if !args.events {
-        return show(&made(args, console, None)?, quiet, console);
+        return show(&make_review(args, console, None)?, quiet, console);
     }
     let events = Arc::new(Events::start(console.stream())?);
-    let made = made(args, console, Some(Arc::clone(&events)));
+    let made = make_review(args, console, Some(Arc::clone(&events)));
     match &made {
         Ok(delivered) => {
             for text in &delivered.failures {
@@ -42,15 +42,15 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
             let end = End::Review { review: &delivered.review, delivery: receipt };
             events.finish(&end, delivered.exit_code())?;
         }
-        // The first fault is the one to be told, and its exit code counts.
+        // The first error is reported, and determines the exit code.
         Err(error) => events.finish(&End::Error(&error.to_string()), error.exit_code()).unwrap_or_default(),
     }
     let delivered = made?;
-    say(&delivered, quiet, console);
+    print_notes(&delivered, quiet, console);
     Ok(ExitCode::from(delivered.exit_code()))
 }
 
-/// Says what would be done, and does none of it.
+/// Prints a preview of the review without making it.
 fn preview(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppError> {
     let around = Surroundings::of_this_process()?;
     let progress = Arc::new(console.progress(args.quiet));
@@ -72,7 +72,7 @@ fn preview(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is asked for.
+/// Converts the flags to a job.
 fn job(args: ReviewArgs) -> Job {
     let (flags, compare) = (args.overrides(), args.compare.compare());
     let request = ReviewRequest {
@@ -83,8 +83,8 @@ fn job(args: ReviewArgs) -> Job {
     Job { run: RunId::random(), request, flags, compare, outputs: args.output, leads: args.leads }
 }
 
-/// Makes the review; people see its progress, and `events` hears of it where there is a listener.
-fn made(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Result<Delivered, AppError> {
+/// Makes the review, showing its progress; `events` receives the events if given.
+fn make_review(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Result<Delivered, AppError> {
     let flags = args.overrides();
     let post = args.post.options();
     let around = Surroundings::of_this_process()?;
@@ -95,7 +95,7 @@ fn made(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Res
     };
     let cancel = Cancel::never();
 
-    // Two, so that one that a server keeps busy without end does not hold up the clock.
+    // Two threads, so that one that a server keeps busy cannot stop the clock.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let ended = if let Some(run) = args.again.run() {
         let directory = Some(args.place.directory).filter(|folder| folder.as_os_str() != ".");
@@ -107,7 +107,7 @@ fn made(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Res
         let work = app::review_and_post(job(args), post, around, Arc::clone(&sink), cancel.clone());
         runtime.block_on(app::interruptible(&cancel, &*sink, GRACE, work))
     };
-    // A thread that waits for a pipe for ever must not keep the process.
+    // A thread that waits for a pipe forever must not keep the process alive.
     runtime.shutdown_background();
     progress.finish();
     ended
@@ -117,7 +117,7 @@ fn show(delivered: &Delivered, quiet: bool, console: &Console) -> Result<ExitCod
     let settings = &delivered.settings;
     if let Some(Posted::Dry(dry)) = &delivered.posted {
         console.data(&post::dry_run(dry), Syntax::Json)?;
-        say(delivered, quiet, console);
+        print_notes(delivered, quiet, console);
         return Ok(ExitCode::from(delivered.exit_code()));
     }
     let options =
@@ -125,12 +125,12 @@ fn show(delivered: &Delivered, quiet: bool, console: &Console) -> Result<ExitCod
     if let Some(presenter) = presenter(&settings.format) {
         console.data(&(presenter.render)(&delivered.review, &options), presenter.syntax)?;
     }
-    say(delivered, quiet, console);
+    print_notes(delivered, quiet, console);
     Ok(ExitCode::from(delivered.exit_code()))
 }
 
-/// What is said beside the review.
-fn say(delivered: &Delivered, quiet: bool, console: &Console) {
+/// Prints notes to standard error.
+fn print_notes(delivered: &Delivered, quiet: bool, console: &Console) {
     if let (Some(Posted::Done(receipt)), false) = (&delivered.posted, quiet) {
         console.say(&delivery::lines(receipt));
     }
@@ -151,7 +151,7 @@ fn say(delivered: &Delivered, quiet: bool, console: &Console) {
     }
 }
 
-/// What the terminal can do and the settings allow.
+/// Returns the rendering options that the terminal supports and the settings allow.
 pub(super) fn render_options(console: &Console, colour: Colour, root: Option<std::path::PathBuf>) -> RenderOptions {
     RenderOptions {
         width: console.width,

@@ -1,4 +1,4 @@
-//! `review rules`: which rules there are, what one of them says, and whether a pack does what its fixtures say.
+//! `review rules`: lists the rules, explains one, and tests packs against their fixtures.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,10 +16,10 @@ use crate::present::Syntax;
 
 /// The version of the JSON.
 const SCHEMA: &str = "review-rules/1";
-/// A fixture does not do what its name says.
+/// Exit code if a fixture fails.
 const FAILED: u8 = 1;
 
-/// What people type.
+/// Examples in the help text.
 const EXAMPLES: &str = "\
 Examples:
   review rules list                       all of them: the built-in ones, yours and the project's
@@ -116,19 +116,20 @@ pub(super) fn run(args: &RulesArgs, console: &Console) -> Result<ExitCode, AppEr
         What::List(ListArgs { format, read }) => {
             let around = Surroundings::of_this_process()?;
             let all = app::list_rules(&read.request(), &read.shape.overrides(), &around)?;
-            let text = if format.is_json() { listed_json(&all) } else { listed(&all) };
+            let text = if format.is_json() { listed_json(&all) } else { render_list(&all) };
             print(&text, format.is_json())?;
         }
         What::Explain(ExplainArgs { rule, format, read }) => {
             let around = Surroundings::of_this_process()?;
             let sheet = app::explain_rule(&read.request(), rule, &read.shape.overrides(), &around)?;
-            let text = if format.is_json() { format!("{:#}\n", explained_json(&sheet)) } else { explained(&sheet) };
+            let text = if format.is_json() { format!("{:#}\n", explained_json(&sheet)) } else { render_rule(&sheet) };
             print(&text, format.is_json())?;
         }
         What::Test(TestArgs { folder, format, place }) => {
             let (folder, tried) = app::test_rules(&place.directory, folder.as_deref(), &app::Cancel::never())?;
             let folder = folder.display().to_string();
-            let text = if format.is_json() { tested_json(&folder, &tried) } else { tested(&folder, &tried) };
+            let text =
+                if format.is_json() { tested_json(&folder, &tried) } else { render_test_result(&folder, &tried) };
             print(&text, format.is_json())?;
             if !tried.faults.is_empty() {
                 return Ok(ExitCode::from(FAILED));
@@ -138,19 +139,19 @@ pub(super) fn run(args: &RulesArgs, console: &Console) -> Result<ExitCode, AppEr
     Ok(ExitCode::SUCCESS)
 }
 
-/// The languages of a rule in words.
+/// Renders the languages of a rule.
 fn languages(sheet: &RuleSheet) -> String {
     if sheet.languages.is_empty() { "any language".to_owned() } else { sheet.languages.join(", ") }
 }
 
-/// What is to be known of a rule beside its severity: that it is off or a hint, and what the settings make of it.
-fn changed(sheet: &RuleSheet) -> Vec<String> {
+/// Lists the state of a rule apart from its severity: off, a hint, or changed by settings.
+fn describe_state(sheet: &RuleSheet) -> Vec<String> {
     let graded = (sheet.info.severity != sheet.own_severity).then(|| format!("{} of itself", sheet.own_severity));
     let hint = (sheet.info.is_hint && !sheet.is_off).then(|| "a hint".to_owned());
     sheet.is_off.then(|| "off".to_owned()).into_iter().chain(hint).chain(graded).collect()
 }
 
-fn listed(all: &[RuleSheet]) -> String {
+fn render_list(all: &[RuleSheet]) -> String {
     let mut out = String::new();
     let width = all.iter().map(|sheet| sheet.info.name.chars().count()).max().unwrap_or(0).min(60);
     let mut last: Option<Option<&(RuleOwner, String, u32)>> = None;
@@ -159,10 +160,10 @@ fn listed(all: &[RuleSheet]) -> String {
         let is_other = last.is_none_or(|last| last.map(|(_, file, _)| file) != from.map(|(_, file, _)| file));
         if is_other {
             out.push_str(if out.is_empty() { "" } else { "\n" });
-            out.push_str(&format!("{}\n", whose(from)));
+            out.push_str(&format!("{}\n", describe_owner(from)));
         }
         last = Some(from);
-        let changed = changed(sheet);
+        let changed = describe_state(sheet);
         let changed = if changed.is_empty() { String::new() } else { format!(" ({})", changed.join(", ")) };
         out.push_str(&format!(
             "  {:width$}  {:8}  {:14}  {}{changed}\n",
@@ -179,8 +180,8 @@ fn listed(all: &[RuleSheet]) -> String {
     out
 }
 
-/// Who wrote some rules, as a heading says it.
-fn whose(from: Option<&(RuleOwner, String, u32)>) -> String {
+/// Names the source of rules, as a heading.
+fn describe_owner(from: Option<&(RuleOwner, String, u32)>) -> String {
     match from {
         None => "built in".to_owned(),
         Some((RuleOwner::User, file, _)) => format!("yours, {}", strip_line(file)),
@@ -188,7 +189,7 @@ fn whose(from: Option<&(RuleOwner, String, u32)>) -> String {
     }
 }
 
-fn explained(sheet: &RuleSheet) -> String {
+fn render_rule(sheet: &RuleSheet) -> String {
     let info = &sheet.info;
     let mut out = format!("{}\n{}\n\n{}\n\n", info.name, strip_line(&info.title), strip_block(&info.message));
     let graded = if info.severity == sheet.own_severity {
@@ -244,7 +245,7 @@ fn explained(sheet: &RuleSheet) -> String {
     out
 }
 
-fn tested(folder: &str, tried: &Tried) -> String {
+fn render_test_result(folder: &str, tried: &Tried) -> String {
     let mut out = String::new();
     for FixtureFault { rule, case, what } in &tried.faults {
         let case = case.as_ref().map(|case| format!(" {case}")).unwrap_or_default();

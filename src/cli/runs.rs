@@ -1,4 +1,4 @@
-//! `review list`, `review show` and `review prune`: looking back at kept runs.
+//! `review list`, `review show` and `review prune`: saved runs.
 
 use std::process::ExitCode;
 

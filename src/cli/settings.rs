@@ -1,4 +1,4 @@
-//! `review config`: every setting, its value, and where that came from.
+//! `review config`: shows every setting, its value and its source.
 
 use std::process::ExitCode;
 
@@ -13,7 +13,7 @@ use crate::domain::request::ReviewRequest;
 use crate::domain::text::strip_line;
 use crate::present::Syntax;
 
-/// So many providers are named that lack the same.
+/// Upper bound on the providers that are named for one unset setting.
 const NAMED: usize = 4;
 
 #[derive(Debug, Args)]
@@ -54,7 +54,7 @@ pub(super) fn run(args: &ConfigArgs, console: &Console) -> Result<ExitCode, AppE
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is set for no provider, or not for some: a line for those that lack the same.
+/// Lists the settings that are unset for all or some providers: a line for each group.
 fn unset(resolved: &Resolved) -> String {
     let is_unset = |name: &str| !resolved.origins.iter().any(|(set, _, _)| *set == name);
     let mut lacking: Vec<(&str, Vec<&str>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! `review tool`: one tool call by hand.
+//! `review tool`: calls one tool.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Putting content into a document. Main function: [`edit()`].
+//! Inserts content into a document. Main function: [`edit()`].
 
 use std::ops::Range;
 
@@ -9,27 +9,27 @@ use crate::domain::presented::PresentMode;
 /// A document after an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {
-    /// What it says now.
+    /// The new text.
     pub markdown: String,
-    /// The bytes of it that are new.
+    /// The byte range that is new.
     pub written: Range<usize>,
-    /// What was done differently from what was asked, for whoever asked.
+    /// A note to the caller if something was done differently from the request.
     pub note: Option<String>,
 }
 
-/// Puts `content` into the document `current`.
+/// Inserts `content` into the document `current`.
 ///
-/// Bytes outside the edited part stay as they are; blank lines around it are only ever added. What is joined is kept apart: where a fence or
-/// a comment before the join was never closed, it is closed there, since it would swallow what follows.
+/// Bytes outside the edited part stay as they are; blank lines around it are only ever added. A fence or comment before the join that was
+/// never closed is closed there, since it would swallow what follows.
 pub fn edit(current: &str, content: &str, mode: &PresentMode) -> Edited {
     match mode {
-        PresentMode::Replace => whole(content),
+        PresentMode::Replace => replace_all(content),
         PresentMode::Append => append(current, content),
         PresentMode::UpdateSection { section } => update(current, content, section),
     }
 }
 
-fn whole(content: &str) -> Edited {
+fn replace_all(content: &str) -> Edited {
     Edited { markdown: content.to_owned(), written: 0..content.len(), note: None }
 }
 
@@ -37,7 +37,7 @@ fn append(current: &str, content: &str) -> Edited {
     let said = current.trim_end_matches(NEWLINES);
     let added = content.trim_start_matches(NEWLINES);
     if said.is_empty() {
-        return whole(added);
+        return replace_all(added);
     }
     if added.is_empty() {
         return Edited { markdown: current.to_owned(), written: current.len()..current.len(), note: None };
@@ -72,13 +72,13 @@ fn update(current: &str, content: &str, section: &str) -> Edited {
     let Some((heading, end)) = found else {
         return add(current, content, leading.is_some_and(|brought| brought.level <= ADDED_LEVEL), section);
     };
-    // A deeper heading is one inside the section: it brings no other name for the section itself.
+    // A deeper heading is inside the section and does not rename it.
     let brought = leading.filter(|brought| brought.level <= heading.level).map(|brought| brought.setext);
     let eol = line_ending(current);
     let mut out = String::with_capacity(current.len() + content.len() + 16);
     out.push_str(&current[..heading.at.start]);
     match brought {
-        // An underlined heading would take the line above it for its own.
+        // An underlined heading would absorb the line above it.
         Some(true) if !ends_blank(&out) => out.push_str(eol),
         Some(_) => {}
         None => {
@@ -95,7 +95,7 @@ fn update(current: &str, content: &str, section: &str) -> Edited {
     }
     let written = out.len()..out.len() + content.len();
     out.push_str(content);
-    // What stands between the section and the next one is not the section's.
+    // Text between the section and the next one is not part of the section.
     let old = &current[heading.at.start..end];
     let rest = &current[heading.at.start + without_trailing_blank_lines(old).len()..];
     let mut note = None;
@@ -117,7 +117,7 @@ fn update(current: &str, content: &str, section: &str) -> Edited {
 /// The level of the heading of a section that is added.
 const ADDED_LEVEL: u8 = 2;
 
-/// Adds a section that is not there yet.
+/// Appends a section that does not exist yet.
 fn add(current: &str, content: &str, brings_heading: bool, section: &str) -> Edited {
     let name = section.split_whitespace().collect::<Vec<_>>().join(" ");
     let eol = line_ending(current);
@@ -134,7 +134,7 @@ fn add(current: &str, content: &str, brings_heading: bool, section: &str) -> Edi
     Edited { markdown, written, note: Some(said) }
 }
 
-/// The section's name as Markdown that is found again under that name.
+/// Returns the section's name as Markdown that is found again under that name.
 fn heading_text(name: &str) -> String {
     let wanted = names(name);
     let stands = |text: &str| {
@@ -151,7 +151,7 @@ fn heading_text(name: &str) -> String {
     name.chars().flat_map(|c| c.is_ascii_punctuation().then_some('\\').into_iter().chain([c])).collect()
 }
 
-/// What a section may be called: the plain text that was asked for; and, since people copy headings, what that shows as Markdown.
+/// Returns the possible names of a section: the plain text of the request and, since people copy headings, its rendering as Markdown.
 fn names(section: &str) -> Vec<String> {
     let plain = fold(section);
     let hashes = plain.bytes().take_while(|byte| *byte == b'#').count();
@@ -165,7 +165,7 @@ fn names(section: &str) -> Vec<String> {
 
 const NEWLINES: [char; 2] = ['\n', '\r'];
 
-/// How the document ends its lines.
+/// Detects the line ending of the document.
 fn line_ending(markdown: &str) -> &'static str {
     match markdown.find('\n') {
         Some(at) if markdown[..at].ends_with('\r') => "\r\n",
@@ -177,7 +177,7 @@ fn newlines(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
 }
 
-/// Whether what follows begins behind a blank line, or at the start.
+/// Checks whether text appended here begins after a blank line, or at the start.
 fn ends_blank(text: &str) -> bool {
     let last = text.trim_end_matches([' ', '\t', '\n', '\r']);
     last.is_empty() || newlines(&text[last.len()..]) >= 2
@@ -187,14 +187,14 @@ fn without_blank_lines(text: &str) -> &str {
     without_trailing_blank_lines(after_blank_lines(text))
 }
 
-/// The text from its first line that is not blank on; the margin of that line stays.
+/// Returns the text from its first non-blank line on; the indentation of that line stays.
 fn after_blank_lines(text: &str) -> &str {
     let blank = text.len() - text.trim_start_matches([' ', '\t', '\n', '\r']).len();
     let start = text[..blank].rfind(NEWLINES).map_or(0, |end| end + 1);
     &text[start..]
 }
 
-/// The text up to the end of its last line that is not blank, without the ending.
+/// Returns the text up to the end of its last non-blank line, without the line ending.
 fn without_trailing_blank_lines(text: &str) -> &str {
     let last = text.trim_end_matches([' ', '\t', '\n', '\r']).len();
     &text[..text[last..].find(NEWLINES).map_or(text.len(), |end| last + end)]

@@ -1,38 +1,38 @@
-//! How lines are written behind a path: `42`, `42-50`, `42:7`, `42:7-50:1`, and as a fragment `L42-L50`. Main type: [`Span`].
+//! Parses line numbers after a path: `42`, `42-50`, `42:7`, `42:7-50:1`, and as a fragment `L42-L50`. Main type: [`Span`].
 
 use crate::domain::place::LineRange;
 
-/// Columns of the first and of the last line, as `FileRef` has them.
+/// Columns of the first and of the last line, as in `FileRef`.
 pub(super) type Columns = (Option<u32>, Option<u32>);
 
-/// Lines with their columns, or why they cannot be.
+/// Lines with their columns, or the reason why they are invalid.
 pub(super) type Lines = Result<(LineRange, Columns), String>;
 
-/// Lines that were read from the beginning of a text.
+/// Line numbers that were parsed at the beginning of a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Span {
-    /// So many bytes were lines.
+    /// The number of bytes that were parsed.
     pub(super) length: usize,
-    /// What they say, or why they say nothing.
+    /// The lines, or the reason why they are invalid.
     pub(super) lines: Lines,
 }
 
-/// Reads `N`, `N:C`, `N-M`, `N:C-M:D`; a long dash is taken as a short one.
+/// Parses `N`, `N:C`, `N-M`, `N:C-M:D`; a long dash counts as a short one.
 pub(super) fn behind_colon(text: &str) -> Option<Span> {
     read(text, "", &[':'])
 }
 
-/// The same where nothing may follow.
+/// Parses the same forms if nothing follows them.
 pub(super) fn whole(text: &str) -> Option<Lines> {
     behind_colon(text).filter(|span| span.length == text.len()).map(|span| span.lines)
 }
 
-/// Reads all of a fragment without its `#`: `L42`, `L42-L50`, `L42-50`, `L42C5-L50C1`. Any other is a place of another kind.
+/// Parses a whole fragment without its `#`: `L42`, `L42-L50`, `L42-50`, `L42C5-L50C1`. Any other fragment is a place of another kind.
 pub(super) fn fragment(text: &str) -> Option<Lines> {
     read(text, "Ll", &['C', 'c', ',', ':']).filter(|span| span.length == text.len()).map(|span| span.lines)
 }
 
-/// The same, and a number alone: `42`, `42-50`, as people write who forget the `L`.
+/// Parses a fragment or a plain number (`42`, `42-50`), for people who forget the `L`.
 pub(super) fn anchor(text: &str) -> Option<Lines> {
     fragment(text).or_else(|| whole(text))
 }
@@ -56,7 +56,7 @@ fn read(text: &str, marks: &str, column_marks: &[char]) -> Option<Span> {
     Some(Span { length: text.len() - rest.len(), lines: lines(start, last, (start_column, end_column)) })
 }
 
-/// A number that stands next; `u32::MAX` where it is larger.
+/// Parses the next number; larger ones become `u32::MAX`.
 fn number(rest: &mut &str) -> Option<u32> {
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let (number, after) = rest.split_at(digits);

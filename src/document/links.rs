@@ -1,6 +1,7 @@
-//! The links and headings of a document, for whoever asks where they lead. Main type: [`Page`].
+//! The links and headings of a document. Main type: [`Page`].
 //!
-//! Whether a destination is there belongs in `rules`. References in presented text, which have forms of their own, are in `references`.
+//! Checking whether a destination exists belongs in `rules`. References in presented text, which have forms of their own, are in
+//! `references`.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,28 +15,28 @@ use super::markdown::options;
 /// A link or an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// Its bytes; those of its definition, where the destination stands there.
+    /// Its bytes; those of its definition, if the destination is there.
     pub at: Range<usize>,
-    /// The destination, with what Markdown escapes undone.
+    /// The destination, with Markdown escapes undone.
     pub destination: String,
 }
 
-/// What a document links to, and what can be linked to in it.
+/// The links of a document, and the headings that can be linked to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Page {
-    /// Links and images, those in HTML among them, each place once.
+    /// Links and images, including those in HTML, each position once.
     pub links: Vec<Link>,
-    /// The texts of the headings, wherever they stand.
+    /// The texts of the headings at any level.
     pub headings: Vec<String>,
 }
 
-/// Attributes of HTML that name another file.
+/// HTML attributes that name another file.
 static IN_HTML: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"(?is)<!--.*?-->|<(?:img|a)\b[^<>]*?\s(?:src|href)\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')"#).ok()
 });
 
 impl Page {
-    /// Reads the document.
+    /// Parses the document.
     pub fn of(markdown: &str) -> Self {
         let mut page = Self::default();
         let mut seen = BTreeSet::new();

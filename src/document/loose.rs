@@ -1,22 +1,22 @@
-//! Links that `CommonMark` refuses since their destination has spaces or odd parentheses: `[t](path?pattern with spaces)`.
+//! Links that `CommonMark` rejects because their destination has spaces or unbalanced parentheses: `[t](path?pattern with spaces)`.
 
 use super::markdown::is_escaped;
 use super::target::{Spelling, Target, destination, end_of_path, is_path_like, is_quoted_path};
 
-/// No destination is longer; it bounds the search for its end.
+/// Upper bound on a destination, in bytes; it bounds the search for its end.
 const LONGEST: usize = 600;
 
-/// A destination that was found: how many bytes it and its closing parenthesis take, what was written, what it says.
+/// A destination that was found.
 pub(super) struct Loose<'s> {
-    /// Where the link ends.
+    /// The end of the link.
     pub(super) end: usize,
-    /// The destination.
+    /// The destination as written.
     pub(super) written: &'s str,
-    /// What it says.
+    /// The file that the destination names.
     pub(super) target: Target,
 }
 
-/// The link whose text is between the brackets at `open` and `close`, where `](` stands at `close`. It may not reach beyond `limit`.
+/// Finds the link whose text is between the brackets at `open` and `close`, with `](` at `close`. It may not reach beyond `limit`.
 pub(super) fn link(source: &str, open: usize, close: usize, limit: usize) -> Option<Loose<'_>> {
     if source[..open].ends_with('!') && !is_escaped(source, open - 1) {
         return None;
@@ -27,7 +27,7 @@ pub(super) fn link(source: &str, open: usize, close: usize, limit: usize) -> Opt
         stop -= 1;
     }
     let rest = source.get(start..stop)?;
-    // Most of what is no link ends here, and quickly.
+    // Most text that is not a link is rejected here, cheaply.
     memchr::memchr3(b')', b'\n', b'\r', rest.as_bytes()).filter(|end| rest.as_bytes()[*end] == b')')?;
     let line = rest.split(['\n', '\r']).next()?;
     let length = balanced(line).or_else(|| first(line))?;
@@ -36,7 +36,7 @@ pub(super) fn link(source: &str, open: usize, close: usize, limit: usize) -> Opt
     is_meant(written).then_some(Loose { end: start + length + 1, written, target })
 }
 
-/// The first closing parenthesis that is not opened inside.
+/// Finds the first closing parenthesis that is not opened inside.
 fn balanced(line: &str) -> Option<usize> {
     let (mut depth, mut escaped) = (0usize, false);
     for (at, byte) in line.bytes().enumerate() {
@@ -52,13 +52,13 @@ fn balanced(line: &str) -> Option<usize> {
     None
 }
 
-/// The first closing parenthesis at all, unless another link begins before it.
+/// Finds the first closing parenthesis, unless another link begins before it.
 fn first(line: &str) -> Option<usize> {
     let end = line.bytes().enumerate().find(|(at, byte)| *byte == b')' && !is_escaped(line, *at))?.0;
     (!line[..end].contains("](")).then_some(end)
 }
 
-/// Whether a reference was meant, not just words between parentheses.
+/// Checks whether this is an intended reference, not just words in parentheses.
 fn is_meant(written: &str) -> bool {
     let rest = written.strip_prefix("dialectic:").or_else(|| written.strip_prefix("file:"));
     let cut = end_of_path(written);

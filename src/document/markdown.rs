@@ -1,24 +1,24 @@
-//! The one way in which presented Markdown is read: `CommonMark` with the tables, strikethrough, task lists and footnotes of GitHub.
+//! The parser settings for presented Markdown: `CommonMark` with GitHub's tables, strikethrough, task lists and footnotes.
 
 use pulldown_cmark::{Event, Options, Parser};
 use std::ops::Range;
 
-/// What is understood beyond `CommonMark`.
+/// Returns the enabled extensions of `CommonMark`.
 pub(super) fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS | Options::ENABLE_FOOTNOTES
 }
 
-/// The document in pieces, each with its bytes.
+/// Iterates over the document's events, each with its byte range.
 pub(super) fn events(markdown: &str) -> impl Iterator<Item = (Event<'_>, Range<usize>)> {
     Parser::new_ext(markdown, options()).into_offset_iter()
 }
 
-/// Whether the byte at `at` stands behind an odd number of backslashes.
+/// Checks whether the byte at `at` follows an odd number of backslashes.
 pub(super) fn is_escaped(source: &str, at: usize) -> bool {
     source.as_bytes()[..at].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 
-/// The text without the backslashes before ASCII punctuation (`CommonMark` 0.31 §2.4).
+/// Removes the backslashes before ASCII punctuation (`CommonMark` 0.31 §2.4).
 pub(super) fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -34,7 +34,7 @@ pub(super) fn unescape(text: &str) -> String {
     out
 }
 
-/// Plain text as Markdown that shows it, in one line.
+/// Escapes plain text so that Markdown shows it as it is, in one line.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {

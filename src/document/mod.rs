@@ -1,9 +1,9 @@
-//! Presented Markdown: sections edited, references found and rewritten. The only place that names the Markdown parser.
+//! Presented Markdown: editing sections, finding and rewriting references. The only module that names the Markdown parser.
 //!
-//! Main functions: [`edit()`] puts content into a document, [`references()`] finds what points to files, [`rewrite()`] writes those again for
-//! one surface, [`Page`] tells what a document of the tree links to. All of it is pure, takes time linear to the text, and works by splices:
-//! bytes that are not meant are never touched.
-//! Whether a reference points to something belongs in `evidence`; who may present, in `app`.
+//! Main functions: [`edit()`] inserts content into a document, [`references()`] finds references to files, [`rewrite()`] rewrites those for
+//! one surface, [`Page`] lists the links of a document. All of it is pure, runs in time linear to the text, and works by splicing:
+//! unaffected bytes are never touched.
+//! Checking whether a reference exists belongs in `evidence`; permission to present, in `app`.
 
 mod edit;
 mod lines;

@@ -1,4 +1,4 @@
-//! References that nobody marked: `path:42` in a run of plain text, or a code span that is nothing else.
+//! References without markup: `path:42` in a run of plain text, or a code span that holds nothing else.
 
 use std::ops::Range;
 
@@ -10,14 +10,14 @@ use crate::domain::presented::FileRef;
 /// A reference in plain text.
 pub(super) type Word = (Range<usize>, Result<FileRef, String>);
 
-/// The references in `source[run]`, a run of text as it was written, in order.
+/// Finds the references in `source[run]`, a run of text as it was written, in order.
 pub(super) fn words(source: &str, run: Range<usize>, mut each: impl FnMut(Word)) {
     let text = &source[run.clone()];
     let mut at = 0;
     for token in text.split_inclusive(char::is_whitespace) {
         let start = run.start + at;
         at += token.len();
-        // The path of an address is not one of ours.
+        // The path of a URL is not a file reference.
         let length = token.find("://").unwrap_or_else(|| token.trim_end().len());
         in_token(source, start..start + length, &mut each);
     }
@@ -48,20 +48,20 @@ fn in_token(source: &str, token: Range<usize>, each: &mut impl FnMut(Word)) {
     }
 }
 
-/// The path that ends there where it is quoted as git quotes it.
+/// Returns the path that ends here if it is quoted as git quotes it.
 fn quoted_before(before: &str) -> Option<&str> {
     let inner = before.strip_suffix('"')?;
     let (open, _) = inner.rmatch_indices('"').find(|(at, _)| !is_escaped(inner, *at))?;
     Some(&before[open..]).filter(|path| is_quoted_path(path))
 }
 
-/// Whether a path may begin behind this: not in the middle of a name, an address, or the mark of an image.
+/// Checks whether a path may begin after this: not in the middle of a name, a URL, or the marker of an image.
 fn begins(before: &str) -> bool {
     !before.ends_with([':', '!', '@', '#', '&', '%', '?'])
         && !before.ends_with(|c: char| c.is_alphanumeric() && is_path_char(c))
 }
 
-/// Whether lines may end before this: not in the middle of a number or a name.
+/// Checks whether line numbers may end before this: not in the middle of a number or a name.
 fn ends(after: &str) -> bool {
     let after = after.trim_start_matches('_');
     let mut chars = after.chars();
@@ -72,7 +72,8 @@ fn ends(after: &str) -> bool {
     }
 }
 
-/// Characters of a path in prose. Scripts without spaces are left out: nobody could tell where the path begins.
+/// Checks for a character of a path in prose. Scripts without spaces are left out, since the beginning of a path cannot be determined
+/// there.
 fn is_path_char(c: char) -> bool {
     c.is_ascii_alphanumeric()
         || matches!(c, '_' | '-' | '.' | '/' | '@' | '+' | '~' | '$' | '\\')
@@ -80,7 +81,7 @@ fn is_path_char(c: char) -> bool {
         || c.is_uppercase()
 }
 
-/// The reference that a code span is, where it is one.
+/// Parses a code span that is a reference.
 pub(super) fn code_span(code: &str) -> Option<Result<FileRef, String>> {
     let code = code.trim();
     if code.starts_with('"') {

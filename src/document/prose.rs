@@ -1,4 +1,4 @@
-//! Where a document speaks: its text without code, HTML and the targets of links. Main function: [`prose`].
+//! The running text of a document, without code, HTML and the targets of links. Main function: [`prose`].
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use pulldown_cmark::{Event, Tag, TagEnd};
 
 use super::markdown::events;
 
-/// The pieces of running text, in order, as bytes of the document. Code, HTML and comments are none.
+/// Returns the byte ranges of running text, in order. Code, HTML and comments are excluded.
 pub fn prose(markdown: &str) -> Vec<Range<usize>> {
     let mut pieces: Vec<Range<usize>> = Vec::new();
     let mut in_code = false;
@@ -15,7 +15,7 @@ pub fn prose(markdown: &str) -> Vec<Range<usize>> {
             Event::Start(Tag::CodeBlock(_)) => in_code = true,
             Event::End(TagEnd::CodeBlock) => in_code = false,
             Event::Text(_) if !in_code => match pieces.last_mut() {
-                // The parser cuts at every character that could have begun something.
+                // The parser splits at every character that could have begun something.
                 Some(last) if last.end == range.start => last.end = range.end,
                 _ => pieces.push(range),
             },

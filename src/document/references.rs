@@ -1,7 +1,7 @@
 //! The references to files in a document. Main function: [`references()`]; main type: [`Found`].
 //!
-//! The parser says what is text, code, HTML or a link. Two forms it does not know: links whose destination has spaces (`loose`), and paths in
-//! plain text (`plain`). Those are looked for in runs of text as they were written, so that each reference has its bytes.
+//! The parser tells text, code, HTML and links apart. It does not know two forms: links whose destination has spaces (`loose`), and paths
+//! in plain text (`plain`). Those are searched for in runs of text as written, so that each reference has its byte range.
 
 use std::ops::Range;
 
@@ -16,22 +16,22 @@ use crate::domain::presented::{FileRef, RefForm};
 /// A reference as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Its bytes in the document.
+    /// Its byte range in the document.
     pub at: Range<usize>,
     /// Its form.
     pub form: RefForm,
-    /// What is shown of it, as Markdown: the link's text, or the reference itself.
+    /// Its visible text, as Markdown: the link's text, or the reference itself.
     pub text: String,
     /// The destination as it was written.
     pub written: String,
-    /// Where it points to, or why it cannot point anywhere.
+    /// The file it points to, or the reason why it cannot point anywhere.
     pub to: Result<FileRef, String>,
 }
 
-/// The references in a document, in order; they never overlap.
+/// Finds the references in a document, in order; they never overlap.
 ///
-/// None are found in fenced or indented code, in HTML, in images, and in the text of other links. Addresses with a scheme other than
-/// `dialectic:` and `file:` are none, nor is a `#fragment` alone.
+/// None are found in fenced or indented code, in HTML, in images, and in the text of other links. URLs with a scheme other than
+/// `dialectic:` and `file:` are not references, nor is a `#fragment` alone.
 pub fn references(markdown: &str) -> Vec<Found> {
     let mut scan = Scan::new(markdown);
     let known = |link: BrokenLink<'_>| {
@@ -46,7 +46,7 @@ pub fn references(markdown: &str) -> Vec<Found> {
     scan.found
 }
 
-/// What stands between brackets as rustdoc has it: `` `path:42` `` or `path:42`.
+/// Parses the text between brackets in rustdoc's form: `` `path:42` `` or `path:42`.
 fn rustdoc(reference: &str) -> Option<Result<FileRef, String>> {
     let bare = reference.trim_matches('`');
     exactly_plain(if bare.len() < reference.len() { bare } else { reference })
@@ -55,19 +55,19 @@ fn rustdoc(reference: &str) -> Option<Result<FileRef, String>> {
 struct Scan<'m> {
     source: &'m str,
     found: Vec<Found>,
-    /// What begins before this byte belongs to a link that the parser does not know.
+    /// Text that begins before this byte belongs to a link that the parser does not know.
     until: usize,
-    /// The blocks around, innermost last.
+    /// The enclosing blocks, innermost last.
     blocks: Vec<Range<usize>>,
-    /// How deep inside of something that holds no references; 0 is outside.
+    /// The nesting depth inside elements that hold no references; 0 is outside.
     hidden: usize,
-    /// The link around, where there is one; then `hidden` counts its depth.
+    /// The enclosing link, if any; then `hidden` counts its depth.
     link: Option<Link>,
-    /// Inside of an HTML element in a line of text whose contents are no plain text.
+    /// The enclosing HTML element in a line of text whose contents are not plain text.
     element: Option<&'static str>,
-    /// Brackets that wait for their other half.
+    /// Opening brackets without their closing ones so far.
     open: Vec<usize>,
-    /// A run of plain text, as it was written, that was not looked through yet.
+    /// A run of plain text, as written, that was not searched yet.
     run: Option<Range<usize>>,
 }
 
@@ -75,7 +75,7 @@ struct Link {
     kind: LinkType,
     at: Range<usize>,
     destination: String,
-    /// Where its text ends, as far as was seen.
+    /// The end of its text, as far as it was parsed.
     text_end: usize,
 }
 
@@ -139,7 +139,7 @@ impl<'m> Scan<'m> {
             Tag::Emphasis | Tag::Strong | Tag::Strikethrough => return,
             Tag::Link { link_type, dest_url, .. } => {
                 self.end_run();
-                // A link in it keeps what is around from being one.
+                // A link inside keeps the enclosing text from being one.
                 self.open.clear();
                 self.hidden = 1;
                 let text_end = at.start + 1;
@@ -171,7 +171,7 @@ impl<'m> Scan<'m> {
         if link.at.start < self.until {
             return;
         }
-        // The parser leaves the empty label of a link that it does not know itself out of its bytes.
+        // The parser leaves the empty label of a link that it does not know out of the link's bytes.
         if matches!(link.kind, LinkType::CollapsedUnknown) && self.source[link.at.end..].starts_with("[]") {
             link.at.end += 2;
             self.until = link.at.end;
@@ -181,7 +181,7 @@ impl<'m> Scan<'m> {
         self.found.push(Found { at: link.at, form: target.form, text, written: link.destination, to: target.to });
     }
 
-    /// Where the link's text ends, and what it points to.
+    /// Returns the end of the link's text, and the file it points to.
     fn target_of(&self, link: &Link) -> Option<(usize, Target)> {
         let rest = self.source.get(link.text_end..link.at.end)?;
         let close = link.text_end + rest.find([']', '>'])?;
@@ -217,7 +217,7 @@ impl<'m> Scan<'m> {
         }
     }
 
-    /// Contents of these are code, or a link already.
+    /// The contents of these elements are code, or a link already.
     fn html(&mut self, html: &str) {
         const ELEMENTS: [&str; 8] = ["a", "code", "pre", "kbd", "samp", "script", "style", "textarea"];
         let closes = html.starts_with("</");
@@ -255,7 +255,7 @@ impl<'m> Scan<'m> {
                 self.loose(open, bracket);
             }
         }
-        // The text may go on behind a link that ended in it.
+        // The text may continue after a link that ended in it.
         if self.run.is_none() && self.element.is_none() && self.until < at.end {
             self.run = Some(self.until.max(at.start)..at.end);
         }
@@ -284,7 +284,7 @@ impl<'m> Scan<'m> {
         });
     }
 
-    /// Looks through the run of text that ends here.
+    /// Searches the run of text that ends here.
     fn end_run(&mut self) {
         let Some(run) = self.run.take() else { return };
         let (source, found) = (self.source, &mut self.found);
@@ -296,8 +296,8 @@ impl<'m> Scan<'m> {
     }
 }
 
-/// Whether two pieces of text with this between them are one word to whoever wrote it: nothing, a backslash, or underscores in the middle
-/// of a path, as in `src/__init__.py`.
+/// Checks whether two pieces of text with this between them are one word to their author: nothing, a backslash, or underscores in the
+/// middle of a path, as in `src/__init__.py`.
 fn is_one_word(source: &str, gap: Range<usize>) -> bool {
     let Some(between) = source.get(gap.clone()) else { return false };
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '-');

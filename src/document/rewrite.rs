@@ -1,4 +1,4 @@
-//! References written again for one surface. Main function: [`rewrite()`]; main type: [`Dialect`].
+//! Rewrites references for one surface. Main function: [`rewrite()`]; main type: [`Dialect`].
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -9,29 +9,29 @@ use crate::domain::place::LineRange;
 use crate::domain::presented::{CheckedRef, RefForm, RefPlace};
 use crate::domain::text::{strip_block, strip_line};
 
-/// How a surface writes references.
+/// The form in which a surface writes references.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Dialect {
-    /// Markdown with relative links: `[t](path#L1-L2)`. A pattern becomes the lines it was found on; where none are known it stays.
+    /// Markdown with relative links: `[t](path#L1-L2)`. A pattern becomes the lines it was found on; if none are known it stays.
     Fragment,
-    /// Markdown with ``[`path:42`][]``, for peers that know no other. It can name one line only, and no text of its own.
+    /// Markdown with ``[`path:42`][]``, for clients that know no other form. It can name one line only, and no text of its own.
     Rustdoc,
-    /// Markdown with `file:` addresses.
+    /// Markdown with `file:` URLs.
     File {
-        /// The folder on this machine that the tree lies in; absolute.
+        /// The folder on this machine that holds the tree; absolute.
         base: PathBuf,
     },
     /// Markdown with links into a forge.
     Forge {
-        /// Where files of the reviewed commit are shown, with a slash at the end: `https://host/owner/name/blob/<sha>/`.
+        /// The URL prefix of files of the reviewed commit, with a slash at the end: `https://host/owner/name/blob/<sha>/`.
         blob: String,
     },
-    /// Text for a terminal that knows links.
+    /// Text for a terminal that supports links.
     Osc8 {
-        /// The folder on this machine that the tree lies in; absolute.
+        /// The folder on this machine that holds the tree; absolute.
         root: PathBuf,
     },
-    /// Text for a terminal that does not.
+    /// Text for a terminal without links.
     Plain,
 }
 
@@ -44,10 +44,10 @@ impl Dialect {
     }
 }
 
-/// The document with its references (of this very text, in order) as the dialect has them.
+/// Rewrites the references of a document (of exactly this text, in order) in the given form.
 ///
-/// A broken reference keeps its text and loses its link. In Markdown all else stays to the byte. Text for a terminal is stripped of escapes and
-/// control characters as a whole, so that the only escapes in it are the links of this function, which are made of plain ASCII.
+/// A broken reference keeps its text and loses its link. In Markdown all other bytes stay. Text for a terminal is stripped of escapes and
+/// control characters as a whole, so that its only escapes are the links of this function, which are made of plain ASCII.
 pub fn rewrite(markdown: &str, references: &[CheckedRef], dialect: &Dialect) -> String {
     let mut out = String::with_capacity(markdown.len() + references.len() * 32);
     let mut copied = 0;
@@ -55,20 +55,20 @@ pub fn rewrite(markdown: &str, references: &[CheckedRef], dialect: &Dialect) -> 
         let Some(written) = markdown.get(reference.at.clone()).filter(|_| reference.at.start >= copied) else {
             continue;
         };
-        around(&mut out, &markdown[copied..reference.at.start], dialect);
+        push_around(&mut out, &markdown[copied..reference.at.start], dialect);
         let begins_line = begins_line(&markdown[..reference.at.start]);
-        out.push_str(&one(reference, written, begins_line, dialect));
+        out.push_str(&rewrite_one(reference, written, begins_line, dialect));
         copied = reference.at.end;
     }
-    around(&mut out, &markdown[copied..], dialect);
+    push_around(&mut out, &markdown[copied..], dialect);
     out
 }
 
-fn around(out: &mut String, text: &str, dialect: &Dialect) {
+fn push_around(out: &mut String, text: &str, dialect: &Dialect) {
     if dialect.is_for_terminal() { out.push_str(&strip_block(text)) } else { out.push_str(text) }
 }
 
-fn one(reference: &CheckedRef, written: &str, begins_line: bool, dialect: &Dialect) -> String {
+fn rewrite_one(reference: &CheckedRef, written: &str, begins_line: bool, dialect: &Dialect) -> String {
     let place = match &reference.found {
         Ok(place) => place,
         Err(_) if dialect.is_for_terminal() => return strip_line(&reference.text),
@@ -82,20 +82,24 @@ fn one(reference: &CheckedRef, written: &str, begins_line: bool, dialect: &Diale
             link(reference, &format!("{}{anchor}", file_uri(base, &place.path)))
         }
         Dialect::Forge { blob } => {
-            // A forge renders Markdown, and what is rendered has no lines.
+            // A forge renders Markdown, and rendered text has no line anchors.
             let rendered = matches!(place.path.extension(), Some("md" | "markdown" | "mdx" | "rst" | "adoc"));
             let source = if rendered && place.lines.is_some() { "?plain=1" } else { "" };
             let anchor = lines_or_anchor(reference, written, place.lines, false);
             link(reference, &format!("{blob}{}{source}{anchor}", encode(place.path.as_bytes())))
         }
         Dialect::Osc8 { root } => {
-            format!("\x1b]8;;{}\x1b\\{}\x1b]8;;\x1b\\", file_uri(root, &place.path), seen(reference, place))
+            format!(
+                "\x1b]8;;{}\x1b\\{}\x1b]8;;\x1b\\",
+                file_uri(root, &place.path),
+                render_for_terminal(reference, place)
+            )
         }
-        Dialect::Plain => seen(reference, place),
+        Dialect::Plain => render_for_terminal(reference, place),
     }
 }
 
-/// The text alone. What would begin a block there, now that the bracket before it is gone, is escaped.
+/// Returns the text alone. A character that would begin a block there, now that the bracket before it is gone, is escaped.
 fn unlinked(reference: &CheckedRef, written: &str, begins_line: bool) -> String {
     if reference.form == RefForm::Plain {
         return written.to_owned();
@@ -114,15 +118,15 @@ fn unlinked(reference: &CheckedRef, written: &str, begins_line: bool) -> String 
     }
 }
 
-/// Whether only marks of blocks stand before it in its line.
+/// Checks whether only block markers precede it in its line.
 fn begins_line(before: &str) -> bool {
-    // Looks back over the marks only: a line may be as long as the document.
+    // Looks back over the markers only: a line may be as long as the document.
     let is_mark = |c: char| c.is_ascii_digit() || matches!(c, ' ' | '\t' | '>' | '-' | '+' | '*' | '.' | ')');
     let text = before.trim_end_matches(is_mark);
     text.is_empty() || text.ends_with(['\n', '\r'])
 }
 
-/// The text of a link, as Markdown.
+/// Returns the text of a link, as Markdown.
 fn link_text(reference: &CheckedRef) -> String {
     match reference.form {
         RefForm::Plain if !reference.text.starts_with('`') => escape(&unescape(&reference.text)),
@@ -148,7 +152,7 @@ fn fragment(reference: &CheckedRef, written: &str, place: &RefPlace) -> String {
     link(reference, &destination)
 }
 
-/// `#L42-L50`, or the anchor of a heading that the link had.
+/// Returns `#L42-L50`, or the heading anchor that the link had.
 fn lines_or_anchor(reference: &CheckedRef, written: &str, lines: Option<LineRange>, with_columns: bool) -> String {
     let Some(lines) = lines else {
         // Only an inline link holds its destination itself.
@@ -183,11 +187,11 @@ fn rustdoc(reference: &CheckedRef, place: &RefPlace) -> String {
     let shown = unescape(&reference.text);
     let shown = shown.trim_matches(['`', ' ']);
     let says_it = shown.is_empty() || shown == path || shown == format!("{path}:{line}{end}");
-    // A backtick would end the code, and the peers take no longer fence.
+    // A backtick would end the code, and the clients accept no longer fence.
     if path.contains('`') {
         link_text(reference)
     } else if path.starts_with('"') {
-        // They know no quoting: it is told, and leads nowhere.
+        // The clients know no quoting: the path is shown without a link.
         if says_it { link_text(reference) } else { format!("{} (`{path}:{line}{end}`)", link_text(reference)) }
     } else if says_it {
         pointer
@@ -196,8 +200,8 @@ fn rustdoc(reference: &CheckedRef, place: &RefPlace) -> String {
     }
 }
 
-/// What a person at a terminal reads: the text, and the place where the text does not say it.
-fn seen(reference: &CheckedRef, place: &RefPlace) -> String {
+/// Returns the text for a reader at a terminal, with the place appended if the text does not name it.
+fn render_for_terminal(reference: &CheckedRef, place: &RefPlace) -> String {
     let text = strip_line(&reference.text);
     let mut at = strip_line(&place.path.spelled());
     if let Some(lines) = place.lines {

@@ -1,7 +1,7 @@
 //! The headings of a document. Main types: [`Heading`], [`Outline`].
 //!
-//! Only headings at the top level count: one inside a block quote, a list item or a footnote is part of a quotation or an item, and a section
-//! could not end there without tearing the quotation apart. What looks like a heading in code or HTML is none, as the parser says.
+//! Only headings at the top level count: one inside a block quote, a list item or a footnote belongs to that block, and a section could not
+//! end there without splitting it. Text that looks like a heading in code or HTML is not one, according to the parser.
 
 use std::ops::Range;
 
@@ -14,22 +14,22 @@ use super::markdown::events;
 pub(super) struct Heading {
     /// 1 to 6.
     pub(super) level: u8,
-    /// Its lines, with the underline of a setext heading and the last line's ending.
+    /// Its byte range, including the underline of a setext heading and the last line ending.
     pub(super) at: Range<usize>,
-    /// Its text as it is compared (see [`fold`]).
+    /// Its text, normalized for comparison (see [`fold`]).
     pub(super) text: String,
-    /// Whether it is underlined.
+    /// `true` if it is underlined.
     pub(super) setext: bool,
 }
 
-/// What a document is made of, as far as editing needs to know.
+/// The structure of a document, as far as editing needs it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Outline {
-    /// In order.
+    /// The headings, in order.
     pub(super) headings: Vec<Heading>,
-    /// Where the first block of the document begins, whatever it is.
+    /// The start of the first block of the document, of any kind.
     first: Option<usize>,
-    /// The last block, where it is one that may never have been closed.
+    /// The last block, if it is one that may never have been closed.
     last_raw: Option<Raw>,
 }
 
@@ -40,10 +40,10 @@ struct Raw {
 }
 
 impl Outline {
-    /// Reads the document.
+    /// Parses the document.
     pub(super) fn of(markdown: &str) -> Self {
         let mut outline = Self::default();
-        // A byte order mark is no part of the first line.
+        // A byte order mark is not part of the first line.
         let skipped = if markdown.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let body = &markdown[skipped..];
         let mut depth = 0usize;
@@ -88,12 +88,12 @@ impl Outline {
         outline
     }
 
-    /// The heading that the document begins with.
+    /// Returns the heading that the document begins with.
     pub(super) fn leading(&self) -> Option<&Heading> {
         self.headings.first().filter(|heading| self.first.is_some_and(|first| heading.at.contains(&first)))
     }
 
-    /// The first heading of that text, and where its section ends: at the next heading of the same or a higher level.
+    /// Finds the first heading with that text, and the end of its section: the next heading of the same or a higher level.
     pub(super) fn section(&self, wanted: &str, length: usize) -> Option<(&Heading, usize)> {
         let index = self.headings.iter().position(|heading| heading.text == wanted)?;
         let (heading, later) = (&self.headings[index], &self.headings[index + 1..]);
@@ -129,8 +129,8 @@ fn is_newline(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// Text as headings are compared: trimmed, white space collapsed, without case. Letters that have one capital between them (`σ` and `ς`, `ß`
-/// and `ss`) are the same, so this goes through capitals.
+/// Normalizes text for comparing headings: trimmed, white space collapsed, case-insensitive. Characters that share one capital (`σ` and
+/// `ς`, `ß` and `ss`) are equal, so this converts through capitals.
 pub(super) fn fold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -142,7 +142,7 @@ pub(super) fn fold(text: &str) -> String {
     out
 }
 
-/// What has to follow the document so that the block it ends with does not swallow what is put behind it: the end of a fence or of HTML
+/// Returns the text that must follow the document so that its last block does not swallow what is appended: the end of a fence or of HTML
 /// that was never closed.
 pub(super) fn closing(markdown: &str) -> Option<String> {
     const PROBE: &str = "\n\n# probe\n";

@@ -1,8 +1,9 @@
-//! What a Markdown text becomes when it is shown, for tests of texts that must not come to life. Main function: [`live_parts`].
+//! The active parts of a Markdown text when it is rendered, for tests of text that must stay inert. Main function: [`live_parts`].
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
 
-/// All that is more than paragraphs, lists, emphasis and code; fences by what they are called; text outside of code that a forge links.
+/// Lists everything beyond paragraphs, lists, emphasis and code; fences by their info string; text outside of code that a forge turns into
+/// links.
 pub(crate) fn live_parts(markdown: &str) -> Vec<String> {
     let more = Options::ENABLE_MATH | Options::ENABLE_GFM | Options::ENABLE_DEFINITION_LIST;
     let mut found = Vec::new();
@@ -33,14 +34,14 @@ pub(crate) fn live_parts(markdown: &str) -> Vec<String> {
             | Event::HardBreak => {}
             other => found.push(format!("{other:?}")),
         }
-        found.extend(linked(&text));
+        found.extend(find_linked(&text));
         text.clear();
     }
-    found.extend(linked(&text));
+    found.extend(find_linked(&text));
     found
 }
 
-fn linked(text: &str) -> Option<String> {
+fn find_linked(text: &str) -> Option<String> {
     let lower = text.to_ascii_lowercase();
     let number = lower.match_indices('#').any(|(at, _)| lower[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
     let live =

@@ -1,4 +1,4 @@
-//! What a destination says: a file reference, or nothing of ours. Main type: [`Target`].
+//! Parses the destination of a link as a reference to a file. Main type: [`Target`].
 
 use super::lines::{self, Lines};
 use super::markdown::unescape;
@@ -10,22 +10,22 @@ use crate::domain::presented::{FileRef, RefForm};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) form: RefForm,
-    /// Where to, or why it cannot point anywhere.
+    /// The file, or the reason why it cannot point anywhere.
     pub(super) to: Result<FileRef, String>,
 }
 
-/// How a destination is written.
+/// The syntax of a destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spelling {
-    /// As it stands between the parentheses: backslashes escape, `%20` is a space.
+    /// As between the parentheses: backslashes escape, `%20` is a space.
     Written,
-    /// The same without Markdown's escapes: from a definition, or from `<…>`.
+    /// Without Markdown's escapes: from a definition, or from `<…>`.
     Unescaped,
-    /// As it stands in a link that `CommonMark` refuses: whoever writes spaces encodes nothing in a pattern.
+    /// As in a link that `CommonMark` rejects: an author who writes spaces encodes nothing in a pattern.
     Loose,
 }
 
-/// Files that have no extension.
+/// Well-known file names without an extension.
 const NAMES: &[&str] = &[
     "Makefile",
     "makefile",
@@ -46,7 +46,7 @@ const NAMES: &[&str] = &[
     "WORKSPACE",
 ];
 
-/// Names of hosts end like this; a path whose first part does is taken for a host, or for an image in a registry.
+/// Endings of host names; a path whose first part has one is taken for a host, or for an image in a registry.
 const HOSTS: &[&str] = &[
     "com",
     "net",
@@ -70,10 +70,10 @@ const HOSTS: &[&str] = &[
     "xyz",
 ];
 
-/// No path is longer (`PATH_MAX` of Linux).
+/// Upper bound on a path, in bytes (`PATH_MAX` of Linux).
 const LONGEST: usize = 4096;
 
-/// Reads the destination of a link. `None` where it points to no file: another scheme, an anchor alone, nothing.
+/// Parses the destination of a link. `None` if it points to no file: another scheme, an anchor alone, or nothing.
 pub(super) fn destination(written: &str, spelling: Spelling) -> Option<Target> {
     let written = written.trim();
     if written.is_empty() || written.starts_with(['#', '?']) || written.starts_with("//") {
@@ -82,7 +82,7 @@ pub(super) fn destination(written: &str, spelling: Spelling) -> Option<Target> {
     if let Some((scheme, rest)) = scheme(written) {
         let link = |to| Some(Target { form: RefForm::Link, to });
         return match scheme.to_ascii_lowercase().as_str() {
-            "dialectic" => Some(Target { form: RefForm::Dialectic, to: dialectic(rest, spelling) }),
+            "dialectic" => Some(Target { form: RefForm::Dialectic, to: parse_dialectic(rest, spelling) }),
             "file" => link(file_uri(rest)),
             _ if scheme.len() == 1 && rest.starts_with(['/', '\\']) => link(Err(ABSOLUTE.to_owned())),
             _ if is_path_like(scheme) => link(with_lines(written, spelling)?),
@@ -94,14 +94,14 @@ pub(super) fn destination(written: &str, spelling: Spelling) -> Option<Target> {
 
 const ABSOLUTE: &str = "absolute paths are refused; give a path relative to baseUri";
 
-/// A path with its lines behind a colon, as in plain text; `None` where there are no lines.
+/// Builds a reference to a path with its lines after a colon, as in plain text.
 pub(super) fn plain(path: &str, lines: Lines) -> Result<FileRef, String> {
-    let path = if path.starts_with('"') { quoted(path)? } else { checked(unescape(path).as_bytes())? };
+    let path = if path.starts_with('"') { unquote_path(path)? } else { checked(unescape(path).as_bytes())? };
     let (range, columns) = lines?;
     Ok(FileRef { path, lines: Some(range), columns, pattern: None })
 }
 
-/// `path:42` where nothing else may stand, as between brackets.
+/// Parses `path:42` if nothing else is there, as between brackets.
 pub(super) fn exactly_plain(text: &str) -> Option<Result<FileRef, String>> {
     let text = text.trim();
     if let Some(end) = quoted_end(text) {
@@ -116,7 +116,7 @@ pub(super) fn exactly_plain(text: &str) -> Option<Result<FileRef, String>> {
     (named && !odd).then(|| plain(path, lines))
 }
 
-/// Where a path that is quoted as git quotes it (`"a\377.rs"`) ends at the beginning of a text: behind its closing mark.
+/// Finds the end of a path that is quoted as git quotes it (`"a\377.rs"`) at the beginning of a string: after its closing quote.
 pub(super) fn quoted_end(text: &str) -> Option<usize> {
     let inner = text.strip_prefix('"')?;
     let mut escaped = false;
@@ -131,12 +131,12 @@ pub(super) fn quoted_end(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether a quotation is a path: nothing is quoted without need, so something in it is escaped.
+/// Checks whether a quotation is a path: git quotes only paths with something to escape.
 pub(super) fn is_quoted_path(text: &str) -> bool {
-    text.contains('\\') && quoted(text).is_ok()
+    text.contains('\\') && unquote_path(text).is_ok()
 }
 
-/// Whether a text that nobody marked as a path looks like one: a folder, an extension, or a well-known name.
+/// Checks whether unmarked text looks like a path: it has a folder, an extension, or a well-known name.
 pub(super) fn is_path_like(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     if name.is_empty() || name == ".." || name == "." || !path.chars().any(char::is_alphabetic) || path.contains("//") {
@@ -157,11 +157,11 @@ pub(super) fn is_path_like(path: &str) -> bool {
 }
 
 fn split_lines(text: &str) -> Option<(&str, Lines)> {
-    // Lines may hold colons themselves, so the first colon that lines follow to the end counts.
+    // Line numbers may hold colons themselves, so the first colon that is followed only by line numbers counts.
     text.match_indices(':').take(8).find_map(|(colon, _)| Some((&text[..colon], lines::whole(&text[colon + 1..])?)))
 }
 
-/// The scheme of a URI (RFC 3986 §3.1) and what follows its colon.
+/// Returns the scheme of a URI (RFC 3986 §3.1) and the text after its colon.
 fn scheme(text: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = text.split_once(':')?;
     let mut bytes = scheme.bytes();
@@ -170,7 +170,7 @@ fn scheme(text: &str) -> Option<(&str, &str)> {
         .then_some((scheme, rest))
 }
 
-/// `path`, `path#L42`, `path?pattern`, `path?pattern#L42`, `path:42`.
+/// Parses `path`, `path#L42`, `path?pattern`, `path?pattern#L42`, `path:42`.
 fn relative(written: &str, spelling: Spelling) -> Result<FileRef, String> {
     let Some(cut) = end_of_path(written) else {
         return with_lines(written, spelling).unwrap_or_else(|| whole_file(written, spelling));
@@ -183,7 +183,7 @@ fn relative(written: &str, spelling: Spelling) -> Result<FileRef, String> {
         fragment = hash.map(|hash| &rest[hash + 1..]);
         to.pattern = pattern(hash.map_or(rest, |hash| &rest[..hash]), spelling);
     }
-    // A number alone behind a pattern may be part of it.
+    // A number alone after a pattern may be part of it.
     let lines =
         if to.pattern.is_some() { fragment.and_then(lines::fragment) } else { fragment.and_then(lines::anchor) };
     if let Some(lines) = lines {
@@ -193,7 +193,7 @@ fn relative(written: &str, spelling: Spelling) -> Result<FileRef, String> {
     Ok(to)
 }
 
-/// Where what follows a path begins; a quoted one may hold the marks itself.
+/// Finds the end of a path; a quoted one may hold the separators itself.
 pub(super) fn end_of_path(written: &str) -> Option<usize> {
     let from = quoted_end(written).unwrap_or(0);
     written[from..].find(['?', '#']).map(|at| from + at)
@@ -204,7 +204,7 @@ fn whole_file(path: &str, spelling: Spelling) -> Result<FileRef, String> {
     Ok(FileRef { path, lines: None, columns: (None, None), pattern: None })
 }
 
-/// `path:42` as a destination.
+/// Parses `path:42` as a destination.
 fn with_lines(written: &str, spelling: Spelling) -> Option<Result<FileRef, String>> {
     let (path, lines) = split_lines(written)?;
     if path.is_empty() {
@@ -216,14 +216,14 @@ fn with_lines(written: &str, spelling: Spelling) -> Option<Result<FileRef, Strin
     }))
 }
 
-/// What follows `dialectic:`.
-fn dialectic(rest: &str, spelling: Spelling) -> Result<FileRef, String> {
+/// Parses the rest of a `dialectic:` URI.
+fn parse_dialectic(rest: &str, spelling: Spelling) -> Result<FileRef, String> {
     let Some(cut) = end_of_path(rest).filter(|cut| rest[*cut..].starts_with('?')) else {
         return relative(rest, spelling);
     };
     let (path, query) = (&rest[..cut], &rest[cut + 1..]);
     let mut to = whole_file(path, spelling)?;
-    // A pattern may hold `&` itself, so lines are looked for at both ends.
+    // A pattern may hold `&` itself, so line numbers are searched for at both ends.
     let (mut line, mut regex) = (None, None);
     if let Some(first) = query.strip_prefix("line=") {
         let (spec, more) = first.split_once('&').unwrap_or((first, ""));
@@ -244,7 +244,7 @@ fn dialectic(rest: &str, spelling: Spelling) -> Result<FileRef, String> {
     Ok(to)
 }
 
-/// What follows `file:` (RFC 8089).
+/// Parses the rest of a `file:` URI (RFC 8089).
 fn file_uri(rest: &str) -> Result<FileRef, String> {
     let path = match rest.strip_prefix("//") {
         Some(rest) => {
@@ -259,17 +259,17 @@ fn file_uri(rest: &str) -> Result<FileRef, String> {
     relative(path, Spelling::Written)
 }
 
-/// A pattern as a regular expression; Markdown's escapes are the expression's own here.
+/// Parses a pattern as a regular expression; Markdown's escapes are the expression's own here.
 fn pattern(written: &str, spelling: Spelling) -> Option<String> {
     let pattern = match spelling {
         Spelling::Loose => written.to_owned(),
         Spelling::Written | Spelling::Unescaped => decode(written).unwrap_or_else(|| written.to_owned()),
     };
-    // On a forge it asks for the text of a rendered file.
+    // On a forge, `plain=1` requests the source of a rendered file.
     (!pattern.is_empty() && pattern != "plain=1").then_some(pattern)
 }
 
-/// Percent-decoded text; `None` where that is no UTF-8.
+/// Percent-decodes text; `None` if the result is not UTF-8.
 fn decode(text: &str) -> Option<String> {
     String::from_utf8(percent::decode(text).0).ok()
 }
@@ -277,16 +277,16 @@ fn decode(text: &str) -> Option<String> {
 fn path_of(written: &str, spelling: Spelling) -> Result<String, String> {
     let written = written.trim();
     if written.starts_with('"') {
-        return quoted(written);
+        return unquote_path(written);
     }
     let unescaped = if spelling == Spelling::Unescaped { written.to_owned() } else { unescape(written) };
     checked(&percent::decode(unescaped.trim()).0)
 }
 
-/// A path as it is spelled, from git's quoting.
-fn quoted(written: &str) -> Result<String, String> {
+/// Unquotes a path in git's quoting.
+fn unquote_path(written: &str) -> Result<String, String> {
     let bytes = match unquote(written) {
-        // Whoever escapes for Markdown too doubles each backslash; then nothing is left that would have to be quoted.
+        // An author who also escapes for Markdown doubles each backslash; then nothing is left that needs quoting.
         Ok(bytes) if bytes.contains(&b'\\') && !spell(&bytes).starts_with('"') => {
             unquote(&unescape(written)).unwrap_or(bytes)
         }
@@ -303,7 +303,7 @@ fn checked(bytes: &[u8]) -> Result<String, String> {
     spelled(bytes)
 }
 
-/// The path as it is kept: what a terminal would obey is quoted, and so is what is no text.
+/// Returns the path as it is stored: non-text and characters that a terminal would obey are quoted.
 fn spelled(bytes: &[u8]) -> Result<String, String> {
     if bytes.is_empty() {
         return Err("the path is empty".to_owned());

@@ -1,7 +1,7 @@
-//! What leaves the server, made harmless. Main functions: [`text`], [`value`].
+//! Sanitizes everything that leaves the server. Main functions: [`text`], [`value`].
 //!
-//! Readers here judge code, so what hides is spelled out (`<U+202E>`), escape sequences too; only what is an honest part of ordinary
-//! writing goes without a trace: the carriage return of a line's end, a file's byte order mark, joiners and selectors inside an emoji.
+//! Clients judge code, so invisible characters and escape sequences are spelled out (`<U+202E>`). Only characters that belong to ordinary
+//! writing are dropped silently: the carriage return of a line ending, a byte order mark, joiners and selectors inside an emoji.
 
 use std::borrow::Cow;
 
@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use crate::domain::text::{is_invisible, reveal, strip_block};
 
-/// A text of several lines with no control character but `\n` and `\t`, and nothing that is not seen or turns the text around it.
+/// Sanitizes text of several lines: of control characters, only line feeds and tabs stay; invisible and bidirectional ones are spelled out.
 pub(super) fn text(text: &str) -> String {
     harmless(text).into_owned()
 }
 
-/// The same for every text in a JSON value, names of fields included; what is harmless stays where it is.
+/// Sanitizes every string in a JSON value, including field names; harmless strings are not copied.
 pub(super) fn value(value: Value) -> Value {
     match value {
         Value::String(given) => Value::String(owned(given)),
@@ -34,15 +34,15 @@ fn owned(given: String) -> String {
 }
 
 fn harmless(text: &str) -> Cow<'_, str> {
-    // Nearly all text is ASCII, and looking at bytes, many at once, is much quicker than looking at characters.
+    // Nearly all text is ASCII, and checking bytes in bulk is much faster than checking characters.
     let plain = text.as_bytes().iter().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~' | b'\n' | b'\t'));
-    if plain || !text.chars().any(hides) {
+    if plain || !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(strip_block(&reveal(text)))
 }
 
-fn hides(c: char) -> bool {
+fn is_hidden(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t')) || is_invisible(c)
 }
 
@@ -139,7 +139,7 @@ mod tests {
         #[test]
         fn no_control_character_passes_and_once_is_enough(given in hostile()) {
             let cleaned = text(&given);
-            prop_assert!(!cleaned.chars().any(hides), "{cleaned:?}");
+            prop_assert!(!cleaned.chars().any(is_hidden), "{cleaned:?}");
             prop_assert_eq!(text(&cleaned), cleaned);
         }
 
@@ -148,7 +148,7 @@ mod tests {
             let cleaned = value(given);
             let mut all = String::new();
             texts(&cleaned, &mut |text| all.push_str(text));
-            prop_assert!(!all.chars().any(hides), "{cleaned}");
+            prop_assert!(!all.chars().any(is_hidden), "{cleaned}");
             prop_assert_eq!(value(cleaned.clone()), cleaned);
         }
     }

@@ -12,23 +12,23 @@ use super::tool::{Answer, Call, Progress, Tool};
 use crate::app::{Connection, ForgeEnvironment, Overrides, ProviderEnvironment, Service, ServiceOptions, Surroundings};
 use crate::domain::run::RunId;
 
-/// A repository without a commit, and a service that may look into it.
+/// A repository without a commit, and a service that may read it.
 pub(super) struct Fixture {
     pub(super) service: Arc<Service>,
     pub(super) folder: PathBuf,
     state: PathBuf,
-    /// A model that takes every request and never answers.
+    /// A model that accepts every request and never responds.
     _silent: TcpListener,
     _root: tempfile::TempDir,
 }
 
 impl Fixture {
-    /// One whose reviews are made by the rules.
+    /// Creates a fixture whose reviews are made by the rules.
     pub(super) fn new(allow_write: bool) -> Self {
         Self::with_model("none", allow_write)
     }
 
-    /// One whose model never answers.
+    /// Creates a fixture whose model never responds.
     pub(super) fn silent() -> Self {
         Self::with_model("ollama/silent", false)
     }
@@ -56,12 +56,12 @@ impl Fixture {
         Self { service, folder, state, _silent: silent, _root: root }
     }
 
-    /// Keeps a document of `fixtures/documents` as a run of the repository.
+    /// Saves a document of `fixtures/documents` as a run of the repository.
     pub(super) fn keep(&self, document: &[u8]) -> RunId {
         self.keep_of(document, &self.folder, "2026-01-01T00:00:00.000Z")
     }
 
-    /// The same, as a run of another repository.
+    /// Saves a document as a run of another repository.
     pub(super) fn keep_of(&self, document: &[u8], folder: &Path, started_at: &str) -> RunId {
         let review: Value = serde_json::from_slice(document).unwrap();
         let id = review["id"].as_str().unwrap();
@@ -77,7 +77,7 @@ impl Fixture {
         id.parse().unwrap()
     }
 
-    /// A call of a tool.
+    /// Builds a call of a tool.
     pub(super) fn call(&self, tool: &Tool, input: Value) -> Call {
         let Value::Object(input) = input else { panic!("{input} is no input") };
         self.call_with(tool, input, CancellationToken::new())
@@ -94,7 +94,7 @@ impl Fixture {
         }
     }
 
-    /// What a tool answers; fields are held against its schema.
+    /// Calls a tool and checks the fields of its result against its schema.
     pub(super) async fn answer(&self, tool: &Tool, input: Value) -> Answer {
         let answer = (tool.call)(self.call(tool, input)).await;
         if let Some(fields) = &answer.structured {
@@ -113,7 +113,7 @@ impl Fixture {
     }
 }
 
-/// An empty repository, as git lays one out.
+/// Creates an empty repository with git's layout.
 fn repository(folder: &Path) {
     let git = folder.join(".git");
     for inside in ["objects", "refs/heads"] {
@@ -123,7 +123,7 @@ fn repository(folder: &Path) {
     std::fs::write(git.join("config"), "[core]\n\trepositoryformatversion = 0\n\tbare = false\n").unwrap();
 }
 
-/// What a tool costs a client's model, in tokens: name, description and input.
+/// Counts the tokens that a tool costs a client's model: name, description and input schema.
 pub(super) fn tokens(tool: &Tool, allow_write: bool) -> usize {
     let offer = Offer::new(&[], allow_write).unwrap();
     let told = json!({

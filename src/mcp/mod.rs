@@ -1,10 +1,10 @@
 //! The MCP server: tools, resources and prompts for other agents, over stdio or HTTP.
 //!
-//! Main function: [`serve`]. What is offered stands in three tables, `tools`, `resources` and `prompts`, whose rows know nothing of the
-//! protocol; `protocol` is the only place that names the SDK. What the rows do belongs in `app`: state and work in
-//! [`Service`], looking back in `app::runs`.
+//! Main function: [`serve`]. The server's offer is in three tables, `tools`, `resources` and `prompts`, whose rows know nothing of the
+//! protocol; `protocol` is the only module that names the SDK. The work behind the rows belongs in `app`: state and reviews in [`Service`],
+//! saved reviews in `app::runs`.
 //!
-//! Every text that leaves here went through `clean`: whoever wrote the repository cannot write to the terminal of whoever reads.
+//! All text that leaves here goes through `clean`, so that the authors of a repository cannot write to the terminal of a reader.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,10 +27,10 @@ mod tools;
 pub use offer::{Offer, OfferFault, UnknownTool};
 pub use protocol::{Door, HttpDoor, ServeError};
 
-/// Serves until the client is gone, or until somebody interrupts the process; then reviews that still run are stopped, and kept as far as they
-/// got, within `grace`.
+/// Serves until the client is gone or the process is interrupted; then reviews that are still running are stopped, and saved with their
+/// findings so far, within `grace`.
 ///
-/// `say` hears, in a line each, what a person should know.
+/// `say` receives, one line each, messages for the person who started the server.
 pub async fn serve(
     service: Arc<Service>,
     offer: Offer,
@@ -45,7 +45,7 @@ pub async fn serve(
         ended = &mut serving => ended,
         () = app::interrupted() => {
             stop.cancel();
-            // Clients that hold their connections open do not hold up the end.
+            // Clients that hold their connections open do not delay the end.
             tokio::time::timeout(grace, serving).await.unwrap_or(Ok(()))
         }
     };

@@ -1,15 +1,15 @@
-//! Which tools a server offers (`--tools`). Main type: [`Offer`].
+//! The selection of tools that a server offers (`--tools`). Main type: [`Offer`].
 
 use super::tool::Tool;
 use super::tools;
 
-/// The tools that a server offers, and what they may do.
+/// The selected tools, and their permissions.
 #[derive(Clone)]
 pub struct Offer {
     names: Vec<&'static str>,
-    /// What was said of pull requests as a whole.
+    /// The choice for pull requests as a whole, if one was made.
     pulls: Option<bool>,
-    /// Whether clients may change what is kept.
+    /// `true` if clients may change saved reviews.
     pub allow_write: bool,
 }
 
@@ -19,13 +19,13 @@ pub struct Offer {
     "there is no tool {name:?} to offer; --tools takes default, all, pr and {known}, each with - before it to leave it out"
 )]
 pub struct UnknownTool {
-    /// What was given.
+    /// The name that was given.
     pub name: String,
-    /// What there is.
+    /// The valid names.
     pub known: String,
 }
 
-/// Why there is nothing to offer.
+/// Reasons why there is nothing to offer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OfferFault {
     /// A name that no tool has.
@@ -37,8 +37,8 @@ pub enum OfferFault {
 }
 
 impl Offer {
-    /// The tools that are named, in the order of the table. `default`, `all` and `pr` stand for several, `-name` leaves one out of those before it;
-    /// no name at all is `default`, and so is a list that only leaves out. `-pr` takes the resources `pr://` away as well.
+    /// Selects the named tools, in the order of the table. `default`, `all` and `pr` stand for several, `-name` removes one of those before
+    /// it; no name at all is `default`, and so is a list that only removes. `-pr` removes the resources `pr://` as well.
     pub fn new(words: &[String], allow_write: bool) -> Result<Self, OfferFault> {
         let all = tools::tools();
         let (mut chosen, mut pulls): (Vec<&'static str>, _) = (Vec::new(), None);
@@ -76,25 +76,25 @@ impl Offer {
         Ok(Self { names, pulls: pulls.or(asked.then_some(true)), allow_write })
     }
 
-    /// Whether clients can have reviews made.
+    /// Checks whether clients can start reviews.
     pub fn makes_reviews(&self) -> bool {
         self.names.contains(&tools::REVIEW)
     }
 
-    /// Whether clients may read pull requests: as `--tools` says; where it says nothing, the one client that starts the server itself may, because
-    /// whatever it could ask with the server's token it could ask without the server. Others may not.
+    /// Checks whether clients may read pull requests: as `--tools` says. By default only the one client that starts the server itself may,
+    /// because anything it could request with the server's token it could request without the server.
     pub fn serves_pulls(&self, to_whoever_connects: bool) -> bool {
         self.pulls.unwrap_or(!to_whoever_connects)
     }
 
-    /// The tool that a client calls: one that is listed, or another name of one.
+    /// Finds the tool that a client calls: a listed one, or an alias of one.
     pub(super) fn find(&self, name: &str) -> Option<Tool> {
         let tool = tools::tools().into_iter().find(|tool| tool.name == name)?;
         let listed = |name: &str| self.names.contains(&name);
         (listed(tool.name) || tool.alias_of.is_some_and(listed)).then_some(tool)
     }
 
-    /// What is listed.
+    /// Returns the listed tools.
     pub(super) fn tools(&self) -> Vec<Tool> {
         tools::tools().into_iter().filter(|tool| self.names.contains(&tool.name)).collect()
     }

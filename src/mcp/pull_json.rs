@@ -1,5 +1,5 @@
-//! Pull requests as clients see them, in tools and in resources alike: names and order of the fields are those that clients know. Texts are as the
-//! forge gave them; whoever hands them out cleans them.
+//! Pull requests as JSON, for tools and resources: clients know the names and order of the fields. Texts are as the forge returned them;
+//! the callers sanitize them.
 
 use serde_json::{Map, Value, json};
 
@@ -8,16 +8,16 @@ use crate::domain::forge::{Actor, Comment, PullFile, PullId, PullRequest, Remark
 use crate::domain::path::RepoPath;
 use crate::domain::text::strip_line;
 
-/// The name under which remarks without a file are counted.
+/// The key under which remarks without a file are counted.
 const NO_FILE: &str = "general";
-/// What is said of a pull request of which the forge does not know yet whether it can be merged.
+/// The value for a pull request whose mergeability the forge has not determined yet.
 const UNKNOWN: &str = "UNKNOWN";
 
 fn login(author: Option<&Actor>) -> Value {
     author.map_or(Value::Null, |author| author.login.clone().into())
 }
 
-/// `pr` of the resource: facts of a pull request.
+/// Renders `pr` of the resource: facts of a pull request.
 pub(super) fn pull(id: &PullId, pull: &PullRequest) -> Value {
     json!({
         "owner": id.repo.owner(),
@@ -36,7 +36,7 @@ pub(super) fn pull(id: &PullId, pull: &PullRequest) -> Value {
     })
 }
 
-/// `summary` of the resource: what the remarks come to.
+/// Renders `summary` of the resource: counts of the remarks.
 pub(super) fn summary(summary: &Summary) -> Value {
     let by_severity: Map<String, Value> =
         summary.by_severity.iter().map(|(severity, count)| (severity.word().to_owned(), (*count).into())).collect();
@@ -55,7 +55,7 @@ pub(super) fn summary(summary: &Summary) -> Value {
     fields
 }
 
-/// A pull request in the list of a repository.
+/// Renders a pull request in the list of a repository.
 pub(super) fn listed(listed: &ListedPull) -> Value {
     let pull = &listed.pull;
     json!({
@@ -78,7 +78,7 @@ pub(super) fn listed(listed: &ListedPull) -> Value {
     })
 }
 
-/// The JSON Schema of [`listed`].
+/// Returns the JSON Schema of [`listed`].
 pub(super) fn listed_schema() -> Value {
     let text = json!({ "type": "string" });
     let perhaps = json!({ "type": ["string", "null"] });
@@ -99,7 +99,7 @@ fn file(path: Option<&RepoPath>) -> Value {
     path.map_or_else(|| NO_FILE.into(), |path| path.spelled().into())
 }
 
-/// Where a remark stands: a number, `12-14`, or `?`.
+/// Renders the lines of a remark: a number, `12-14`, or `?`.
 fn line(lines: Option<(u32, u32)>) -> Value {
     match lines {
         None => "?".into(),
@@ -108,7 +108,7 @@ fn line(lines: Option<(u32, u32)>) -> Value {
     }
 }
 
-/// A remark in a list, in one line.
+/// Renders a remark in a list, in one line.
 pub(super) fn item(remark: &Remark) -> Map<String, Value> {
     let mut fields = Map::new();
     let mut set = |name: &str, value: Value| fields.insert(name.to_owned(), value);
@@ -126,7 +126,7 @@ pub(super) fn item(remark: &Remark) -> Map<String, Value> {
     fields
 }
 
-/// The JSON Schema of [`item`].
+/// Returns the JSON Schema of [`item`].
 pub(super) fn item_schema() -> Value {
     let perhaps = json!({ "type": ["string", "null"] });
     json!({
@@ -148,7 +148,7 @@ pub(super) fn item_schema() -> Value {
     })
 }
 
-/// What a remark tells a coding agent to do.
+/// Renders a remark's instructions for a coding agent.
 pub(super) fn prompt(remark: &Remark) -> Value {
     remark.prompt.as_ref().map_or(
         Value::Null,
@@ -156,7 +156,7 @@ pub(super) fn prompt(remark: &Remark) -> Value {
     )
 }
 
-/// One text of a conversation.
+/// Renders one comment of a conversation.
 pub(super) fn comment(comment: &Comment) -> Value {
     json!({
         "id": comment.node,
@@ -170,7 +170,7 @@ pub(super) fn comment(comment: &Comment) -> Value {
     })
 }
 
-/// A thread without its comments.
+/// Renders a thread without its comments.
 pub(super) fn thread(thread: &Thread) -> Map<String, Value> {
     let mut fields = Map::new();
     let mut set = |name: &str, value: Value| fields.insert(name.to_owned(), value);
@@ -187,7 +187,7 @@ pub(super) fn thread(thread: &Thread) -> Map<String, Value> {
     fields
 }
 
-/// A file of a pull request.
+/// Renders a file of a pull request.
 pub(super) fn changed_file(file: &PullFile) -> Value {
     let mut fields = json!({ "path": file.path.spelled(), "status": file.status, "additions": file.additions, "deletions": file.deletions });
     if let Some(old) = &file.old_path {
@@ -196,12 +196,12 @@ pub(super) fn changed_file(file: &PullFile) -> Value {
     fields
 }
 
-/// What could not be read of a pull request, in one text; `None` where all was.
+/// Joins the notes about unreadable parts of a pull request; `None` if all was read.
 pub(super) fn notes(read: &PullRead) -> Option<String> {
     (!read.notes.is_empty()).then(|| read.notes.join(" "))
 }
 
-/// A failure, and what to do about it.
+/// Renders a failure, with its advice.
 pub(super) fn fault(fault: &PullFault) -> Value {
     let mut fields = json!({
         "kind": fault.kind.word(),

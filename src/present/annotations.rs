@@ -1,11 +1,11 @@
 //! Annotations of a GitHub check, as commands in the log of the step that prints them. Main function: [`command`].
 //!
-//! The runner obeys a line that begins with `::`, whatever stands before the colons being white space, and the old form `##[…]` wherever it
-//! stands in a line that is not of the new form (`ActionCommand.cs` of the runner). So every line here begins with a command of ours, a
-//! text is one line in it, and it is escaped as `@actions/core` does (`command.ts`).
+//! The runner obeys a line that begins with `::` after any white space, and the old form `##[…]` anywhere in a line that is not of the new
+//! form (`ActionCommand.cs` of the runner). So every line here begins with a command of ours, a text takes one line, and it is escaped as
+//! `@actions/core` does (`command.ts`).
 //!
-//! GitHub keeps ten annotations of a level for each step. Nine are for findings, the worst first; the tenth is for what is said of the
-//! review: that it is not complete, how many findings are not shown, or what the step that prints this has to say.
+//! GitHub keeps ten annotations of a level for each step. Nine are for findings, the worst first; the tenth is for the review itself: that
+//! it is incomplete, how many findings are not shown, or a message of the step that prints this.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::domain::place::LineRange;
 use crate::domain::review::Review;
 use crate::domain::text::strip_block;
 
-/// The output of this file.
+/// The presenter of this file.
 pub(super) const PRESENTER: Presenter = Presenter {
     name: "annotations",
     extension: "annotations.txt",
@@ -27,7 +27,7 @@ pub(super) const PRESENTER: Presenter = Presenter {
 
 /// Findings of one level that become annotations.
 pub const FINDINGS_PER_LEVEL: usize = 9;
-/// The runner cuts a message at 4096 UTF-16 units (`ExecutionContext.cs`); so many leave room for what stands behind a body.
+/// The runner cuts a message at 4096 UTF-16 units (`ExecutionContext.cs`); this leaves room for the text after a body.
 const MESSAGE: usize = 3800;
 /// Characters of a title: GitHub takes 255.
 const TITLE: usize = 200;
@@ -93,8 +93,8 @@ fn message(entry: &Entry<'_>) -> String {
     if said.is_empty() { plain(&entry.title) } else { said.join("\n\n") }
 }
 
-/// A workflow command without its line end. Properties without a value are left out. The message and the values are escaped, so that they
-/// stay on the line and in their place, and otherwise kept as they are: what they say to people goes through [`plain`] first.
+/// Formats a workflow command without its line ending. Properties without a value are left out. The message and the values are escaped, so
+/// that they stay on the line and in their place, and are otherwise verbatim: text for people goes through [`plain`] first.
 ///
 /// A name may hold letters, digits, `-`, `_` and `.`; other characters are left out.
 pub fn command(name: &str, properties: &[(&str, &str)], message: &str) -> String {
@@ -110,13 +110,13 @@ pub fn command(name: &str, properties: &[(&str, &str)], message: &str) -> String
     format!("::{}{space}{}::{}", word(name), given.join(","), escaped(message))
 }
 
-/// Text of a model, of the repository or of a fault for a message: no escapes, nothing invisible, and no command of an older kind.
+/// Strips text of a model, of the repository or of an error for a message: no escapes, nothing invisible, and no command of an older kind.
 pub fn plain(text: &str) -> String {
     harmless(strip_block(text).trim())
 }
 
-/// The old form of a command, and those of other build services, with a space in what they begin with. The runner does not look for them in
-/// a line of the new form, but others who read this log may.
+/// Breaks the old form of a command, and those of other build services, with a space at their beginning. The runner does not look for them
+/// in a line of the new form, but other readers of this log may.
 fn harmless(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -145,10 +145,10 @@ mod tests {
     use crate::present::{json, presenter};
     use proptest::prelude::*;
 
-    /// A command, as the runner reads a line: its name, its properties and its data.
+    /// A command as the runner parses it: its name, its properties and its data.
     type Command = (String, Vec<(String, String)>, String);
 
-    /// The new form at the beginning of a line, else the old form anywhere in it.
+    /// Parses the new form at the beginning of a line, else the old form anywhere in it.
     fn obeyed(line: &str) -> Option<Command> {
         new_form(line).or_else(|| old_form(line))
     }
@@ -180,7 +180,7 @@ mod tests {
         let mut review = json::parse(include_bytes!("../../fixtures/documents/typical.json")).unwrap();
         change(&mut review);
         let bytes = (presenter("annotations").unwrap().render)(&review, &RenderOptions::default());
-        // The runner reads lines; those of other programs end lines at more characters.
+        // The runner reads lines; other programs end lines at more characters.
         let text = String::from_utf8(bytes).unwrap();
         assert!(!text.contains(['\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}']), "{text:?}");
         text.lines().map(|line| obeyed(line).unwrap_or_else(|| panic!("not a command: {line:?}"))).collect()

@@ -1,21 +1,21 @@
-//! What applying suggestions changes, as a diff that git takes. Main function: [`diff`].
+//! The change made by applying suggestions, as a diff that git accepts. Main function: [`diff`].
 
 use similar::TextDiff;
 
 use crate::domain::path::{RepoPath, spell};
 use crate::domain::place::LineRange;
 
-/// Lines that are shown around a change.
+/// Number of context lines around a change.
 const CONTEXT: usize = 3;
 
-/// A unified diff of a file, verbatim; empty where nothing changed.
+/// Returns a unified diff of a file, verbatim; empty if nothing changed.
 pub fn diff(path: &RepoPath, before: &str, after: &str) -> String {
     let name = |side: &[u8]| spell(&[side, path.as_bytes()].concat()).into_owned();
     let diff = TextDiff::from_lines(before, after);
     diff.unified_diff().context_radius(CONTEXT).header(&name(b"a/"), &name(b"b/")).to_string()
 }
 
-/// `src/a.rs:12-14`.
+/// Formats a place: `src/a.rs:12-14`.
 pub fn place(path: &RepoPath, lines: LineRange) -> String {
     match lines.count() {
         1 => format!("{path}:{}", lines.start()),

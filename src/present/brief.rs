@@ -1,6 +1,6 @@
-//! A review in a few lines of plain text, for an assistant that reads on where it wants to. Main function: [`brief`].
+//! A review in a few lines of plain text, for an assistant that can read on. Main function: [`brief`].
 //!
-//! What it says of the change and of the findings is text of the repository or of a model; it is stripped, and never longer than a line.
+//! Its parts about the change and the findings are text of the repository or of a model; each is stripped, and never longer than a line.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use crate::domain::finding::{Finding, Severity};
 use crate::domain::review::{Outcome, Review};
 use crate::domain::text::{shortened, strip_line};
 
-/// Findings that are named; those that say the same are one.
+/// Number of findings that are listed; equal ones count once.
 const FINDINGS: usize = 8;
-/// Places that are named of findings that say the same, and the characters that they may take beside the first one.
+/// Number of places that are listed for equal findings, and upper bound on their characters beyond the first one.
 const PLACES: usize = 3;
 const PLACES_LONG: usize = 120;
-/// Reasons why a review is not complete that are named.
+/// Number of reasons for an incomplete review that are listed.
 const REASONS: usize = 3;
-/// Rows of the receipt that are named, beside the first one.
+/// Number of rows of the receipt that are listed after the first one.
 const ROWS: usize = 3;
-/// Characters of a line, and of a title in one: what stands behind it is needed to read on.
+/// Upper bound on the characters of a line, and of a title in one: the text after it is needed for reading on.
 const LINE: usize = 400;
 const TITLE: usize = 120;
 
-/// The outcome, what was reviewed, the worst findings with their places, and what was not looked at; at most 19 lines.
+/// Renders the outcome, the change, the worst findings with their places, and what was not reviewed; at most 19 lines.
 pub fn brief(review: &Review) -> String {
     let change = &review.change;
     let size = digest::size(change).join(", ");
@@ -44,7 +44,7 @@ pub fn brief(review: &Review) -> String {
         lines.push(format!("Why: {what}: {reasons}."));
     }
     let unresolved: Vec<&Finding> = review.unresolved().collect();
-    let alike = alike(&unresolved);
+    let alike = group_equal(&unresolved);
     lines.extend(alike.iter().take(FINDINGS).map(|findings| line(findings)));
     let more: usize = alike.iter().skip(FINDINGS).map(Vec::len).sum();
     if more > 0 {
@@ -63,8 +63,8 @@ pub fn brief(review: &Review) -> String {
     lines.iter().map(|line| shortened(&strip_line(line), LINE)).collect::<Vec<_>>().join("\n")
 }
 
-/// The findings, those of one severity that say the same together, in the order of the first of each.
-fn alike<'f>(findings: &[&'f Finding]) -> Vec<Vec<&'f Finding>> {
+/// Groups equal findings of one severity, in the order of the first of each group.
+fn group_equal<'f>(findings: &[&'f Finding]) -> Vec<Vec<&'f Finding>> {
     let mut alike: Vec<Vec<&Finding>> = Vec::new();
     let mut known: BTreeMap<(Severity, &str), usize> = BTreeMap::new();
     for finding in findings {
@@ -77,7 +77,7 @@ fn alike<'f>(findings: &[&'f Finding]) -> Vec<Vec<&'f Finding>> {
     alike
 }
 
-/// Findings that say the same: what, where, and the id of the first one.
+/// Renders equal findings: title, places, and the id of the first one.
 fn line(findings: &[&Finding]) -> String {
     let Some(first) = findings.first() else { return String::new() };
     let title = shortened(&strip_line(&first.title), TITLE);
@@ -103,12 +103,12 @@ fn noted_place(finding: &Finding) -> String {
     note.map_or_else(|| place(finding), |note| format!("{}, {note}", place(finding)))
 }
 
-/// Where a finding is: `src/a.rs:12-14`.
+/// Formats the place of a finding: `src/a.rs:12-14`.
 pub fn place(finding: &Finding) -> String {
     finding.anchors.first().map(digest::place).unwrap_or_default()
 }
 
-/// The model that reviewed, as `--model` names it, or `rules`.
+/// Returns the model that reviewed, as `--model` names it, or `rules`.
 pub fn engine(review: &Review) -> String {
     let made = &review.provenance;
     match (&made.provider, &made.model) {
@@ -118,7 +118,7 @@ pub fn engine(review: &Review) -> String {
     }
 }
 
-/// What a finding suggests, as the lines of a diff; verbatim. `None` where it suggests nothing.
+/// Renders the suggestion of a finding as the lines of a diff, verbatim; `None` without a suggestion.
 pub fn suggested(finding: &Finding) -> Option<String> {
     let suggestion = finding.suggestion.as_ref()?;
     let rows = patch::patched(finding).unwrap_or_else(|| patch::added(suggestion));
@@ -160,10 +160,10 @@ mod tests {
             format!("- high: 900× {} ({place}, {place}, {place}, and 897 more; first id {})", one.title, one.id);
         assert!(text.contains(&times), "{text}");
         assert!(text.contains("- nit: ") && !text.contains("- and "), "{text}");
-        // A rule that went on matching says so in a note.
+        // A note says how many more matches a rule has.
         review.coverage.notes = vec!["many.py has 880 more matches".to_owned()];
         assert!(brief(&review).contains("notes: many.py has 880 more matches"), "{}", brief(&review));
-        // The same words of another severity are something else.
+        // The same title with another severity is a different finding.
         review.findings[high].severity = Severity::Low;
         assert!(brief(&review).contains(&format!("- low: {} (", one.title)), "{}", brief(&review));
     }

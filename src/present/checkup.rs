@@ -1,6 +1,6 @@
-//! What `review doctor` found, for machines and for people. Main functions: [`json`], [`page`].
+//! The report of `review doctor`, for machines and for people. Main functions: [`json`], [`page`].
 //!
-//! Numbers that are not known are `null`, and called unknown.
+//! Unknown numbers are `null` in JSON and "unknown" on the page.
 
 use serde_json::{Value, json as value};
 
@@ -9,10 +9,10 @@ use super::json::{escape_invisible, usage};
 use super::terminal;
 use crate::domain::checkup::{Check, Checkup};
 
-/// The word that begins every document.
+/// The value of the document's field `schema`.
 pub const SCHEMA: &str = "review-doctor/1";
 
-/// The whole of it as one document.
+/// Renders the report as one JSON document.
 pub fn json(checkup: &Checkup) -> Vec<u8> {
     let document = value!({
         "schema": SCHEMA,
@@ -29,7 +29,7 @@ pub fn json(checkup: &Checkup) -> Vec<u8> {
     out
 }
 
-/// The same for a terminal.
+/// Renders the report for a terminal.
 pub fn page(checkup: &Checkup, options: &RenderOptions) -> Vec<u8> {
     terminal::checkup(checkup, options)
 }

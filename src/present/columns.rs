@@ -2,9 +2,9 @@
 
 use textwrap::core::display_width;
 
-/// The rows, a line each, with two blanks between columns that are as wide as their contents.
+/// Renders rows, one line each, with two spaces between columns that are as wide as their contents.
 ///
-/// `measured` says how many cells of a row make columns wide: what is told in a sentence may run on.
+/// `measured` returns the number of cells of a row that make columns wide: a sentence may run on.
 pub(super) fn aligned<R: AsRef<[String]>>(rows: &[R], measured: impl Fn(&[String]) -> usize) -> String {
     let mut widths: Vec<usize> = vec![0; rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0)];
     for row in rows.iter().map(AsRef::as_ref) {

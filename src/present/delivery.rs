@@ -1,4 +1,4 @@
-//! The receipt of delivery, as JSON (`delivery/1`) and in lines for people. Main functions: [`json`], [`lines`], [`requests`].
+//! The delivery receipt, as JSON (`delivery/1`) and in lines for people. Main functions: [`json`], [`lines`], [`requests`].
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::domain::text::strip_line;
 
 /// The version of the receipt.
 const SCHEMA: &str = "delivery/1";
-/// The version of what a dry run prints.
+/// The version of the output of a dry run.
 const PLAN_SCHEMA: &str = "delivery-plan/1";
 
 #[derive(Serialize)]
@@ -53,7 +53,7 @@ struct Item<'a> {
     url: Option<&'a str>,
 }
 
-/// Every act, in the order in which people are told.
+/// Every act, in the order in which people see them.
 const ACTS: [DeliveryAct; 11] = [
     DeliveryAct::Posted,
     DeliveryAct::PostedAgain,
@@ -138,12 +138,12 @@ fn item(item: &DeliveryItem) -> Item<'_> {
     }
 }
 
-/// The receipt as `delivery.json` holds it.
+/// Renders the contents of `delivery.json`.
 pub fn json(delivery: &Delivery) -> Vec<u8> {
-    written(&value(delivery))
+    to_pretty_json(&value(delivery))
 }
 
-/// The same as a value.
+/// Renders the receipt as a JSON value.
 pub(super) fn value(delivery: &Delivery) -> Value {
     let receipt = Receipt {
         schema: SCHEMA,
@@ -171,9 +171,9 @@ pub(super) fn value(delivery: &Delivery) -> Value {
     value
 }
 
-/// What a dry run prints: the exact requests in order, and what they would come to.
+/// Renders the output of a dry run: the exact requests in order, and their expected result.
 pub fn requests(requests: &[Value], of: &[DeliveryItem], notes: &[String], spoken: Verdict) -> Vec<u8> {
-    written(&serde_json::json!({
+    to_pretty_json(&serde_json::json!({
         "schema": PLAN_SCHEMA,
         "verdict": verdict(spoken),
         "requests": requests,
@@ -182,19 +182,19 @@ pub fn requests(requests: &[Value], of: &[DeliveryItem], notes: &[String], spoke
     }))
 }
 
-fn written(value: &Value) -> Vec<u8> {
+fn to_pretty_json(value: &Value) -> Vec<u8> {
     let mut bytes = serde_json::to_vec_pretty(value).unwrap_or_default();
     bytes.push(b'\n');
     bytes
 }
 
-/// The receipt in lines for people, without a line feed at its end; harmless on a terminal.
+/// Renders the receipt in lines for people, without a final line feed; harmless on a terminal.
 pub fn lines(delivery: &Delivery) -> String {
     let mut lines = Vec::new();
     let counted: Vec<String> = counts(&delivery.items).map(|(act, count)| format!("{count} {}", phrase(act))).collect();
     let what = if counted.is_empty() { "nothing to say on lines".to_owned() } else { counted.join(", ") };
     lines.push(format!("{}: {what}", delivery.pull));
-    // Where there is no review, as none was needed or none went through, it says nothing.
+    // Without a posted review there is no verdict to report.
     let asked = match (delivery.verdict, &delivery.delivered.review_url) {
         (Verdict::Comment, Some(_)) => "the review comments; ",
         (Verdict::RequestChanges, Some(_)) => "the review requests changes; ",
@@ -213,7 +213,7 @@ pub fn lines(delivery: &Delivery) -> String {
     lines.iter().map(|line| strip_line(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// What became of each finding and thread: one line each.
+/// Lists the result for each finding and thread, one line each.
 pub fn each(delivery: &Delivery) -> Vec<String> {
     let line = |item: &DeliveryItem| {
         let reason = item.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! What several outputs say in the same words: the verdict, who reviewed, the size of the change, the receipt in few rows.
+//! Texts that several outputs share: the verdict, the reviewer, the size of the change, the receipt in few rows.
 //!
-//! Main type: [`Row`]. Texts of the change and of a model leave this file as they came; each output makes them safe for its surface.
+//! Main type: [`Row`]. Texts of the change and of a model leave this file unchanged; each output sanitizes them for its surface.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,23 +11,23 @@ use crate::domain::review::{CoverageState, Ended, Engine, Outcome, Provenance, R
 use crate::domain::second_look::SecondLook;
 pub(crate) use crate::domain::text::{counted, thousands};
 
-/// How many rows one part of the receipt may take.
+/// Upper bound on the rows of one part of the receipt.
 const ROWS: usize = 10;
-/// How many paths or titles are named in a row.
+/// Number of paths or titles that are named in a row.
 const EXAMPLES: usize = 3;
 
 /// One row of the receipt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// What the row is about.
+    /// The subject of the row.
     pub(crate) label: &'static str,
-    /// How many it is true of, in words (`2 files`); empty where there is nothing to count, or just one example.
+    /// The number of cases, in words (`2 files`); empty if there is nothing to count, or just one example.
     pub(crate) count: String,
-    /// What there is to say; may hold untrusted text.
+    /// The statement; may hold untrusted text.
     pub(crate) text: String,
-    /// Paths or titles it is true of; untrusted text.
+    /// Paths or titles to which it applies; untrusted text.
     pub(crate) examples: Vec<String>,
-    /// How many more there are.
+    /// The number of further ones.
     pub(crate) unnamed: usize,
 }
 
@@ -36,7 +36,7 @@ impl Row {
         Self { label, count: String::new(), text, examples: Vec::new(), unnamed: 0 }
     }
 
-    /// The row in words: `a.rs — binary`, or `5 files — binary: a.rs, b.rs, c.rs and 2 more`.
+    /// Renders the row: `a.rs — binary`, or `5 files — binary: a.rs, b.rs, c.rs and 2 more`.
     pub(crate) fn words(&self, safe: impl Fn(&str) -> String, example: impl Fn(&str) -> String) -> String {
         let text = safe(&self.text);
         let named = self.examples.iter().map(|one| example(one)).collect::<Vec<_>>().join(", ");
@@ -49,7 +49,7 @@ impl Row {
     }
 }
 
-/// The review in one line: `2 findings: 1 high, 1 low — complete`.
+/// Renders the review in one line: `2 findings: 1 high, 1 low — complete`.
 pub(crate) fn verdict(review: &Review) -> String {
     let total = review.unresolved().count();
     let severities = by_severity(
@@ -72,7 +72,7 @@ pub(crate) fn verdict(review: &Review) -> String {
     }
 }
 
-/// How many findings a floor hides: `2 more below the severity floor, 1 below the confidence floor`.
+/// Counts the findings below a threshold: `2 more below the severity floor, 1 below the confidence floor`.
 pub(crate) fn not_shown(review: &Review) -> Option<String> {
     let coverage = &review.coverage;
     let hidden = |counts: &BTreeMap<Severity, u32>| counts.values().map(|count| *count as usize).sum::<usize>();
@@ -86,7 +86,7 @@ pub(crate) fn not_shown(review: &Review) -> Option<String> {
     }
 }
 
-/// What is wrong with an incomplete review. One that was stopped may well have seen all of the change.
+/// Describes an incomplete review. One that was interrupted may well have covered the whole change.
 pub(crate) fn incomplete(review: &Review) -> &'static str {
     match review.ended {
         Ended::Finished if review.coverage.files.iter().all(|file| file.state == CoverageState::Reviewed) => {
@@ -101,7 +101,7 @@ fn looked_at(review: &Review) -> usize {
     review.coverage.files.iter().filter(|file| file.state != CoverageState::Skipped).count()
 }
 
-/// Who reviewed, and what it took: `reviewed by the built-in rules (no model), 0.8 s`.
+/// Describes the reviewer and its cost: `reviewed by the built-in rules (no model), 0.8 s`.
 pub(crate) fn reviewer(review: &Review) -> String {
     let verb = match review.outcome {
         Outcome::Complete if review.provenance.engine == Engine::Model && review.provenance.turns == 0 => "not sent to",
@@ -139,7 +139,7 @@ fn engine(provenance: &Provenance) -> String {
     words
 }
 
-/// What turns took: `12,345 tokens in (80% from the cache), 99 out`, `$0.42`. What is not known is said to be so.
+/// Describes the cost of turns: `12,345 tokens in (80% from the cache), 99 out`, `$0.42`. Unknown figures are called unknown.
 fn spent(usage: Usage) -> [String; 2] {
     let tokens = match (usage.input_tokens, usage.output_tokens) {
         (Some(input), Some(output)) => {
@@ -151,12 +151,12 @@ fn spent(usage: Usage) -> [String; 2] {
     [tokens, cost(usage)]
 }
 
-/// `$0.42`, or that it is unknown.
+/// Formats a cost, `$0.42`, or that it is unknown.
 pub(crate) fn cost(usage: Usage) -> String {
     usage.cost.map_or_else(|| "cost unknown".to_owned(), |cost| cost.to_string())
 }
 
-/// What the second look has of a model's turns and tokens: `second look: 4 turns, 31% of the tokens in`.
+/// Describes the share of verification in a model's turns and tokens: `second look: 4 turns, 31% of the tokens in`.
 fn share(provenance: &Provenance) -> Option<String> {
     let look = provenance.second_look.as_ref().filter(|look| look.turns > 0)?;
     let tokens = look.usage.input_tokens.zip(provenance.usage.input_tokens);
@@ -177,7 +177,7 @@ pub(crate) fn duration(millis: u64) -> String {
     }
 }
 
-/// The size of the change: `2 commits`, `5 files`, `+120 -14`.
+/// Describes the size of the change: `2 commits`, `5 files`, `+120 -14`.
 pub(crate) fn size(change: &ChangeSet) -> Vec<String> {
     let added: u64 = change.files.iter().map(|file| u64::from(file.additions)).sum();
     let deleted: u64 = change.files.iter().map(|file| u64::from(file.deletions)).sum();
@@ -191,7 +191,7 @@ pub(crate) fn size(change: &ChangeSet) -> Vec<String> {
     parts
 }
 
-/// What the change is, by name: `main → feature (3f2a9c1d00)`.
+/// Names the change: `main → feature (3f2a9c1d00)`.
 pub(crate) fn names(change: &ChangeSet) -> String {
     let head = change.head.map(|id| id.short());
     let (name, id) = match (change.head_name.is_empty(), head) {
@@ -204,12 +204,12 @@ pub(crate) fn names(change: &ChangeSet) -> String {
     format!("{} → {name}{id}", change.target)
 }
 
-/// The pull request that the change is of, by name and title.
+/// Returns the name and title of the change's pull request.
 pub(super) fn pull(change: &ChangeSet) -> Option<(String, &str)> {
     change.pull.as_ref().map(|pull| (pull.id.to_string(), pull.title.as_str()))
 }
 
-/// Where an anchor is: `src/a.rs:12-14`.
+/// Formats the place of an anchor: `src/a.rs:12-14`.
 pub(crate) fn place(anchor: &Anchor) -> String {
     let path = anchor.path.spelled();
     match anchor.lines {
@@ -219,7 +219,7 @@ pub(crate) fn place(anchor: &Anchor) -> String {
     }
 }
 
-/// `line 12`, `lines 12-14`.
+/// Formats line numbers: `line 12`, `lines 12-14`.
 pub(crate) fn line_words(lines: LineRange) -> String {
     if lines.count() == 1 {
         format!("line {}", lines.start())
@@ -228,7 +228,7 @@ pub(crate) fn line_words(lines: LineRange) -> String {
     }
 }
 
-/// What has to be said about an anchor beside its place.
+/// Returns a note on an anchor that its place does not express.
 pub(crate) fn place_note(anchor: &Anchor) -> &'static str {
     match (anchor.side, anchor.lines.is_some()) {
         (Side::New, true) => "",
@@ -244,7 +244,7 @@ fn by_severity(counts: impl Iterator<Item = (Severity, usize)>) -> String {
     parts.join(", ")
 }
 
-/// The receipt in rows: what was looked at, what was not and why, what was held back.
+/// Renders the receipt as rows: what was reviewed, what was not and why, what was withheld.
 pub(crate) fn receipt(review: &Review) -> Vec<Row> {
     let coverage = &review.coverage;
     let in_state = |state: CoverageState| coverage.files.iter().filter(move |file| file.state == state);
@@ -297,12 +297,12 @@ pub(crate) fn receipt(review: &Review) -> Vec<Row> {
         let text = format!("{}, {} failed", counted(coverage.tool_calls as usize, "call"), coverage.tool_errors);
         rows.push(Row::new("tools", text));
     }
-    rows.extend(listed("limits", &coverage.limits_hit));
-    rows.extend(listed("notes", &coverage.notes));
+    rows.extend(example_rows("limits", &coverage.limits_hit));
+    rows.extend(example_rows("notes", &coverage.notes));
     rows
 }
 
-/// `3 findings by openai/x: 1 confirmed, 1 refuted, 1 unchecked`.
+/// Describes verification: `3 findings by openai/x: 1 confirmed, 1 refuted, 1 unchecked`.
 fn second_look(look: &SecondLook) -> String {
     let counts = [
         (look.confirmed, "confirmed"),
@@ -315,7 +315,7 @@ fn second_look(look: &SecondLook) -> String {
     format!("{} by {}: {counts}", counted(look.findings() as usize, "finding"), look.by)
 }
 
-/// One row for each reason, the commonest first.
+/// Groups items by reason, one row for each, the most frequent first.
 fn grouped<'a>(
     label: &'static str,
     noun: &str,
@@ -354,7 +354,7 @@ fn grouped<'a>(
     rows.into_iter()
 }
 
-fn listed(label: &'static str, texts: &[String]) -> impl Iterator<Item = Row> {
+fn example_rows(label: &'static str, texts: &[String]) -> impl Iterator<Item = Row> {
     let mut rows: Vec<Row> = texts.iter().take(ROWS).map(|text| Row::new(label, text.clone())).collect();
     if texts.len() > ROWS {
         rows.push(Row::new(label, format!("and {} more; --format json lists all", texts.len() - ROWS)));

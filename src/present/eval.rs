@@ -8,13 +8,13 @@ pub use table::table;
 
 use crate::domain::eval::{Comparison, Evaluation, Floor, Share};
 
-/// Everything that is told about an evaluation.
+/// An evaluation with its comparison and thresholds.
 #[derive(Debug, Clone, Copy)]
 pub struct Report<'r> {
-    /// What was measured.
+    /// The measured results.
     pub evaluation: &'r Evaluation,
-    /// How it stands against an earlier one, where one was given.
+    /// The comparison with an earlier evaluation, if one was given.
     pub comparison: Option<&'r Comparison>,
-    /// The floors that were not held.
+    /// The thresholds that were missed.
     pub broken: &'r [(Floor, Share)],
 }

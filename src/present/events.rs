@@ -1,7 +1,7 @@
-//! What happens during a run, for programs: NDJSON, one object a line (`docs/events.md`). Main types: [`Events`], [`FanOut`].
+//! Events of a run, for programs: NDJSON, one object a line (`docs/events.md`). Main types: [`Events`], [`FanOut`].
 //!
-//! Events are handed to a thread of its own through a bounded queue: a slow reader misses some, which the next line says, and never
-//! holds the review. The last line, with the review or the error, is always written, and so is the receipt of a posting before it.
+//! A separate thread writes the events from a bounded queue: a slow reader misses some, which the next line reports, and never delays the
+//! review. The last line, with the review or the error, is always written, and so is the receipt of a posting before it.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -21,9 +21,9 @@ use crate::sys::clock;
 
 /// Lines waiting for the thread; more are dropped.
 const QUEUE: usize = 1024;
-/// How often it is told at most how far something has come.
+/// Minimum interval between progress counts.
 const PACE: Duration = Duration::from_millis(200);
-/// The longest silence: whoever reads should not take the run for dead.
+/// Maximum silence, so that a reader does not take the run for dead.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// Writes events as lines.
@@ -34,9 +34,9 @@ pub struct Events {
 struct State {
     /// The queue and the thread; `None` after the end.
     running: Option<Writer>,
-    /// How many events were dropped since the last line that was queued.
+    /// The number of events that were dropped since the last queued line.
     dropped: u64,
-    /// When it was last told how far something has come.
+    /// The time of the last progress count.
     told: Option<Instant>,
 }
 
@@ -45,26 +45,26 @@ struct Writer {
     thread: JoinHandle<io::Result<()>>,
 }
 
-/// A line on its way.
+/// A queued line.
 struct Line {
     /// A JSON object without its closing brace.
     open: String,
-    /// When it happened.
+    /// The time of the event.
     at: String,
-    /// How many events are missing before it.
+    /// The number of events that are missing before it.
     dropped: u64,
 }
 
-/// How a run ended.
+/// The end of a run.
 pub enum End<'r> {
     /// With a review.
     Review {
         /// The review.
         review: &'r Review,
-        /// What became of posting it, where it was posted.
+        /// The receipt of posting, if it was posted.
         delivery: Option<&'r Delivery>,
     },
-    /// Without one: why.
+    /// The error, without a review.
     Error(&'r str),
 }
 
@@ -81,9 +81,10 @@ impl Events {
         Ok(Self { state: Mutex::new(State { running, dropped: 0, told: None }) })
     }
 
-    /// Writes the receipt and the last line after all that is waiting, however long the reader takes, and stops; later events are ignored.
+    /// Writes the receipt and the last line after everything in the queue, however long the reader takes, and stops; later events are
+    /// ignored.
     ///
-    /// A reader that went away is no error.
+    /// A reader that went away is not an error.
     pub fn finish(&self, end: &End<'_>, exit_code: u8) -> io::Result<()> {
         let (running, dropped) = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,7 +93,7 @@ impl Events {
         let Some(Writer { lines, thread }) = running else { return Ok(()) };
         let mut dropped = dropped;
         for open in posted(end).into_iter().chain([last(end, exit_code)]) {
-            // The thread is gone only where it failed, and then it says so itself.
+            // The thread ends early only if it failed, and then it reports that itself.
             let _ = lines.send(Line { open, at: clock::now(), dropped: std::mem::take(&mut dropped) });
         }
         drop(lines);
@@ -118,14 +119,14 @@ impl EventSink for Events {
     }
 }
 
-/// An object without its closing brace.
+/// Serializes an object without its closing brace.
 fn open(object: &impl Serialize) -> String {
     let mut text = serde_json::to_string(object).unwrap_or_default();
     text.pop();
     text
 }
 
-/// Whether the event only says how far something has come, so that the next one says all of it again.
+/// Checks whether the event is only a progress count, so that the next one supersedes it.
 fn is_measure(event: &Event) -> bool {
     match event {
         Event::Progress { done, total, .. } => done != total,
@@ -145,7 +146,7 @@ fn is_measure(event: &Event) -> bool {
     }
 }
 
-/// With its prose stripped as the review's is, so that a title is the same in both.
+/// Strips the event's prose as the review's is, so that a title is the same in both.
 fn plain(event: Event) -> Event {
     match event {
         Event::Call { turn, tool, about } => Event::Call { turn, tool: strip_line(&tool), about: strip_line(&about) },
@@ -169,7 +170,7 @@ fn plain(event: Event) -> Event {
     }
 }
 
-/// The receipt of a posting.
+/// Serializes the receipt of a posting.
 fn posted(end: &End<'_>) -> Option<String> {
     match end {
         End::Review { delivery: Some(receipt), .. } => {
@@ -181,7 +182,7 @@ fn posted(end: &End<'_>) -> Option<String> {
 
 fn last(end: &End<'_>, exit_code: u8) -> String {
     match end {
-        // The document is large and has been made safe already: it goes in as the text that it is.
+        // The document is large and already sanitized: it is inserted as text.
         End::Review { review, .. } => {
             let document = json::on_one_line(review);
             format!("{},\"review\":{document}", open(&json!({ "event": "review", "exit_code": exit_code })))
@@ -195,7 +196,7 @@ fn last(end: &End<'_>, exit_code: u8) -> String {
 fn write(lines: &Receiver<Line>, mut out: impl Write, beat: Duration) -> io::Result<()> {
     let mut seq = 0;
     let mut written = Ok(());
-    // After a failure the lines are still taken: whoever sends the last one must not wait for ever.
+    // After a failure lines are still received: the sender of the last one must not wait forever.
     loop {
         let line = match lines.recv_timeout(beat) {
             Ok(line) => line,
@@ -223,7 +224,7 @@ impl Line {
     }
 }
 
-/// Tells every listener.
+/// Forwards events to every listener.
 pub struct FanOut(pub Vec<Arc<dyn EventSink>>);
 
 impl EventSink for FanOut {

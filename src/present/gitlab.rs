@@ -1,7 +1,7 @@
-//! GitLab's Code Quality report: an array of violations, as GitLab documents it for tools other than its own.
+//! GitLab's Code Quality report: an array of violations, as GitLab documents it for third-party tools.
 //!
-//! GitLab shows what the target's report does not have. A finding is known by its id, which is the same on every run; that a review is not
-//! complete is known by the run, so that it is new each time.
+//! GitLab shows violations that the target's report does not have. A finding is identified by its id, which is the same on every run; an
+//! incomplete review is identified by the run, so that it is new each time.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use super::{Presenter, RenderOptions, Syntax};
 use crate::domain::place::LineRange;
 use crate::domain::review::Review;
 
-/// The output of this file.
+/// The presenter of this file.
 pub(super) const PRESENTER: Presenter = Presenter {
     name: "gitlab",
     extension: "gitlab.json",
@@ -20,7 +20,7 @@ pub(super) const PRESENTER: Presenter = Presenter {
     render,
 };
 
-/// Characters of a description, which GitLab shows on one line.
+/// Upper bound on the characters of a description, which GitLab shows on one line.
 const DESCRIPTION: usize = 1000;
 
 #[derive(Serialize)]
@@ -46,7 +46,7 @@ struct Lines {
 
 fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
     let violations: Vec<Violation> = entries(review).iter().map(violation).collect();
-    // Plain fields: there is no value here that cannot be written.
+    // Plain fields always serialize.
     let mut text = serde_json::to_string_pretty(&violations).unwrap_or_default();
     text.push('\n');
     escape_invisible(text).into_bytes()
@@ -65,7 +65,7 @@ fn violation(entry: &Entry<'_>) -> Violation {
         severity: words(entry.severity).gitlab,
         location: Location {
             path: entry.place.as_ref().map_or_else(|| ".".to_owned(), |place| place.path.spelled().into_owned()),
-            // GitLab refuses a violation without a line: a whole file begins at its first.
+            // GitLab rejects a violation without a line: a whole file begins at its first.
             lines: Lines { begin: lines.map_or(1, LineRange::start), end: lines.map_or(1, LineRange::end) },
         },
     }

@@ -1,8 +1,8 @@
-//! The review for the summary of a GitHub job: the verdict, a table, each finding folded, the receipt, who made it and what it cost.
+//! The review for the summary of a GitHub job: the verdict, a table, each finding folded, the receipt, the reviewer and its cost.
 //!
-//! GitHub refuses a step's summary of more than 1 MiB, all of it. What does not fit is left out in whole findings and counted. The tags that
-//! fold are ours; texts of a model or of the repository go through `markdown::safe`, and in the line of a fold, which is HTML and where no
-//! Markdown is read, they are escaped and stand in `<code>`, in which GitHub links nothing.
+//! GitHub rejects a step's summary of more than 1 MiB as a whole. Findings that do not fit are left out and counted. The folding tags are
+//! ours; texts of a model or of the repository go through `markdown::safe`, and in the line of a fold, which is HTML without Markdown, they
+//! are escaped and put into `<code>`, in which GitHub links nothing.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::domain::finding::Finding;
 use crate::domain::review::Review;
 use crate::domain::text::strip_line;
 
-/// The output of this file.
+/// The presenter of this file.
 pub(super) const PRESENTER: Presenter = Presenter {
     name: "job-summary",
     extension: "summary.md",
@@ -23,15 +23,15 @@ pub(super) const PRESENTER: Presenter = Presenter {
     render,
 };
 
-/// Bytes of the whole. A step has 1 MiB, of which this leaves some for what the step itself has to say.
+/// Upper bound on the whole, in bytes. A step has 1 MiB, of which this leaves some for the step's own messages.
 const MOST: usize = 1024 * 1024 - 48 * 1024;
-/// Bytes kept for the notes on what was left out.
+/// Bytes reserved for the notes on what was left out.
 const NOTES: usize = 1024;
-/// Bytes of the table.
+/// Upper bound on the table, in bytes.
 const ROWS: usize = 256 * 1024;
-/// Reasons why a review is not complete that are named.
+/// Number of reasons for an incomplete review that are listed.
 const REASONS: usize = 20;
-/// Characters of a summary, and of a title.
+/// Upper bounds on the characters of a summary, and of a title.
 const SUMMARY: usize = 20_000;
 const TITLE: usize = 300;
 
@@ -42,7 +42,7 @@ fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
     provenance(&mut tail, review);
     let mut page = Page { out: head, room: MOST.saturating_sub(tail.len() + NOTES) };
     findings(&mut page, review);
-    rest(&mut page, review);
+    add_rest(&mut page, review);
     page.out.push_str(&tail);
     let mut out = page.out;
     out.truncate(out.trim_end().len());
@@ -51,14 +51,14 @@ fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// What was written, and how long it may become.
+/// The written text, with an upper bound on its length.
 struct Page {
     out: String,
     room: usize,
 }
 
 impl Page {
-    /// Adds a block as a whole; whether it had room.
+    /// Adds a block as a whole; returns whether it had room.
     fn add(&mut self, block: &str) -> bool {
         let fits = self.out.len() + block.len() <= self.room;
         if fits {
@@ -97,12 +97,12 @@ fn findings(page: &mut Page, review: &Review) {
     }
     table.push('\n');
     let rows = if page.add(&table) { rows } else { 0 };
-    let folded = numbered.iter().filter(|(number, finding)| page.add(&fold(*number, finding))).count();
+    let folded = numbered.iter().filter(|(number, finding)| page.add(&fold_finding(*number, finding))).count();
     left_out(page, numbered.len() - rows, "the table", review);
     left_out(page, numbered.len() - folded, "the details", review);
 }
 
-/// How many findings have no place, and where they are.
+/// Notes how many findings were left out, and where they are.
 fn left_out(page: &mut Page, count: usize, part: &str, review: &Review) {
     if count > 0 {
         let _ = write!(
@@ -118,8 +118,8 @@ fn title_within(finding: &Finding) -> String {
     shortened(&finding.title, TITLE)
 }
 
-/// A finding behind one line that says what and where.
-fn fold(number: usize, finding: &Finding) -> String {
+/// Renders a finding folded behind one line with its title and place.
+fn fold_finding(number: usize, finding: &Finding) -> String {
     let place = finding.anchors.first().map(digest::place).unwrap_or_default();
     let place = escaped(&shortened(&strip_line(&place), TITLE));
     let mut out = format!(
@@ -132,13 +132,13 @@ fn fold(number: usize, finding: &Finding) -> String {
     out
 }
 
-/// Text of one line for HTML.
+/// Escapes text of one line for HTML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// What was settled, and what the engine wrote beside its findings.
-fn rest(page: &mut Page, review: &Review) {
+/// Renders resolved findings, and the engine's other texts.
+fn add_rest(page: &mut Page, review: &Review) {
     let mut settled = String::new();
     resolved(&mut settled, review);
     let mut lost = usize::from(!page.add(&settled));
@@ -169,7 +169,7 @@ fn provenance(out: &mut String, review: &Review) {
     }
 }
 
-/// The last resort, for names in the head or the receipt that are themselves too long: whatever else, a summary is accepted.
+/// The last resort, if names in the head or the receipt are themselves too long: the summary must be accepted in any case.
 fn cut(out: &mut String, review: &Review) {
     if out.len() <= MOST {
         return;
@@ -247,7 +247,7 @@ mod tests {
         assert!(page.starts_with("# Code review\n\n**5 findings"), "the verdict stays");
     }
 
-    /// The page without its fences and code spans; what is left of `<` must be ours.
+    /// Returns the page without its fences and code spans; each remaining `<` must be ours.
     fn tags(page: &str) -> Vec<&str> {
         let mut found = Vec::new();
         let mut fence: Option<String> = None;

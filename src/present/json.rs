@@ -1,11 +1,10 @@
 //! The JSON document of a review, `review/1`: written by `PRESENTER`, read back by [`parse`], described by [`schema`].
 //!
-//! The wire structs stand in `wire` and are the only place that knows field names. What a person wrote in prose (titles, bodies,
-//! messages) is stripped of escapes and invisible characters on the way out; quotes and replacements are verbatim, with whatever
-//! cannot be seen in them written as `\uXXXX`.
+//! The wire types are in `wire`, the only module that knows field names. Prose (titles, bodies, messages) is stripped of escapes and
+//! invisible characters; quotes and replacements are verbatim, with invisible characters written as `\uXXXX`.
 //!
-//! `docs/review.schema.json` is [`schema`] written to a file, and a test holds it to the code. After a change of `wire`, refresh
-//! it with `REVIEW_REFRESH=1 cargo test --lib present::json`.
+//! `docs/review.schema.json` is the output of [`schema`], and a test compares the two. After a change of `wire`, refresh it with
+//! `REVIEW_REFRESH=1 cargo test --lib present::json`.
 
 mod parse;
 mod strict;
@@ -22,10 +21,10 @@ use crate::domain::text::is_invisible;
 pub use parse::{Fault, ParseError, parse, parse_finding};
 pub use strict::{NotExact, parse_exactly, value};
 
-/// What the field `schema` of a document says.
+/// The value of the document's field `schema`.
 pub const SCHEMA: &str = "review/1";
 
-/// The output of this file.
+/// The presenter of this file.
 pub(super) const PRESENTER: Presenter = Presenter {
     name: "json",
     extension: "json",
@@ -35,25 +34,25 @@ pub(super) const PRESENTER: Presenter = Presenter {
 };
 
 fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
-    // Maps with words for keys and plain fields: there is no value here that cannot be written.
+    // Maps with string keys and plain fields always serialize.
     let mut text = serde_json::to_string_pretty(&write::document(review)).unwrap_or_default();
     text.push('\n');
     escape_invisible(text).into_bytes()
 }
 
-/// Tokens and money, as they stand in every document.
+/// Renders tokens and cost, as in every document.
 pub(super) fn usage(usage: Usage) -> serde_json::Value {
     serde_json::to_value(write::usage(usage)).unwrap_or_default()
 }
 
-/// The document on one line, without its line end.
+/// Renders the document on one line, without its line ending.
 pub(super) fn on_one_line(review: &Review) -> String {
     escape_invisible(serde_json::to_string(&write::document(review)).unwrap_or_default())
 }
 
-/// Writes what cannot be seen as `\uXXXX`: the same data, and nothing that acts on a terminal the document is printed on.
+/// Writes invisible characters as `\uXXXX`: the same data, without effect on a terminal that shows the document.
 ///
-/// Outside of strings a document is plain ASCII, so only text inside strings is met.
+/// Outside of strings a document is plain ASCII, so only text inside strings is affected.
 pub(super) fn escape_invisible(json: String) -> String {
     let hidden = |c: char| (c.is_control() && c != '\n') || is_invisible(c);
     if !json.chars().any(hidden) {
@@ -72,17 +71,17 @@ pub(super) fn escape_invisible(json: String) -> String {
     out
 }
 
-/// Any value on one line, with whatever cannot be seen in it written as `\uXXXX`.
+/// Renders any value on one line, with invisible characters written as `\uXXXX`.
 pub fn text(value: &serde_json::Value) -> String {
     escape_invisible(value.to_string())
 }
 
-/// One finding as the document has it.
+/// Renders one finding as in the document.
 pub fn finding(finding: &Finding) -> serde_json::Value {
     serde_json::to_value(write::finding(finding)).unwrap_or_default()
 }
 
-/// The JSON Schema of [`finding`], without references.
+/// Returns the JSON Schema of [`finding`], without references.
 pub fn finding_schema() -> serde_json::Value {
     let mut settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
     settings.inline_subschemas = true;
@@ -90,7 +89,7 @@ pub fn finding_schema() -> serde_json::Value {
     settings.into_generator().into_root_schema_for::<wire::Finding>().to_value()
 }
 
-/// The JSON Schema (draft 2020-12) of what is written.
+/// Returns the JSON Schema (draft 2020-12) of the document.
 pub fn schema() -> serde_json::Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
     settings.into_generator().into_root_schema_for::<wire::Document>().to_value()

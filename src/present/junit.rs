@@ -1,12 +1,12 @@
-//! The review as a report of `JUnit`: a test case for each finding, and one for the review itself.
+//! The review as a `JUnit` report: a test case for each finding, and one for the review itself.
 //!
-//! No reader keeps the same things. Jenkins and Azure show the class, the name and the message of a case; GitLab shows the suite, the name
-//! and the text; none shows lines. So a case is named by its file and its title, with the id of the finding, which keeps names apart and is
-//! the same on every run; its class is the check; the place with its lines begins the message and the text. One suite holds the review, and
-//! one each file that has findings.
+//! Each reader shows other parts. Jenkins and Azure show the class, the name and the message of a case; GitLab shows the suite, the name
+//! and the text; none shows lines. So a case is named by its file and its title, with the id of the finding, which keeps names unique and
+//! is the same on every run; its class is the check; the place with its lines begins the message and the text. One suite holds the review,
+//! and there is one for each file with findings.
 //!
-//! Written as the schema of Jenkins' xUnit plugin has it, which refuses what it does not know: no attribute `disabled` of a suite, none for
-//! the file or the line of a case.
+//! The format follows the schema of Jenkins' xUnit plugin, which rejects unknown attributes: no `disabled` of a suite, no file or line of a
+//! case.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ use crate::domain::path::RepoPath;
 use crate::domain::review::{Outcome, Review};
 use crate::domain::text::{strip_block, strip_line};
 
-/// The output of this file.
+/// The presenter of this file.
 pub(super) const PRESENTER: Presenter = Presenter {
     name: "junit",
     extension: "junit.xml",
@@ -30,15 +30,15 @@ pub(super) const PRESENTER: Presenter = Presenter {
     render,
 };
 
-/// What the case of the review itself is called.
+/// The name of the case for the review itself.
 const WHOLE: &str = "The whole change was reviewed";
-/// What the case of findings is called that are not shown and fail all the same.
+/// The name of the case for findings that are hidden and count for the gate.
 const HIDDEN: &str = "Nothing that fails the gate is hidden by the severity floor";
-/// Characters of a message, which is one line, and of a body.
+/// Upper bounds on the characters of a message, which is one line, and of a body.
 const MESSAGE: usize = 500;
 const TEXT: usize = 30_000;
 
-/// What stands in the place of a report that could not be written, which nobody must take for one without failures.
+/// The report if serialization fails, which must not look like one without failures.
 const UNWRITABLE: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
     <testsuites name=\"review\" tests=\"1\" failures=\"0\" errors=\"1\">\
     <testsuite name=\"review\" tests=\"1\" errors=\"1\" failures=\"0\">\
@@ -50,7 +50,7 @@ fn render(review: &Review, options: &RenderOptions) -> Vec<u8> {
     let mut report = Report::new("review");
     report.set_time(Duration::from_millis(review.provenance.took_ms));
     let mut own = TestSuite::new("review");
-    own.add_test_case(whole(review, entries.iter().find(|entry| entry.finding.is_none())));
+    own.add_test_case(review_case(review, entries.iter().find(|entry| entry.finding.is_none())));
     own.add_test_cases(hidden(review, options.fail_on));
     let mut files: BTreeMap<Option<&RepoPath>, TestSuite> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.finding.is_some()) {
@@ -59,7 +59,7 @@ fn render(review: &Review, options: &RenderOptions) -> Vec<u8> {
     }
     report.add_test_suite(own).add_test_suites(files.into_values());
     let text = report.to_string().unwrap_or_else(|_| UNWRITABLE.to_owned());
-    // Quotes are escaped in every text, so this is nothing but the attribute that the library always writes.
+    // Quotes are escaped in every text, so this matches only the attribute that the library always writes.
     text.replace(" disabled=\"0\"", "").into_bytes()
 }
 
@@ -71,8 +71,8 @@ fn suite(path: Option<&RepoPath>) -> TestSuite {
     suite
 }
 
-/// The case of the review itself: passed when it is complete, else an error.
-fn whole(review: &Review, unfinished: Option<&Entry<'_>>) -> TestCase {
+/// Returns the case for the review itself: passed if it is complete, else an error.
+fn review_case(review: &Review, unfinished: Option<&Entry<'_>>) -> TestCase {
     let rows: Vec<String> = digest::receipt(review)
         .iter()
         .map(|row| format!("{}: {}", row.label, row.words(strip_line, strip_line)))
@@ -95,7 +95,8 @@ fn whole(review: &Review, unfinished: Option<&Entry<'_>>) -> TestCase {
     case
 }
 
-/// A failed case where the severity floor hides findings that the gate counts: the process ends with 1 for them, and so the report fails.
+/// Returns a failed case if the severity threshold hides findings that the gate counts: the process exits with 1 for them, so the report
+/// fails too.
 fn hidden(review: &Review, fail_on: Option<Severity>) -> Option<TestCase> {
     let floor = fail_on?;
     let counted = review.coverage.below_floor.iter().filter(|(severity, count)| **severity <= floor && **count > 0);
@@ -112,11 +113,11 @@ fn hidden(review: &Review, fail_on: Option<Severity>) -> Option<TestCase> {
     Some(case)
 }
 
-/// The case of a finding: failed at or above the gate; without a gate, every finding fails.
+/// Returns the case for a finding: failed at or above the gate; without a gate, every finding fails.
 fn case(entry: &Entry<'_>, fail_on: Option<Severity>) -> TestCase {
     let fails = fail_on.is_none_or(|floor| entry.severity <= floor);
     let file = entry.place.as_ref().map(|place| format!("{}: ", place.path.spelled())).unwrap_or_default();
-    let said = said(entry);
+    let said = describe(entry);
     let status = if fails {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
         let message = format!("{}: {}, {}", place(entry), entry.severity, entry.title);
@@ -133,7 +134,7 @@ fn case(entry: &Entry<'_>, fail_on: Option<Severity>) -> TestCase {
     case
 }
 
-/// Where a finding is; where its lines are gone, where they were.
+/// Formats the place of a finding; for deleted lines, their former place.
 fn place(entry: &Entry<'_>) -> String {
     match &entry.place {
         Some(place) if !place.note.is_empty() => place.note.clone(),
@@ -141,7 +142,7 @@ fn place(entry: &Entry<'_>) -> String {
     }
 }
 
-fn said(entry: &Entry<'_>) -> String {
+fn describe(entry: &Entry<'_>) -> String {
     let head = format!("{}: {}", place(entry), entry.title);
     let mut parts = vec![head, shortened(&entry.body, TEXT)];
     if let Some(finding) = entry.finding {
@@ -153,7 +154,7 @@ fn said(entry: &Entry<'_>) -> String {
     parts.join("\n\n")
 }
 
-/// One line for an attribute.
+/// Strips text to one line for an attribute.
 fn line(text: &str) -> String {
     allowed(&plain_line(text, MESSAGE)).into_owned()
 }
@@ -162,7 +163,7 @@ fn text(text: &str) -> String {
     allowed(strip_block(text).trim()).into_owned()
 }
 
-/// Text without what XML 1.0 (§2.2) has no place for, of which two are left once escapes and controls are gone, and without the mark by
+/// Removes the characters that XML 1.0 (§2.2) does not allow, of which two are left once escapes and controls are gone, and the marker by
 /// which plugins of Jenkins and GitLab attach a file of the machine to a report.
 fn allowed(text: &str) -> Cow<'_, str> {
     if text.contains(['\u{fffe}', '\u{ffff}']) || text.contains("[[") {

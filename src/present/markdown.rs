@@ -1,7 +1,7 @@
 //! The review as GitHub-flavoured Markdown: a summary table, then each finding, then the receipt.
 //!
-//! Every text that is not ours goes through `safe`, which leaves no HTML, no image, no link, no mention and no table cell of its
-//! own. References into a forge and the limits of its comments do not belong here.
+//! Every text that is not ours goes through `safe`, which leaves no HTML, no image, no link, no mention and no table cell of its own. Links
+//! into a forge and the limits of its comments do not belong here.
 
 pub(crate) mod safe;
 
@@ -14,7 +14,7 @@ use crate::domain::path::RepoPath;
 use crate::domain::review::{Outcome, Review};
 use safe::{cell_code, code, fenced, inline, prose, table_cell};
 
-/// The output of this file.
+/// The presenter of this file.
 pub(super) const PRESENTER: Presenter = Presenter {
     name: "markdown",
     extension: "md",
@@ -23,7 +23,7 @@ pub(super) const PRESENTER: Presenter = Presenter {
     render,
 };
 
-/// Lines of code shown for one quote.
+/// Number of code lines shown for one quote.
 const CODE_LINES: usize = 60;
 
 fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
@@ -56,7 +56,7 @@ fn head(out: &mut String, review: &Review) {
     }
 }
 
-/// What was reviewed, and by whom.
+/// Renders the change and the reviewer.
 pub(super) fn about(out: &mut String, review: &Review) {
     let change = &review.change;
     let size = digest::size(change).join(", ");
@@ -67,7 +67,7 @@ pub(super) fn about(out: &mut String, review: &Review) {
     }
 }
 
-/// That a review is not complete, and at most so many of its reasons; nothing where it is.
+/// Renders that a review is not complete, with at most `most` of its reasons; nothing if it is complete.
 pub(super) fn outcome(out: &mut String, review: &Review, most: usize) {
     match review.outcome {
         Outcome::Complete => {}
@@ -109,7 +109,7 @@ fn table(out: &mut String, findings: &[(usize, &Finding)]) {
 pub(super) const TABLE: &str =
     "## Findings\n\n| # | Title | Severity | Category | Location |\n| ---: | --- | --- | --- | --- |\n";
 
-/// A row of the table.
+/// Renders a row of the table.
 pub(super) fn row(out: &mut String, number: usize, finding: &Finding) {
     let place = finding.anchors.first().map(digest::place).unwrap_or_default();
     let more = finding.anchors.len().saturating_sub(1);
@@ -133,7 +133,7 @@ fn details(out: &mut String, number: usize, finding: &Finding) {
     body(out, finding);
 }
 
-/// What there is to say of a finding below its title.
+/// Renders the details of a finding below its title.
 pub(super) fn body(out: &mut String, finding: &Finding) {
     let _ = write!(out, "{}\n\n", facts(finding));
     if !finding.body.trim().is_empty() {
@@ -203,7 +203,7 @@ fn shortened<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     text
 }
 
-/// What a fence is called for colouring: the extension, where it is plain.
+/// Returns the info string of a fence for highlighting: the extension, if it is a plain word.
 fn language(path: &RepoPath) -> &str {
     path.extension()
         .filter(|extension| extension.len() <= 12 && extension.bytes().all(|byte| byte.is_ascii_alphanumeric()))

@@ -1,12 +1,11 @@
-//! Outputs: each file turns a [`Review`] into the bytes of one surface, and does nothing else.
+//! Outputs: each file renders a [`Review`] for one surface, and does nothing else.
 //!
-//! Main type: [`Presenter`]; the table is [`PRESENTERS`]. A new output is one file with a `PRESENTER` and one line in the
-//! table. What several outputs say in the same words is worked out in `digest`
-//! (the verdict, the receipt), `patch` (quotes and suggestions as a small diff) and
-//! `report` (findings for programs that know linters). [`brief()`] is a review in a few lines, [`progress`] shows
-//! a run to a person while it goes on, [`events`] tells it to a program, [`runs`] lists kept runs, [`presented`] lays out what an assistant
-//! presented, [`applied`] draws what applying suggestions changes, [`offers`] lists the models there are, [`checkup`] tells what a look at the
-//! surroundings found. Nothing here decides what a review says, and nothing reads a file.
+//! Main type: [`Presenter`]; the table is [`PRESENTERS`]. A new output is one file with a `PRESENTER` and one line in the table. Texts that
+//! several outputs share are in `digest` (the verdict, the receipt), `patch` (quotes and suggestions as a small diff) and `report`
+//! (findings for programs that read linter reports). [`brief()`] is a review in a few lines, [`progress`] shows a run in progress to a
+//! person, [`events`] reports it to a program, [`runs`] lists saved runs, [`presented`] lays out a presented document, [`applied`] draws
+//! the change of applied suggestions, [`offers`] lists models, [`checkup`] renders the report of `review doctor`. Nothing here decides the
+//! contents of a review, and nothing reads a file.
 
 pub mod annotations;
 pub mod applied;
@@ -47,13 +46,13 @@ use crate::domain::review::Review;
 /// One output format.
 #[derive(Debug, Clone, Copy)]
 pub struct Presenter {
-    /// What `--format` calls it.
+    /// Its name in `--format`.
     pub name: &'static str,
     /// The extension of a file that holds it, without the dot.
     pub extension: &'static str,
     /// One line for the help text.
     pub about: &'static str,
-    /// What its bytes are written in.
+    /// The syntax of its bytes.
     pub syntax: Syntax,
     /// Renders the whole output, UTF-8.
     pub render: fn(&Review, &RenderOptions) -> Vec<u8>,
@@ -73,23 +72,23 @@ pub const PRESENTERS: &[Presenter] = &[
     job_summary::PRESENTER,
 ];
 
-/// What an output may do on its surface, and what it is measured by. Each output takes what it needs.
+/// Properties of the output surface. Each output uses the ones it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenderOptions {
-    /// Columns; fewer than [`MIN_WIDTH`] are taken as [`MIN_WIDTH`].
+    /// Columns; smaller values count as [`MIN_WIDTH`].
     pub width: usize,
-    /// Whether to use colours.
+    /// `true` for colored output.
     pub colour: bool,
-    /// Whether places become links.
+    /// The form of links to places.
     pub links: Links,
-    /// The severity at which a finding fails a gate, for outputs that know passed and failed.
+    /// The severity at which a finding fails a gate, for outputs with pass and fail.
     pub fail_on: Option<Severity>,
 }
 
-/// Whether places become links.
+/// The form of links to places.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Links {
-    /// They do not.
+    /// No links.
     None,
     /// OSC-8 links to files of this machine.
     Osc8 {
@@ -98,22 +97,22 @@ pub enum Links {
     },
 }
 
-/// The narrowest page that is laid out.
+/// The narrowest supported page, in columns.
 pub const MIN_WIDTH: usize = 40;
 
 impl Default for RenderOptions {
-    /// 80 columns, no colours, no links, no gate.
+    /// 80 columns, no colors, no links, no gate.
     fn default() -> Self {
         Self { width: 80, colour: false, links: Links::None, fail_on: None }
     }
 }
 
-/// What outputs can be called.
+/// Returns the names of all outputs.
 pub fn names() -> Vec<&'static str> {
     PRESENTERS.iter().map(|presenter| presenter.name).collect()
 }
 
-/// The output of that name.
+/// Finds the output of that name.
 pub fn presenter(name: &str) -> Option<&'static Presenter> {
     PRESENTERS.iter().find(|presenter| presenter.name == name)
 }

@@ -1,4 +1,4 @@
-//! Which models there are: a page for people, JSON for machines. Main functions: [`page`], [`json()`].
+//! The list of models: a page for people, JSON for machines. Main functions: [`page`], [`json()`].
 
 use serde_json::{Value, json};
 
@@ -12,11 +12,11 @@ use crate::domain::text::{counted, strip_line};
 /// The version of the JSON's shape.
 pub const SCHEMA: &str = "models/1";
 
-/// How many names that nothing is known of are shown.
+/// Upper bound on the listed names without further data.
 const NAMES: usize = 40;
 
-/// Each provider, what stands in its way, and the models of those that nothing stands in the way of; with `whole`, of all.
-/// In so many columns, as far as names let it.
+/// Renders each provider, the reason why it cannot be used, and the models of the usable ones; with `whole`, of all. The page is `width`
+/// columns wide, as far as names allow.
 pub fn page(offers: &[Offer], whole: bool, width: usize) -> String {
     let mut out = String::new();
     for offer in offers {
@@ -24,7 +24,7 @@ pub fn page(offers: &[Offer], whole: bool, width: usize) -> String {
         if whole || offer.lacks.is_none() {
             out.push_str(&table(&offer.models));
         }
-        out.push_str(&there(offer, width));
+        out.push_str(&reported_models(offer, width));
         out.push('\n');
     }
     let hidden = offers.iter().filter(|offer| offer.lacks.is_some()).count();
@@ -41,7 +41,7 @@ pub fn page(offers: &[Offer], whole: bool, width: usize) -> String {
     out
 }
 
-/// A line below a provider's name.
+/// Renders a line below a provider's name.
 fn line(text: &str, width: usize) -> String {
     let options = Options::new(width).initial_indent("  ").subsequent_indent("    ").break_words(false);
     format!("{}\n", textwrap::fill(text, options))
@@ -73,12 +73,12 @@ fn head(offer: &Offer, width: usize) -> String {
     out
 }
 
-/// Where the columns begin and end that are told once where all rows say the same.
+/// The columns that are shown only once if all rows have the same value.
 const ABILITIES: std::ops::Range<usize> = 3..7;
 
 fn table(models: &[OfferedModel]) -> String {
     let heading = ["model", "window", "answer", "tools", "parallel", "cache", "thinks", "prices", ""];
-    // Those that are named stand before what is known of all whose names begin alike.
+    // Named models come before entries for all names with a prefix.
     let (wide, named): (Vec<_>, Vec<_>) = models.iter().partition(|model| model.is_prefix);
     let models: Vec<&OfferedModel> = named.into_iter().chain(wide).collect();
     let rows: Vec<[String; 9]> = models.iter().map(|model| cells(model)).collect();
@@ -123,10 +123,10 @@ fn cells(model: &OfferedModel) -> [String; 9] {
         name,
         number(model.context_window),
         number(model.max_output.map(u64::from)),
-        yes(model.tools),
-        yes(model.parallel_tools),
+        yes_or_no(model.tools),
+        yes_or_no(model.parallel_tools),
         model.caching.unwrap_or("-").to_owned(),
-        yes(model.reasoning),
+        yes_or_no(model.reasoning),
         prices,
         on,
     ]
@@ -140,7 +140,7 @@ fn prices(quote: &PriceList) -> String {
     format!("{}/{}{cache}", dollars(Some(quote.input)), dollars(Some(quote.output)))
 }
 
-/// An amount in as few digits as it has.
+/// Formats an amount with as few digits as possible.
 fn dollars(amount: Option<Money>) -> String {
     let Some(amount) = amount else { return "-".to_owned() };
     let nanos = amount.nanos();
@@ -148,7 +148,7 @@ fn dollars(amount: Option<Money>) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// `200k`, `1.05M`, `1047576`: as short as it can be said exactly.
+/// Formats a number as short as it can be exact: `200k`, `1.05M`, `1047576`.
 fn number(number: Option<u64>) -> String {
     match number {
         None => "-".to_owned(),
@@ -161,7 +161,7 @@ fn number(number: Option<u64>) -> String {
     }
 }
 
-fn yes(is: Option<bool>) -> String {
+fn yes_or_no(is: Option<bool>) -> String {
     match is {
         None => "-",
         Some(true) => "yes",
@@ -170,8 +170,8 @@ fn yes(is: Option<bool>) -> String {
     .to_owned()
 }
 
-/// What it says that it has.
-fn there(offer: &Offer, width: usize) -> String {
+/// Lists the models that the provider reports.
+fn reported_models(offer: &Offer, width: usize) -> String {
     match &offer.there {
         None => String::new(),
         Some(There::Fault(fault)) => line(&format!("asked for its models: {}", strip_line(fault)), width),
@@ -189,7 +189,7 @@ fn there(offer: &Offer, width: usize) -> String {
     }
 }
 
-/// The same as a document.
+/// Renders the list as a document.
 pub fn json(offers: &[Offer]) -> String {
     let document = json!({ "schema": SCHEMA, "providers": offers.iter().map(provider).collect::<Vec<_>>() });
     format!("{document:#}\n")

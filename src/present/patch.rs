@@ -1,23 +1,23 @@
 //! Quoted lines and a suggestion as rows of a small diff, for the outputs that people read.
 //!
-//! Main type: [`Row`]. Whether a suggestion holds was decided before; here it is only drawn.
+//! Main type: [`Row`]. Suggestions were verified before; here they are only drawn.
 
 use crate::domain::finding::{Anchor, Finding, Suggestion};
 use crate::domain::place::Side;
 
-/// What a row of a diff says about its line.
+/// The kind of a row in a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// It stays.
+    /// An unchanged line.
     Same,
-    /// It goes.
+    /// A removed line.
     Removed,
-    /// It comes.
+    /// An added line.
     Added,
 }
 
 impl Mark {
-    /// As a diff writes it.
+    /// Returns the marker of a diff.
     pub(crate) fn sign(self) -> char {
         match self {
             Self::Same => ' ',
@@ -30,22 +30,22 @@ impl Mark {
 /// One line of code; untrusted text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Row<'a> {
-    /// Its number in the file; `None` for lines that come.
+    /// Its number in the file; `None` for added lines.
     pub(crate) number: Option<u32>,
-    /// What happens to it.
+    /// The kind of row.
     pub(crate) mark: Mark,
     /// The line.
     pub(crate) text: &'a str,
 }
 
-/// The quoted lines, all of which stay; none for a whole file.
+/// Returns the quoted lines as unchanged rows; none for a whole file.
 pub(crate) fn quoted(anchor: &Anchor) -> Vec<Row<'_>> {
     let Some(lines) = anchor.lines else { return Vec::new() };
     let numbers = lines.start()..=lines.end();
     numbers.zip(anchor.quote.split('\n')).map(|(n, text)| Row { number: Some(n), mark: Mark::Same, text }).collect()
 }
 
-/// The lines that a suggestion brings.
+/// Returns the lines that a suggestion adds.
 pub(crate) fn added(suggestion: &Suggestion) -> Vec<Row<'_>> {
     if suggestion.replacement.is_empty() {
         return Vec::new();
@@ -53,8 +53,8 @@ pub(crate) fn added(suggestion: &Suggestion) -> Vec<Row<'_>> {
     suggestion.replacement.split('\n').map(|text| Row { number: None, mark: Mark::Added, text }).collect()
 }
 
-/// The quoted lines of the first anchor with the suggestion worked in, where it lies within them. Lines that stay as they are
-/// at its ends are not shown as changed.
+/// Returns the quoted lines of the first anchor with the suggestion applied, if it lies within them. Unchanged lines at its ends are not
+/// shown as changed.
 pub(crate) fn patched(finding: &Finding) -> Option<Vec<Row<'_>>> {
     let (anchor, suggestion) = (finding.anchors.first()?, finding.suggestion.as_ref()?);
     if anchor.side != Side::New || anchor.path != suggestion.path {

@@ -1,12 +1,12 @@
-//! A presented document for a terminal: wrapped like the rest of what people read, its links intact. Main function: [`terminal()`].
+//! A presented document for a terminal: wrapped like other output, its links intact. Main function: [`terminal()`].
 //!
-//! Which references a document has, and how a surface writes them, belongs in `document`; this takes text whose references are written for a
-//! terminal already and lays it out. Layout knows nothing of escapes, so each link is two characters of a private area while it goes on.
+//! Finding references and rewriting them for a surface belongs in `document`; this lays out text whose references are already written for a
+//! terminal. The layout knows no escapes, so each link becomes two private-use characters meanwhile.
 
 use super::terminal::prose;
 use super::{Links, RenderOptions};
 
-/// Characters of the last private area (Unicode 16, §23.5) stand for the beginnings of links, the very last for the end of each.
+/// Characters of the last private-use area (Unicode 16, §23.5) mark the beginnings of links, the very last one each end.
 const FIRST: u32 = 0x0010_0000;
 const MOST: usize = 0xfff0;
 const END: char = '\u{10fffd}';
@@ -14,18 +14,18 @@ const END: char = '\u{10fffd}';
 const OPEN: &str = "\x1b]8;;";
 const CLOSE: &str = "\x1b]8;;\x1b\\";
 
-/// Lays out a document. Links to files (OSC-8, `file:`) stay where the options have links; every other escape in `text` is removed.
+/// Lays out a document. Links to files (OSC-8, `file:`) stay if the options allow links; every other escape in `text` is removed.
 pub fn terminal(text: &str, options: &RenderOptions) -> Vec<u8> {
-    let (marked, addresses) = marked(text);
-    let mut laid_out = linked(&prose(&marked, options), &addresses, options.links != Links::None);
+    let (marked, addresses) = mark_links(text);
+    let mut laid_out = restore_links(&prose(&marked, options), &addresses, options.links != Links::None);
     laid_out.truncate(laid_out.trim_end_matches('\n').len());
     laid_out.push('\n');
     laid_out.into_bytes()
 }
 
-/// The text with a mark for each beginning and end of a link, and where the links lead.
-fn marked(text: &str) -> (String, Vec<&str>) {
-    // Whoever writes a mark themselves gets none.
+/// Returns the text with a marker for each beginning and end of a link, and the links' destinations.
+fn mark_links(text: &str) -> (String, Vec<&str>) {
+    // Markers in the input are removed.
     let foreign = |c: char| u32::from(c) >= FIRST;
     let mut out = String::with_capacity(text.len());
     let mut addresses = Vec::new();
@@ -54,8 +54,8 @@ fn marked(text: &str) -> (String, Vec<&str>) {
     (out, addresses)
 }
 
-/// The text with links for the marks. A link that was wrapped is one on each of its lines; none goes on behind its paragraph.
-fn linked(laid_out: &str, addresses: &[&str], links: bool) -> String {
+/// Returns the text with links for the markers. A wrapped link becomes one link on each of its lines; none continues beyond its paragraph.
+fn restore_links(laid_out: &str, addresses: &[&str], links: bool) -> String {
     let mut out = String::with_capacity(laid_out.len() + addresses.len() * 64);
     let mut open: Option<&str> = None;
     for line in laid_out.lines() {
@@ -64,13 +64,13 @@ fn linked(laid_out: &str, addresses: &[&str], links: bool) -> String {
             open = None;
         }
         out.push_str(&line[..line.len() - text.len()]);
-        begin(&mut out, open);
+        begin_link(&mut out, open);
         for c in text.chars() {
             let mark = u32::from(c).checked_sub(FIRST).and_then(|number| usize::try_from(number).ok());
             if let Some(number) = mark {
                 end(&mut out, open);
                 open = addresses.get(number).copied().filter(|_| links && c != END);
-                begin(&mut out, open);
+                begin_link(&mut out, open);
             } else {
                 out.push(c);
             }
@@ -81,7 +81,7 @@ fn linked(laid_out: &str, addresses: &[&str], links: bool) -> String {
     out
 }
 
-fn begin(out: &mut String, open: Option<&str>) {
+fn begin_link(out: &mut String, open: Option<&str>) {
     if let Some(address) = open {
         out.push_str(OPEN);
         out.push_str(address);

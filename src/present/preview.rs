@@ -1,6 +1,6 @@
-//! What a review would be, for people and for programs. Main functions: [`terminal`], [`json`].
+//! The preview of a review, for people and for programs. Main functions: [`terminal`], [`json`].
 //!
-//! Paths, and what a change is called, are text of the repository: they are stripped here.
+//! Paths, and names of the change, are text of the repository: they are stripped here.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use crate::domain::offer::PriceList;
 use crate::domain::preview::{Estimate, FilePlan, FileState, PartPlan, Preview, Receiver, Sent, Span};
 use crate::domain::text::{strip_line, thousands};
 
-/// Files of one kind, parts and notes that are named; the JSON has all.
+/// Upper bound on the listed files of one kind, parts and notes; the JSON has all.
 const NAMED: usize = 12;
-/// The first column.
+/// Width of the first column.
 const LABEL: usize = 10;
-/// The name of the document.
+/// The value of the document's field `schema`.
 const SCHEMA: &str = "preview/1";
 
-/// For people, in so many columns.
+/// Renders the preview for people, `width` columns wide.
 pub fn terminal(preview: &Preview, width: usize) -> String {
     let mut page = Page { out: String::new(), width: width.clamp(40, 100) };
     page.row("preview", "nothing is sent, and nothing is kept");
@@ -88,7 +88,7 @@ impl Page {
     fn rows(&mut self, label: &str, texts: &[String]) {
         let more = texts.len().saturating_sub(NAMED);
         let more = (more > 0).then(|| format!("and {more} more; --format json has all"));
-        // The label stands once.
+        // The label is shown once.
         let labels = std::iter::once(label).chain(std::iter::repeat(""));
         for (label, text) in labels.zip(texts.iter().take(NAMED).chain(&more)) {
             self.row(label, text);
@@ -180,7 +180,7 @@ fn estimate(page: &mut Page, estimate: &Estimate) {
     page.rows("basis", &estimate.basis);
 }
 
-/// A time that nobody knows to the second: `40 s`, `16 min`.
+/// Formats an estimated time: `40 s`, `16 min`.
 fn roughly(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..120 => format!("{seconds} s"),
@@ -188,7 +188,7 @@ fn roughly(time: Duration) -> String {
     }
 }
 
-/// For programs: one document.
+/// Renders the preview for programs, as one document.
 pub fn json(preview: &Preview) -> Vec<u8> {
     let change = &preview.change;
     let id = |id: Option<CommitId>| id.map(|id| id.to_string());

@@ -1,7 +1,7 @@
-//! What a person sees while a run goes on: a live line on a terminal (`bar`), plain lines elsewhere (`lines`). Main type: [`Progress`].
+//! The progress display of a run: a live line on a terminal (`bar`), plain lines elsewhere (`lines`). Main type: [`Progress`].
 //!
-//! Writes to the stderr that it is given. Events are handed to a thread of its own through a bounded queue, so that a slow terminal drops
-//! events and never holds the review. What an event means is not decided here.
+//! Writes to the stderr that it is given. A separate thread shows the events from a bounded queue, so that a slow terminal drops events and
+//! never delays the review. Events are interpreted elsewhere.
 
 mod bar;
 mod lines;
@@ -19,19 +19,19 @@ use self::bar::Bar;
 use self::lines::{Lines, Warnings};
 use crate::domain::event::{Event, EventSink, Stage};
 
-/// How progress is shown.
+/// The form of the progress display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// A line that is redrawn in place.
     Bar,
-    /// A line for each stage, turn and finding, and one now and then so that nobody takes the run for dead.
+    /// A line for each stage, turn and finding, and one at intervals, so that the run does not look dead.
     Lines,
     /// Only [`Event::Warning`]s.
     Quiet,
 }
 
 impl Mode {
-    /// The mode for a stderr that is a terminal or not.
+    /// Returns the mode for a stderr that is a terminal or not.
     pub fn choose(quiet: bool, terminal: bool) -> Self {
         match (quiet, terminal) {
             (true, _) => Self::Quiet,
@@ -43,9 +43,9 @@ impl Mode {
 
 /// Events waiting for the thread; more are dropped.
 const QUEUE: usize = 1024;
-/// The longest silence of [`Mode::Lines`].
+/// Maximum silence of [`Mode::Lines`].
 const HEARTBEAT: Duration = Duration::from_secs(10);
-/// How often a bar moves.
+/// Interval between redraws of a bar.
 const TICK: Duration = Duration::from_millis(120);
 
 /// Shows events on stderr. Dropping it, or [`finish`](Self::finish), clears the bar.
@@ -55,7 +55,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Starts showing on `stderr`; a bar draws itself on the terminal, and only what is said beside it goes there.
+    /// Starts the display on `stderr`; a bar draws itself on the terminal, and only other messages go there.
     pub fn start(mode: Mode, stderr: impl Write + Send + 'static) -> Self {
         match mode {
             Mode::Quiet => Self::on(Warnings(stderr), HEARTBEAT),
@@ -66,12 +66,12 @@ impl Progress {
 
     fn on(surface: impl Surface + Send + 'static, beat: Duration) -> Self {
         let (sender, receiver) = sync_channel(QUEUE);
-        // Without a thread to show it there is no progress, and the review goes on.
+        // Without a thread to show it there is no progress, and the review goes ahead.
         let thread = thread::Builder::new().name("progress".to_owned()).spawn(move || show(&receiver, surface, beat));
         Self { running: Mutex::new(thread.ok().map(|thread| (sender, thread))) }
     }
 
-    /// Shows what is waiting, clears the bar and stops; later events are ignored.
+    /// Shows the queued events, clears the bar and stops; later events are ignored.
     pub fn finish(&self) {
         let running = self.running.lock().ok().and_then(|mut running| running.take());
         if let Some((sender, thread)) = running {
@@ -97,13 +97,13 @@ impl EventSink for Progress {
     }
 }
 
-/// Where events become visible.
+/// An output for events.
 trait Surface {
-    /// Shows an event; whether a person saw something new.
+    /// Shows an event; returns whether a person saw something new.
     fn take(&mut self, event: Event) -> bool;
     /// Shows that the run is alive.
     fn beat(&mut self);
-    /// Leaves the screen as it was found.
+    /// Clears the screen of the display.
     fn end(&mut self);
 }
 
@@ -127,7 +127,7 @@ fn show(events: &Receiver<Event>, mut surface: impl Surface, beat: Duration) {
     surface.end();
 }
 
-/// What happens in a stage, in words.
+/// Describes a stage.
 pub fn doing(stage: Stage) -> &'static str {
     match stage {
         Stage::Collect => "collecting the change",
@@ -145,7 +145,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::mpsc::{Sender, channel};
 
-    /// Gives every written line to the test.
+    /// A writer that passes every line to the test.
     struct Tap {
         lines: Sender<String>,
         line: Vec<u8>,

@@ -1,8 +1,8 @@
 //! Reviewdog's `DiagnosticResult` as JSON. Main function: [`diagnostic`], which `rdjsonl` uses too.
 //!
-//! The format: `proto/rdf/reviewdog.proto` of reviewdog. Lines without columns mean whole lines, the last one included; the findings quote
-//! whole lines, so no column is ever written. A message is posted as Markdown by reviewdog, so that of a model is sanitised like any other
-//! Markdown of ours. A suggestion has lines and no path of its own: it is one of the finding's file or it is told in the message.
+//! The format: `proto/rdf/reviewdog.proto` of reviewdog. Lines without columns mean whole lines, the last one included; findings quote
+//! whole lines, so no column is ever written. Reviewdog posts a message as Markdown, so text of a model is sanitized like in our own
+//! Markdown. A suggestion has lines and no path: one for another file than the finding's is put into the message.
 
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use crate::domain::finding::{Anchor, Finding, Suggestion};
 use crate::domain::place::LineRange;
 use crate::domain::review::Review;
 
-/// The output of this file.
+/// The presenter of this file.
 pub(super) const PRESENTER: Presenter = Presenter {
     name: "rdjson",
     extension: "rdjson",
@@ -23,7 +23,7 @@ pub(super) const PRESENTER: Presenter = Presenter {
     render,
 };
 
-/// Characters of a body: a comment of GitHub holds 65 536, and reviewdog adds to it.
+/// Upper bound on the characters of a body: a comment of GitHub holds 65 536, and reviewdog adds to it.
 pub(super) const BODY: usize = 30_000;
 
 #[derive(Serialize)]
@@ -92,13 +92,13 @@ const SOURCE: Source = Source { name: "review" };
 fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
     let places = Places::of(&review.change);
     let diagnostics = entries(review).iter().map(|entry| diagnostic(entry, &places, BODY)).collect();
-    // Plain fields: there is no value here that cannot be written.
+    // Plain fields always serialize.
     let mut text = serde_json::to_string_pretty(&DiagnosticResult { source: SOURCE, diagnostics }).unwrap_or_default();
     text.push('\n');
     escape_invisible(text).into_bytes()
 }
 
-/// An entry as a diagnostic, at most `most` characters of its body in it.
+/// Converts an entry to a diagnostic with at most `most` characters of its body.
 pub(super) fn diagnostic(entry: &Entry<'_>, places: &Places<'_>, most: usize) -> Diagnostic {
     let suggestion = entry.finding.and_then(|finding| finding.suggestion.as_ref());
     let (carried, told) = match (suggestion, &entry.place) {
@@ -117,12 +117,12 @@ pub(super) fn diagnostic(entry: &Entry<'_>, places: &Places<'_>, most: usize) ->
 }
 
 impl Diagnostic {
-    /// The diagnostic for a reader that sees nothing beside it.
+    /// Adds the source, for a diagnostic that is read on its own.
     pub(super) fn with_source(self) -> Self {
         Self { source: Some(SOURCE), ..self }
     }
 
-    /// The diagnostic without what can be long beside its message, which says so.
+    /// Removes long parts other than the message, which mentions that.
     pub(super) fn bare(mut self) -> Self {
         if !self.suggestions.is_empty() || !self.related_locations.is_empty() {
             self.message.push_str("\n\nIts suggestion and its other places were too long for this format.");

@@ -1,7 +1,7 @@
 //! Reviewdog's diagnostics, one JSON object on each line.
 //!
-//! Reviewdog reads lines with a scanner that holds 64 KiB and stops at a longer one without a word (`parser/rdjsonl.go`; `MaxScanTokenSize`
-//! of Go's `bufio`), so that everything behind it would be lost: no line here is longer than [`LINE`]. What a diagnostic says belongs in
+//! Reviewdog reads lines with a scanner that holds 64 KiB and stops silently at a longer one (`parser/rdjsonl.go`; `MaxScanTokenSize` of
+//! Go's `bufio`), so that everything after it would be lost: no line here is longer than [`LINE`]. The contents of a diagnostic belong in
 //! `rdjson`.
 
 use super::json::escape_invisible;
@@ -10,7 +10,7 @@ use super::report::{Entry, Places, entries};
 use super::{Presenter, RenderOptions, Syntax};
 use crate::domain::review::Review;
 
-/// The output of this file.
+/// The presenter of this file.
 pub(super) const PRESENTER: Presenter = Presenter {
     name: "rdjsonl",
     extension: "rdjsonl",
@@ -19,7 +19,7 @@ pub(super) const PRESENTER: Presenter = Presenter {
     render,
 };
 
-/// Bytes of a line.
+/// Upper bound on a line, in bytes.
 const LINE: usize = 60 * 1024;
 
 fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
@@ -32,15 +32,15 @@ fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// The entry on a line that is not too long: with all of it, else without its suggestion, else with less and less of its text.
+/// Renders an entry on a line of limited length: in full, else without its suggestion, else with less and less of its text.
 fn line(entry: &Entry<'_>, places: &Places<'_>) -> String {
-    let whole = written(&diagnostic(entry, places, BODY).with_source());
+    let whole = to_json(&diagnostic(entry, places, BODY).with_source());
     if whole.len() <= LINE {
         return whole;
     }
     let mut most = BODY;
     loop {
-        let line = written(&diagnostic(entry, places, most).with_source().bare());
+        let line = to_json(&diagnostic(entry, places, most).with_source().bare());
         if line.len() <= LINE || most == 0 {
             return line;
         }
@@ -48,7 +48,7 @@ fn line(entry: &Entry<'_>, places: &Places<'_>) -> String {
     }
 }
 
-fn written(diagnostic: &Diagnostic) -> String {
+fn to_json(diagnostic: &Diagnostic) -> String {
     escape_invisible(serde_json::to_string(diagnostic).unwrap_or_default())
 }
 

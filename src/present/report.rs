@@ -1,9 +1,9 @@
-//! What the outputs share that hand findings to programs which know linters: one [`Entry`] for each finding, at a place that exists at the
-//! head, and one entry more that says that a review is not complete.
+//! Shared by the outputs for programs that read linter reports: one [`Entry`] for each finding, at a place that exists at the head, and
+//! another one if the review is not complete.
 //!
-//! Such formats know findings and nothing else: a review that saw half of the change would look like one that found nothing. How a format
-//! writes an entry belongs in its own file; how it calls a severity stands here, in [`words`], so that one table in `docs/formats.md` is
-//! true of all.
+//! Such formats know only findings: a review that covered half of the change would look like one without findings. Writing an entry in a
+//! format belongs in the format's own file; its names of severities are here, in [`words`], so that one table in `docs/formats.md` covers
+//! them all.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,13 +15,13 @@ use crate::domain::place::{LineRange, Side};
 use crate::domain::review::{CoverageState, Outcome, Review};
 use crate::domain::text::{is_invisible, strip_line};
 
-/// Reasons why a review is not complete that are named.
+/// Number of reasons for an incomplete review that are listed.
 const REASONS: usize = 10;
-/// Characters of a title, and of the name of a check.
+/// Upper bounds on the characters of a title, and of the name of a check.
 const TITLE: usize = 300;
 const CHECK: usize = 200;
 
-/// What the formats call a severity.
+/// The names of a severity in the formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Words {
     /// Reviewdog's `Severity`.
@@ -32,7 +32,7 @@ pub(super) struct Words {
     pub(super) annotation: &'static str,
 }
 
-/// What the formats call a severity.
+/// Returns the names of a severity in the formats.
 pub(super) const fn words(severity: Severity) -> Words {
     match severity {
         Severity::Critical => Words { rdjson: "ERROR", gitlab: "blocker", annotation: "error" },
@@ -43,49 +43,49 @@ pub(super) const fn words(severity: Severity) -> Words {
     }
 }
 
-/// Where an entry is shown.
+/// The place of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The file: at the head, or, where it is gone, as it was called before.
+    /// The file: at the head or, for a deleted file, its former path.
     pub(super) path: RepoPath,
-    /// Whether the file is there at the head.
+    /// `true` if the file exists at the head.
     pub(super) exists: bool,
-    /// Its lines at the head, where there are any to name.
+    /// Its lines at the head, if there are any.
     pub(super) lines: Option<LineRange>,
-    /// What the place does not say by itself: where the lines stood before the change. Ours and a path; empty where there is nothing to say.
+    /// A note with the former place of deleted lines. Our text and a path; empty if there is nothing to note.
     pub(super) note: String,
 }
 
-/// One line of a report.
+/// An entry of a report.
 #[derive(Debug, Clone)]
 pub(super) struct Entry<'r> {
-    /// Its name: the id of a finding, or of the run. No two entries of a report have the same.
+    /// Its unique name within the report: the id of a finding, or of the run.
     pub(super) id: String,
-    /// What it is reported by: the id of a rule, `review/<category>`, `review/incomplete` or `review/failed`.
+    /// The name of the check: the id of a rule, `review/<category>`, `review/incomplete` or `review/failed`.
     pub(super) check: String,
-    /// How bad; that a review is not complete is as bad as anything can be.
+    /// The severity; an incomplete review has the highest.
     pub(super) severity: Severity,
     /// One line without escapes; never empty.
     pub(super) title: String,
-    /// Markdown of a model or of ours, not yet sanitised.
+    /// Markdown of a model or of ours, not yet sanitized.
     pub(super) body: String,
-    /// Where; `None` where the change has no file.
+    /// The place; `None` if the change has no file.
     pub(super) place: Option<Place>,
-    /// The finding; `None` where it is about the review itself.
+    /// The finding; `None` if the entry is about the review itself.
     pub(super) finding: Option<&'r Finding>,
 }
 
-/// What there is to report: first that the review is not complete, then the unresolved findings, worst first.
+/// Returns the entries: an incomplete review first, then the unresolved findings, worst first.
 pub(super) fn entries(review: &Review) -> Vec<Entry<'_>> {
     let places = Places::of(&review.change);
     let own = unfinished(review).into_iter();
     let mut entries: Vec<Entry<'_>> = own.chain(review.unresolved().map(|finding| entry(finding, &places))).collect();
-    tell_apart(&mut entries);
+    make_names_unique(&mut entries);
     entries
 }
 
-/// Gives a number to entries whose name was given before.
-fn tell_apart(entries: &mut [Entry<'_>]) {
+/// Numbers entries with the same name.
+fn make_names_unique(entries: &mut [Entry<'_>]) {
     let mut given: HashSet<String> = HashSet::new();
     let mut next: HashMap<String, usize> = HashMap::new();
     for entry in entries {
@@ -116,7 +116,7 @@ fn entry<'r>(finding: &'r Finding, places: &Places<'_>) -> Entry<'r> {
     }
 }
 
-/// What reports a finding: the rule or the tool, or `review/<category>` where a model does.
+/// Returns the name of a finding's check: the rule or the tool, or `review/<category>` for a model.
 pub(super) fn check(finding: &Finding) -> String {
     let name = plain_line(&finding.origin.name, CHECK);
     match finding.origin.kind {
@@ -125,13 +125,13 @@ pub(super) fn check(finding: &Finding) -> String {
     }
 }
 
-/// The title of a finding in one line.
+/// Returns the title of a finding in one line.
 pub(super) fn title(finding: &Finding) -> String {
     let title = plain_line(&finding.title, TITLE);
     if title.is_empty() { "(no title)".to_owned() } else { title }
 }
 
-/// What a reader wants to know of a finding beside its text: `high, logic, confidence 9/10, id 4be01c9d72fa`.
+/// Returns further facts of a finding: `high, logic, confidence 9/10, id 4be01c9d72fa`.
 pub(super) fn facts(finding: &Finding) -> String {
     let mut parts = vec![finding.severity.to_string(), finding.category.word().replace('_', " ")];
     if let Some(confidence) = finding.confidence {
@@ -147,7 +147,7 @@ pub(super) fn facts(finding: &Finding) -> String {
     parts.join(", ")
 }
 
-/// What a finding suggests, as the lines of a diff below a line that says so, not yet stripped; `None` where it suggests nothing.
+/// Renders the suggestion of a finding as the lines of a diff below a heading, not yet stripped; `None` without a suggestion.
 pub(super) fn suggested(finding: &Finding) -> Option<String> {
     let suggestion = finding.suggestion.as_ref()?;
     let diff = super::suggested(finding)?;
@@ -158,7 +158,7 @@ pub(super) fn suggested(finding: &Finding) -> Option<String> {
     Some(format!("Suggested instead of {} of {}:\n{diff}", digest::line_words(suggestion.lines), suggestion.path))
 }
 
-/// The places of a finding beside its first, each on a line.
+/// Lists the further places of a finding, each on a line.
 pub(super) fn also(finding: &Finding) -> String {
     let one = |anchor: &Anchor| match digest::place_note(anchor) {
         "" => format!("Also: {}", digest::place(anchor)),
@@ -167,7 +167,7 @@ pub(super) fn also(finding: &Finding) -> String {
     finding.anchors.iter().skip(1).map(one).collect::<Vec<_>>().join("\n")
 }
 
-/// The entry that says that a review is not complete.
+/// Returns the entry for an incomplete review.
 pub(super) fn unfinished(review: &Review) -> Option<Entry<'_>> {
     let (check, title) = match review.outcome {
         Outcome::Complete => return None,
@@ -188,10 +188,10 @@ pub(super) fn unfinished(review: &Review) -> Option<Entry<'_>> {
         severity: Severity::Critical,
         title,
         body: lines.join("\n").trim_end().to_owned(),
-        place: unseen(review).map(|file| Place {
+        place: least_covered_file(review).map(|file| Place {
             path: file.path.clone(),
             exists: file.status != FileStatus::Deleted,
-            // Readers that show only what lies on changed lines have to show this.
+            // Readers that show only changed lines must show this.
             lines: (file.status != FileStatus::Deleted).then(|| first_added(file).unwrap_or(LineRange::line(1))),
             note: String::new(),
         }),
@@ -199,13 +199,13 @@ pub(super) fn unfinished(review: &Review) -> Option<Entry<'_>> {
     })
 }
 
-/// The file that an unfinished review is told at: one that was not wholly looked at, if it can be, and that is still there.
-fn unseen(review: &Review) -> Option<&FileChange> {
+/// Returns the file for the entry of an incomplete review: preferably one that was not fully reviewed and still exists.
+fn least_covered_file(review: &Review) -> Option<&FileChange> {
     let states: HashMap<&RepoPath, CoverageState> =
         review.coverage.files.iter().map(|file| (&file.path, file.state)).collect();
     review.change.files.iter().min_by_key(|file| {
         let seen = states.get(&file.path) == Some(&CoverageState::Reviewed);
-        // Nothing that a kept review does not know, such as modes.
+        // Only facts that a saved review has, so no modes.
         (file.status == FileStatus::Deleted, file.binary || file.generated.is_some(), seen)
     })
 }
@@ -214,7 +214,7 @@ fn first_added(file: &FileChange) -> Option<LineRange> {
     file.runs().find_map(|run| run.new.range()).map(|range| LineRange::line(range.start()))
 }
 
-/// The changed files by their old names, to find what became of a place.
+/// The changed files by their old paths, for finding a place at the head.
 pub(super) struct Places<'c> {
     by_old_path: HashMap<&'c RepoPath, &'c FileChange>,
 }
@@ -225,8 +225,8 @@ impl<'c> Places<'c> {
         Self { by_old_path: before.map(|file| (file.path_at(Side::Old), file)).collect() }
     }
 
-    /// Where an anchor is at the head. One on lines that are gone is told where they were taken out, if the change still knows (a review
-    /// that was read back does not know its hunks), else at its file.
+    /// Returns the place of an anchor at the head. One on deleted lines is put where they were removed, if the change has its hunks (a
+    /// parsed review does not), else at its file.
     pub(super) fn at_head(&self, anchor: &Anchor) -> Place {
         if anchor.side == Side::New {
             return Place { path: anchor.path.clone(), exists: true, lines: anchor.lines, note: String::new() };
@@ -239,24 +239,24 @@ impl<'c> Places<'c> {
             return Place { path: anchor.path.clone(), exists: true, lines: None, note: stood };
         };
         let exists = file.status != FileStatus::Deleted;
-        let lines = anchor.lines.filter(|_| exists).and_then(|lines| taken_out(file, lines));
+        let lines = anchor.lines.filter(|_| exists).and_then(|lines| removal_line(file, lines));
         Place { path: file.path.clone(), exists, lines, note: stood }
     }
 }
 
-/// The line at the head where some lines were taken out.
-fn taken_out(file: &FileChange, lines: LineRange) -> Option<LineRange> {
+/// Returns the line at the head where some lines were removed.
+fn removal_line(file: &FileChange, lines: LineRange) -> Option<LineRange> {
     let run = file.runs().find(|run| run.old.range().is_some_and(|old| old.overlaps(lines)))?;
-    // Where nothing came in their place, the span names the line before it.
+    // If no lines replaced them, the span names the line before them.
     Some(LineRange::line(run.new.start))
 }
 
-/// One line without escapes, at most so many characters.
+/// Strips text to one line, with at most `most` characters.
 pub(super) fn plain_line(text: &str, most: usize) -> String {
     shortened(strip_line(text).trim(), most)
 }
 
-/// At most so many characters.
+/// Shortens text to at most `most` characters.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
@@ -264,7 +264,7 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// Whether there is anything to see in a text.
+/// Checks whether a text has no visible characters.
 pub(super) fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || c.is_control() || is_invisible(c))
 }

@@ -1,4 +1,4 @@
-//! The list of kept runs, for a terminal.
+//! The list of saved runs, for a terminal.
 
 use super::columns::aligned;
 use crate::domain::finding::Severity;
@@ -7,9 +7,10 @@ use crate::domain::review::{Engine, Outcome};
 use crate::domain::run::{BegunRun, KeptRun, RunRecord};
 use crate::domain::text::strip_line;
 
-/// The runs as an aligned table, one line each with a heading; one line where there are none.
+/// Renders the runs as an aligned table, one line each with a heading; one line if there are none.
 ///
-/// Columns are as wide as their contents; a damaged run says what is wrong in place of its outcome, an unfinished one how to go on with it.
+/// Columns are as wide as their contents; a damaged run shows its error in place of its outcome, an unfinished one the command to resume
+/// it.
 pub fn table(runs: &[KeptRun]) -> String {
     if runs.is_empty() {
         return "no runs are kept yet: `review` keeps each one it makes\n".to_owned();
@@ -17,10 +18,10 @@ pub fn table(runs: &[KeptRun]) -> String {
     let mut rows =
         vec![["run", "started (UTC)", "repository", "change", "outcome", "cost", "findings"].map(str::to_owned)];
     rows.extend(runs.iter().map(|run| match run {
-        KeptRun::Whole(record) => whole(record),
-        KeptRun::Unfinished { run, is_running } => unfinished(run, *is_running),
+        KeptRun::Whole(record) => finished_row(record),
+        KeptRun::Unfinished { run, is_running } => unfinished_row(run, *is_running),
         KeptRun::Damaged { id, changed_at, reason } => [
-            short(&id.to_string()),
+            short_id(&id.to_string()),
             minute(changed_at),
             "-".to_owned(),
             "-".to_owned(),
@@ -29,11 +30,11 @@ pub fn table(runs: &[KeptRun]) -> String {
             String::new(),
         ],
     }));
-    // What is damaged is told in a sentence; it may run on over the last column.
+    // A damaged run is described in a sentence; it may run on beyond the last column.
     aligned(&rows, |row| if row.last().is_some_and(String::is_empty) { 4 } else { row.len() })
 }
 
-fn whole(record: &RunRecord) -> [String; 7] {
+fn finished_row(record: &RunRecord) -> [String; 7] {
     let total: u32 = record.findings.values().sum();
     let parts: Vec<String> = Severity::ALL
         .iter()
@@ -50,7 +51,7 @@ fn whole(record: &RunRecord) -> [String; 7] {
         _ => format!("{total} ({})", parts.join(", ")),
     };
     [
-        short(&record.id.to_string()),
+        short_id(&record.id.to_string()),
         minute(&record.started_at),
         strip_line(&record.repository),
         change(&record.target, &record.head_name, record.pull.as_ref()),
@@ -60,9 +61,9 @@ fn whole(record: &RunRecord) -> [String; 7] {
     ]
 }
 
-/// What the rules found is not kept as they go, and making it again takes moments.
-fn unfinished(run: &BegunRun, is_running: bool) -> [String; 7] {
-    let id = short(&run.id.to_string());
+/// Runs of the built-in rules cannot be resumed: they save no progress, and running them again takes moments.
+fn unfinished_row(run: &BegunRun, is_running: bool) -> [String; 7] {
+    let id = short_id(&run.id.to_string());
     let outcome = match (is_running, run.engine) {
         (true, _) => "going on".to_owned(),
         (false, Engine::Model) => format!("unfinished: review --resume {id}"),
@@ -77,11 +78,11 @@ fn change(target: &str, head_name: &str, pull: Option<&PullId>) -> String {
     strip_line(&format!("{target} → {head_name}{pull}"))
 }
 
-fn short(id: &str) -> String {
+fn short_id(id: &str) -> String {
     id.chars().take(8).collect()
 }
 
-/// `2026-11-20 18:56` of an RFC 3339 time.
+/// Formats an RFC 3339 time: `2026-11-20 18:56`.
 fn minute(time: &str) -> String {
     strip_line(&time.replace('T', " ")).chars().take(16).collect()
 }

@@ -1,10 +1,10 @@
-//! The review as SARIF 2.1.0, for code scanning and whatever else reads static analysis.
+//! The review as SARIF 2.1.0, for code scanning and other readers of static analysis.
 //!
-//! Main item: [`PRESENTER`]. What a finding becomes stands in `result`, where it is in `place`, which rule it is of in `rules`, what the run
-//! has to say of itself in `notice`, how texts are made safe in `text`, and what is left out of a file that would be refused in `fit`.
-//! `docs/sarif.md` has the whole mapping. Section numbers (§) are those of the OASIS standard, 2.1.0.
+//! Main item: [`PRESENTER`]. Findings are converted in `result`, their places in `place`, their rules in `rules`, the run's notifications
+//! in `notice`; `text` sanitizes texts, and `fit` keeps the file within limits. `docs/sarif.md` has the whole mapping. Section numbers (§)
+//! are those of the OASIS standard, 2.1.0.
 //!
-//! Nothing here rests on what only a fresh review knows (hunks, languages): a kept review gives the same bytes.
+//! A saved review gives the same bytes: data that only a fresh review has (hunks, languages) is not used here.
 
 mod fit;
 mod notice;
@@ -27,7 +27,7 @@ use crate::domain::review::Review;
 use place::Places;
 use rules::Rules;
 
-/// The output of this file.
+/// The presenter of this file.
 pub(super) const PRESENTER: Presenter = Presenter {
     name: "sarif",
     extension: "sarif",
@@ -43,20 +43,20 @@ fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
     fit::within(run(review), &fit::LIMITS).into_bytes()
 }
 
-/// A run, and what has to be known to leave some of it out.
+/// A run, with the data for leaving parts of it out.
 struct Draft<'a> {
     review: &'a Review,
-    /// Whole but for `results`, `artifacts`, `invocations` and the rules of its tool.
+    /// Complete except for `results`, `artifacts`, `invocations` and the rules of its tool.
     run: Run,
-    /// First that the review is not complete, then the findings, worst first.
+    /// An incomplete review first, then the findings, worst first.
     results: Vec<SarifResult>,
-    /// How many of them are of the review itself.
+    /// The number of results about the review itself.
     own: usize,
-    /// For each result, how many rules and how many artifacts it and those before it name.
+    /// For each result, the number of rules and artifacts that it and those before it name.
     named: Vec<(usize, usize)>,
     /// In the order in which results name them.
     rules: Vec<ReportingDescriptor>,
-    /// Those that results name, in that order, then the others.
+    /// Artifacts that results name, in that order, then the others.
     artifacts: Vec<Artifact>,
 }
 
@@ -97,7 +97,7 @@ fn tool(review: &Review) -> Tool {
     Tool::builder().driver(driver).build()
 }
 
-/// Where the reviewed commit can be had (§3.14.13). Known for pull requests only: elsewhere a review knows no address.
+/// Returns the source of the reviewed commit (§3.14.13). Known for pull requests only: other reviews know no URL.
 fn provenance(review: &Review) -> Option<VersionControlDetails> {
     let pull = review.change.pull.as_ref()?;
     let address = format!("{}/{}", pull.server, pull.id.repo);
@@ -113,7 +113,7 @@ fn provenance(review: &Review) -> Option<VersionControlDetails> {
     Some(details)
 }
 
-/// What SARIF has no field for.
+/// Returns properties without a field in SARIF.
 fn properties(review: &Review) -> PropertyBag {
     let (change, made) = (&review.change, &review.provenance);
     let maybe = |text: Option<&String>| text.map(|text| text::line(text));
@@ -121,7 +121,7 @@ fn properties(review: &Review) -> PropertyBag {
         counts.iter().map(|(severity, count)| (severity.word(), *count)).collect()
     };
     let fixed = review.findings.iter().filter(|finding| finding.status == FindingStatus::Fixed).count();
-    // What no model was asked took nothing, which needs no words.
+    // Without a model there are no turns to report.
     let asked = |value: Value| if made.turns > 0 { value } else { Value::Null };
     bag(
         [
@@ -156,7 +156,7 @@ fn properties(review: &Review) -> PropertyBag {
     )
 }
 
-/// A property bag (§3.8); what is not known is left out.
+/// Builds a property bag (§3.8); unknown values are left out.
 fn bag<const N: usize>(properties: [(&str, Value); N], tags: Vec<String>) -> PropertyBag {
     let known = properties.into_iter().filter(|(_, value)| !value.is_null() && value.as_str() != Some(""));
     let known: BTreeMap<String, Value> = known.map(|(key, value)| (key.to_owned(), value)).collect();
@@ -165,7 +165,7 @@ fn bag<const N: usize>(properties: [(&str, Value); N], tags: Vec<String>) -> Pro
     bag
 }
 
-/// The file (§3.13).
+/// Builds the file (§3.13).
 fn log(run: Run) -> Sarif {
     let mut log = Sarif::builder().version(json!("2.1.0")).runs(vec![run]).build();
     log.schema = Some(SCHEMA.to_owned());

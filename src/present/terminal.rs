@@ -1,7 +1,7 @@
 //! The review for a terminal: plain text that reads well without colour, at any width from 40 columns up.
 //!
-//! `page` lays text out, `finding` draws one finding. Every text that is not ours is stripped before it is laid out, and laid
-//! out before it is coloured, so that an escape sequence is never split and never comes from the change.
+//! `page` lays text out, `finding` draws one finding. Every text that is not ours is stripped before it is laid out, and laid out before it
+//! is colored, so that an escape sequence is never split and never comes from the change.
 
 mod checkup;
 mod finding;
@@ -17,7 +17,7 @@ use crate::domain::review::{Outcome, Review};
 use crate::domain::text::strip_line;
 use page::Page;
 
-/// The output of this file.
+/// The presenter of this file.
 pub(super) const PRESENTER: Presenter = Presenter {
     name: "terminal",
     extension: "txt",
@@ -48,7 +48,7 @@ fn render(review: &Review, options: &RenderOptions) -> Vec<u8> {
     page.finish()
 }
 
-/// Markdown alone, laid out as the texts of a review are; it has no links.
+/// Lays out Markdown like the texts of a review; without links.
 pub(super) fn prose(markdown: &str, options: &RenderOptions) -> String {
     let mut page = Page::new(options);
     page.prose(0, markdown);
@@ -156,7 +156,7 @@ mod tests {
         String::from_utf8(render(&json::parse(document).unwrap(), options)).unwrap()
     }
 
-    /// The text as a terminal shows it: colours and links taken away.
+    /// Returns the text without colors and links.
     fn shown(text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;

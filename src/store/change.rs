@@ -1,6 +1,6 @@
-//! `change.json`: the whole change of a run as it was collected, so that a run is taken up or told again on the very same change.
+//! `change.json`: the whole change of a run as it was collected, so that a run can be resumed or replayed on exactly the same change.
 //!
-//! Main functions: [`write()`], [`read`]. The shapes on the disk stand in `wire` and `file`. Where the change comes from belongs in `git`.
+//! Main functions: [`write()`], [`read`]. The shapes on disk are in `wire` and `file`. Collecting a change belongs in `git`.
 
 mod file;
 mod wire;
@@ -20,7 +20,7 @@ struct Document {
     change: Change,
 }
 
-/// Why a kept change cannot be read.
+/// Reasons why a saved change cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeFault {
     /// It is not JSON, or not of this shape.
@@ -31,14 +31,14 @@ pub enum ChangeFault {
     Version(u32),
 }
 
-/// A change as it is kept. The same change gives the same bytes.
+/// Serializes a change. The same change always gives the same bytes.
 pub fn write(change: &ChangeSet) -> Result<Vec<u8>, serde_json::Error> {
     let mut bytes = serde_json::to_vec(&Document { version: VERSION, change: Change::of(change) })?;
     bytes.push(b'\n');
     Ok(bytes)
 }
 
-/// Reads a kept change.
+/// Reads a saved change.
 pub fn read(bytes: &[u8]) -> Result<ChangeSet, ChangeFault> {
     #[derive(Deserialize)]
     struct Versioned {

@@ -1,8 +1,9 @@
-//! Kept runs: one folder each under `$XDG_STATE_HOME/review/runs/`, named by the run's id. The folders are the store.
+//! Saved runs: one folder for each under `$XDG_STATE_HOME/review/runs/`, named by the run's id. There is no index: the folders are the
+//! store.
 //!
-//! Main type: [`Store`]; [`Documents`] keeps what assistants presented beside them. What the files of a run hold is their writers' business; read
-//! here are only what a list shows (`begun.json`, `run.json`: see `record`) and the change of a run ([`change`]). A run whose process lives holds
-//! its `run.lock`. Folders are 0700, files 0600, writes whole or not at all.
+//! Main type: [`Store`]; [`Documents`] stores presented documents next to them. Only the files that a list shows (`begun.json`, `run.json`:
+//! see `record`) and the change of a run ([`change`]) are parsed here; the contents of the other files belong to the modules that write
+//! them. A run whose process is alive holds its `run.lock`. Folders have mode 0700, files 0600; writes are atomic.
 
 pub mod change;
 mod presented;
@@ -25,37 +26,37 @@ pub use symbols::SymbolCache;
 
 pub use presented::{DocumentFault, Documents, KeptDocument};
 
-/// How long runs are kept when nothing else is said: 30 days.
+/// Default time for which runs are saved: 30 days.
 pub const KEPT_FOR: Duration = Duration::from_hours(30 * 24);
 
-/// A list reads no larger record of a run, in bytes.
+/// Upper bound on the size of a record that a list reads, in bytes.
 const MOST_RECORD: u64 = 1 << 20;
 
-/// Held by the process that is at a run.
+/// The file that the process of a run keeps locked.
 const LOCK: &str = "run.lock";
-/// A list that is just looking at a run is waited for so long.
+/// Upper bound on the wait for the lock, which a list holds for a moment while it checks a run.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
 
-/// The kept runs under one folder.
+/// The saved runs under one folder.
 #[derive(Debug, Clone)]
 pub struct Store {
     runs: PathBuf,
     documents: Documents,
 }
 
-/// Why a run could not be kept, found or read.
+/// Reasons why a run could not be saved, found or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// There is no home folder to keep anything in.
+    /// There is no home folder to save anything in.
     #[error("there is no home folder to keep runs in: set HOME or XDG_STATE_HOME")]
     NoHome,
-    /// The disk said no.
+    /// Reading or writing a file failed.
     #[error(transparent)]
     File(#[from] FileError),
     /// A name that is not a plain file name.
     #[error("{0:?} cannot be the name of a file in a run: a plain name such as review.json is needed")]
     Name(String),
-    /// The record could not be put into words; a fault of this program.
+    /// The record could not be serialized; an internal error.
     #[error("cannot write the record of the run: {0}")]
     Record(#[source] serde_json::Error),
     /// The record cannot be read.
@@ -64,18 +65,18 @@ pub enum StoreError {
     /// No run has the id.
     #[error("no kept run begins with {0:?}: `review list` shows what there is")]
     Unknown(String),
-    /// No run is kept at all.
+    /// No run is saved at all.
     #[error("no runs are kept yet: `review` keeps each one it makes")]
     Empty,
-    /// Several runs have it.
-    #[error("{} runs begin with {given:?} ({}): give more of the id", ids.len(), shown(ids))]
+    /// Several runs match.
+    #[error("{} runs begin with {given:?} ({}): give more of the id", ids.len(), format_ids(ids))]
     Ambiguous {
-        /// What was given.
+        /// The prefix that was given.
         given: String,
-        /// The runs.
+        /// The matching runs.
         ids: Vec<RunId>,
     },
-    /// Another process is at it.
+    /// Another process holds the run.
     #[error("the run {0} is going on in another process: wait for its end, or stop that process first")]
     Busy(RunId),
     /// The run has no such file.
@@ -86,40 +87,40 @@ pub enum StoreError {
         /// The file.
         name: String,
     },
-    /// A presented document could not be kept, found or read.
+    /// A presented document could not be saved, found or read.
     #[error(transparent)]
     Document(#[from] DocumentFault),
 }
 
-fn shown(ids: &[RunId]) -> String {
+fn format_ids(ids: &[RunId]) -> String {
     let first: Vec<String> = ids.iter().take(3).map(ToString::to_string).collect();
     let more = if ids.len() > 3 { ", …" } else { "" };
     format!("{}{more}", first.join(", "))
 }
 
 impl Store {
-    /// The store under `root`; nothing is created until something is kept.
+    /// Returns the store under `root`; nothing is created until something is saved.
     pub fn at(root: &Path) -> Self {
         Self { runs: root.join("runs"), documents: Documents::at(root) }
     }
 
-    /// `$XDG_STATE_HOME/review`, or `~/.local/state/review`, on every system.
+    /// Returns `$XDG_STATE_HOME/review`, or `~/.local/state/review`, on every system.
     pub fn default_root() -> Result<PathBuf, StoreError> {
         let base = etcetera::base_strategy::Xdg::new().map_err(|_| StoreError::NoHome)?;
         base.state_dir().map(|folder| folder.join("review")).ok_or(StoreError::NoHome)
     }
 
-    /// The presented documents.
+    /// Returns the store of presented documents.
     pub fn documents(&self) -> &Documents {
         &self.documents
     }
 
-    /// The folder of a run, whether it exists or not.
+    /// Returns the folder of a run, whether it exists or not.
     pub fn folder(&self, id: RunId) -> PathBuf {
         self.runs.join(id.to_string())
     }
 
-    /// Keeps one file of a run and says where it is.
+    /// Saves one file of a run and returns its path.
     pub fn keep(&self, id: RunId, name: &str, bytes: &[u8]) -> Result<PathBuf, StoreError> {
         let path = self.file(id, name)?;
         files::private_folder(&self.folder(id))?;
@@ -127,21 +128,21 @@ impl Store {
         Ok(path)
     }
 
-    /// Opens a file of a run that grows while the run goes on.
+    /// Opens a file of a run that grows while the run is in progress.
     pub fn append(&self, id: RunId, name: &str) -> Result<AppendFile, StoreError> {
         let path = self.file(id, name)?;
         files::private_folder(&self.folder(id))?;
         Ok(AppendFile::open(&path)?)
     }
 
-    /// The same where only one process may write there as long as it is open.
+    /// Like [`append`](Self::append), with an exclusive lock: only one process may write while the file is open.
     pub fn append_alone(&self, id: RunId, name: &str) -> Result<AppendFile, StoreError> {
         let path = self.file(id, name)?;
         files::private_folder(&self.folder(id))?;
         AppendFile::alone(&path)?.ok_or(StoreError::Busy(id))
     }
 
-    /// Takes such a file up again, cut after its last whole line: what it has so far, and where it goes on.
+    /// Reopens such a file, cut after its last whole line: returns its contents so far, and the file positioned at its end.
     pub fn take_up(&self, id: RunId, name: &str) -> Result<(Vec<u8>, AppendFile), StoreError> {
         if files::modified(&self.file(id, name)?).is_none() {
             return Err(StoreError::Missing { id, name: name.to_owned() });
@@ -150,19 +151,19 @@ impl Store {
         Ok((file.cut_to_whole_lines(LIMITS.kept_file_bytes)?, file))
     }
 
-    /// Notes that a run begins, and holds it (see [`hold`](Self::hold)).
+    /// Records that a run begins, and locks it (see [`hold`](Self::hold)).
     pub fn begin(&self, run: &BegunRun) -> Result<Held, StoreError> {
         let bytes = record::write_begun(run).map_err(StoreError::Record)?;
         self.keep(run.id, record::BEGUN, &bytes)?;
         self.hold(run.id)
     }
 
-    /// What was known of a run when its engine began.
+    /// Reads what was recorded of a run when its engine began.
     pub fn begun(&self, id: RunId) -> Result<BegunRun, StoreError> {
         Ok(record::read_begun(id, &self.read(id, record::BEGUN)?)?)
     }
 
-    /// Keeps other processes from the run as long as what this gives is kept, or the process lives.
+    /// Locks a run against other processes until the returned guard is dropped or the process ends.
     pub fn hold(&self, id: RunId) -> Result<Held, StoreError> {
         let path = self.file(id, LOCK)?;
         files::hold(&path, LOCK_WAIT).map_err(|error| match error.source.kind() {
@@ -171,18 +172,18 @@ impl Store {
         })
     }
 
-    /// Keeps what a list says about a run.
+    /// Saves the record that a list shows of a run.
     pub fn keep_record(&self, record: &RunRecord) -> Result<PathBuf, StoreError> {
         let bytes = record::write(record).map_err(StoreError::Record)?;
         self.keep(record.id, record::NAME, &bytes)
     }
 
-    /// What a list says about one run.
+    /// Reads the record that a list shows of a run.
     pub fn record(&self, id: RunId) -> Result<RunRecord, StoreError> {
         Ok(record::read(id, &self.read(id, record::NAME)?)?)
     }
 
-    /// Whether a run has all of these files.
+    /// Checks whether a run has all of these files.
     pub fn has(&self, id: RunId, names: &[&str]) -> bool {
         let folder = self.folder(id);
         names.iter().all(|name| folder.join(name).is_file())
@@ -201,14 +202,14 @@ impl Store {
         if plain { Ok(self.folder(id).join(name)) } else { Err(StoreError::Name(name.to_owned())) }
     }
 
-    /// Every kept run, newest first. A folder whose record cannot be read is listed as damaged; other folders are passed over.
+    /// Lists all saved runs, newest first. A folder whose record cannot be read is listed as damaged; other folders are skipped.
     pub fn list(&self) -> Result<Vec<KeptRun>, StoreError> {
         let mut runs: Vec<KeptRun> = self.folders()?.into_iter().map(|(id, folder)| entry(id, &folder)).collect();
         runs.sort_by(|a, b| b.when().cmp(a.when()).then_with(|| a.id().cmp(&b.id())));
         Ok(runs)
     }
 
-    /// The one run whose id begins with `given` (`last`: the newest whose record can be read).
+    /// Finds the one run whose id begins with `given` (`last`: the newest whose record can be read).
     pub fn find(&self, given: &str) -> Result<RunId, StoreError> {
         if given == "last" {
             let newest = self.list()?.into_iter().find(|run| matches!(run, KeptRun::Whole(_)));
@@ -225,7 +226,7 @@ impl Store {
         }
     }
 
-    /// The same for a run that may not have ended: `last` is the newest of all that can be read.
+    /// Finds a run that may be unfinished, like [`find`](Self::find); `last` is the newest of all that can be read.
     pub fn find_begun(&self, given: &str) -> Result<RunId, StoreError> {
         if given != "last" {
             return self.find(given);
@@ -234,13 +235,13 @@ impl Store {
         newest.map(|run| run.id()).ok_or(StoreError::Empty)
     }
 
-    /// Removes the runs to which nothing was written for `age` (see [`KEPT_FOR`]) and that no process is at, and says how many. Presented
-    /// documents of that age go with them, uncounted.
+    /// Removes the runs that were not written to for `age` (see [`KEPT_FOR`]) and that no process holds; returns their number. Presented
+    /// documents of that age are removed too and not counted.
     pub fn prune(&self, age: Duration) -> Result<usize, StoreError> {
         let now = SystemTime::now();
         let mut removed = 0;
         for (_, folder) in self.folders()? {
-            // A time in the future is a clock that was set back: such a run is young.
+            // A time in the future means that the clock was set back: such a run is young.
             let is_old = now.duration_since(folder.modified).is_ok_and(|since| since >= age);
             if is_old && !is_held(&folder.path) {
                 files::remove_folder(&folder.path)?;
@@ -279,7 +280,7 @@ fn unfinished(id: RunId, folder: &Path) -> Result<Option<BegunRun>, String> {
     bytes.map(|bytes| record::read_begun(id, &bytes).map_err(|fault| fault.to_string())).transpose()
 }
 
-/// Whether a process is at the run of a folder. Where nobody can tell, none is.
+/// Checks whether a process holds the run of a folder; `false` if that cannot be determined.
 fn is_held(folder: &Path) -> bool {
     let path = folder.join(LOCK);
     path.exists() && matches!(files::try_hold(&path), Ok(None))
@@ -365,7 +366,7 @@ mod tests {
         assert_eq!(store.list().unwrap()[0], listed(true));
         assert_eq!(store.prune(Duration::ZERO).unwrap(), 1, "no run is removed while a process is at it");
         drop(held);
-        // A child that another test is just starting has the file open for a moment.
+        // Another test that is just starting a child process has the file open for a moment.
         drop(store.hold(id(B)).unwrap());
         assert_eq!(store.list().unwrap(), [listed(false)]);
         assert_eq!(store.begun(id(B)).unwrap(), begun);
@@ -417,7 +418,7 @@ mod tests {
         for run in [A, B] {
             store.keep(id(run), "review.json", b"{}").unwrap();
         }
-        // A link is not a run, and what it points to is not ours to remove.
+        // A link is not a run, and its target must not be removed.
         let outside = root.path().join("outside");
         std::fs::create_dir(&outside).unwrap();
         std::os::unix::fs::symlink(&outside, store.folder(id(C))).unwrap();

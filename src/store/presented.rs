@@ -1,7 +1,7 @@
 //! Presented documents: one folder each under `$XDG_STATE_HOME/review/presented/`, named by the document's id.
 //!
-//! Main type: [`Documents`]. `document.md` is the Markdown as it was presented, for people too; `document.json` (`wire`) says what it was
-//! checked against. The two are written one after the other: where they do not belong together, whoever reads is told to check again.
+//! Main type: [`Documents`]. `document.md` is the Markdown as it was presented, readable by people; `document.json` (`wire`) records what
+//! it was checked against. The two are written one after the other: if they do not match, the reader is told to check again.
 
 mod wire;
 
@@ -17,59 +17,59 @@ const TEXT: &str = "document.md";
 const RECORD: &str = "document.json";
 const LOCK: &str = "lock";
 
-/// How long a writer waits for another one.
+/// Upper bound on the time that a writer waits for another one.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The kept documents.
+/// The saved documents.
 #[derive(Debug, Clone)]
 pub struct Documents {
     folder: PathBuf,
 }
 
-/// A document as it was found.
+/// A document as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptDocument {
     /// Its id.
     pub id: DocumentId,
     /// The Markdown.
     pub markdown: String,
-    /// The folder that relative references start from.
+    /// The folder that relative references are resolved against.
     pub base: PathBuf,
-    /// Its references; `None` where they were checked for another text: somebody edited `document.md`, or a writer was killed.
+    /// Its references; `None` if they were checked for another text: `document.md` was edited, or a writer was killed.
     pub references: Option<Vec<CheckedRef>>,
 }
 
-/// Why a document could not be kept, found or read.
+/// Reasons why a document could not be saved, found or read.
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentFault {
-    /// The disk said no.
+    /// Reading or writing a file failed.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Its record could not be put into words; a fault of this program.
+    /// The record could not be serialized; an internal error.
     #[error("cannot write the record of the document: {0}")]
     Record(#[source] serde_json::Error),
-    /// Its files are not readable.
+    /// The document's files are not readable.
     #[error("the presented document {id} is damaged: {why}; it is kept in {}", folder.display())]
     Damaged {
         /// The document.
         id: DocumentId,
-        /// What is wrong with it.
+        /// The error in it.
         why: String,
-        /// Where it is.
+        /// The folder of the document.
         folder: PathBuf,
     },
     /// No document has the id.
     #[error("no presented document begins with {0:?}; `review present --show last` prints the newest one")]
     Unknown(String),
-    /// No document is kept at all.
+    /// No document is saved at all.
     #[error("nothing was presented yet; `review present FILE` presents a file")]
     Empty,
-    /// Several documents have it.
+    /// Several documents match.
     #[error("{count} presented documents begin with {given:?}: give more of the id")]
     Ambiguous {
-        /// What was given.
+        /// The prefix that was given.
         given: String,
-        /// How many.
+        /// The number of matches.
         count: usize,
     },
 }
@@ -83,8 +83,8 @@ impl Documents {
         self.folder.join(id.to_string())
     }
 
-    /// Waits until nobody else writes to a kept document, and keeps others from it until the answer is dropped. There is nothing to wait
-    /// for where none is kept: only who makes a document knows its id.
+    /// Waits until no other process writes to a saved document, and locks it until the guard is dropped. Returns `None` if no such document
+    /// is saved: only its creator knows a new id, so there is nothing to wait for.
     pub fn hold(&self, id: DocumentId) -> Result<Option<Held>, DocumentFault> {
         let folder = self.of(id);
         if !folder.is_dir() {
@@ -93,7 +93,7 @@ impl Documents {
         Ok(Some(files::hold(&folder.join(LOCK), PATIENCE)?))
     }
 
-    /// Keeps a document as it stands.
+    /// Saves a document.
     pub fn keep(&self, presented: &Presented) -> Result<(), DocumentFault> {
         let folder = self.of(presented.id);
         let record = wire::write(presented, &clock::now()).map_err(DocumentFault::Record)?;
@@ -103,7 +103,7 @@ impl Documents {
         Ok(())
     }
 
-    /// Reads a document; `None` where none is kept.
+    /// Reads a document; `None` if there is none.
     pub fn read(&self, id: DocumentId) -> Result<Option<KeptDocument>, DocumentFault> {
         let folder = self.of(id);
         let Some(record) = files::read_plain(&folder.join(RECORD), LIMITS.kept_file_bytes)? else { return Ok(None) };
@@ -116,7 +116,7 @@ impl Documents {
         Ok(Some(KeptDocument { id, markdown, base, references }))
     }
 
-    /// What there is, newest first, at most so many; those that cannot be read are passed over.
+    /// Lists the documents, newest first, at most `most`; unreadable ones are skipped.
     pub fn records(&self, most: usize) -> Result<Vec<DocumentRecord>, DocumentFault> {
         let newest = self.newest_first()?.into_iter();
         let read = newest.filter_map(|(id, folder)| {
@@ -126,7 +126,7 @@ impl Documents {
         Ok(read.take(most).collect())
     }
 
-    /// The one document whose id begins with `given` (`last`: the newest).
+    /// Finds the one document whose id begins with `given` (`last`: the newest).
     pub fn find(&self, given: &str) -> Result<DocumentId, DocumentFault> {
         if given == "last" {
             let newest = self.records(1)?.into_iter().next();
@@ -142,12 +142,12 @@ impl Documents {
         }
     }
 
-    /// Removes the documents to which nothing was written for `age`, and says how many. One that somebody is about to write to stays.
+    /// Removes the documents that were not written to for `age` and returns their number. A document that is locked by a writer stays.
     pub fn prune(&self, age: Duration) -> Result<usize, DocumentFault> {
         let now = SystemTime::now();
         let mut removed = 0;
         for (_, folder) in self.newest_first()? {
-            // A time in the future is a clock that was set back: such a document is young.
+            // A time in the future means that the clock was set back: such a document is young.
             if now.duration_since(folder.modified).is_ok_and(|since| since >= age) {
                 removed += usize::from(remove(&folder)?);
             }
@@ -155,7 +155,8 @@ impl Documents {
         Ok(removed)
     }
 
-    /// Removes the oldest documents until there are at most `most`, and says which. Those that somebody is about to write to stay beyond that.
+    /// Removes the oldest documents until at most `most` are left and returns their ids. Documents that are locked by a writer stay beyond
+    /// that.
     pub fn keep_newest(&self, most: usize) -> Result<Vec<DocumentId>, DocumentFault> {
         let mut removed = Vec::new();
         for (id, folder) in self.newest_first()?.into_iter().skip(most) {
@@ -166,7 +167,7 @@ impl Documents {
         Ok(removed)
     }
 
-    /// By the time of the last writing: each one replaces files of the folder, and so changes the folder.
+    /// Lists the folders by the time of the last write: each write replaces files of the folder, and so changes the folder.
     fn newest_first(&self) -> Result<Vec<(DocumentId, files::Folder)>, DocumentFault> {
         let folders = files::folders(&self.folder)?.into_iter();
         let mut found: Vec<(DocumentId, _)> =
@@ -176,7 +177,7 @@ impl Documents {
     }
 }
 
-/// Removes a document as it was listed, unless somebody holds it or has written to it since; whether it was removed.
+/// Removes a document as it was listed, unless it is locked or was written to since; returns whether it was removed.
 fn remove(folder: &files::Folder) -> Result<bool, DocumentFault> {
     let record = folder.path.join(RECORD);
     let listed = files::read_plain(&record, LIMITS.kept_file_bytes)?;

@@ -1,5 +1,5 @@
-//! What a list of runs reads: `begun.json`, written when the engine begins, and `run.json`, the record of a run that ended. Both are versioned
-//! apart from the review's own document.
+//! The records that a list of runs reads: `begun.json`, written when the engine begins, and `run.json`, written when a run has ended. Both
+//! are versioned separately from the review document.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use crate::domain::money::Money;
 use crate::domain::review::{Engine, Outcome};
 use crate::domain::run::{BegunRun, RunId, RunRecord};
 
-/// The name of the record.
+/// The name of the record of a run that has ended.
 pub(super) const NAME: &str = "run.json";
-/// The name of what is written before there is one.
+/// The name of the record of a run that has not ended yet.
 pub(super) const BEGUN: &str = "begun.json";
 const VERSION: u32 = 1;
 
@@ -25,7 +25,7 @@ struct Record {
     started_at: String,
     took_ms: u64,
     repository: String,
-    /// A path that is not UTF-8 is not written down.
+    /// Left out if the path is not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     folder: Option<String>,
     target: String,
@@ -53,7 +53,7 @@ struct Begun {
     engine: Engine,
 }
 
-/// Why a record could not be read.
+/// Reasons why a record could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordFault {
     /// It is not JSON, or not of this shape.
@@ -62,7 +62,7 @@ pub enum RecordFault {
     /// Another version of the program wrote it.
     #[error("{0} has version {1}, this program reads {VERSION}")]
     Version(&'static str, u32),
-    /// It does not belong here.
+    /// It belongs to another run.
     #[error("{0} is of another run: {1}")]
     Other(&'static str, String),
 }
@@ -131,7 +131,7 @@ pub(super) fn read_begun(id: RunId, bytes: &[u8]) -> Result<BegunRun, RecordFaul
     })
 }
 
-/// A document of this version.
+/// Parses a record after checking its version.
 fn document<T: for<'de> Deserialize<'de>>(name: &'static str, bytes: &[u8]) -> Result<T, RecordFault> {
     #[derive(Deserialize)]
     struct Versioned {
@@ -149,7 +149,7 @@ fn belongs(name: &'static str, id: RunId, written: String) -> Result<(), RecordF
     if written == id.to_string() { Ok(()) } else { Err(RecordFault::Other(name, written)) }
 }
 
-/// A name that is none is passed over: the rest of the record is worth no less.
+/// Parses the name of a pull request. An invalid one is ignored: the rest of the record is still valid.
 fn pull(text: &str) -> Option<PullId> {
     match text.parse() {
         Ok(PullAsk::Whole { host: None, id }) => Some(id),

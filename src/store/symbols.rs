@@ -1,45 +1,46 @@
-//! What was read of files is kept for later runs: one small file for each, under `$XDG_CACHE_HOME/review/symbols/`. Main type: [`SymbolCache`].
+//! On-disk cache of the symbols of parsed files: one small file for each, under `$XDG_CACHE_HOME/review/symbols/`. Main type:
+//! [`SymbolCache`].
 //!
-//! What is lost is read again, so nothing here is a fault: a folder that cannot be written keeps nothing. What the bytes mean is their
-//! writers' business.
+//! A lost entry is computed again, so no failure here is reported: if the folder cannot be written, nothing is cached. The meaning of the
+//! bytes belongs to the modules that write them.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::sys::{files, folder};
 
-/// Changes when the bytes mean something else; what older programs kept is left to be removed with the folder.
+/// The version of the entries' format; entries of older versions stay until their folder is removed.
 const FORMAT: &str = "v1";
-/// So many files are kept in one of the 256 folders.
+/// Upper bound on the number of entries in one of the 256 folders.
 const MOST_IN_FOLDER: usize = 128;
-/// Larger entries are not kept, in bytes.
+/// Upper bound on the size of an entry, in bytes; larger ones are not cached.
 const LARGEST: usize = 1 << 20;
 
-/// A folder of entries by their keys.
+/// A folder of cached entries, named by their keys.
 #[derive(Debug, Clone)]
 pub struct SymbolCache {
     root: PathBuf,
 }
 
 impl SymbolCache {
-    /// The cache under a folder, which need not exist yet.
+    /// Returns the cache under a folder, which need not exist yet.
     pub fn at(folder: &Path) -> Self {
         Self { root: folder.join(FORMAT) }
     }
 
-    /// What was kept under a key of hexadecimal digits, letters and dashes.
+    /// Reads the entry of a key, which consists of hexadecimal digits, letters and dashes.
     pub fn get(&self, key: &str) -> Option<Vec<u8>> {
         folder::read_plain(&self.place(key)?, LARGEST)
     }
 
-    /// Keeps an entry, and makes room for it where that is needed.
+    /// Saves an entry, and makes room for it if needed.
     pub fn put(&self, key: &str, bytes: &[u8]) {
         let Some(place) = self.place(key).filter(|_| bytes.len() <= LARGEST) else { return };
         let Some(folder) = place.parent() else { return };
         if files::private_folder(folder).is_err() {
             return;
         }
-        // The oldest half goes at once: to look for room at every entry would cost more than the entry is worth.
+        // The oldest half is removed at once: looking for room at every entry would cost more than the entry is worth.
         if let Ok(mut there) = files::plain_files(folder)
             && there.len() >= MOST_IN_FOLDER
         {
@@ -92,7 +93,7 @@ mod tests {
         std::fs::write(&place, vec![b' '; LARGEST + 1]).unwrap();
         assert_eq!(cache.get("abc"), None, "too large");
         std::fs::remove_file(&place).unwrap();
-        // Opening a socket fails where a pipe would wait for ever; both are no plain files.
+        // Opening a socket fails where opening a pipe would block forever; neither is a plain file.
         let _socket = std::os::unix::net::UnixListener::bind(&place).unwrap();
         assert_eq!(cache.get("abc"), None, "no file");
     }

@@ -1,9 +1,9 @@
-//! The flags of a run that is taken up again. Main type: [`AgainArgs`].
+//! The flags for resuming a run. Main type: [`AgainArgs`].
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
-/// A run that is taken up again. What it was given holds: beside it stand budgets, outputs and posting alone.
+/// A run to resume. Its recorded inputs apply: only budgets, outputs and posting may be given with it.
 #[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct AgainArgs {
     /// Go on with a run that was broken off, or ended too early: its id, the beginning of one, or `last`
@@ -27,7 +27,7 @@ pub(in crate::cli) struct AgainArgs {
 }
 
 impl AgainArgs {
-    /// The run.
+    /// Returns the id of the run.
     pub(in crate::cli) fn run(&self) -> Option<String> {
         self.resume.clone()
     }

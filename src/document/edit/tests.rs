@@ -1,4 +1,4 @@
-//! Edits of small documents, and of any.
+//! Tests of edits of small documents, and of arbitrary ones.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! References in documents.
+//! Tests of finding references in documents.
 
 use super::*;
 use crate::domain::place::LineRange;
@@ -16,7 +16,7 @@ fn place(found: &Found) -> String {
     format!("{}{lines}{pattern}", to.path)
 }
 
-/// One reference that is the whole of `markdown`.
+/// Returns the one reference that is the whole of `markdown`.
 fn one(markdown: &str) -> (RefForm, String, String) {
     let found = references(markdown);
     assert_eq!(found.len(), 1, "{markdown}: {found:?}");

@@ -1,4 +1,4 @@
-//! Each surface's form, and that nothing else changes.
+//! Tests of each surface's form, and that nothing else changes.
 
 use super::*;
 use crate::document::references;
@@ -7,7 +7,7 @@ use crate::domain::presented::{BrokenRef, FileRef};
 use crate::domain::text::is_invisible;
 use proptest::prelude::*;
 
-/// As a check would leave them where everything is in its place; what cannot be a path is broken, and so is whatever is called `gone`.
+/// Returns references as a check would leave them if every file exists; invalid paths are broken, and so is anything called `gone`.
 fn checked(markdown: &str) -> Vec<CheckedRef> {
     let each = |found: crate::document::Found| {
         let to = found.to.clone().unwrap_or(FileRef {
@@ -109,7 +109,7 @@ fn a_path_that_is_no_text_is_encoded_in_addresses_and_spelled_for_people() {
     assert!(to(Dialect::Plain).starts_with("x (\"s/b\\377.py\":4) \"s/b\\377.py\":4 "));
     assert!(to(Dialect::Osc8 { root: "/w".into() }).starts_with("\u{1b}]8;;file:///w/s/b%FF.py\u{1b}\\x ("));
     assert!(to(Dialect::Rustdoc).starts_with("x (`\"s/b\\377.py\":4`) \"s/b\\\\377.py\":4 y ("));
-    // What was written for Markdown leads to the same place.
+    // The Markdown output leads to the same place.
     let again: Vec<FileRef> =
         references(&to(Dialect::Fragment)).into_iter().filter_map(|found| found.to.ok()).collect();
     assert!(again.len() == 3 && again.iter().all(|to| *to.path_bytes() == *b"s/b\xff.py"), "{again:?}");
@@ -206,7 +206,7 @@ proptest! {
         for reference in &references {
             let before = &markdown[copied..reference.at.start];
             prop_assert!(rest.starts_with(before));
-            let link = one(reference, &markdown[reference.at.clone()], begins_line(&markdown[..reference.at.start]), &Dialect::Fragment);
+            let link = rewrite_one(reference, &markdown[reference.at.clone()], begins_line(&markdown[..reference.at.start]), &Dialect::Fragment);
             rest = rest[before.len() + link.len()..].to_owned();
             copied = reference.at.end;
         }

@@ -1,4 +1,4 @@
-//! Destinations one by one.
+//! Tests of single destinations.
 
 use super::*;
 use crate::domain::place::LineRange;

@@ -1,8 +1,8 @@
-//! The prompt `explain_finding`: an assistant explains and judges one finding of a kept review.
+//! The prompt `explain_finding`: an assistant explains and judges one finding of a saved review.
 
 use std::collections::BTreeMap;
 
-use super::{Argument, Prompt, given};
+use super::{Argument, Prompt, non_blank};
 use crate::app::{Cancel, Service};
 
 pub(super) const PROMPT: Prompt = Prompt {
@@ -22,8 +22,8 @@ pub(super) const PROMPT: Prompt = Prompt {
 };
 
 fn get(service: &Service, values: &BTreeMap<String, String>) -> Result<String, String> {
-    let finding = given(values, "finding").ok_or("finding is missing: give the id of a finding")?;
-    service.brief_finding(given(values, "id"), finding, &Cancel::never()).map_err(|error| error.to_string())
+    let finding = non_blank(values, "finding").ok_or("finding is missing: give the id of a finding")?;
+    service.brief_finding(non_blank(values, "id"), finding, &Cancel::never()).map_err(|error| error.to_string())
 }
 
 fn complete(service: &Service, argument: &str, typed: &str) -> Vec<String> {

@@ -7,19 +7,19 @@ use std::collections::BTreeMap;
 
 use crate::app::Service;
 
-/// Words with which a person sets an assistant to work.
+/// A prompt with which a person starts an assistant's work.
 pub(super) struct Prompt {
     /// Its name.
     pub(super) name: &'static str,
-    /// Its name for people.
+    /// Its display name.
     pub(super) title: &'static str,
-    /// What it is for.
+    /// Its purpose.
     pub(super) description: &'static str,
-    /// What it asks of the person.
+    /// The arguments that the person fills in.
     pub(super) arguments: &'static [Argument],
-    /// The message; it may take its time: it is called away from the async threads.
+    /// Renders the message; may block: it is called off the async threads.
     pub(super) get: fn(&Service, &BTreeMap<String, String>) -> Result<String, String>,
-    /// Values for an argument that begin with what was typed.
+    /// Returns values for an argument that begin with the typed text.
     pub(super) complete: fn(&Service, argument: &str, typed: &str) -> Vec<String>,
 }
 
@@ -28,17 +28,17 @@ pub(super) struct Prompt {
 pub(super) struct Argument {
     /// Its name.
     pub(super) name: &'static str,
-    /// What it is.
+    /// Its meaning.
     pub(super) description: &'static str,
-    /// Whether it must be given.
+    /// `true` if it is required.
     pub(super) required: bool,
 }
 
-/// Every prompt.
+/// All prompts.
 pub(super) const PROMPTS: &[Prompt] = &[review::PROMPT, explain_finding::PROMPT];
 
-/// A value that was given, and is not blank.
-fn given<'v>(values: &'v BTreeMap<String, String>, name: &str) -> Option<&'v str> {
+/// Returns a value that was given and is not blank.
+fn non_blank<'v>(values: &'v BTreeMap<String, String>, name: &str) -> Option<&'v str> {
     values.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
 }
 
@@ -65,6 +65,9 @@ mod tests {
     #[test]
     fn an_argument_that_is_blank_was_not_given() {
         let values: BTreeMap<String, String> = [("a", "  "), ("b", " x ")].map(|(a, b)| (a.into(), b.into())).into();
-        assert_eq!((given(&values, "a"), given(&values, "b"), given(&values, "c")), (None, Some("x"), None));
+        assert_eq!(
+            (non_blank(&values, "a"), non_blank(&values, "b"), non_blank(&values, "c")),
+            (None, Some("x"), None)
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Argument, Prompt, given};
+use super::{Argument, Prompt, non_blank};
 use crate::app::{Cancel, Service};
 
 pub(super) const PROMPT: Prompt = Prompt {
@@ -22,7 +22,7 @@ pub(super) const PROMPT: Prompt = Prompt {
 };
 
 fn get(service: &Service, values: &BTreeMap<String, String>) -> Result<String, String> {
-    let (target, focus) = (given(values, "target"), given(values, "focus"));
+    let (target, focus) = (non_blank(values, "target"), non_blank(values, "focus"));
     service.brief_review(target, focus, &Cancel::never()).map_err(|error| error.to_string())
 }
 

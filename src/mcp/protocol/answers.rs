@@ -1,4 +1,4 @@
-//! From the plain types of the tables to the SDK's. Every text is cleaned here, on its way out.
+//! Conversions from the plain types of the tables to the SDK's. All text is sanitized here, on its way out.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::mcp::pull_json;
 use crate::mcp::resources::{Listed, ReadFault, Template};
 use crate::mcp::tool::{Answer, Hints, Tool};
 
-/// Whether a peer knows structured answers and links to resources: they came with 2025-06-18.
+/// Checks whether a client supports structured content and resource links: they came with revision 2025-06-18.
 pub(super) fn knows_structure(version: Option<&ProtocolVersion>) -> bool {
     version.is_none_or(|version| version.as_str() >= ProtocolVersion::V_2025_06_18.as_str())
 }
@@ -38,7 +38,7 @@ pub(super) fn tool(tool: &Tool, offer: &Offer, structure: bool) -> WireTool {
     if structure { wire.with_title(tool.title).with_raw_output_schema(object((tool.output)(tool.name))) } else { wire }
 }
 
-/// The rows are JSON Schemas of objects; a test holds them to it.
+/// Converts a schema; the rows hold JSON Schemas of objects, as a test checks.
 fn object(schema: Value) -> Arc<JsonObject> {
     Arc::new(match schema {
         Value::Object(fields) => fields,
@@ -89,14 +89,14 @@ pub(super) fn prompt(prompt: &Prompt) -> rmcp::model::Prompt {
     rmcp::model::Prompt::new(prompt.name, Some(prompt.description), Some(arguments.collect())).with_title(prompt.title)
 }
 
-/// Marks what was written by the authors of the repository, for clients that show where text comes from.
+/// Marks text by the repository's authors as untrusted, for clients that show where text comes from.
 pub(super) fn untrusted() -> MetaObject {
     let mut meta = MetaObject::new();
     meta.insert("review/untrusted".to_owned(), Value::Bool(true));
     meta
 }
 
-/// Why a resource cannot be read, with the codes that clients know.
+/// Converts a read fault, with the error codes that clients know.
 pub(super) fn read_error(fault: &ReadFault, uri: Option<&str>) -> ErrorData {
     let text = clean::text(&fault.to_string());
     let mut data = uri.map(|uri| json!({ "uri": clean::text(uri) }));

@@ -1,7 +1,7 @@
-//! What a client is still owed. Main type: [`Due`].
+//! The requests of a client that have no response yet. Main type: [`Due`].
 //!
-//! The SDK takes every request as soon as it can and holds each answer until it is written: a client that asks and does not read would fill
-//! the memory. So no more is read from it while it is owed much.
+//! The SDK accepts every request at once and holds each response until it is written: a client that sends requests and reads nothing would
+//! exhaust the memory. So reading from it stops while too many requests are pending.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,12 +11,12 @@ use tokio::sync::Notify;
 
 use super::MAX_MESSAGE;
 
-/// So many requests may wait for their answers; what follows them is not read until there are fewer.
+/// Upper bound on pending requests; further ones are not read until there are fewer.
 pub(super) const MOST: usize = 256;
-/// So many bytes may these requests have in all.
+/// Upper bound on the total size of these requests, in bytes.
 const BYTES: usize = 4 * MAX_MESSAGE;
 
-/// The requests of one client that were handed on and whose answers are not written yet, with their sizes.
+/// The requests of one client whose responses are not written yet, with their sizes.
 #[derive(Default)]
 pub(super) struct Due {
     requests: Mutex<HashMap<RequestId, usize>>,
@@ -24,16 +24,16 @@ pub(super) struct Due {
 }
 
 impl Due {
-    /// Notes what a message, of so many bytes, adds or takes away.
+    /// Updates the pending requests for a received message of `size` bytes.
     pub(super) fn note(&self, message: &ClientJsonRpcMessage, size: usize) {
         match message {
-            // Answered when the client ends it; what it is told meanwhile waits in a ring.
+            // A subscription's response comes when the client ends it; its notifications wait in a ring buffer.
             ClientJsonRpcMessage::Request(request)
                 if matches!(request.request, ClientRequest::SubscriptionsListenRequest(_)) => {}
             ClientJsonRpcMessage::Request(request) => {
                 self.requests().insert(request.id.clone(), size);
             }
-            // What is cancelled is not answered.
+            // A cancelled request gets no response.
             ClientJsonRpcMessage::Notification(notice) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &notice.notification
                     && let Some(id) = &cancelled.params.request_id
@@ -45,7 +45,7 @@ impl Due {
         }
     }
 
-    /// Takes away what a message that was written answers.
+    /// Removes the request that a written message responds to.
     pub(super) fn written(&self, message: &ServerJsonRpcMessage) {
         match message {
             ServerJsonRpcMessage::Response(response) => self.settle(&response.id),
@@ -54,7 +54,7 @@ impl Due {
         }
     }
 
-    /// Waits until more may be read. For one reader.
+    /// Waits until more may be read. For a single reader.
     pub(super) async fn room(&self) {
         while self.is_much() {
             self.fewer.notified().await;

@@ -1,7 +1,7 @@
-//! The HTTP door: streamable HTTP at `/mcp`. Main function: [`serve`].
+//! The HTTP transport: streamable HTTP at `/mcp`. Main function: [`serve`].
 //!
-//! Who may come in is decided before the SDK sees a request: the token, then the names by which the server is called (`Host`) and the page
-//! that calls it (`Origin`), so that no web page can reach a server on its reader's machine by a name of its own (DNS rebinding).
+//! Access is checked before the SDK sees a request: the token, then the server's name in the request (`Host`) and the calling page
+//! (`Origin`), so that no web page can reach a server on its reader's machine by a name of its own (DNS rebinding).
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -26,16 +26,16 @@ use crate::app::Service;
 use crate::domain::secret::Secret;
 use crate::mcp::offer::Offer;
 
-/// A shorter token could be guessed.
+/// Minimum length of a token; a shorter one could be guessed.
 const SHORTEST_TOKEN: usize = 16;
-/// What a session takes that nobody ended is given back after so long without a message: longer than any call may wait.
+/// An abandoned session is removed after this time without a message: longer than any call may wait.
 const IDLE: Duration = Duration::from_mins(30);
-/// So many sessions are held at once.
+/// Upper bound on open sessions.
 const SESSIONS: usize = 1000;
-/// The names of this machine that no other machine can take.
+/// Names of this machine that no other machine can take.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// Listens, says where, and serves until `stop`.
+/// Listens, reports the address, and serves until `stop`.
 pub(super) async fn serve(
     service: Arc<Service>,
     offer: Arc<Offer>,
@@ -57,11 +57,11 @@ pub(super) async fn serve(
     sessions.session_config.keep_alive = Some(IDLE);
     let sessions = Arc::new(sessions);
     let service = StreamableHttpService::new(handler, Arc::clone(&sessions), config);
-    // The last one added is the first to see a request.
+    // The layer that is added last sees a request first.
     let routes = Router::new()
         .route_service("/mcp", service)
         .layer(middleware::from_fn_with_state(sessions, make_room))
-        .layer(middleware::from_fn(told))
+        .layer(middleware::from_fn(correct_response))
         .layer(middleware::from_fn(one_host))
         .layer(middleware::from_fn_with_state(gate, admit));
     say(format!("serving MCP at http://{address}/mcp"));
@@ -69,7 +69,7 @@ pub(super) async fn serve(
     Ok(())
 }
 
-/// What a request must show; nothing on a loopback address without a token.
+/// The token digest that a request must match; `None` on a loopback address without a token.
 #[derive(Clone)]
 struct Gate(Option<Arc<[u8; 32]>>);
 
@@ -86,7 +86,7 @@ fn is_fit(token: &Secret) -> bool {
     token.reveal().len() >= SHORTEST_TOKEN && token.is_plain() && !token.reveal().contains(' ')
 }
 
-/// Tokens are compared by their hashes, so that the time it takes tells nothing of how much of one was right.
+/// Hashes a token. Comparing hashes takes the same time however much of a token is right.
 fn digest(token: &[u8]) -> [u8; 32] {
     Sha256::digest(token).into()
 }
@@ -100,8 +100,8 @@ async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Respon
     (StatusCode::UNAUTHORIZED, headers, "this server needs its token: Authorization: Bearer TOKEN\n").into_response()
 }
 
-/// A request has one host: that of its target where it is there, whatever `Host` says (RFC 9112, §3.2); it is the one to be checked. The SDK
-/// compares names and ports, but reads them leniently: what is no plain name with a port that is a number does not get that far.
+/// A request has one host: that of its target if there is one, whatever `Host` says (RFC 9112, §3.2); it is the one that is checked. The
+/// SDK compares names and ports, but parses them leniently: anything but a plain name with a numeric port is refused here.
 async fn one_host(mut request: Request, next: Next) -> Response {
     if request.headers().get_all(header::HOST).iter().count() > 1 {
         return (StatusCode::BAD_REQUEST, "a request has one Host\n").into_response();
@@ -124,7 +124,7 @@ fn names_servers(headers: &HeaderMap) -> bool {
         && headers.get(header::ORIGIN).is_none_or(|origin| is_text(origin, is_origin))
 }
 
-/// Whether this is a host, or one with a port, and nothing else: no user before it, no other text in the place of the port (RFC 3986, §3.2).
+/// Checks for a host, or a host with a port, and nothing else: no user before it, no other text in place of the port (RFC 3986, §3.2).
 fn is_host_and_port(text: &str) -> bool {
     let Some(authority) = text.parse::<Authority>().ok().filter(|authority| !authority.host().is_empty()) else {
         return false;
@@ -138,7 +138,7 @@ fn is_host_and_port(text: &str) -> bool {
     }
 }
 
-/// Whether this is what a browser sends: `null`, or a scheme with a host and perhaps a port (RFC 6454, §6.2).
+/// Checks for a value that a browser sends: `null`, or a scheme with a host and perhaps a port (RFC 6454, §6.2).
 fn is_origin(text: &str) -> bool {
     text == "null"
         || text
@@ -147,15 +147,15 @@ fn is_origin(text: &str) -> bool {
             .is_some_and(|(_, authority)| is_host_and_port(authority))
 }
 
-/// Says some things better than the SDK, which calls a body that it cannot read one of a media type that it does not know: a client is told in
-/// its own terms (JSON-RPC 2.0, §5.1).
-async fn told(request: Request, next: Next) -> Response {
+/// Corrects responses of the SDK, which reports an unreadable body as an unknown media type: a client gets an error in JSON-RPC's terms
+/// (JSON-RPC 2.0, §5.1).
+async fn correct_response(request: Request, next: Next) -> Response {
     let media_type =
         request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let is_json = media_type.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("application/json"));
     let ends_session = request.method() == Method::DELETE;
     let mut response = next.run(request).await;
-    // The session has ended by then: "accepted" would leave it open, and clients warn of it.
+    // The session has ended by then: "accepted" would leave it open, and clients warn about that.
     if ends_session && response.status() == StatusCode::ACCEPTED {
         *response.status_mut() = StatusCode::NO_CONTENT;
     }
@@ -167,7 +167,7 @@ async fn told(request: Request, next: Next) -> Response {
     (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-/// Refuses to begin a session where there are too many already.
+/// Refuses to begin a session if there are too many already.
 async fn make_room(State(sessions): State<Arc<LocalSessionManager>>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     let version = headers.get("mcp-protocol-version").and_then(|version| version.to_str().ok());
@@ -180,25 +180,25 @@ async fn make_room(State(sessions): State<Arc<LocalSessionManager>>, request: Re
     next.run(request).await
 }
 
-/// The token of a request (RFC 6750, §2.1; the scheme's name in any case).
+/// Returns the token of a request (RFC 6750, §2.1; the scheme's name in any case).
 fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     let value = headers.get(header::AUTHORIZATION)?.as_bytes();
     let (scheme, token) = value.split_at_checked("bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
 }
 
-/// The names by which clients may call the server.
+/// Returns the names by which clients may call the server.
 fn hosts(address: IpAddr, named: &[String]) -> Vec<String> {
     let own = (!address.is_unspecified()).then(|| address.to_string());
     LOOPBACK.into_iter().map(str::to_owned).chain(own).chain(named.iter().cloned()).collect()
 }
 
-/// The pages that may call it: those that this machine serves, and those of the names that were allowed.
+/// Returns the origins that may call it: pages served by this machine, and those of the allowed names.
 fn origins(address: SocketAddr, named: &[String]) -> Vec<String> {
     let host = |name: &str| if name.parse::<Ipv6Addr>().is_ok() { format!("[{name}]") } else { name.to_owned() };
     let mut origins = Vec::new();
     for name in hosts(address.ip(), named) {
-        // A name that came with a port is a page on that port.
+        // A name with a port is a page on that port.
         let bare = name.parse::<IpAddr>().is_ok() || !name.contains(':');
         let port = if bare { ":*" } else { "" };
         origins.extend(["http", "https"].map(|scheme| format!("{scheme}://{}{port}", host(&name))));

@@ -1,6 +1,6 @@
-//! Connections of the HTTP door. Main function: [`serve`].
+//! Connections of the HTTP transport. Main function: [`serve`].
 //!
-//! Axum's own loop waits for ever for the head of a request; whoever opens connections and says nothing would keep them all.
+//! Axum's own loop waits forever for the head of a request; silent connections would use up all of them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-/// How long the head of a request may take, and how long a connection may wait for its next one.
+/// Time limit for the head of a request, and for a connection's next request.
 const HEAD: Duration = Duration::from_secs(30);
-/// So many connections are open at once; further ones wait to be taken.
+/// Upper bound on open connections; further ones wait to be accepted.
 const CONNECTIONS: usize = 4096;
-/// What is waited where the system has no more connections to give.
+/// Delay after the system fails to accept a connection.
 const AFTER_A_FAULT: Duration = Duration::from_millis(500);
 
-/// Serves connections until `stop`; then those that answer may end.
+/// Serves connections until `stop`; then responses in flight may finish.
 pub(super) async fn serve(listener: TcpListener, routes: Router, stop: CancellationToken) {
     let mut builder = Builder::new(TokioExecutor::new()).http1_only();
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
@@ -43,7 +43,7 @@ pub(super) async fn serve(listener: TcpListener, routes: Router, stop: Cancellat
         let connection = graceful.watch(builder.serve_connection(TokioIo::new(stream), service).into_owned());
         tokio::spawn(async move {
             let _place = place;
-            // What ends a connection is its client's affair.
+            // A connection error concerns only its client.
             let _ = connection.await;
         });
     }

@@ -1,8 +1,8 @@
-//! The protocol itself, by the official SDK. Main function: [`serve`]. Nothing outside of this folder names the SDK.
+//! The protocol, on top of the official SDK. Main function: [`serve`]. Nothing outside of this folder names the SDK.
 //!
-//! One handler serves both eras: revisions 2024-11-05 to 2025-11-25, which begin with `initialize`, and 2026-07-28, where every request stands
-//! alone. `handler` hands requests to the tables, `answers` turns their plain types into the SDK's, `subscriptions` tells clients what changed;
-//! `stdio` and `http` are the two doors; `due` keeps the first from being flooded.
+//! One handler serves both protocol eras: revisions 2024-11-05 to 2025-11-25, which begin with `initialize`, and 2026-07-28, where every
+//! request is self-contained. `handler` dispatches requests to the tables, `answers` converts their plain types to the SDK's,
+//! `subscriptions` notifies clients of changes; `stdio` and `http` are the two transports; `due` keeps the first from being flooded.
 
 mod answers;
 mod due;
@@ -23,55 +23,55 @@ use crate::domain::secret::Secret;
 use crate::domain::text::BuildLogs;
 use handler::Handler;
 
-/// A larger message is refused, in bytes, at either door.
+/// Upper bound on a message, in bytes, on either transport.
 const MAX_MESSAGE: usize = 8 << 20;
 
-/// Where clients come in.
+/// The transport that clients use.
 #[derive(Debug, Clone)]
 pub enum Door {
-    /// Standard input and output: one client. The logs are those that standard output may end in.
+    /// Standard input and output: one client. The build logs are those that standard output may end up in.
     Stdio(BuildLogs),
     /// HTTP, at the path `/mcp`: many clients.
     Http(HttpDoor),
 }
 
-/// Where to listen, and whom to let in.
+/// Address and access control of the HTTP transport.
 #[derive(Debug, Clone)]
 pub struct HttpDoor {
-    /// The address; port 0 takes a free one.
+    /// The address; port 0 selects a free one.
     pub address: SocketAddr,
-    /// What clients must show; needed wherever others than this machine can reach the address.
+    /// The token that clients must send; required if other machines can reach the address.
     pub token: Option<Secret>,
-    /// Names by which clients may call the server, beside the address and those of this machine.
+    /// Names by which clients may call the server, in addition to the address and those of this machine.
     pub hosts: Vec<String>,
 }
 
-/// Why a server could not be started, or had to stop.
+/// Reasons why a server could not be started, or had to stop.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Others could reach it, and nothing keeps them out.
+    /// Other machines could reach it, and no token is set.
     #[error(
         "{0} can be reached from other machines: set REVIEW_MCP_TOKEN (or --token-file) to a secret of at least 16 characters that clients must \
          show, or listen on 127.0.0.1"
     )]
     Open(SocketAddr),
-    /// The secret cannot be sent, or could be guessed.
+    /// The token cannot be sent in a header, or is too short.
     #[error("the token must be one line of at least 16 plain ASCII characters without spaces")]
     Token,
-    /// The address is taken, or not ours.
+    /// The address is in use, or not on this machine.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The client and this server could not agree on how to speak.
+    /// The client and this server could not agree on a protocol version.
     #[error("the client could not be served: {0}")]
     Handshake(String),
 }
 
-/// Serves until the client is gone or `stop` is set. `say` hears where it listens.
+/// Serves until the client is gone or `stop` is set. `say` receives the address.
 pub(super) async fn serve(
     service: Arc<Service>,
     offer: Offer,

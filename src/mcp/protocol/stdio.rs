@@ -1,7 +1,7 @@
 //! Standard input and output as a transport: one JSON message a line. Main type: [`Lines`].
 //!
-//! The SDK's own transport passes over what it cannot read, and whoever sent it waits for ever. This one answers: with the id of the request
-//! where it has one.
+//! The SDK's own transport ignores unreadable messages, and their sender waits forever. This one responds: with the id of the request if it
+//! has one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,12 +20,12 @@ use super::handler::Handler;
 use super::{MAX_MESSAGE, ServeError};
 use crate::domain::text::{BuildLogs, Syntax};
 
-/// So many messages are read ahead of the one that is being handed on.
+/// Number of messages that are read ahead of the one being handled.
 const AHEAD: usize = 64;
-/// How long what is still being written may take at the end; a client that does not read does not hold it up.
+/// Time limit for finishing writes at the end; a client that does not read does not delay it.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Serves the one client behind standard input and output until it closes them.
+/// Serves the one client on standard input and output until it closes them.
 pub(super) async fn serve(handler: Handler, logs: BuildLogs, stop: CancellationToken) -> Result<(), ServeError> {
     let lines = Lines::start(tokio::io::stdin(), tokio::io::stdout(), logs);
     match handler.serve_with_ct(lines, stop).await {
@@ -33,20 +33,20 @@ pub(super) async fn serve(handler: Handler, logs: BuildLogs, stop: CancellationT
             let _: Result<QuitReason, _> = running.waiting().await;
             Ok(())
         }
-        // A client that goes before it said anything is no fault, nor is an interrupt.
+        // A client that disconnects before its first message is not an error, nor is an interrupt.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
         Err(error) => Err(ServeError::Handshake(error.to_string())),
     }
 }
 
-/// A transport over two streams of bytes.
+/// A transport over two byte streams.
 pub(super) struct Lines<W> {
     messages: mpsc::Receiver<ClientJsonRpcMessage>,
     out: Arc<Out<W>>,
 }
 
 impl<W: AsyncWrite + Send + Unpin + 'static> Lines<W> {
-    /// Reads from now on.
+    /// Starts reading.
     pub(super) fn start(reader: impl AsyncRead + Send + Unpin + 'static, writer: W, logs: BuildLogs) -> Self {
         let (sender, messages) = mpsc::channel(AHEAD);
         let out =
@@ -56,7 +56,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Lines<W> {
     }
 }
 
-/// The way to the client.
+/// The writing side of the connection.
 struct Out<W> {
     writer: Mutex<W>,
     logs: BuildLogs,
@@ -97,7 +97,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for Lines<W> 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         tokio::select! {
             message = self.messages.recv() => message,
-            // Whoever closed its ear is gone, though it may have left its mouth open.
+            // A client that closed its reading end is gone, though its writing end may still be open.
             () = self.out.deaf.cancelled() => None,
         }
     }
@@ -109,7 +109,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for Lines<W> 
     }
 }
 
-/// Hands on what can be read, and answers what cannot, until the stream ends.
+/// Forwards readable messages, and responds to unreadable ones, until the stream ends.
 async fn read<R, W>(mut reader: BufReader<R>, sender: mpsc::Sender<ClientJsonRpcMessage>, out: Arc<Out<W>>)
 where
     R: AsyncRead + Unpin,
@@ -130,10 +130,10 @@ where
         };
         let size = line.len();
         line.clear();
-        // A long line must not be kept once it has been read.
+        // The buffer of a long line must not stay allocated after it was read.
         line.shrink_to(64 << 10);
         match message {
-            // The SDK hangs up on a client that begins with anything but a request; such a message asks for nothing.
+            // The SDK disconnects a client that begins with anything but a request; such a message needs no response.
             Ok(message) if !begun && !matches!(message, ClientJsonRpcMessage::Request(_)) => {}
             Ok(message) => {
                 begun = begun || is_a_beginning(&message);
@@ -151,7 +151,7 @@ where
     }
 }
 
-/// Whether a request settles how the two will speak: asking what there is, or whether anybody is there, does not.
+/// Checks whether a request settles the protocol version: `ping` and `discover` do not.
 fn is_a_beginning(message: &ClientJsonRpcMessage) -> bool {
     let ClientJsonRpcMessage::Request(request) = message else { return false };
     !matches!(request.request, ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_))
@@ -163,7 +163,7 @@ enum Line {
     End,
 }
 
-/// Reads a line into `line`; the rest of one that is too long is passed over. What follows the last line end is no message.
+/// Reads a line into `line`; the rest of one that is too long is skipped. Text after the last line ending is not a message.
 async fn next_line<R: AsyncRead + Unpin>(reader: &mut BufReader<R>, line: &mut Vec<u8>) -> Line {
     let mut too_long = false;
     loop {
@@ -192,7 +192,7 @@ fn refusal(code: ErrorCode, why: String, id: Option<RequestId>) -> Box<ServerJso
     Box::new(ServerJsonRpcMessage::error(ErrorData::new(code, why, None), id))
 }
 
-/// A message, or what to answer instead: what is wrong with it, with the id of the request that it would have been.
+/// Parses a message; the error is the response to send, with the id of the request if there is one.
 fn parse(line: &[u8]) -> Result<ClientJsonRpcMessage, Box<ServerJsonRpcMessage>> {
     let value: Value = serde_json::from_slice(line)
         .map_err(|error| refusal(ErrorCode::PARSE_ERROR, format!("this is not JSON: {error}"), None))?;
@@ -216,7 +216,7 @@ mod tests {
     use serde_json::json;
     use tokio::io::{DuplexStream, duplex};
 
-    /// A transport, the client's end of its input, and the lines it writes.
+    /// Returns a transport, the client's end of its input, and the lines it writes.
     fn connected() -> (Lines<DuplexStream>, DuplexStream, tokio::io::Lines<BufReader<DuplexStream>>) {
         let (client, reader) = duplex(1 << 16);
         let (writer, answers) = duplex(1 << 16);
@@ -279,7 +279,7 @@ mod tests {
         serde_json::from_value(json!({ "jsonrpc": "2.0", "id": id, "result": {} })).unwrap()
     }
 
-    /// The ids of the requests that are handed on before a moment without any.
+    /// Returns the number of requests that are handled before a pause.
     async fn taken(lines: &mut Lines<DuplexStream>) -> usize {
         let mut count = 0;
         while let Ok(Some(message)) = tokio::time::timeout(Duration::from_millis(200), lines.receive()).await {
@@ -300,7 +300,7 @@ mod tests {
         for id in 11..700 {
             client.write_all(&ping(id)).await.unwrap();
         }
-        // One of them was cancelled, and is owed nothing.
+        // One of them was cancelled, and gets no response.
         assert_eq!(taken(&mut lines).await, due::MOST + 1);
         for id in [5, 6] {
             lines.send(answered(id)).await.unwrap();

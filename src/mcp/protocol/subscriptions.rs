@@ -1,4 +1,4 @@
-//! Telling clients what changed, in both eras. Main type: [`Subscriptions`].
+//! Notifies clients of changes, in both protocol eras. Main type: [`Subscriptions`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,19 +15,19 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::app::{Changed, Service, Watching};
 use crate::mcp::resources::{FAMILIES, Family, PULLS, ReadFault};
 
-/// A client may watch so many resources; more are refused.
+/// Upper bound on the resources that a client may watch; more are refused.
 const MOST: usize = 256;
-/// A longer URI, in bytes, is none of ours.
+/// Upper bound on a URI, in bytes; a longer one cannot be one of ours.
 pub(super) const LONGEST_URI: usize = 4096;
 
-/// What one client of the older era watches. Clones share it; the last one to go stops the notices.
+/// The watched resources of one client of the older era. Clones share them; dropping the last one stops the notifications.
 #[derive(Clone)]
 pub(super) struct Subscriptions(Arc<Inner>);
 
 struct Inner {
-    /// With the number of the first change that counts, and what sees to it that their changes are noticed.
+    /// The watched URIs, each with the number of the first change that counts, and the guard that keeps changes observed.
     uris: Mutex<BTreeMap<String, (u64, Option<Watching>)>>,
-    /// Whether notices are sent already: a client may say twice that it is ready.
+    /// `true` once notifications are sent: a client may send `initialized` twice.
     notifies: AtomicBool,
     stop: CancellationToken,
     _guard: DropGuard,
@@ -44,7 +44,7 @@ impl Subscriptions {
         }))
     }
 
-    /// Watches a resource; false where there are too many already.
+    /// Watches a resource; `false` if there are too many already.
     pub(super) fn watch(&self, service: &Arc<Service>, uri: &str) -> Result<bool, ReadFault> {
         let mut uris = self.0.uris.lock().unwrap_or_else(PoisonError::into_inner);
         if uris.contains_key(uri) {
@@ -52,7 +52,7 @@ impl Subscriptions {
         }
         let room = uris.len() < MOST;
         if room {
-            // What changed before may still be on its way, and is no news to this client.
+            // Earlier changes may still be queued, and are not news to this client.
             let first = service.changes().count();
             uris.insert(uri.to_owned(), (first, watch(service, uri)?));
         }
@@ -63,9 +63,9 @@ impl Subscriptions {
         self.0.uris.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
     }
 
-    /// Sends notices to the client until it is gone. Once is enough; what changes from now on is told.
+    /// Sends notifications to the client until it is gone. Later calls do nothing; changes from now on are reported.
     pub(super) fn notify(&self, service: Arc<Service>, peer: Peer<RoleServer>) {
-        // Whoever finds that notices are sent already may rely on it, so listening comes first.
+        // A caller that finds notifications enabled may rely on them, so listening comes first.
         let mut changes = service.changes().listen();
         if self.0.notifies.swap(true, Ordering::AcqRel) {
             return;
@@ -93,34 +93,34 @@ impl Subscriptions {
 }
 
 impl Inner {
-    /// The resources that are watched since the change of this number, or longer.
+    /// Returns the resources that are watched since the change with this number, or longer.
     fn watched(&self, number: u64) -> BTreeSet<String> {
         let uris = self.uris.lock().unwrap_or_else(PoisonError::into_inner);
         uris.iter().filter(|(_, (first, _))| *first <= number).map(|(uri, _)| uri.clone()).collect()
     }
 }
 
-/// Ears that were opened for requests to listen before these were acknowledged: a change that comes while the client is being told that
-/// it is listened for must not be lost. Clones share them.
+/// Receivers that were opened for `listen` requests before these were acknowledged: a change during the acknowledgement must not be lost.
+/// Clones share them.
 #[derive(Clone, Default)]
 pub(super) struct Ears(Arc<Mutex<Vec<Ear>>>);
 
-/// Of the request that a task serves.
+/// The receiver of the request that a task serves.
 type Ear = (Id, Receiver<(u64, Changed)>);
 
 impl Ears {
-    /// Opens one for the request that this task serves.
+    /// Opens a receiver for the request that this task serves.
     pub(super) fn open(&self, service: &Service) {
         let Some(task) = tokio::task::try_id() else { return };
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Those of requests that came to nothing are never asked for.
+        // Receivers of failed requests are never taken.
         if open.len() >= MOST {
             open.remove(0);
         }
         open.push((task, service.changes().listen()));
     }
 
-    /// The one of the request that this task serves.
+    /// Takes the receiver of the request that this task serves.
     fn take(&self, service: &Service) -> Receiver<(u64, Changed)> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = tokio::task::try_id().and_then(|task| open.iter().position(|(of, _)| *of == task));
@@ -128,11 +128,11 @@ impl Ears {
     }
 }
 
-/// What of a client's wishes is granted: our resources, and their list. Tools and prompts never change while a server runs.
+/// Returns the granted part of a client's filter: our resources, and their list. Tools and prompts never change while a server runs.
 pub(super) fn granted(service: &Arc<Service>, requested: &SubscriptionFilter) -> SubscriptionFilter {
     let mut granted = SubscriptionFilter::new();
     granted.resources_list_changed = requested.resources_list_changed;
-    // What cannot be watched is not granted; it is watched in earnest when the client is listened for.
+    // A resource that cannot be watched is not granted; the watching itself begins with the `listen` request.
     let mut watching = Vec::new();
     let mut could = |uri: &String| match watch(service, uri) {
         Ok(one) => {
@@ -148,12 +148,12 @@ pub(super) fn granted(service: &Arc<Service>, requested: &SubscriptionFilter) ->
     granted
 }
 
-/// Whether a URI could be of one of our resources.
+/// Checks whether a URI could be one of our resources.
 pub(super) fn is_ours(uri: &str) -> bool {
     (uri.starts_with("review://") || uri.starts_with(PULLS)) && uri.len() <= LONGEST_URI
 }
 
-/// Sees to it that changes of a resource are noticed.
+/// Starts observing changes of a resource.
 fn watch(service: &Arc<Service>, uri: &str) -> Result<Option<Watching>, ReadFault> {
     for family in FAMILIES {
         if let Some(watching) = (family.watch)(service, uri)? {
@@ -187,7 +187,7 @@ pub(super) async fn listen(service: Arc<Service>, ears: &Ears, context: Subscrip
     }
 }
 
-/// The URIs to tell of, and whether the list is another one; `None` when there will be no more changes.
+/// Returns the changed URIs, and whether the list changed; `None` when there will be no more changes.
 async fn notices(
     service: &Arc<Service>,
     watched: &BTreeSet<String>,
@@ -195,13 +195,13 @@ async fn notices(
 ) -> Option<(Vec<String>, bool)> {
     match changed {
         Err(RecvError::Closed) => None,
-        // Some were missed: whatever is watched may have changed.
+        // Some changes were missed: any watched resource may have changed.
         Err(RecvError::Lagged(_)) => Some((watched.iter().cloned().collect(), true)),
         Ok((_, Changed::List)) => Some((Vec::new(), true)),
         Ok(_) if watched.is_empty() => Some((Vec::new(), false)),
         Ok((_, changed)) => {
             let watching = watched.clone();
-            // A family may look at the disk for it.
+            // A family may read the disk for it.
             let uris = service.apart("looking for changes", move |service| {
                 let of = |family: &Family| (family.changed)(service, &changed, &watching);
                 FAMILIES.iter().flat_map(of).collect::<Vec<_>>()
@@ -230,7 +230,7 @@ mod tests {
     async fn what_changes_while_a_client_is_told_that_it_is_heard_is_not_lost() {
         let fixture = Fixture::new(false);
         let (mut client, reader) = duplex(1 << 16);
-        // So narrow that the acknowledgement is not written before it is read.
+        // So small that the acknowledgement is not written before it is read.
         let (writer, mut answers) = duplex(16);
         let offer = Arc::new(Offer::new(&[], false).unwrap());
         let handler = Handler::new(Arc::clone(&fixture.service), offer, Some(Connection::Process));

@@ -16,31 +16,31 @@ use futures_util::future::BoxFuture;
 
 use crate::app::{Changed, PullFault, Service, Watching};
 
-/// Resources whose URIs begin alike.
+/// A family of resources whose URIs share a prefix.
 pub(super) struct Family {
-    /// Whether this server has them.
+    /// Checks whether this server has them.
     pub(super) served: fn(&Service) -> bool,
-    /// The shapes of their URIs (RFC 6570).
+    /// The templates of their URIs (RFC 6570).
     pub(super) templates: &'static [Template],
-    /// Those that a client may want to see without asking for one, newest first.
+    /// Lists the resources that a client may want to see unasked, newest first.
     pub(super) list: fn(&Service) -> Result<Vec<Listed>, ReadFault>,
-    /// Reads one; `None` where the URI is of another family. It may take its time: it is called away from the async threads.
+    /// Reads a resource; `None` if the URI is of another family. May block: it is called off the async threads.
     pub(super) read: fn(&Service, uri: &str) -> Option<Result<Contents, ReadFault>>,
-    /// Likewise where somebody else must be asked for it, so that no thread waits for the answer.
+    /// Fetches a resource that comes from elsewhere, without a waiting thread; `None` if the URI is of another family.
     pub(super) fetch: fn(&Arc<Service>, uri: &str) -> Option<Fetch>,
-    /// Sees to it that changes of this resource are noticed, where that is not so anyway, as long as what it gives is kept.
+    /// Starts observing changes of a resource, if they are not observed anyway, until the guard is dropped.
     pub(super) watch: fn(&Arc<Service>, uri: &str) -> Result<Option<Watching>, ReadFault>,
-    /// Values for a variable of a template that begin with what was typed.
+    /// Returns values for a template variable that begin with the typed text.
     pub(super) complete: fn(&Service, template: &str, variable: &str, typed: &str) -> Vec<String>,
-    /// The URIs whose contents are not what they were; of those that are watched, at least.
+    /// Returns the URIs whose contents changed; at least those that are watched.
     pub(super) changed: fn(&Service, &Changed, watched: &BTreeSet<String>) -> Vec<String>,
 }
 
 /// A resource that is being fetched.
 pub(super) type Fetch = BoxFuture<'static, Result<Contents, ReadFault>>;
 
-/// What is the same for every family of what is on this machine: all servers have it, nobody else is asked for it, and its changes are said by
-/// whoever makes them.
+/// Defaults for families of resources on this machine: every server has them, no other service is called, and their changes are published
+/// by their writers.
 const LOCAL: Family = Family {
     served: |_| true,
     templates: &[],
@@ -52,14 +52,14 @@ const LOCAL: Family = Family {
     changed: |_, _, _| Vec::new(),
 };
 
-/// The shape of a URI.
+/// A URI template.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Template {
     /// RFC 6570.
     pub(super) uri: &'static str,
     /// A short name.
     pub(super) name: &'static str,
-    /// What it holds.
+    /// Its contents.
     pub(super) description: &'static str,
     /// Its media type.
     pub(super) mime: &'static str,
@@ -72,15 +72,15 @@ pub(super) struct Listed {
     pub(super) uri: String,
     /// A short name.
     pub(super) name: String,
-    /// What it holds, one line.
+    /// Its contents, in one line.
     pub(super) description: String,
     /// Its media type.
     pub(super) mime: &'static str,
-    /// When it was last changed: RFC 3339, UTC.
+    /// The time of its last change: RFC 3339, UTC.
     pub(super) changed: Option<String>,
 }
 
-/// What a resource holds.
+/// The contents of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Contents {
     /// Its media type.
@@ -89,22 +89,22 @@ pub(super) struct Contents {
     pub(super) text: String,
 }
 
-/// Why a resource cannot be read.
+/// Reasons why a resource cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ReadFault {
-    /// There is none: what was asked for, and what to do.
+    /// It does not exist: the request, and the advice.
     #[error("{0}")]
     NotFound(String),
-    /// It is there, but something failed.
+    /// It exists, but reading it failed.
     #[error("{0}")]
     Failed(String),
-    /// No resource can have this URI: what one looks like.
+    /// No resource can have this URI; the message shows a valid one.
     #[error("{0}")]
     Malformed(String),
-    /// Whoever has it failed, or said no. Clients know its message, so the advice does not stand in it.
+    /// The service that has it failed or refused. Clients know its message, so the advice is not part of it.
     #[error("{}", pulls::said_of(.0))]
     Afar(PullFault),
 }
 
-/// Every family; the first that takes a URI for its own reads it, so that which begins with any id comes last.
+/// All families. The first that accepts a URI reads it, so the one that accepts any id comes last.
 pub(super) const FAMILIES: &[Family] = &[status::FAMILY, presented::FAMILY, pulls::FAMILY, reviews::FAMILY];

@@ -1,4 +1,4 @@
-//! `review://presented/{id}`: what assistants presented, as Markdown, and its references as JSON.
+//! `review://presented/{id}`: documents that assistants presented, as Markdown, and their references as JSON.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ const ROOT: &str = "review://presented/";
 const REFERENCES: &str = "/references";
 const MARKDOWN: &str = "text/markdown";
 const JSON: &str = "application/json";
-/// So many documents are listed; the others can be asked for by their ids.
+/// Upper bound on listed documents; the others can be requested by their ids.
 const LISTED: usize = 100;
 
 pub(super) const FAMILY: Family = Family {
@@ -38,7 +38,7 @@ pub(super) const FAMILY: Family = Family {
     ..LOCAL
 };
 
-/// Where a document is read.
+/// Returns the URI of a document.
 pub(in crate::mcp) fn uri(id: DocumentId) -> String {
     format!("{ROOT}{id}")
 }

@@ -1,7 +1,8 @@
-//! Pull requests as resources: `pr://{owner}/{repo}/{pr}`, what was said on it, its files, its threads one by one, and the open ones of a repository.
+//! Pull requests as resources: `pr://{owner}/{repo}/{pr}`, its comments, its files, its threads one by one, and the open ones of a
+//! repository.
 //!
-//! The URI, the texts of its errors and the fields of `pr://{owner}/{repo}/{pr}` are those of seed 004, which clients know. All the others begin with
-//! a field that says that the rest is data. Where a part is too large for one answer, `next` is the URI that goes on.
+//! The URI, the texts of its errors and the fields of `pr://{owner}/{repo}/{pr}` are those of seed 004, which clients know. All the others
+//! begin with a field that marks the rest as data. If a part is too large for one response, `next` is the URI of the rest.
 
 mod parts;
 mod uri;
@@ -29,14 +30,14 @@ const FILES: &str = "pr://{owner}/{repo}/{pr}/files{?cursor}";
 const THREAD: &str = "pr://{owner}/{repo}/{pr}/threads/{id}{?cursor}";
 const OPEN: &str = "pr://{owner}/{repo}";
 
-/// The entry of the list and the template for one pull request, as clients know it.
+/// The list entry and the template for one pull request, as clients know it.
 const TEMPLATE: Template = Template {
     uri: ONE,
     name: "Pull Request Resource",
     description: "Dynamic PR resource with summary and metadata. Use pr://{owner}/{repo}/{pr} format.",
     mime: JSON,
 };
-/// What is said of a URI that cannot name a pull request.
+/// The error for a URI that cannot name a pull request.
 const MALFORMED: &str = "Invalid PR resource URI format. Expected: pr://{owner}/{repo}/{pr}";
 
 /// The row of the table.
@@ -77,7 +78,7 @@ pub(super) const FAMILY: Family = Family {
     ..LOCAL
 };
 
-/// What a failure is called on the wire: clients know two of them by their texts.
+/// Returns the message of a failure on the wire: clients know two of them by their texts.
 pub(super) fn said_of(fault: &PullFault) -> String {
     match fault.kind {
         PullFaultKind::Forge(FaultKind::NotFound) => "Resource not found".to_owned(),
@@ -147,7 +148,7 @@ async fn read(service: &Service, uri: PullUri) -> Result<Contents, ReadFault> {
             parts::thread(&id, &*service.pull(&id).await?, &thread, cursor.as_deref())?
         }
     };
-    // Cleaned before it is written: what JSON escapes would come back when a client reads it.
+    // Sanitized before it is serialized: JSON escapes would come back when a client parses it.
     Ok(Contents { mime: JSON, text: format!("{:#}", clean::value(value)) })
 }
 

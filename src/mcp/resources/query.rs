@@ -2,7 +2,7 @@
 
 use crate::domain::percent::{decode, encode_part};
 
-/// The decoded value of a variable; `None` where it is not there. What is not UTF-8 is replaced.
+/// Decodes the value of a variable; `None` if it is missing. Invalid UTF-8 is replaced.
 pub(super) fn value(query: &str, name: &str) -> Option<String> {
     query.split('&').find_map(|pair| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -10,7 +10,7 @@ pub(super) fn value(query: &str, name: &str) -> Option<String> {
     })
 }
 
-/// The value as it is written in a URI: unreserved characters as they are, all else as `%XX`.
+/// Encodes a value for a URI: unreserved characters stay, all others become `%XX`.
 pub(super) fn escaped(value: &str) -> String {
     encode_part(value.as_bytes())
 }

@@ -1,8 +1,8 @@
 //! Reviews as resources: `review://{id}`, as Markdown, its findings one by one, and the latest of a repository.
 //!
-//! What holds no review yet, or never will, is told as `review-run/1`: `id`, `state` (`running`, `failed`, `interrupted`), `started_at`; while it
-//! runs `stage`, `done` and `of`, `turn` and `turns_at_most`, `input_tokens`, `total` and `bySeverity` of the findings so far, `doing` (one line)
-//! and `warnings`; of one that ended with nothing `message` and `exit_code`. What is not known is null.
+//! A run without a review is reported as `review-run/1`: `id`, `state` (`running`, `failed`, `interrupted`), `started_at`; while it runs
+//! `stage`, `done` and `of`, `turn` and `turns_at_most`, `input_tokens`, `total` and `bySeverity` of the findings so far, `doing` (one
+//! line) and `warnings`; after a failure `message` and `exit_code`. Unknown values are null.
 
 use std::collections::BTreeSet;
 
@@ -17,13 +17,13 @@ use crate::domain::run::{RunId, RunRecord};
 use crate::domain::text::strip_line;
 use crate::present::{RenderOptions, json as document, presenter, suggested};
 
-/// What every URI begins with.
+/// The prefix of every URI.
 const SCHEME: &str = "review://";
-/// The schema of what is told of a run without a review.
+/// The schema of the report of a run without a review.
 const RUN_SCHEMA: &str = "review-run/1";
-/// So many reviews are listed.
+/// Upper bound on listed reviews.
 const LISTED: usize = 100;
-/// So many reviews are looked into for the ids of findings.
+/// Number of reviews that are searched for the ids of findings.
 const LOOKED_INTO: usize = 5;
 
 const JSON: &str = "application/json";
@@ -71,13 +71,13 @@ pub(super) const FAMILY: Family = Family {
 
 fn list(service: &Service) -> Result<Vec<Listed>, ReadFault> {
     let reviews = service.list_reviews().map_err(|error| ReadFault::Failed(error.to_string()))?;
-    Ok(reviews.iter().take(LISTED).map(listed).collect())
+    Ok(reviews.iter().take(LISTED).map(list_entry).collect())
 }
 
-fn listed(listing: &Listing) -> Listed {
+fn list_entry(listing: &Listing) -> Listed {
     let id = listing.id();
     let description = match listing {
-        Listing::Kept(record) => summary(record),
+        Listing::Kept(record) => summarize(record),
         Listing::Here(snapshot) => match &snapshot.state {
             ReviewState::Running(running) => format!("running: {}", running.line()),
             ReviewState::Failed { message, .. } => format!("failed: {message}"),
@@ -93,8 +93,8 @@ fn listed(listing: &Listing) -> Listed {
     }
 }
 
-/// `demo: main → feature: complete, 3 findings (1 high, 2 low)`.
-fn summary(record: &RunRecord) -> String {
+/// Summarizes a run: `demo: main → feature: complete, 3 findings (1 high, 2 low)`.
+fn summarize(record: &RunRecord) -> String {
     let total: u32 = record.findings.values().sum();
     let parts: Vec<String> = record.findings.iter().map(|(severity, count)| format!("{count} {severity}")).collect();
     let findings = match total {
@@ -116,9 +116,11 @@ fn read(service: &Service, uri: &str) -> Option<Result<Contents, ReadFault>> {
     let parts: Vec<&str> = path.split('/').collect();
     Some(match parts.as_slice() {
         ["latest"] => latest(service, query),
-        [id] if query.is_none() => find(service, id).and_then(|id| whole(service, id)),
+        [id] if query.is_none() => find(service, id).and_then(|id| read_whole(service, id)),
         [id, "markdown"] if query.is_none() => find(service, id).and_then(|id| markdown(service, id)),
-        [id, "findings", finding] if query.is_none() => find(service, id).and_then(|id| one(service, id, finding)),
+        [id, "findings", finding] if query.is_none() => {
+            find(service, id).and_then(|id| read_finding(service, id, finding))
+        }
         _ => Err(ReadFault::NotFound(format!(
             "there is no resource {uri:?}; of reviews there are {ONE}, {AS_MARKDOWN}, {FINDING} and {LATEST}"
         ))),
@@ -138,21 +140,21 @@ fn fault(fault: FindFault) -> ReadFault {
 
 fn latest(service: &Service, query: Option<&str>) -> Result<Contents, ReadFault> {
     let repo = query.and_then(|query| query::value(query, "repo")).filter(|repo| !repo.is_empty());
-    // A folder that may not be looked in, or is none, is a wrong URI: whoever asks can name another.
+    // An inaccessible folder is a wrong URI: the caller can name another.
     let id = service.find_review(None, repo.as_deref()).map_err(|fault| ReadFault::NotFound(fault.to_string()))?;
-    whole(service, id)
+    read_whole(service, id)
 }
 
-/// The review where there is one, else what became of it.
+/// The review if there is one, else the report of the run.
 enum Told {
     Review(std::sync::Arc<Review>),
     Run(Value),
 }
 
-fn told(service: &Service, id: RunId) -> Result<Told, ReadFault> {
+fn load(service: &Service, id: RunId) -> Result<Told, ReadFault> {
     match service.snapshot(id) {
         Some(Snapshot { state: ReviewState::Running(running), started_at, .. }) => {
-            return Ok(Told::Run(goes_on(id, &started_at, &running)));
+            return Ok(Told::Run(running_report(id, &started_at, &running)));
         }
         Some(Snapshot { state: ReviewState::Failed { message, exit_code }, started_at, .. }) => {
             let state = if exit_code == 130 { "interrupted" } else { "failed" };
@@ -166,7 +168,7 @@ fn told(service: &Service, id: RunId) -> Result<Told, ReadFault> {
     service.review(id).map(Told::Review).map_err(|error| ReadFault::Failed(error.to_string()))
 }
 
-fn goes_on(id: RunId, started_at: &str, running: &RunningReview) -> Value {
+fn running_report(id: RunId, started_at: &str, running: &RunningReview) -> Value {
     let (done, of) = running.progress.unzip();
     let (turn, most) = running.turn.unzip();
     json!({
@@ -177,15 +179,15 @@ fn goes_on(id: RunId, started_at: &str, running: &RunningReview) -> Value {
     })
 }
 
-fn whole(service: &Service, id: RunId) -> Result<Contents, ReadFault> {
-    match told(service, id)? {
+fn read_whole(service: &Service, id: RunId) -> Result<Contents, ReadFault> {
+    match load(service, id)? {
         Told::Review(review) => rendered(&review, "json", JSON),
         Told::Run(run) => Ok(Contents { mime: JSON, text: document::text(&run) }),
     }
 }
 
 fn markdown(service: &Service, id: RunId) -> Result<Contents, ReadFault> {
-    match told(service, id)? {
+    match load(service, id)? {
         Told::Review(review) => rendered(&review, "markdown", MARKDOWN),
         Told::Run(run) => {
             let about = run.get("doing").or_else(|| run.get("message")).and_then(Value::as_str).unwrap_or_default();
@@ -196,7 +198,7 @@ fn markdown(service: &Service, id: RunId) -> Result<Contents, ReadFault> {
     }
 }
 
-/// As a block of code: it may hold words of the repository.
+/// Renders text as a code block: it may hold text of the repository.
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
 }
@@ -208,8 +210,8 @@ fn rendered(review: &Review, format: &str, mime: &'static str) -> Result<Content
     Ok(Contents { mime, text })
 }
 
-fn one(service: &Service, id: RunId, wanted: &str) -> Result<Contents, ReadFault> {
-    let Told::Review(review) = told(service, id)? else {
+fn read_finding(service: &Service, id: RunId, wanted: &str) -> Result<Contents, ReadFault> {
+    let Told::Review(review) = load(service, id)? else {
         return Err(ReadFault::NotFound(format!(
             "the review {id} has no findings to read yet: {} says how it stands",
             uri(id)
@@ -239,7 +241,7 @@ fn complete(service: &Service, template: &str, variable: &str, typed: &str) -> V
             ids.filter(|id| id.starts_with(&typed.to_ascii_lowercase())).take(LISTED).collect()
         }
         "finding" => {
-            // Which review is meant is not told: those of the newest are the likeliest.
+            // The template does not name the review yet; the ids of the newest ones are the likeliest.
             let newest = reviews.iter().filter_map(|listing| service.review(listing.id()).ok()).take(LOOKED_INTO);
             let ids: BTreeSet<String> = newest
                 .flat_map(|review| review.findings.iter().map(|finding| finding.id.to_string()).collect::<Vec<_>>())
@@ -262,7 +264,7 @@ fn complete(service: &Service, template: &str, variable: &str, typed: &str) -> V
 fn changed(service: &Service, changed: &Changed, _: &BTreeSet<String>) -> Vec<String> {
     let &Changed::Review(id) = changed else { return Vec::new() };
     let mut uris = vec![uri(id), format!("{}/markdown", uri(id))];
-    let Ok(Told::Review(review)) = told(service, id) else { return uris };
+    let Ok(Told::Review(review)) = load(service, id) else { return uris };
     uris.extend(review.findings.iter().map(|finding| format!("{}/findings/{}", uri(id), finding.id)));
     let listing = service.list_reviews().ok().and_then(|list| list.into_iter().find(|listing| listing.id() == id));
     if let Some(folder) =

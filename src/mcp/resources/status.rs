@@ -1,4 +1,4 @@
-//! `review://status`: how the server is doing.
+//! `review://status`: the state of the server.
 
 use serde_json::json;
 

@@ -19,11 +19,11 @@ use crate::present::{json as document, suggested};
 use crate::tools::{ToolFault, input};
 
 const NAME: &str = "findings";
-/// So many findings are listed where nothing else is said.
+/// Default number of listed findings.
 const LIMIT: u32 = 20;
-/// So many at most.
+/// Maximum number of listed findings.
 const MOST: u32 = 100;
-/// What is said of a finding that was just dismissed.
+/// The note on a finding that was just dismissed.
 const DISMISSED: &str =
     "It is dismissed in this review. Another one raises it again, unless the project dismisses it: review dismiss.";
 
@@ -44,7 +44,7 @@ pub(super) fn tool() -> Tool {
     }
 }
 
-/// Which findings.
+/// The selection of findings.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
@@ -82,7 +82,7 @@ struct Input {
     dismiss: Option<String>,
 }
 
-/// Reads a reason: a text, or an object that holds one.
+/// Deserializes a reason: a string, or an object that holds one.
 fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::Null => Ok(None),
@@ -97,7 +97,7 @@ fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, 
 
 fn input(_: &str, offer: &Offer) -> Value {
     let mut schema = input::schema::<Input>();
-    // What a server does not do is not offered.
+    // An operation that the server does not support is not offered.
     if !offer.allow_write
         && let Some(fields) = schema["properties"].as_object_mut()
     {
@@ -141,7 +141,7 @@ fn output() -> Value {
     })
 }
 
-/// Why nothing is shown.
+/// Reasons why nothing is shown.
 #[derive(Debug, thiserror::Error)]
 enum Fault {
     #[error(transparent)]
@@ -178,10 +178,10 @@ fn call(call: Call) -> BoxFuture<'static, Answer> {
 
 async fn answer(call: Call) -> Result<Answer, Fault> {
     let input: Input = input::parse(Value::Object(call.input))?;
-    call.service.apart("looking the findings up", move |service| looked_up(service, &input)).await?
+    call.service.apart("looking the findings up", move |service| look_up(service, &input)).await?
 }
 
-fn looked_up(service: &Service, input: &Input) -> Result<Answer, Fault> {
+fn look_up(service: &Service, input: &Input) -> Result<Answer, Fault> {
     let id = service.find_review(input.id.as_deref(), input.repo.as_deref())?;
     match service.snapshot(id).map(|snapshot| snapshot.state) {
         Some(ReviewState::Running(running)) => return Err(Fault::Running { id, found: running.total() }),
@@ -192,19 +192,19 @@ fn looked_up(service: &Service, input: &Input) -> Result<Answer, Fault> {
         (Some(_), None) => Err(Fault::DismissWhat),
         (Some(reason), Some(finding)) => {
             let review = service.dismiss(id, &finding, reason)?;
-            one(&review, &finding, Some(DISMISSED))
+            render_one(&review, &finding, Some(DISMISSED))
         }
         (None, Some(finding)) => {
             let review = service.review(id)?;
             let finding = app::finding_like(&review.findings, &finding.0).map_or(finding, |found| found.id.clone());
-            one(&review, &finding, None)
+            render_one(&review, &finding, None)
         }
-        (None, None) => several(&*service.review(id)?, input, later(service, id, input)?),
+        (None, None) => render_list(&*service.review(id)?, input, later_review_note(service, id, input)?),
     }
 }
 
-/// That the latest review which there is to read is not the latest one; nothing where it is, or where one was named.
-fn later(service: &Service, id: RunId, input: &Input) -> Result<Option<String>, Fault> {
+/// Notes that the latest readable review is not the latest one; `None` if it is, or if a review was named.
+fn later_review_note(service: &Service, id: RunId, input: &Input) -> Result<Option<String>, Fault> {
     if !matches!(input.id.as_deref(), None | Some("last" | "latest")) {
         return Ok(None);
     }
@@ -216,7 +216,7 @@ fn later(service: &Service, id: RunId, input: &Input) -> Result<Option<String>, 
     }))
 }
 
-/// The fields that every answer has; what the others are comes first, so that nobody reads them without having read it.
+/// Returns the fields of every result; the one that marks the others as untrusted comes first.
 fn fields(review: &Review, uri: String) -> Map<String, Value> {
     let mut fields = Map::new();
     fields.insert("untrusted".to_owned(), UNTRUSTED.into());
@@ -226,12 +226,12 @@ fn fields(review: &Review, uri: String) -> Map<String, Value> {
     fields
 }
 
-/// Where a finding is read.
+/// Returns the URI of a finding.
 fn uri_of(id: RunId, finding: &FindingId) -> String {
     format!("{}/findings/{finding}", uri(id))
 }
 
-fn one(review: &Review, wanted: &FindingId, note: Option<&str>) -> Result<Answer, Fault> {
+fn render_one(review: &Review, wanted: &FindingId, note: Option<&str>) -> Result<Answer, Fault> {
     let Some(finding) = review.findings.iter().find(|finding| finding.id == *wanted) else {
         let known = review.findings.iter().take(MOST as usize).map(|one| one.id.to_string()).collect();
         return Err(Fault::NoFinding { id: review.id, given: wanted.0.clone(), known });
@@ -250,7 +250,7 @@ fn one(review: &Review, wanted: &FindingId, note: Option<&str>) -> Result<Answer
     Ok(Answer { links: vec![link], ..Answer::of(Value::Object(fields)) })
 }
 
-fn several(review: &Review, input: &Input, later: Option<String>) -> Result<Answer, Fault> {
+fn render_list(review: &Review, input: &Input, later: Option<String>) -> Result<Answer, Fault> {
     let severity =
         |word: &str| Severity::from_word(word.trim()).ok_or_else(|| Fault::Severity { given: word.to_owned() });
     let floor = input.severity.as_deref().map(severity).transpose()?;
@@ -282,7 +282,7 @@ fn several(review: &Review, input: &Input, later: Option<String>) -> Result<Answ
     Ok(Answer { links: links(review.id), ..Answer::of(Value::Object(fields)) })
 }
 
-/// A finding in a list.
+/// Renders a finding in a list.
 fn line(finding: &Finding) -> Value {
     let mut line = Map::new();
     let mut set = |name: &str, value: Value| line.insert(name.to_owned(), value);

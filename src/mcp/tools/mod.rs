@@ -11,7 +11,7 @@ use super::tool::Tool;
 pub(super) use pulls::GROUP as PULLS;
 pub(super) use review::NAME as REVIEW;
 
-/// Every tool there is, in the order in which they are listed.
+/// Returns all tools, in the order in which they are listed.
 pub(super) fn tools() -> Vec<Tool> {
     let mut tools = vec![present_review::TOOL];
     tools.extend(reading::rows());
@@ -26,9 +26,10 @@ mod tests {
     use crate::mcp::Offer;
     use crate::mcp::tool::Hints;
 
-    /// What a client pays for each request: names, descriptions and input schemas of what is offered by default, in tokens of `o200k_base`.
+    /// Upper bound on the cost of each request to a client: names, descriptions and input schemas of the default tools, in tokens of
+    /// `o200k_base`.
     const MOST: usize = 1500;
-    /// So much of it for the tools that only read; the others need the rest.
+    /// The share of the reading tools in it; the others need the rest.
     const MOST_READING: usize = 760;
 
     fn cost(tool: &Tool, offer: &Offer) -> usize {

@@ -1,9 +1,9 @@
 //! `present_review`: an assistant presents its review as Markdown, part by part; references to files in it are checked.
 //!
-//! Name, parameters and error texts are those of Dialectic's tool of this name, so that prompts written for it work here: what is wrong
-//! with the arguments is told in the words of its documentation first, in those of its code behind (`arguments`). `baseUri` is
-//! required there and optional here, because this server always has a folder that it was started for. [`ALIAS`] is the tool's older
-//! name: it is not listed, but it is answered.
+//! Name, parameters and error texts are those of Dialectic's tool of this name, so that prompts written for it work here: errors in the
+//! arguments use the wording of its documentation first, that of its code second (`arguments`). `baseUri` is required there and optional
+//! here, because this server always has a folder that it was started for. [`ALIAS`] is the tool's older name: it is not listed, but
+//! accepted.
 
 mod arguments;
 
@@ -19,19 +19,19 @@ use super::super::tool::{Answer, Call, Hints, Link, Tool};
 use crate::app::{PresentFault, Shown};
 use crate::domain::presented::{BrokenRef, CheckedRef, Presented};
 
-/// What assistants are told. Each word of it is paid for in every session.
+/// The description for assistants. Every session pays for each word of it.
 const DESCRIPTION: &str = "Shows the user a code review that you wrote, as Markdown.\nStructure: summary; findings, most serious first (what \
     breaks, why, where); suggestions.\nLink the places that matter, with paths from baseUri: [name](src/a.rs), [a.rs:42](src/a.rs#L42), \
     [a.rs:42-50](src/a.rs#L42-L50), [main](src/a.rs?fn main) (regex), [`src/a.rs:42`][] or src/a.rs:42. They are checked: correct those \
     reported as broken.\nmode: replace for a new review; append to add or to answer; update-section to redo one section, e.g. \
     {\"mode\": \"update-section\", \"section\": \"Suggestions\", \"content\": \"...\"}.";
 
-/// So many broken references are told in the text; the fields have more.
+/// Upper bound on broken references in the text; the fields have more.
 const IN_TEXT: usize = 20;
-/// So many unknown arguments are named, with so many characters of each.
+/// Upper bounds on the named unknown arguments, and on the characters of each.
 const IGNORED: usize = 10;
 const IGNORED_NAME: usize = 40;
-/// So many broken references are told at all.
+/// Upper bound on broken references in the fields.
 const IN_FIELDS: usize = 200;
 
 /// The tool.
@@ -48,7 +48,7 @@ pub(super) const TOOL: Tool = Tool {
     call,
 };
 
-/// The tool by the name that it had first: for clients whose prompts still say so.
+/// The tool under its older name, for clients whose prompts still use it.
 pub(super) const ALIAS: Tool = Tool {
     name: "present-review",
     title: "Present a review (older name)",
@@ -126,7 +126,7 @@ fn call(call: Call) -> BoxFuture<'static, Answer> {
     })
 }
 
-/// A failure that a caller can act on, also for those who look at `success` alone.
+/// Builds an error that a caller can act on, also for those that check `success` alone.
 fn failed(fault: &PresentFault) -> Answer {
     let mut message = fault.to_string();
     if matches!(fault, PresentFault::Base(_) | PresentFault::NotAFolder(_)) {
@@ -168,12 +168,12 @@ fn presented(shown: &Shown, ignored: &[String]) -> Answer {
     }
 }
 
-/// The references that point nowhere, apart by who wrote them: whoever appends has heard of the others.
+/// The broken references, separated by origin: a client that appends already knows the earlier ones.
 struct Broken<'s> {
     presented: &'s Presented,
-    /// Of what was written now, with why.
+    /// References in the new text, with the reasons.
     new: Vec<(&'s CheckedRef, &'s BrokenRef)>,
-    /// So many references are in what was written now.
+    /// The number of references in the new text.
     written: usize,
     older: usize,
 }
@@ -244,7 +244,7 @@ impl<'s> Broken<'s> {
     }
 }
 
-/// A reference as it stands in the document, so that whoever wrote it finds it again; cut where it is long.
+/// Returns a reference as written in the document, so that its author finds it; cut if it is long.
 fn as_written(written: Option<&str>, reference: &CheckedRef) -> String {
     const LONGEST: usize = 120;
     let written = written.unwrap_or(&reference.text).replace('\n', " ");

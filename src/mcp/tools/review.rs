@@ -22,9 +22,9 @@ use crate::tools::{ToolFault, input};
 
 /// The tool's name.
 pub(in crate::mcp) const NAME: &str = "review";
-/// So long a call waits where it does not say.
+/// Default waiting time of a call, in seconds.
 const WAIT: u32 = 20;
-/// So long it waits at most.
+/// Maximum waiting time, in seconds.
 const LONGEST_WAIT: u32 = 600;
 
 /// The row of the table.
@@ -45,7 +45,7 @@ pub(super) fn tool() -> Tool {
     }
 }
 
-/// Which change, or which review.
+/// The change to review, or the started review.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
@@ -79,7 +79,7 @@ struct Input {
     cancel: bool,
 }
 
-/// Reads a flag; `null` and an empty text are `false`.
+/// Deserializes a flag; `null` and an empty string are `false`.
 fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::Bool(flag) => Ok(flag),
@@ -90,7 +90,7 @@ fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     }
 }
 
-/// How a review stands.
+/// The state of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum State {
@@ -104,25 +104,25 @@ enum State {
 /// A review as the tool answers.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Output {
-    /// What the texts of the other fields are.
+    /// Marks the texts of the other fields as data.
     untrusted: &'static str,
     /// The review.
     id: String,
-    /// How it stands. Only `complete` says that all of the change was looked at.
+    /// Its state. Only `complete` means that the whole change was reviewed.
     state: State,
-    /// Why it is not complete.
+    /// The reasons why it is not complete.
     reasons: Vec<String>,
-    /// Findings that ask for something; so far, while it runs.
+    /// Number of findings that need action; so far, while it runs.
     total: u32,
-    /// How many of each severity.
+    /// Number of findings of each severity.
     #[serde(rename = "bySeverity")]
     #[schemars(with = "BTreeMap<String, u32>")]
     by_severity: BTreeMap<Severity, u32>,
     /// The resource that holds all of it.
     uri: String,
-    /// Who reviewed: a model, or `rules`; null while that is not known.
+    /// The reviewer: a model, or `rules`; null while unknown.
     engine: Option<String>,
-    /// What the review leaves out, or that there was nothing to review.
+    /// A note on parts that were left out, or on an empty change.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
     /// The call to make next.
@@ -139,7 +139,7 @@ struct Next {
     input: Map<String, Value>,
 }
 
-/// The JSON Schema of an answer, without references.
+/// Returns the JSON Schema of a result, without references.
 pub(super) fn output_schema<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12().for_serialize();
     settings.inline_subschemas = true;
@@ -147,12 +147,12 @@ pub(super) fn output_schema<T: JsonSchema>() -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// Where a review is read.
+/// Returns the URI of a review.
 pub(super) fn uri(id: RunId) -> String {
     format!("review://{id}")
 }
 
-/// The links to a review.
+/// Returns the links to a review.
 pub(super) fn links(id: RunId) -> Vec<Link> {
     let link = |uri: String, name: &str, mime| Link { uri, name: name.to_owned(), mime };
     vec![
@@ -161,10 +161,10 @@ pub(super) fn links(id: RunId) -> Vec<Link> {
     ]
 }
 
-/// What is said of a review that had nothing before it.
+/// The note on an empty change.
 pub(super) const EMPTY: &str = "There was nothing to review. Name another target, or what is meant with at: uncommitted, staged, a commit or A..B.";
 
-/// Why a call did nothing.
+/// Reasons why a call did nothing.
 #[derive(Debug, thiserror::Error)]
 enum Fault {
     #[error(transparent)]
@@ -199,7 +199,7 @@ async fn answer(call: Call) -> Result<Answer, Fault> {
     let input: Input = input::parse(Value::Object(call.input))?;
     let limit = Duration::from_secs(input.wait_seconds.unwrap_or(WAIT).min(LONGEST_WAIT).into());
     let (id, own) = match &input.id {
-        Some(_) => (known(&input, &call.service).await?, false),
+        Some(_) => (find_or_cancel(&input, &call.service).await?, false),
         None => start(input, &call.service).await?,
     };
     let wait = call.service.wait_review(id, limit, |line| call.progress.say(line));
@@ -209,10 +209,10 @@ async fn answer(call: Call) -> Result<Answer, Fault> {
             return Err(Fault::NotWanted { id, stopped: own && call.service.abandon_review(id) });
         }
     };
-    Ok(call.service.apart("reading the review", move |service| told(service, id, snapshot)).await?)
+    Ok(call.service.apart("reading the review", move |service| render(service, id, snapshot)).await?)
 }
 
-/// Starts a review; says whether it is this call's own.
+/// Starts a review; also returns whether this call started it.
 async fn start(input: Input, service: &Arc<Service>) -> Result<(RunId, bool), Fault> {
     if input.cancel {
         return Err(Fault::CancelWhat);
@@ -222,8 +222,8 @@ async fn start(input: Input, service: &Arc<Service>) -> Result<(RunId, bool), Fa
     Ok((started.id, !started.joined))
 }
 
-/// The review that is meant by `id`, told to stop where that is asked for.
-async fn known(input: &Input, service: &Arc<Service>) -> Result<RunId, Fault> {
+/// Finds the review with the given `id`, and stops it if requested.
+async fn find_or_cancel(input: &Input, service: &Arc<Service>) -> Result<RunId, Fault> {
     if input.target.is_some() || input.at.is_some() || input.rules_only {
         return Err(Fault::StartedAlready);
     }
@@ -236,27 +236,27 @@ async fn known(input: &Input, service: &Arc<Service>) -> Result<RunId, Fault> {
     Ok(id)
 }
 
-/// How the review stands, in fields and in words.
-fn told(service: &Service, id: RunId, snapshot: Option<Snapshot>) -> Answer {
+/// Renders the state of the review, in fields and as text.
+fn render(service: &Service, id: RunId, snapshot: Option<Snapshot>) -> Answer {
     let note = snapshot.as_ref().and_then(|snapshot| snapshot.note.clone());
     let warnings = match snapshot.map(|snapshot| snapshot.state) {
-        Some(ReviewState::Running(running)) => return goes_on(id, &running, note),
+        Some(ReviewState::Running(running)) => return render_running(id, &running, note),
         Some(ReviewState::Failed { message, exit_code }) => return failed(id, message, exit_code),
-        Some(ReviewState::Ended(ended)) => remarks(ended),
+        Some(ReviewState::Ended(ended)) => warnings_of(ended),
         None => Vec::new(),
     };
     match service.review(id) {
-        Ok(review) => ended(&review, &warnings, note),
+        Ok(review) => render_ended(&review, &warnings, note),
         Err(error) => Answer::error(error.to_string()),
     }
 }
 
-fn remarks(ended: EndedRun) -> Vec<String> {
+fn warnings_of(ended: EndedRun) -> Vec<String> {
     let not_kept = ended.not_kept.map(|why| format!("This review could not be kept: {why}"));
     ended.warnings.into_iter().chain(not_kept).collect()
 }
 
-fn goes_on(id: RunId, running: &RunningReview, note: Option<String>) -> Answer {
+fn render_running(id: RunId, running: &RunningReview, note: Option<String>) -> Answer {
     let output = Output {
         untrusted: UNTRUSTED,
         id: id.to_string(),
@@ -273,7 +273,7 @@ fn goes_on(id: RunId, running: &RunningReview, note: Option<String>) -> Answer {
     text.push(format!("The review {id} is running: {}.", running.line()));
     text.extend(output.note.clone());
     text.push(format!("Call {NAME} with this id to wait for it, with cancel to stop it."));
-    answered(
+    to_answer(
         &output,
         &text,
         vec![Link { uri: uri(id), name: "the running review".to_owned(), mime: "application/json" }],
@@ -295,15 +295,15 @@ fn failed(id: RunId, message: String, exit_code: u8) -> Answer {
         note: None,
         next: None,
     };
-    Answer { is_error: true, ..answered(&output, &[text], Vec::new()) }
+    Answer { is_error: true, ..to_answer(&output, &[text], Vec::new()) }
 }
 
-/// Whether nothing was before a review: nobody may take it for one that found nothing.
+/// Checks whether the change was empty, so that the review is not taken for one without findings.
 pub(super) fn is_empty(review: &Review) -> bool {
     review.outcome == Outcome::Complete && review.ended != Ended::Interrupted && review.coverage.files.is_empty()
 }
 
-fn ended(review: &Review, warnings: &[String], left_out: Option<String>) -> Answer {
+fn render_ended(review: &Review, warnings: &[String], left_out: Option<String>) -> Answer {
     let state = match review.outcome {
         _ if review.ended == Ended::Interrupted => State::Interrupted,
         Outcome::Complete => State::Complete,
@@ -331,7 +331,7 @@ fn ended(review: &Review, warnings: &[String], left_out: Option<String>) -> Answ
     text.push(brief(review));
     text.extend(notes);
     text.push(format!("(Titles and paths are {UNTRUSTED}. Review {}.)", review.id));
-    Answer { is_error: empty || state == State::Failed, ..answered(&output, &text, links(review.id)) }
+    Answer { is_error: empty || state == State::Failed, ..to_answer(&output, &text, links(review.id)) }
 }
 
 fn next(tool: &'static str, id: RunId) -> Next {
@@ -340,7 +340,7 @@ fn next(tool: &'static str, id: RunId) -> Next {
     Next { tool, input }
 }
 
-fn answered(output: &Output, text: &[String], links: Vec<Link>) -> Answer {
+fn to_answer(output: &Output, text: &[String], links: Vec<Link>) -> Answer {
     let structured = serde_json::to_value(output).ok();
     Answer { structured, text: Some(text.join("\n")), links, is_error: false }
 }

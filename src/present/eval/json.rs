@@ -1,6 +1,6 @@
-//! Evaluations as JSON, and back as far as a comparison needs. Main functions: [`json`], [`parse`].
+//! Evaluations as JSON, and parsing them as far as a comparison needs. Main functions: [`json`], [`parse`].
 //!
-//! Numbers that are not known are `null`. Nothing in it is a path of this machine.
+//! Unknown numbers are `null`. It holds no path of this machine.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use crate::domain::eval::{Figures, Golden, IssueResult, Reported, Share};
 use crate::domain::review::Engine;
 use crate::present::json::{escape_invisible, usage};
 
-/// The word that begins every document.
+/// The value of the document's field `schema`.
 pub const SCHEMA: &str = "review-eval/1";
 
-/// The whole report as one document.
+/// Renders the whole report as one document.
 pub fn json(report: &Report<'_>) -> Vec<u8> {
     let evaluation = report.evaluation;
     let broken: Vec<Value> = report
@@ -153,16 +153,16 @@ fn reported(finding: &Reported) -> Value {
     })
 }
 
-/// Bytes that are not an evaluation.
+/// Reasons why bytes are not an evaluation.
 #[derive(Debug, thiserror::Error)]
 pub enum NotAnEvaluation {
-    /// It is no JSON, or a field is not what it must be.
+    /// It is not JSON, or a field is invalid.
     #[error("it is no evaluation: {0}")]
     Malformed(#[from] serde_json::Error),
-    /// It is another document.
+    /// It is another kind of document.
     #[error("its schema is {0:?}, not {SCHEMA:?}")]
     Schema(String),
-    /// Two of its cases have one name.
+    /// Two of its cases have the same name.
     #[error("it has the case {0:?} twice")]
     Twice(String),
 }
@@ -198,7 +198,7 @@ struct WrittenWho {
     engine: Engine,
 }
 
-/// Reads what [`json`] wrote, of this version or a later one that says more.
+/// Parses the output of [`json`], of this version or a later one with more fields.
 pub fn parse(bytes: &[u8]) -> Result<Earlier, NotAnEvaluation> {
     let written: Written = serde_json::from_slice(bytes)?;
     if written.schema != SCHEMA {

@@ -1,4 +1,4 @@
-//! An evaluation for a terminal: a line for each case, what went wrong, and the sums. Main function: [`table`].
+//! An evaluation for a terminal: a line for each case, the errors, and the totals. Main function: [`table`].
 
 use super::Report;
 use crate::domain::eval::{CaseResult, Comparison, Evaluation, Figures, Found, Reported, RunEnd, Share, Turned};
@@ -6,18 +6,18 @@ use crate::domain::review::Usage;
 use crate::domain::text::{counted, shortened, strip_line};
 use crate::present::columns;
 
-/// Characters of a title or a reason; longer ones are cut.
+/// Upper bound on the characters of a title or a reason.
 const LONGEST: usize = 70;
 
-/// The whole report. Every percentage stands beside its counts, and what is not known is called so.
+/// Renders the whole report. Every percentage has its counts next to it, and unknown values are called unknown.
 pub fn table(report: &Report<'_>) -> String {
     let evaluation = report.evaluation;
     let mut out = format!("{}\n\n", heading(evaluation));
     out.push_str(&aligned(&cases(evaluation)));
     for (title, rows) in [
-        ("Not found", missed(evaluation)),
-        ("Findings about none of the issues", wrong(evaluation)),
-        ("Did not come to an end", broken_off(evaluation)),
+        ("Not found", missed_rows(evaluation)),
+        ("Findings about none of the issues", wrong_rows(evaluation)),
+        ("Did not come to an end", unfinished_rows(evaluation)),
     ] {
         if !rows.is_empty() {
             out.push_str(&format!("\n{title}\n{}", indented(&aligned(&rows))));
@@ -70,7 +70,7 @@ fn cases(evaluation: &Evaluation) -> Vec<Vec<String>> {
     rows
 }
 
-/// `3 complete`, `2 complete, 1 failed`.
+/// Counts reviews by outcome: `3 complete`, `2 complete, 1 failed`.
 fn reviews(figures: &Figures) -> String {
     let parts = [
         (figures.complete, "complete"),
@@ -83,15 +83,15 @@ fn reviews(figures: &Figures) -> String {
     said.join(", ")
 }
 
-/// In how many of the reviews, where there are several.
-fn often(count: usize, case: &CaseResult) -> String {
+/// Says in how many of several reviews something occurred.
+fn count_of_reviews(count: usize, case: &CaseResult) -> String {
     match case.runs.len() {
         1 => String::new(),
         runs => format!(" ({count} of {runs} reviews)"),
     }
 }
 
-fn missed(evaluation: &Evaluation) -> Vec<Vec<String>> {
+fn missed_rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for case in &evaluation.cases {
         for (at, issue) in case.expected.issues().iter().enumerate().filter(|(_, issue)| !issue.optional) {
@@ -99,21 +99,21 @@ fn missed(evaluation: &Evaluation) -> Vec<Vec<String>> {
                 let results = case.runs.iter().filter_map(|run| run.score.issues.get(at));
                 let so: Vec<_> = results.filter(|result| result.found == found).collect();
                 let Some(first) = so.first() else { continue };
-                let by = first.by.as_ref().map(told).unwrap_or_default();
+                let by = first.by.as_ref().map(describe_finding).unwrap_or_default();
                 let how = match found {
                     Found::PlaceOnly => format!("something else is said there: {by}"),
                     Found::WordsOnly => format!("the right words stand elsewhere: {by}"),
                     Found::Missed | Found::Exactly | Found::Nearby => "nothing is said about it".to_owned(),
                 };
                 let place = strip_line(&issue.place());
-                rows.push(vec![strip_line(&case.name), place, format!("{how}{}", often(so.len(), case))]);
+                rows.push(vec![strip_line(&case.name), place, format!("{how}{}", count_of_reviews(so.len(), case))]);
             }
         }
     }
     rows
 }
 
-fn wrong(evaluation: &Evaluation) -> Vec<Vec<String>> {
+fn wrong_rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for case in &evaluation.cases {
         let mut seen: Vec<(&Reported, bool, usize)> = Vec::new();
@@ -126,19 +126,19 @@ fn wrong(evaluation: &Evaluation) -> Vec<Vec<String>> {
         for (finding, again, count) in seen {
             let again = if again { "; found already" } else { "" };
             let name = strip_line(&case.name);
-            rows.push(vec![name, format!("{}{again}{}", told(finding), often(count, case))]);
+            rows.push(vec![name, format!("{}{again}{}", describe_finding(finding), count_of_reviews(count, case))]);
         }
     }
     rows
 }
 
-/// `title (src/a.py:3)`.
-fn told(finding: &Reported) -> String {
+/// Formats a finding: `title (src/a.py:3)`.
+fn describe_finding(finding: &Reported) -> String {
     let place = finding.line.map_or_else(|| finding.path.clone(), |line| format!("{}:{line}", finding.path));
     format!("{} ({})", shortened(&strip_line(&finding.title), LONGEST), strip_line(&place))
 }
 
-fn broken_off(evaluation: &Evaluation) -> Vec<Vec<String>> {
+fn unfinished_rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for case in evaluation.cases.iter().filter(|case| !case.is_complete()) {
         for run in case.runs.iter().filter(|run| run.end != RunEnd::Complete) {
@@ -150,7 +150,7 @@ fn broken_off(evaluation: &Evaluation) -> Vec<Vec<String>> {
     rows
 }
 
-/// A percentage, rounded down: 100% means all of them.
+/// Formats a percentage, rounded down: 100% means all of them.
 fn percent(share: Share) -> String {
     match share.all {
         0 => "-".to_owned(),
@@ -232,7 +232,7 @@ fn compared(comparison: &Comparison, now: &Evaluation) -> String {
     out
 }
 
-/// The last column runs on.
+/// Aligns rows; the last column runs on.
 fn aligned(rows: &[Vec<String>]) -> String {
     let last = rows.iter().map(Vec::len).max().unwrap_or(0).saturating_sub(1);
     columns::aligned(rows, |_| last)

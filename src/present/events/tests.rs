@@ -1,4 +1,4 @@
-//! The stream as a program reads it.
+//! Tests of the event stream as a program reads it.
 
 use std::sync::mpsc::{Sender, channel};
 
@@ -7,7 +7,7 @@ use crate::domain::event::{Stage, UnitState};
 use crate::domain::finding::Severity;
 use serde_json::Value;
 
-/// Gives everything that is written to the test, and may wait for it first.
+/// A writer that passes everything to the test, and may wait for it first.
 struct Tap {
     written: Sender<Vec<u8>>,
     gate: Option<Receiver<()>>,
@@ -37,7 +37,7 @@ fn review() -> Review {
     json::parse(include_bytes!("../../../fixtures/documents/hostile.json")).unwrap()
 }
 
-/// One event of each kind, and which it is; a new kind does not compile without a place here.
+/// Returns one event of each kind, with its name; a new kind does not compile without a place here.
 fn one_of_each() -> Vec<Event> {
     let text = || "text".to_owned();
     let all = vec![

@@ -1,6 +1,6 @@
-//! From a document back to the review it was rendered from, as far as the document goes.
+//! Parses a document back into the review it was rendered from, as far as the document goes.
 //!
-//! Hunks, patch texts, blobs and modes are not in a document: a review that was read back can be shown, not continued.
+//! Hunks, patch texts, blobs and modes are not in a document: a parsed review can be shown, not resumed.
 
 use std::sync::Arc;
 
@@ -24,59 +24,59 @@ use crate::domain::review::{Answered, Coverage, FileCoverage, Leads, Provenance,
 use crate::domain::run::{InvalidRunId, RunId};
 use crate::domain::second_look::SecondLook;
 
-/// Why some bytes are not a document that this program reads.
+/// Reasons why bytes are not a document that this program reads.
 #[derive(Debug, thiserror::Error)]
 pub enum ParseError {
-    /// They are not JSON, or not of this shape.
+    /// It is not JSON, or not of this shape.
     #[error("not a review document ({0}): a file written by `review --format json` is expected")]
     NotADocument(#[source] serde_json::Error),
-    /// They are a document of another version.
+    /// It is a document of another version.
     #[error("the document has the schema {found:?}, this program reads review/1: use the version that wrote it")]
     Schema {
-        /// What it says it is.
+        /// The version it names.
         found: String,
     },
-    /// A value cannot be.
+    /// A value is invalid.
     #[error("{at}: {fault}")]
     Value {
         /// The place of the value (`findings[1].anchors[0].path`).
         at: String,
-        /// What is wrong with it.
+        /// The error in the value.
         fault: Fault,
     },
 }
 
-/// What is wrong with a value of a document.
+/// Errors in a value of a document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// It is no path of the tree.
+    /// Not a path of the tree.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// It is no range of lines.
+    /// Not a range of lines.
     #[error(transparent)]
     Range(#[from] InvalidRange),
-    /// It is no object id.
+    /// Not an object id.
     #[error(transparent)]
     Id(#[from] InvalidObjectId),
-    /// It is no run id.
+    /// Not a run id.
     #[error(transparent)]
     Run(#[from] InvalidRunId),
-    /// It is no day.
+    /// Not a day.
     #[error(transparent)]
     Day(#[from] InvalidDay),
-    /// It is no confidence.
+    /// Not a confidence.
     #[error("a confidence is a number from 1 to 10")]
     Confidence,
-    /// It is no repository of a forge.
+    /// Not a repository of a forge.
     #[error("not an owner and a repository: letters, digits, `-`, `_` and `.`")]
     Repository(#[from] BadPullName),
-    /// It is no number of a pull request.
+    /// Not the number of a pull request.
     #[error("the number of a pull request is from 1 to 2147483647")]
     PullNumber,
-    /// A finding is nowhere.
+    /// A finding without a place.
     #[error("a finding has at least one anchor")]
     Nowhere,
-    /// An anchor of the kind `lines` has none, or one of the kind `file` has some.
+    /// An anchor of the kind `lines` without lines, or one of the kind `file` with lines.
     #[error("an anchor of the kind `lines` has a start_line and an end_line, one of the kind `file` has neither")]
     Lines,
 }
@@ -91,7 +91,7 @@ impl<T, E: Into<Fault>> At<T> for Result<T, E> {
     }
 }
 
-/// Reads a `review/1` document.
+/// Parses a `review/1` document.
 ///
 /// Rendering the result gives the same document again, apart from what rendering strips.
 pub fn parse(bytes: &[u8]) -> Result<Review, ParseError> {
@@ -148,7 +148,7 @@ fn change(change: wire::Change) -> Result<ChangeSet, ParseError> {
     })
 }
 
-/// Its description is not in a document.
+/// Converts a pull request. Its description is not in a document.
 fn pull_request(pull: wire::PullRequest) -> Result<PullOf, ParseError> {
     let at = |name: &str| format!("change.pull_request.{name}");
     let repo = RepoName::new(&pull.owner, &pull.repo).at(|| at("repo"))?;
@@ -181,7 +181,7 @@ fn file((n, file): (usize, wire::File)) -> Result<FileChange, ParseError> {
         deletions: file.deletions,
         binary: file.binary,
         language: None,
-        // Documents do not say how it was known to be generated; the receipt has the reason in words.
+        // Documents do not record why a file is considered generated; the receipt has the reason in words.
         generated: file.generated.then_some(Generated::Name),
         hunks: Vec::new(),
         patch: PatchText {
@@ -299,7 +299,7 @@ fn compared(previous: wire::Compared) -> Result<Compared, ParseError> {
     })
 }
 
-/// Reads one finding as [`finding`](super::finding) writes it.
+/// Parses one finding as [`finding`](super::finding) renders it.
 pub fn parse_finding(value: serde_json::Value) -> Result<Finding, ParseError> {
     finding(serde_json::from_value(value).map_err(ParseError::NotADocument)?, "finding")
 }

@@ -1,7 +1,7 @@
-//! Reading a document of which nothing is taken on trust. Main functions: [`value`], [`parse_exactly`].
+//! Strict parsing of untrusted documents. Main functions: [`value`], [`parse_exactly`].
 //!
-//! Readers ignore what they do not know, so that old programs read new documents. A document that somebody may have made up must be the very
-//! one that this program would write: no other field, no key twice, no spelling of our own that we would not choose.
+//! Readers ignore unknown fields, so that old programs read new documents. A document that may be forged must be exactly the one that this
+//! program would write: no other field, no duplicate key, no other spelling of a value.
 
 use std::fmt;
 
@@ -12,26 +12,26 @@ use super::parse::{ParseError, parse};
 use super::write;
 use crate::domain::review::Review;
 
-/// Why a document is not what this program writes.
+/// Reasons why a document is not one that this program writes.
 #[derive(Debug, thiserror::Error)]
 pub enum NotExact {
-    /// It is no JSON, nests too deeply, or has a key twice.
+    /// It is not JSON, nests too deeply, or has a duplicate key.
     #[error("it is not JSON as it has to be: {0}")]
     Json(#[source] serde_json::Error),
-    /// It is no review.
+    /// It is not a review.
     #[error(transparent)]
     Review(#[from] ParseError),
-    /// A field is unknown, missing, or written otherwise.
+    /// A field is unknown, missing, or written differently.
     #[error("{at}: {what}")]
     Field {
         /// The place (`findings[1].extra`); made of names in the document.
         at: String,
-        /// What is wrong there.
+        /// The error there.
         what: &'static str,
     },
 }
 
-/// The JSON of some bytes; refused where it nests too deeply (128 levels) or an object has a key twice.
+/// Parses JSON; an error if it nests too deeply (128 levels) or an object has a duplicate key.
 pub fn value(bytes: &[u8]) -> Result<Value, NotExact> {
     let mut from = serde_json::Deserializer::from_slice(bytes);
     let value = Once.deserialize(&mut from).map_err(NotExact::Json)?;
@@ -39,7 +39,7 @@ pub fn value(bytes: &[u8]) -> Result<Value, NotExact> {
     Ok(value)
 }
 
-/// Reads a `review/1` document whose JSON is `value`, and refuses it where writing the review again gives another document.
+/// Parses a `review/1` document whose JSON is `value`; an error if rendering the review gives another document.
 pub fn parse_exactly(bytes: &[u8], value: &Value) -> Result<Review, NotExact> {
     let review = parse(bytes)?;
     let again = serde_json::to_value(write::document(&review)).unwrap_or_default();
@@ -53,7 +53,7 @@ const UNKNOWN: &str = "there is no such field";
 const MISSING: &str = "the field is missing";
 const OTHERWISE: &str = "the value is not as this program writes it";
 
-/// The first place at which two documents differ.
+/// Finds the first difference of two documents.
 fn difference(found: &Value, written: &Value) -> Option<(String, &'static str)> {
     match (found, written) {
         (Value::Object(found), Value::Object(written)) => {
@@ -74,7 +74,7 @@ fn difference(found: &Value, written: &Value) -> Option<(String, &'static str)> 
     }
 }
 
-/// Any value in which no object has a key twice.
+/// Deserializes any value in which no object has a duplicate key.
 struct Once;
 
 impl<'de> DeserializeSeed<'de> for Once {

@@ -1,4 +1,4 @@
-//! The shape of a `review/1` document, field for field. Nothing here decides anything.
+//! Wire types of a `review/1` document, field for field. No logic belongs here.
 
 use std::collections::BTreeMap;
 
@@ -31,24 +31,24 @@ pub(super) struct Document {
     /// The run that made it: a UUID.
     #[schemars(extend("format" = "uuid"))]
     pub(super) id: String,
-    /// How it ended.
+    /// The outcome of the review.
     pub(super) outcome: Outcome,
-    /// Why it is not complete; empty when it is.
+    /// The reasons why it is not complete; empty when it is.
     pub(super) reasons: Vec<String>,
-    /// What ended the engine's work. A document without it was written before there was another way to end.
+    /// The event that ended the engine's work. Documents of older versions, which knew only one, do not have it.
     #[serde(default = "finished")]
     pub(super) ended: Ended,
-    /// What was reviewed.
+    /// The change that was reviewed.
     pub(super) change: Change,
     /// The review in short.
     pub(super) summary: Summary,
-    /// What is wrong, worst first.
+    /// The findings, worst first.
     pub(super) findings: Vec<Finding>,
-    /// Longer parts that the engine wrote.
+    /// Longer texts by the engine.
     pub(super) sections: Vec<Section>,
-    /// The receipt: what was looked at, and what was not.
+    /// The receipt: reviewed files, and those that were not.
     pub(super) coverage: Coverage,
-    /// Who made it and what it took.
+    /// The engine that made it, and its cost.
     pub(super) provenance: Provenance,
 }
 
@@ -59,53 +59,53 @@ pub(super) struct Summary {
     pub(super) text: String,
     /// All findings.
     pub(super) total: usize,
-    /// Those that are fixed or dismissed.
+    /// Fixed or dismissed findings.
     pub(super) resolved: usize,
-    /// Those that still ask for something.
+    /// Findings that still need action.
     pub(super) unresolved: usize,
-    /// Those whose place is no longer part of the change.
+    /// Findings whose place is no longer part of the change.
     pub(super) outdated: usize,
-    /// How many of each severity.
+    /// Number of findings of each severity.
     #[serde(rename = "bySeverity")]
     #[schemars(with = "BTreeMap<String, usize>")]
     pub(super) by_severity: BTreeMap<Severity, usize>,
-    /// How many in each file.
+    /// Number of findings in each file.
     #[serde(rename = "byFile")]
     pub(super) by_file: BTreeMap<String, usize>,
 }
 
-/// A defect whose evidence stands.
+/// A defect with proved evidence.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Finding {
-    /// Its stable name, the same on every surface.
+    /// Its stable id, the same on every surface.
     pub(super) id: String,
     /// A hash of what it is about; it may repeat.
     pub(super) fingerprint: String,
-    /// Compared with the previous review.
+    /// The finding compared with the previous review.
     pub(super) status: FindingStatus,
     /// One line.
     pub(super) title: String,
-    /// What goes wrong and what to do: Markdown.
+    /// The effect and the remedy: Markdown.
     pub(super) body: String,
-    /// How bad.
+    /// The severity.
     pub(super) severity: Severity,
-    /// What kind.
+    /// The kind of defect.
     pub(super) category: Category,
-    /// From 1 (a guess) to 10 (certain); null where the engine did not say.
+    /// From 1 (a guess) to 10 (certain); null if the engine did not say.
     #[schemars(range(min = 1, max = 10))]
     pub(super) confidence: Option<u8>,
-    /// Where: the first touches the change.
+    /// The places of the finding; the first one touches the change.
     #[schemars(length(min = 1))]
     pub(super) anchors: Vec<Anchor>,
-    /// A replacement that was applied in memory and stood.
+    /// A replacement that was applied in memory and verified.
     pub(super) suggestion: Option<Suggestion>,
-    /// What a second look said.
+    /// The result of verification.
     pub(super) verification: Verification,
-    /// Who made it.
+    /// The model, rule or tool that reported it.
     pub(super) origin: Origin,
-    /// The guideline it rests on.
+    /// The guideline that it refers to.
     pub(super) guideline: Option<Guideline>,
-    /// Why it is dismissed; absent where it is not.
+    /// The dismissal; absent if it is not dismissed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) dismissed: Option<Dismissed>,
 }
@@ -113,7 +113,7 @@ pub(super) struct Finding {
 /// A place that was proved to exist.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Anchor {
-    /// What it covers.
+    /// The kind of place.
     pub(super) kind: AnchorKind,
     /// The file.
     pub(super) path: String,
@@ -127,10 +127,10 @@ pub(super) struct Anchor {
     pub(super) end_line: Option<u32>,
     /// The text of those lines, verbatim but for masked secrets; empty for a whole file.
     pub(super) quote: String,
-    /// Whether it stood where it was claimed.
+    /// The result of matching the quote with the claimed lines.
     #[serde(rename = "match")]
     pub(super) matched: AnchorMatch,
-    /// Whether a secret was masked in the quote.
+    /// True if a secret was masked in the quote.
     pub(super) masked: bool,
 }
 
@@ -145,22 +145,22 @@ pub(super) struct Suggestion {
     /// The last line it replaces, included.
     #[schemars(range(min = 1))]
     pub(super) end_line: u32,
-    /// What stands there instead, the last line without its newline; empty deletes the lines.
+    /// The new text, the last line without its newline; empty deletes the lines.
     pub(super) replacement: String,
 }
 
-/// The outcome of a second look.
+/// The result of verification.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Verification {
-    /// What it said.
+    /// The verdict.
     pub(super) state: VerificationState,
-    /// Who looked.
+    /// The verifying model.
     pub(super) by: Option<String>,
-    /// Why.
+    /// The reason.
     pub(super) rationale: Option<String>,
 }
 
-/// Who made a finding.
+/// The origin of a finding.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Origin {
     /// The kind.
@@ -187,71 +187,71 @@ pub(super) struct Section {
     pub(super) body: String,
 }
 
-/// What was looked at, and what was not.
+/// Coverage: reviewed files, and those that were not.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Coverage {
     /// Every changed file.
     pub(super) files: Vec<FileCoverage>,
-    /// How many tool calls the engine made.
+    /// Number of tool calls by the engine.
     pub(super) tool_calls: u32,
-    /// How many of them failed.
+    /// Number of failed tool calls.
     pub(super) tool_errors: u32,
-    /// Claims whose evidence did not stand.
+    /// Claims without proved evidence.
     pub(super) withheld: Vec<Withheld>,
-    /// Findings that somebody dismissed.
+    /// Number of dismissed findings.
     pub(super) dismissed: u32,
-    /// Findings silenced by a comment in the code.
+    /// Number of findings suppressed by a comment in the code.
     pub(super) suppressed: u32,
-    /// Findings below the severity floor, counted and not shown.
+    /// Findings below the severity threshold, counted and not shown.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, u32>")]
     pub(super) below_floor: BTreeMap<Severity, u32>,
-    /// Findings below the confidence floor, counted and not shown; they are no reason to fail. Absent where there are none.
+    /// Findings below the confidence threshold, counted and not shown; they fail no gate. Absent if there are none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, u32>")]
     pub(super) below_confidence: BTreeMap<Severity, u32>,
-    /// What became of the leads.
+    /// The results of the leads.
     pub(super) leads: Leads,
     /// Limits that were hit, a sentence each.
     pub(super) limits_hit: Vec<String>,
-    /// What collection left out or did differently.
+    /// Notes on what collection left out or did differently.
     #[serde(default)]
     pub(super) notes: Vec<String>,
-    /// The review that this one was compared with; absent where there was none.
+    /// The review that this one was compared with; absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) previous: Option<Compared>,
 }
 
-/// What became of one file.
+/// The coverage of one file.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct FileCoverage {
     /// The file.
     pub(super) path: String,
-    /// Whether it was seen.
+    /// The extent to which it was reviewed.
     pub(super) state: CoverageState,
-    /// Why it was not, or not wholly.
+    /// The reason why it was not reviewed, or not in full.
     pub(super) reason: Option<String>,
 }
 
-/// What became of the leads a model was given.
+/// The results of the leads that a model was given.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Leads {
-    /// How many it was given.
+    /// Number of leads.
     pub(super) given: u32,
-    /// How many it confirmed.
+    /// Number of confirmed leads.
     pub(super) confirmed: u32,
-    /// How many it refuted.
+    /// Number of refuted leads.
     pub(super) refuted: u32,
-    /// How many it left unanswered.
+    /// Number of leads without an answer.
     pub(super) unanswered: u32,
 }
 
-/// Who made the review and what it took.
+/// The engine that made the review, and its cost.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Provenance {
     /// The version of the program.
     pub(super) version: String,
-    /// Which engine.
+    /// The engine.
     pub(super) engine: Engine,
     /// The provider of the model.
     pub(super) provider: Option<String>,
@@ -261,24 +261,24 @@ pub(super) struct Provenance {
     pub(super) prompts: Option<String>,
     /// The hash of the rule packs.
     pub(super) rules: Option<String>,
-    /// The hash of the instructions that the model was given; absent where there were none.
+    /// The hash of the instructions for the model; absent if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) instructions: Option<String>,
-    /// The guidelines of the project that the model was given; absent where there were none.
+    /// The project's guidelines that the model was given; absent if there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) guidelines: Vec<GivenGuideline>,
     /// RFC 3339, UTC.
     pub(super) started_at: String,
     /// Wall time in milliseconds.
     pub(super) took_ms: u64,
-    /// Turns of the model, those of the second look included.
+    /// Turns of the model, including verification.
     pub(super) turns: u32,
-    /// Who answered how many of them, where another model took over from the one above; absent where none did.
+    /// Turns per model, if another model took over from the one above (failover); otherwise absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) answered: Vec<Answered>,
-    /// Tokens and money, likewise.
+    /// Tokens and cost, including verification.
     pub(super) usage: Usage,
-    /// The second look and its share of that; absent where none was to be taken.
+    /// Verification and its share of that; absent if it was off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) second_look: Option<SecondLook>,
 }
@@ -288,41 +288,41 @@ pub(super) struct Provenance {
 pub(super) struct GivenGuideline {
     /// The file.
     pub(super) path: String,
-    /// The hash of its text and of what it applies to.
+    /// The hash of its text and its scope.
     pub(super) hash: String,
 }
 
-/// A model, and the turns that it answered.
+/// A model, and its number of turns.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Answered {
     /// Its provider.
     pub(super) provider: String,
     /// The model.
     pub(super) model: String,
-    /// How many turns.
+    /// Number of turns.
     pub(super) turns: u32,
 }
 
-/// What became of the findings that were looked at a second time, and what that took.
+/// The results and cost of verification.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct SecondLook {
-    /// The model that looked, as `--verify-model` names it.
+    /// The verifying model, as `--verify-model` names it.
     pub(super) by: String,
-    /// Findings that it could not refute.
+    /// Number of confirmed findings.
     pub(super) confirmed: u32,
-    /// Findings of which it could not say.
+    /// Number of uncertain findings.
     pub(super) uncertain: u32,
-    /// Findings that it refuted: they are among the withheld ones.
+    /// Number of refuted findings: they are among the withheld ones.
     pub(super) refuted: u32,
-    /// Findings that it was to look at, and came to no verdict on.
+    /// Number of findings without a verdict.
     pub(super) unchecked: u32,
     /// Its turns.
     pub(super) turns: u32,
-    /// Its tokens and money.
+    /// Its tokens and cost.
     pub(super) usage: Usage,
 }
 
-/// Tokens and money; null is unknown, never zero.
+/// Tokens and cost; null is unknown, never zero.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Usage {
     /// Tokens sent, cached ones included.

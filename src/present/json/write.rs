@@ -1,4 +1,4 @@
-//! From a review to its document.
+//! Converts a review to its document.
 
 use std::collections::BTreeMap;
 
@@ -94,7 +94,7 @@ fn summary(review: &Review) -> wire::Summary {
         total: review.findings.len(),
         resolved: review.findings.len() - unresolved,
         unresolved,
-        // A finding is made for the change as it stands; only a later look at an old review can find it outdated.
+        // A finding is made for the change as it is; only a later comparison can find it outdated.
         outdated: 0,
         by_severity,
         by_file,

@@ -1,9 +1,9 @@
-//! Untrusted text as Markdown that renders as text, with its code and its lists and nothing active.
+//! Renders untrusted text as inert Markdown, keeping its code and lists.
 //!
-//! What is kept: paragraphs, list items, emphasis, code spans and fenced code. What is taken away: HTML, entities, images, links,
-//! reference definitions, footnotes, headings, quotations and the alerts that GitHub makes of them, tables, task lists, mathematics, and fences that
-//! are drawn or committed ([`live`]). What a forge would turn into a link or a notice by itself (addresses, `@name`, `#12`, the id of
-//! a commit) is shown as code, which no forge links.
+//! Kept: paragraphs, list items, emphasis, code spans and fenced code. Removed: HTML, entities, images, links, reference definitions,
+//! footnotes, headings, quotations and GitHub's alerts, tables, task lists, mathematics, and fences that are drawn or committed ([`live`]).
+//! Text that a forge would turn into a link or a notice on its own (URLs, `@name`, `#12`, the id of a commit) is shown as code, which no
+//! forge links.
 //!
 //! Escapes follow `CommonMark` 0.31 §2.4 and the table extension of GFM 0.29 §4.10.
 
@@ -18,50 +18,51 @@ use crate::domain::text::{fence as long_fence, strip_block, strip_line};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Where {
-    /// In a paragraph or a list item, where emphasis is kept.
+    /// A paragraph or a list item, where emphasis is kept.
     Body,
-    /// In one line of ours, where nothing is kept but code.
+    /// A line of ours, where only code is kept.
     Line,
-    /// In a cell of a table, likewise.
+    /// A table cell, likewise.
     Cell,
 }
 
-/// One line, as plain text with code spans.
+/// Renders one line, as plain text with code spans.
 pub(crate) fn inline(text: &str) -> String {
     let mut out = Inline::new(Where::Line);
     out.line(strip_line(text).trim());
     out.out
 }
 
-/// One line for a cell of a table.
+/// Renders one line for a table cell.
 pub(crate) fn table_cell(text: &str) -> String {
     let mut out = Inline::new(Where::Cell);
     out.text(strip_line(text).trim());
     out.out
 }
 
-/// A code span.
+/// Renders a code span.
 pub(crate) fn code(text: &str) -> String {
     let mut out = Inline::new(Where::Line);
     out.code(&strip_line(text));
     out.out
 }
 
-/// A code span for a cell of a table.
+/// Renders a code span for a table cell.
 pub(crate) fn cell_code(text: &str) -> String {
     let mut out = Inline::new(Where::Cell);
     out.code(&strip_line(text));
     out.out
 }
 
-/// A fenced block whose fence is longer than any run of backticks in it. It is called by its language where that is one that is only coloured.
+/// Renders a fenced block whose fence is longer than any run of backticks in it. Its info string is the language if that is only
+/// highlighted.
 pub(crate) fn fenced(language: &str, text: &str) -> String {
     let text = strip_block(text);
     let fence = long_fence(&text);
     format!("{fence}{}\n{}\n{fence}", plain_language(language), text.trim_end_matches('\n'))
 }
 
-/// A text of several lines.
+/// Renders text of several lines.
 pub(crate) fn prose(markdown: &str) -> String {
     let stripped = strip_block(markdown);
     let mut out: Vec<String> = Vec::new();
@@ -85,7 +86,7 @@ fn fence(line: &str) -> Option<(char, usize)> {
     let trimmed = line.trim_start();
     let mark = trimmed.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
     let length = trimmed.chars().take_while(|c| *c == mark).count();
-    // A backtick further on makes it a code span.
+    // A further backtick makes it a code span.
     let rest = &trimmed[length..];
     (length >= 3 && !(mark == '`' && rest.contains('`'))).then_some((mark, length))
 }
@@ -111,7 +112,7 @@ fn paragraph_line(line: &str) -> String {
     let text = trimmed[bullet..].trim_start();
     let hashes = text.bytes().take_while(|byte| *byte == b'#').count();
     if (1..=6).contains(&hashes) && text[hashes..].starts_with(' ') {
-        // A heading would change the shape of the page; its words stand out all the same.
+        // A heading would change the structure of the page; its words are shown in bold.
         let heading = inline(text[hashes..].trim_end_matches('#'));
         return format!("{}{}", out.out, if heading.is_empty() { heading } else { format!("**{heading}**") });
     }
@@ -119,7 +120,7 @@ fn paragraph_line(line: &str) -> String {
     out.out
 }
 
-/// How many bytes of the line are the mark of a list item and the space after it.
+/// Returns the length in bytes of a list marker and the space after it.
 fn list_mark(line: &str) -> usize {
     if ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark)) {
         return 2;
@@ -129,7 +130,7 @@ fn list_mark(line: &str) -> usize {
     if (1..=3).contains(&digits) && (rest.starts_with(". ") || rest.starts_with(") ")) { digits + 2 } else { 0 }
 }
 
-/// The lengths of the runs of backticks in a text.
+/// Returns the lengths of the runs of backticks in a text.
 fn runs(text: &str) -> BTreeSet<usize> {
     text.split(|c| c != '`').map(str::len).filter(|length| *length > 0).collect()
 }
@@ -144,14 +145,14 @@ impl Inline {
         Self { out: String::new(), place }
     }
 
-    /// A line of text, or what stands behind the mark of a list item: nothing at its beginning changes the shape of the page.
+    /// Renders a line of text, or the text after a list marker: nothing at its beginning changes the structure of the page.
     fn line(&mut self, text: &str) {
-        // Rules, underlines of headings, columns of tables and fences would change it; two colons are a command to a runner,
-        // and a slash is one to robots that read comments.
+        // Rules, underlines of headings, table columns and fences would change it; two colons are a command to a runner, and a slash is one
+        // to bots that read comments.
         let is_rule = text.chars().all(|c| matches!(c, '-' | '=' | '*' | '_' | ':' | ' '));
         let is_mark = list_mark(text) > 0 || matches!(text, "-" | "+" | "*");
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-        // A list knows numbers of nine digits at most.
+        // A list number has nine digits at most.
         if (1..=9).contains(&digits) && text[digits..].starts_with(['.', ')']) {
             // A number that begins a line begins a list; a digit cannot be escaped.
             self.out.push_str(&text[..digits]);
@@ -171,7 +172,7 @@ impl Inline {
         self.text(text);
     }
 
-    /// Text of one line: its code spans stay, words that would become links turn into code, the rest is escaped.
+    /// Renders text of one line: its code spans stay, words that would become links turn into code, the rest is escaped.
     fn text(&mut self, text: &str) {
         let mut rest = text;
         while !rest.is_empty() {
@@ -226,7 +227,8 @@ impl Inline {
         }
     }
 
-    /// A code span. In a cell a pipe stands between two of them: tables are split before code is seen, and nothing may come to life for it.
+    /// Renders a code span. In a table cell each pipe goes between two spans: tables are split before code is parsed, and nothing may
+    /// become active because of it.
     fn code(&mut self, text: &str) {
         let text = text.trim();
         if text.is_empty() {
@@ -258,7 +260,7 @@ impl Inline {
     }
 }
 
-/// Where a run of exactly `run` backticks begins in `text`.
+/// Finds the start of a run of exactly `run` backticks in `text`.
 fn closing(text: &str, run: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -273,7 +275,7 @@ fn closing(text: &str, run: usize) -> Option<usize> {
     None
 }
 
-/// Whether a line begins with a word that becomes code, before which a backslash would show.
+/// Checks whether a line begins with a word that becomes code, before which a backslash would show.
 fn begins_with_live(text: &str) -> bool {
     text.split([' ', '`']).next().is_some_and(is_live)
 }
@@ -365,7 +367,7 @@ mod tests {
         false
     }
 
-    /// The text without its code spans, found as `CommonMark` finds them.
+    /// Returns the text without its code spans, found as `CommonMark` finds them.
     fn outside_code(text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;

@@ -10,17 +10,17 @@ use super::{Surface, doing};
 use crate::domain::event::Event;
 use crate::domain::text::strip_line;
 
-/// Columns of the live line, the spinner and its blank not counted; on a narrower terminal it is cut at the edge.
+/// Columns of the live line, not counting the spinner and its space; on a narrower terminal it is cut at the edge.
 const WIDTH: usize = 77;
 
-/// What the line looks like.
+/// The style of the line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Look {
     /// A message and the time.
     Plain,
-    /// A count of many.
+    /// A progress count.
     Counting,
-    /// What a model is doing; it has the time in it.
+    /// The activity of a model, which includes the time.
     Turns,
 }
 
@@ -46,7 +46,7 @@ impl<W: Write> Bar<W> {
             return;
         }
         self.look = Some(look);
-        // No colours: whether they are wanted is known above, and the bar reads well without.
+        // No colors: the caller knows whether they are wanted, and the bar reads well without.
         let template = match look {
             Look::Plain => "{spinner} {msg} {elapsed}",
             Look::Counting => "{spinner} {msg} {wide_bar} {pos}/{len} {elapsed}",
@@ -86,7 +86,7 @@ impl<W: Write> Surface for Bar<W> {
                 self.look(Look::Counting);
             }
             Event::Notice { text } | Event::Warning { text } => self.say(&text),
-            // A turn that begins takes the line; the others change its words, which the beat shows.
+            // A turn that begins replaces the line; the other events change its text, which the next redraw shows.
             Event::Turn { .. } => self.show_turns(),
             Event::Answering { .. }
             | Event::Call { .. }
@@ -98,7 +98,7 @@ impl<W: Write> Surface for Bar<W> {
             | Event::SecondLook { .. }
             | Event::Unit { .. } => {}
         }
-        // The bar moves on its own beat, whatever arrives.
+        // The bar moves at its own interval, whatever arrives.
         false
     }
 

@@ -1,4 +1,4 @@
-//! Progress where stderr is no terminal: plain lines, never far apart. Main type: [`Lines`].
+//! Progress without a terminal on stderr: plain lines at limited intervals. Main type: [`Lines`].
 
 use std::io::Write;
 use std::time::Instant;
@@ -8,10 +8,10 @@ use super::{Surface, doing};
 use crate::domain::event::{Event, Stage, UnitState};
 use crate::domain::text::{counted, strip_line};
 
-/// Columns of a line that says what is going on; what is said for good is never cut.
+/// Columns of a progress line; lines with lasting information are never cut.
 const WIDTH: usize = 120;
 
-/// Writes lines.
+/// Writes progress as lines.
 pub(super) struct Lines<W> {
     out: W,
     started: Instant,
@@ -26,7 +26,7 @@ impl<W: Write> Lines<W> {
     }
 
     fn line(&mut self, text: &str) {
-        // Nobody can be told that stderr is closed.
+        // A closed stderr cannot be reported.
         let _ = writeln!(self.out, "review: {text}");
     }
 }
@@ -89,7 +89,7 @@ impl<W: Write> Surface for Lines<W> {
                 self.line(&became);
                 true
             }
-            // In the line of the next turn, or of the next beat.
+            // Shown in the line of the next turn, or of the next heartbeat.
             Event::Answering { .. } | Event::Call { .. } | Event::Spent { .. } => false,
         }
     }
@@ -114,7 +114,7 @@ impl<W: Write> Surface for Lines<W> {
     }
 }
 
-/// Writes only what is said even where the person wants silence.
+/// Writes only warnings, which are shown even with `--quiet`.
 pub(super) struct Warnings<W>(pub(super) W);
 
 impl<W: Write> Surface for Warnings<W> {

@@ -1,4 +1,4 @@
-//! What a model's engine is doing, in one line. Main type: [`Turns`].
+//! The activity of a model's engine, in one line. Main type: [`Turns`].
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -10,23 +10,23 @@ use crate::domain::money::Money;
 use crate::domain::review::percent;
 use crate::domain::text::strip_line;
 
-/// In fewer columns it is not said what is being read.
+/// Minimum columns for naming the file that is being read.
 const LEAST: usize = 12;
 
-/// What the events said so far about the turns of a model.
+/// The state of a model's turns, collected from events.
 #[derive(Debug, Clone, Default)]
 pub struct Turns {
-    /// The turn and how many there may be.
+    /// The turn and the maximum number of turns.
     turn: Option<(u32, u32)>,
     doing: Doing,
     calls: u32,
     spent: Option<Spent>,
     findings: u32,
-    /// The parts of a large change, where there are any.
+    /// The parts of a large change, if there are any.
     parts: Option<Parts>,
 }
 
-/// How far the parts are.
+/// Progress through the parts.
 #[derive(Debug, Clone, Copy, Default)]
 struct Parts {
     over: u32,
@@ -43,11 +43,11 @@ impl Parts {
     }
 }
 
-/// `reading src/a.rs`
+/// The current activity: `reading src/a.rs`.
 #[derive(Debug, Clone, Default)]
 struct Doing {
     words: String,
-    /// A path, whose end says more than its beginning.
+    /// A path, whose end is more important than its beginning.
     path: Option<String>,
 }
 
@@ -59,7 +59,7 @@ struct Spent {
 }
 
 impl Turns {
-    /// Takes what an event says about them.
+    /// Updates the state from an event.
     pub fn take(&mut self, event: &Event) {
         match event {
             Event::Turn { turn, most } => {
@@ -95,12 +95,12 @@ impl Turns {
         }
     }
 
-    /// Whether a model was asked at all.
+    /// Checks whether a turn has begun.
     pub fn began(&self) -> bool {
         self.turn.is_some()
     }
 
-    /// `turn 3/40`, after `2 of 5 parts · ` where the change has parts; the turn is that of one of them.
+    /// Renders `turn 3/40`, after `2 of 5 parts · ` if the change has parts; the turn is that of one of them.
     fn head(&self, turn: u32, most: u32) -> String {
         match self.parts {
             Some(Parts { over, of }) => format!("{over} of {of} parts · turn {turn}/{most}"),
@@ -108,7 +108,8 @@ impl Turns {
         }
     }
 
-    /// `turn 3/40 · reading src/a.rs · 12.3k tokens in (80% cached) · $0.12 · 1 finding · 41 s`. The middle is shortened to fit `width` columns.
+    /// Renders `turn 3/40 · reading src/a.rs · 12.3k tokens in (80% cached) · $0.12 · 1 finding · 41 s`. The middle is shortened to fit
+    /// `width` columns.
     pub fn line(&self, elapsed: Duration, width: usize) -> String {
         let Some((turn, most)) = self.turn else { return String::new() };
         let head = self.head(turn, most);
@@ -127,7 +128,8 @@ impl Turns {
         format!("{head} · {}{tail}", self.doing.within(room))
     }
 
-    /// As the turn begins: `turn 3/40 · 7 calls · 12.3k tokens in (80% cached) · $0.12 · 1 finding · 41 s`, of the run so far.
+    /// Renders the start of a turn, with the totals of the run so far: `turn 3/40 · 7 calls · 12.3k tokens in (80% cached) · $0.12 · 1
+    /// finding · 41 s`.
     pub fn heading(&self, elapsed: Duration) -> String {
         let Some((turn, most)) = self.turn else { return String::new() };
         let mut line = self.head(turn, most);
@@ -150,7 +152,7 @@ impl Doing {
         Self { words, path: None }
     }
 
-    /// What a call does, in words; the names are those of the tools.
+    /// Describes a tool call; the names are those of the tools.
     fn call(tool: &str, about: &str) -> Self {
         let about = strip_line(about);
         let verb = strip_line(verb(tool));
@@ -163,7 +165,7 @@ impl Doing {
         }
     }
 
-    /// At most so many columns.
+    /// Shortens the text to at most `width` columns.
     fn within(&self, width: usize) -> String {
         let Some(path) = &self.path else { return shortened(&self.words, width) };
         let whole = format!("{} {path}", self.words);
@@ -195,12 +197,12 @@ fn verb(tool: &str) -> &str {
     }
 }
 
-/// What is not known is said to be unknown: it is not nothing.
+/// Formats tokens; unknown is shown as unknown, not as zero.
 fn tokens(spent: Spent) -> String {
     let sent = match spent.input {
         None => "tokens unknown".to_owned(),
         Some(input) => {
-            let sent = format!("{} tokens in", short(input));
+            let sent = format!("{} tokens in", format_number(input));
             match spent.cached.and_then(|cached| percent(cached, input)) {
                 Some(cached) => format!("{sent} ({cached}% cached)"),
                 None => sent,
@@ -213,8 +215,8 @@ fn tokens(spent: Spent) -> String {
     }
 }
 
-/// `950`, `12.3k`, `1.2M`.
-fn short(number: u64) -> String {
+/// Formats a number: `950`, `12.3k`, `1.2M`.
+fn format_number(number: u64) -> String {
     let (unit, letter) = match number {
         0..1_000 => return number.to_string(),
         1_000..1_000_000 => (1_000, 'k'),
@@ -231,7 +233,7 @@ fn whole_seconds(time: Duration) -> Duration {
     Duration::from_secs(time.as_secs())
 }
 
-/// `0.5 s`, `41 s`, `3 min 12 s`.
+/// Formats a time: `0.5 s`, `41 s`, `3 min 12 s`.
 pub(super) fn time(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
@@ -245,7 +247,7 @@ fn counted(number: u32, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
-/// At most so many columns; what does not fit ends in `…`.
+/// Shortens text to at most `width` columns, ending in `…`.
 pub(super) fn shortened(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -349,7 +351,7 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        let shown: Vec<String> = [0, 999, 1_000, 12_345, 999_999, 2_000_000].map(short).into();
+        let shown: Vec<String> = [0, 999, 1_000, 12_345, 999_999, 2_000_000].map(format_number).into();
         assert_eq!(shown, ["0", "999", "1.0k", "12.3k", "999.9k", "2.0M"]);
         let shown: Vec<String> = [250, 41_000, 192_000].map(|ms| time(Duration::from_millis(ms))).into();
         assert_eq!(shown, ["0.2 s", "41 s", "3 min 12 s"]);

@@ -1,13 +1,13 @@
-//! What is left out of a file that code scanning would refuse. Main function: [`within`].
+//! Keeps a file within the limits of code scanning. Main function: [`within`].
 //!
-//! Its limits are those of GitHub's "SARIF support for code scanning". Results go from the least severe on; what goes is told in the file. That
-//! the review is not complete never goes.
+//! The limits are those of GitHub's "SARIF support for code scanning". The least severe results are removed first, and the file reports
+//! that. The result about an incomplete review is never removed.
 
 use super::{Draft, log, notice};
 use crate::present::digest::counted;
 use crate::present::json::escape_invisible;
 
-/// How much a file may hold.
+/// Upper bounds on a file.
 pub(super) struct Limits {
     /// Results of a run.
     results: usize,
@@ -28,39 +28,39 @@ impl Limits {
     }
 }
 
-/// Code scanning refuses a run with more results, and a file of more than ten megabytes when it is compressed.
+/// Code scanning rejects a run with more results, and a file of more than ten megabytes when it is compressed.
 pub(super) const LIMITS: Limits = Limits { results: 25_000, unnamed: 10_000, bytes: 10_000_000 };
 
-/// The file, within the limits.
+/// Renders the file within the limits.
 pub(super) fn within(mut draft: Draft<'_>, limits: &Limits) -> String {
     let (all_results, all_artifacts) = (draft.results.len(), draft.artifacts.len());
-    keep(&mut draft, limits.results, limits.unnamed);
+    truncate(&mut draft, limits.results, limits.unnamed);
     loop {
         let cut = cut(&draft, all_results, all_artifacts);
-        let text = written(&mut draft, &cut);
-        let (results, unnamed) = (draft.results.len(), draft.artifacts.len() - named(&draft).1);
+        let text = render(&mut draft, &cut);
+        let (results, unnamed) = (draft.results.len(), draft.artifacts.len() - count_named(&draft).1);
         if text.len() <= limits.bytes || (results <= draft.own && unnamed == 0) {
             return text;
         }
-        // In proportion, and a little more: few rounds, whatever the sizes are.
+        // In proportion, and a little more, so that few rounds are needed.
         let fewer = results * limits.bytes / text.len();
         let fewer = (fewer - fewer / 10).max(draft.own);
-        keep(&mut draft, if unnamed > 0 { results } else { fewer }, 0);
+        truncate(&mut draft, if unnamed > 0 { results } else { fewer }, 0);
     }
 }
 
-/// The first results with their rules and artifacts, and so many artifacts more.
-fn keep(draft: &mut Draft<'_>, results: usize, unnamed: usize) {
+/// Keeps the first results with their rules and artifacts, and `unnamed` further artifacts.
+fn truncate(draft: &mut Draft<'_>, results: usize, unnamed: usize) {
     let fewer = draft.results.len() > results;
     draft.results.truncate(results);
-    let (rules, artifacts) = named(draft);
+    let (rules, artifacts) = count_named(draft);
     draft.rules.truncate(rules);
-    // What only a result that went has named is a changed file like any other.
+    // An artifact that only removed results name is a changed file like any other.
     draft.artifacts.truncate(artifacts.saturating_add(if fewer { 0 } else { unnamed }));
 }
 
-/// How many rules and artifacts the results name.
-fn named(draft: &Draft<'_>) -> (usize, usize) {
+/// Returns the number of rules and artifacts that the results name.
+fn count_named(draft: &Draft<'_>) -> (usize, usize) {
     draft.results.len().checked_sub(1).and_then(|last| draft.named.get(last)).copied().unwrap_or_default()
 }
 
@@ -80,12 +80,12 @@ fn cut(draft: &Draft<'_>, all_results: usize, all_artifacts: usize) -> Vec<Strin
     cut
 }
 
-fn written(draft: &mut Draft<'_>, cut: &[String]) -> String {
+fn render(draft: &mut Draft<'_>, cut: &[String]) -> String {
     draft.run.invocations = Some(vec![notice::invocation(draft.review, cut)]);
     draft.run.tool.driver.rules = Some(draft.rules.clone());
     draft.run.results = Some(draft.results.clone());
     draft.run.artifacts = (!draft.artifacts.is_empty()).then(|| draft.artifacts.clone());
-    // Maps with words for keys and plain fields: there is no value here that cannot be written.
+    // Maps with string keys and plain fields always serialize.
     let mut text = serde_json::to_string_pretty(&log(draft.run.clone())).unwrap_or_default();
     text.push('\n');
     escape_invisible(text)

@@ -1,7 +1,8 @@
-//! What a run says of itself: whether it succeeded, and the receipt (§3.20, §3.58). Main function: [`invocation`].
+//! The run's own status: whether it succeeded, and the receipt (§3.20, §3.58). Main function: [`invocation`].
 //!
-//! A file without results must not be read as a pass where nobody looked: an incomplete or failed review is an execution that did not succeed,
-//! with its reasons as errors. Viewers and services show results and no notifications, so that a result says it too (`result::unfinished`).
+//! A file without results must not be read as a pass if nothing was reviewed: an incomplete or failed review is an execution that did not
+//! succeed, with its reasons as errors. Viewers and services show results and no notifications, so a result reports it too
+//! (`result::unfinished`).
 
 use serde_json::json;
 use serde_sarif::sarif::{Invocation, Message, Notification, ReportingDescriptor, ReportingDescriptorReference};
@@ -11,7 +12,7 @@ use super::text;
 use crate::domain::review::{Outcome, Review};
 use crate::present::digest;
 
-/// What a notification is about.
+/// The topic of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Topic {
     Incomplete,
@@ -21,7 +22,7 @@ pub(super) enum Topic {
     Cut,
 }
 
-/// All of them, in the order of the list of descriptors.
+/// All topics, in the order of the list of descriptors.
 const TOPICS: [Topic; 5] = [Topic::Incomplete, Topic::Failed, Topic::Receipt, Topic::Limit, Topic::Cut];
 
 impl Topic {
@@ -55,7 +56,7 @@ impl Topic {
         }
     }
 
-    /// Code scanning wants it of every descriptor.
+    /// Code scanning requires it of every descriptor.
     const fn help(self) -> &'static str {
         match self {
             Self::Incomplete | Self::Failed => {
@@ -76,12 +77,12 @@ impl Topic {
     }
 }
 
-/// The descriptions of all notifications.
+/// Returns the descriptors of all notifications.
 pub(super) fn descriptors() -> Vec<ReportingDescriptor> {
     TOPICS.into_iter().map(descriptor).collect()
 }
 
-/// The description of what is about this.
+/// Returns the descriptor of a topic.
 pub(super) fn descriptor(topic: Topic) -> ReportingDescriptor {
     let mut descriptor = ReportingDescriptor::builder().id(topic.id()).build();
     descriptor.name = Some(topic.name().to_owned());
@@ -91,7 +92,7 @@ pub(super) fn descriptor(topic: Topic) -> ReportingDescriptor {
     descriptor
 }
 
-/// What has to be said of a review that is not complete.
+/// Returns the topic for a review that is not complete.
 pub(super) const fn unfinished(outcome: Outcome) -> Option<Topic> {
     match outcome {
         Outcome::Complete => None,
@@ -100,7 +101,7 @@ pub(super) const fn unfinished(outcome: Outcome) -> Option<Topic> {
     }
 }
 
-/// The execution, with what the file leaves out.
+/// Builds the invocation, with notes on what the file leaves out.
 pub(super) fn invocation(review: &Review, cut: &[String]) -> Invocation {
     let mut invocation = Invocation::builder().execution_successful(review.outcome == Outcome::Complete).build();
     let started = &review.provenance.started_at;

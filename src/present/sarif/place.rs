@@ -1,7 +1,7 @@
-//! Where findings are: artifacts, addresses and regions. Main type: [`Places`].
+//! The places of findings: artifacts, URIs and regions. Main type: [`Places`].
 //!
-//! SARIF knows the files of one moment, the head. What lies before the change is addressed below a root of its own ([`OLD`]), and is never the
-//! first place of a result: a reader would show the line of that number in the file as it is now.
+//! SARIF knows the files of one moment, the head. Places before the change are below a root of their own ([`OLD`]), and never come first in
+//! a result: a reader would show the line of that number in the current file.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -28,14 +28,14 @@ pub(super) struct Places<'a> {
     changed: &'a [FileChange],
     coverage: HashMap<&'a RepoPath, &'a FileCoverage>,
     at_head: HashMap<&'a RepoPath, usize>,
-    /// By their path before the change, where that is another or the file is gone.
+    /// By their path before the change, if it differs or the file is deleted.
     before: HashMap<&'a RepoPath, usize>,
     known: HashMap<(Side, RepoPath), i64>,
     list: Vec<Artifact>,
 }
 
 impl<'a> Places<'a> {
-    /// Those of a review; nothing is named yet.
+    /// Collects the artifacts of a review; nothing is named yet.
     pub(super) fn of(review: &'a Review) -> Self {
         let changed = &review.change.files;
         Self {
@@ -48,8 +48,8 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// The first place of a result: an anchor at the head as it is. For what stood before the change it is the file that it stood in, by its
-    /// path at the head, without lines: none of the head's lines is what is meant.
+    /// Returns the first place of a result: an anchor at the head as it is. For one before the change it is its file, by its path at the
+    /// head, without lines: no line of the head is the one.
     pub(super) fn first(&mut self, anchor: &Anchor) -> Location {
         let (path, region) = match anchor.side {
             Side::New => (anchor.path.clone(), region(anchor)),
@@ -61,19 +61,19 @@ impl<'a> Places<'a> {
         self.shown(&path, region)
     }
 
-    /// A file of the head as a whole.
+    /// Returns a whole file of the head.
     pub(super) fn whole(&mut self, path: &RepoPath) -> Location {
         self.shown(path, None)
     }
 
     fn shown(&mut self, path: &RepoPath, region: Option<Region>) -> Location {
         let location = self.artifact(Side::New, path);
-        // Code scanning wants a line in every case; where the file is meant as a whole it is the first.
+        // Code scanning requires a line in every case; for a whole file it is the first.
         let region = region.unwrap_or_else(|| Region::builder().start_line(1).build());
         Location::builder().physical_location(physical(location, Some(region))).build()
     }
 
-    /// A further place of a result, by its number.
+    /// Returns a further place of a result, by its number.
     pub(super) fn related(&mut self, anchor: &Anchor, id: i64, what: &str) -> Location {
         let location = self.artifact(anchor.side, &anchor.path);
         let mut related = Location::builder().id(id).physical_location(physical(location, region(anchor))).build();
@@ -81,7 +81,7 @@ impl<'a> Places<'a> {
         related
     }
 
-    /// The address of a file, and its place in the list of artifacts.
+    /// Returns the URI of a file, and its index in the list of artifacts.
     pub(super) fn artifact(&mut self, side: Side, path: &RepoPath) -> ArtifactLocation {
         let key = (side, path.clone());
         let index = if let Some(index) = self.known.get(&key) {
@@ -117,12 +117,12 @@ impl<'a> Places<'a> {
         artifact
     }
 
-    /// How many artifacts were named so far.
+    /// Returns the number of artifacts that were named so far.
     pub(super) fn count(&self) -> usize {
         self.list.len()
     }
 
-    /// All artifacts: those that were named, then the other changed files; and the roots that they lie below.
+    /// Returns all artifacts: those that were named, then the other changed files; and their roots.
     pub(super) fn artifacts(mut self) -> (Vec<Artifact>, BTreeMap<String, ArtifactLocation>) {
         for file in self.changed {
             self.artifact(Side::New, &file.path);
@@ -141,8 +141,8 @@ impl<'a> Places<'a> {
     }
 }
 
-/// The address of a file below its root: every byte of its path that is not plain is percent-encoded, so that also paths that are no text,
-/// or that look like a scheme or a query, lead to the file.
+/// Returns the URI of a file below its root: every byte of its path that is not plain is percent-encoded, so that paths that are not text,
+/// or that look like a scheme or a query, resolve to the file.
 fn address(side: Side, path: &RepoPath) -> ArtifactLocation {
     let root = match side {
         Side::New => HEAD,
@@ -166,7 +166,7 @@ fn physical(location: ArtifactLocation, region: Option<Region>) -> PhysicalLocat
     physical
 }
 
-/// The lines of an anchor; `None` for a whole file.
+/// Returns the lines of an anchor; `None` for a whole file.
 fn region(anchor: &Anchor) -> Option<Region> {
     let lines = anchor.lines?;
     let mut region = whole_lines(lines);
@@ -178,8 +178,8 @@ fn region(anchor: &Anchor) -> Option<Region> {
     Some(region)
 }
 
-/// The column behind the last character, where the quote tells it: a masked one is not as long as the line. Without it a region goes to the end
-/// of its last line (§3.30.8).
+/// Returns the column after the last character, if the quote determines it: a masked one is not as long as the line. Without it a region
+/// goes to the end of its last line (§3.30.8).
 fn end_column(anchor: &Anchor, lines: LineRange) -> Option<i64> {
     let quoted: Vec<&str> = anchor.quote.split('\n').collect();
     if anchor.masked || u32::try_from(quoted.len()) != Ok(lines.count()) {
@@ -189,12 +189,12 @@ fn end_column(anchor: &Anchor, lines: LineRange) -> Option<i64> {
     i64::try_from(last.encode_utf16().count()).ok().map(|length| length + 1)
 }
 
-/// Whole lines, without the line break behind the last.
+/// Returns whole lines, without the line break after the last.
 pub(super) fn whole_lines(lines: LineRange) -> Region {
     Region::builder().start_line(i64::from(lines.start())).end_line(i64::from(lines.end())).build()
 }
 
-/// A text for people, in the form that descriptors want.
+/// Wraps text for people in the form that descriptors require.
 pub(super) fn described(text: &str) -> MultiformatMessageString {
     MultiformatMessageString::builder().text(text).build()
 }

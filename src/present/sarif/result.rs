@@ -1,4 +1,4 @@
-//! A finding as a result (§3.27), and that the review is not complete. Main functions: [`of`], [`unfinished`].
+//! Converts findings to results (§3.27), and an incomplete review to one. Main functions: [`of`], [`unfinished`].
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use crate::domain::review::Review;
 use crate::present::safe::{inline, prose};
 use crate::present::{digest, report};
 
-/// How many further places a result has at most: code scanning refuses more than a thousand and shows a hundred.
+/// Upper bound on the further places of a result: code scanning rejects more than a thousand and shows a hundred.
 const RELATED: usize = 100;
 
-/// The result of a finding; its rule and its files become known.
+/// Converts a finding to a result; registers its rule and its files.
 pub(super) fn of(finding: &Finding, rules: &mut Rules, places: &mut Places<'_>) -> Result {
     let related = related(finding);
     let (rule, index) = rules.of(finding);
@@ -31,12 +31,13 @@ pub(super) fn of(finding: &Finding, rules: &mut Rules, places: &mut Places<'_>) 
     let related: Vec<Location> =
         related.iter().map(|place| places.related(place.anchor, place.id, place.what)).collect();
     result.related_locations = (!related.is_empty()).then_some(related);
-    // The standard asks that all results of a run say whether they are suppressed, or none.
+    // The standard requires that all results of a run say whether they are suppressed, or none.
     result.suppressions = Some(suppressions(finding));
     result.baseline_state = Some(json!(baseline(finding.status)));
-    result.fingerprints = named("reviewFinding/v1", &finding.id.0);
-    // Not `primaryLocationLineHash`: that is a hash of the file around the line, which an output does not read. Who uploads the file adds it.
-    result.partial_fingerprints = named("reviewFingerprint/v1", &finding.fingerprint.0);
+    result.fingerprints = single_entry("reviewFinding/v1", &finding.id.0);
+    // Not `primaryLocationLineHash`: that is a hash of the file around the line, which an output does not read. The uploader of the file
+    // adds it.
+    result.partial_fingerprints = single_entry("reviewFingerprint/v1", &finding.fingerprint.0);
     if !finding.status.is_resolved() {
         result.fixes = finding.suggestion.as_ref().map(|suggestion| vec![fix(suggestion, places)]);
     }
@@ -62,8 +63,8 @@ pub(super) fn of(finding: &Finding, rules: &mut Rules, places: &mut Places<'_>) 
     result
 }
 
-/// That the review is not complete, where the change has a file to say it at: those who show results show no notification, and a review that
-/// saw half of the change would look like one that found nothing.
+/// Builds the result for an incomplete review, if the change has a file for it: readers that show results show no notifications, and a
+/// review that covered half of the change would look like one without findings.
 pub(super) fn unfinished(review: &Review, rules: &mut Rules, places: &mut Places<'_>) -> Option<Result> {
     let topic = notice::unfinished(review.outcome)?;
     let entry = report::unfinished(review)?;
@@ -75,7 +76,7 @@ pub(super) fn unfinished(review: &Review, rules: &mut Rules, places: &mut Places
     result.kind = Some(ResultKind::Fail);
     result.level = Some(level(entry.severity));
     result.rank = Some(f64::from(rules::score(entry.severity)));
-    // Not at the lines that other outputs name: a kept review no longer knows its hunks, and has to give the same bytes.
+    // Not at the lines that other outputs name: a saved review does not have its hunks, and must give the same bytes.
     result.locations = Some(vec![places.whole(&place.path)]);
     result.suppressions = Some(Vec::new());
     result.baseline_state = Some(json!("new"));
@@ -83,7 +84,7 @@ pub(super) fn unfinished(review: &Review, rules: &mut Rules, places: &mut Places
     Some(result)
 }
 
-fn named(key: &str, value: &str) -> Option<BTreeMap<String, String>> {
+fn single_entry(key: &str, value: &str) -> Option<BTreeMap<String, String>> {
     let value = text::line(value);
     (!value.is_empty()).then(|| BTreeMap::from([(key.to_owned(), value)]))
 }
@@ -96,14 +97,14 @@ fn level(severity: Severity) -> ResultLevel {
     }
 }
 
-/// A further place: which, its number, and what it is.
+/// A further place: its anchor, its number, and its description.
 struct Related<'a> {
     anchor: &'a Anchor,
     id: i64,
     what: &'static str,
 }
 
-/// Every place but the first; the first too where it lies before the change, for its result is put at the file.
+/// Returns every place but the first; also the first one if it lies before the change, since its result is put at the file.
 fn related(finding: &Finding) -> Vec<Related<'_>> {
     let skipped = usize::from(finding.anchors.first().is_some_and(|anchor| anchor.side == Side::New));
     let anchors = finding.anchors.iter().skip(skipped).take(RELATED);
@@ -114,7 +115,7 @@ fn related(finding: &Finding) -> Vec<Related<'_>> {
     (1..).zip(anchors).map(|(id, anchor)| Related { anchor, id, what: what(anchor) }).collect()
 }
 
-/// How many places are left out.
+/// Returns the number of places that are left out.
 fn omitted(finding: &Finding) -> Option<usize> {
     finding.anchors.len().checked_sub(RELATED + 1).filter(|more| *more > 0)
 }
@@ -140,7 +141,7 @@ fn message(finding: &Finding, related: &[Related<'_>]) -> Message {
         notes.push(format!("Guideline: {}.", text::inert(&format!("{}:{}", guideline.path, guideline.line))));
     }
     marked.extend(notes.iter().map(|note| text::inert(&inline(note))));
-    // Linked places are the only ones that code scanning shows. It takes a path for one at the head, so that old ones are only named.
+    // Linked places are the only ones that code scanning shows. It takes a path for one at the head, so old ones are only named.
     let new: Vec<String> =
         places(related, Side::New).map(|place| text::link(&digest::place(place.anchor), place.id)).collect();
     if !new.is_empty() {
@@ -160,7 +161,7 @@ fn places<'a>(related: &'a [Related<'a>], side: Side) -> impl Iterator<Item = &'
     related.iter().filter(move |place| place.anchor.side == side)
 }
 
-/// Why it was silenced; outside of the code it is about (§3.35).
+/// Returns the suppressions of a dismissed finding; they are external to the code (§3.35).
 fn suppressions(finding: &Finding) -> Vec<Suppression> {
     if finding.status != FindingStatus::Dismissed {
         return Vec::new();
@@ -172,7 +173,7 @@ fn suppressions(finding: &Finding) -> Vec<Suppression> {
     vec![dismissed]
 }
 
-/// Compared with the previous review of the branch (§3.27.24). What came back was not there then.
+/// Returns the state compared with the previous review of the branch (§3.27.24). A reopened finding was not there then.
 const fn baseline(status: FindingStatus) -> &'static str {
     match status {
         FindingStatus::New | FindingStatus::Reopened => "new",
@@ -181,7 +182,7 @@ const fn baseline(status: FindingStatus) -> &'static str {
     }
 }
 
-/// Whole lines against whole lines. Lines that go take their line break with them.
+/// Replaces whole lines by whole lines. Deleted lines take their line break with them.
 fn fix(suggestion: &Suggestion, places: &mut Places<'_>) -> Fix {
     let mut region = whole_lines(suggestion.lines);
     region.start_column = Some(1);

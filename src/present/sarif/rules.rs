@@ -1,8 +1,8 @@
-//! The rules that results are of. Main type: [`Rules`].
+//! The rules of results. Main type: [`Rules`].
 //!
-//! A finding of a rule is of that rule, a finding of a model of `review/<category>`, a report of a build tool of `build/<tool>`. Code scanning
-//! takes how severe a weakness is from its rule, not from the result, so that the two categories that are about attacks have a rule for each
-//! severity; for all others the level of the result counts.
+//! A finding of a rule has that rule, a finding of a model `review/<category>`, a report of a build tool `build/<tool>`. Code scanning
+//! takes the severity of a weakness from its rule, not from the result, so the two categories about attacks have a rule for each severity;
+//! for all others the level of the result counts.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use super::place::described;
 use super::{bag, text};
 use crate::domain::finding::{Category, Finding, OriginKind, Severity};
 
-/// The longest description that code scanning takes.
+/// Upper bound on a description that code scanning accepts.
 const LONGEST_TEXT: usize = 1024;
 
 /// The rules of a run, in the order in which results named them.
@@ -25,7 +25,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// The rule of a finding: its id and its place in the list. The first finding of a rule must be its worst.
+    /// Returns the rule of a finding: its id and its index in the list. The first finding of a rule must be its worst.
     pub(super) fn of(&mut self, finding: &Finding) -> (String, i64) {
         let id = id(finding);
         if let Some(index) = self.known.get(&id) {
@@ -37,7 +37,7 @@ impl Rules {
         (id, index)
     }
 
-    /// The rule of what is said of the review itself: its id and its place in the list.
+    /// Returns the rule of a result about the review itself: its id and its index in the list.
     pub(super) fn of_review(&mut self, topic: Topic) -> (String, i64) {
         let id = topic.id().to_owned();
         let index = i64::try_from(self.list.len()).unwrap_or(i64::MAX);
@@ -50,18 +50,18 @@ impl Rules {
         (id, index)
     }
 
-    /// How many were named so far.
+    /// Returns the number of rules so far.
     pub(super) fn count(&self) -> usize {
         self.list.len()
     }
 
-    /// Their descriptions.
+    /// Returns their descriptors.
     pub(super) fn descriptors(self) -> Vec<ReportingDescriptor> {
         self.list
     }
 }
 
-/// The level of a severity (§3.27.10).
+/// Returns the level of a severity (§3.27.10).
 pub(super) const fn level(severity: Severity) -> &'static str {
     match severity {
         Severity::Critical | Severity::High => "error",
@@ -70,7 +70,7 @@ pub(super) const fn level(severity: Severity) -> &'static str {
     }
 }
 
-/// A severity as code scanning counts that of weaknesses, in tenths: over 90 is critical, from 70 high, from 40 medium, below it low.
+/// Returns a severity as code scanning scores weaknesses, in tenths: over 90 is critical, from 70 high, from 40 medium, below it low.
 pub(super) const fn score(severity: Severity) -> u8 {
     match severity {
         Severity::Critical => 95,
@@ -115,7 +115,7 @@ fn descriptor(id: &str, worst: &Finding) -> ReportingDescriptor {
     rule.full_description = Some(described(&text::cut(&full, LONGEST_TEXT)));
     rule.help = Some(described(&help));
     let is_weakness = is_about_attacks(worst.category);
-    // What a model finds of one category is of any severity: there the result says it.
+    // A model's findings of one category have any severity: the result gives it.
     let is_of_one_severity = worst.origin.kind != OriginKind::Model || is_weakness;
     let severity = if is_of_one_severity { worst.severity } else { Severity::Medium };
     rule.default_configuration = Some(ReportingConfiguration::builder().level(json!(level(severity))).build());
@@ -135,7 +135,7 @@ fn descriptor(id: &str, worst: &Finding) -> ReportingDescriptor {
     rule
 }
 
-/// How often results are true, in code scanning's words: what a tool reports is so, a rule sees a pattern, a model judges.
+/// Returns the precision of results, in code scanning's terms: a tool's reports are facts, a rule matches a pattern, a model judges.
 const fn precision(kind: OriginKind) -> &'static str {
     match kind {
         OriginKind::Build => "very-high",
@@ -152,7 +152,7 @@ const fn problem(severity: Severity) -> &'static str {
     }
 }
 
-/// What a rule is about: in short, in full, and what to do with its results. None of it changes with what was found.
+/// Describes a rule: in short, in full, and what to do with its results. None of it depends on a finding.
 fn texts(id: &str, finding: &Finding) -> (String, String, String) {
     let (kind, what) = category(finding.category);
     match finding.origin.kind {
@@ -167,12 +167,12 @@ fn texts(id: &str, finding: &Finding) -> (String, String, String) {
             )
         }
         OriginKind::Rule => (
-            format!("{}.", words(id)),
+            format!("{}.", readable_name(id)),
             format!("The built-in rule {id} matched the change: {what}."),
             "Read the message of the result: it says what goes wrong and what to do.".to_owned(),
         ),
         OriginKind::Build => (
-            format!("{}.", words(id)),
+            format!("{}.", readable_name(id)),
             format!("A build tool reported that {what}."),
             "Read the message of the result: it is what the tool said.".to_owned(),
         ),
@@ -192,15 +192,15 @@ const fn category(category: Category) -> (&'static str, &'static str) {
     }
 }
 
-/// `rust/compared-with-nan` as `Compared with nan (rust/compared-with-nan)`.
-fn words(id: &str) -> String {
+/// Formats `rust/compared-with-nan` as `Compared with nan (rust/compared-with-nan)`.
+fn readable_name(id: &str) -> String {
     let last = id.rsplit('/').next().unwrap_or(id).replace(['-', '_'], " ");
     let mut letters = last.trim().chars();
     let first: String = letters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
     format!("{first}{} ({id})", letters.as_str())
 }
 
-/// `rust/compared-with-nan` as `RustComparedWithNan`.
+/// Formats `rust/compared-with-nan` as `RustComparedWithNan`.
 fn name(id: &str) -> String {
     let parts = id.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
     let name = parts.fold(String::new(), |name, part| name + &part[..1].to_ascii_uppercase() + &part[1..]);

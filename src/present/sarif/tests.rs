@@ -1,4 +1,4 @@
-//! What the file holds, against the standard's schema and against the review.
+//! Checks the file against the standard's schema and against the review.
 
 mod any;
 mod places;
@@ -27,7 +27,7 @@ const DOCUMENTS: [(&str, &[u8]); 5] = [
     ("hostile", include_bytes!("../../../fixtures/documents/hostile.json")),
 ];
 
-/// The schema as it was corrected in errata 01: its pattern of a language is no regular expression there, and a region could be empty.
+/// The schema as corrected in errata 01: the pattern of a language is not a regular expression there, and a region could be empty.
 static SCHEMA: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
     let schema = include_str!("../../../fixtures/schemas/sarif-2.1.0.json");
     let (broken, corrected) = ("^[a-zA-Z]{2}|^[a-zA-Z]{2}-[a-zA-Z]{2}]?$", "^[a-zA-Z]{2}(-[a-zA-Z]{2})?$");
@@ -43,7 +43,7 @@ fn review(name: &str) -> Review {
     document::parse(document).unwrap()
 }
 
-/// The file as a value, after it was held to the schema and to what the schema does not say.
+/// Returns the file as a value, after checking it against the schema and beyond.
 fn checked(review: &Review) -> Value {
     let bytes = render(review, &RenderOptions::default());
     let text = String::from_utf8(bytes).unwrap();
@@ -57,7 +57,7 @@ fn checked(review: &Review) -> Value {
     file
 }
 
-/// Every index leads to what it says, every link to a place, every URI to a root.
+/// Checks that every index resolves to its item, every link to a place, every URI to a root.
 fn references_hold(run: &Value) {
     let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
     let ids: HashSet<&str> = rules.iter().map(|rule| rule["id"].as_str().unwrap()).collect();
@@ -123,7 +123,7 @@ fn anchor(bytes: &[u8], side: Side, lines: Option<(u32, u32)>, quote: &str) -> A
     }
 }
 
-/// A review with one finding, made from the first of the typical one.
+/// Returns a review with one finding, made from the first of the typical one.
 fn with(change: impl FnOnce(&mut Finding)) -> Review {
     let mut review = review("typical");
     review.findings.truncate(1);

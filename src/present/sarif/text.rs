@@ -1,25 +1,25 @@
 //! Untrusted text for SARIF's messages: plain, with no link and no placeholder of its own.
 //!
-//! In a message `[text](target)` is a link (§3.11.6) and `{0}` a placeholder (§3.11.5). The standard would have every brace doubled, and
-//! brackets escaped; but readers that find no arguments show a message as it stands, and others look for links with a pattern that knows no
-//! escape. A space inside takes the meaning from both in every reader, and is read by people as what was meant.
+//! In a message `[text](target)` is a link (§3.11.6) and `{0}` a placeholder (§3.11.5). The standard requires every brace to be doubled,
+//! and brackets escaped; but readers that find no arguments show a message verbatim, and others search for links with a pattern that knows
+//! no escapes. A space inside breaks both in every reader, and people still understand the text.
 
 use crate::domain::text::{strip_block, strip_line};
 
-/// The longest id of a rule, and name of one.
+/// Upper bound on the id of a rule, and on a name of one.
 pub(super) const LONGEST_NAME: usize = 255;
 
-/// One line of text.
+/// Strips text to one line.
 pub(super) fn line(text: &str) -> String {
     inert(strip_line(text).trim())
 }
 
-/// Text of several lines.
+/// Strips text of several lines.
 pub(super) fn block(text: &str) -> String {
     inert(strip_block(text).trim())
 }
 
-/// One line that ends as a sentence does: readers with little room show only the first.
+/// Strips text to one line that ends as a sentence: readers with little room show only the first.
 pub(super) fn sentence(text: &str) -> String {
     let mut text = line(text);
     if !text.ends_with(['.', '!', '?', '…', '。']) {
@@ -28,7 +28,7 @@ pub(super) fn sentence(text: &str) -> String {
     text
 }
 
-/// Takes the meaning from what a message would obey.
+/// Breaks links and placeholders of a message.
 pub(super) fn inert(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -47,7 +47,8 @@ pub(super) fn inert(text: &str) -> String {
     out
 }
 
-/// A link to a related place of the same result, by its number (§3.11.6). Names with a character that could end the link are not shown in it.
+/// Formats a link to a related place of the same result, by its number (§3.11.6). Names with a character that could end the link are not
+/// shown in it.
 pub(super) fn link(name: &str, id: i64) -> String {
     if name.contains(['[', ']', '(', ')', '{', '}', '\\', '`', '<', '>']) {
         format!("[related place {id}]({id})")
@@ -56,7 +57,7 @@ pub(super) fn link(name: &str, id: i64) -> String {
     }
 }
 
-/// At most so many characters; what is cut is marked.
+/// Shortens text to at most `most` characters; a cut is marked.
 pub(super) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
@@ -64,7 +65,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// Whether it is `major.minor.patch` with what may follow (Semantic Versioning 2.0.0).
+/// Checks for `major.minor.patch` with an optional suffix (Semantic Versioning 2.0.0).
 pub(super) fn is_semantic_version(text: &str) -> bool {
     let (core, rest) = text.find(['-', '+']).map_or((text, ""), |at| text.split_at(at));
     let numbers: Vec<&str> = core.split('.').collect();
@@ -79,7 +80,7 @@ pub(super) fn is_semantic_version(text: &str) -> bool {
     numbers.len() == 3 && numbers.iter().all(is_number) && is_rest
 }
 
-/// Whether it is a date and time in UTC as SARIF writes one (§3.9).
+/// Checks for a date and time in UTC in SARIF's form (§3.9).
 pub(super) fn is_time(text: &str) -> bool {
     let shape = b"dddd-dd-ddTdd:dd:dd";
     let bytes = text.as_bytes();

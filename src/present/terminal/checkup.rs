@@ -1,4 +1,4 @@
-//! What `review doctor` found, on a terminal: a line for each thing, what to do below it. Main function: [`checkup`].
+//! The report of `review doctor` on a terminal: a line for each check, its advice below. Main function: [`checkup`].
 
 use anstyle::Style;
 
@@ -9,11 +9,11 @@ use crate::domain::review::Usage;
 use crate::domain::text::{counted, thousands};
 use crate::present::RenderOptions;
 
-/// Columns of the word for a state, and of the longest name of a check.
+/// Columns of a state, and of the longest name of a check.
 const STATE: usize = 7;
 const NAME: usize = 13;
 
-/// The whole page.
+/// Renders the whole page.
 pub(in crate::present) fn checkup(checkup: &Checkup, options: &RenderOptions) -> Vec<u8> {
     let mut page = Page::new(options);
     let mut before: Option<(Area, Option<&str>)> = None;
@@ -55,7 +55,7 @@ fn draw(page: &mut Page<'_>, check: &Check) {
     let margin = " ".repeat(STATE + NAME + 5);
     let mut found = check.found.clone();
     if let Some(usage) = &check.usage {
-        found.push_str(&format!(" ({})", told(usage)));
+        found.push_str(&format!(" ({})", format_usage(usage)));
     }
     page.wrapped(&first, &margin, &found, Style::new());
     if let Some(advice) = &check.advice {
@@ -63,8 +63,8 @@ fn draw(page: &mut Page<'_>, check: &Check) {
     }
 }
 
-/// What is not known is called so.
-fn told(usage: &Usage) -> String {
+/// Formats usage; unknown values are called unknown.
+fn format_usage(usage: &Usage) -> String {
     let tokens = |tokens: Option<u64>| tokens.map_or_else(|| "unknown".to_owned(), thousands);
     let cost = usage.cost.map_or_else(|| "cost unknown".to_owned(), |cost| cost.to_string());
     format!("{} tokens in, {} out; {cost}", tokens(usage.input_tokens), tokens(usage.output_tokens))
@@ -75,7 +75,7 @@ fn verdict(page: &mut Page<'_>, checkup: &Checkup) {
     let failed = count(|state| matches!(state, CheckState::Failed(_)));
     let warnings = count(|state| *state == CheckState::Warning);
     if let Some(usage) = checkup.usage() {
-        page.wrapped("", "", &format!("Asking took {}.", told(&usage)), DIM);
+        page.wrapped("", "", &format!("Asking took {}.", format_usage(&usage)), DIM);
     }
     let (text, style) = match (checkup.interrupted, failed, warnings) {
         (true, _, _) => ("Interrupted: the rest was not looked at.".to_owned(), WARN),

@@ -1,4 +1,4 @@
-//! One finding on a page: title, place, what goes wrong, the code, and the small print.
+//! One finding on a page: title, place, effect, code, and further facts.
 
 use anstyle::Style;
 
@@ -9,13 +9,13 @@ use crate::domain::place::Side;
 use crate::present::digest;
 use crate::present::patch::{self, Mark, Row};
 
-/// Lines of code shown for one finding.
+/// Number of code lines shown for one finding.
 const CODE_LINES: usize = 20;
-/// Other places named for one finding.
+/// Number of further places named for one finding.
 const ALSO: usize = 5;
 const INDENT: usize = 4;
 
-/// Draws the finding under the number it has in this output.
+/// Draws the finding under its number in this output.
 pub(super) fn draw(page: &mut Page<'_>, number: usize, finding: &Finding) {
     let title = if finding.title.trim().is_empty() { "(no title)" } else { &finding.title };
     page.wrapped(&format!("{number:>2}  "), &" ".repeat(INDENT), title, BOLD);
@@ -44,7 +44,7 @@ pub(super) fn draw(page: &mut Page<'_>, number: usize, finding: &Finding) {
 
 fn place(page: &mut Page<'_>, lead: &str, anchor: &Anchor) {
     let note = digest::place_note(anchor);
-    // What is gone from the head cannot be opened.
+    // A file that is deleted at the head cannot be opened.
     let path = (anchor.side == Side::New).then_some(&anchor.path);
     page.place(INDENT, lead, path, &digest::place(anchor), note);
 }

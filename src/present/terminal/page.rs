@@ -1,6 +1,6 @@
 //! A page of text: wrapping, cutting and colouring. Main type: [`Page`].
 //!
-//! It knows columns and styles; what a review says is not its business.
+//! It knows columns and styles; the contents of a review do not belong here.
 
 use std::borrow::Cow;
 
@@ -36,7 +36,7 @@ impl<'a> Page<'a> {
         self.out.into_bytes()
     }
 
-    /// Columns for text of our own making and for code.
+    /// Returns the columns for text of our own and for code.
     pub(super) fn width(&self) -> usize {
         self.width
     }
@@ -45,7 +45,7 @@ impl<'a> Page<'a> {
         self.width.min(MAX_PROSE)
     }
 
-    /// One line that is laid out already.
+    /// Appends a line that is already laid out.
     pub(super) fn line(&mut self, line: &str) {
         self.line_end(line.trim_end());
     }
@@ -55,21 +55,21 @@ impl<'a> Page<'a> {
         self.out.push('\n');
     }
 
-    /// One line of code: a gutter and a text, each in its style.
+    /// Appends a line of code: a gutter and a text, each in its style.
     pub(super) fn code_line(&mut self, gutter: &str, text: &str, style: Style) {
         let gutter = if text.is_empty() { gutter.trim_end() } else { gutter };
         let line = format!("{}{}", self.paint(super::DIM, gutter), self.paint(style, text));
         self.line(&line);
     }
 
-    /// An empty line, unless there is one.
+    /// Appends an empty line, unless there is one.
     pub(super) fn blank(&mut self) {
         if !self.out.is_empty() && !self.out.ends_with("\n\n") {
             self.out.push('\n');
         }
     }
 
-    /// A heading with a rule across the page.
+    /// Appends a heading with a rule across the page.
     pub(super) fn rule(&mut self, title: &str, style: Style) {
         self.blank();
         let title = fit(&strip_line(title), self.prose_width() - 6);
@@ -79,7 +79,7 @@ impl<'a> Page<'a> {
         self.blank();
     }
 
-    /// The text in a style, where the page has colours.
+    /// Applies a style to text, if the page has colors.
     pub(super) fn paint(&self, style: Style, text: &str) -> String {
         if self.colour && !text.is_empty() && style != Style::new() {
             format!("{style}{text}{style:#}")
@@ -88,12 +88,12 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// One line of text, wrapped: `first` before its first line, `rest` before the others. The text is stripped here.
+    /// Appends one line of text, wrapped: `first` precedes its first line, `rest` the others. The text is stripped here.
     pub(super) fn wrapped(&mut self, first: &str, rest: &str, text: &str, style: Style) {
         self.wrapped_as(first, rest, text, false, |page, piece| page.paint(style, piece));
     }
 
-    /// A place in the tree; a link to `path`, where there is one and the page has links.
+    /// Appends a place in the tree; as a link to `path`, if it is given and the page has links.
     pub(super) fn place(&mut self, indent: usize, lead: &str, path: Option<&RepoPath>, label: &str, note: &str) {
         let margin = " ".repeat(indent);
         let hanging = " ".repeat(indent + 2);
@@ -105,7 +105,7 @@ impl<'a> Page<'a> {
         if note.is_empty() {
             return;
         }
-        // Beside the place where there is room, else below it.
+        // Next to the place if there is room, else below it.
         let columns = indent + display_width(lead) + display_width(label) + display_width(note) + 3;
         if columns <= self.prose_width() && self.out.ends_with('\n') {
             self.out.pop();
@@ -116,7 +116,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Short texts with a dot between, each kept whole where it fits on a line.
+    /// Appends short texts separated by dots, each on one line if it fits.
     pub(super) fn parts(&mut self, indent: usize, parts: &[String], style: Style) {
         let margin = " ".repeat(indent);
         let room = self.prose_width() - indent;
@@ -144,7 +144,7 @@ impl<'a> Page<'a> {
     ) {
         let text = plain(text);
         let room = self.prose_width().saturating_sub(display_width(first).max(display_width(rest))).max(8);
-        // Paths and names stay whole where they can; scripts without spaces are broken by Unicode's rules.
+        // Paths and names stay whole if possible; scripts without spaces are broken by Unicode's rules.
         let separator = if !whole_words && text.chars().any(|c| c.width() == Some(2)) {
             WordSeparator::UnicodeBreakProperties
         } else {
@@ -158,7 +158,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Markdown as it was written: paragraphs and list items wrapped, fenced code cut, empty lines at most one.
+    /// Appends Markdown as written: paragraphs and list items wrapped, fenced code cut, no more than one empty line in a row.
     pub(super) fn prose(&mut self, indent: usize, markdown: &str) {
         let margin = " ".repeat(indent);
         let stripped = strip_block(markdown);
@@ -195,13 +195,13 @@ impl<'a> Page<'a> {
     }
 }
 
-/// One line of untrusted text as it may be shown, before it is laid out.
+/// Strips one line of untrusted text for display, before it is laid out.
 pub(super) fn plain(text: &str) -> String {
-    // Continuous-integration runners obey these wherever they stand in a log line.
+    // Runners of continuous integration obey these anywhere in a log line.
     strip_line(text).replace("##[", "# #[").replace("##vso[", "# #vso[")
 }
 
-/// A laid-out piece that no runner takes for a command: those begin a line with two colons, after any white space.
+/// Returns a laid-out piece that no runner takes for a command: those begin a line with two colons, after any white space.
 fn inert(piece: &str) -> Cow<'_, str> {
     match piece.trim_start().strip_prefix("::") {
         Some(rest) => {
@@ -213,7 +213,7 @@ fn inert(piece: &str) -> Cow<'_, str> {
     }
 }
 
-/// How many bytes of a line are the mark of a list item (`- `, `* `, `12. `); 0 where it is none.
+/// Returns the length in bytes of a list marker (`- `, `* `, `12. `); 0 if there is none.
 fn bullet_length(line: &str) -> usize {
     if line.starts_with("- ") || line.starts_with("* ") || line.starts_with("+ ") {
         return 2;
@@ -223,7 +223,7 @@ fn bullet_length(line: &str) -> usize {
     if (1..=3).contains(&digits) && (after.starts_with(". ") || after.starts_with(") ")) { digits + 2 } else { 0 }
 }
 
-/// Tabs as spaces up to the next stop.
+/// Expands tabs to the next tab stop.
 pub(super) fn expand_tabs(line: &str) -> String {
     if !line.contains('\t') {
         return line.to_owned();
@@ -243,7 +243,7 @@ pub(super) fn expand_tabs(line: &str) -> String {
     out
 }
 
-/// The text cut to `room` columns, with `…` where something is missing.
+/// Cuts the text to `room` columns, with `…` if something is missing.
 pub(super) fn fit(text: &str, room: usize) -> String {
     let mut columns = 0;
     let mut cut = 0;
@@ -253,7 +253,7 @@ pub(super) fn fit(text: &str, room: usize) -> String {
             return format!("{}…", &text[..cut]);
         }
         columns += width;
-        // The last place where the mark still fits.
+        // The last position where the marker still fits.
         if columns < room {
             cut = at + c.len_utf8();
         }

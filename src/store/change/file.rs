@@ -1,4 +1,4 @@
-//! The shapes of a changed file in `change.json`. Main type: [`File`]. Nothing else knows these field names.
+//! Wire types of a changed file in `change.json`. Main type: [`File`]. Nothing else knows these field names.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::domain::id::BlobId;
 use crate::domain::language;
 use crate::domain::path::RepoPath;
 
-/// A [`change::FileChange`].
+/// The stored form of a [`change::FileChange`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
@@ -29,7 +29,7 @@ pub(super) struct File {
     language: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     generated: Option<By>,
-    /// Each is its lines at the merge base, its lines at the head, and its runs, likewise; all as `[start, count]`.
+    /// Each entry holds the lines at the merge base, the lines at the head, and the runs, likewise; all as `[start, count]`.
     hunks: Vec<([Span; 2], Vec<[Span; 2]>)>,
     patch: Arc<str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ pub(super) struct File {
     patch_id: Option<String>,
 }
 
-/// A [`FileMode`], as git writes it.
+/// The stored form of a [`FileMode`], as git writes it.
 #[derive(Serialize, Deserialize)]
 enum Mode {
     #[serde(rename = "100644")]
@@ -51,7 +51,7 @@ enum Mode {
     Submodule,
 }
 
-/// A [`Generated`].
+/// The stored form of a [`Generated`].
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum By {
@@ -61,11 +61,11 @@ enum By {
     Name,
 }
 
-/// A [`change::Span`]: `[start, count]`.
+/// The stored form of a [`change::Span`]: `[start, count]`.
 #[derive(Serialize, Deserialize)]
 struct Span(u32, u32);
 
-/// A [`PatchCut`].
+/// The stored form of a [`PatchCut`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Cut {

@@ -1,4 +1,4 @@
-//! A change comes back as it was kept, and damage is told.
+//! Tests that a saved change is read back unchanged and that damage is reported.
 
 use proptest::collection::vec;
 use proptest::option;

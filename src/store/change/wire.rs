@@ -1,4 +1,4 @@
-//! The shapes of `change.json` but for its files. Main type: [`Change`]. Nothing else knows these field names.
+//! Wire types of `change.json` apart from its files. Main type: [`Change`]. Nothing else knows these field names.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::domain::place::WorkspaceAt;
 
 use super::file::File;
 
-/// An object's id as hexadecimal digits.
+/// An object id as hexadecimal digits.
 #[derive(Clone, Copy)]
 pub(super) struct Id(pub(super) ObjectId);
 
@@ -27,12 +27,12 @@ impl<'de> Deserialize<'de> for Id {
     }
 }
 
-/// A text that has a form.
+/// Deserializes a string through `FromStr`.
 fn parsed<'de, D: Deserializer<'de>, T: std::str::FromStr<Err: fmt::Display>>(deserializer: D) -> Result<T, D::Error> {
     String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
 }
 
-/// A [`ChangeSet`].
+/// The stored form of a [`ChangeSet`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Change {
@@ -52,7 +52,7 @@ pub(super) struct Change {
     omissions: Vec<Omitted>,
 }
 
-/// A [`WorkspaceAt`].
+/// The stored form of a [`WorkspaceAt`].
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum At {
@@ -63,7 +63,7 @@ enum At {
     Empty,
 }
 
-/// A [`PullOf`].
+/// The stored form of a [`PullOf`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Pull {
@@ -75,7 +75,7 @@ struct Pull {
     author: Option<String>,
 }
 
-/// A pull request by its whole name.
+/// The full name of a pull request.
 struct Named(PullId);
 
 impl Serialize for Named {
@@ -93,7 +93,7 @@ impl<'de> Deserialize<'de> for Named {
     }
 }
 
-/// A [`change::Commit`].
+/// The stored form of a [`change::Commit`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Commit {
@@ -104,7 +104,7 @@ struct Commit {
     date: String,
 }
 
-/// An [`Omission`].
+/// The stored form of an [`Omission`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Omitted {
@@ -115,7 +115,7 @@ struct Omitted {
 
 impl Change {
     pub(super) fn of(change: &ChangeSet) -> Self {
-        // Whole, so that a new field cannot be forgotten here.
+        // Destructured in full, so that a new field cannot be forgotten here.
         let ChangeSet {
             repository,
             target,

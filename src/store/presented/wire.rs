@@ -1,4 +1,4 @@
-//! `document.json`: what is known of a presented document beside its text, versioned. Main type: [`Document`].
+//! `document.json`: the versioned record of a presented document, apart from its text. Main type: [`Document`].
 
 use std::path::PathBuf;
 
@@ -14,17 +14,17 @@ use crate::domain::presented::{
 
 const VERSION: u32 = 1;
 
-/// The file.
+/// The contents of the file.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Document {
     version: u32,
     id: String,
     title: String,
-    /// As paths of the tree are spelled: in C quoting where it is not plain text.
+    /// Spelled like paths of the tree: in C quoting if it is not plain text.
     base: String,
     changed_at: String,
     bytes: u64,
-    /// Of the text that was checked.
+    /// The hash of the text that was checked.
     sha256: String,
     references: Vec<Reference>,
 }
@@ -58,7 +58,7 @@ enum Found {
     Broken { why: String, near: Vec<String> },
 }
 
-/// Why a record could not be read.
+/// Reasons why a record could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WireFault {
     #[error("document.json cannot be read: {0}")]
@@ -118,7 +118,7 @@ impl Document {
         Some(DocumentRecord { id, title, base, changed_at, bytes, references, broken })
     }
 
-    /// The references, where they were checked for this very text.
+    /// Returns the references, if they were checked for exactly this text.
     pub(super) fn references(self, markdown: &str) -> Option<Vec<CheckedRef>> {
         if self.sha256 != hash(markdown) {
             return None;
@@ -164,7 +164,7 @@ impl Reference {
         }
     }
 
-    /// `None` where it makes no sense: then all are checked again.
+    /// Converts a reference; `None` if it is inconsistent: then all are checked again.
     fn checked(self, markdown: &str) -> Option<CheckedRef> {
         let lines = |pair: Option<(u32, u32)>| match pair {
             None => Some(None),

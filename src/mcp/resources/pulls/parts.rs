@@ -1,4 +1,4 @@
-//! What belongs to a pull request, in pieces that a client can take: its comments, its files, one thread. Main functions: [`comments`], [`files`],
+//! The parts of a pull request in pages of limited size: its comments, its files, one thread. Main functions: [`comments`], [`files`],
 //! [`thread`].
 
 use serde_json::{Map, Value, json};
@@ -10,14 +10,14 @@ use crate::domain::forge::{Comment, PullId};
 use crate::mcp::pull_json;
 use crate::mcp::tool::UNTRUSTED;
 
-/// So many entries are in one answer, …
+/// Upper bound on entries in one page.
 const ENTRIES: usize = 100;
-/// … and so many bytes of their texts, beside the last of them.
+/// Upper bound on the bytes of their texts in one page, not counting the last entry.
 const TEXT: usize = 256 << 10;
-/// So many files are in one answer.
+/// Upper bound on files in one page.
 const FILES: usize = 1000;
 
-/// One entry of what is given in pieces: its name, how long its texts are, and what is shown of it.
+/// An entry of a paged list: its name, the length of its texts, and its JSON.
 struct Entry {
     id: String,
     text: usize,
@@ -30,8 +30,8 @@ fn no_cursor() -> ReadFault {
     )
 }
 
-/// The entries behind the one that the cursor names, as many as one answer takes; with the name of the last where more follow.
-fn piece<T>(
+/// Returns the entries after the cursor, as many as one page holds; with the name of the last one if more follow.
+fn page_of<T>(
     all: Vec<T>,
     cursor: Option<&str>,
     id: impl Fn(&T) -> &str,
@@ -52,18 +52,18 @@ fn piece<T>(
     Ok((taken, next))
 }
 
-fn begin(id: &PullId) -> Map<String, Value> {
+fn begin_fields(id: &PullId) -> Map<String, Value> {
     let pr = json!({ "owner": id.repo.owner(), "repo": id.repo.name(), "number": id.number.value() });
     [("untrusted".to_owned(), UNTRUSTED.into()), ("pr".to_owned(), pr)].into_iter().collect()
 }
 
-fn go_on(fields: &mut Map<String, Value>, uri: &str, next: Option<String>) {
+fn add_next(fields: &mut Map<String, Value>, uri: &str, next: Option<String>) {
     if let Some(next) = next {
         fields.insert("next".to_owned(), at(uri, &next).into());
     }
 }
 
-/// All that was said: the remarks, then the texts of reviews, then the comments on the pull request as a whole.
+/// Returns all comments: the remarks, then the texts of reviews, then the comments on the pull request as a whole.
 pub(super) fn comments(id: &PullId, read: &PullRead, cursor: Option<&str>) -> Result<Value, ReadFault> {
     let remarks = read.remarks.iter().map(|remark| {
         let mut shown = pull_json::item(remark);
@@ -84,8 +84,8 @@ pub(super) fn comments(id: &PullId, read: &PullRead, cursor: Option<&str>) -> Re
     let all: Vec<Entry> = remarks.chain(said).collect();
     let count = |list: &str| all.iter().filter(|entry| entry.shown.0 == list).count();
     let total = json!({ "remarks": count("remarks"), "reviews": count("reviews"), "comments": count("comments") });
-    let (taken, next) = piece(all, cursor, |entry| &entry.id, |entry| entry.text, ENTRIES)?;
-    let mut fields = begin(id);
+    let (taken, next) = page_of(all, cursor, |entry| &entry.id, |entry| entry.text, ENTRIES)?;
+    let mut fields = begin_fields(id);
     fields.insert("total".to_owned(), total);
     for list in ["remarks", "reviews", "comments"] {
         let of: Vec<Value> =
@@ -95,28 +95,28 @@ pub(super) fn comments(id: &PullId, read: &PullRead, cursor: Option<&str>) -> Re
     if let Some(note) = pull_json::notes(read) {
         fields.insert("note".to_owned(), note.into());
     }
-    go_on(&mut fields, &format!("{}/comments", uri(id)), next);
+    add_next(&mut fields, &format!("{}/comments", uri(id)), next);
     Ok(fields.into())
 }
 
-/// The files.
+/// Returns the files.
 pub(super) fn files(id: &PullId, files: &PullFiles, cursor: Option<&str>) -> Result<Value, ReadFault> {
     let named: Vec<_> = files.files.iter().map(|file| (file.path.spelled().into_owned(), file)).collect();
-    let (taken, next) = piece(named, cursor, |(path, _)| path, |_| 0, FILES)?;
-    let mut fields = begin(id);
+    let (taken, next) = page_of(named, cursor, |(path, _)| path, |_| 0, FILES)?;
+    let mut fields = begin_fields(id);
     fields.insert("total".to_owned(), files.files.len().into());
     fields.insert("files".to_owned(), taken.iter().map(|(_, file)| pull_json::changed_file(file)).collect());
     if files.cut {
         fields.insert("note".to_owned(), "The forge lists no more files of it; there are more.".into());
     }
-    go_on(&mut fields, &format!("{}/files", uri(id)), next);
+    add_next(&mut fields, &format!("{}/files", uri(id)), next);
     Ok(fields.into())
 }
 
-/// A thread with all of its comments; an entry of a bot's list stands alone.
+/// Returns a thread with all of its comments; an entry of a bot's list is a thread of its own.
 pub(super) fn thread(id: &PullId, read: &PullRead, wanted: &str, cursor: Option<&str>) -> Result<Value, ReadFault> {
     let found = read.conversation.threads.iter().find(|thread| thread.node == wanted);
-    let mut fields = begin(id);
+    let mut fields = begin_fields(id);
     let comments: &[Comment] = match found {
         Some(thread) => {
             fields.extend(pull_json::thread(thread));
@@ -133,8 +133,8 @@ pub(super) fn thread(id: &PullId, read: &PullRead, wanted: &str, cursor: Option<
     };
     let all: Vec<&Comment> = comments.iter().collect();
     fields.insert("total".to_owned(), all.len().into());
-    let (taken, next) = piece(all, cursor, |comment| &comment.node, |comment| comment.body.len(), ENTRIES)?;
+    let (taken, next) = page_of(all, cursor, |comment| &comment.node, |comment| comment.body.len(), ENTRIES)?;
     fields.insert("comments".to_owned(), taken.into_iter().map(pull_json::comment).collect());
-    go_on(&mut fields, &of_thread(id, wanted), next);
+    add_next(&mut fields, &of_thread(id, wanted), next);
     Ok(fields.into())
 }

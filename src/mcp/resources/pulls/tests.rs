@@ -1,4 +1,4 @@
-//! Tests of the family of pull requests without a forge. What it gives is tested against a fake one.
+//! Tests of the family of pull requests without a forge. Its contents are tested against a fake one.
 
 use super::*;
 use crate::mcp::fixture::Fixture;

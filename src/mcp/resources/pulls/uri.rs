@@ -1,27 +1,27 @@
-//! URIs of pull requests and of what belongs to them. Main type: [`PullUri`].
+//! URIs of pull requests and of their parts. Main type: [`PullUri`].
 
 use super::super::query::{self, escaped};
 use crate::domain::forge::{PullId, RepoName};
 use crate::domain::percent::decode;
 
-/// What every URI begins with.
+/// The prefix of every URI.
 pub(in crate::mcp) const SCHEME: &str = "pr://";
 
-/// What a URI names.
+/// A parsed URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PullUri {
-    /// A pull request, or a part of what there is to read of it.
+    /// A pull request, or one of its parts.
     Pull(PullId, Part),
     /// The open pull requests of a repository.
     Open(RepoName),
 }
 
-/// What of a pull request; with where to go on.
+/// A part of a pull request; with a cursor for the next page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {
-    /// What it is and what was said comes to.
+    /// Its facts and the counts of its remarks.
     Whole,
-    /// All that was said.
+    /// All comments.
     Comments(Option<String>),
     /// The files.
     Files(Option<String>),
@@ -30,7 +30,7 @@ pub(super) enum Part {
 }
 
 impl PullUri {
-    /// Reads a URI; `None` where it names nothing. Owners, names and numbers stand as they are: nothing is decoded in them.
+    /// Parses a URI; `None` if it is invalid. Owners, names and numbers are taken literally: nothing is decoded in them.
     pub(super) fn parse(uri: &str) -> Option<Self> {
         let rest = uri.strip_prefix(SCHEME)?;
         let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
@@ -56,17 +56,17 @@ impl PullUri {
     }
 }
 
-/// Where a pull request is read.
+/// Returns the URI of a pull request.
 pub(in crate::mcp) fn uri(id: &PullId) -> String {
     format!("{SCHEME}{}/{}", id.repo, id.number)
 }
 
-/// Where a thread is read.
+/// Returns the URI of a thread.
 pub(super) fn of_thread(id: &PullId, thread: &str) -> String {
     format!("{}/threads/{}", uri(id), escaped(thread))
 }
 
-/// Where something goes on.
+/// Appends a cursor to a URI.
 pub(super) fn at(uri: &str, cursor: &str) -> String {
     format!("{uri}?cursor={}", escaped(cursor))
 }

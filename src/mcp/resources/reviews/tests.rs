@@ -1,4 +1,4 @@
-//! Tests of reviews as resources, over kept documents and one that runs.
+//! Tests of reviews as resources, over saved documents and a running review.
 
 use std::path::Path;
 use std::time::Duration;

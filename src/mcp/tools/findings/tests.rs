@@ -1,4 +1,4 @@
-//! Tests of the tool `findings`, over kept documents.
+//! Tests of the tool `findings`, over saved documents.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The arguments of `present_review`, checked in the order and told in the words that its clients know. Main function: [`read`].
+//! The arguments of `present_review`, checked in the order and with the error texts that its clients know. Main function: [`read`].
 
 use std::path::PathBuf;
 
@@ -9,19 +9,19 @@ use crate::domain::presented::{PresentMode, PresentReview, WhichDocument};
 const CONTENT: &str = "Content parameter is required";
 const MODE: &str = "Mode must be 'replace', 'update-section', or 'append'";
 const SECTION: &str = "Section parameter required for update-section mode";
-/// A longer name of a section is refused, in bytes: it becomes a heading, and is told back.
+/// Upper bound on the name of a section, in bytes: it becomes a heading, and is echoed.
 const LONGEST_SECTION: usize = 1_000;
 const KNOWN: [&str; 5] = ["content", "mode", "section", "baseUri", "reviewId"];
 
-/// What is asked, as far as the arguments alone can tell.
+/// The request, as far as the arguments alone determine it.
 pub(super) struct Asked {
-    /// The question.
+    /// The request.
     pub(super) ask: PresentReview,
-    /// Arguments that mean nothing here.
+    /// Arguments without a meaning here.
     pub(super) ignored: Vec<String>,
 }
 
-/// Reads the arguments; what is wrong with the first that is wrong.
+/// Parses the arguments; the error is about the first invalid one.
 pub(super) fn read(input: &Map<String, Value>) -> Result<Asked, String> {
     let content = required(input, "content").map_err(|wrong| format!("{CONTENT}: {}", wrong.told("content", "")))?;
     let mode = mode(input)?;
@@ -61,7 +61,7 @@ fn mode(input: &Map<String, Value>) -> Result<PresentMode, String> {
     }
 }
 
-/// What is wrong with a text.
+/// Reasons why a string is invalid.
 enum Wrong {
     Missing,
     NoText,
@@ -78,19 +78,19 @@ impl Wrong {
     }
 }
 
-/// A text without the white space around it.
+/// Returns a string without the white space around it.
 fn required<'a>(input: &'a Map<String, Value>, name: &str) -> Result<&'a str, Wrong> {
     optional(input, name)?.ok_or(Wrong::Missing)
 }
 
-/// Likewise; `null` is as good as nothing.
+/// Returns a string if it is there; `null` counts as missing.
 fn optional<'a>(input: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, Wrong> {
     let text = match input.get(name) {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::String(text)) => text,
         Some(_) => return Err(Wrong::NoText),
     };
-    // What `trim()` of JavaScript takes away: also the mark that begins some files.
+    // The characters that `trim()` of JavaScript removes: also the byte order mark.
     let trimmed = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     if trimmed.is_empty() { Err(Wrong::Blank) } else { Ok(Some(trimmed)) }
 }

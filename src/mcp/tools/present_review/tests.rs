@@ -1,4 +1,4 @@
-//! Tests of `present_review`: what it answers, and what it costs.
+//! Tests of `present_review`: its results, and its cost.
 
 use std::ops::Range;
 

@@ -1,10 +1,10 @@
-//! `pr_changes`: what is new on a pull request since the last call.
+//! `pr_changes`: the changes on a pull request since the last call.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{About, Fault, begin, links, next, next_schema, output, read, reads, run, schema};
+use super::{About, Fault, begin_fields, links, next, next_schema, output, read, reads, run, schema};
 use crate::app::{News, Since};
 use crate::domain::forge::PullId;
 use crate::mcp::pull_json;
@@ -12,16 +12,16 @@ use crate::mcp::tool::{Answer, Call, Tool};
 use crate::tools::input;
 
 const NAME: &str = "pr_changes";
-/// So many are listed where nothing else is said.
+/// Default number of listed changes.
 const MANY: u32 = 50;
-/// So many at most.
+/// Maximum number of listed changes.
 const MOST: u32 = 100;
 
 /// The row of the table.
 pub(super) fn tool() -> Tool {
     Tool {
         input: |_, _| schema::<Input>(About::Pull),
-        output: |_| answered(),
+        output: |_| output_schema(),
         ..reads(
             NAME,
             "News of a pull request",
@@ -31,7 +31,7 @@ pub(super) fn tool() -> Tool {
     }
 }
 
-/// Since when.
+/// The start of the listed changes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
@@ -45,7 +45,7 @@ struct Input {
     max: Option<u32>,
 }
 
-fn answered() -> Value {
+fn output_schema() -> Value {
     let mut item = pull_json::item_schema();
     item["properties"]["change"] = json!({ "type": "string", "enum": ["new", "changed"] });
     item["properties"]["replies"] = json!({ "type": "integer" });
@@ -67,10 +67,10 @@ async fn answer(call: Call) -> Result<Answer, Fault> {
     let id = call.service.pull_meant(&named).await?;
     let max = input.max.unwrap_or(MANY).clamp(1, MOST);
     let since = call.service.pull_since(&id, input.cursor.as_deref(), max as usize).await?;
-    Ok(shown(&id, &since, input.max))
+    Ok(render(&id, &since, input.max))
 }
 
-fn shown(id: &PullId, since: &Since, max: Option<u32>) -> Answer {
+fn render(id: &PullId, since: &Since, max: Option<u32>) -> Answer {
     let item = |(at, news): &(usize, News)| {
         let remark = since.read.remarks.get(*at)?;
         let mut item = pull_json::item(remark);
@@ -85,7 +85,7 @@ fn shown(id: &PullId, since: &Since, max: Option<u32>) -> Answer {
     };
     let shown: Vec<Value> = since.remarks.iter().filter_map(item).collect();
     let more = shown.len() < since.total;
-    let mut fields = begin(id);
+    let mut fields = begin_fields(id);
     fields.insert("total".to_owned(), since.total.into());
     fields.insert("comments".to_owned(), shown.into());
     if !since.gone.is_empty() {

@@ -1,10 +1,10 @@
-//! `pr_get`: one remark, whole.
+//! `pr_get`: one remark in full.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{About, Fault, begin, output, read, reads, run, schema};
+use super::{About, Fault, begin_fields, output, read, reads, run, schema};
 use crate::app::PullRead;
 use crate::domain::forge::{Comment, PullId, Remark};
 use crate::domain::percent::encode_part;
@@ -12,14 +12,14 @@ use crate::mcp::pull_json;
 use crate::mcp::resources::pull_uri;
 use crate::mcp::tool::{Answer, Call, Link, Tool};
 
-/// So many bytes of replies are in one answer, beside the last of them.
+/// Upper bound on the bytes of replies in one result, not counting the last one.
 const TEXT: usize = 128 << 10;
 
 /// The row of the table.
 pub(super) fn tool() -> Tool {
     Tool {
         input: |_, _| schema::<Input>(About::Pull),
-        output: |_| answered(),
+        output: |_| output_schema(),
         ..reads(
             "pr_get",
             "A remark on a pull request",
@@ -29,7 +29,7 @@ pub(super) fn tool() -> Tool {
     }
 }
 
-/// Which.
+/// The remark to show.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
@@ -37,7 +37,7 @@ struct Input {
     id: String,
 }
 
-fn answered() -> Value {
+fn output_schema() -> Value {
     let text = json!({ "type": "string" });
     let perhaps = json!({ "type": ["string", "null"] });
     let reply = json!({
@@ -65,11 +65,11 @@ async fn answer(call: Call) -> Result<Answer, Fault> {
     let (named, input) = read::<Input>(call.input, About::Pull)?;
     let id = call.service.pull_meant(&named).await?;
     let read = call.service.pull(&id).await?;
-    Ok(shown(&id, &read, read.remark(input.id.trim())?))
+    Ok(render(&id, &read, read.remark(input.id.trim())?))
 }
 
-fn shown(id: &PullId, read: &PullRead, remark: &Remark) -> Answer {
-    let mut fields = begin(id);
+fn render(id: &PullId, read: &PullRead, remark: &Remark) -> Answer {
+    let mut fields = begin_fields(id);
     fields.extend(pull_json::item(remark));
     fields.insert("body".to_owned(), remark.body.clone().into());
     fields.insert("aiPrompt".to_owned(), pull_json::prompt(remark));

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
-use super::{About, Fault, begin, links, next, next_schema, output, read, reads, run, schema};
+use super::{About, Fault, begin_fields, links, next, next_schema, output, read, reads, run, schema};
 use crate::app::PullRead;
 use crate::domain::forge::{PullId, Remark, RemarkSeverity, Source};
 use crate::mcp::pull_json;
@@ -12,16 +12,16 @@ use crate::mcp::tool::{Answer, Call, Tool};
 use crate::tools::{ErrorKind, ToolFault, input};
 
 const NAME: &str = "pr_list";
-/// So many are listed where nothing else is said.
+/// Default number of listed remarks.
 const MANY: u32 = 20;
-/// So many at most.
+/// Maximum number of listed remarks.
 const MOST: u32 = 100;
 
 /// The row of the table.
 pub(super) fn tool() -> Tool {
     Tool {
         input: |_, _| schema::<Input>(About::Pull),
-        output: |_| answered(),
+        output: |_| output_schema(),
         ..reads(
             NAME,
             "Remarks on a pull request",
@@ -31,7 +31,7 @@ pub(super) fn tool() -> Tool {
     }
 }
 
-/// Which, and how many.
+/// The selection and number of remarks.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
@@ -49,7 +49,7 @@ struct Input {
     cursor: Option<String>,
 }
 
-/// What remarks are wanted.
+/// A filter of remarks.
 #[derive(Debug, Default, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Filter {
@@ -77,12 +77,12 @@ struct Filter {
     source: Option<String>,
 }
 
-/// Nothing is no filter.
+/// Deserializes a filter; `null` is no filter.
 fn filter<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Filter, D::Error> {
     Ok(Option::<Filter>::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// A filter that was understood.
+/// A parsed filter.
 struct Wanted {
     filter: Filter,
     severity: Option<RemarkSeverity>,
@@ -114,7 +114,7 @@ impl Wanted {
     fn fits(&self, remark: &Remark) -> bool {
         let Filter { resolved, outdated, file, author, .. } = &self.filter;
         let in_file = |part: &String| remark.path.as_ref().is_some_and(|path| path.spelled().contains(part.trim()));
-        // One of the forge's two interfaces writes `[bot]` behind the name of an app, and people write `@` before one.
+        // One of the forge's two interfaces appends `[bot]` to the name of an app, and people write `@` before one.
         let plain = |name: &str| name.trim().trim_start_matches('@').trim_end_matches("[bot]").to_ascii_lowercase();
         let by = |author: &String| remark.author.as_ref().is_some_and(|login| plain(login) == plain(author));
         resolved.is_none_or(|resolved| remark.is_resolved == resolved)
@@ -126,7 +126,7 @@ impl Wanted {
     }
 }
 
-fn answered() -> Value {
+fn output_schema() -> Value {
     let fields = json!({
         "total": { "type": "integer", "description": "How many fit the filter." },
         "comments": { "type": "array", "items": pull_json::item_schema() },
@@ -143,13 +143,13 @@ async fn answer(call: Call) -> Result<Answer, Fault> {
     let wanted = Wanted::of(input.filter.clone())?;
     let id = call.service.pull_meant(&named).await?;
     let read = call.service.pull(&id).await?;
-    Ok(shown(&id, &read, &input, &wanted))
+    Ok(render(&id, &read, &input, &wanted))
 }
 
-/// Filters first, then cuts: an answer is short only where nothing more fits.
-fn shown(id: &PullId, read: &PullRead, input: &Input, wanted: &Wanted) -> Answer {
+/// Filters first, then cuts: a result is short only if nothing more fits.
+fn render(id: &PullId, read: &PullRead, input: &Input, wanted: &Wanted) -> Answer {
     let max = input.max.unwrap_or(MANY).clamp(1, MOST) as usize;
-    // A cursor is the last remark that was shown, so what is resolved meanwhile moves nothing.
+    // A cursor is the last remark that was shown, so remarks that are resolved meanwhile move nothing.
     let from = input.cursor.as_deref().map(|cursor| read.remarks.iter().position(|remark| remark.id == cursor));
     let lost = from == Some(None);
     let from = from.flatten().map_or(0, |last| last + 1);
@@ -157,7 +157,7 @@ fn shown(id: &PullId, read: &PullRead, input: &Input, wanted: &Wanted) -> Answer
     let mut rest = read.remarks.iter().skip(from).filter(|remark| wanted.fits(remark)).peekable();
     let page: Vec<&Remark> = rest.by_ref().take(max).collect();
     let more = rest.peek().is_some();
-    let mut fields = begin(id);
+    let mut fields = begin_fields(id);
     fields.insert("total".to_owned(), total.into());
     fields.insert("comments".to_owned(), page.iter().map(|remark| Value::from(pull_json::item(remark))).collect());
     fields.insert("hasMore".to_owned(), more.into());

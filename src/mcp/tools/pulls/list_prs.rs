@@ -11,16 +11,16 @@ use crate::mcp::resources::pull_uri;
 use crate::mcp::tool::{Answer, Call, Tool, UNTRUSTED};
 use crate::tools::{ErrorKind, ToolFault, input};
 
-/// So many are listed where nothing else is said.
+/// Default number of listed pull requests.
 const MANY: u32 = 20;
-/// So many at most.
+/// Maximum number of listed pull requests.
 const MOST: u32 = 100;
 
 /// The row of the table.
 pub(super) fn tool() -> Tool {
     Tool {
         input: |_, _| schema::<Input>(About::Repo),
-        output: |_| answered(),
+        output: |_| output_schema(),
         ..reads(
             "pr_list_prs",
             "Pull requests of a repository",
@@ -30,7 +30,7 @@ pub(super) fn tool() -> Tool {
     }
 }
 
-/// Which, and how many.
+/// The selection and number of pull requests.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
@@ -44,7 +44,7 @@ struct Input {
     limit: Option<u32>,
 }
 
-fn answered() -> Value {
+fn output_schema() -> Value {
     let text = json!({ "type": "string" });
     let mut pull = pull_json::listed_schema();
     pull["properties"]["uri"] = text.clone();

@@ -1,6 +1,6 @@
-//! Tools about pull requests: one file each, and the rows. They are offered where `--tools` says `pr`, or names them.
+//! Tools about pull requests: one file each, and their rows. They are offered if `--tools` names them, or `pr`.
 //!
-//! Here they say which pull request is meant, and how failures are told. The fields of their answers are those that clients know (`pull_json`).
+//! Shared here: naming the pull request, and reporting failures. Clients know the fields of the results (`pull_json`).
 
 mod changes;
 mod get;
@@ -21,15 +21,15 @@ use crate::mcp::tool::{Answer, Call, Hints, Link, Tool, UNTRUSTED};
 use crate::mcp::{clean, pull_json};
 use crate::tools::{FIELDS, ToolFault, input};
 
-/// The word by which all of them are offered.
+/// The word in `--tools` that offers all of them.
 pub(in crate::mcp) const GROUP: &str = "pr";
 
-/// The rows.
+/// Returns the rows.
 pub(super) fn rows() -> impl Iterator<Item = Tool> {
     [summary::tool(), list::tool(), get::tool(), changes::tool(), list_prs::tool(), resolve::tool()].into_iter()
 }
 
-/// A row that only reads.
+/// Builds the row of a tool that only reads.
 fn reads(
     name: &'static str,
     title: &'static str,
@@ -50,7 +50,7 @@ fn reads(
     }
 }
 
-/// Why a call did nothing.
+/// Reasons why a call did nothing.
 #[derive(Debug, thiserror::Error)]
 enum Fault {
     #[error(transparent)]
@@ -59,14 +59,14 @@ enum Fault {
     Pull(#[from] PullFault),
 }
 
-/// Whether a tool is about one pull request, or about a repository.
+/// The object of a tool: one pull request, or a repository.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum About {
     Pull,
     Repo,
 }
 
-/// The schema of an input: the tool's own fields behind those that say what it is about.
+/// Returns the schema of an input: the tool's own fields after those that name the pull request.
 fn schema<T: JsonSchema>(about: About) -> Value {
     let mut schema = input::schema::<T>();
     let text = |description: &str| json!({ "type": "string", "description": description });
@@ -90,7 +90,7 @@ fn schema<T: JsonSchema>(about: About) -> Value {
     schema
 }
 
-/// What a tool is about, taken out of its input, and its own fields.
+/// Splits an input into the named pull request and the tool's own fields.
 fn read<T: DeserializeOwned + JsonSchema>(
     mut input: Map<String, Value>,
     about: About,
@@ -98,7 +98,7 @@ fn read<T: DeserializeOwned + JsonSchema>(
     let mut text = |name: &str| match input.shift_remove(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text).filter(|text| !text.trim().is_empty())),
-        // A number is how most callers name a pull request.
+        // Most callers name a pull request by a number.
         Some(Value::Number(number)) if name == "pr" => Ok(Some(number.to_string())),
         Some(other) => Err(ToolFault::new(
             crate::tools::ErrorKind::InvalidInput,
@@ -108,7 +108,7 @@ fn read<T: DeserializeOwned + JsonSchema>(
     let (owner, repo) = (text("owner")?, text("repo")?);
     let pr = if about == About::Pull { text("pr")? } else { None };
     let own = input::parse(Value::Object(input)).map_err(|mut fault| {
-        // The error names the tool's own fields; these are fields of it as well.
+        // The error lists the tool's own fields; these belong to them as well.
         if let Some(at) = fault.message.find(FIELDS) {
             let more = if about == About::Pull { "owner, repo, pr, " } else { "owner, repo, " };
             fault.message.insert_str(at + FIELDS.len(), more);
@@ -118,7 +118,7 @@ fn read<T: DeserializeOwned + JsonSchema>(
     Ok((NamedPull { owner, repo, pr }, own))
 }
 
-/// Runs a tool; whoever gives up waiting for it stops it.
+/// Runs a tool; it is stopped if the caller stops waiting.
 fn run(
     call: Call,
     answer: impl AsyncFnOnce(Call) -> Result<Answer, Fault> + Send + 'static,
@@ -132,7 +132,7 @@ fn run(
     }
 }
 
-/// A failure as programs that know such tools read it.
+/// Builds a failure in the form that clients of such tools expect.
 fn failed(fault: &Fault) -> Answer {
     let error = match fault {
         Fault::Pull(fault) => pull_json::fault(fault),
@@ -141,17 +141,17 @@ fn failed(fault: &Fault) -> Answer {
             "user_action": "call the tool again with other arguments", "correlation_id": null,
         }),
     };
-    // Cleaned before it is written: the text is JSON, and what it escapes would come back.
+    // Sanitized before it is serialized: the text is JSON, and its escapes would come back.
     Answer::error_of(&clean::value(json!({ "success": false, "error": error })))
 }
 
-/// The fields that every answer about a pull request has; what the others are comes first.
-fn begin(id: &PullId) -> Map<String, Value> {
+/// Returns the fields of every result about a pull request; the one that marks the others as untrusted comes first.
+fn begin_fields(id: &PullId) -> Map<String, Value> {
     let (untrusted, pr) = (UNTRUSTED.into(), id.to_string().into());
     [("untrusted".to_owned(), untrusted), ("pr".to_owned(), pr)].into_iter().collect()
 }
 
-/// The JSON Schema of an answer with these fields behind those that every answer has.
+/// Returns the JSON Schema of a result with these fields after the common ones.
 fn output(about: About, fields: Value, required: &[&str]) -> Value {
     let mut properties = Map::new();
     let mark =
@@ -169,7 +169,7 @@ fn output(about: About, fields: Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": all })
 }
 
-/// The call that goes on: the same with another cursor.
+/// Returns the call for the next page: the same with another cursor.
 fn next(tool: &str, id: &PullId, own: Value) -> Value {
     let mut input = json!({ "pr": id.to_string() });
     if let (Some(input), Value::Object(own)) = (input.as_object_mut(), own) {
@@ -182,7 +182,7 @@ fn next_schema() -> Value {
     json!({ "type": "object", "description": "The call that goes on." })
 }
 
-/// Links to a pull request and to what was said on it.
+/// Returns links to a pull request and its comments.
 fn links(id: &PullId) -> Vec<Link> {
     let link = |uri: String, name: &str| Link { uri, name: name.to_owned(), mime: "application/json" };
     vec![link(pull_uri(id), "the pull request"), link(format!("{}/comments", pull_uri(id)), "what was said on it")]

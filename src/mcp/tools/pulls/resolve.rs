@@ -1,10 +1,10 @@
-//! `pr_resolve`: calls a remark resolved.
+//! `pr_resolve`: marks a remark as resolved.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{About, Fault, begin, output, read, reads, run, schema};
+use super::{About, Fault, begin_fields, output, read, reads, run, schema};
 use crate::app::ResolvedBy;
 use crate::mcp::tool::{Answer, Call, Hints, Tool};
 
@@ -12,7 +12,7 @@ use crate::mcp::tool::{Answer, Call, Hints, Tool};
 pub(super) fn tool() -> Tool {
     Tool {
         input: |_, _| schema::<Input>(About::Pull),
-        output: |_| answered(),
+        output: |_| output_schema(),
         hints: |offer| if offer.allow_write { Hints::Settles } else { Hints::Asks },
         ..reads(
             "pr_resolve",
@@ -23,7 +23,7 @@ pub(super) fn tool() -> Tool {
     }
 }
 
-/// Which.
+/// The remark to resolve.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Input {
@@ -32,7 +32,7 @@ struct Input {
     thread_id: String,
 }
 
-fn answered() -> Value {
+fn output_schema() -> Value {
     let fields = json!({
         "success": { "type": "boolean" },
         "id": { "type": "string" },
@@ -53,7 +53,7 @@ async fn answer(call: Call) -> Result<Answer, Fault> {
         ResolvedBy::StateComment => "state comment",
         ResolvedBy::Tracker => "tracker comment",
     };
-    let mut fields = begin(&id);
+    let mut fields = begin_fields(&id);
     let own = json!({ "success": true, "id": done.id, "resolved": true, "already": done.already, "by": by });
     if let Value::Object(own) = own {
         fields.extend(own);

@@ -1,10 +1,10 @@
-//! `pr_summary`: what the remarks on a pull request come to.
+//! `pr_summary`: counts of the remarks on a pull request.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{About, Fault, begin, links, output, read, reads, run, schema};
+use super::{About, Fault, begin_fields, links, output, read, reads, run, schema};
 use crate::mcp::pull_json;
 use crate::mcp::tool::{Answer, Call, Tool};
 
@@ -12,7 +12,7 @@ use crate::mcp::tool::{Answer, Call, Tool};
 pub(super) fn tool() -> Tool {
     Tool {
         input: |_, _| schema::<Input>(About::Pull),
-        output: |_| answered(),
+        output: |_| output_schema(),
         ..reads(
             "pr_summary",
             "Summary of a pull request",
@@ -22,12 +22,12 @@ pub(super) fn tool() -> Tool {
     }
 }
 
-/// Nothing else.
+/// No fields of its own.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {}
 
-fn answered() -> Value {
+fn output_schema() -> Value {
     let count = json!({ "type": "integer" });
     let counts =
         |description: &str| json!({ "type": "object", "additionalProperties": count, "description": description });
@@ -51,7 +51,7 @@ async fn answer(call: Call) -> Result<Answer, Fault> {
     let (named, Input {}) = read(call.input, About::Pull)?;
     let id = call.service.pull_meant(&named).await?;
     let read = call.service.pull(&id).await?;
-    let mut fields = begin(&id);
+    let mut fields = begin_fields(&id);
     fields.insert("title".to_owned(), read.pull.title.clone().into());
     fields.insert("state".to_owned(), read.pull.state.word().into());
     if let Value::Object(summary) = pull_json::summary(&read.summary) {

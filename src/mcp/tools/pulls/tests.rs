@@ -1,4 +1,5 @@
-//! Tests of what the tools about pull requests say of themselves, and of inputs that name nothing. What they answer is tested against a fake forge.
+//! Tests of the descriptions of the tools about pull requests, and of inputs that name nothing. Their results are tested against a fake
+//! forge.
 
 use super::*;
 use crate::mcp::fixture::{Fixture, tokens};

@@ -1,4 +1,4 @@
-//! Tests of the tool `review`, over a small repository and kept documents.
+//! Tests of the tool `review`, over a small repository and saved documents.
 
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -36,7 +36,7 @@ async fn a_review_is_started_and_its_outcome_is_told() {
     assert!(text(&answer).starts_with("1 finding"), "{}", text(&answer));
     assert_eq!(answer.links.len(), 2);
     assert!(!answer.is_error);
-    // Looked at again by the beginning of its id: the same.
+    // The same review, named by the beginning of its id.
     let id = told["id"].as_str().unwrap();
     let again = fixture.answer(&tool(), json!({ "id": &id[..8] })).await;
     assert_eq!(fields(&again), told);
@@ -59,7 +59,7 @@ async fn one_that_runs_is_told_joined_and_stopped() {
     assert_eq!((&told["state"], &told["engine"]), (&json!("running"), &Value::Null), "{answer:?}");
     assert_eq!(told["next"]["tool"], "review");
     assert!(text(&answer).contains("is running"), "{}", text(&answer));
-    // What is not committed may be another the next time: it is not joined. A third one has to wait.
+    // Uncommitted changes may differ the next time, so the review is not joined. A third one has to wait.
     let second = fixture.answer(&tool(), input.clone()).await;
     assert_ne!(fields(&second)["id"], told["id"]);
     let third = fixture.answer(&tool(), input).await;

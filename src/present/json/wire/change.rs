@@ -1,32 +1,32 @@
-//! The change that was reviewed, on the wire. Main type: [`Change`].
+//! Wire types of the reviewed change. Main type: [`Change`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::change::FileStatus;
 
-/// What was reviewed.
+/// The change that was reviewed.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(in crate::present::json) struct Change {
-    /// What people call the repository.
+    /// The name of the repository.
     pub(in crate::present::json) repository: String,
-    /// What the change is compared with, as it was asked for.
+    /// The target of the change, as requested.
     pub(in crate::present::json) target: String,
-    /// The tip of the target; null where there is none (a patch without a repository).
+    /// The tip of the target; null if there is none (a patch without a repository).
     pub(in crate::present::json) base: Option<String>,
-    /// The head; null where it is not a commit (index, disk, patch).
+    /// The head; null if it is not a commit (index, working tree, patch).
     pub(in crate::present::json) head: Option<String>,
-    /// Where the two histories met; null where they did not.
+    /// The merge base; null if there is none.
     pub(in crate::present::json) merge_base: Option<String>,
-    /// What the head was called (`feature`, `index`, `worktree`, …).
+    /// The name of the head (`feature`, `index`, `worktree`, …).
     #[serde(default)]
     pub(in crate::present::json) head_name: String,
-    /// The pull request that it is of; absent where it is of none.
+    /// The pull request; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::present::json) pull_request: Option<PullRequest>,
     /// The commits of the change, newest first.
     pub(in crate::present::json) commits: Vec<Commit>,
-    /// How many commits are not listed.
+    /// Number of commits that are not listed.
     #[serde(default)]
     pub(in crate::present::json) commits_omitted: usize,
     /// The changed files.
@@ -36,15 +36,15 @@ pub(in crate::present::json) struct Change {
 /// A pull request.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(in crate::present::json) struct PullRequest {
-    /// The address of the forge's pages (`https://github.com`).
+    /// The URL of the forge (`https://github.com`).
     pub(in crate::present::json) server: String,
-    /// Who the repository belongs to.
+    /// The owner of the repository.
     pub(in crate::present::json) owner: String,
     /// The repository's name.
     pub(in crate::present::json) repo: String,
     /// The number of the pull request there.
     pub(in crate::present::json) number: u32,
-    /// Its title: its author's words.
+    /// Its title, by its author.
     pub(in crate::present::json) title: String,
     /// Its page.
     pub(in crate::present::json) url: String,
@@ -70,21 +70,21 @@ pub(in crate::present::json) struct Commit {
 pub(in crate::present::json) struct File {
     /// Its path at the head; for a deletion, the path it had.
     pub(in crate::present::json) path: String,
-    /// The path it had, where that differs.
+    /// Its previous path, if different.
     pub(in crate::present::json) old_path: Option<String>,
-    /// How it changed.
+    /// The kind of change.
     pub(in crate::present::json) status: FileStatus,
     /// Lines added.
     pub(in crate::present::json) additions: u32,
     /// Lines deleted.
     pub(in crate::present::json) deletions: u32,
-    /// Whether git would call it binary.
+    /// True if git considers it binary.
     pub(in crate::present::json) binary: bool,
-    /// Whether it is a generated, vendored or lock file.
+    /// True for generated, vendored and lock files.
     pub(in crate::present::json) generated: bool,
-    /// Whether its diff was cut before the engine saw it.
+    /// True if its diff was cut before the engine saw it.
     pub(in crate::present::json) truncated: bool,
-    /// A hash of its removed and added lines, whatever their numbers; absent where no lines were compared.
+    /// A hash of its removed and added lines, independent of line numbers; absent if no lines were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::present::json) patch_id: Option<String>,
 }

@@ -1,15 +1,15 @@
-//! What a document says of the review before. Main type: [`Compared`].
+//! Wire type of the previous review. Main type: [`Compared`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The review before this one, and what of it was settled without its code being changed.
+/// The previous review, and its findings that were settled without a change of their code.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(in crate::present::json) struct Compared {
     /// Its run: a UUID.
     #[schemars(extend("format" = "uuid"))]
     pub(in crate::present::json) run: String,
-    /// The findings that are fixed though their lines stand as they were: they were refuted, or their rule no longer says so.
+    /// Findings that are fixed though their lines did not change: they were refuted, or their rule no longer matches.
     #[serde(default)]
     pub(in crate::present::json) disproved: Vec<String>,
 }

@@ -1,13 +1,13 @@
-//! What was not delivered, on the wire. Main type: [`Withheld`].
+//! Wire type of a withheld claim. Main type: [`Withheld`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A claim that was not delivered.
+/// A claim that was withheld.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(in crate::present::json) struct Withheld {
-    /// What it said.
+    /// The title of the claim.
     pub(in crate::present::json) title: String,
-    /// Why it was not delivered.
+    /// The reason why it was withheld.
     pub(in crate::present::json) reason: String,
 }

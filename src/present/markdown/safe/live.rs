@@ -1,9 +1,10 @@
-//! Words that a forge or a viewer brings to life by itself, and fences that it draws instead of showing.
+//! Words that a forge or a viewer turns into links or notices on its own, and fences that it draws instead of showing.
 //!
-//! GitHub links addresses (`CommonMark` 0.31 has none of that; GFM 0.29 §6.9 has), accounts and teams, issues and pull requests (`#12`, `GH-12`,
+//! GitHub links URLs (GFM 0.29 §6.9, not in `CommonMark` 0.31), accounts and teams, issues and pull requests (`#12`, `GH-12`,
 //! `owner/name#12`), commits by seven hexadecimal digits or more, and advisories.
 
-/// Languages that are only coloured. A fence may also be a drawing (`mermaid`, `geojson`, `stl`), a formula, or a change to be committed.
+/// Languages that are only highlighted. A fence may also be a drawing (`mermaid`, `geojson`, `stl`), a formula, or a change to be
+/// committed.
 const LANGUAGES: &[&str] = &[
     "asm",
     "awk",
@@ -113,13 +114,13 @@ const LANGUAGES: &[&str] = &[
     "zsh",
 ];
 
-/// The first word of a fence's line where it names a language that is only coloured, else nothing.
+/// Returns the first word of a fence's info string if it names a language that is only highlighted, else nothing.
 pub(crate) fn plain_language(info: &str) -> &str {
     let word = info.split([' ', '\t', ',', '{']).next().unwrap_or_default();
     if LANGUAGES.iter().any(|language| word.eq_ignore_ascii_case(language)) { word } else { "" }
 }
 
-/// Whether a forge or a viewer would make a link or a notice of the word by itself.
+/// Checks whether a forge or a viewer would turn the word into a link or a notice on its own.
 pub(super) fn is_live(word: &str) -> bool {
     if word.contains('@') || has_commit(word) {
         return true;
@@ -138,8 +139,8 @@ pub(super) fn is_live(word: &str) -> bool {
         || numbered("gh-")
 }
 
-/// Whether the word holds what may be the id of a commit: seven to sixty-four hexadecimal digits that stand alone. Decimal digits alone are
-/// taken for one only where they are too long for a number that people write: hardly any abbreviated id has no letter.
+/// Checks whether the word holds a possible commit id: seven to sixty-four hexadecimal digits that stand alone. Decimal digits alone count
+/// only if they are too long for an ordinary number: hardly any abbreviated id has no letter.
 fn has_commit(word: &str) -> bool {
     word.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| {
         (7..=64).contains(&part.len())

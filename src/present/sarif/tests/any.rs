@@ -1,4 +1,4 @@
-//! Any review at all: whatever texts, paths and words it is made of.
+//! Tests of arbitrary reviews: any texts, paths and words.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Where results are: paths, sides, lines, columns, fixes.
+//! Tests of the places of results: paths, sides, lines, columns, fixes.
 
 use std::sync::Arc;
 
