@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use crate::domain::id::hex;
 use crate::domain::text::reveal;
 
-/// Text of the repository, or of whoever wrote the change, as a model may see it: what hides in it is spelled out.
+/// Untrusted text of the repository or of the author, as a model may see it: hidden characters are spelled out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Data(String);
 
@@ -31,13 +31,13 @@ impl Data {
         &self.0
     }
 
-    /// Whether there is none.
+    /// Checks whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// What the lines of a fence carry: twelve hexadecimal digits that occur in none of the fenced texts.
+/// Mark at the lines of a fence: twelve hexadecimal digits that occur in none of the fenced texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark(String);
 
@@ -47,8 +47,8 @@ impl Mark {
         Self::made_from("", data, data)
     }
 
-    /// The mark for one text that others follow: it hangs on that text and the salt alone, unless it occurs in any of `all`. Without a salt, whoever
-    /// knows the text knows its mark.
+    /// Returns the mark for one text that others follow: it depends on that text and the salt alone, unless it occurs in any of `all`. Without a
+    /// salt, the mark can be computed from the text.
     pub fn apart(salt: &str, own: &Data, all: &[&Data]) -> Self {
         Self::made_from(salt, &[own], all)
     }

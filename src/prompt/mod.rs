@@ -26,7 +26,7 @@ struct Template {
     name: &'static str,
     /// Its text.
     text: &'static str,
-    /// Variables that must come out as they went in: what is said to have been shown must have been.
+    /// Variables that must be rendered unchanged, because the receipt says that they were shown.
     whole: &'static [&'static str],
     /// Variables to try a user's version with.
     samples: fn() -> Vec<minijinja::Value>,

@@ -19,7 +19,7 @@ use crate::domain::id::hex;
 #[derive(Debug, Clone)]
 pub struct Prompts {
     compiled: Arc<Compiled>,
-    /// What makes the mark of the guidelines one that nobody knows beforehand; empty where nothing is sent.
+    /// Random part of the guidelines' mark, which makes it unpredictable; empty if nothing is sent.
     salt: Arc<str>,
 }
 
@@ -37,7 +37,7 @@ impl Prompts {
 
     /// The built-in templates, some of them replaced by the user's: the names of files (`system.md`) and their texts.
     ///
-    /// Every template is tried on samples at once, so that a fault in one is told before a model is asked.
+    /// Every template is rendered with samples at once, so that an error in one is reported before any request is sent.
     pub fn with_overrides(overrides: Vec<(String, String)>) -> Result<Self, PromptError> {
         let mut environment = environment()?;
         let mut texts: Vec<String> = TEMPLATES.iter().map(|template| template.text.to_owned()).collect();
@@ -88,7 +88,7 @@ impl Prompts {
         &self.compiled.hash
     }
 
-    /// The same templates with the random part that the marks of a run have. The same salt gives the same texts again.
+    /// Returns the same templates with the random part of a run's marks. The same salt gives the same texts.
     #[must_use]
     pub fn salted(self, salt: &str) -> Self {
         Self { salt: salt.into(), ..self }
@@ -99,7 +99,7 @@ impl Prompts {
         &self.salt
     }
 
-    /// What the model is and must do.
+    /// System message: the role and the duties of the model.
     pub fn system(&self, vars: &SystemVars) -> Result<String, PromptError> {
         self.render("system.md", &vars.value())
     }
@@ -114,7 +114,7 @@ impl Prompts {
         self.render("part.md", &vars.value(change, &self.salt))
     }
 
-    /// The first message of the look at how the parts go together.
+    /// First message of the cross-part pass.
     pub fn across(&self, vars: &AcrossVars) -> Result<String, PromptError> {
         self.render("across.md", &vars.value())
     }
@@ -154,12 +154,12 @@ impl Prompts {
         self.plain("malformed_calls.md")
     }
 
-    /// To a model whose last turns brought nothing new.
+    /// Message to a model whose last turns made no progress.
     pub fn stalled(&self) -> Result<String, PromptError> {
         self.plain("stalled.md")
     }
 
-    /// How tools are called in the text; it stands in the system message, before their catalogue.
+    /// Description of tool calls in text; it precedes the tool catalogue in the system message.
     pub fn text_protocol(&self) -> Result<String, PromptError> {
         self.plain("text_protocol.md")
     }
@@ -184,7 +184,7 @@ impl Prompts {
         self.render("explain_finding.md", &vars.value())
     }
 
-    /// What the model that takes the second look is and must do.
+    /// System message of the verifying model.
     pub fn second_look(&self, vars: &SystemVars) -> Result<String, PromptError> {
         self.render("second_look.md", &vars.value())
     }
@@ -260,7 +260,7 @@ fn environment() -> Result<Environment<'static>, PromptError> {
     Ok(environment)
 }
 
-/// What the template engine says, with the piece of the template that it is about.
+/// Converts an error of the template engine, with the part of the template it is about.
 fn broken(name: &str, source: &str, error: &Error) -> PromptError {
     let mut problem = error.kind().to_string();
     if let Some(detail) = error.detail() {

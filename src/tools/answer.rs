@@ -1,4 +1,4 @@
-//! What answers look like, for those who check them. Main type: [`Whole`].
+//! Shared fields of tool responses, and their schema. Main type: [`Whole`].
 //!
 //! Each tool writes its answer from a struct, and the schema is made from the same struct, so that the two cannot differ.
 

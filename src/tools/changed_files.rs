@@ -1,4 +1,4 @@
-//! What changed below a folder: `read_diff` answers it where it is given a folder. Main function: [`listed`].
+//! Listing of the changed files below a folder, which `read_diff` returns for a folder. Main function: [`listed`].
 //!
 //! Nothing that is listed counts as read: a line here is no line of a diff.
 

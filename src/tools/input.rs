@@ -11,7 +11,7 @@ use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
 use crate::workspace::WorkspaceError;
 
-/// What stands between the fault of an input and the names of its fields.
+/// Separator between an input error and the names of the input's fields.
 pub(crate) const FIELDS: &str = ". The fields are: ";
 
 /// A side, with a schema that every provider understands.
@@ -111,7 +111,7 @@ fn plain(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
     fields.shift_remove("title");
     fields.shift_remove("format");
-    // Where a comment is wrapped means nothing to whoever reads the schema.
+    // Line breaks of a doc comment mean nothing in the schema.
     if let Some(Value::String(description)) = fields.get_mut("description") {
         *description = description.replace('\n', " ");
     }

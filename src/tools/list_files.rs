@@ -64,13 +64,13 @@ struct Answer<'a> {
     truncated: bool,
 }
 
-/// What a listing met.
+/// State of a listing.
 #[derive(Default)]
 struct Listing {
     files: Vec<String>,
-    /// How many match.
+    /// Number of matching files.
     total: usize,
-    /// Whether there was anything under the folder.
+    /// `true` if anything exists under the folder.
     any: bool,
     full: bool,
 }
@@ -151,7 +151,7 @@ fn list(
     Ok(listing)
 }
 
-/// Why nothing is listed under a folder.
+/// Returns the reason why nothing is listed under a folder.
 fn missing(context: &ToolContext, folder: &RepoPath) -> Result<ToolFault, ToolFault> {
     let mut is_file = false;
     let mut folders = Folders { nearest: Nearest::to(folder), last: Vec::new(), left: LIMITS.compared_names };

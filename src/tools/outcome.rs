@@ -1,4 +1,4 @@
-//! What a tool answers. Main types: [`ToolOutcome`], [`Reply`].
+//! Results of tool calls. Main types: [`ToolOutcome`], [`Reply`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,18 +10,18 @@ use super::fault::{ErrorKind, ToolFault};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 
-/// What came of one call.
+/// Result of one call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutcome {
     /// Exactly what the model sees: one JSON object.
     pub text: String,
-    /// Whether `text` is an error.
+    /// `true` if `text` is an error.
     pub is_error: bool,
     /// The kind of that error.
     pub error: Option<ErrorKind>,
     /// The places that were shown.
     pub references: Vec<Reference>,
-    /// What was left out, where something was.
+    /// Description of the omitted part, if any.
     pub cut: Option<Cut>,
 }
 
@@ -34,7 +34,7 @@ pub struct Reference {
     pub side: Side,
     /// The lines; `None` where none in particular were.
     pub lines: Option<LineRange>,
-    /// Set where it was a hunk of the diff: then `lines` says where the hunk stands, and this how much of it was shown.
+    /// Set for a hunk of the diff: then `lines` says where the hunk is, and this how much of it was shown.
     pub hunk: Option<HunkPart>,
     /// Over-long lines of it that were not shown whole: their numbers, or in a hunk their places in its text, from 0.
     pub cut: Vec<u32>,
@@ -51,10 +51,10 @@ pub struct HunkPart {
     pub to: Option<usize>,
 }
 
-/// What an answer does not show.
+/// Part that a response does not show.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cut {
-    /// What, in one sentence.
+    /// Description, one sentence.
     pub what: String,
     /// The call that shows the rest, where one can.
     pub next: Option<NextCall>,
@@ -79,7 +79,7 @@ pub struct Reply {
     pub notes: Vec<String>,
     /// The places that are shown.
     pub references: Vec<Reference>,
-    /// What is left out.
+    /// Description of the omitted part.
     pub cut: Option<Cut>,
 }
 

@@ -16,11 +16,11 @@ use crate::domain::filter::PathFilter;
 use crate::domain::path::{RepoPath, unquote};
 use crate::sys::inside;
 
-/// A path of the tree that was meant.
+/// Path of the tree that an argument refers to.
 pub(super) struct Given {
     /// The path; `None` for the root.
     pub(super) path: Option<RepoPath>,
-    /// What to say where it was written in another way.
+    /// Remark for a path that was spelled in another way.
     pub(super) note: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl Given {
     }
 }
 
-/// The path that is meant: one from the repository root, or an absolute one below the folder that is checked out.
+/// Resolves a path: from the repository root, or an absolute one below the checked-out folder.
 pub(super) fn given(context: &ToolContext, text: &str) -> Result<Given, ToolFault> {
     let text = text.trim();
     if !text.starts_with('/') && text.split('/').all(|part| part.is_empty() || part == ".") {
@@ -76,11 +76,11 @@ fn taken_as(path: &str) -> String {
     format!("The path was taken as {path}, from the repository root.")
 }
 
-/// Which files are meant.
+/// Pattern that selects files.
 pub(super) struct Glob {
     /// All of them where there is none.
     pub(super) filter: Option<PathFilter>,
-    /// What to say where it was written in another way.
+    /// Remark for a pattern that was spelled in another way.
     pub(super) note: Option<String>,
 }
 
@@ -112,7 +112,7 @@ pub(super) fn glob(
     Ok(Glob { filter: Some(filter), note })
 }
 
-/// Whether a glob is nothing but the name of a folder at the root.
+/// Checks whether a glob is just the name of a folder at the root.
 fn is_folder_at_root(context: &ToolContext, glob: &str) -> Result<bool, ToolFault> {
     let name = glob.trim_end_matches('/');
     if name.is_empty() || name == "." || name.contains(['/', '*', '?', '[', ']', '{', '}', '\\']) {
@@ -128,7 +128,7 @@ fn is_folder_at_root(context: &ToolContext, glob: &str) -> Result<bool, ToolFaul
     Ok(is_there)
 }
 
-/// What to say where files are missing from the list of the tree.
+/// Returns the remark for files that are missing from the list of the tree.
 pub(super) fn not_listed(context: &ToolContext) -> Option<String> {
     let why = context.new.listing_cut()?;
     Some(format!("This is not complete: {why}."))

@@ -124,7 +124,7 @@ fn changed<'c>(change: &'c ChangeSet, path: &RepoPath) -> Option<&'c FileChange>
     by_new.or_else(|| change.files.iter().find(|file| file.old_path.as_ref() == Some(path)))
 }
 
-/// Why there is no diff of a path.
+/// Returns the reason why a path has no diff.
 fn unchanged(context: &ToolContext, change: &ChangeSet, path: &RepoPath) -> ToolFault {
     let what = format!("{path} is not changed in {}", compared::named(context, change));
     if let Some(pending) = context.checkout.pending(Some(path)) {

@@ -22,7 +22,7 @@ const NAME: &str = "read_file_part";
 
 /// Longer lines are cut, in characters, where several are shown.
 const LINE_LIMIT: usize = 500;
-/// A character takes up to so many bytes in JSON: the line of a text takes about one, a control character six.
+/// Assumed growth of text in JSON: a character of text takes about one byte, a control character six.
 const JSON_GROWTH: usize = 2;
 
 pub(super) const SPEC: ToolSpec = ToolSpec {
@@ -198,7 +198,7 @@ fn show<'a>(
     reply
 }
 
-/// Names files like one that is not on the side that was asked for, first the place where the change moved it.
+/// Finds files similar to one that is missing on the requested side; first the path the change moved it to.
 fn elsewhere(context: &ToolContext, side: Side, path: &RepoPath, error: WorkspaceError) -> ToolFault {
     let missing = matches!(error, WorkspaceError::NotFound(_));
     let mut fault = ToolFault::from(error);

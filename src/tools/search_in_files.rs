@@ -100,7 +100,7 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
     if skip > MOST_SKIPPED {
         return Err(invalid(format!("`skip` is at most {MOST_SKIPPED}: narrow the search with file_pattern")));
     }
-    // One more than is shown tells whether there are more.
+    // One match more than is shown reveals whether there are more.
     let wanted = skip as usize + most as usize + 1;
     let hits =
         context.new.search(&Query { pattern: &pattern, files: glob.filter.as_ref(), most: wanted }, &context.cancel)?;

@@ -17,7 +17,7 @@ use crate::domain::text::reveal;
 use crate::sys::cancel::Cancel;
 use crate::workspace::Workspace;
 
-/// How much one answer may show.
+/// Size limits of one response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Lines.
@@ -34,7 +34,7 @@ impl Default for Limits {
     }
 }
 
-/// What the tools look at. Cheap to clone.
+/// Data that the tools read. Cheap to clone.
 #[derive(Clone)]
 pub struct ToolContext {
     /// The change; `None` where a tree is read without one.
@@ -45,13 +45,13 @@ pub struct ToolContext {
     pub old: Option<Arc<dyn Workspace>>,
     /// The diffs.
     pub diff: Option<Arc<dyn DiffSource>>,
-    /// Whether the change was asked for as `A...B`, from where two histories met.
+    /// `true` if the range was requested as `A...B`, from the merge base.
     pub from_merge_base: bool,
     /// The folder that is checked out.
     pub checkout: Checkout,
-    /// When to stop.
+    /// Stop signal.
     pub cancel: Cancel,
-    /// How much to show.
+    /// Size limits.
     pub limits: Limits,
 }
 
@@ -73,7 +73,7 @@ pub struct ToolBox {
 }
 
 impl ToolBox {
-    /// Tools that look at `context`.
+    /// Creates tools that read `context`.
     pub fn new(context: ToolContext) -> Self {
         Self { context }
     }
@@ -83,7 +83,7 @@ impl ToolBox {
         &self.context.cancel
     }
 
-    /// The same tools, whose calls end after `limit` at the latest.
+    /// Returns the same tools with a time limit for each call.
     #[must_use]
     pub fn within(&self, limit: Duration) -> Self {
         let mut context = self.context.clone();
@@ -91,7 +91,7 @@ impl ToolBox {
         Self { context }
     }
 
-    /// What a model is told of the tools.
+    /// Returns the definitions of the tools for a model.
     pub fn specs(&self) -> &'static [ToolSpec] {
         TOOLS
     }
