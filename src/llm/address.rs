@@ -1,16 +1,16 @@
-//! Where a provider is: the address as its official library reads it, and the one that a turn is sent to. Main functions: [`base`], [`endpoint`].
+//! Addresses of a provider: the base address as its official library reads it, and the address of a turn. Main functions: [`base`], [`endpoint`].
 
 use super::connect::ConnectError;
 use super::table::Wire;
 use crate::domain::text::strip_line;
 use crate::sys::http::{Address, BadAddress};
 
-/// What a server of Ollama listens on where nothing else is said.
+/// Default port of an Ollama server.
 const OLLAMA_PORT: &str = "11434";
 
 /// Reads the address of a provider.
 ///
-/// What an official library would append may stand there already: people paste what they tried with another tool.
+/// The path that an official library would append may already be there: people paste addresses they tried with another tool.
 pub(super) fn base(wire: Wire, text: &str) -> Result<Address, ConnectError> {
     let text = text.trim().trim_matches(['"', '\'']).trim();
     let read = match wire {
@@ -29,7 +29,7 @@ pub(super) fn base(wire: Wire, text: &str) -> Result<Address, ConnectError> {
     Ok(found.map_or(&[][..], |parts| *parts).iter().fold(address, |address, _| address.parent()))
 }
 
-/// Where a turn is sent, query excluded.
+/// Returns the address that turns are sent to, without the query.
 pub(super) fn endpoint(wire: Wire, base: &Address, model: &str) -> Address {
     match wire {
         Wire::Messages => base.join(&["v1", "messages"]),
@@ -68,7 +68,7 @@ fn ollama(text: &str) -> Result<Address, BadAddress> {
     })
 }
 
-/// What was given, without anything that could be a credential.
+/// Returns the given text without anything that could be a credential.
 fn shown(text: &str) -> String {
     let (scheme, rest) = text.split_once("://").map_or(("", text), |(scheme, rest)| (scheme, rest));
     let rest = rest.split(['?', '#']).next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! One provider, ready to be asked. Main type: [`Client`].
+//! HTTP client of one provider. Main type: [`Client`].
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use crate::sys::http::{Address, Http, Reply};
 pub(super) struct Client {
     pub(super) wire: Wire,
     pub(super) capabilities: Capabilities,
-    /// Where a turn is sent.
+    /// Address that turns are sent to.
     pub(super) endpoint: Address,
     /// The key, as its header wants it.
     pub(super) headers: Vec<(Arc<str>, String)>,
@@ -88,7 +88,7 @@ impl Client {
         }
     }
 
-    /// Waits until the request may be sent, as far as whoever watches has the time.
+    /// Waits until the request may be sent, as far as the observer has the time.
     async fn wait(&self, request: &TurnRequest, watch: &dyn Watch) -> Result<Ticket, TurnFault> {
         let tokens = if self.pace.counts_tokens() { tokens(request) } else { 1 };
         let (mut ticket, mut wait) = self.pace.join(tokens, Instant::now());
@@ -97,7 +97,7 @@ impl Client {
                 return Err(TurnFault::Paced { provider: self.blame.provider.clone(), wait });
             }
             tokio::time::sleep(wait).await;
-            // Meanwhile the provider may have told somebody else to wait.
+            // Meanwhile the provider may have asked another conversation to wait.
             wait = self.pace.gate(tokens, Instant::now());
         }
         ticket.send();
@@ -136,7 +136,7 @@ impl Client {
                 Ok(None) => break,
                 // Some servers hang up without a good-bye after they have said all.
                 Err(_) if frames.ended() => break,
-                // Its head has come: whoever made it may have begun to count.
+                // The head has arrived: the server may have begun to charge.
                 Err(cause) => return Err(lost(cause, true)),
             };
             splitter.take(&piece, &mut |frame| frames.take(frame));
@@ -150,7 +150,7 @@ impl Client {
         Ok(())
     }
 
-    /// Where a turn is sent, and in which framing the answer is wanted.
+    /// Returns the address of a turn, with the framing of the response.
     fn address(&self) -> Address {
         match self.wire {
             Wire::Gemini => self.endpoint.asking("alt", "sse"),
@@ -158,7 +158,7 @@ impl Client {
         }
     }
 
-    /// How the answer is framed: as the wire has it, unless the server says that it did not stream.
+    /// Returns the framing of the response: that of the wire format, unless the server says that it did not stream.
     fn framing(&self, reply: &Reply) -> Framing {
         let kind = reply.header("content-type").unwrap_or_default().trim().to_ascii_lowercase();
         match wire::framing(self.wire) {

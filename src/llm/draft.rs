@@ -9,18 +9,18 @@ use super::turn::{Part, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse, Tu
 use super::usage::Counted;
 use crate::domain::money::Money;
 
-/// What has come so far.
+/// Response received so far.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     /// The pieces, in order.
     pub(super) blocks: Vec<Block>,
-    /// Why it ended.
+    /// Reason why it ended.
     pub(super) stop: Option<Stop>,
-    /// Whether the server said that this is all. A stream that just ends has not.
+    /// `true` if the server said that the response is complete. A stream that just ends has not.
     pub(super) ended: bool,
-    /// What it counted.
+    /// Reported token counts.
     pub(super) counted: Counted,
-    /// What it says itself that this costs.
+    /// Cost reported by the server.
     pub(super) cost: Option<Money>,
     /// Bytes of text, reasoning and arguments.
     pub(super) grown: u64,
@@ -33,7 +33,7 @@ pub(super) enum Block {
     Text(String),
     /// A call.
     Call(CallDraft),
-    /// What only the provider understands.
+    /// Data that only the provider understands.
     Opaque(Opaque),
 }
 

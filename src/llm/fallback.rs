@@ -1,11 +1,11 @@
-//! What a conversation must lose before another model goes on with it. Main function: [`TurnRequest::hand_over`].
+//! Removal of data that another model cannot continue with. Main function: [`TurnRequest::hand_over`].
 //!
-//! Who takes over from whom, and when, is decided where turns are asked for, in `review`.
+//! The order and the time of a failover are decided in `review`, where turns are requested.
 
 use super::turn::{Message, Part, TurnRequest};
 
-/// What Google's interface takes in the place of a signature for a call that another model made
-/// (ai.google.dev/gemini-api/docs/thought-signatures, November 2026). The other interfaces have no place for signatures of calls.
+/// Placeholder that Google's API takes in place of a signature for a call that another model made (ai.google.dev/gemini-api/docs/thought-signatures,
+/// November 2026). The other APIs have no signatures of calls.
 const FOREIGN: &str = "skip_thought_signature_validator";
 
 /// Said in the place of an answer of which nothing is left: without it two messages of ours would meet.

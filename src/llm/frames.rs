@@ -1,7 +1,7 @@
 //! The frames of a stream as they come off the wire, and when they make an answer. Main types: [`Frames`], [`Decoder`].
 //!
-//! A frame is one document of the stream, as `events` cut it out. What the contract of a turn needs is kept here: the order of the parts, whether
-//! the end was seen, whether a number was sent or assumed. All of it is bounded, because a server may send anything.
+//! A frame is one document of the stream, as `events` cuts it. This module keeps the contract of a turn: the order of the parts, whether the end was
+//! seen, whether a number was sent or assumed. Everything is bounded, because a server may send anything.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -20,7 +20,7 @@ const FRAME: usize = 4 * 1024 * 1024;
 /// The most pieces (texts, calls, opaque parts) of one answer: more than any model makes, and few enough to look through.
 pub(super) const PIECES: usize = 2_000;
 
-/// What reads the frames of one wire format.
+/// Reader of the frames of one wire format.
 pub(super) trait Decoder: Send {
     /// Reads one frame.
     fn read(&mut self, frame: &Value) -> Result<(), Trouble>;
@@ -31,7 +31,7 @@ pub(super) trait Decoder: Send {
     /// Puts what is still apart into the draft: the stream is over.
     fn close(&mut self) {}
 
-    /// How many pieces there are so far.
+    /// Returns the number of pieces so far.
     fn pieces(&mut self) -> usize {
         self.draft().blocks.len()
     }
@@ -39,13 +39,13 @@ pub(super) trait Decoder: Send {
     /// The frame `[DONE]` came.
     fn done(&mut self) {}
 
-    /// Whether nothing more can come, not even the usage.
+    /// Checks whether nothing more can follow, not even the usage.
     fn complete(&mut self) -> bool {
         self.draft().ended
     }
 }
 
-/// What is wrong with an answer.
+/// Errors of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Trouble {
     /// The server said in the middle of its answer that it failed.
@@ -88,7 +88,7 @@ impl Frames {
         self.lock().take(data);
     }
 
-    /// Counts bytes as they arrive, before anything is made of them; `kept` of them wait for the end of their frame.
+    /// Counts bytes as they arrive, before they are parsed; `kept` of them wait for the end of their frame.
     pub(super) fn arrived(&self, bytes: usize, kept: usize) {
         let mut reading = self.lock();
         reading.bytes = reading.bytes.saturating_add(bytes);
@@ -98,18 +98,18 @@ impl Frames {
         }
     }
 
-    /// Whether reading on is of no use: all is said, or something is wrong.
+    /// Checks whether reading on is useless: the response is complete, or there is an error.
     pub(super) fn settled(&self) -> bool {
         let mut reading = self.lock();
         reading.trouble.is_some() || reading.decoder.complete()
     }
 
-    /// Whether the server said that this is all.
+    /// Checks whether the server said that the response is complete.
     pub(super) fn ended(&self) -> bool {
         self.lock().decoder.draft().ended
     }
 
-    /// Tells of what came since the last time.
+    /// Reports the bytes since the last call to the observer.
     pub(super) fn tell(&self, watch: &dyn Watch) {
         let mut reading = self.lock();
         let grown = reading.decoder.draft().grown;

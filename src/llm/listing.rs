@@ -15,24 +15,24 @@ use crate::domain::secret::Secret;
 use crate::domain::text::strip_line;
 use crate::sys::http::{Address, Http};
 
-/// The most bytes of a list: gateways have hundreds of models, and tell much of each.
+/// Maximum size of a list: gateways have hundreds of models, with long descriptions.
 const BYTES: usize = 16 << 20;
 
 /// The most names that are taken.
 const NAMES: usize = 5_000;
 
-/// Why there is no list.
+/// Reasons why there is no list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ListError {
-    /// The provider cannot be asked at all.
+    /// The provider cannot be used at all.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// It was asked.
+    /// The request failed.
     #[error(transparent)]
     Fault(#[from] TurnFault),
 }
 
-/// Where a provider is, without credentials.
+/// Returns the address of a provider, without credentials.
 pub fn address(row: &ProviderRow, access: &Access) -> Result<String, ConnectError> {
     Ok(base(row.wire, access.base_url.as_deref().unwrap_or(&row.base_url))?.to_string())
 }
@@ -87,7 +87,7 @@ async fn ask(
     Ok(String::from_utf8_lossy(&body).into_owned())
 }
 
-/// What an answer names.
+/// Returns the names in a response.
 fn names(wire: Wire, value: &Value) -> Option<Vec<String>> {
     let (list, field) = match wire {
         Wire::Messages | Wire::Responses | Wire::Chat => ("data", "id"),

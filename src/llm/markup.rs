@@ -11,9 +11,9 @@ use serde_json::Value;
 
 /// A way to write a tool call as text.
 struct Dialect {
-    /// What people are told; with low lines for blanks, the folder of its samples.
+    /// Name as shown to users; with underscores for blanks, the folder of its samples.
     name: &'static str,
-    /// What only a call looks like: a lone word that prose could mention is not enough.
+    /// Text that only a call contains: a lone word that prose could mention is not enough.
     mark: &'static str,
 }
 
@@ -109,26 +109,26 @@ pub fn leaked(text: &str) -> Option<&'static str> {
     found.and_then(|at| DIALECTS.get(at)).map(|dialect| dialect.name)
 }
 
-/// The same of a whole answer that made no call: there is no reader for it, so a call as JSON in a fence at its end is one, too.
+/// Finds leaked markup in a whole response without calls. No reader follows, so a call as JSON in a fence at its end counts, too.
 pub fn leaked_answer(text: &str) -> Option<&'static str> {
     let fenced = || last_paragraph(text.trim()).map(|last| last.trim_end_matches('`').trim_end()).is_some_and(is_calls);
     leaked(text).or_else(|| fenced().then_some("JSON"))
 }
 
-/// What is in the fence that a text is nothing but.
+/// Returns the contents of the fence, if the text is nothing but a fence.
 fn unfenced(text: &str) -> Option<&str> {
     let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"))?;
     let (_, inner) = inner.split_once('\n')?;
     (!inner.contains("```")).then(|| inner.trim())
 }
 
-/// The last paragraph of several, where it looks like JSON: some say a sentence first.
+/// Returns the last of several paragraphs if it looks like JSON: some models write a sentence first.
 fn last_paragraph(text: &str) -> Option<&str> {
     let at = text.rfind("\n{").or_else(|| text.rfind("\n["))?;
     Some(text[at..].trim())
 }
 
-/// Whether a text is calls as JSON and nothing else: one, a list, or one after the other.
+/// Checks whether a text is calls as JSON and nothing else: one, a list, or one after the other.
 fn is_calls(text: &str) -> bool {
     if !text.starts_with(['{', '[']) {
         return false;
@@ -159,7 +159,7 @@ fn is_calls(text: &str) -> bool {
 fn without_code(text: &str) -> String {
     let mut prose = String::with_capacity(text.len());
     let mut fence: Option<(char, usize)> = None;
-    // What stands in a fence that is never closed is no code: an answer may have been cut.
+    // The contents of a fence that is never closed are not code: the response may have been cut.
     let mut unclosed = String::new();
     for line in text.split_inclusive('\n') {
         let marks = line.trim_start();
@@ -188,7 +188,7 @@ fn without_code(text: &str) -> String {
 }
 
 fn without_spans(text: &str) -> String {
-    // Where a run of so many backticks stands last: what is opened behind it is never closed, and nobody need look.
+    // Last position of each run length of backticks: what is opened behind it is never closed, which saves the search.
     let mut last = HashMap::new();
     let mut at = 0;
     while let Some(found) = text[at..].find('`') {
@@ -220,12 +220,12 @@ fn without_spans(text: &str) -> String {
     out
 }
 
-/// How many backticks a text begins with.
+/// Returns the number of backticks at the beginning of a text.
 fn ticks(text: &str) -> usize {
     text.bytes().take_while(|byte| *byte == b'`').count()
 }
 
-/// Where the text goes on behind a run of exactly so many backticks.
+/// Returns the position behind a run of exactly this many backticks.
 fn closing(text: &str, length: usize) -> Option<usize> {
     let mut at = 0;
     while let Some(found) = text[at..].find('`') {

@@ -1,4 +1,4 @@
-//! What only a provider understands and must get back verbatim, as it stands in a conversation. Main type: [`Opaque`].
+//! Data in a conversation that only the provider understands and must get back verbatim. Main type: [`Opaque`].
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,7 +21,7 @@ pub(super) enum Opaque {
 }
 
 impl Opaque {
-    /// As it stands in a part; none where it holds what JSON cannot say.
+    /// Returns the part as it is stored; `None` if it holds what JSON cannot express.
     pub(super) fn written(&self) -> Option<Value> {
         serde_json::to_value(self).ok()
     }

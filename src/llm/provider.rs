@@ -60,16 +60,16 @@ pub struct Prices {
     pub output: Money,
     /// Tokens read from a cache; `None` where that is not known.
     pub cache_read: Option<Money>,
-    /// Tokens written to a cache; `None` where writing is not told apart and costs what sending does.
+    /// Tokens written to a cache; `None` if they are not reported separately and cost what sending does.
     pub cache_write: Option<Money>,
     /// The day on which they were looked up.
     pub on: Day,
-    /// What a request costs instead that is larger than most, all of it.
+    /// Prices that apply to all of a request that is larger than most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub large: Option<Large>,
 }
 
-/// What a large request costs: US dollars for a million tokens, as in [`Prices`].
+/// Prices of a large request: US dollars for a million tokens, as in [`Prices`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Large {
     /// With more tokens than this in the request, cached ones included.
@@ -84,12 +84,12 @@ pub struct Large {
     pub cache_write: Option<Money>,
 }
 
-/// Hears of an answer as it grows. It must not block.
+/// Observer of a response as it grows. It must not block.
 pub trait Watch: Send + Sync {
-    /// So many bytes of text, reasoning or arguments have come so far.
+    /// Reports the bytes of text, reasoning and arguments received so far.
     fn grew(&self, bytes: u64);
 
-    /// So long is to be waited before the request may be sent, to stay within the provider's limits. Whether there is so much time.
+    /// Reports the wait that the rate limits require before the request is sent. Returns `true` if there is enough time.
     fn waits(&self, wait: Duration) -> bool {
         let _ = wait;
         true
@@ -101,7 +101,7 @@ impl Watch for () {
 }
 
 impl Capabilities {
-    /// How calls and their results are written for this model, as far as is known before it is asked.
+    /// Returns the format of calls and results for this model, as far as it is known before the first request.
     pub const fn speech(&self) -> Speech {
         if self.tools { Speech::Native } else { Speech::Text }
     }

@@ -1,4 +1,4 @@
-//! How servers say that a conversation is longer than they take. Main function: [`too_long`].
+//! Errors of servers for a conversation that exceeds the context window. Main function: [`too_long`].
 //!
 //! There is no field for it that all of them share, so their words are known here: in the answers with an error status, and in the errors that
 //! come inside a stream.
@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Words that say nothing else, in lower case, with where they are from. Numbers stand between them, so each is a piece of a sentence.
+/// Unambiguous phrases, in lower case, with their sources. Numbers may be between them, so each is a piece of a sentence.
 const WORDS: &[&str] = &[
     // Anthropic: "prompt is too long: 208310 tokens > 200000 maximum", "input length and `max_tokens` exceed context limit: 1 + 2 > 3".
     "prompt is too long",
@@ -42,14 +42,14 @@ const WORDS: &[&str] = &[
     "request too large for",
 ];
 
-/// The statuses with which it is said. `429` and `500` only where the words are there, as everywhere; `413` says it by itself (RFC 9110
+/// Statuses of such errors. `429` and `500` count only with the phrases, like all of them except `413`, which is sufficient on its own (RFC 9110
 /// §15.5.14).
 const STATUSES: &[u16] = &[400, 413, 422, 429, 500];
 
 /// No window is smaller or larger; another number is about something else.
 const BELIEVED: std::ops::RangeInclusive<u64> = 256..=100_000_000;
 
-/// Whether an error says that the conversation is too long; then with how many tokens the server takes, where it says that.
+/// Checks whether an error says that the conversation is too long; then returns the size of the window in tokens, if reported.
 #[expect(clippy::option_option, reason = "that it is too long, and how long it may be, are told apart")]
 pub(super) fn too_long(status: u16, body: &str) -> Option<Option<u64>> {
     let said = body.to_lowercase();

@@ -16,10 +16,10 @@ use crate::sys::http::{Cause, describe};
 /// The most characters of a server's words that are shown.
 const WORDS: usize = 300;
 
-/// The longest wait that is believed; a longer one is a mistake of somebody's.
+/// Longest wait that is believed; a longer one is taken for an error.
 const LONGEST_WAIT: Duration = Duration::from_hours(24);
 
-/// Whose fault it is, and what must not be said about it.
+/// Source of an error, and the secrets that its message must not repeat.
 #[derive(Debug, Clone)]
 pub(super) struct Blame {
     /// The provider's word.
@@ -46,11 +46,11 @@ pub(super) struct Rejected {
     pub(super) status: u16,
     /// The body, or its beginning.
     pub(super) body: String,
-    /// How long the server asks to wait.
+    /// Requested wait before a retry.
     pub(super) retry_after: Option<Duration>,
-    /// Where a redirect leads.
+    /// Target of a redirect.
     pub(super) location: Option<String>,
-    /// What the server says of how much it may be asked.
+    /// Rate-limit headers.
     pub(super) told: Told,
 }
 
@@ -59,13 +59,13 @@ impl Rejected {
     pub(super) fn new<'a>(status: u16, header: impl Fn(&str) -> Option<&'a str>) -> Self {
         let location = header("location").map(str::to_owned);
         let retry_after = wait(&header).map(|wait| wait.min(LONGEST_WAIT));
-        // Whoever is refused for another reason is asked to wait alone.
+        // A wait after any other error applies to this request alone.
         let all_wait = retry_after.filter(|_| matches!(status, 429 | 503 | 529));
         let told = Told::read(&header, all_wait, Instant::now());
         Self { status, body: String::new(), retry_after, location, told }
     }
 
-    /// The same with its body.
+    /// Returns the error with its body.
     pub(super) fn saying(self, body: String) -> Self {
         let retry_after = self.retry_after.or_else(|| wait_in(&body).map(|wait| wait.min(LONGEST_WAIT)));
         Self { body, retry_after, ..self }
@@ -73,7 +73,7 @@ impl Rejected {
 }
 
 impl Blame {
-    /// What an error status means.
+    /// Converts an error status.
     pub(super) fn rejected(&self, rejected: &Rejected) -> TurnFault {
         let said = match (&rejected.location, rejected.status) {
             (Some(location), 300..=399) => {
@@ -97,7 +97,7 @@ impl Blame {
         }
     }
 
-    /// What is wrong with an answer that began well.
+    /// Converts an error within a response that began well.
     pub(super) fn answer(&self, trouble: Trouble) -> TurnFault {
         match trouble {
             Trouble::Said { status, message } if too_long(status.unwrap_or(400), &message).is_some() => {
@@ -122,7 +122,7 @@ impl Blame {
         TurnFault::Unreadable { provider: self.provider.clone(), message: self.clean(message) }
     }
 
-    /// Nothing came for too long.
+    /// A timeout: no data arrived for too long.
     pub(super) fn silent(&self, quiet: Duration) -> TurnFault {
         TurnFault::Silent { provider: self.provider.clone(), quiet }
     }
@@ -156,7 +156,7 @@ impl Blame {
     }
 }
 
-/// What an error's body says: every provider has its own shape, and a proxy in between has none.
+/// Extracts the message from the body of an error: every provider has its own format, and a proxy in between has none.
 fn words(body: &str) -> String {
     let Ok(value) = serde_json::from_str::<Value>(body) else {
         let body = body.trim();

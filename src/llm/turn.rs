@@ -1,4 +1,4 @@
-//! What goes to a model and what comes back, in the words of no provider. Main types: [`TurnRequest`], [`TurnResponse`].
+//! Requests and responses, independent of any provider. Main types: [`TurnRequest`], [`TurnResponse`].
 //!
 //! Everything here can be written to a journal and read back: a conversation is rebuilt from it without asking anybody again.
 
@@ -11,29 +11,29 @@ use crate::domain::review::Usage;
 /// One question to a model: the whole conversation so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnRequest {
-    /// What the model is and must do. The first cache mark stands at its end.
+    /// System text: the role and the duties of the model. The first cache mark is at its end.
     pub system: String,
     /// The tools that it may call, in an order that never changes during a conversation.
     pub tools: Vec<ToolDefinition>,
-    /// Whether it may, must or must not call them.
+    /// Rule for calls: allowed, required or forbidden.
     pub choice: ToolChoice,
     /// The conversation, oldest first: user, then assistant and results in turn.
     pub messages: Vec<Message>,
     /// The most it may answer, in tokens.
     pub max_output: u32,
-    /// How calls and their results are written.
+    /// Format of calls and their results.
     #[serde(default, skip_serializing_if = "Speech::is_native")]
     pub speech: Speech,
-    /// What explains to a model how calls are written in the text. It is sent only where they are.
+    /// Explanation of the text format of calls. It is sent only with that format.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub grammar: String,
 }
 
-/// How calls and their results are written.
+/// Format of calls and their results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Speech {
-    /// As the provider's interface has them.
+    /// Format of the provider's API.
     #[default]
     Native,
     /// In the text, for models that cannot call tools or write their calls there anyway.
@@ -41,7 +41,7 @@ pub enum Speech {
 }
 
 impl Speech {
-    /// Whether it is the interface's own.
+    /// Checks whether it is the format of the API.
     pub const fn is_native(&self) -> bool {
         matches!(self, Self::Native)
     }
@@ -53,9 +53,9 @@ impl Speech {
 pub enum Message {
     /// From this program.
     User {
-        /// What it says.
+        /// Text.
         text: String,
-        /// Whether the conversation up to here will be sent again: where the provider has cache marks, one is set here.
+        /// `true` if the conversation up to here will be sent again: providers with cache marks get one here.
         mark: bool,
     },
     /// From the model, exactly as it came.
@@ -67,7 +67,7 @@ pub enum Message {
     Results {
         /// One for each call.
         results: Vec<ToolResult>,
-        /// As for `User`.
+        /// Like that of `User`.
         mark: bool,
     },
 }
@@ -104,7 +104,7 @@ impl Part {
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// What its result is matched by.
+    /// Id that matches the result to the call.
     pub id: String,
     /// The tool.
     pub name: String,
@@ -121,35 +121,35 @@ pub struct ToolCall {
 pub enum ToolInput {
     /// A JSON object, as it should be.
     Object(Map<String, Value>),
-    /// What came instead.
+    /// Text that is not a JSON object.
     Malformed(String),
 }
 
-/// What a tool answered.
+/// Result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// The call.
     pub id: String,
     /// The tool's name: Gemini matches results by it.
     pub name: String,
-    /// What the model sees.
+    /// Text for the model.
     pub text: String,
-    /// Whether that is an error.
+    /// `true` if the text is an error.
     pub is_error: bool,
 }
 
-/// A tool as a model is told of it.
+/// Definition of a tool for models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolDefinition {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Description.
     pub description: String,
     /// The JSON Schema of its input.
     pub schema: Value,
 }
 
-/// Whether a model may call tools.
+/// Rule for tool calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
@@ -163,15 +163,15 @@ pub enum ToolChoice {
 /// A whole answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnResponse {
-    /// What it says, in order.
+    /// Parts of the response, in order.
     pub parts: Vec<Part>,
-    /// Why it ended.
+    /// Reason why it ended.
     pub stop: Stop,
-    /// What it took.
+    /// Tokens and cost.
     pub usage: TurnUsage,
 }
 
-/// Why an answer ended.
+/// Reasons why a response ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
@@ -183,7 +183,7 @@ pub enum Stop {
     OutputLimit,
     /// It refused, or a filter did.
     Refused,
-    /// What the provider says, where it is none of these.
+    /// Any other reason, in the provider's words.
     Other(String),
 }
 
@@ -194,17 +194,17 @@ pub struct TurnUsage {
     pub input: Option<u64>,
     /// Received, reasoning included.
     pub output: Option<u64>,
-    /// Of those sent, read from a cache.
+    /// Input tokens that were read from a cache.
     pub cache_read: Option<u64>,
-    /// Of those sent, written to a cache.
+    /// Input tokens that were written to a cache.
     pub cache_write: Option<u64>,
-    /// What the turn costs, at the prices of the day it was asked.
+    /// Cost of the turn, at the prices of its day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Money>,
 }
 
 impl TurnUsage {
-    /// What nobody was asked for.
+    /// Usage of no request at all.
     pub const NOTHING: Self =
         Self { input: Some(0), output: Some(0), cache_read: Some(0), cache_write: Some(0), cost: Some(Money::NOTHING) };
 
@@ -221,7 +221,7 @@ impl TurnUsage {
         }
     }
 
-    /// The same as a review tells it.
+    /// Converts the usage for the review.
     pub fn told(self) -> Usage {
         Usage {
             input_tokens: self.input,
@@ -266,8 +266,8 @@ impl TurnRequest {
         parts.filter_map(Part::call)
     }
 
-    /// Adds what the model said. An empty answer becomes a word in brackets: without it two messages of ours would meet and be joined to
-    /// one, which changes what stands before it in the cache.
+    /// Adds the response of the model. An empty one becomes a word in brackets: without it two messages of ours would be adjacent and be joined,
+    /// which changes the cached prefix.
     pub fn push_answer(&mut self, response: &TurnResponse) {
         let mut parts = response.parts.clone();
         if parts.is_empty() {
@@ -281,8 +281,8 @@ impl TurnRequest {
 const LONGEST_NAME: usize = 64;
 
 impl TurnResponse {
-    /// The same with names of tools that every provider takes back. A model can make up a name that none of them would: sent back as it
-    /// is, it would end the conversation with an error.
+    /// Replaces names of tools that a provider might refuse. A model can invent a name that no API accepts: sent back as it is, it would end the
+    /// conversation with an error.
     #[must_use]
     pub fn with_plain_names(mut self) -> Self {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');

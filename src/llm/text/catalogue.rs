@@ -1,4 +1,4 @@
-//! The tools as a text tells of them. Main function: [`of`].
+//! Tool catalogue of the text protocol. Main function: [`of`].
 
 use super::kind::{Field, Fields, Kind};
 use crate::llm::turn::ToolDefinition;

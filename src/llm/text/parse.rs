@@ -29,7 +29,7 @@ pub(in crate::llm) enum Piece {
 pub(in crate::llm) struct Parsed {
     /// Its pieces, in order.
     pub(in crate::llm) pieces: Vec<Piece>,
-    /// Whether the model went on with a result of its own making; nothing behind it was read.
+    /// `true` if the model continued with an invented result; the text behind it was not read.
     pub(in crate::llm) invented: bool,
 }
 
@@ -46,19 +46,19 @@ pub(in crate::llm) struct Parser<'a> {
 /// A call that has not ended.
 struct Open {
     name: String,
-    /// What its fields hold; `None` for a tool that is not known.
+    /// Fields of the tool; `None` if it is unknown.
     fields: Option<Arc<Fields>>,
     /// Blanks before its mark: those of its fields are indented no deeper.
     indent: usize,
     /// All of it, as it came.
     raw: String,
-    /// What stood before the first field.
+    /// Text before the first field.
     loose: String,
     field: Option<(String, Raw)>,
     input: Input,
 }
 
-/// What a line is.
+/// Kind of a line.
 enum Is<'a> {
     Call(Mark<'a>),
     End,
@@ -68,7 +68,7 @@ enum Is<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// A reader of an answer by a model that was told of these tools.
+    /// Creates a parser for responses to these tools.
     pub(in crate::llm) fn new(tools: &'a [ToolDefinition]) -> Self {
         let tools = tools.iter().map(|tool| (tool.name.as_str(), Arc::new(Fields::of(&tool.schema)))).collect();
         Self { tools, line: String::new(), text: String::new(), open: None, parsed: Parsed::default() }
@@ -178,7 +178,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A call without its end: nobody knows what is missing of it, so it is not made.
+    /// Drops a call without its end: the missing part is unknown, so the call is not made.
     fn break_off(&mut self) {
         if let Some(open) = self.open.take() {
             self.parsed.pieces.push(Piece::Call { name: open.name, input: ToolInput::Malformed(open.raw) });
@@ -205,7 +205,7 @@ fn tool(rest: &str) -> Option<(&str, &str)> {
 }
 
 impl Open {
-    /// Whether a mark is one of its fields. In the lines of a text, only a field that the tool has is one: the text may hold such lines.
+    /// Checks whether a mark is one of the call's fields. In the lines of a text, only a field of the tool counts: the text may hold such lines.
     fn takes(&self, mark: &Mark<'_>) -> bool {
         let outer = mark.name.split('.').next().unwrap_or_default();
         let in_text = self.field.as_ref().is_some_and(|(_, raw)| !raw.lines.is_empty() || raw.inline.is_empty());

@@ -9,7 +9,7 @@ use super::marks::unescaped;
 #[derive(Debug, Default)]
 pub(super) struct Input(Map<String, Value>);
 
-/// The raw value of a field: what stood on the line of its mark, and the lines below.
+/// Raw value of a field: the rest of the line of its mark, and the lines below.
 #[derive(Debug, Default)]
 pub(super) struct Raw {
     pub(super) inline: String,
@@ -17,7 +17,7 @@ pub(super) struct Raw {
 }
 
 impl Raw {
-    /// The text that is meant: without blank lines around it and without a fence around all of it.
+    /// Returns the text without blank lines around it and without a fence around all of it.
     fn text(self) -> String {
         let Self { inline, lines } = self;
         // As some write that a block follows.
@@ -44,7 +44,7 @@ impl Raw {
     }
 }
 
-/// Whether the first line opens a fence that the last one, and none before it, closes.
+/// Checks whether the first line opens a fence that the last one, and none before it, closes.
 fn is_fenced(lines: &[&str]) -> bool {
     let [first, within @ .., last] = lines else { return false };
     let is_fence = |line: &str| line.trim_start().starts_with("```");
@@ -72,7 +72,7 @@ impl Input {
         }
     }
 
-    /// The same field twice: the later one stands, as in JSON.
+    /// For a duplicate field, the later one wins, as in JSON.
     fn insert(&mut self, name: &str, kind: &Kind, required: bool, raw: Raw) {
         if let Some(value) = value(kind, required, raw) {
             self.0.insert(name.to_owned(), value);
@@ -94,7 +94,7 @@ impl Input {
         }
     }
 
-    /// What was written before any field: a whole input as JSON, which some models cannot leave.
+    /// Takes text before any field as a whole input in JSON, which some models insist on.
     pub(super) fn take_json(&mut self, text: &str) {
         if self.0.is_empty()
             && text.trim_start().starts_with('{')

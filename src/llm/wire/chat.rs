@@ -1,4 +1,4 @@
-//! `OpenAI`'s chat completions (`POST /chat/completions`), as the many servers that speak them do.
+//! `OpenAI`'s chat completions (`POST /chat/completions`), in the variants of many servers.
 //!
 //! Servers differ: an index may be missing or always 0, the end may be `[DONE]` or only a reason, arguments may be an object, the reasoning may be
 //! under one of two names. What is sent is the least that all of them take.
@@ -45,7 +45,7 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     Said::plain(body)
 }
 
-/// What the model said; none where nothing of it can be said here.
+/// Converts the model's message; `None` if nothing of it can be expressed in this format.
 fn assistant(parts: &[Part]) -> Option<Value> {
     let (mut words, mut calls, mut reasoning, mut details) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for part in parts {
@@ -82,11 +82,11 @@ fn assistant(parts: &[Part]) -> Option<Value> {
 pub(super) struct Reader {
     draft: Draft,
     reasoning: String,
-    /// What gateways send so that it comes back verbatim (`reasoning_details`).
+    /// Details that gateways want back verbatim (`reasoning_details`).
     details: Vec<Value>,
     words: String,
     calls: Vec<(Option<u64>, CallDraft)>,
-    /// Whether the mark at the very end came.
+    /// `true` once the final mark was seen.
     done: bool,
 }
 
@@ -189,7 +189,7 @@ impl Reader {
             self.word(refusal);
         }
         for call in list(delta, "tool_calls") {
-            // Each is looked for among those before it; an answer of so many is refused anyway.
+            // Each is compared with all before it; a response with this many is refused anyway.
             if self.calls.len() > PIECES {
                 break;
             }

@@ -11,7 +11,7 @@ use crate::llm::optional::Optional;
 use crate::llm::turn::{Message, Part, Stop, ToolChoice, ToolResult, TurnRequest};
 use crate::llm::usage::{Count, Counted};
 
-/// Says a request. The model stands in the address.
+/// Builds a request. The model is part of the address.
 pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     let mut body = json!({});
     if !request.tools.is_empty() {
@@ -42,7 +42,7 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     Said::plain(body)
 }
 
-/// What the model said. A signature goes back with the part that it came in: its call, or the text after it.
+/// Converts the model's message. A signature goes back with its part: its call, or the text after it.
 fn model(parts: &[Part]) -> Vec<Value> {
     let mut said = Vec::new();
     let mut signature = None;
@@ -94,7 +94,7 @@ fn is_own_id(id: &str) -> bool {
 #[derive(Default)]
 pub(super) struct Reader {
     draft: Draft,
-    /// Whether the last text has a signature: what follows is a part of its own.
+    /// `true` if the last text has a signature: the text that follows is a part of its own.
     sealed: bool,
 }
 
@@ -178,7 +178,7 @@ impl Reader {
             }
             return;
         }
-        // A signature belongs to the part that it stands in, also to an empty one.
+        // A signature belongs to the part that holds it, even if that is empty.
         self.draft.grew(words);
         self.draft.blocks.push(Block::Opaque(Opaque::Signature(signature.to_owned())));
         self.draft.blocks.push(Block::Text(if thought { String::new() } else { words.to_owned() }));

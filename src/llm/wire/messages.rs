@@ -1,6 +1,6 @@
 //! Anthropic's Messages (`POST /v1/messages`, events of a stream: platform.claude.com/docs, "Streaming messages").
 //!
-//! A block goes back where it stood, because newer models check that nothing before a block of their thinking has changed ("Preserved thinking").
+//! A block goes back to its place, because newer models check that nothing before a block of their thinking has changed ("Preserved thinking").
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::llm::usage::{Count, Counted};
 /// Cache marks after the one at the end of the system text; four are allowed in all.
 const MARKS: usize = 3;
 
-/// What lets a request say what becomes of thinking that was bound to another conversation.
+/// Header that lets a request decide about thinking that was bound to another conversation.
 const BINDING: (&str, &str) = ("anthropic-beta", "thinking-binding-controls-2026-08-01");
 
 /// Says a request.

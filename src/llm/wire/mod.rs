@@ -1,4 +1,4 @@
-//! The wire formats: how a request is said in each, and how an answer is read. Main types: [`Setup`], [`Said`].
+//! Wire formats: building requests and reading responses. Main types: [`Setup`], [`Said`].
 //!
 //! One file per format, all alike: `request` and a `Decoder`. A body is written in the order in which providers cache: what all requests of a
 //! conversation share first (model, tools, system), then the conversation, then what a single turn may change. So one body is the beginning of the
@@ -20,7 +20,7 @@ use super::optional::Given;
 use super::table::Wire;
 use super::turn::TurnRequest;
 
-/// What a request needs to know besides the conversation.
+/// Data for a request besides the conversation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Setup<'a> {
     /// The model, as the provider knows it.
@@ -58,7 +58,7 @@ pub(super) fn say(wire: Wire, request: &TurnRequest, setup: &Setup<'_>) -> Said 
     }
 }
 
-/// How the documents of a streamed answer stand in its body.
+/// Returns the framing of a streamed response.
 pub(super) const fn framing(wire: Wire) -> Framing {
     match wire {
         Wire::Messages | Wire::Responses | Wire::Chat | Wire::Gemini => Framing::Events,
@@ -66,7 +66,7 @@ pub(super) const fn framing(wire: Wire) -> Framing {
     }
 }
 
-/// What reads an answer.
+/// Returns the reader of a response.
 pub(super) fn decoder(wire: Wire) -> Box<dyn Decoder> {
     match wire {
         Wire::Messages => Box::new(messages::Reader::default()),

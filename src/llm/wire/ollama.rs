@@ -1,6 +1,6 @@
 //! Ollama's own format (`POST /api/chat`, one JSON document a line).
 //!
-//! A server that is not told how large the context window is cuts the conversation in silence, so it is told.
+//! The request states the size of the context window, because the server cuts the conversation silently otherwise.
 
 use serde_json::{Value, json};
 

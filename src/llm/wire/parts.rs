@@ -1,4 +1,4 @@
-//! What the wire formats share: tools, inputs, opaque parts, errors in the middle of a stream.
+//! Helpers for all wire formats: tools, inputs, opaque parts, errors in the middle of a stream.
 
 use serde_json::{Map, Value, json};
 

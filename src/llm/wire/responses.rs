@@ -1,6 +1,6 @@
 //! `OpenAI`'s Responses (`POST /responses`, its streaming events). Nothing is stored there (`store: false`), so reasoning comes back encrypted.
 //!
-//! Items go back as they came, each with its id and in its place. Summaries of the reasoning are not asked for: not every account may have them.
+//! Items go back unchanged, each with its id and in its place. Summaries of the reasoning are not requested: some accounts may not have them.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     Said::plain(body)
 }
 
-/// The same for all turns of a conversation: they begin alike, and the key sends them to the machine that remembers.
+/// Returns the cache key, the same for all turns of a conversation: they begin alike, and the key sends them to the machine with the cache.
 fn cache_key(request: &TurnRequest) -> String {
     let mut hash = Sha256::new();
     hash.update(request.system.as_bytes());
@@ -143,7 +143,7 @@ impl Decoder for Reader {
             }
             "response.completed" | "response.incomplete" | "response.cancelled" => return self.end(&frame["response"]),
             "response.failed" => return Err(failure(&frame["response"])),
-            // The fields stand in the event itself, or under `error`.
+            // The fields are in the event itself, or under `error`.
             "error" => {
                 return Err(said(frame.get("error").filter(|error| error.is_object()).unwrap_or(&without_type(frame))));
             }
