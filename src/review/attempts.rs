@@ -19,10 +19,10 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// A server that sends nothing for this long has lost the request. Reasoning models are silent for minutes.
 const QUIET: Duration = Duration::from_mins(5);
-/// The progress hears of an answer when it grew by so many bytes.
+/// Number of bytes of a response between two progress events.
 const STEP: u64 = 512;
 
-/// Why there is no answer.
+/// Reasons for a turn without a response.
 #[derive(Debug)]
 pub(super) enum NoAnswer {
     /// The run was stopped.
@@ -34,22 +34,22 @@ pub(super) enum NoAnswer {
 /// A failed attempt, for the journal.
 #[derive(Debug)]
 pub(super) struct Failed {
-    /// Which, from 1.
+    /// Number of the attempt, from 1.
     pub(super) attempt: u32,
-    /// Why.
+    /// Error.
     pub(super) fault: TurnFault,
-    /// How long was waited before the next; `None` where there was none.
+    /// Wait before the next attempt; `None` if there was none.
     pub(super) wait: Option<Duration>,
 }
 
-/// What a turn is asked with.
+/// Context of the attempts at a turn.
 pub(super) struct Ask<'a> {
     pub(super) provider: &'a dyn Provider,
     pub(super) request: &'a TurnRequest,
     pub(super) turn: u32,
     pub(super) cancel: &'a Cancel,
     pub(super) events: &'a dyn EventSink,
-    /// Hears of an attempt that may have cost something that nobody tells. Whether there is enough left for another one.
+    /// Called for an attempt that may have cost something that was not reported. Returns `true` if enough is left for another attempt.
     pub(super) lost: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -103,13 +103,13 @@ pub(super) async fn ask(ask: &Ask<'_>) -> (Result<TurnResponse, NoAnswer>, Vec<F
     (answer, failed)
 }
 
-/// How long to wait: what the server asks for, else our own choice; `None` where that is over or would take longer than there is time.
+/// Returns the wait: what the server asks for, else our own choice; `None` if the time is over or too short for it.
 fn within(own: Option<Duration>, fault: &TurnFault, left: Option<Duration>) -> Option<Duration> {
     let wait = own.map(|own| fault.retry_after().unwrap_or(own))?;
     left.is_none_or(|left| wait < left).then_some(wait)
 }
 
-/// Tells the progress how an answer grows, not at every byte.
+/// Reports the growth of a response as progress, not at every byte.
 struct Growth<'a> {
     turn: u32,
     events: &'a dyn EventSink,

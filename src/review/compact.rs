@@ -16,27 +16,27 @@ use crate::tools::TOOLS;
 
 /// Results of fewer bytes stay: the line in their place would take nearly as much. No such line is longer.
 const WORTH: usize = 1_000;
-/// Of the input of a call so many characters are repeated in the line.
+/// Number of characters of a call's input that are repeated in the line.
 const NAMED: usize = 160;
-/// Of what a request may hold, this share at least is gained, or nothing is done: one part in so many.
+/// Divisor: the minimum share of the available size that must be gained, or nothing is done.
 const LEAST_GAIN: u64 = 10;
-/// Where so much can be gained, this share is free afterwards: one part in so many.
+/// Divisor: the share that is freed, if that much can be gained.
 const FREED: u64 = 2;
-/// How every line begins.
+/// Prefix of every replacement line.
 pub(super) const MARK: &str = "[taken out to make room]";
 
-/// How much of a conversation is shortened.
+/// State of the compaction of a conversation.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Compaction {
-    /// So many of the oldest messages with results are: the number of the journal.
+    /// Number of the oldest messages with results that are shortened, as in the journal.
     messages: u32,
-    /// So many results in them.
+    /// Number of results in them.
     results: u32,
-    /// So many of those in the last request: what is taken out when nobody is asked any more is not told.
+    /// Number of results shortened in the last request sent: what is shortened after it is not reported.
     sent: u32,
 }
 
-/// What making room came to.
+/// Result of making room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Made {
     /// Results that were shortened.
@@ -45,7 +45,7 @@ pub(super) struct Made {
     pub(super) freed: u64,
 }
 
-/// What is asked of the room.
+/// Required room.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
     /// Tokens of the conversation as it is, estimated.
@@ -57,7 +57,7 @@ pub(super) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// How many of the results that come find room, and what they take, where so much of the conversation is freed.
+    /// Returns the number of results that fit, and their size, if this much of the conversation is freed.
     fn placed(&self, freed: u64) -> (usize, u64) {
         let mut room = self.most.saturating_sub(self.size.saturating_sub(freed));
         let mut placed = (0, 0);
@@ -70,7 +70,7 @@ impl Wanted<'_> {
         placed
     }
 
-    /// Whether all is well as it is.
+    /// Checks whether everything fits already.
     fn fits(&self) -> bool {
         self.size <= self.most && self.placed(0).0 == self.coming.len()
     }
@@ -97,7 +97,7 @@ impl Compaction {
         self.messages
     }
 
-    /// How many results were taken out of what was sent.
+    /// Returns the number of results that were shortened in what was sent.
     pub(super) fn results_sent(&self) -> u32 {
         self.sent
     }
@@ -135,7 +135,7 @@ impl Compaction {
         Some(made)
     }
 
-    /// Shortens so many messages of `request` in all, as an earlier sitting of the run did; `None` where so many are.
+    /// Shortens the first messages of `request`, up to this number in all, as an earlier session did; `None` if they already are.
     fn repeat(&mut self, request: &mut TurnRequest, messages: u32) -> Option<Made> {
         let further = usize::try_from(messages.saturating_sub(self.messages)).unwrap_or(usize::MAX);
         if further == 0 {
@@ -156,7 +156,7 @@ impl Compaction {
         self.results += made.results;
     }
 
-    /// What was done, for the receipt; `None` where that is nothing.
+    /// Returns the note for the receipt; `None` if nothing was shortened.
     pub(super) fn note(&self) -> Option<String> {
         (self.sent > 0).then(|| {
             let results = counted(usize::try_from(self.sent).unwrap_or(usize::MAX), "result");
@@ -169,14 +169,14 @@ impl Compaction {
 }
 
 impl Made {
-    /// What was done, for the progress.
+    /// Describes the compaction for the progress.
     pub(super) fn words(&self, window: u64) -> String {
         let results = counted(usize::try_from(self.results).unwrap_or(usize::MAX), "older result");
         format!("{results} taken out of the conversation to stay within the model's window of {window} tokens")
     }
 }
 
-/// Replaces the results of reading calls in the first so many messages that hold results. What is replaced already stays as it is.
+/// Replaces the results of reading calls in the first messages that hold results. Replaced ones stay as they are.
 pub(super) fn shorten(request: &mut TurnRequest, messages: u32) {
     let mut left = messages;
     for at in 0..request.messages.len() {
@@ -195,7 +195,7 @@ pub(super) fn shorten(request: &mut TurnRequest, messages: u32) {
     }
 }
 
-/// The messages with results that the model has answered, oldest first and without the first so many, and what shortening each gains.
+/// Returns the messages with results that the model has answered, oldest first and without the first ones, and the gain of shortening each.
 fn gains(request: &TurnRequest, from: u32) -> Vec<Made> {
     let answered = request.messages.iter().rposition(|message| matches!(message, Message::Assistant { .. }));
     let messages = request.messages.iter().enumerate().take(answered.unwrap_or(0));
@@ -223,8 +223,8 @@ fn calls(messages: &[Message]) -> Vec<&ToolCall> {
     parts.iter().filter_map(Part::call).collect()
 }
 
-/// What stands in the place of a result; `None` for one that stays. Only what a reading call showed is replaced: errors are short, and what
-/// the engine's own tools answered is what the review rests on.
+/// Returns the replacement of a result; `None` for one that stays. Only results of reading calls are replaced: errors are short, and the review
+/// depends on the results of the engine's own tools.
 fn line(call: Option<&ToolCall>, result: &ToolResult) -> Option<String> {
     if result.is_error || result.text.len() < WORTH || !TOOLS.iter().any(|tool| tool.name == result.name) {
         return None;

@@ -1,7 +1,7 @@
-//! Everything that a model may do to a review, and what it has seen. Main type: [`Desk`].
+//! Review under construction: the tool calls of the model applied to it, and the coverage. Main type: [`Desk`].
 //!
-//! The loop hands over each call of an engine tool ([`Desk::call`]) and tells what the model was shown; at the end the desk becomes a
-//! review ([`Desk::finish`]). How a finding is checked belongs in `evidence`, how an input is read in `engine_tools`.
+//! The conversation passes each call of an engine tool ([`Desk::call`]) and reports what the model was shown; at the end the desk becomes a review
+//! ([`Desk::finish`]). Checking a finding belongs in `evidence`, reading an input in `engine_tools`.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -57,21 +57,21 @@ pub struct Desk {
     change: Arc<ChangeSet>,
     new: Arc<dyn Workspace>,
     old: Arc<dyn Workspace>,
-    /// What the project says about its own code.
+    /// Guidelines of the project.
     guidelines: Arc<Guidelines>,
     draft: Draft,
     seen: Seen,
-    /// What became of the files where others looked at them: their coverage, and the holes in it.
+    /// Coverage and gaps, if other conversations reviewed the files.
     covered: Option<(Vec<FileCoverage>, Vec<Omission>)>,
-    /// Findings that stand, in the order of their reports.
+    /// Accepted findings, in the order of their reports.
     findings: Vec<Stood>,
-    /// How many findings were ever accepted: numbers are not given twice.
+    /// Number of findings ever accepted: numbers are not reused.
     accepted: u32,
-    /// Reports that did not stand and were neither corrected nor withdrawn.
+    /// Rejected reports that were neither corrected nor withdrawn.
     refused: Vec<Refused>,
-    /// How many reports did not stand.
+    /// Number of rejected reports.
     refusals: u32,
-    /// How many of either were taken back.
+    /// Number of withdrawn reports and findings.
     withdrawn: u32,
     /// Reports beyond the most that are taken.
     beyond: u32,
@@ -81,14 +81,14 @@ pub struct Desk {
     sections: Vec<Section>,
     gate: Gate,
     summary: Option<String>,
-    /// Who reports, once it is not who was asked first.
+    /// Model that reports, once it is not the first one.
     reporter: Option<String>,
-    /// Which turn it is, so that calls made at once are not taken for corrections of each other; 0 where nobody counts.
+    /// Number of the turn, so that calls made at once are not taken for corrections of each other; 0 without turns.
     turn: u32,
 }
 
 impl Desk {
-    /// A desk for the review of a change.
+    /// Creates the desk for the review of a change.
     pub fn new(change: Arc<ChangeSet>, new: Arc<dyn Workspace>, old: Arc<dyn Workspace>) -> Self {
         Self {
             draft: Draft::new(Arc::clone(&change)),
@@ -114,20 +114,20 @@ impl Desk {
         }
     }
 
-    /// The same with what the project says about its own code: a finding may rest on a line of that.
+    /// Adds the guidelines of the project, on whose lines a finding may be based.
     #[must_use]
     pub fn with_guidelines(self, guidelines: Arc<Guidelines>) -> Self {
         Self { guidelines, ..self }
     }
 
-    /// The same desk, which asks these grammars about the texts that are quoted and suggested.
+    /// Adds the grammars with which quotes and suggestions are checked.
     #[must_use]
     pub(super) fn asking(mut self, languages: Languages) -> Self {
         self.draft = self.draft.asking(languages);
         self
     }
 
-    /// What a model is told of the engine's tools, in an order that never changes.
+    /// Returns the definitions of the engine's tools, in a fixed order.
     pub fn definitions() -> Vec<ToolDefinition> {
         let definition = |tool: &super::engine_tools::EngineTool| ToolDefinition {
             name: tool.name.to_owned(),
@@ -137,7 +137,7 @@ impl Desk {
         ENGINE_TOOLS.iter().map(definition).collect()
     }
 
-    /// Whether a tool is one of the engine's.
+    /// Checks whether a tool is one of the engine's.
     pub fn is_own(name: &str) -> bool {
         ENGINE_TOOLS.iter().any(|tool| tool.name == name)
     }
@@ -217,7 +217,7 @@ impl Desk {
         self.seen.left_out(left_out);
     }
 
-    /// So much of a file's diff was in a message that the model answered.
+    /// Records the part of a file's diff that was in a message the model answered.
     pub fn shown(&mut self, shown: &Shown) {
         self.seen.shown(shown);
     }
@@ -235,7 +235,7 @@ impl Desk {
         self.draft.ran(packs, missed);
     }
 
-    /// Checks what the rules say stood before the change: findings of theirs, and no leads, for a model speaks of the change alone.
+    /// Checks the rules' findings on code from before the change. They become no leads, because a model reports on the change alone.
     pub fn add_standing(&mut self, claims: &[Claim], cancel: &Cancel) {
         for (at, claim) in claims.iter().enumerate() {
             let (new, old) = (Arc::clone(&self.new), Arc::clone(&self.old));
@@ -263,19 +263,19 @@ impl Desk {
         self.draft.omit(omissions);
     }
 
-    /// How many findings stand so far.
+    /// Returns the number of accepted findings.
     #[cfg(test)]
     fn standing(&self) -> usize {
         self.findings.len()
     }
 
-    /// Whether `finish_review` was accepted.
+    /// Checks whether `finish_review` was accepted.
     #[cfg(test)]
     fn is_finished(&self) -> bool {
         self.gate.is_finished()
     }
 
-    /// How many findings that stand so far are such.
+    /// Returns the number of accepted findings that match.
     pub(super) fn counted(&self, is_such: impl Fn(&Finding) -> bool) -> usize {
         self.findings.iter().filter(|stood| is_such(&stood.finding)).count()
     }

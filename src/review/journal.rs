@@ -43,7 +43,7 @@ impl JournalSink for AppendFile {
     }
 }
 
-/// Writes the entries of one conversation to a sink until the sink fails; a run goes on without a journal, and says so.
+/// Writes the entries of one conversation to a sink until the sink fails; a run continues without a journal, and reports that.
 pub(super) struct Journal {
     kept: Arc<Mutex<Kept>>,
     unit: Unit,
@@ -71,7 +71,7 @@ impl Journal {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What follows is about this turn.
+    /// Sets the turn that the following entries belong to.
     pub(super) fn turn(&mut self, turn: u32) {
         self.turn = turn;
     }
@@ -97,7 +97,7 @@ impl Journal {
         kept.unless_failed(synced);
     }
 
-    /// What went wrong with writing it; told once.
+    /// Returns the write error; only once.
     pub(super) fn fault(&mut self) -> Option<String> {
         self.kept().fault.take()
     }
@@ -129,15 +129,15 @@ pub(super) fn digest(request: &TurnRequest) -> String {
     hex(&hashed.0.finalize())
 }
 
-/// Why a journal cannot be read.
+/// Reasons why a journal cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// A line in the middle is damaged. A last line that was cut off by a kill is no error.
     #[error("line {line} of the journal cannot be read: {source}")]
     Line {
-        /// Which, from 1.
+        /// Line, from 1.
         line: usize,
-        /// Why.
+        /// Cause.
         #[source]
         source: serde_json::Error,
     },
@@ -171,17 +171,17 @@ pub fn read(bytes: &[u8]) -> Result<Vec<JournalEntry>, JournalError> {
 pub struct Rebuilt {
     /// The last request, whole, and what was answered to it. Results follow with the next request: after a kill they may not all be there.
     pub request: TurnRequest,
-    /// Whether the hash of every request was that of the rebuilt one.
+    /// `true` if the hash of every request matched the rebuilt one.
     pub proven: bool,
 }
 
 impl Rebuilt {
-    /// The conversation about the whole change that a journal holds; `None` where the model was never asked.
+    /// Rebuilds the conversation about the whole change; `None` if no request was sent.
     pub fn from_entries(entries: &[JournalEntry]) -> Option<Self> {
         Self::of_unit(entries, &Unit::WHOLE)
     }
 
-    /// One conversation that a journal holds; where it was begun anew, the last one of that name.
+    /// Rebuilds one conversation; if it was restarted, the last one of that name.
     pub fn of_unit(entries: &[JournalEntry], unit: &Unit) -> Option<Self> {
         Self::until(entries, unit, u32::MAX)
     }
@@ -194,12 +194,12 @@ impl Rebuilt {
     /// The conversation up to the request of a turn, or its last one.
     fn until(entries: &[JournalEntry], unit: &Unit, last: u32) -> Option<Self> {
         let mut rebuilt: Option<Self> = None;
-        // A call that was stopped is made in a later sitting, after those behind it.
+        // A call that was stopped is made in a later session, after those behind it.
         let (mut results, mut asked) = (BTreeMap::new(), 0);
         let within = entries.iter().filter(|entry| entry.unit == *unit && entry.turn <= last);
         for JournalEntry { turn, call, record, .. } in within {
             match record {
-                // The same turn may be asked again: in a later sitting, or because a model failed.
+                // A turn may be requested twice: in a later session, or because a model failed.
                 Record::Request {
                     system,
                     tools,

@@ -1,6 +1,6 @@
-//! What is known of a branch before it is reviewed: what was found last time, and what people dismissed. Main type: [`Known`].
+//! History of a branch: the findings of the previous review, and dismissals. Main type: [`Known`].
 //!
-//! Where it comes from belongs in `app`; how one finding is told from another in `evidence`.
+//! Loading it belongs in `app`; comparing findings in `evidence`.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use crate::domain::review::FileCoverage;
 
 mod dismissed;
 
-/// What is known of a branch before it is reviewed.
+/// History of a branch before its review.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
     /// The review before this one.
     pub prior: Option<Prior>,
-    /// What people decided not to hear again.
+    /// Dismissed findings.
     pub dismissals: Vec<Dismissal>,
 }
 

@@ -29,10 +29,10 @@ use tokens::Weight;
 pub(super) use scope::Part;
 pub use tokens::estimate_tokens;
 
-/// What a conversation begins with.
+/// Opening of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opening {
-    /// What the model is and must do.
+    /// System text: the role and the duties of the model.
     pub system: String,
     /// The first message.
     pub message: String,
@@ -42,18 +42,18 @@ pub struct Opening {
     pub left_out: Vec<LeftOut>,
     /// The ids of leads that are not in the message.
     pub leads_left_out: Vec<String>,
-    /// What else is not in the message: sentences for the receipt.
+    /// Other parts that are not in the message: sentences for the receipt.
     pub notes: Vec<String>,
 }
 
-/// How much of a file's diff is in the message.
+/// Part of a file's diff that is in the message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
     /// The file.
     pub path: RepoPath,
-    /// The first so many hunks are shown whole.
+    /// Number of hunks, from the first, that are shown whole.
     pub hunks: usize,
-    /// So many lines of the next hunk are shown.
+    /// Number of lines of the next hunk that are shown.
     pub lines: usize,
 }
 
@@ -62,20 +62,20 @@ pub struct Shown {
 pub struct LeftOut {
     /// The file.
     pub path: RepoPath,
-    /// Why, without a full stop.
+    /// Reason, without a full stop.
     pub reason: String,
 }
 
-/// What a model is told beside the change.
+/// Project context for the model, besides the change.
 #[derive(Debug, Clone, Copy)]
 pub struct Beside<'a> {
-    /// What the user asks of this review.
+    /// Instructions of the user for this review.
     pub instructions: Option<&'a str>,
-    /// What the project says about its own code.
+    /// Guidelines of the project.
     pub guidelines: &'a Guidelines,
 }
 
-/// Where a message turns out too large for its room, it is laid out again, smaller; user's templates may say things twice.
+/// Maximum number of layouts: a message that is too large is laid out again, smaller; user templates may contain a text twice.
 const ATTEMPTS: usize = 6;
 
 /// Writes the first message about `change`. System prompt and message together take at most `room` tokens, as [`estimate_tokens`] counts.
@@ -120,7 +120,7 @@ pub(super) fn ranked(change: &ChangeSet, leads: &[LeadVars]) -> Vec<usize> {
     risk::ranked(change, leads)
 }
 
-/// What the diffs of a part may weigh together so that they all fit a first message of so many tokens, whatever else has to be in it.
+/// Returns the weight available to the diffs of a part, so that they all fit a first message of this many tokens, whatever else it must contain.
 pub(super) fn room_for_diffs(
     prompts: &Prompts,
     change: &ChangeSet,
@@ -139,7 +139,7 @@ pub(super) fn room_for_diffs(
     Ok(room - leads - commits - files)
 }
 
-/// What the diff of each file weighs in a first message, in the order of the change; nothing where there is none to show.
+/// Returns the weight of each file's diff in a first message, in the order of the change; zero without a diff to show.
 pub(super) fn weights(change: &ChangeSet) -> Vec<u64> {
     diffs::weights(change)
 }
@@ -162,17 +162,17 @@ pub fn brief(prompts: &Prompts, change: &ChangeSet, vars: &AssistantVars, room: 
     fit(&laying, room, 0, |change| prompts.assistant_review(change, vars)).map(|(_, message)| message)
 }
 
-/// A user's template may leave them out; then nobody may think that they were said.
+/// A user's template may leave the guidelines out; then the receipt says so.
 const NOT_SAID: &str = "the guidelines of the project were not shown to the model: the template leaves them out";
 
-/// What a message is made of.
+/// Contents of a message.
 struct Laying<'a> {
     change: &'a ChangeSet,
     scope: &'a Scope,
     leads: &'a [LeadVars],
     /// The order of risk, where it is known already.
     ranks: Option<&'a [usize]>,
-    /// What the project says about its own code; `None` where nobody is told.
+    /// Guidelines of the project; `None` if they are left out.
     guidelines: Option<&'a Guidelines>,
 }
 
@@ -253,7 +253,7 @@ impl LaidOut {
     }
 }
 
-/// What the pieces of a message may take where not everything fits. The diffs get the rest: they are what is reviewed.
+/// Shares of the pieces of a message if not everything fits. The diffs get the rest, because they are what is reviewed.
 struct Shares {
     leads: Weight,
     commits: Weight,

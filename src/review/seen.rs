@@ -1,7 +1,7 @@
-//! Which changed lines a model has seen, and so which hunks and files. Main type: [`Seen`].
+//! Coverage: the changed lines that a model was shown, and so the hunks and files. Main type: [`Seen`].
 //!
-//! Only changed lines count: a hunk is seen when every line that it adds and every line that it removes was shown, by whatever message
-//! or tool, to its end: what is hidden behind the end of an over-long line was not seen. What a message shows is told in whole hunks, what a tool shows in references; both end up as lines of a side.
+//! Only changed lines count: a hunk is covered when every line that it adds and every line that it removes was shown, by any message or tool, to its
+//! end; a line whose end was cut off was not shown. Messages report whole hunks, tools report references; both are stored as lines of a side.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -19,12 +19,12 @@ use crate::tools::Reference;
 pub(super) struct Seen {
     change: Arc<ChangeSet>,
     files: Vec<SeenFile>,
-    /// Where a path stands in the change, by its name before and after.
+    /// Index of a path in the change, by its name before and after.
     old_names: HashMap<RepoPath, usize>,
     new_names: HashMap<RepoPath, usize>,
 }
 
-/// Whether a file has to be looked at here.
+/// Requirement to cover a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Duty {
     /// It has.
@@ -32,7 +32,7 @@ pub(super) enum Duty {
     Own,
     /// Others do.
     Elsewhere,
-    /// Nobody has to, for this reason.
+    /// Not required, for this reason.
     Carried(String),
 }
 
@@ -43,7 +43,7 @@ struct SeenFile {
     new: Lines,
     /// Changed lines that were shown, but not to their end.
     cut: BTreeSet<(Side, u32)>,
-    /// Why the first message did not show it.
+    /// Reason why the first message did not show it.
     left_out: Option<String>,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Unseen<'a> {
     pub(super) hunks: Vec<Range<usize>>,
     /// The changed lines in them that were shown, but not to their end.
     pub(super) cut: Vec<(Side, u32)>,
-    /// Whether any changed line of the file was seen.
+    /// `true` if any changed line of the file was shown.
     pub(super) partly: bool,
 }
 
@@ -69,7 +69,7 @@ impl Seen {
         Self { change, files, old_names, new_names }
     }
 
-    /// Says what has to be looked at here, for every file of the change.
+    /// Sets the requirement for every file of the change.
     pub(super) fn owe(&mut self, duty: impl Fn(usize, &FileChange) -> Duty) {
         for (at, (seen, file)) in self.files.iter_mut().zip(&self.change.files).enumerate() {
             seen.duty = duty(at, file);
@@ -134,7 +134,7 @@ impl Seen {
         pairs.map(|(file, seen)| seen.missing(file)).filter(|unseen| !unseen.hunks.is_empty())
     }
 
-    /// What became of every changed file, and the holes that make a review incomplete.
+    /// Returns the coverage of every changed file, and the gaps that make a review incomplete.
     pub(super) fn coverage(&self) -> (Vec<FileCoverage>, Vec<Omission>) {
         let mut holes = Vec::new();
         let cover = |(file, seen): (&FileChange, &SeenFile)| {
@@ -148,7 +148,7 @@ impl Seen {
             };
             let owed = file.reviewable() && seen.duty == Duty::Own;
             if let Some(reason) = reason.as_ref().filter(|_| owed && !seen.missing(file).hunks.is_empty()) {
-                // A file that was skipped is a reason by itself.
+                // A file that was skipped is a gap of its own.
                 if state == CoverageState::Truncated {
                     holes.push(Omission { path: Some(file.path.to_string()), reason: reason.clone(), unseen: true });
                 }
@@ -277,7 +277,7 @@ fn owed(hunk: &Hunk) -> impl Iterator<Item = (Side, LineRange)> {
     runs.chain(place.into_iter().flatten()).filter_map(|(side, span)| Some((side, span.range()?)))
 }
 
-/// The changed lines that stand on the lines `from..to` of a hunk's text: context, then the removed and the added lines of a run.
+/// Returns the changed lines on the lines `from..to` of a hunk's text: context, then the removed and the added lines of a run.
 fn within(hunk: &Hunk, from: u64, to: u64) -> Vec<(Side, LineRange)> {
     if hunk.runs.is_empty() {
         return if from == 0 && to == u64::MAX { owed(hunk).collect() } else { Vec::new() };
@@ -332,12 +332,12 @@ impl Lines {
         self.0.get(begun.checked_sub(1)?).copied()
     }
 
-    /// Whether all of `lines` are in it.
+    /// Checks whether all of `lines` are in the set.
     fn hold(&self, lines: LineRange) -> bool {
         self.at(lines.start()).is_some_and(|range| range.end() >= lines.end())
     }
 
-    /// Whether any of `lines` is in it.
+    /// Checks whether any of `lines` is in the set.
     fn touch(&self, lines: LineRange) -> bool {
         self.at(lines.end()).is_some_and(|range| range.end() >= lines.start())
     }
