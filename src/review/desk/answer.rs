@@ -1,4 +1,4 @@
-//! What a model is told of its calls. Main types: [`Answer`], [`Effect`].
+//! Results of the engine's tools for the model. Main types: [`Answer`], [`Effect`].
 
 use serde_json::{Map, Value};
 
@@ -12,35 +12,35 @@ use crate::tools::ToolFault;
 pub struct Answer {
     /// Exactly what the model sees: one JSON object.
     pub text: String,
-    /// Whether the call itself was wrong. A report that does not stand is no error: it was heard.
+    /// `true` if the call itself was wrong. A rejected report is no error: it was recorded.
     pub is_error: bool,
-    /// What it did to the review.
+    /// Effect on the review.
     pub effect: Effect,
 }
 
-/// What a call did to the review.
+/// Effect of a call on the review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing that a listener must hear of.
+    /// No effect that must be reported.
     None,
-    /// A claim stood and became a finding.
+    /// A claim was verified and became a finding.
     Finding {
-        /// What the model calls it (`F1`).
+        /// Name for the model (`F1`).
         id: String,
         /// Its title.
         title: String,
-        /// How bad it is.
+        /// Severity.
         severity: Severity,
         /// Its file.
         path: RepoPath,
         /// Its first line, where it has one.
         line: Option<u32>,
     },
-    /// A claim did not stand.
+    /// A claim was not verified.
     Withheld {
         /// Its title.
         title: String,
-        /// Why, one line.
+        /// Reason, one line.
         reason: String,
     },
     /// The review is over.

@@ -1,4 +1,4 @@
-//! Findings that stand: duplicates, what the model hears of them, and taking them back. Main type: [`Stood`].
+//! Accepted findings: duplicates, receipts for the model, and withdrawal. Main type: [`Stood`].
 
 use super::answer::{Answer, Effect, Fields};
 use super::{Desk, Lead};
@@ -12,12 +12,12 @@ use crate::tools::{ErrorKind, ToolFault};
 const MOST_ANCHORS: usize = 20;
 /// The body of one that others were put into does not grow beyond this, in bytes.
 const MOST_BODY: usize = 64 << 10;
-/// So many lines of code are shown back.
+/// Maximum number of code lines in a receipt.
 const LINES_SHOWN: usize = 12;
-/// So many characters of each.
+/// Maximum number of characters of each line.
 const LINE_SHOWN: usize = 200;
 
-/// A finding whose evidence stands.
+/// Finding with verified evidence.
 pub(super) struct Stood {
     /// `F` and this is what the model calls it.
     pub(super) number: u32,
@@ -30,11 +30,11 @@ impl Stood {
     }
 }
 
-/// What became of a new finding.
+/// Result of adding a finding.
 pub(super) struct Filed {
-    /// Where it is among the findings.
+    /// Index among the findings.
     pub(super) at: usize,
-    /// Whether it was known already.
+    /// `true` if it was known already.
     pub(super) merged: bool,
 }
 
@@ -123,7 +123,7 @@ fn main_anchor(finding: &Finding) -> Option<&Anchor> {
     finding.anchors.first()
 }
 
-/// Whether two anchors share a line, or both are about one whole file.
+/// Checks whether two anchors share a line, or are both about the same whole file.
 pub(super) fn overlap(a: &Anchor, b: &Anchor) -> bool {
     let lines = match (a.lines, b.lines) {
         (Some(a), Some(b)) => a.overlaps(b),
@@ -133,8 +133,8 @@ pub(super) fn overlap(a: &Anchor, b: &Anchor) -> bool {
     lines && a.side == b.side && a.path == b.path
 }
 
-/// Whether two findings are one: on the same lines, and titles that are wordings of one, or speak of the same kind of thing. Two
-/// different defects of one line are two findings.
+/// Checks whether two findings are duplicates: on the same lines, with titles that say the same, or are about the same kind of defect. Two different
+/// defects of one line are two findings.
 fn repeats(known: &Finding, new: &Finding) -> bool {
     let same_place = match (main_anchor(known), main_anchor(new)) {
         (Some(a), Some(b)) => overlap(a, b),
@@ -169,7 +169,7 @@ fn merge(known: &mut Finding, new: Finding) {
     }
 }
 
-/// What the model hears of a finding that stands.
+/// Returns the receipt of an accepted finding for the model.
 pub(super) fn told(stood: &Stood, merged: bool, proven: Option<String>, notes: Vec<String>) -> Answer {
     let finding = &stood.finding;
     let mut fields = Fields::status(if merged { "merged" } else { "accepted" }).with("id", stood.id());

@@ -4,7 +4,7 @@ use super::Desk;
 use crate::domain::finding::{Anchor, GuidelineRef};
 use crate::domain::path::RepoPath;
 
-/// So many guidelines are named to a model that names another.
+/// Maximum number of guidelines listed to a model that names an unknown one.
 const NAMED: usize = 8;
 
 impl Desk {

@@ -1,4 +1,4 @@
-//! Where a draft is held to what the project dismissed.
+//! Dismissals applied to a draft.
 
 use super::Draft;
 use crate::domain::day::Day;
@@ -15,7 +15,7 @@ impl Draft {
     }
 }
 
-/// How many of the findings are dismissed.
+/// Returns the number of dismissed findings.
 pub(super) fn count(findings: &[Finding]) -> u32 {
     let dismissed = findings.iter().filter(|finding| finding.status == FindingStatus::Dismissed).count();
     u32::try_from(dismissed).unwrap_or(u32::MAX)

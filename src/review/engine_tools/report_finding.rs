@@ -172,7 +172,7 @@ fn read(input: Value) -> Result<Report, ToolFault> {
         place,
         related,
         replacement: input.suggestion,
-        // Who it is that reviews is said once, when the review is finished.
+        // The model's name is set once, when the review is finished.
         origin: Origin { kind: OriginKind::Model, name: String::new() },
     };
     Ok(Report { claim, lead: input.lead, guideline: input.guideline, notes })
@@ -195,7 +195,7 @@ fn other(place: Related, notes: &mut Vec<String>) -> Option<ClaimedPlace> {
     Some(ClaimedPlace { path, side: Side::New, quote: Some(mask(&place.quote).text), lines, note })
 }
 
-/// The claimed lines. They only help to find the quote, so nonsense is told but does no harm.
+/// Returns the claimed lines. They only help to find the quote, so nonsense is reported but harmless.
 fn lines(start: Option<u32>, end: Option<u32>, notes: &mut Vec<String>) -> Option<LineRange> {
     let start = start.or(end).filter(|start| *start > 0)?;
     let end = end.unwrap_or(start);

@@ -15,7 +15,7 @@ const LONGEST_SENTENCE: usize = 600;
 pub(in crate::review) struct Written<'a> {
     /// Its name.
     pub(in crate::review) field: &'static str,
-    /// What the model wrote.
+    /// Text of the model.
     pub(in crate::review) text: &'a str,
 }
 
@@ -39,7 +39,7 @@ impl Written<'_> {
         Ok(format!("{}…", line[..end].trim_end()))
     }
 
-    /// Markdown of at most so many bytes; a remark is added where it had to be cut.
+    /// Returns Markdown of at most this many bytes; a remark is added if it was cut.
     pub(super) fn block(&self, most: usize, notes: &mut Vec<String>) -> Result<String, ToolFault> {
         let text = self.checked()?;
         if text.len() <= most {

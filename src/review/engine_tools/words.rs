@@ -9,7 +9,7 @@ use crate::domain::finding::{Category, Confidence, Severity};
 use crate::domain::place::Side;
 use crate::tools::{ErrorKind, ToolFault};
 
-/// How alike a word must be to be taken for another.
+/// Minimum similarity of a word to be accepted as another.
 const ALIKE: f64 = 0.8;
 
 const SEVERITIES: &[(&str, Severity)] = &[
@@ -107,7 +107,7 @@ pub(super) fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Side, D
     }
 }
 
-/// How sure a model is, where it says so in a way that can be read.
+/// Stated confidence of a model, if it can be parsed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::review) enum Sureness {
     #[default]
@@ -132,7 +132,7 @@ pub(in crate::review) fn sureness<'de, D: Deserializer<'de>>(deserializer: D) ->
     Ok(found.and_then(Confidence::new).map_or(Sureness::Unclear, Sureness::Said))
 }
 
-/// Reads the name of a finding or a lead: `F1`, `f1`, `#F1`, and a number where only one kind can be meant.
+/// Reads the name of a finding or a lead: `F1`, `f1`, `#F1`, or a number if only one kind is possible.
 pub(super) fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Ok(optional_id(deserializer)?.unwrap_or_default())
 }
