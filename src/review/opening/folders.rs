@@ -69,7 +69,7 @@ fn by<'f>(
     counts
 }
 
-/// So many folders are tried one by one.
+/// Maximum number of folders that are tried one by one.
 const MOST_FOLDERS: usize = 200;
 
 fn lines(counts: &[(&[u8], Count)]) -> Option<String> {

@@ -13,7 +13,7 @@ use crate::prompt::Data;
 
 /// The longest state of a diff, as it is put before a path.
 const STATE: &str = "[not below] ";
-/// So many omissions that are about no file are told.
+/// Maximum number of reported omissions that are about no file.
 const MOST_OMISSIONS: usize = 10;
 /// Reasons are cut.
 const MOST_REASON: usize = 160;
@@ -23,7 +23,7 @@ pub(super) struct Listing {
     lines: Vec<Line>,
     /// Omissions that are about the change as a whole.
     tail: String,
-    /// How the rest is counted; empty where all are named.
+    /// Summary of the rest; empty if all are named.
     rest: String,
     unlisted: usize,
 }
@@ -34,7 +34,7 @@ struct Line {
     path: String,
     weight: Weight,
     listed: bool,
-    /// Whether the message is about it.
+    /// `true` if the message is about it.
     is_own: bool,
 }
 
@@ -84,12 +84,12 @@ impl Listing {
         }
     }
 
-    /// Whether the file at a place of the change is named.
+    /// Checks whether a file is named.
     pub(super) fn lists(&self, at: usize) -> bool {
         self.lines.get(at).is_some_and(|line| line.listed)
     }
 
-    /// How many files are named nowhere.
+    /// Returns the number of files that are not named.
     pub(super) fn unlisted(&self) -> usize {
         self.unlisted
     }
@@ -146,7 +146,7 @@ fn word(status: FileStatus) -> &'static str {
     }
 }
 
-/// What there is to say of a file beside its lines.
+/// Returns the remarks on a file besides its lines.
 fn marks(file: &FileChange) -> impl Iterator<Item = String> {
     let generated = file.generated.map(|generated| match generated {
         Generated::Attribute => "generated, by the attributes of the repository: no diff",

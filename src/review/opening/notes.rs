@@ -26,21 +26,21 @@ struct Entry {
     body: String,
 }
 
-/// What fitted.
+/// Notes that fit.
 #[derive(Debug)]
 pub(super) struct Taken {
     text: String,
     pub(super) weight: Weight,
-    /// The first so many are shown.
+    /// Number of notes that are shown, from the first.
     pub(super) shown: usize,
-    /// How many there are beyond those.
+    /// Number of notes left out.
     pub(super) left_out: usize,
-    /// How many of those shown are without their bodies.
+    /// Number of shown notes without their bodies.
     pub(super) shortened: usize,
 }
 
 impl Entries {
-    /// What all of them take.
+    /// Returns the weight of all notes.
     pub(super) fn weight(&self) -> Weight {
         self.0.iter().map(|entry| weight(&entry.head) + weight(&entry.body)).sum()
     }

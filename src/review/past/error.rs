@@ -1,8 +1,8 @@
-//! Why a past is of no use. Main types: [`PastError`], [`Diverged`].
+//! Errors of replaying and resuming. Main types: [`PastError`], [`Diverged`].
 
 use crate::review::journal::Unit;
 
-/// Why a journal can be neither taken up nor told again.
+/// Reasons why a journal can be neither resumed nor replayed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PastError {
     /// It says of no run what it is.
@@ -19,12 +19,12 @@ pub enum PastError {
     Damaged {
         /// The conversation and the turn, in words.
         place: String,
-        /// What is wrong, a clause.
+        /// Description of the error, a clause.
         why: &'static str,
     },
 }
 
-/// The run cannot be told as it was: something that it rests on is not what it was.
+/// The replay differs from the recording: some input has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the run cannot be told as it was, at turn {turn} of {unit}: {what}")]
 pub struct Diverged {
@@ -32,11 +32,11 @@ pub struct Diverged {
     pub unit: Unit,
     /// The turn; 0 for what is about none.
     pub turn: u32,
-    /// What is different.
+    /// Changed input.
     pub what: What,
 }
 
-/// What is different.
+/// Changed input of a replay.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum What {
     /// The request.
@@ -58,9 +58,9 @@ pub enum What {
     /// It ends otherwise.
     #[error("it ends otherwise than it did: {now} (then: {then})")]
     End {
-        /// How it ended.
+        /// Recorded end.
         then: String,
-        /// How it would end.
+        /// End in the replay.
         now: String,
     },
 }

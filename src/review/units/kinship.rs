@@ -1,7 +1,7 @@
-//! Which changed files belong together: a subject and its tests, who imports or uses what. Main function: [`links`].
+//! Links between changed files that belong together: a subject and its tests, imports and uses. Main function: [`links`].
 //!
-//! It looks at names alone, and only at names that few files have: a wrong link puts two files into one conversation, no more. It takes time
-//! that grows with the number of files and of names, not with their product.
+//! Only names are compared, and only names that few files have: a wrong link merely puts two files into one conversation. The time grows with the
+//! number of files and of names, not with their product.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,7 +13,7 @@ use crate::syntax::Relations;
 const TESTS: u32 = 100;
 /// One imports the other.
 const IMPORTS: u32 = 60;
-/// One uses a name of the other; more than so many names say no more.
+/// Weight of a use of the other's names, with the maximum number of names that count.
 const USES: u32 = 12;
 const MOST_USES: u32 = 5;
 
@@ -23,13 +23,13 @@ const MOST_DEFINERS: usize = 2;
 const SHORTEST_NAME: usize = 4;
 /// An import that may mean more files is not followed.
 const MOST_MEANT: usize = 8;
-/// Of one file no more imports are followed.
+/// Maximum number of imports that are followed for one file.
 const MOST_IMPORTS: usize = 300;
 
 /// File names that say nothing of what is in them; their folder does.
 const NAMELESS: &[&str] = &["mod", "index", "main", "lib", "__init__", "init", "package", "types", "utils", "readme"];
 
-/// How close two files are.
+/// Closeness of two files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Link {
     /// Their places in the change, the lesser first.
@@ -38,11 +38,11 @@ pub(super) struct Link {
     pub(super) weight: u32,
 }
 
-/// A changed file as its path tells it, in lower case.
+/// Changed file, described by its path, in lower case.
 struct Named {
     folders: Vec<String>,
     stem: String,
-    /// What it is a test of, where its name says that it is a test.
+    /// Subject of the test, if the name is that of a test.
     tests: Option<String>,
 }
 
@@ -83,12 +83,12 @@ impl Named {
         Self { folders, stem: stem.to_lowercase(), tests: subject.filter(|subject| !is_nameless(subject)) }
     }
 
-    /// What it is called among imports: the folder, where its own name says nothing.
+    /// Returns the name in imports: the folder, if the file's own name is generic.
     fn module(&self) -> &str {
         if is_nameless(&self.stem) { self.folders.last().map_or(&self.stem, |folder| folder) } else { &self.stem }
     }
 
-    /// How near the folders of two files are: what they share at the beginning, the mirrored `src` and `tests` left out of account.
+    /// Returns the closeness of two files' folders: their common prefix, ignoring the mirrored `src` and `tests`.
     fn nearness(&self, other: &Self) -> usize {
         let places = |named: &Self| -> Vec<String> {
             let roots = ["src", "test", "tests", "spec", "__tests__", "lib", "main"];
@@ -103,7 +103,7 @@ fn is_nameless(stem: &str) -> bool {
     NAMELESS.contains(&stem)
 }
 
-/// What a file of this stem is a test of: `test_cart`, `cart_test`, `cart.spec`, `CartTest`.
+/// Returns the subject of a test file by its stem: `test_cart`, `cart_test`, `cart.spec`, `CartTest`.
 fn subject(stem: &str) -> Option<String> {
     const WORDS: &[&str] = &["tests", "test", "spec", "specs"];
     let lower = stem.to_lowercase();
@@ -213,7 +213,7 @@ fn uses(named: &BTreeMap<usize, Named>, relations: &HashMap<usize, Relations>, w
     }
 }
 
-/// Which files define a name, for the names that tell something.
+/// Returns the files that define a name, for distinctive names.
 pub(super) fn definers(
     files: impl Iterator<Item = usize>,
     relations: &HashMap<usize, Relations>,

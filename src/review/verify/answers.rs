@@ -1,4 +1,4 @@
-//! What is answered to calls that are not made, and what a verdict's call says. Main functions: [`verdict_of`], [`not_made`].
+//! Results for calls that are not made, and the verdict of a call. Main functions: [`verdict_of`], [`not_made`].
 
 use super::verdict::{self, Given, NAME};
 use crate::domain::text::mask;
@@ -6,7 +6,7 @@ use crate::llm::{ToolCall, ToolInput};
 use crate::review::calls::{Called, MOST_CALLS};
 use crate::tools::TOOLS;
 
-/// Whether a call only reads.
+/// Checks whether a call only reads.
 pub(super) fn is_reading(call: &ToolCall) -> bool {
     TOOLS.iter().any(|tool| tool.name == call.name)
 }

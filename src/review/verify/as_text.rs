@@ -1,17 +1,17 @@
 //! A verdict that was written as text, by a model that calls no tools. Main function: [`verdicts`].
 //!
-//! Two forms are read, anywhere in the answer, and nothing else is guessed: JSON objects with the fields of the tool (also as the
-//! `arguments`, `parameters` or `input` of a call), and lines `Verdict:`, `Confidence:` and `Rationale:` in any case, with or without the
-//! marks of Markdown around the word. A rationale goes on to the next such line. All that was given is returned, in both forms: an answer
-//! that quotes a verdict from the code and gives its own contradicts itself, which is judged elsewhere.
+//! Two forms are recognized, anywhere in the response, and nothing else is guessed: JSON objects with the fields of the tool (also as the
+//! `arguments`, `parameters` or `input` of a call), and lines `Verdict:`, `Confidence:` and `Rationale:` in any case, with or without the marks of
+//! Markdown around the word. A rationale extends to the next such line. All verdicts are returned, in both forms: a response that quotes a verdict
+//! from the code and gives its own contradicts itself, which is judged elsewhere.
 
 use serde_json::{Value, json};
 
 use super::verdict::{self, Given, Word};
 
-/// The end of an answer is where the verdict stands; no more of it is read, in bytes.
+/// Maximum number of bytes that are read, from the end of a response, where the verdict is.
 const MOST: usize = 64 << 10;
-/// So many opening braces are tried.
+/// Maximum number of opening braces that are tried.
 const TRIED: usize = 200;
 
 /// Every verdict in an answer that calls no tool.
@@ -52,7 +52,7 @@ fn given(object: Value) -> Option<Value> {
     inner.get("verdict").is_some().then_some(inner)
 }
 
-/// What a line begins with.
+/// Label at the beginning of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Label {
     Verdict,
