@@ -37,15 +37,15 @@ pub(super) fn endpoint(wire: Wire, base: &Address, model: &str) -> Address {
         Wire::Chat => base.join(&["chat", "completions"]),
         Wire::Ollama => base.join(&["api", "chat"]),
         Wire::Gemini => {
-            // A name may say which collection it is from: `tunedModels/…`.
+            // A name may contain its collection: `tunedModels/…`.
             let (collection, name) = model.split_once('/').unwrap_or(("models", model));
             base.join(&["v1beta", collection, &format!("{name}:streamGenerateContent")])
         }
     }
 }
 
-/// `OLLAMA_HOST` as Ollama's own client reads it: a host, a port, both, or a URL. A scheme brings its own usual port, nothing brings 11434;
-/// an address that means "every interface" is where a server listens, so its own machine is where a client finds it.
+/// Parses `OLLAMA_HOST` as Ollama's own client does: a host, a port, both, or a URL. The default port is that of the scheme, or 11434 without one; an
+/// address that means "every interface" is where a server listens, so a client uses its own machine.
 fn ollama(text: &str) -> Result<Address, BadAddress> {
     let (scheme, rest) = text.split_once("://").map_or((None, text), |(scheme, rest)| (Some(scheme), rest));
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));

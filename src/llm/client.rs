@@ -47,7 +47,7 @@ impl Provider for Client {
 }
 
 impl Client {
-    /// One attempt. A request that is refused for a field it can do without is none: it is sent again without it.
+    /// Makes one attempt. A request that is refused because of an optional field is sent again without it.
     async fn ask(&self, request: &TurnRequest, quiet: Duration, watch: &dyn Watch) -> Result<TurnResponse, TurnFault> {
         loop {
             let given = self.refused.given();
@@ -64,7 +64,7 @@ impl Client {
                     let draft = frames.finish().map_err(|trouble| self.blame.answer(trouble))?;
                     let response = wire::response(self.wire, draft, said);
                     let mut response = if native { response } else { text::hear(response, request) };
-                    // As many as frames may hold: each has an answer, which is sent with every later request.
+                    // The same limit as for frames: each part needs a result, which is sent with every later request.
                     if response.parts.len() > PIECES {
                         let words = format!("more than {PIECES} pieces in one answer");
                         return Err(self.blame.answer(Trouble::Unreadable(words)));
@@ -104,7 +104,7 @@ impl Client {
         Ok(ticket)
     }
 
-    /// Sends a request and streams its answer into `frames`.
+    /// Sends a request and streams its response into `frames`.
     async fn stream(&self, said: Said, frames: &Frames, quiet: Duration, watch: &dyn Watch) -> Result<(), Failed> {
         let silent = |_| Failed::Fault(self.blame.silent(quiet));
         let lost = |cause, began| Failed::Fault(self.blame.lost(cause, began));
@@ -120,7 +120,7 @@ impl Client {
             return Err(Failed::Rejected(rejected.saying(body.unwrap_or_default())));
         }
         self.pace.hear(Told::read(|name| reply.header(name), None, Instant::now()));
-        // What is compressed must not be read as if it were not: parts of it may look like events.
+        // Compressed data must not be parsed as text: parts of it may look like events.
         if let Some(coding) = reply.header("content-encoding").filter(|coding| !coding.eq_ignore_ascii_case("identity"))
         {
             let words =
@@ -129,12 +129,12 @@ impl Client {
         }
         let mut splitter = Splitter::new(self.framing(&reply));
         loop {
-            // A server that always has more ready would keep everybody else on this thread from running, a deadline too.
+            // A server that always has more data ready would starve everything else on this thread, including a deadline.
             tokio::task::consume_budget().await;
             let piece = match tokio::time::timeout(quiet, reply.piece()).await.map_err(silent)? {
                 Ok(Some(piece)) => piece,
                 Ok(None) => break,
-                // Some servers hang up without a good-bye after they have said all.
+                // Some servers close the connection without a proper end after a complete response.
                 Err(_) if frames.ended() => break,
                 // The head has arrived: the server may have begun to charge.
                 Err(cause) => return Err(lost(cause, true)),
@@ -168,7 +168,7 @@ impl Client {
     }
 }
 
-/// About how many tokens a request has: four bytes make one.
+/// Estimates the tokens of a request: four bytes per token.
 fn tokens(request: &TurnRequest) -> u64 {
     serde_json::to_vec(request).map_or(1, |text| (text.len() as u64 / 4).max(1))
 }

@@ -25,11 +25,11 @@ const SMALL_OUTPUT: u32 = 4_000;
 /// Address, key and limits of a provider.
 #[derive(Clone, Default)]
 pub struct Access {
-    /// The key, where there is one.
+    /// API key, if any.
     pub key: Option<Secret>,
-    /// The address, where it is not the provider's usual one; with or without a slash at its end.
+    /// Address, if it is not the provider's usual one; with or without a slash at its end.
     pub base_url: Option<String>,
-    /// Tokens of a request and its answer together, where the user knows better than the table.
+    /// Tokens of a request and its response together, if the user overrides the table.
     pub context_window: Option<u64>,
     /// Rate limit.
     pub rate: Rate,
@@ -52,7 +52,7 @@ impl fmt::Debug for Access {
 /// Reasons why a provider cannot be used at all. Nothing was sent yet.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
-    /// The address is none.
+    /// The address is invalid.
     #[error("{origin} is no address of a server: {why}")]
     Address {
         /// The address as it was given, without credentials.
@@ -68,7 +68,7 @@ pub enum ConnectError {
     Client(String),
 }
 
-/// Makes a provider. Nothing is sent.
+/// Creates a provider. Nothing is sent.
 pub fn connect(row: &ProviderRow, model: &str, access: &Access) -> Result<Box<dyn Provider>, ConnectError> {
     let base = base(row.wire, access.base_url.as_deref().unwrap_or(&row.base_url))?;
     let key = key(row, access)?;
@@ -96,7 +96,7 @@ pub fn connect(row: &ProviderRow, model: &str, access: &Access) -> Result<Box<dy
     }))
 }
 
-/// The key, if a header can carry it.
+/// Returns the key, if a header can carry it.
 pub(super) fn key<'a>(row: &ProviderRow, access: &'a Access) -> Result<Option<&'a str>, ConnectError> {
     let key = access.key.as_ref().map(|key| key.reveal().trim()).filter(|key| !key.is_empty());
     if key.is_some_and(|key| !key.bytes().all(|byte| byte.is_ascii_graphic())) {
@@ -105,7 +105,7 @@ pub(super) fn key<'a>(row: &ProviderRow, access: &'a Access) -> Result<Option<&'
     Ok(key)
 }
 
-/// The key where the provider wants it.
+/// Returns the headers with the key, as the provider expects it.
 pub(super) fn headers(row: &ProviderRow, key: Option<&str>) -> Vec<(Arc<str>, String)> {
     let mut headers = Vec::new();
     if row.wire == Wire::Messages {

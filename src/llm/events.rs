@@ -1,4 +1,4 @@
-//! From the bytes of an answer to the documents in it, in linear time. Main types: [`Splitter`], [`Framing`].
+//! Splitting of a response into documents, in linear time. Main types: [`Splitter`], [`Framing`].
 //!
 //! Server-sent events are read as the HTML standard says (§9.2.6, "Interpreting an event stream"), with two exceptions that servers make necessary:
 //! the last event counts without the empty line after it, and names of events are ignored, because each document identifies itself. The meaning of a
@@ -33,7 +33,7 @@ pub(super) struct Splitter {
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
 impl Splitter {
-    /// For a body of that framing.
+    /// Creates a splitter for a body of that framing.
     pub(super) const fn new(framing: Framing) -> Self {
         Self { framing, line: Vec::new(), returned: false, is_first: true, data: Vec::new() }
     }
@@ -43,7 +43,7 @@ impl Splitter {
         self.line.len() + self.data.len()
     }
 
-    /// Takes bytes as they arrive, cut anywhere.
+    /// Feeds received bytes, split anywhere.
     pub(super) fn take(&mut self, bytes: &[u8], each: &mut impl FnMut(&[u8])) {
         if self.framing == Framing::Whole {
             self.data.extend_from_slice(bytes);

@@ -8,12 +8,12 @@ use super::turn::{Message, Part, TurnRequest};
 /// November 2026). The other APIs have no signatures of calls.
 const FOREIGN: &str = "skip_thought_signature_validator";
 
-/// Said in the place of an answer of which nothing is left: without it two messages of ours would meet.
+/// Placeholder for an empty response: without it two messages of ours would be adjacent.
 const NOTHING_LEFT: &str = "(no answer)";
 
 impl TurnRequest {
-    /// Takes out what only the model understands that has answered so far: signed thinking, encrypted reasoning, signatures of calls. Text,
-    /// calls, their ids and their results stay. Doing it twice is doing it once.
+    /// Removes data that only the previous model understands: signed thinking, encrypted reasoning, signatures of calls. Text, calls, their ids and
+    /// their results stay. The operation is idempotent.
     pub fn hand_over(&mut self) {
         for message in &mut self.messages {
             let Message::Assistant { parts } = message else { continue };

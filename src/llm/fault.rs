@@ -6,7 +6,7 @@ use std::time::Duration;
 /// Reasons why an attempt at a turn failed. The messages are one line, name the cause, and hold nothing secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TurnFault {
-    /// The server answered with an error status.
+    /// The server returned an error status.
     #[error("{provider} answered {status}: {message}{}", hint(*status))]
     Status {
         /// The provider's word.
@@ -18,7 +18,7 @@ pub enum TurnFault {
         /// Requested wait before a retry.
         retry_after: Option<Duration>,
     },
-    /// The conversation is longer than the server takes.
+    /// The conversation exceeds the context window.
     #[error("{provider} says that the conversation is too long: {message}")]
     TooLong {
         /// The provider's word.
@@ -36,7 +36,7 @@ pub enum TurnFault {
         /// Wait that would have been necessary.
         wait: Duration,
     },
-    /// No connection, or it was lost before an answer began.
+    /// The connection failed, or was lost before a response began.
     #[error("{provider} could not be reached: {message}")]
     Unreachable {
         /// The provider's word.
@@ -44,7 +44,7 @@ pub enum TurnFault {
         /// Description, including the address without credentials.
         message: String,
     },
-    /// The answer broke off.
+    /// The response was interrupted.
     #[error("{provider} broke off in the middle of its answer: {message}")]
     BrokenOff {
         /// The provider's word.

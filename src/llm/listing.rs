@@ -1,6 +1,6 @@
 //! Asking a provider which models it has. Main function: [`list`].
 //!
-//! Each wire format has an interface of its own for that; nothing of a change is sent.
+//! Each wire format has its own API for that; nothing of a change is sent.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub fn address(row: &ProviderRow, access: &Access) -> Result<String, ConnectErro
     Ok(base(row.wire, access.base_url.as_deref().unwrap_or(&row.base_url))?.to_string())
 }
 
-/// The names of the models that a provider says it has, sorted; the first page of them, which holds at least a thousand.
+/// Returns the names of the models that a provider lists, sorted; only the first page, which holds at least a thousand.
 ///
 /// Waits `quiet` at most for the whole of it.
 pub async fn list(row: &ProviderRow, access: &Access, quiet: Duration) -> Result<Vec<String>, ListError> {

@@ -1,7 +1,7 @@
 //! Tool calls that a model wrote as text, in the markup that it was trained with. Main function: [`leaked`].
 //!
-//! A server that does not know a model's template hands such text through. It must never be shown as a review. Each dialect has samples in
-//! `fixtures/leaks/<dialect>`, made after what users report of these models and servers.
+//! A server that does not know a model's template passes such text through. It must never be presented as a review. Each dialect has samples in
+//! `fixtures/leaks/<dialect>`, based on user reports about these models and servers.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -26,7 +26,7 @@ const DIALECTS: &[Dialect] = &[
     // V3, V3.1, R1.
     Dialect { name: "deepseek marks", mark: r"<[|｜]tool▁(?:calls?|outputs?|sep)(?:▁\w+)?[|｜]>" },
     Dialect { name: "lfm marks", mark: r"<\|tool_call_start\|>" },
-    // K2: the marks of a template are no words of any language.
+    // K2: the marks of a template are words of no language.
     Dialect {
         name: "kimi marks",
         mark: r"<\|tool_calls?_(?:section_)?(?:begin|end)\|>|<\|tool_call_argument_begin\|>",
@@ -58,7 +58,7 @@ const DIALECTS: &[Dialect] = &[
     Dialect { name: "mistral marks", mark: r"\[TOOL_CALLS\]\s*(?:\[|\{|\w+\s*(?:\[(?:ARGS|CALL_ID)\]|\{))" },
     // Llama 3 and 4.
     Dialect { name: "llama marks", mark: r"<\|python_(?:tag|start)\|>" },
-    // gpt-oss; some servers drop the marks and keep the words.
+    // gpt-oss; some servers drop the marks but pass the words.
     Dialect {
         name: "harmony channels",
         mark: r"<\|channel\|>\s*(?:commentary|analysis)|<\|start\|>\s*assistant|\bto=functions\.\w+\s*(?:<\||(?:<\|constrain\|>)?\s*json\s*\{)|<\|call\|>",
@@ -71,7 +71,7 @@ const DIALECTS: &[Dialect] = &[
     // Models that were taught with frameworks of agents.
     Dialect { name: "action lines", mark: r"(?m)^\s*Action\s*:\s*\w+\s*\n\s*Action[ _]Input\s*:\s*[\{\[\x22]" },
     Dialect { name: "qwen agent marks", mark: r"✿(?:FUNCTION|ARGS|RESULT|RETURN)✿" },
-    // Our own, where it is not wanted.
+    // Our own, where it was not requested.
     Dialect { name: "text protocol", mark: r"(?m)^[ \t]*@@(?:call|result)[ :][^\n]*\n[ \t]*@@[A-Za-z_]" },
 ];
 
@@ -87,9 +87,9 @@ static PYTHONIC: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static TOOL_CODE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?m)^\s*(?:```|~~~)tool_code\s*\n\s*(?:print\s*\(|default_api\.|\[?\w+\(|\{)").ok());
 
-/// The dialect in which `text` holds a tool call; `None` where it holds none.
+/// Returns the dialect in which `text` contains a tool call; `None` without one.
 ///
-/// Code in fences and backticks does not count, but for a text that is nothing but one fence.
+/// Code in fences and backticks does not count, except for a text that is just one fence.
 pub fn leaked(text: &str) -> Option<&'static str> {
     let whole = text.trim();
     let inner = unfenced(whole);
@@ -155,7 +155,7 @@ fn is_calls(text: &str) -> bool {
     any
 }
 
-/// The text without fenced blocks and code spans (`CommonMark` §4.5, §6.1). What is cut out leaves a blank.
+/// Returns the text without fenced blocks and code spans (`CommonMark` §4.5, §6.1). They are replaced by a blank.
 fn without_code(text: &str) -> String {
     let mut prose = String::with_capacity(text.len());
     let mut fence: Option<(char, usize)> = None;
@@ -266,7 +266,7 @@ mod tests {
             let slug = name.to_lowercase().replace(' ', "_");
             for (path, text) in texts(&folder(&slug)) {
                 assert_eq!(leaked(&text), Some(name), "{path}");
-                // Also where a sentence stands before it.
+                // Also after a sentence.
                 let before = format!("I will look at the file first.\n\n{text}");
                 if name != "pythonic" {
                     assert!(leaked_answer(&before).is_some(), "{path} after a sentence");

@@ -26,17 +26,17 @@ impl Opaque {
         serde_json::to_value(self).ok()
     }
 
-    /// From a part; none for what another program wrote there.
+    /// Reads a part; `None` for data of another program.
     pub(super) fn read(part: &Value) -> Option<Self> {
         Self::deserialize(part).ok()
     }
 
-    /// A provider's own block.
+    /// Creates a provider's own block.
     pub(super) fn block(data: Value) -> Self {
         Self::Block { data }
     }
 
-    /// The provider's own block within a part.
+    /// Returns the provider's own block within a part.
     pub(super) fn block_in(part: &Value) -> Option<Value> {
         match Self::read(part)? {
             Self::Block { data } => Some(data),

@@ -9,19 +9,19 @@ use super::table::Wire;
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub(super) enum Optional {
-    /// Asks for the usage within the stream.
+    /// Requests the usage within the stream.
     Usage = 1,
-    /// Says which requests begin alike.
+    /// Identifies requests with a common prefix.
     CacheKey = 2,
-    /// Asks for the encrypted reasoning.
+    /// Requests the encrypted reasoning.
     Reasoning = 4,
-    /// Makes a call of a tool the only answer. Models that always think refuse it.
+    /// Requires a tool call. Models that always think refuse it.
     ForcedCall = 8,
-    /// Names the limit of the answer as chat completions used to. The newer name is taken where the older one is refused.
+    /// Uses the older name of the output limit in chat completions. The newer one is used if the older one is refused.
     OldLimitName = 16,
     /// Lets the server decide about thinking whose conversation has changed. If it refuses, it is told to drop the thinking.
     BoundThinking = 32,
-    /// Offers tools. Where they are refused, calls are written in the text.
+    /// Offers tools. If they are refused, calls are written in text.
     Tools = 64,
 }
 
@@ -35,7 +35,7 @@ impl Optional {
     }
 }
 
-/// Every one, with what a refusal says of it.
+/// All optional fields, with the phrases of their refusals.
 const REFUSALS: &[(Optional, &[Wire], &[&str])] = &[
     (Optional::Tools, ALL, NO_TOOLS),
     (Optional::OldLimitName, &[Wire::Chat], &["max_completion_tokens"]),
@@ -118,7 +118,7 @@ pub(super) struct Sent {
 pub(super) struct Refused(AtomicU8);
 
 impl Refused {
-    /// With what is known beforehand.
+    /// Creates the set with the fields known to be refused.
     pub(super) fn knowing(refused: &[Optional]) -> Self {
         Self(AtomicU8::new(refused.iter().fold(0, |all, optional| all | *optional as u8)))
     }

@@ -22,7 +22,7 @@ const BELIEVED: Duration = Duration::from_mins(10);
 /// Rate limit of a provider, as the user configured it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rate {
-    /// Requests a minute; `None` is as many as there are.
+    /// Requests per minute; `None` for no limit.
     pub requests: Option<u32>,
     /// Tokens a minute, sent and received, cached ones included; likewise.
     pub tokens: Option<u64>,
@@ -43,7 +43,7 @@ impl fmt::Debug for Paces {
 }
 
 impl Paces {
-    /// The line for a key; one that there is keeps its rate.
+    /// Returns the rate limiter for a key; an existing one keeps its limits.
     pub(super) fn of(&self, provider: &str, address: &str, key: Option<&Secret>, rate: Rate) -> Arc<Pace> {
         let key = key.map_or_else(String::new, |key| key.reveal().to_owned());
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -156,7 +156,7 @@ const fn i64_to_f64(number: i64) -> f64 {
     number as f64
 }
 
-/// An amount as buckets count.
+/// Converts a number to the unit of buckets.
 fn amount(number: u64) -> f64 {
     i64_to_f64(i64::try_from(number).unwrap_or(i64::MAX))
 }
@@ -203,7 +203,7 @@ impl Pace {
         self.state().gate(tokens, now)
     }
 
-    /// Takes what a provider says.
+    /// Applies the provider's headers.
     pub(super) fn hear(&self, told: Told) {
         let mut state = self.state();
         let Told { requests, tokens, not_before } = told;
@@ -241,7 +241,7 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
-    /// The request is sent.
+    /// Marks the request as sent.
     pub(super) fn send(&mut self) {
         self.is_used = true;
     }

@@ -80,8 +80,8 @@ impl From<Prices> for PriceList {
 
 /// Reads the cost that a server reports for a turn, in its `usage`, in dollars.
 ///
-/// `OpenRouter` does: `cost` is what it takes; with a key of the user's own (`is_byok`) that is its fee alone, and the provider's part is in
-/// `cost_details.upstream_inference_cost`. A zero is believed where a server of this kind says it, and is no figure where a gateway fills it in.
+/// `OpenRouter` does: `cost` is the total charge; with a key of the user's own (`is_byok`) it is the fee alone, and the provider's part is in
+/// `cost_details.upstream_inference_cost`. A zero is believed from a server of this kind, and ignored where a gateway may have filled it in.
 pub(super) fn told(usage: &Value) -> Option<Money> {
     let dollars = |value: &Value| value.as_f64().and_then(Money::from_usd);
     let own = dollars(&usage["cost"])?;

@@ -1,8 +1,8 @@
 //! Refusals in a model's own words. Main function: [`declines`].
 //!
-//! Providers have a word for an answer that was refused; many servers do not, and hand on what the model wrote.
+//! Providers have a field for a refused response; many servers do not, and pass on the model's text.
 
-/// A refusal begins at once: later in an answer such words are about the code.
+/// Length of the beginning that is searched: later in a response such words are about the code.
 const BEGINNING: usize = 240;
 
 /// Beginnings of a refusal.

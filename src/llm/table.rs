@@ -29,7 +29,7 @@ pub struct ProviderRow {
     pub title: Arc<str>,
     /// Wire format.
     pub wire: Wire,
-    /// The variables that hold its key, the first that is set wins; none where it needs no key.
+    /// Variables that hold its key, the first that is set wins; empty if it needs no key.
     pub key_variables: Vec<Arc<str>>,
     /// The variables that hold its address, the first that is set wins.
     pub base_variables: Vec<Arc<str>>,
@@ -41,11 +41,11 @@ pub struct ProviderRow {
     pub taken_when_found: bool,
     /// The header that carries the key, in lower case; `authorization` carries it after `Bearer`.
     pub key_header: Arc<str>,
-    /// The model when only the provider is named; `None` where each installation has its own.
+    /// Default model; `None` if each installation has its own.
     pub default_model: Option<Arc<str>>,
-    /// Requests a minute that a key may make, where the user says so.
+    /// Requests per minute for a key, if the user set a limit.
     pub requests_per_minute: Option<u32>,
-    /// Tokens a minute that a key may send, where the user says so.
+    /// Tokens per minute for a key, if the user set a limit.
     pub tokens_per_minute: Option<u64>,
     /// Known models; see [`Self::facts`].
     pub models: Vec<ModelRow>,
@@ -74,9 +74,9 @@ pub enum Fits {
 /// Known facts about a model. `None` is unknown, never no.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Tokens of a request and its answer together.
+    /// Tokens of a request and its response together.
     pub context_window: Option<u64>,
-    /// The most tokens of one answer.
+    /// Maximum tokens of one response.
     pub max_output: Option<u32>,
     /// `true` if it calls tools.
     pub tools: Option<bool>,
@@ -103,7 +103,7 @@ pub enum Caching {
 }
 
 impl Caching {
-    /// The word for it.
+    /// Returns the word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -130,7 +130,7 @@ pub enum Wire {
 }
 
 impl Wire {
-    /// The word for it.
+    /// Returns the word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Messages => "messages",
@@ -141,7 +141,7 @@ impl Wire {
         }
     }
 
-    /// The header in which the first server of this format wanted its key.
+    /// Returns the header in which the first server of this format wanted its key.
     const fn key_header(self) -> &'static str {
         match self {
             Self::Messages => "x-api-key",
@@ -152,7 +152,7 @@ impl Wire {
 }
 
 impl ProviderTable {
-    /// The rows that are compiled in.
+    /// Returns the built-in rows.
     pub fn built_in() -> Result<Self, TableError> {
         Self::default().with("providers.toml", BUILT_IN)
     }
@@ -175,12 +175,12 @@ impl ProviderTable {
         &self.0
     }
 
-    /// The provider of that name.
+    /// Returns the provider of that name.
     pub fn named(&self, name: &str) -> Option<&Arc<ProviderRow>> {
         self.0.iter().find(|row| &*row.name == name)
     }
 
-    /// The variables that any row reads, each once.
+    /// Returns the variables that any row reads, each once.
     pub fn variables(&self) -> Vec<Arc<str>> {
         let mut all: Vec<Arc<str>> = Vec::new();
         for row in &self.0 {
@@ -201,7 +201,7 @@ impl ProviderRow {
         self.base_url.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name)
     }
 
-    /// Its address with what `value` says of each variable in it; else the name of the first that is not set.
+    /// Returns its address with the `value` of each variable in it; otherwise the name of the first one that is not set.
     pub fn address(&self, value: impl Fn(&str) -> Option<String>) -> Result<String, &str> {
         let mut parts = self.base_url.split('{');
         let mut address = parts.next().unwrap_or_default().to_owned();
@@ -216,7 +216,7 @@ impl ProviderRow {
         Ok(address)
     }
 
-    /// Each row about models, with what holds for all that it is about.
+    /// Returns each row about models, with the facts that hold for all of them.
     pub fn listed(&self) -> impl Iterator<Item = (&Fits, Facts)> {
         self.models.iter().map(|row| {
             let wider = |other: &&ModelRow| other.fits.rank() <= row.fits.rank() && other.fits.takes(row.fits.text());
@@ -254,7 +254,7 @@ impl Fits {
         }
     }
 
-    /// The text that names are compared with.
+    /// Returns the text that names are compared with.
     pub fn text(&self) -> &str {
         match self {
             Self::Name(text) | Self::Prefix(text) => text,

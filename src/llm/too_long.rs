@@ -1,7 +1,6 @@
 //! Errors of servers for a conversation that exceeds the context window. Main function: [`too_long`].
 //!
-//! There is no field for it that all of them share, so their words are known here: in the answers with an error status, and in the errors that
-//! come inside a stream.
+//! There is no common field for it, so the phrases are recognized here: in responses with an error status, and in errors inside a stream.
 
 use std::sync::LazyLock;
 
@@ -38,7 +37,7 @@ const WORDS: &[&str] = &[
     "context length of only",
     // Bedrock: "Input is too long for requested model."
     "input is too long",
-    // OpenAI and Groq where one request is more than the account may send in a minute: "Request too large for … (TPM): Limit 6000, Requested 7000".
+    // OpenAI and Groq, if one request exceeds the account's limit per minute: "Request too large for … (TPM): Limit 6000, Requested 7000".
     "request too large for",
 ];
 
@@ -57,7 +56,7 @@ pub(super) fn too_long(status: u16, body: &str) -> Option<Option<u64>> {
     (is_said || status == 413).then(|| window(&said))
 }
 
-/// The number of tokens that a server takes, from its words in lower case.
+/// Extracts the size of the window in tokens from a message in lower case.
 fn window(said: &str) -> Option<u64> {
     // What is wrong with a pattern is found by the tests: without one, no window is known.
     static BEFORE: LazyLock<Option<Regex>> = LazyLock::new(|| {

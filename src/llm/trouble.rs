@@ -1,4 +1,4 @@
-//! From what went wrong to a [`TurnFault`]: errors of the transport, error bodies, waits. Main type: [`Blame`].
+//! Conversion of failures to a [`TurnFault`]: transport errors, error bodies, waits. Main type: [`Blame`].
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::domain::text::strip_line;
 use crate::sys::clock;
 use crate::sys::http::{Cause, describe};
 
-/// The most characters of a server's words that are shown.
+/// Maximum number of characters of a server's message that are shown.
 const WORDS: usize = 300;
 
 /// Longest wait that is believed; a longer one is taken for an error.
@@ -30,16 +30,16 @@ pub(super) struct Blame {
     pub(super) secrets: Vec<crate::domain::secret::Secret>,
 }
 
-/// An attempt that came to nothing.
+/// Failed attempt.
 #[derive(Debug)]
 pub(super) enum Failed {
-    /// The server answered with an error status.
+    /// The server returned an error status.
     Rejected(Rejected),
     /// Anything else.
     Fault(TurnFault),
 }
 
-/// An error status and what came with it.
+/// Error status with its details.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Rejected {
     /// The HTTP status.
@@ -55,7 +55,7 @@ pub(super) struct Rejected {
 }
 
 impl Rejected {
-    /// From the head of an answer.
+    /// Reads the head of a response.
     pub(super) fn new<'a>(status: u16, header: impl Fn(&str) -> Option<&'a str>) -> Self {
         let location = header("location").map(str::to_owned);
         let retry_after = wait(&header).map(|wait| wait.min(LONGEST_WAIT));
@@ -117,17 +117,17 @@ impl Blame {
         }
     }
 
-    /// An answer that cannot be read.
+    /// Converts an unreadable response.
     pub(super) fn unreadable(&self, message: &str) -> TurnFault {
         TurnFault::Unreadable { provider: self.provider.clone(), message: self.clean(message) }
     }
 
-    /// A timeout: no data arrived for too long.
+    /// Creates the error for a timeout: no data arrived for too long.
     pub(super) fn silent(&self, quiet: Duration) -> TurnFault {
         TurnFault::Silent { provider: self.provider.clone(), quiet }
     }
 
-    /// The connection failed: before anything came, or after.
+    /// Converts a connection failure, before or after the response began.
     pub(super) fn lost(&self, cause: Cause, began: bool) -> TurnFault {
         let message = describe(cause);
         if began {
@@ -140,7 +140,7 @@ impl Blame {
         }
     }
 
-    /// One line of at most [`WORDS`] characters with no secret in it.
+    /// Returns one line of at most [`WORDS`] characters without secrets.
     fn clean(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in &self.secrets {
@@ -169,7 +169,7 @@ fn words(body: &str) -> String {
     said.map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// `retry-after-ms` (a number of several providers), `retry-after` (seconds or a date, RFC 9110 §10.2.3).
+/// Reads `retry-after-ms` (a number of several providers), `retry-after` (seconds or a date, RFC 9110 §10.2.3).
 fn wait<'a>(header: &impl Fn(&str) -> Option<&'a str>) -> Option<Duration> {
     let number = |text: &str, unit: f64| {
         let seconds = text.trim().parse::<f64>().ok()? / unit;
@@ -180,7 +180,7 @@ fn wait<'a>(header: &impl Fn(&str) -> Option<&'a str>) -> Option<Duration> {
         .or_else(|| header("retry-after").and_then(|text| number(text, 1.0).or_else(|| clock::until(text.trim()))))
 }
 
-/// Gemini says it in the body: `{"error": {"details": [{"retryDelay": "37s"}]}}`.
+/// Reads Gemini's wait, which is in the body: `{"error": {"details": [{"retryDelay": "37s"}]}}`.
 fn wait_in(body: &str) -> Option<Duration> {
     let value: Value = serde_json::from_str(body).ok()?;
     let value = value.get(0).unwrap_or(&value);

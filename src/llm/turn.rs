@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::domain::money::Money;
 use crate::domain::review::Usage;
 
-/// One question to a model: the whole conversation so far.
+/// Request to a model: the whole conversation so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnRequest {
     /// System text: the role and the duties of the model. The first cache mark is at its end.
@@ -19,7 +19,7 @@ pub struct TurnRequest {
     pub choice: ToolChoice,
     /// The conversation, oldest first: user, then assistant and results in turn.
     pub messages: Vec<Message>,
-    /// The most it may answer, in tokens.
+    /// Maximum size of the response, in tokens.
     pub max_output: u32,
     /// Format of calls and their results.
     #[serde(default, skip_serializing_if = "Speech::is_native")]
@@ -58,7 +58,7 @@ pub enum Message {
         /// `true` if the conversation up to here will be sent again: providers with cache marks get one here.
         mark: bool,
     },
-    /// From the model, exactly as it came.
+    /// Response of the model, unchanged.
     Assistant {
         /// Its parts in order, opaque ones included.
         parts: Vec<Part>,
@@ -72,7 +72,7 @@ pub enum Message {
     },
 }
 
-/// A part of what a model says.
+/// Part of a model's message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "part", rename_all = "snake_case")]
 pub enum Part {
@@ -92,7 +92,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// The call, where it is one.
+    /// Returns the call, if it is one.
     pub fn call(&self) -> Option<&ToolCall> {
         match self {
             Self::Call(call) => Some(call),
@@ -160,7 +160,7 @@ pub enum ToolChoice {
     Required,
 }
 
-/// A whole answer.
+/// Complete response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnResponse {
     /// Parts of the response, in order.
@@ -175,11 +175,11 @@ pub struct TurnResponse {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// It had said all.
+    /// Regular end.
     Done,
     /// It waits for results.
     Calls,
-    /// It reached the most it may answer.
+    /// Output limit reached.
     OutputLimit,
     /// It refused, or a filter did.
     Refused,
@@ -208,7 +208,7 @@ impl TurnUsage {
     pub const NOTHING: Self =
         Self { input: Some(0), output: Some(0), cache_read: Some(0), cache_write: Some(0), cost: Some(Money::NOTHING) };
 
-    /// Both together; unknown where either is.
+    /// Adds two usages; a number that is unknown in either is unknown.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b));
@@ -234,8 +234,8 @@ impl TurnUsage {
 }
 
 impl TurnRequest {
-    /// Adds a message. Of the results, only the last two keep their mark: with the system text and the change those are the four places
-    /// that a provider with marks takes, and the one before the last is where the cache was written last time.
+    /// Adds a message. Of the results, only the last two keep their mark: with the system text and the change those are the four marks that a
+    /// provider accepts, and the one before the last is where the cache was written last time.
     pub fn push(&mut self, message: Message) {
         if matches!(message, Message::Results { .. }) {
             let marks = self.messages.iter_mut().rev().filter_map(|message| match message {
@@ -257,7 +257,7 @@ impl TurnRequest {
 }
 
 impl TurnRequest {
-    /// The calls that the model made so far, in order.
+    /// Returns the calls that the model made so far, in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         let parts = self.messages.iter().flat_map(|message| match message {
             Message::Assistant { parts } => parts.as_slice(),
@@ -277,7 +277,7 @@ impl TurnRequest {
     }
 }
 
-/// No provider takes a longer name of a tool back, in characters.
+/// Maximum length of a tool name that every provider accepts, in characters.
 const LONGEST_NAME: usize = 64;
 
 impl TurnResponse {
@@ -299,12 +299,12 @@ impl TurnResponse {
         self
     }
 
-    /// The calls, in order.
+    /// Returns the calls, in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(Part::call)
     }
 
-    /// All text, one part after the other.
+    /// Returns all text, one part after the other.
     pub fn text(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
             Part::Text { text } => Some(text.as_str()),

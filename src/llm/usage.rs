@@ -1,4 +1,4 @@
-//! Tokens as servers count them, made to mean the same everywhere. Main type: [`Counted`].
+//! Token counts of servers, normalized to one meaning. Main type: [`Counted`].
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ pub(super) struct Counted {
     pub(super) cache_write: Count,
 }
 
-/// No turn has more tokens; sums of numbers that are larger would mean nothing.
+/// Upper bound of a credible number; sums of larger ones would be meaningless.
 const MOST: u64 = 1_000_000_000_000;
 
 /// One number: unknown, known, or nonsense.
@@ -33,7 +33,7 @@ pub(super) enum Count {
 }
 
 impl Count {
-    /// The number under a JSON pointer.
+    /// Returns the number under a JSON pointer.
     pub(super) fn at(value: &Value, pointer: &str) -> Self {
         match value.pointer(pointer) {
             None | Some(Value::Null) => Self::Unsaid,
@@ -41,7 +41,7 @@ impl Count {
         }
     }
 
-    /// Both together; what is unsaid counts as none unless both are.
+    /// Adds two counts; the result is unknown only if both are.
     pub(super) fn plus(self, other: Self) -> Self {
         match (self, other) {
             (Self::Nonsense, _) | (_, Self::Nonsense) => Self::Nonsense,
@@ -68,7 +68,7 @@ impl Count {
 }
 
 impl Counted {
-    /// A later report.
+    /// Merges a later report.
     pub(super) fn later(self, other: Self) -> Self {
         Self {
             input: self.input.later(other.input),

@@ -13,7 +13,7 @@ pub struct AssistantVars {
     pub at: String,
     /// Focus that the person asked for; may be empty.
     pub focus: String,
-    /// The instructions of the person; empty where there are none.
+    /// Instructions of the person; may be empty.
     pub instructions: String,
 }
 

@@ -14,7 +14,7 @@ use crate::domain::text::reveal;
 pub struct Data(String);
 
 impl Data {
-    /// Takes any text; a line feed at its end is dropped.
+    /// Creates untrusted text; a line feed at its end is dropped.
     pub fn new(mut text: String) -> Self {
         if text.ends_with('\n') {
             text.pop();
@@ -26,7 +26,7 @@ impl Data {
         Self(shown.unwrap_or(text))
     }
 
-    /// The text, without a fence.
+    /// Returns the text, without a fence.
     pub fn text(&self) -> &str {
         &self.0
     }
@@ -42,7 +42,7 @@ impl Data {
 pub struct Mark(String);
 
 impl Mark {
-    /// The mark for these texts: always the same for the same texts.
+    /// Creates the mark for these texts: always the same for the same texts.
     pub fn of(data: &[&Data]) -> Self {
         Self::made_from("", data, data)
     }
@@ -70,12 +70,12 @@ impl Mark {
         }
     }
 
-    /// The digits.
+    /// Returns the digits.
     pub fn digits(&self) -> &str {
         &self.0
     }
 
-    /// The data between its two lines; nothing where there is none. `what` is one word for the reader.
+    /// Returns the data between its two fence lines; empty without data. `what` is one word for the reader.
     pub fn fence(&self, what: &str, data: &Data) -> String {
         if data.is_empty() {
             return String::new();

@@ -33,7 +33,7 @@ pub enum PromptError {
         /// The variables that it gets.
         known: String,
     },
-    /// It leaves out, or alters, what the model must be shown: the receipt would say that it was.
+    /// It omits, or alters, content that the receipt claims was shown to the model.
     #[error(
         "prompt {name}: {{{{ {variable} }}}} is not shown as it is, and the model must see it whole; write it without a filter, where it \
          is always reached, or remove the file to use the built-in one"

@@ -29,7 +29,7 @@ pub struct AcrossVars {
     pub parts_total: usize,
     /// Number of changed files.
     pub files_total: usize,
-    /// Names that one part takes away or brings in and another uses; empty where there are none.
+    /// Names that one part removes or adds and another uses; may be empty.
     pub names: Data,
     /// Number of names that were omitted for lack of space.
     pub names_left_out: usize,

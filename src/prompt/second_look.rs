@@ -16,7 +16,7 @@ pub struct SecondLookVars {
     pub finding: Data,
     /// The places that it quotes.
     pub code: Data,
-    /// The diff of its file; empty where there is no room for it.
+    /// Diff of its file; empty if there is no space for it.
     pub diff: Data,
 }
 

@@ -23,7 +23,7 @@ pub struct ChangeVars {
     pub guidelines_cut: bool,
     /// Repository, target and head: names and ids.
     pub change: Data,
-    /// Title, author and description of the pull request; empty where it is none.
+    /// Title, author and description of the pull request; empty without one.
     pub pull_request: Data,
     /// `true` if the description was cut.
     pub pull_request_cut: bool,
@@ -87,7 +87,7 @@ impl ChangeVars {
         Value::from_pairs(self.pairs(salt))
     }
 
-    /// Names and values, the leads last. `salt` makes the mark of the guidelines unpredictable.
+    /// Returns names and values, the leads last. `salt` makes the mark of the guidelines unpredictable.
     pub(super) fn pairs(&self, salt: &str) -> [(&'static str, Value); 20] {
         let mut data = vec![&self.change, &self.commits, &self.files, &self.diffs, &self.leads];
         data.extend([&self.pull_request, &self.guidelines].into_iter().filter(|data| !data.is_empty()));
@@ -123,7 +123,7 @@ impl ChangeVars {
         Self::shapes().iter().map(|shape| shape.value("")).collect()
     }
 
-    /// A change that is shown whole, one that is not, and one without anything to show.
+    /// Returns samples: a change that is shown whole, one that is not, and one without anything to show.
     pub(super) fn shapes() -> [Self; 3] {
         let data = |text: &str| Data::new(text.to_owned());
         let whole = Self {
@@ -177,7 +177,7 @@ impl LastTurnVars {
     }
 }
 
-/// The variables of a template without any.
+/// Returns the variables of a template without any.
 pub(super) fn nothing() -> Value {
     Value::from_pairs::<_, &str, &str>([])
 }

@@ -9,7 +9,7 @@ const SAME_WORDS: f64 = 0.6;
 /// Minimum share of common words of two titles to be about the same subject.
 const RELATED_WORDS: f64 = 0.3;
 
-/// A title without case, punctuation and white space.
+/// Returns a title without case, punctuation and white space.
 pub(super) fn normal(title: &str) -> String {
     words(title).collect::<Vec<_>>().join(" ")
 }

@@ -71,7 +71,7 @@ impl Limits {
         self.amount(size.saturating_add(self.landing()), self.usual_answer()).times(3)
     }
 
-    /// The largest request that may be more than the last one: its answer and the last turn fit the window after it.
+    /// Returns the largest request that may be more than the last one: its answer and the last turn fit the window after it.
     pub(super) fn most_request(&self) -> u64 {
         self.planned().saturating_sub(u64::from(self.max_output) + self.landing())
     }
@@ -187,7 +187,7 @@ impl Budget {
         Left { turns, all: self.seat.left() }
     }
 
-    /// The limits.
+    /// Returns the limits.
     pub(super) fn limits(&self) -> Limits {
         self.limits
     }
@@ -285,7 +285,7 @@ impl Budget {
         (room.saturating_mul(100) / self.scale.max(1)).saturating_sub(LAST_WORDS)
     }
 
-    /// The most that the last answer may be, in tokens: a server refuses what does not fit its window beside a request of about `estimate`.
+    /// Returns the most that the last answer may be, in tokens: a server refuses what does not fit its window beside a request of about `estimate`.
     pub(super) fn last_answer(&self, estimate: u64) -> u32 {
         let size = self.scaled(estimate);
         let room = self.limits.planned().saturating_sub(size);
@@ -317,8 +317,8 @@ impl Budget {
         spent
     }
 
-    /// The most that an attempt at a request of about `estimate` tokens may cost that is answered with `most` at most; nothing where money is no
-    /// limit.
+    /// Returns the most that an attempt at a request of about `estimate` tokens may cost that is answered with `most` at most; nothing where money is
+    /// no limit.
     pub(super) fn attempt(&self, estimate: u64, most: u32) -> Money {
         self.limits.amount(self.scaled(estimate), u64::from(most)).cost
     }
@@ -352,12 +352,12 @@ impl Budget {
         self.seat.usage()
     }
 
-    /// The largest request that fits the window and is not the last one, in estimated tokens.
+    /// Returns the largest request that fits the window and is not the last one, in estimated tokens.
     pub(super) fn most(&self) -> u64 {
         self.limits.most_request().saturating_mul(100) / self.scale.max(1)
     }
 
-    /// A limit in words.
+    /// Returns a limit in words.
     pub(super) fn words(&self, ended: Ended) -> String {
         words(ended, &self.limits, &self.kept)
     }
@@ -376,7 +376,7 @@ impl Budget {
     }
 }
 
-/// The time to keep for a last turn where the longest so far took `longest`.
+/// Returns the time to keep for a last turn where the longest so far took `longest`.
 fn last_turn_takes(longest: Duration, limits: &Limits) -> Duration {
     (longest.saturating_mul(3) / 2).clamp(limits.time / LEAST_SHARE, limits.time / LAST_SHARE)
 }

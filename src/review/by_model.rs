@@ -305,7 +305,7 @@ fn opened(
     Ok(opening)
 }
 
-/// The reading tools and the engine's own, in an order that never changes.
+/// Returns the reading tools and the engine's own, in an order that never changes.
 fn definitions() -> Vec<ToolDefinition> {
     let reading = TOOLS.iter().map(|tool| ToolDefinition {
         name: tool.name.to_owned(),
@@ -378,7 +378,7 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent
     )
 }
 
-/// A lead in the words of the first message.
+/// Returns a lead in the words of the first message.
 fn vars(lead: &Lead) -> LeadVars {
     let place = match lead.lines {
         Some(lines) => format!("{}:{}", lead.path, lines.start()),

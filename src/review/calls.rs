@@ -225,7 +225,7 @@ fn too_long() -> String {
     )
 }
 
-/// The calls that are answered without doing anything.
+/// Returns the calls that are answered without doing anything.
 fn at_once(at: usize, call: &ToolCall, hands: &Hands<'_>) -> Option<Called> {
     let own = Desk::is_own(&call.name);
     let known = own || TOOLS.iter().any(|tool| tool.name == call.name);

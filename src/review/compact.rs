@@ -86,7 +86,7 @@ impl Compaction {
         }
     }
 
-    /// The tokens that could be gained at most.
+    /// Returns the tokens that could be gained at most.
     pub(super) fn most_freed(&self, request: &TurnRequest) -> u64 {
         gains(request, self.messages).iter().map(|gain| gain.freed).sum()
     }
@@ -217,7 +217,7 @@ fn gains(request: &TurnRequest, from: u32) -> Vec<Made> {
     results.skip(usize::try_from(from).unwrap_or(usize::MAX)).map(gain).collect()
 }
 
-/// The calls of the last message.
+/// Returns the calls of the last message.
 fn calls(messages: &[Message]) -> Vec<&ToolCall> {
     let Some(Message::Assistant { parts }) = messages.last() else { return Vec::new() };
     parts.iter().filter_map(Part::call).collect()
@@ -246,7 +246,7 @@ mod tests {
 
     use super::*;
 
-    /// A conversation: for each turn, the calls by tool with the length of what they gave.
+    /// Returns a conversation: for each turn, the calls by tool with the length of what they gave.
     fn conversation(turns: &[&[(&str, usize)]]) -> TurnRequest {
         let mut request = TurnRequest { system: "be careful".to_owned(), max_output: 9, ..TurnRequest::default() };
         request.push(Message::User { text: "the change".repeat(300), mark: true });

@@ -117,7 +117,7 @@ pub struct Draft {
 type Place = (RepoPath, Side, Option<LineRange>);
 
 impl Draft {
-    /// An empty draft of a review of `change`.
+    /// Creates an empty draft of a review of `change`.
     pub fn new(change: Arc<ChangeSet>) -> Self {
         let omissions = change.omissions.clone();
         Self {
@@ -145,7 +145,7 @@ impl Draft {
         Self { languages, ..self }
     }
 
-    /// The grammars that it asks.
+    /// Returns the grammars that it asks.
     pub(super) fn languages(&self) -> &Languages {
         &self.languages
     }
@@ -252,7 +252,7 @@ impl Draft {
         self.settled
     }
 
-    /// The findings so far.
+    /// Returns the findings so far.
     pub(super) fn findings(&self) -> &[Finding] {
         &self.findings
     }

@@ -58,7 +58,7 @@ impl Losses {
         Self { told: lost, now: Lost::default() }
     }
 
-    /// All of them.
+    /// Returns all of them.
     pub(super) fn all(self) -> Lost {
         let mut all = self.told;
         all += self.now;
@@ -146,7 +146,7 @@ pub(super) fn size_of(response: &TurnResponse) -> u64 {
     })
 }
 
-/// The tokens of each result.
+/// Returns the tokens of each result.
 pub(super) fn sizes(called: &[Called]) -> Vec<u64> {
     called.iter().map(|called| estimate_tokens(&called.text)).collect()
 }

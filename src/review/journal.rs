@@ -112,7 +112,7 @@ impl Kept {
     }
 }
 
-/// The hash that a [`Record::Request`] carries.
+/// Returns the hash that a [`Record::Request`] carries.
 pub(super) fn digest(request: &TurnRequest) -> String {
     struct Hashed(Sha256);
     impl std::io::Write for Hashed {
@@ -186,12 +186,12 @@ impl Rebuilt {
         Self::until(entries, unit, u32::MAX)
     }
 
-    /// The request of one turn.
+    /// Returns the request of one turn.
     pub fn of_turn(entries: &[JournalEntry], unit: &Unit, turn: u32) -> Option<Self> {
         Self::until(entries, unit, turn)
     }
 
-    /// The conversation up to the request of a turn, or its last one.
+    /// Returns the conversation up to the request of a turn, or its last one.
     fn until(entries: &[JournalEntry], unit: &Unit, last: u32) -> Option<Self> {
         let mut rebuilt: Option<Self> = None;
         // A call that was stopped is made in a later session, after those behind it.

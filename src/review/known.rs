@@ -24,7 +24,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// The changed files that need not be reviewed again, and why: a sentence for the receipt.
+    /// Returns the changed files that need not be reviewed again, and why: a sentence for the receipt.
     pub fn carried(&self) -> BTreeMap<RepoPath, String> {
         self.prior.as_ref().map_or_else(BTreeMap::new, |prior| prior.carried.clone())
     }

@@ -115,7 +115,7 @@ pub(super) fn names(change: &ChangeSet) -> Data {
     notes::names(change)
 }
 
-/// The places of all files, the riskiest first; those without lines to review come last.
+/// Returns the places of all files, the riskiest first; those without lines to review come last.
 pub(super) fn ranked(change: &ChangeSet, leads: &[LeadVars]) -> Vec<usize> {
     risk::ranked(change, leads)
 }
@@ -212,7 +212,7 @@ fn fit(
     Err(PromptError::NoRoom { needed: needed.max(room + 1), room })
 }
 
-/// The message with nothing of the change in it but its name, and with all of its sentences.
+/// Returns the message with nothing of the change in it but its name, and with all of its sentences.
 fn bare(change: &ChangeSet, said: &Said) -> ChangeVars {
     let some = || Data::new("-".to_owned());
     let (pull_request, pull_request_cut) = notes::pull_request(change);

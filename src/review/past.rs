@@ -123,7 +123,7 @@ impl Past {
         self.index.plan.as_ref().map(|(units, room)| (units.as_slice(), *room))
     }
 
-    /// The names that the parts of the change share.
+    /// Returns the names that the parts of the change share.
     pub(super) fn names(&self) -> Option<&[SharedName]> {
         self.index.names.as_deref()
     }

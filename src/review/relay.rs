@@ -73,7 +73,7 @@ impl State {
 }
 
 impl ModelRun {
-    /// A model of the list.
+    /// Returns a model of the list.
     fn runner(&self, at: u32) -> (&dyn Provider, Limits) {
         let next = usize::try_from(at).ok().and_then(|at| self.next.get(at.checked_sub(1)?));
         next.map_or((self.provider.as_ref(), self.limits), |runner| (runner.provider.as_ref(), runner.limits))
@@ -167,7 +167,7 @@ impl<'a> Line<'a> {
         std::mem::replace(&mut self.at, at) != at
     }
 
-    /// The model.
+    /// Returns the model.
     pub(super) fn provider(&self) -> &'a dyn Provider {
         self.own.map_or_else(|| self.run.runner(self.at).0, |look| look.provider.as_ref())
     }

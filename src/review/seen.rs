@@ -127,7 +127,7 @@ impl Seen {
         }
     }
 
-    /// The reviewable files with hunks that were not seen whole, in the order of the change.
+    /// Returns the reviewable files with hunks that were not seen whole, in the order of the change.
     pub(super) fn unseen(&self) -> impl Iterator<Item = Unseen<'_>> {
         let pairs = self.change.files.iter().zip(&self.files);
         let pairs = pairs.filter(|(file, seen)| file.reviewable() && seen.duty == Duty::Own);
@@ -180,7 +180,7 @@ impl SeenFile {
         }
     }
 
-    /// The changed lines of a file that were shown cut and never whole.
+    /// Returns the changed lines of a file that were shown cut and never whole.
     fn cut_lines<'a>(&'a self, file: &'a FileChange) -> impl Iterator<Item = (Side, u32)> + 'a {
         let owes = |side: Side, line: u32| {
             file.hunks.iter().flat_map(owed).any(|(on, lines)| on == side && lines.contains(line))
@@ -269,8 +269,8 @@ fn count(hunks: &[Range<usize>]) -> usize {
     hunks.iter().map(Range::len).sum()
 }
 
-/// The lines that must be seen of a hunk: those that it removes and those that it adds. Of one without any (a change that a patch
-/// file states but does not show), its place.
+/// Returns the lines that must be seen of a hunk: those that it removes and those that it adds. Of one without any (a change that a patch file states
+/// but does not show), its place.
 fn owed(hunk: &Hunk) -> impl Iterator<Item = (Side, LineRange)> {
     let runs = hunk.runs.iter().flat_map(|run| [(Side::Old, run.old), (Side::New, run.new)]);
     let place = hunk.runs.is_empty().then_some([(Side::Old, hunk.old), (Side::New, hunk.new)]);
@@ -300,7 +300,7 @@ fn within(hunk: &Hunk, from: u64, to: u64) -> Vec<(Side, LineRange)> {
     shown
 }
 
-/// The line before a span.
+/// Returns the line before a span.
 fn before(span: Span) -> u64 {
     u64::from(if span.count == 0 { span.start } else { span.start.saturating_sub(1) })
 }

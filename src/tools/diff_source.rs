@@ -1,6 +1,6 @@
 //! Source of diff text. Main type: the trait [`DiffSource`].
 //!
-//! How a diff is made belongs in `git`.
+//! Computing a diff belongs in `git`.
 
 use crate::domain::change::FileChange;
 use crate::sys::cancel::Stopped;
@@ -30,7 +30,7 @@ pub struct DiffPart {
 /// Reasons why a diff is not available.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DiffError {
-    /// The repository failed; what it said.
+    /// The repository failed, with this message.
     #[error("{0}")]
     Git(String),
     /// The run was stopped.

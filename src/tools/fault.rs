@@ -40,7 +40,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The word in the answer.
+    /// Returns the word in the response.
     pub const fn word(self) -> &'static str {
         match self {
             Self::FileNotFound => "file_not_found",
@@ -74,18 +74,18 @@ pub struct ToolFault {
 }
 
 impl ToolFault {
-    /// An error without particulars.
+    /// Creates an error without particulars.
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), near: Vec::new(), length: None }
     }
 
-    /// A missing path or name; `near` are similar names.
+    /// Creates an error for a missing path or name; `near` are similar names.
     pub(super) fn not_found(message: impl Into<String>, near: &[RepoPath]) -> Self {
         let near = near.iter().map(|path| path.spelled().into_owned()).collect();
         Self { kind: ErrorKind::FileNotFound, message: message.into(), near, length: None }
     }
 
-    /// A range outside of what there is.
+    /// Creates an error for a range beyond the existing lines or hunks.
     pub(super) fn range(message: impl Into<String>, field: &'static str, length: u64) -> Self {
         Self { length: Some((field, length)), ..Self::new(ErrorKind::InvalidRange, message) }
     }

@@ -1,11 +1,11 @@
-//! Making answers fit: numbered lines, over-long lines cut, and a count of what an answer takes. Main type: [`Room`].
+//! Size limits of responses: numbered lines, cut lines, and the space used. Main type: [`Room`].
 
 use std::fmt::Write as _;
 
 /// Suffix of an over-long line.
 pub(super) const LINE_CUT: &str = " [truncated due to line size]";
 
-/// Room that an answer keeps for its other fields: names, notes, the next call.
+/// Space reserved for the other fields of a response: names, notes, the next call.
 const ENVELOPE: usize = 4096;
 
 /// Space left in a response.
@@ -48,7 +48,7 @@ pub(super) fn json_length(text: &str) -> usize {
     text.bytes().map(length).sum()
 }
 
-/// The first `most` characters of a line, and whether that is not all of it.
+/// Returns the first `most` characters of a line, and `true` if it was cut.
 pub(super) fn cut_line(line: &str, most: usize) -> (&str, bool) {
     match line.char_indices().nth(most) {
         Some((at, _)) => (&line[..at], true),

@@ -39,7 +39,7 @@ pub struct ToolSpec {
     pub description: &'static str,
     /// The JSON Schema of its input.
     pub schema: fn() -> serde_json::Value,
-    /// The JSON Schema of what it answers when it does not fail.
+    /// JSON Schema of a successful response.
     pub answer: fn() -> serde_json::Value,
     /// Returns what a call with this input reads.
     pub looks: fn(&serde_json::Value) -> Looks,
@@ -50,7 +50,7 @@ pub struct ToolSpec {
 /// Data that a call reads, so that nothing else is collected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Looks {
-    /// The tree after the change, and nothing else.
+    /// Only the tree after the change.
     AtTree,
     /// Likewise; and if a file is missing, the change says where it was moved.
     AtTreeFirst,

@@ -32,7 +32,7 @@ pub struct Reference {
     pub path: RepoPath,
     /// The side of the change.
     pub side: Side,
-    /// The lines; `None` where none in particular were.
+    /// Lines; `None` if no lines in particular were shown.
     pub lines: Option<LineRange>,
     /// Set for a hunk of the diff: then `lines` says where the hunk is, and this how much of it was shown.
     pub hunk: Option<HunkPart>,
@@ -47,7 +47,7 @@ pub struct HunkPart {
     pub hunk: usize,
     /// The first line.
     pub from: usize,
-    /// The first line that was not shown any more; `None` when it was shown to its end.
+    /// First line that was not shown; `None` if it was shown to its end.
     pub to: Option<usize>,
 }
 
@@ -56,7 +56,7 @@ pub struct HunkPart {
 pub struct Cut {
     /// Description, one sentence.
     pub what: String,
-    /// The call that shows the rest, where one can.
+    /// Call that shows the rest, if possible.
     pub next: Option<NextCall>,
 }
 
@@ -70,10 +70,10 @@ pub struct NextCall {
     pub input: Value,
 }
 
-/// The answer of a tool before it is written out.
+/// Response of a tool before it is serialized.
 #[derive(Debug, Clone, Default)]
 pub struct Reply {
-    /// The fields of the answer, in order.
+    /// Fields of the response, in order.
     pub fields: Map<String, Value>,
     /// Remarks for the model, each a sentence.
     pub notes: Vec<String>,
@@ -84,7 +84,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// A reply with these fields.
+    /// Creates a reply with these fields.
     pub(super) fn of(own: &impl Serialize) -> Self {
         Self { fields: answer::fields(own), ..Self::default() }
     }
@@ -103,7 +103,7 @@ impl From<Reply> for ToolOutcome {
         }
         let note = (!notes.is_empty()).then(|| notes.join(" "));
         let next = cut.as_ref().and_then(|cut| cut.next.clone());
-        // Nothing but maps with odd keys cannot be written, and there are none.
+        // Only maps with odd keys cannot be serialized, and there are none.
         let text = serde_json::to_string(&Whole { own: fields, note, next }).unwrap_or_default();
         Self { text, is_error: false, error: None, references, cut }
     }

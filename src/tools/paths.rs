@@ -1,7 +1,7 @@
 //! Paths and globs as callers write them: from the repository root, or from the root of the machine into the folder that is checked out.
 //! Main functions: [`given`], [`glob`].
 //!
-//! By words alone: nothing is looked up on the disk for them. What a path of the tree is belongs in `domain`.
+//! Paths are resolved as text: the disk is not read. The definition of a tree path belongs in `domain`.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -25,7 +25,7 @@ pub(super) struct Given {
 }
 
 impl Given {
-    /// The path, where the root makes no sense. `text` is what was given.
+    /// Returns the path of a file, for which the root is an error. `text` is the argument.
     pub(super) fn file(&self, text: &str) -> Result<RepoPath, ToolFault> {
         match &self.path {
             Some(path) => Ok(path.clone()),
@@ -62,7 +62,7 @@ pub(super) fn given(context: &ToolContext, text: &str) -> Result<Given, ToolFaul
     Ok(Given { path: Some(path), note })
 }
 
-/// The bytes of a path that starts at the root of the machine.
+/// Returns the bytes of a path that starts at the root of the machine.
 fn absolute(text: &str) -> Option<Cow<'_, [u8]>> {
     let bytes = if text.starts_with('"') { Cow::Owned(unquote(text).ok()?) } else { Cow::Borrowed(text.as_bytes()) };
     (bytes.first() == Some(&b'/')).then_some(bytes)
@@ -78,14 +78,13 @@ fn taken_as(path: &str) -> String {
 
 /// Pattern that selects files.
 pub(super) struct Glob {
-    /// All of them where there is none.
+    /// Filter; `None` selects all files.
     pub(super) filter: Option<PathFilter>,
     /// Remark for a pattern that was spelled in another way.
     pub(super) note: Option<String>,
 }
 
-/// The files that a glob means, in `field` of the input. A bare name is the folder of that name at the root, where there is one and no other
-/// folder is listed.
+/// Resolves a glob in `field` of the input. A bare name is the folder of that name at the root, if there is one and no other folder is listed.
 pub(super) fn glob(
     context: &ToolContext,
     field: &str,
@@ -120,7 +119,7 @@ fn is_folder_at_root(context: &ToolContext, glob: &str) -> Result<bool, ToolFaul
     }
     let prefix = [name.as_bytes(), b"/"].concat();
     let mut is_there = false;
-    // Paths are sorted: behind the place where it would be it is not.
+    // Paths are sorted: behind its position the folder cannot follow.
     context.new.visit(&context.cancel, &mut |path, _| {
         is_there = path.starts_with(&prefix);
         if path < prefix.as_slice() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

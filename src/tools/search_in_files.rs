@@ -158,7 +158,7 @@ fn show(context: &ToolContext, input: &Input, hits: &Hits, most: usize) -> Reply
     reply
 }
 
-/// One match, the lines it shows, and those of them that are cut.
+/// Renders one match: the lines it shows, and those of them that are cut.
 fn one(file: &FileHits, line: u32, around: u32) -> (Found<'_>, LineRange, Vec<u32>) {
     let first = line.saturating_sub(around).max(1);
     let last = line.saturating_add(around).min(file.text.line_count());

@@ -22,7 +22,7 @@ use crate::workspace::Workspace;
 pub struct Limits {
     /// Lines.
     pub lines: usize,
-    /// Bytes of the whole answer.
+    /// Bytes of the whole response.
     pub bytes: usize,
     /// Paths of one listing.
     pub paths: usize,
@@ -37,11 +37,11 @@ impl Default for Limits {
 /// Data that the tools read. Cheap to clone.
 #[derive(Clone)]
 pub struct ToolContext {
-    /// The change; `None` where a tree is read without one.
+    /// Change; `None` if a tree is read without one.
     pub change: Option<Arc<ChangeSet>>,
     /// The tree after the change.
     pub new: Arc<dyn Workspace>,
-    /// The tree before it; `None` where there is no change.
+    /// Tree before the change; `None` without a change.
     pub old: Option<Arc<dyn Workspace>>,
     /// The diffs.
     pub diff: Option<Arc<dyn DiffSource>>,
@@ -56,7 +56,7 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// The tree of a side.
+    /// Returns the tree of a side.
     pub(super) fn tree(&self, side: Side) -> Result<&dyn Workspace, ToolFault> {
         let none = || ToolFault::new(ErrorKind::InvalidInput, "there is no old side here: no change is being reviewed");
         match side {
@@ -78,7 +78,7 @@ impl ToolBox {
         Self { context }
     }
 
-    /// The flag and deadline that its calls watch.
+    /// Returns the flag and deadline that its calls watch.
     pub fn cancel(&self) -> &Cancel {
         &self.context.cancel
     }
@@ -96,7 +96,7 @@ impl ToolBox {
         TOOLS
     }
 
-    /// Calls a tool. Whatever goes wrong comes back as an outcome.
+    /// Calls a tool. Errors are part of the outcome.
     pub fn call(&self, name: &str, input: Value) -> ToolOutcome {
         let mut outcome: ToolOutcome = self.reply(name, input).map_or_else(Into::into, Into::into);
         // Models, clients and people read it: what cannot be seen in the repository's text is spelled out for all of them.

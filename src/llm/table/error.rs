@@ -39,7 +39,7 @@ pub enum TableFault {
     /// A new provider lacks what cannot be guessed.
     #[error("the new provider {0:?} needs a base_url")]
     NoAddress(String),
-    /// The address is none.
+    /// The address is invalid.
     #[error(
         "base_url must be an address such as \"https://llm.example/v1\", with nothing secret in it; a variable stands in it as {{NAME}}"
     )]
@@ -50,7 +50,7 @@ pub enum TableFault {
     /// The name of a header.
     #[error("{0:?} is no name of a header")]
     Header(String),
-    /// A number that makes no sense.
+    /// A number is out of range.
     #[error("{key} must be from {least} to {most}")]
     Number {
         /// Its key.

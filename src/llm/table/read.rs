@@ -160,7 +160,7 @@ pub(super) fn merge(rows: Vec<Arc<ProviderRow>>, file: &str, text: &str) -> Resu
     Ok(rows)
 }
 
-/// A row of which nothing is known but its name and what can be guessed.
+/// Creates a row from a name and what can be guessed.
 fn blank(name: &str, entry: &Entry) -> Option<ProviderRow> {
     let wire = entry.wire.unwrap_or(Wire::Chat);
     entry.base_url.as_ref()?;
@@ -199,7 +199,7 @@ fn lay(mut row: ProviderRow, entry: Entry, line: &dyn Fn(usize) -> u32) -> Resul
     }
     if let Some(base_url) = &entry.base_url {
         row.base_url = address(base_url)?.into();
-        // The usual key of a server that may need none is not for another server, unless the same entry says so.
+        // The usual key of a server that may need none must not be sent to another server, unless the same entry says so.
         if !row.needs_key && entry.key_variables.is_none() {
             row.key_variables.clear();
         }
@@ -356,12 +356,12 @@ fn address(text: &Spanned<String>) -> Result<String, Fault> {
     if plain && named { Ok(address.to_owned()) } else { Err(refused()) }
 }
 
-/// A parser's words, on one line.
+/// Returns a parser's message, on one line.
 fn shown(message: &str) -> String {
     strip_line(message).chars().take(300).collect()
 }
 
-/// Text of the file as a message shows it.
+/// Returns text of the file as a message shows it.
 fn cut(text: &str) -> String {
     strip_line(text).chars().take(80).collect()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// References within a schema are followed so far.
+/// Maximum depth of references within a schema.
 const DEEPEST: usize = 8;
 
 /// Type of a field.
@@ -35,7 +35,7 @@ pub(super) struct Field {
 pub(super) struct Fields(pub(super) Vec<Field>);
 
 impl Fields {
-    /// The fields that a schema names, in its order.
+    /// Reads the fields of a schema, in its order.
     pub(super) fn of(schema: &Value) -> Self {
         Self::within(schema, schema, 0)
     }
@@ -59,7 +59,7 @@ impl Fields {
         Self(fields.map(field).collect())
     }
 
-    /// The field of that name, in any case.
+    /// Returns the field of that name, in any case.
     pub(super) fn named(&self, name: &str) -> Option<&Field> {
         self.0.iter().find(|field| field.name.eq_ignore_ascii_case(name))
     }

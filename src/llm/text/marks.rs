@@ -26,7 +26,7 @@ pub(super) struct Mark<'a> {
 }
 
 impl<'a> Mark<'a> {
-    /// The mark of a line, if it has one. The line is without its end.
+    /// Returns the mark of a line, if it has one. The line is without its end.
     pub(super) fn of(line: &'a str) -> Option<Self> {
         let body = line.trim_start_matches([' ', '\t']);
         let indent = line.len() - body.len();
@@ -64,7 +64,7 @@ fn looks_marked(line: &str) -> bool {
     body.strip_prefix(SIGN).is_some_and(|word| word.starts_with(is_first))
 }
 
-/// A line of raw text as it is written: what would be taken for a mark gets a backslash.
+/// Escapes a line of raw text: one that would be read as a mark gets a backslash.
 pub(super) fn escaped(line: &str) -> Cow<'_, str> {
     if !looks_marked(line) {
         return Cow::Borrowed(line);

@@ -1,4 +1,4 @@
-//! The text protocol: tool calls and their results written in the text, for models that have no other way. Main functions: [`say`], [`hear`].
+//! Text protocol: tool calls and their results written in text, for models without native tool calls. Main functions: [`say`], [`hear`].
 //!
 //! A request is converted to one without tools: the grammar and the catalogue of tools join the system text, calls and results of the history become
 //! lines. A response is parsed back into the same [`Part::Call`]s. The grammar is in `docs/text-protocol.md`; the words that explain it to a model
@@ -61,7 +61,7 @@ fn add(said: &mut Vec<Message>, message: &Message) {
         Message::Results { results, mark } => (render::results(results), *mark),
         Message::Assistant { parts } => {
             let text = render::answer(parts);
-            // What only another way of speaking needed is left out; an answer of nothing else leaves a word in brackets, as an empty one does.
+            // Data that only another format needs is dropped; if nothing remains, a word in brackets does, as for an empty response.
             let text = if text.trim().is_empty() { "(no answer)".to_owned() } else { text };
             said.push(Message::Assistant { parts: vec![Part::Text { text }] });
             return;

@@ -1,7 +1,7 @@
-//! The reader of answers in the text protocol. Main type: [`Parser`].
+//! Parser of responses in the text protocol. Main type: [`Parser`].
 //!
-//! It is fed pieces that may be cut anywhere and decides line by line, looking at each byte once. Whatever it is fed, it ends with pieces that
-//! hold no more than what came.
+//! It accepts pieces that may be cut anywhere and decides line by line, reading each byte once. For any input, its output is no larger than the
+//! input.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::marks::{CALL, Mark};
 use super::values::{Input, Raw};
 use crate::llm::turn::{ToolDefinition, ToolInput};
 
-/// A piece of an answer.
+/// Piece of a response.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::llm) enum Piece {
     /// Text around the calls.
@@ -19,12 +19,12 @@ pub(in crate::llm) enum Piece {
     Call {
         /// The tool.
         name: String,
-        /// Its input; what came, where the call has no end.
+        /// Input; the raw text, if the call has no end.
         input: ToolInput,
     },
 }
 
-/// A whole answer.
+/// Complete response.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::llm) struct Parsed {
     /// Its pieces, in order.
@@ -33,7 +33,7 @@ pub(in crate::llm) struct Parsed {
     pub(in crate::llm) invented: bool,
 }
 
-/// Reads an answer.
+/// Parser of a response.
 pub(in crate::llm) struct Parser<'a> {
     tools: Vec<(&'a str, Arc<Fields>)>,
     /// The line that has not ended.
@@ -50,7 +50,7 @@ struct Open {
     fields: Option<Arc<Fields>>,
     /// Blanks before its mark: those of its fields are indented no deeper.
     indent: usize,
-    /// All of it, as it came.
+    /// Raw text of the call.
     raw: String,
     /// Text before the first field.
     loose: String,
@@ -74,7 +74,7 @@ impl<'a> Parser<'a> {
         Self { tools, line: String::new(), text: String::new(), open: None, parsed: Parsed::default() }
     }
 
-    /// Takes a piece of the answer.
+    /// Feeds a piece of the response.
     pub(in crate::llm) fn push(&mut self, piece: &str) {
         for part in piece.split_inclusive('\n') {
             if self.parsed.invented {
@@ -88,7 +88,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The answer is over.
+    /// Ends the response.
     pub(in crate::llm) fn finish(mut self) -> Parsed {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() && !self.parsed.invented {
@@ -147,7 +147,7 @@ impl<'a> Parser<'a> {
             return match mark {
                 mark if mark.is(&["call"]) && tool(mark.rest).is_some() => Is::Call(mark),
                 mark if mark.is(&["result"]) && !self.parsed.pieces.is_empty() => Is::Result,
-                // An end without a beginning says nothing.
+                // An end mark without a call is ignored.
                 mark if mark.is(ENDS) => Is::End,
                 _ => Is::Text,
             };
@@ -196,7 +196,7 @@ impl<'a> Parser<'a> {
 /// Words that end a call.
 const ENDS: &[&str] = &["end", "end_call", "endcall"];
 
-/// The tool's name on the first line of a call, and what follows it.
+/// Returns the tool's name on the first line of a call, and what follows it.
 fn tool(rest: &str) -> Option<(&str, &str)> {
     let rest = rest.trim_start_matches(['`', '"', '*']);
     let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))).unwrap_or(rest.len());

@@ -30,7 +30,7 @@ fn call(text: &mut String, call: &ToolCall) {
             text.push_str(&format!("{CALL} {}\n", call.name));
             fields(text, input, escaped);
         }
-        // As it came: it has no end.
+        // Unchanged: it has no end.
         ToolInput::Malformed(raw) if raw.starts_with(CALL) => {
             text.push_str(raw.trim_end());
             text.push('\n');

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::kind::{Field, Fields, Kind};
 use super::marks::unescaped;
 
-/// The input of a call while its fields come.
+/// Input of a call under construction.
 #[derive(Debug, Default)]
 pub(super) struct Input(Map<String, Value>);
 
@@ -52,7 +52,7 @@ fn is_fenced(lines: &[&str]) -> bool {
 }
 
 impl Input {
-    /// Takes the value of a field. An empty one says nothing, and is left out.
+    /// Takes the value of a field. An empty one is ignored.
     pub(super) fn take(&mut self, name: &str, raw: Raw, fields: Option<&Fields>) {
         let (outer, inner) = name.split_once('.').unwrap_or((name, ""));
         let Some(known) = fields else {
@@ -79,7 +79,7 @@ impl Input {
         }
     }
 
-    /// A field that the last object of the list has already begins the next one.
+    /// A repeated field begins the next object of the list.
     fn add_to_list(&mut self, name: &str, inner: &str, value: Value) {
         let list = self.0.entry(name).or_insert_with(|| Value::Array(Vec::new()));
         if !list.is_array() {
@@ -113,7 +113,7 @@ fn value(kind: &Kind, required: bool, raw: Raw) -> Option<Value> {
     let one_line = raw.is_one_line();
     let text = raw.text();
     let said = text.trim();
-    // Words for nothing in a field that need not be there. A text of several lines is never one.
+    // Words that mean absence in an optional field. A text of several lines is never one.
     let nothing = one_line && !required && ["null", "none", "n/a"].iter().any(|word| said.eq_ignore_ascii_case(word));
     if said.is_empty() || nothing {
         return None;

@@ -15,7 +15,7 @@ use crate::llm::price;
 use crate::llm::turn::{Message, Part, Stop, ToolChoice, TurnRequest};
 use crate::llm::usage::{Count, Counted};
 
-/// Says a request.
+/// Builds a request.
 pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     let mut body = json!({ "model": setup.model, "stream": true });
     if setup.given.has(Optional::Usage) {
@@ -95,13 +95,13 @@ impl Decoder for Reader {
         &mut self.draft
     }
 
-    /// Some servers give no reason to stop. But an end of nothing at all is none: what came could not be read.
+    /// Some servers give no reason for the end. But an empty response without one was unreadable.
     fn done(&mut self) {
         self.draft.ended |= self.pieces() > 0 || !self.words.is_empty() || !self.reasoning.is_empty();
         self.done = true;
     }
 
-    /// The usage comes after the reason to stop.
+    /// The usage follows the reason for the end.
     fn complete(&mut self) -> bool {
         self.done
     }
@@ -229,7 +229,7 @@ impl Reader {
         }
     }
 
-    /// Pieces of one call have one index. Where there is none, or always the same, a new id with a new name begins a new call.
+    /// Pieces of one call have one index. If it is missing, or always the same, a new id with a new name begins a new call.
     fn call(&mut self, piece: &Value) {
         let index = piece["index"].as_u64();
         let id = text(piece, "id");

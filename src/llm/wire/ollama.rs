@@ -12,7 +12,7 @@ use crate::llm::opaque::Opaque;
 use crate::llm::turn::{Message, Part, Stop, TurnRequest};
 use crate::llm::usage::{Count, Counted};
 
-/// Says a request. There is no way to force a call.
+/// Builds a request. There is no way to force a call.
 pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     let mut messages = vec![json!({ "role": "system", "content": request.system })];
     for message in &request.messages {

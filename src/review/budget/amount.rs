@@ -110,7 +110,7 @@ impl Limits {
         Amount { tokens, cost: cost.unwrap_or_else(reckoned) }
     }
 
-    /// The tokens that could be sent at all, if nothing were answered.
+    /// Returns the tokens that could be sent at all, if nothing were answered.
     pub(in crate::review) fn most_sent(&self) -> u64 {
         self.sendable(self.all().cost, u64::MAX).min(self.input_tokens)
     }

@@ -42,8 +42,8 @@ impl Budget {
         longest.max(self.limits.usual_answer()).min(u64::from(self.limits.max_output))
     }
 
-    /// The most that the answer to a request of about `estimate` tokens may be, in tokens, which is not the last: where money is a limit, a last
-    /// turn can still be paid for after it.
+    /// Returns the most that the answer to a request of about `estimate` tokens may be, in tokens, which is not the last: where money is a limit, a
+    /// last turn can still be paid for after it.
     pub(in crate::review) fn most_answer(&self, estimate: u64) -> u32 {
         if self.limits.cost.is_none() {
             return self.limits.max_output;

@@ -53,7 +53,7 @@ impl From<ToolFault> for Answer {
     }
 }
 
-/// A fault that repeats no secret of what it is about.
+/// Returns a fault that repeats no secret of what it is about.
 pub(super) fn masked(fault: ToolFault) -> ToolFault {
     ToolFault { message: mask(&fault.message).text, ..fault }
 }

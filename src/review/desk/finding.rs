@@ -118,7 +118,7 @@ impl Desk {
     }
 }
 
-/// The first place of a finding.
+/// Returns the first place of a finding.
 fn main_anchor(finding: &Finding) -> Option<&Anchor> {
     finding.anchors.first()
 }
@@ -203,7 +203,7 @@ pub(super) fn told(stood: &Stood, merged: bool, proven: Option<String>, notes: V
     if merged { fields.answer() } else { fields.with_effect(effect) }
 }
 
-/// The anchored lines as the reading tools show them.
+/// Returns the anchored lines as the reading tools show them.
 fn shown(anchor: &Anchor) -> String {
     let first = anchor.lines.map_or(1, LineRange::start);
     let mut text = String::new();

@@ -227,7 +227,7 @@ impl Desk {
         }
     }
 
-    /// The leads, in order.
+    /// Returns the leads, in order.
     pub fn leads(&self) -> impl ExactSizeIterator<Item = &Lead> {
         self.leads.iter().map(|leading| &leading.lead)
     }
@@ -312,7 +312,7 @@ impl Desk {
         Ok(Fields::status("accepted").with("id", wanted).notes(notes).with_effect(effect))
     }
 
-    /// The leads that the model was given and has not answered.
+    /// Returns the leads that the model was given and has not answered.
     pub(super) fn open_leads(&self) -> impl Iterator<Item = &Lead> {
         let given = self.leads.iter().filter(|leading| !self.kept_back.contains(&leading.lead.id));
         given.filter(|leading| leading.is_unanswered()).map(|leading| &leading.lead)

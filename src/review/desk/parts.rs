@@ -130,7 +130,7 @@ impl Desk {
         }
     }
 
-    /// The words with which a model ended here.
+    /// Returns the words with which a model ended here.
     pub(in crate::review) fn farewell(&self) -> Option<&str> {
         self.summary.as_deref()
     }

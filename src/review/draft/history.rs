@@ -293,7 +293,7 @@ enum Silence {
     NoRule,
 }
 
-/// An earlier finding, where it would be today.
+/// Returns an earlier finding, where it would be today.
 fn told(earlier: &Earlier) -> Told<'_> {
     let told = Told::of(&earlier.finding);
     let over = earlier.finding.status == FindingStatus::Fixed || is_silenced(&earlier.finding);

@@ -38,7 +38,7 @@ impl Draft {
         self.change.files.iter().filter(owed).collect()
     }
 
-    /// Every reason why a hunk was not seen. The engine's own word is not enough: each reviewable file must be accounted for.
+    /// Returns every reason why a hunk was not seen. The engine's own word is not enough: each reviewable file must be accounted for.
     ///
     /// Also returns `true` if there was something to review and all of it was missed.
     pub(super) fn unseen(&self) -> (Vec<String>, bool) {

@@ -39,7 +39,7 @@ pub(in crate::review) fn proven(claim: &Claim, anchored: Anchored) -> Finding {
     }
 }
 
-/// A block of code.
+/// Returns a block of code.
 fn fenced(text: &str) -> String {
     let fence = fence(text);
     format!("{fence}\n{}\n{fence}", text.trim_end_matches('\n'))

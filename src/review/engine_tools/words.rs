@@ -87,7 +87,7 @@ fn read<T: Copy>(
     })
 }
 
-/// The words of a schema's `enum`.
+/// Returns the words of a schema's `enum`.
 pub(super) fn severities() -> Vec<&'static str> {
     Severity::ALL.iter().map(|severity| severity.word()).collect()
 }

@@ -44,7 +44,7 @@ impl Piece {
         Self { bytes: text.len(), hunks: cut.first_unseen_hunk, lines }
     }
 
-    /// The call that reads on, where something follows.
+    /// Returns the call that reads on, where something follows.
     fn note(&self, file: &FileChange) -> String {
         let total = file.hunks.len();
         let mut note = String::new();
@@ -137,7 +137,7 @@ impl Diffs {
         self.pieces.get(at).is_some_and(Option::is_some)
     }
 
-    /// The state of the file at a place of the change: whether its diff is there, and whether all of it is.
+    /// Returns the state of the file at a place of the change: whether its diff is there, and whether all of it is.
     pub(super) fn state(&self, at: usize, file: &FileChange) -> Option<&'static str> {
         match self.pieces.get(at).and_then(Option::as_ref) {
             Some(piece) if piece.hunks < file.hunks.len() => Some("cut"),
@@ -195,7 +195,7 @@ impl Diffs {
     }
 }
 
-/// The first whole hunks of a diff that fit, if one does.
+/// Returns the first whole hunks of a diff that fit, if one does.
 fn part(file: &FileChange, whole: &Piece, room: Weight) -> Option<(Piece, Weight)> {
     let text = &*file.patch.text;
     let mut best = None;

@@ -70,7 +70,7 @@ pub(super) fn say(guidelines: &Guidelines, change: &ChangeSet, scope: &Scope, ro
     Said { data: Data::new(text), cut: !short.is_empty(), note }
 }
 
-/// A text with its path, what it applies to and the numbers of its lines; of a part of it, as far as line `last`.
+/// Returns a text with its path, what it applies to and the numbers of its lines; of a part of it, as far as line `last`.
 fn shown(text: &Guideline, last: Option<u32>) -> String {
     let end = last.unwrap_or(text.last());
     let mut out = format!("=== {} ({})\n", text.path, text.words());

@@ -39,7 +39,7 @@ struct Line {
 }
 
 impl Listing {
-    /// All files, named.
+    /// Creates all files, named.
     pub(super) fn of(change: &ChangeSet, scope: &Scope) -> Self {
         let unseen = change.omissions.iter().filter(|omission| omission.unseen);
         let unseen: HashMap<&str, &str> =

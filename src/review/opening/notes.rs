@@ -45,7 +45,7 @@ impl Entries {
         self.0.iter().map(|entry| weight(&entry.head) + weight(&entry.body)).sum()
     }
 
-    /// The first that fit into `room`: whole, else without the body. Nothing follows the first that does not fit at all.
+    /// Returns the first that fit into `room`: whole, else without the body. Nothing follows the first that does not fit at all.
     pub(super) fn take(&self, room: Weight) -> Taken {
         let mut taken = Taken { text: String::new(), weight: 0, shown: 0, left_out: 0, shortened: 0 };
         for Entry { head, body } in &self.0 {
@@ -99,7 +99,7 @@ pub(super) fn pull_request(change: &ChangeSet) -> (Data, bool) {
     (Data::new(text), cut)
 }
 
-/// The commits in their order.
+/// Returns the commits in their order.
 pub(super) fn commits(change: &ChangeSet) -> Entries {
     Entries(change.commits.iter().map(commit).collect())
 }
@@ -114,7 +114,7 @@ fn commit(commit: &Commit) -> Entry {
     }
 }
 
-/// The leads in their order.
+/// Returns the leads in their order.
 pub(super) fn leads(leads: &[&LeadVars]) -> Entries {
     let entry = |lead: &&LeadVars| {
         let line = |text: &str| one_line(text, MOST_LINE);
@@ -132,7 +132,7 @@ pub(super) fn leads(leads: &[&LeadVars]) -> Entries {
     Entries(leads.iter().map(entry).collect())
 }
 
-/// A body below its head: every line is indented, so that none can pass for the head of another entry.
+/// Returns a body below its head: every line is indented, so that none can pass for the head of another entry.
 fn indented(body: &str) -> String {
     shortened(body, MOST_BODY)
 }

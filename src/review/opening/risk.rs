@@ -148,7 +148,7 @@ const GUARDS: &[&str] = &[
 /// Maximum number of patch lines that are searched for removed lines.
 const LOOKED_AT: usize = 4_000;
 
-/// The places of all files, the riskiest first. Files without lines to review come last.
+/// Returns the places of all files, the riskiest first. Files without lines to review come last.
 pub(super) fn ranked(change: &ChangeSet, leads: &[LeadVars]) -> Vec<usize> {
     let worst = worst_leads(leads);
     let points = |file: &FileChange| {
@@ -160,7 +160,7 @@ pub(super) fn ranked(change: &ChangeSet, leads: &[LeadVars]) -> Vec<usize> {
     ranked.into_iter().map(|(_, at)| at).collect()
 }
 
-/// The worst lead of each path.
+/// Returns the worst lead of each path.
 fn worst_leads(leads: &[LeadVars]) -> HashMap<&str, Severity> {
     let mut worst: HashMap<&str, Severity> = HashMap::new();
     for lead in leads {
@@ -173,7 +173,7 @@ fn worst_leads(leads: &[LeadVars]) -> HashMap<&str, Severity> {
     worst
 }
 
-/// The points of one file.
+/// Returns the points of one file.
 fn risk(file: &FileChange, lead: Option<Severity>) -> u32 {
     let words = words_of(&file.path);
     let kind = kind(file, &words);
@@ -217,7 +217,7 @@ fn removed_guards(file: &FileChange) -> u32 {
     6 * guards
 }
 
-/// The words of a path in lower case: `src/userAuth_v2.rs` has `src`, `user`, `auth`, `v2`, `rs`.
+/// Returns the words of a path in lower case: `src/userAuth_v2.rs` has `src`, `user`, `auth`, `v2`, `rs`.
 fn words_of(path: &RepoPath) -> Vec<String> {
     let text = String::from_utf8_lossy(path.as_bytes());
     let mut words = vec![String::new()];

@@ -152,7 +152,7 @@ impl<'a> Times<'a> {
     }
 }
 
-/// Names a place in a journal for people.
+/// Returns names a place in a journal for people.
 pub(super) fn place(unit: &Unit, turn: u32) -> String {
     format!("turn {turn} of {unit}")
 }

@@ -123,7 +123,7 @@ impl Workspace for Tree {
         read
     }
 
-    /// The new side returns those of both.
+    /// Returns the new side returns those of both.
     fn omissions(&self) -> Vec<Omission> {
         match self.side {
             Side::New => self.kept.omissions(),

@@ -27,7 +27,7 @@ impl Written {
         Self { then, ..Self::default() }
     }
 
-    /// To compare with these entries.
+    /// Returns the message to compare with these entries.
     pub(super) fn to_compare(entries: Vec<JournalEntry>, differences: Differences) -> Self {
         Self { then: Then::Compare, entries, differences, ..Self::default() }
     }

@@ -72,7 +72,7 @@ pub(super) fn why_not(ends: &[Ended]) -> Option<String> {
     (parts < LEAST_PARTS).then(|| format!("only {} came to an end", counted(parts, "part")))
 }
 
-/// The first message of the look.
+/// Returns the first message of the look.
 pub(super) fn question(run: &ModelRun, parts: &Parts<'_>, names: &[SharedName]) -> Result<Opening, PromptError> {
     let instructions = run.instructions.as_deref().unwrap_or_default().trim().to_owned();
     let system = run.prompts.system(&SystemVars { instructions })?;
@@ -115,7 +115,7 @@ fn vars(change: &ChangeSet, parts: &Parts<'_>, names: &[SharedName], room: u64) 
     }
 }
 
-/// The first lines that fit, and how many do not.
+/// Returns the first lines that fit, and how many do not.
 fn fitting(lines: impl Iterator<Item = String>, room: u64) -> (String, usize) {
     let (mut text, mut left, mut left_out) = (String::new(), room, 0);
     for line in lines {
@@ -177,7 +177,7 @@ fn finding(finding: &Finding) -> String {
     format!("{} {} {place}{}\n", finding.severity, finding.category, finding.title)
 }
 
-/// A line about a name.
+/// Returns a line about a name.
 fn line(shared: &SharedName, change: &ChangeSet) -> String {
     let fate = match shared.fate {
         Fate::TakenAway => "takes away",
@@ -194,7 +194,7 @@ fn line(shared: &SharedName, change: &ChangeSet) -> String {
     format!("{} {fate} {}; used in {}{more}\n", place(&shared.from), shared.name, users.join(", "))
 }
 
-/// The names that are shared between parts: those that are taken away first.
+/// Returns the names that are shared between parts: those that are taken away first.
 pub(super) fn shared(run: &ModelRun, units: &[Vec<usize>]) -> Vec<SharedName> {
     let files: Vec<usize> = units.concat();
     let after = read_relations(run, &files);

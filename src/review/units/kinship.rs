@@ -46,7 +46,7 @@ struct Named {
     tests: Option<String>,
 }
 
-/// The links between files of a change, the closest first; `relations` are theirs, by place.
+/// Returns the links between files of a change, the closest first; `relations` are theirs, by place.
 pub(super) fn links(change: &ChangeSet, files: &[usize], relations: &HashMap<usize, Relations>) -> Vec<Link> {
     let named: BTreeMap<usize, Named> =
         files.iter().filter_map(|at| Some((*at, Named::of(&change.files.get(*at)?.path)))).collect();

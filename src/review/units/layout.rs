@@ -128,12 +128,12 @@ impl Laid<'_> {
         file.reviewable() && !self.carried.contains_key(&file.path)
     }
 
-    /// The order of risk, which is the same for all units.
+    /// Returns the order of risk, which is the same for all units.
     pub(in crate::review) fn ranks(&self) -> Vec<usize> {
         opening::ranked(&self.run.change, self.leads)
     }
 
-    /// The first message about a unit. `leads` are those about its files.
+    /// Returns the first message about a unit. `leads` are those about its files.
     pub(in crate::review) fn opening(
         &self,
         layout: &Layout,
@@ -158,7 +158,7 @@ impl Laid<'_> {
         opening::open_part(&run.prompts, &run.change, (&part, ranks), leads, beside, layout.room)
     }
 
-    /// The change in units whose first messages take at most `room`; `None` where that leaves too little for diffs.
+    /// Returns the change in units whose first messages take at most `room`; `None` where that leaves too little for diffs.
     fn divided(&self, room: u64) -> Result<Option<Vec<Sized>>, PromptError> {
         let change = &self.run.change;
         let diffs = match opening::room_for_diffs(&self.run.prompts, change, self.run.beside(), room) {

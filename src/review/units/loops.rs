@@ -271,7 +271,7 @@ impl Team<'_> {
         seat.map_err(|ended| Ending::Short { ended, why: words(ended, &self.run.limits, &Kept::default()) })
     }
 
-    /// The first message of the look; else why it did not come about, which must not cost what the parts found.
+    /// Returns the first message of the look; else why it did not come about, which must not cost what the parts found.
     async fn question(
         &self,
         together: &Together,

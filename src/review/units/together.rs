@@ -64,7 +64,7 @@ impl Together {
         self.interrupted = Some(ending).filter(|ending| *ending == Ending::Stopped(Stopped::Interrupted));
     }
 
-    /// All of it. `budget` is what was spent, and what is left.
+    /// Returns all of it. `budget` is what was spent, and what is left.
     pub(super) fn reviewed(self, budget: Budget, mut journal: Journal) -> Reviewed {
         let Self { mut desk, tally, ends, farewells, interrupted, across } = self;
         desk.sum_up(merge::summary(&ends, &farewells, across.as_deref()));

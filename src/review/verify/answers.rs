@@ -11,7 +11,7 @@ pub(super) fn is_reading(call: &ToolCall) -> bool {
     TOOLS.iter().any(|tool| tool.name == call.name)
 }
 
-/// The verdict of a call, or what is answered to it.
+/// Returns the verdict of a call, or what is answered to it.
 pub(super) fn verdict_of(call: ToolCall) -> Result<Given, Box<Called>> {
     match call.input {
         ToolInput::Object(input) => verdict::read(serde_json::Value::Object(input)).map_err(|fault| {

@@ -14,14 +14,14 @@ const MOST: usize = 64 << 10;
 /// Maximum number of opening braces that are tried.
 const TRIED: usize = 200;
 
-/// Every verdict in an answer that calls no tool.
+/// Returns every verdict in an answer that calls no tool.
 pub(super) fn verdicts(text: &str) -> Vec<Given> {
     let text = &text[text.ceil_char_boundary(text.len().saturating_sub(MOST))..];
     let objects = objects(text).into_iter().filter_map(given).filter_map(|input| verdict::read(input).ok());
     objects.chain(lines(text)).collect()
 }
 
-/// The JSON objects in a text, those inside of others left out.
+/// Returns the JSON objects in a text, those inside of others left out.
 fn objects(text: &str) -> Vec<Value> {
     let (mut found, mut at) = (Vec::new(), 0);
     for _ in 0..TRIED {
@@ -38,7 +38,7 @@ fn objects(text: &str) -> Vec<Value> {
     found
 }
 
-/// The object with the fields of the tool: itself, or what a call written as JSON holds.
+/// Returns the object with the fields of the tool: itself, or what a call written as JSON holds.
 fn given(object: Value) -> Option<Value> {
     if object.get("verdict").is_some() {
         return Some(object);
@@ -95,7 +95,7 @@ fn lines(text: &str) -> Vec<Given> {
     found.into_iter().filter_map(read).collect()
 }
 
-/// The word of a verdict's line, which may be explained; `None` where the line lists the words, as the question does.
+/// Returns the word of a verdict's line, which may be explained; `None` where the line lists the words, as the question does.
 fn the_one(line: &str) -> Option<&str> {
     let (word, rest) =
         line.trim().split_once(|c: char| !c.is_alphanumeric() && !"*_`".contains(c)).unwrap_or((line, ""));
@@ -105,7 +105,7 @@ fn the_one(line: &str) -> Option<&str> {
     (!listed).then_some(word)
 }
 
-/// The label of a line and what follows it; marks of Markdown around the word do not count.
+/// Returns the label of a line and what follows it; marks of Markdown around the word do not count.
 fn label(line: &str) -> Option<(Label, &str)> {
     let marks = |c: char| matches!(c, '*' | '_' | '#' | '-' | '>' | '`') || c.is_whitespace();
     let emphasis = |c: char| matches!(c, '*' | '_') || c.is_whitespace();

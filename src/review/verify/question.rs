@@ -77,7 +77,7 @@ pub(super) fn question(
     Ok(Question { size: beside + estimate_tokens(&message), request, message })
 }
 
-/// The reading tools and the one for the verdict, in an order that never changes.
+/// Returns the reading tools and the one for the verdict, in an order that never changes.
 fn definitions() -> Vec<ToolDefinition> {
     let reading = TOOLS.iter().map(|tool| ToolDefinition {
         name: tool.name.to_owned(),
@@ -107,7 +107,7 @@ fn words(finding: &Finding, guidelines: &Guidelines) -> Data {
     Data::new(text)
 }
 
-/// The places that it quotes.
+/// Returns the places that it quotes.
 fn code(finding: &Finding) -> Data {
     let mut text = String::new();
     for anchor in finding.anchors.iter().take(PLACES) {
@@ -132,7 +132,7 @@ fn quote(text: &mut String, anchor: &Anchor) {
     }
 }
 
-/// The diff of the file that the finding is about first, as far as it was collected.
+/// Returns the diff of the file that the finding is about first, as far as it was collected.
 fn diff(finding: &Finding, change: &ChangeSet) -> Data {
     let path = finding.anchors.first().map(|anchor| &anchor.path);
     let file =

@@ -90,7 +90,7 @@ pub(in crate::review) enum Sure {
 }
 
 impl Sure {
-    /// The confidence of a finding of which its reporter said `before`.
+    /// Returns the confidence of a finding of which its reporter said `before`.
     pub(in crate::review) fn over(self, before: Option<Confidence>) -> Option<Confidence> {
         match self {
             Self::Said(confidence) => Some(confidence),
@@ -111,7 +111,7 @@ pub(super) struct Given {
 }
 
 impl Given {
-    /// The verdict of everything that was given at once; `None` where nothing was.
+    /// Returns the verdict of everything that was given at once; `None` where nothing was.
     pub(super) fn judge(all: &[Self]) -> Option<Verdict> {
         let (first, others) = all.split_first()?;
         if let Some(other) = others.iter().find(|other| other.word != first.word) {
