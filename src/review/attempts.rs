@@ -1,4 +1,4 @@
-//! Asking for one turn until it comes: retries with growing waits, within the run's time. Main function: [`ask`].
+//! Retries of one turn with growing waits, within the run's time. Main function: [`ask`].
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::sys::cancel::{Cancel, Stopped};
 
 /// Attempts after the first one.
 const MORE_ATTEMPTS: usize = 4;
-/// The first wait where the server names none; it doubles.
+/// First wait if the server names none; it doubles.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// No wait of our own choice is longer.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
@@ -53,7 +53,7 @@ pub(super) struct Ask<'a> {
     pub(super) lost: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// Asks until there is an answer, the fault is final, or the time is over. Also gives the attempts that failed.
+/// Sends a request until there is a response, a permanent error, or the time is over. Also returns the failed attempts.
 pub(super) async fn ask(ask: &Ask<'_>) -> (Result<TurnResponse, NoAnswer>, Vec<Failed>) {
     let mut failed: Vec<Failed> = Vec::new();
     let growth = Growth { turn: ask.turn, events: ask.events, cancel: ask.cancel, said: AtomicU64::new(0) };

@@ -33,13 +33,13 @@ pub struct Limits {
     pub turns: u32,
     /// Tokens sent in all turns together, cached ones included.
     pub input_tokens: u64,
-    /// Tokens of one request and its answer together.
+    /// Tokens of one request and its response together.
     pub window: u64,
-    /// Tokens of one answer.
+    /// Tokens of one response.
     pub max_output: u32,
     /// The time of the whole run.
     pub time: Duration,
-    /// The money of the whole run, where it is a limit.
+    /// Cost limit of the whole run, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<CostLimit>,
 }
@@ -61,7 +61,7 @@ impl Limits {
         LANDING.min(self.window / LANDING_SHARE)
     }
 
-    /// The answer without which no turn is paid for: what most answers take less than, and a last one.
+    /// Returns the minimum response that every turn must be able to pay for: most responses are shorter, and so is a last one.
     pub(super) fn usual_answer(&self) -> u64 {
         self.landing().min(u64::from(self.max_output))
     }
@@ -71,7 +71,7 @@ impl Limits {
         self.amount(size.saturating_add(self.landing()), self.usual_answer()).times(3)
     }
 
-    /// Returns the largest request that may be more than the last one: its answer and the last turn fit the window after it.
+    /// Returns the largest request that need not be the last one: its response and the last turn fit the window after it.
     pub(super) fn most_request(&self) -> u64 {
         self.planned().saturating_sub(u64::from(self.max_output) + self.landing())
     }
@@ -114,7 +114,7 @@ pub(super) struct Budget {
     /// Consumption of this conversation so far.
     spent: Amount,
     longest: Duration,
-    /// The longest answer, in tokens.
+    /// Longest response, in tokens.
     longest_answer: u64,
     /// Provider's count of the last request, in percent of the estimate.
     scale: u64,
@@ -124,7 +124,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// For a conversation that has the run to itself.
+    /// Creates the budget of a conversation that has the run to itself.
     pub(super) fn new(limits: Limits) -> Self {
         Self::alone(&Purse::new(limits, &[]), limits)
     }
@@ -139,7 +139,7 @@ impl Budget {
         Self::of(seat, limits, true)
     }
 
-    /// For what follows them.
+    /// Creates the budget of a conversation after them.
     pub(super) fn shared(purse: &Purse, limits: Limits) -> Self {
         Self::of(purse.sit(), limits, true)
     }
@@ -159,12 +159,12 @@ impl Budget {
         }
     }
 
-    /// Turns of this conversation that were answered.
+    /// Returns the turns of this conversation with a response.
     pub(super) fn turns(&self) -> u32 {
         self.turns
     }
 
-    /// Turns of the whole run that were answered.
+    /// Returns the turns of the whole run with a response.
     pub(super) fn turns_of_run(&self) -> u32 {
         self.seat.turns()
     }
@@ -257,7 +257,7 @@ impl Budget {
         reserved
     }
 
-    /// Sets apart what a last request of about `estimate` tokens takes: results were taken in as far as there was room.
+    /// Reserves a last request of about `estimate` tokens: results were accepted as far as there was space.
     pub(super) fn hold(&self, estimate: u64) {
         let size = self.scaled(estimate);
         self.seat.ask(Amount::default(), self.last_turn(size, size.saturating_add(LAST_WORDS)));
@@ -285,7 +285,8 @@ impl Budget {
         (room.saturating_mul(100) / self.scale.max(1)).saturating_sub(LAST_WORDS)
     }
 
-    /// Returns the most that the last answer may be, in tokens: a server refuses what does not fit its window beside a request of about `estimate`.
+    /// Returns the maximum size of the last response, in tokens: a server refuses one that does not fit its window besides a request of about
+    /// `estimate`.
     pub(super) fn last_answer(&self, estimate: u64) -> u32 {
         let size = self.scaled(estimate);
         let room = self.limits.planned().saturating_sub(size);
@@ -297,7 +298,7 @@ impl Budget {
         u32::try_from(room).unwrap_or(u32::MAX).min(self.limits.max_output)
     }
 
-    /// Counts a turn: what it was estimated at, what it took.
+    /// Counts a turn: its estimate, and its actual consumption.
     pub(super) fn settle(&mut self, estimate: u64, usage: &TurnUsage, took: Duration) {
         self.turns += 1;
         self.longest = self.longest.max(took);
@@ -309,7 +310,7 @@ impl Budget {
         self.seat.settle(spent, usage, took, self.scale);
     }
 
-    /// Counts what a turn of this conversation took.
+    /// Counts the consumption of a turn of this conversation.
     fn settled(&mut self, sent: u64, usage: &TurnUsage) -> Amount {
         let spent = self.limits.spent(sent, usage);
         self.spent = self.spent.plus(spent);
@@ -317,8 +318,8 @@ impl Budget {
         spent
     }
 
-    /// Returns the most that an attempt at a request of about `estimate` tokens may cost that is answered with `most` at most; nothing where money is
-    /// no limit.
+    /// Returns the maximum cost of an attempt at a request of about `estimate` tokens with a response of at most `most`; zero if money is not
+    /// limited.
     pub(super) fn attempt(&self, estimate: u64, most: u32) -> Money {
         self.limits.amount(self.scaled(estimate), u64::from(most)).cost
     }
@@ -357,7 +358,7 @@ impl Budget {
         self.limits.most_request().saturating_mul(100) / self.scale.max(1)
     }
 
-    /// Returns a limit in words.
+    /// Describes a limit.
     pub(super) fn words(&self, ended: Ended) -> String {
         words(ended, &self.limits, &self.kept)
     }
@@ -376,7 +377,7 @@ impl Budget {
     }
 }
 
-/// Returns the time to keep for a last turn where the longest so far took `longest`.
+/// Returns the time to reserve for a last turn, if the longest so far took `longest`.
 fn last_turn_takes(longest: Duration, limits: &Limits) -> Duration {
     (longest.saturating_mul(3) / 2).clamp(limits.time / LEAST_SHARE, limits.time / LAST_SHARE)
 }

@@ -55,7 +55,7 @@ pub struct ModelRun {
     pub next: Vec<Runner>,
     /// Models of the run and their failover.
     pub relay: Relay,
-    /// The words for it.
+    /// Prompt templates.
     pub prompts: Prompts,
     /// Instructions of the user for this review.
     pub instructions: Option<String>,
@@ -107,7 +107,7 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
     run.past.check()?;
     let over = match stopped {
         Some(stopped) => Some(Ending::Stopped(stopped)),
-        // No finding could touch a changed line, so asking would only cost.
+        // No finding could touch a changed line, so a request would only cost.
         None if begin.layout.units.iter().all(Vec::is_empty) => Some(Ending::Done),
         None => None,
     };
@@ -378,7 +378,7 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent
     )
 }
 
-/// Returns a lead in the words of the first message.
+/// Converts a lead to the variables of the first message.
 fn vars(lead: &Lead) -> LeadVars {
     let place = match lead.lines {
         Some(lines) => format!("{}:{}", lead.path, lines.start()),

@@ -95,7 +95,7 @@ pub fn by_rules(run: &RulesRun<'_>) -> Review {
     draft.finish(&ending, run.floor, run.known, None, run.made())
 }
 
-/// Returns the review of a run whose rules never came back: nothing counts as reviewed, and the receipt says why. It asks neither tree, which may be
+/// Returns the review of a run whose rules never returned: nothing counts as reviewed, and the receipt says why. It reads neither tree, which may be
 /// what the rules wait for.
 pub fn without_rules(run: &RulesRun<'_>, lost: &Unfinished) -> Review {
     let mut draft = Draft::new(Arc::clone(&run.change));

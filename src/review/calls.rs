@@ -1,5 +1,4 @@
-//! The tool calls of one turn: reading ones run side by side, the engine's own in order, and all are answered in order. Main function:
-//! [`execute`].
+//! Tool calls of one turn: reading ones run concurrently, the engine's own in order, and all results are in order. Main function: [`execute`].
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -30,7 +29,7 @@ const STOPPED: &str = "{\"error\":\"stopped\"";
 /// Message about a call in the text without an end.
 pub(super) const NO_END: &str = "the call has no line `@@end`, so it was not made: write it again, whole";
 
-/// With room for fewer tokens there is nothing to read.
+/// Minimum space, in tokens, for reading calls to be useful.
 const WORTH_READING: u64 = 300;
 
 /// Context in which calls are made.
@@ -151,7 +150,7 @@ impl From<ToolOutcome> for Called {
     }
 }
 
-/// Makes the calls; the answers are in the order of the calls.
+/// Makes the calls; the results are in the order of the calls.
 pub(super) async fn execute(calls: &[ToolCall], hands: &Hands<'_>) -> Result<Vec<Called>, Unfinished> {
     let mut done: Vec<Option<Called>> = calls.iter().enumerate().map(|(at, call)| at_once(at, call, hands)).collect();
     let open = |done: &[Option<Called>], own: bool| -> Vec<(usize, ToolCall)> {
@@ -202,7 +201,7 @@ pub(super) async fn read(
                     ToolInput::Malformed(text) => Called::malformed(&text),
                 });
                 match work.await {
-                    // The words of a run that is stopped do not depend on which of its calls heard it first.
+                    // The message about a stopped run must not depend on which of its calls noticed first.
                     Ok(_) | Err(Unfinished::Abandoned { .. }) if cancel.is_stopped() && !run.is_stopped() => {
                         Ok((at, Called::refused("too_slow", &too_long())))
                     }
@@ -225,7 +224,7 @@ fn too_long() -> String {
     )
 }
 
-/// Returns the calls that are answered without doing anything.
+/// Returns the result of calls that have no effect.
 fn at_once(at: usize, call: &ToolCall, hands: &Hands<'_>) -> Option<Called> {
     let own = Desk::is_own(&call.name);
     let known = own || TOOLS.iter().any(|tool| tool.name == call.name);

@@ -1,12 +1,12 @@
 //! Making room in a conversation that fills the model's window: the oldest results of reading calls are replaced by a line each. Main
 //! function: [`make_room`]; main type: [`Compaction`].
 //!
-//! System text, tools, the first message, what the model said and what the engine's own tools answered never change, and a call keeps its
-//! result, so that every provider takes the conversation back. Each time spoils what the provider has cached behind the first line that is
-//! new: it is done only where it gains much, and then much at once. What was read stays credited; what the model needs again it reads again.
+//! System text, tools, the first message, the model's text and the results of the engine's own tools never change, and a call keeps its result, so
+//! that every provider accepts the conversation. Each compaction invalidates the provider's cache behind the first changed line: it is done only if
+//! it gains much, and then much at once. Coverage is kept; the model can read again what it needs.
 //!
-//! A conversation is shortened by [`shorten`] alone, which depends on nothing but the conversation and a number, so that a journal that holds
-//! the number gives the request again.
+//! A conversation is shortened by [`shorten`] alone, which depends on nothing but the conversation and a number, so that a journal with the number
+//! reproduces the request.
 
 use super::opening::estimate_tokens;
 use super::past::{Coming, Told};
@@ -52,7 +52,7 @@ pub(super) struct Wanted<'a> {
     pub(super) size: u64,
     /// Tokens that it may take and still have a turn after it.
     pub(super) most: u64,
-    /// Tokens of each result that comes to it now, in order.
+    /// Tokens of each new result, in order.
     pub(super) coming: &'a [u64],
 }
 
@@ -77,7 +77,7 @@ impl Wanted<'_> {
 }
 
 impl Compaction {
-    /// Shortens as much of `request` as it was then, or as there is reason to now; `None` where that is nothing.
+    /// Shortens as much of `request` as recorded, or as necessary now; `None` if nothing is.
     pub(super) fn make_room(&mut self, request: &mut TurnRequest, told: &Told, wanted: &Wanted<'_>) -> Option<Made> {
         match told.coming() {
             Coming::Turn { compacted, .. } => self.repeat(request, compacted),
@@ -91,7 +91,7 @@ impl Compaction {
         gains(request, self.messages).iter().map(|gain| gain.freed).sum()
     }
 
-    /// Says that `request` is sent, and how many messages of it are shortened.
+    /// Marks `request` as sent, and returns the number of its shortened messages.
     pub(super) fn sent(&mut self) -> u32 {
         self.sent = self.results;
         self.messages
@@ -107,7 +107,7 @@ impl Compaction {
         self.sent += results;
     }
 
-    /// Shortens as much as there is reason to. Results that the model has not answered yet stay.
+    /// Shortens as much as necessary. Results without a response of the model stay.
     fn decide(&mut self, request: &mut TurnRequest, wanted: &Wanted<'_>) -> Option<Made> {
         if wanted.fits() {
             return None;

@@ -44,7 +44,7 @@ impl Course {
         let mut entered: HashMap<Key, Turned> = HashMap::new();
         let turned = calls.iter().map(|call| match key(call) {
             Some(key) => *entered.entry(key).or_insert_with(|| self.enter_one(call, key)),
-            // What cannot be read says nothing.
+            // An unreadable call is neither new nor repeated.
             None => Turned::Again,
         });
         turned.collect()
@@ -55,7 +55,7 @@ impl Course {
         *made += 1;
         match *made {
             1 => Turned::New,
-            // What the engine's own tools answer to it, is theirs to say.
+            // The engine's own tools handle repetitions themselves.
             made if made > MOST_SAME && !Desk::is_own(&call.name) => {
                 self.repeated += 1;
                 self.last = Some(&call.name).filter(|name| is_name(name)).cloned();
@@ -114,9 +114,9 @@ fn key(call: &ToolCall) -> Option<Key> {
 /// Verdict on a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turned {
-    /// It was not made before.
+    /// First call of its kind.
     New,
-    /// It was, and is made again.
+    /// A repetition that is made again.
     Again,
     /// It was made so often that it is refused.
     Refused,

@@ -52,7 +52,7 @@ use report::Refused;
 /// More sections are not taken.
 const MOST_SECTIONS: usize = 20;
 
-/// A review as a model makes it.
+/// Review under construction.
 pub struct Desk {
     change: Arc<ChangeSet>,
     new: Arc<dyn Workspace>,
@@ -167,7 +167,7 @@ impl Desk {
         }
     }
 
-    /// Answers a call whose input is no JSON object. A report among them is held against the model until it comes again.
+    /// Handles a call whose input is no JSON object. An unreadable report stays open until it is repeated.
     pub fn call_malformed(&mut self, name: &str, input: &str) -> Answer {
         let head: String = input.chars().take(80).collect();
         let message = if is_open(input) {
@@ -179,7 +179,7 @@ impl Desk {
         if name == super::engine_tools::REPORT { self.unreadable("", "", &fault) } else { fault.into() }
     }
 
-    /// Says that another model reports from now on.
+    /// Switches the reporter to another model.
     pub(super) fn hand_over(&mut self, before: &str, now: String) {
         self.sign(before);
         self.reporter = Some(now);
@@ -192,27 +192,27 @@ impl Desk {
         }
     }
 
-    /// Says that the calls of a further turn follow.
+    /// Begins another turn.
     pub fn next_turn(&mut self) {
         self.turn += 1;
     }
 
-    /// Says that the model cannot read any more: it may finish whatever is open.
+    /// Marks that the model cannot read any more: it may finish despite open items.
     pub fn last_turn(&mut self) {
         self.gate.open();
     }
 
-    /// Says that the model can read again after all: what is open counts again before the end.
+    /// Marks that the model can read again: open items count again before the end.
     pub(super) fn goes_on(&mut self) {
         self.gate = Gate::default();
     }
 
-    /// Has written down what the trees could not give so far.
+    /// Records everything that the trees could not provide so far.
     pub(super) fn tell_omissions(&self) {
         let _ = self.new.omissions();
     }
 
-    /// The first message does not show a file's diff.
+    /// Records a file's diff that the first message does not show.
     pub fn left_out(&mut self, left_out: &LeftOut) {
         self.seen.left_out(left_out);
     }
@@ -222,8 +222,8 @@ impl Desk {
         self.seen.shown(shown);
     }
 
-    /// The model answered a message with results that showed these places. To be called before the calls of that answer are carried out: a
-    /// `finish_review` among them asks what was seen.
+    /// Records the references in results that the model has answered. It must be called before the calls of that response are made: a `finish_review`
+    /// among them checks the coverage.
     pub fn saw(&mut self, references: &[Reference]) {
         for reference in references {
             self.seen.saw(reference);
@@ -280,8 +280,8 @@ impl Desk {
         self.findings.iter().filter(|stood| is_such(&stood.finding)).count()
     }
 
-    /// Ends the reporting: reports that were never corrected are withheld, leads that were never answered are delivered or withheld, and the
-    /// findings get their order and their names. They may still be judged; `by` is who reported them, `ending` how that ended.
+    /// Ends the reporting: reports that were never corrected are withheld, unanswered leads are delivered or withheld, and the findings get their
+    /// order and their names. They may still be judged; `by` is the reporter, `ending` the outcome.
     pub(super) fn settle(&mut self, by: &str, ending: &Ending) -> &mut Draft {
         if !self.draft.is_settled() {
             self.deliver_findings(by);
@@ -304,7 +304,7 @@ impl Desk {
         self.draft.finish(ending, floor, known, self.summary, made)
     }
 
-    /// Takes a section, or replaces the one of the same title.
+    /// Adds a section, or replaces the one of the same title.
     pub(super) fn write(&mut self, section: Section, notes: &[String]) -> Result<Answer, ToolFault> {
         let title = super::alike::normal(&section.title);
         let known = self.sections.iter().position(|known| super::alike::normal(&known.title) == title);

@@ -39,7 +39,7 @@ use summary::plain_summary;
 /// Outcome of an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// It said that it was done.
+    /// The model finished.
     Done,
     /// It was stopped.
     Stopped(Stopped),
@@ -145,7 +145,7 @@ impl Draft {
         Self { languages, ..self }
     }
 
-    /// Returns the grammars that it asks.
+    /// Returns the grammars with which quotes are checked.
     pub(super) fn languages(&self) -> &Languages {
         &self.languages
     }
@@ -348,7 +348,7 @@ impl Draft {
             provenance: provenance(made),
             change: self.change,
         };
-        // What asks for nothing any more must not count as hidden either.
+        // Settled findings must not count as hidden either.
         let harmless = |finding: &Finding| {
             !finding.status.is_resolved() && floor.severity.is_some_and(|least| finding.severity > least)
         };

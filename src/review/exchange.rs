@@ -20,7 +20,7 @@ use crate::llm::{Message, ToolCall, ToolResult, TurnRequest, TurnResponse};
 pub(super) enum Heard {
     /// Response, its duration, and whether it was recorded in an earlier session.
     Answer(TurnResponse, Duration, bool),
-    /// None, now.
+    /// No response, now.
     Nothing(NoAnswer),
     /// No response, in an earlier session: the conversation ended this way.
     Ended(End),

@@ -1,8 +1,7 @@
-//! The journal of a run: what was sent, answered and decided, one JSON object a line. Main types: [`JournalEntry`], [`JournalSink`].
+//! Journal of a run: requests, responses and decisions, one JSON object per line. Main types: [`JournalEntry`], [`JournalSink`].
 //!
-//! It holds what went to the provider in the words of [`llm`](crate::llm) (after masking; credentials live in headers and are not part
-//! of it), so that [`Rebuilt`] gives every request again. Each entry is keyed by (unit, turn, call). Where it is written is the sink's
-//! business.
+//! It holds the requests in the types of [`llm`](crate::llm) (after masking; credentials are in headers and not part of it), so that [`Rebuilt`]
+//! reproduces every request. Each entry is keyed by (unit, turn, call). The destination is up to the sink.
 
 mod record;
 
@@ -25,11 +24,11 @@ pub use record::{Fate, JournalEntry, Landing, Read, Record, SharedName, Unit};
 /// The name of the journal in a run's folder.
 pub const NAME: &str = "journal.jsonl";
 
-/// Takes entries, one line each.
+/// Destination of entries, one line each.
 pub trait JournalSink: Send + Sync {
     /// Appends a line, its end included.
     fn append(&mut self, line: &[u8]) -> Result<(), FileError>;
-    /// Makes sure that what was appended stays.
+    /// Syncs appended entries to storage.
     fn sync(&mut self) -> Result<(), FileError>;
 }
 
@@ -57,12 +56,12 @@ struct Kept {
 }
 
 impl Journal {
-    /// Over a sink, or nothing where there is none.
+    /// Creates a journal over a sink, or without one.
     pub(super) fn new(sink: Option<Box<dyn JournalSink>>) -> Self {
         Self { kept: Arc::new(Mutex::new(Kept { sink, fault: None })), unit: Unit::WHOLE, turn: 0 }
     }
 
-    /// For another conversation, into the same sink.
+    /// Creates a journal of another conversation with the same sink.
     pub(super) fn of(&self, unit: Unit) -> Self {
         Self { kept: Arc::clone(&self.kept), unit, turn: 0 }
     }
@@ -82,14 +81,14 @@ impl Journal {
         let Some(sink) = &mut kept.sink else { return };
         let entry =
             JournalEntry { v: VERSION, at: clock::now(), unit: self.unit.clone(), turn: self.turn, call, record };
-        // Strings, numbers and maps with words for keys: there is no entry that cannot be written.
+        // Strings, numbers and maps with string keys: every entry can be serialized.
         let Ok(mut line) = serde_json::to_vec(&entry) else { return };
         line.push(b'\n');
         let written = sink.append(&line);
         kept.unless_failed(written);
     }
 
-    /// Called at the end of each turn.
+    /// Syncs the sink at the end of each turn.
     pub(super) fn sync(&mut self) {
         let mut kept = self.kept();
         let Some(sink) = &mut kept.sink else { return };
@@ -169,7 +168,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<JournalEntry>, JournalError> {
 /// A conversation that grows entry by entry.
 #[derive(Debug, Clone)]
 pub struct Rebuilt {
-    /// The last request, whole, and what was answered to it. Results follow with the next request: after a kill they may not all be there.
+    /// Last request, complete, and its response. Results follow with the next request: after a kill they may be incomplete.
     pub request: TurnRequest,
     /// `true` if the hash of every request matched the rebuilt one.
     pub proven: bool,

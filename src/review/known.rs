@@ -29,8 +29,8 @@ impl Known {
         self.prior.as_ref().map_or_else(BTreeMap::new, |prior| prior.carried.clone())
     }
 
-    /// Marks what the project dismissed among the findings of a review that was made on the day `today`, and says which dismissals are stale.
-    /// What a history says of a finding is settled before.
+    /// Marks dismissed findings of a review that was made on the day `today`, and returns the stale dismissals. Earlier states of findings must be
+    /// determined before.
     pub(super) fn dismiss(
         &self,
         findings: &mut [&mut Finding],

@@ -1,9 +1,9 @@
 //! The first message to a model, and what of the change it shows. Main functions: [`open`], and [`brief`] for a
 //! person's own assistant.
 //!
-//! It depends on nothing but its arguments, so that equal changes give equal bytes and a provider's cache can hold them. What does not fit
-//! is left out by [`risk`], named in the message wherever its name fits, and returned for the receipt. The words are in `prompts/`; what
-//! becomes of the answers belongs to the loop.
+//! It depends on nothing but its arguments, so that equal changes give equal bytes and a provider's cache can hold them. Content that does not fit is
+//! left out by [`risk`], named in the message if its name fits, and returned for the receipt. The texts are in `prompts/`; handling the responses
+//! belongs to the loop.
 
 mod diffs;
 mod folders;
@@ -110,7 +110,7 @@ pub(super) fn open_part(
     Ok(laid_out.with(system, message))
 }
 
-/// Repository, target and head, as every first message names them.
+/// Returns repository, target and head, as every first message names them.
 pub(super) fn names(change: &ChangeSet) -> Data {
     notes::names(change)
 }
@@ -154,9 +154,9 @@ fn vars_of(change: &ChangeSet, part: &Part<'_>) -> PartVars {
     PartVars { part: part.number, parts: part.of, part_files: part.files.len(), carried }
 }
 
-/// Writes the message with which a person's own assistant reviews `change`. It takes at most `room` tokens.
+/// Renders the message with which a person's own assistant reviews `change`. It takes at most `room` tokens.
 ///
-/// What does not fit is left out and named as in [`open`]; nothing of it is returned, because no receipt is written here.
+/// Content that does not fit is left out and named as in [`open`]; it is not returned, because there is no receipt here.
 pub fn brief(prompts: &Prompts, change: &ChangeSet, vars: &AssistantVars, room: u64) -> Result<String, PromptError> {
     let laying = Laying { change, scope: &Scope::WHOLE, leads: &[], ranks: None, guidelines: None };
     fit(&laying, room, 0, |change| prompts.assistant_review(change, vars)).map(|(_, message)| message)
@@ -170,7 +170,7 @@ struct Laying<'a> {
     change: &'a ChangeSet,
     scope: &'a Scope,
     leads: &'a [LeadVars],
-    /// The order of risk, where it is known already.
+    /// Order of risk, if it is known already.
     ranks: Option<&'a [usize]>,
     /// Guidelines of the project; `None` if they are left out.
     guidelines: Option<&'a Guidelines>,
@@ -208,11 +208,11 @@ fn fit(
             Some(excess) => left = left.saturating_sub(tokens::of_tokens(excess)),
         }
     }
-    // What is left besides the sentences (a count of files, say) takes a few tokens too.
+    // The rest besides the sentences (a count of files, say) takes a few tokens too.
     Err(PromptError::NoRoom { needed: needed.max(room + 1), room })
 }
 
-/// Returns the message with nothing of the change in it but its name, and with all of its sentences.
+/// Returns the message with only the name of the change, and with all of its sentences.
 fn bare(change: &ChangeSet, said: &Said) -> ChangeVars {
     let some = || Data::new("-".to_owned());
     let (pull_request, pull_request_cut) = notes::pull_request(change);
@@ -267,7 +267,7 @@ impl Shares {
         Self { leads: room / 8, commits: room / 12, files: room / 5 }
     }
 
-    /// In the message about a part, which is one of many: what they all say is paid for in each.
+    /// Creates the shares of a message about a part: content that all messages share is paid for in each.
     fn of_part(room: Weight) -> Self {
         Self { leads: room / 8, commits: room / 16, files: room / 10 }
     }
@@ -337,7 +337,7 @@ fn lay_out(laying: &Laying<'_>, said: &Said, room: Weight) -> LaidOut {
     }
 }
 
-/// Text of one line: breaks and tabs become spaces, at most `most` characters.
+/// Returns text of one line: breaks and tabs become spaces, at most `most` characters.
 fn one_line(text: &str, most: usize) -> String {
     let cut = text.char_indices().nth(most).map(|(at, _)| at);
     let flat = |c: char| if c.is_whitespace() || matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}') { ' ' } else { c };

@@ -149,7 +149,7 @@ impl Past {
         self.sum(|unit| !unit.is_look())
     }
 
-    /// Fails where something was not what it was that could not be said at once.
+    /// Fails if a difference was found where it could not be returned at once.
     pub(super) fn check(&self) -> Result<(), Diverged> {
         self.written.check()
     }

@@ -25,7 +25,7 @@ const LOOKER: u32 = u32::MAX;
 pub struct Runner {
     /// The model.
     pub provider: Arc<dyn Provider>,
-    /// Its window and answers. Turns, tokens and time are those of the run.
+    /// Its window and response limit. Turns, tokens and time are those of the run.
     pub limits: Limits,
 }
 
@@ -142,7 +142,7 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// For a conversation of the review.
+    /// Creates the active model of a conversation of the review.
     pub(super) fn of(run: &'a ModelRun) -> Self {
         Self { run, own: None, at: 0 }
     }
@@ -181,7 +181,7 @@ impl<'a> Line<'a> {
         if self.own.is_some() { LOOKER } else { at }
     }
 
-    /// These limits with its window and answers.
+    /// Returns these limits with its window and response limit.
     pub(super) fn limits(&self, limits: Limits) -> Limits {
         self.limits_of(self.at, limits)
     }
@@ -195,7 +195,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Counts an answer.
+    /// Counts a response.
     pub(super) fn answers(&self) {
         *self.run.relay.state().answered.entry(self.known(self.at)).or_default() += 1;
     }

@@ -76,14 +76,14 @@ impl Seen {
         }
     }
 
-    /// The first message did not show a file's diff, for this reason.
+    /// Records a file's diff that the first message did not show, with the reason.
     pub(super) fn left_out(&mut self, left_out: &LeftOut) {
         if let Some(at) = self.new_names.get(&left_out.path) {
             self.files[*at].left_out = Some(left_out.reason.clone());
         }
     }
 
-    /// The beginning of a file's patch text was shown: hunks, and lines of the one that follows them.
+    /// Records the shown beginning of a file's patch text: hunks, and lines of the one that follows them.
     pub(super) fn shown(&mut self, shown: &Shown) {
         let Some(at) = self.new_names.get(&shown.path).copied() else { return };
         let (file, seen) = (&self.change.files[at], &mut self.files[at]);
@@ -100,7 +100,7 @@ impl Seen {
         }
     }
 
-    /// A tool showed lines.
+    /// Records lines that a tool showed.
     pub(super) fn saw(&mut self, reference: &Reference) {
         let names = match reference.side {
             Side::Old => &self.old_names,
@@ -161,9 +161,9 @@ impl Seen {
 }
 
 impl SeenFile {
-    /// The lines `from..to` of a hunk's text were shown, some of them cut.
+    /// Records the lines `from..to` of a hunk's text as shown, some of them cut.
     fn saw_part(&mut self, hunk: &Hunk, from: u64, to: u64, cut: &[u64]) {
-        // A hunk without changed lines is seen whole or not at all; there is nothing to cut in it.
+        // A hunk without changed lines is covered as a whole or not at all; there is nothing to cut in it.
         let cut = if hunk.runs.is_empty() { &[] } else { cut };
         let mut next = from;
         for line in cut.iter().copied().filter(|line| (from..to).contains(line)) {
@@ -246,7 +246,7 @@ impl SeenFile {
     }
 }
 
-/// `hunk 3`, `hunks 1–2, 5`, as people count.
+/// Renders `hunk 3`, `hunks 1–2, 5`, counted from 1.
 fn numbers(hunks: &[Range<usize>]) -> String {
     const NAMED: usize = 5;
     let one = |hunks: &Range<usize>| match hunks.len() {
@@ -310,7 +310,7 @@ fn before(span: Span) -> u64 {
 struct Lines(Vec<LineRange>);
 
 impl Lines {
-    /// Adds the lines `start..=end`, where there are any.
+    /// Adds the lines `start..=end`, if there are any.
     fn add_between(&mut self, start: u32, end: u32) {
         if let (true, Ok(lines)) = (start <= end, LineRange::new(start, end)) {
             self.add(lines);

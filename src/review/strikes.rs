@@ -13,17 +13,17 @@ const MOST_TOLD: u32 = 3;
 /// Kind of an invalid answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strike {
-    /// Text without a call: it stopped and did not say that it was done.
+    /// Text without a call, and without saying that the review is done.
     Unfinished,
     /// Empty answer.
     Empty,
     /// Tool calls written as text, in this dialect.
     Leaked(&'static str),
-    /// It was cut before it came to a call.
+    /// It was cut before any call.
     OutputLimit,
-    /// None of its calls could be read.
+    /// All of its calls are unreadable.
     Malformed,
-    /// Text without a call that says that it will not.
+    /// Text without a call that refuses the task.
     Declined,
 }
 
@@ -93,7 +93,7 @@ impl Strike {
 
     /// Returns the outcome of the run when the model refuses; there is no second try.
     pub(super) fn refusal(text: &str) -> Ending {
-        // What is refused may have been a call that was written as text: its markup is no words for a reader.
+        // The refusal may contain a call that was written as text: its markup is not for readers.
         let text = if leaked_answer(text).is_some() { "" } else { text };
         let said: String = strip_line(&mask(text).text).chars().take(200).collect();
         let said = if said.trim().is_empty() { String::new() } else { format!(": {said}") };
@@ -106,7 +106,7 @@ impl Strike {
 pub(super) struct Strikes {
     in_a_row: u32,
     told: u32,
-    /// Answers whose calls were no calls.
+    /// Number of answers with only unreadable calls.
     garbled: u32,
     /// `true` if the model ever made a valid call.
     called: bool,
@@ -142,7 +142,7 @@ impl Strikes {
         step
     }
 
-    /// It made calls that could be read.
+    /// Resets the row of invalid answers after valid calls.
     pub(super) fn forgive(&mut self) {
         self.in_a_row = 0;
         self.called = true;
@@ -170,7 +170,7 @@ mod tests {
         for strike in [LEAKED, Strike::Malformed] {
             let mut strikes = Strikes::default();
             assert_eq!(strikes.take(strike, Speech::Native), Step::Tell);
-            // Also where it made some between.
+            // Also with valid calls in between.
             strikes.forgive();
             assert!(matches!(strikes.take(strike, Speech::Native), Step::Switch(_)));
             assert_eq!(strikes.take(strike, Speech::Text), Step::End);

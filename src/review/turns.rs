@@ -1,4 +1,4 @@
-//! The loop: ask, make the calls, answer them, until the model says that it is done or something ends it. Main type: [`Turns`].
+//! Conversation loop: request, tool calls, results, until the model finishes or something ends it. Main type: [`Turns`].
 //!
 //! The effect of a call belongs in `calls` and `desk`, limits in `budget`, waiting for a response in `attempts`.
 
@@ -49,7 +49,7 @@ pub(super) struct Turns<'a> {
     pub(super) told: Told,
     pub(super) cancel: &'a Cancel,
     pub(super) events: &'a dyn EventSink,
-    /// The conversation so far.
+    /// Conversation so far.
     pub(super) request: TurnRequest,
     /// Content of the next request; it counts as covered when the response arrives.
     pub(super) unanswered: Unanswered,
@@ -65,7 +65,7 @@ pub(super) struct Turns<'a> {
 
 /// Next action.
 enum Due {
-    /// Ask, for the last time for this reason.
+    /// Send a request, for the last time for this reason.
     Turn(Option<Landing>),
     End(Ending),
 }
@@ -165,8 +165,7 @@ impl Turns<'_> {
         self.budget.reserve(self.unanswered.size, self.cancel.remaining())
     }
 
-    /// Takes the oldest results out of the conversation: those that were taken out then, or where it and the results that come to it now would
-    /// not fit the window.
+    /// Removes the oldest results from the conversation: the recorded ones, or as many as necessary for it and the new results to fit the window.
     fn make_room(&mut self, coming: &[u64]) {
         let wanted = Wanted { size: self.unanswered.size, most: self.budget.most(), coming };
         if let Some(made) = self.tally.compaction.make_room(&mut self.request, &self.told, &wanted) {
@@ -242,9 +241,9 @@ impl Turns<'_> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes an answer: makes its calls, or says what was wrong with it.
+    /// Handles a response: makes its calls, or reports what was wrong with it.
     async fn take(&mut self, turn: u32, response: TurnResponse, landing: Option<Landing>) -> Result<Next, EngineError> {
-        // A provider that refuses takes back what came before, calls too.
+        // A refusing provider revokes what came before, including calls.
         if response.stop == Stop::Refused {
             return Ok(Next::End(Strike::refusal(&response.text())));
         }
@@ -263,7 +262,7 @@ impl Turns<'_> {
         for call in &calls {
             self.events.emit(Event::Call { turn, tool: strip_line(&call.name), about: about(call) });
         }
-        // An answer that can be read has seen what the request showed, before any of its calls is made: `finish_review` asks.
+        // A readable response proves that the model has seen the request, before any of its calls is made: `finish_review` checks that.
         if calls.iter().any(|call| matches!(call.input, ToolInput::Object(_))) {
             self.credit();
         }

@@ -101,7 +101,7 @@ impl Decoder for Reader {
         self.done = true;
     }
 
-    /// The usage follows the reason for the end.
+    /// Checks for the final mark: the usage follows the reason for the end.
     fn complete(&mut self) -> bool {
         self.done
     }

@@ -1,7 +1,7 @@
 //! Tokens and money together: what is counted against the limits of a run. Main types: [`Amount`], [`CostLimit`].
 //!
-//! Money is reserved at list price, as if no cache had anything: what a turn really takes is less, and is settled when it is known. What a
-//! limit means for a conversation belongs in the folder's page.
+//! Money is reserved at list price, without any cache: the actual cost is lower, and is settled when it is known. The effect of a limit on a
+//! conversation is described in the folder's page.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::domain::money::Money;
 use crate::domain::review::Ended;
 use crate::llm::{Prices, TurnUsage};
 
-/// The money of a run, and what its model takes for tokens. Without prices there is no such limit.
+/// Cost limit of a run, and the prices of its model. Without prices there is no such limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CostLimit {
     /// The most that all turns together may cost.
@@ -34,7 +34,7 @@ impl CostLimit {
 /// No amount of money is more.
 const ENDLESS: Money = Money::from_nanos(u64::MAX);
 
-/// Tokens sent, and what they cost with their answers. Where money is no limit, nothing costs any.
+/// Tokens sent, and the cost including responses. The cost is zero if money is not limited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::review) struct Amount {
     pub(in crate::review) tokens: u64,
@@ -110,7 +110,7 @@ impl Limits {
         Amount { tokens, cost: cost.unwrap_or_else(reckoned) }
     }
 
-    /// Returns the tokens that could be sent at all, if nothing were answered.
+    /// Returns the tokens that could be sent at all, with empty responses.
     pub(in crate::review) fn most_sent(&self) -> u64 {
         self.sendable(self.all().cost, u64::MAX).min(self.input_tokens)
     }
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_turn_that_leaves_no_money_for_the_last_one_is_the_last() {
-        // 30 000 tokens at 3.75 and 6 000 at 15 are 0.2025; the one after it sends the answer, too: 0.226125.
+        // 30 000 tokens at 3.75 and 6 000 at 15 are 0.2025; the next request sends the response, too: 0.226125.
         assert_eq!(Budget::new(limits("0.43")).reserve(30_000, None), Reserved::Turn);
         assert_eq!(Budget::new(limits("0.42")).reserve(30_000, None), Reserved::Landing(Ended::CostLimit));
         assert_eq!(Budget::new(limits("0.20")).reserve(30_000, None), Reserved::Nothing(Ended::CostLimit));

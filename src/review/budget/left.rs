@@ -25,7 +25,7 @@ impl Kept {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::review) struct Left {
     pub(in crate::review) turns: u32,
-    /// No end of money where that is no limit.
+    /// Unlimited money if it is not limited.
     pub(in crate::review) all: Amount,
 }
 

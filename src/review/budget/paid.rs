@@ -42,14 +42,14 @@ impl Budget {
         longest.max(self.limits.usual_answer()).min(u64::from(self.limits.max_output))
     }
 
-    /// Returns the most that the answer to a request of about `estimate` tokens may be, in tokens, which is not the last: where money is a limit, a
-    /// last turn can still be paid for after it.
+    /// Returns the maximum size of the response to a request of about `estimate` tokens, in tokens, which is not the last: if money is limited, a
+    /// last turn must be payable after it.
     pub(in crate::review) fn most_answer(&self, estimate: u64) -> u32 {
         if self.limits.cost.is_none() {
             return self.limits.max_output;
         }
         let size = self.scaled(estimate);
-        // With the longest answer the next request may be a large one.
+        // With the longest response the next request may count as large.
         let next = size.saturating_add(u64::from(self.limits.max_output)).saturating_add(LAST_WORDS);
         let last = self.limits.amount_as(size.saturating_add(LAST_WORDS), self.limits.usual_answer(), next);
         let bare = self.limits.amount(size, 0).plus(last);

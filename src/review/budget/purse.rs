@@ -38,7 +38,7 @@ struct Account {
     /// Consumption of all conversations, estimated if the provider did not report it.
     spent: Amount,
     turns: u32,
-    /// Sums of what is known; `None` as soon as one turn's figure is not.
+    /// Sums of known numbers; `None` as soon as one turn's number is unknown.
     usage: TurnUsage,
     /// The longest turn.
     longest: Duration,
@@ -62,7 +62,7 @@ struct Sat {
 }
 
 impl Purse {
-    /// For units whose first requests take these sizes, in tokens, in the order in which they begin.
+    /// Creates the budget for parts whose first requests have these sizes, in tokens, in the order in which they begin.
     pub(in crate::review) fn new(limits: Limits, sizes: &[u64]) -> Self {
         // The part that verification may reserve is promised to no conversation.
         let mut left = limits.all().less(limits.all().part(PROMISED));
@@ -370,7 +370,7 @@ mod tests {
     struct Open {
         budget: Budget,
         size: u64,
-        /// And the most that may be answered.
+        /// Permission, and maximum response.
         asked: Option<(Reserved, u64)>,
     }
 

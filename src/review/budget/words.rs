@@ -1,4 +1,4 @@
-//! A limit in words, for people and for the model. Main function: [`words`].
+//! Description of a limit, for people and for the model. Main function: [`words`].
 
 use super::{Kept, Limits};
 use crate::domain::money::Money;

@@ -7,7 +7,7 @@ use crate::domain::path::RepoPath;
 use crate::domain::text::mask;
 use crate::tools::ToolFault;
 
-/// The answer to a call of one of the engine's tools.
+/// Result of a call of one of the engine's tools.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// Exactly what the model sees: one JSON object.
@@ -33,7 +33,7 @@ pub enum Effect {
         severity: Severity,
         /// Its file.
         path: RepoPath,
-        /// Its first line, where it has one.
+        /// First line, if any.
         line: Option<u32>,
     },
     /// A claim was not verified.
@@ -58,7 +58,7 @@ pub(super) fn masked(fault: ToolFault) -> ToolFault {
     ToolFault { message: mask(&fault.message).text, ..fault }
 }
 
-/// An answer while it is written.
+/// Result under construction.
 #[derive(Debug, Default)]
 pub(super) struct Fields(Map<String, Value>);
 
@@ -79,7 +79,7 @@ impl Fields {
         }
     }
 
-    /// Remarks, as the reading tools write them.
+    /// Adds remarks, in the format of the reading tools.
     pub(super) fn notes(self, notes: &[String]) -> Self {
         if notes.is_empty() { self } else { self.with("note", notes.join(" ")) }
     }

@@ -51,7 +51,7 @@ impl Gate {
 }
 
 impl Desk {
-    /// Ends the review, or says once what is still open.
+    /// Ends the review, or reports open items once.
     pub(in crate::review) fn close(
         &mut self,
         farewell: Farewell,
@@ -70,7 +70,7 @@ impl Desk {
             self.gate.told = true;
             return Ok(answer);
         }
-        // What is refused beside the end would otherwise be lost before the model heard of it.
+        // Results beside the end would otherwise be lost before the model sees them.
         if self.gate.waits < MOST_WAITS && self.refused.iter().any(|refused| !refused.knew(self.turn)) {
             self.gate.waits += 1;
             let reason =
@@ -82,7 +82,7 @@ impl Desk {
             notes.push("What cannot be shown was left out.".to_owned());
             self.draft.note(format!("some of the model's last words are left out: {}", faults.join("; ")));
         }
-        // Why nothing was found is worth reading only where nothing was.
+        // The reason for the absence of findings is only useful if there are none.
         let reason = no_findings_reason.filter(|_| self.findings.is_empty());
         self.summary = match (summary, reason) {
             (Some(summary), Some(reason)) => Some(format!("{summary}\n\n{reason}")),

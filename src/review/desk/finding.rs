@@ -8,7 +8,7 @@ use crate::review::alike::{related, similar};
 use crate::review::draft::Behind;
 use crate::tools::{ErrorKind, ToolFault};
 
-/// More anchors of a finding say nothing more.
+/// Maximum number of anchors of a finding.
 const MOST_ANCHORS: usize = 20;
 /// The body of one that others were put into does not grow beyond this, in bytes.
 const MOST_BODY: usize = 64 << 10;
@@ -39,7 +39,7 @@ pub(super) struct Filed {
 }
 
 impl Desk {
-    /// Takes a finding in, or merges it into the one that it repeats.
+    /// Adds a finding, or merges it into the one that it repeats.
     pub(super) fn file(&mut self, finding: Finding) -> Filed {
         if let Some(at) = self.findings.iter().position(|known| repeats(&known.finding, &finding)) {
             merge(&mut self.findings[at].finding, finding);
@@ -50,7 +50,7 @@ impl Desk {
         Filed { at: self.findings.len() - 1, merged: false }
     }
 
-    /// Takes a finding or a refused report back.
+    /// Withdraws a finding or a rejected report.
     pub(in crate::review) fn withdraw(&mut self, id: &str) -> Result<Answer, ToolFault> {
         let number = id.get(1..).and_then(|digits| digits.parse::<u32>().ok());
         match (id.chars().next(), number) {
@@ -93,7 +93,7 @@ impl Desk {
         ToolFault::new(ErrorKind::InvalidInput, format!("there is no finding {id:?}; {there}"))
     }
 
-    /// Hands all findings to the draft, with who reported them, and with the rules that say the same.
+    /// Passes all findings to the draft, with their reporter, and with equal findings of rules.
     pub(super) fn deliver_findings(&mut self, by: &str) {
         for Stood { number, mut finding } in std::mem::take(&mut self.findings) {
             if finding.origin.name.is_empty() {
@@ -144,7 +144,7 @@ fn repeats(known: &Finding, new: &Finding) -> bool {
     same_place && (similar(&known.title, &new.title) || (same_kind && related(&known.title, &new.title)))
 }
 
-/// Puts a repeated finding into the one that is known. Of two wordings the longer body stays; where it may be another defect, both do.
+/// Merges a repeated finding into the known one. The longer body is kept; both are, if it may be another defect.
 fn merge(known: &mut Finding, new: Finding) {
     let worse = new.severity < known.severity;
     let both = !similar(&known.title, &new.title) && known.body.len() + new.body.len() <= MOST_BODY;

@@ -1,4 +1,4 @@
-//! The guideline that a finding says it rests on: checked to be a line of one that applies to its file.
+//! Guideline that a finding refers to: checked to be a line of one that applies to its file.
 
 use super::Desk;
 use crate::domain::finding::{Anchor, GuidelineRef};
@@ -8,7 +8,7 @@ use crate::domain::path::RepoPath;
 const NAMED: usize = 8;
 
 impl Desk {
-    /// Returns the guideline that a report names, where it applies to one of the finding's files; otherwise a remark.
+    /// Returns the guideline that a report names, if it applies to one of the finding's files; otherwise a remark.
     pub(super) fn guideline(&self, named: &str, anchors: &[Anchor], notes: &mut Vec<String>) -> Option<GuidelineRef> {
         let named = named.trim().trim_matches('`');
         if named.is_empty() {

@@ -48,7 +48,7 @@ pub struct Lead {
     pub path: RepoPath,
     /// The side of the change.
     pub side: Side,
-    /// The lines; `None` for the whole file.
+    /// Lines; `None` for the whole file.
     pub lines: Option<LineRange>,
 }
 
@@ -232,7 +232,7 @@ impl Desk {
         self.leads.iter().map(|leading| &leading.lead)
     }
 
-    /// Says which leads the model was not given. They are delivered as the rules' findings.
+    /// Sets the leads that the model was not given. They are delivered as the rules' findings.
     pub fn keep_back_leads(&mut self, ids: impl IntoIterator<Item = String>) {
         self.kept_back.extend(ids);
     }
@@ -284,7 +284,7 @@ impl Desk {
         }
     }
 
-    /// Takes the model's word that a lead is no defect; people see the reason. A fact is delivered all the same, with that word beside it.
+    /// Refutes a lead with the model's reason, which is shown to people. A fact is still delivered, with that reason.
     pub(in crate::review) fn refute(&mut self, id: &str, reason: &str, notes: &[String]) -> Result<Answer, ToolFault> {
         let invalid = |message: String| ToolFault::new(ErrorKind::InvalidInput, message);
         let wanted = lead_id(id);
@@ -312,7 +312,7 @@ impl Desk {
         Ok(Fields::status("accepted").with("id", wanted).notes(notes).with_effect(effect))
     }
 
-    /// Returns the leads that the model was given and has not answered.
+    /// Returns the leads that the model was given and left unanswered.
     pub(super) fn open_leads(&self) -> impl Iterator<Item = &Lead> {
         let given = self.leads.iter().filter(|leading| !self.kept_back.contains(&leading.lead.id));
         given.filter(|leading| leading.is_unanswered()).map(|leading| &leading.lead)
@@ -349,7 +349,7 @@ impl Desk {
                 State::Confirmed { .. } => leads.confirmed += given,
                 State::Refuted(reason) => {
                     leads.refuted += given;
-                    // What was said before is not withheld now: the review says that it is over, and why.
+                    // An earlier finding is not withheld now: the review says that it is resolved, and why.
                     if !is_earlier {
                         self.draft.withhold(finding.title.clone(), refuted(&reason));
                     }
@@ -371,7 +371,7 @@ fn refuted(reason: &str) -> String {
     format!("refuted by the model: {reason}")
 }
 
-/// `3` and `l3` are `L3`.
+/// Normalizes a name: `3` and `l3` are `L3`.
 fn lead_id(named: &str) -> String {
     let named = named.to_uppercase();
     if named.starts_with(|c: char| c.is_ascii_digit()) { format!("L{named}") } else { named }

@@ -74,8 +74,7 @@ impl Desk {
         beside
     }
 
-    /// Takes the desks of all parts back, in their order: what two of them reported is one finding, and each file is covered by the part that
-    /// had it.
+    /// Joins the desks of all parts, in their order: equal reports of two become one finding, and each file is covered by its part.
     pub(in crate::review) fn join(&mut self, returned: Vec<Returned>) {
         let (mut files, mut holes) = self.covered.take().unwrap_or_else(|| self.seen.coverage());
         for Returned { desk, files: own, broken_off } in returned {
@@ -130,12 +129,12 @@ impl Desk {
         }
     }
 
-    /// Returns the words with which a model ended here.
+    /// Returns the closing words of the model.
     pub(in crate::review) fn farewell(&self) -> Option<&str> {
         self.summary.as_deref()
     }
 
-    /// Says what all parts together are summed up with.
+    /// Sets the summary of all parts together.
     pub(in crate::review) fn sum_up(&mut self, summary: Option<String>) {
         self.summary = summary;
     }

@@ -28,7 +28,7 @@ const UNTITLED: &str = "(a report without a readable title)";
 #[derive(Debug)]
 pub(in crate::review) struct Report {
     pub(in crate::review) claim: Claim,
-    /// The lead that it says it confirms.
+    /// Lead that the report claims to confirm.
     pub(in crate::review) lead: Option<String>,
     /// The guideline that it names.
     pub(in crate::review) guideline: Option<String>,
@@ -53,7 +53,7 @@ pub(super) struct Refused {
 }
 
 impl Desk {
-    /// Checks a report the moment it is made.
+    /// Checks a report as soon as it is made.
     pub(in crate::review) fn report(&mut self, report: Report, cancel: &Cancel) -> Result<Answer, Stopped> {
         cancel.check()?;
         if self.findings.len() >= MOST_FINDINGS {
@@ -137,7 +137,7 @@ impl Desk {
         fields.with_effect(Effect::Withheld { title: claim.title.clone(), reason: rejection.brief() })
     }
 
-    /// Keeps a report whose input could not be read. `title` and `path` are what could be made out of it.
+    /// Stores a report with unreadable input. `title` and `path` are the parts that could be extracted.
     pub(in crate::review) fn unreadable(&mut self, title: &str, path: &str, fault: &ToolFault) -> Answer {
         let line = title.split_whitespace().collect::<Vec<_>>().join(" ");
         let title: String = mask(&line).text.chars().take(TITLE_KEPT).collect();
@@ -157,7 +157,7 @@ impl Desk {
         fields.error(Effect::Withheld { title, reason })
     }
 
-    /// Keeps a refused report, or counts a further refusal of one that is known: its id, and how often it was refused.
+    /// Stores a rejected report, or counts a further rejection of a known one: returns its id, and the number of rejections.
     fn keep_refused(
         &mut self,
         title: &str,

@@ -17,7 +17,7 @@ impl Draft {
     }
 }
 
-/// Takes out what is hidden.
+/// Removes hidden findings.
 pub(super) fn hide(findings: &mut Vec<Finding>, is_hidden: impl Fn(&Finding) -> bool) -> Vec<Finding> {
     let (hidden, shown) = std::mem::take(findings).into_iter().partition(is_hidden);
     *findings = shown;

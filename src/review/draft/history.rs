@@ -23,7 +23,7 @@ use crate::rules::Packs;
 const MOST_REMEMBERED: usize = 200;
 /// Maximum number named in the receipt, by kind.
 const MOST_NAMED: usize = 20;
-/// A rule says no more than this of one file, so its silence about another place means nothing then.
+/// Maximum number of findings of a rule in one file, beyond which its silence about another place is meaningless.
 const MOST_ALIKE: usize = 20;
 
 /// Knowledge of a draft about the previous review.
@@ -66,7 +66,7 @@ pub(in crate::review) fn missed(files: &[FileCoverage]) -> impl Iterator<Item = 
 impl Draft {
     /// Records which rules were run, and what they saw of each file.
     pub(in crate::review) fn ran(&mut self, packs: &Packs, missed: impl IntoIterator<Item = RepoPath>) {
-        // One that is switched off did not look, whatever its silence may seem to say.
+        // A rule that is switched off did not run, so its silence means nothing.
         let rules = packs.speaking().collect();
         self.past.ran = Some(Ran { rules, missed: missed.into_iter().collect() });
     }
@@ -179,7 +179,7 @@ impl Draft {
         counts
     }
 
-    /// Takes away what a model says of files that are as they were when it reviewed them and said nothing.
+    /// Withholds model findings in files that are unchanged since the model reviewed them without reporting anything.
     fn withhold_late(&mut self, carried: &HashSet<RepoPath>) {
         let is_late = |finding: &Finding| {
             finding.status == FindingStatus::New
@@ -258,7 +258,7 @@ impl Draft {
             alike.into_iter().find(|(finding, _)| same(&[told(earlier)], &[Told::of(finding)], similar) == [Some(0)])
         };
         let refuted = by_name.or_else(by_likeness).map(|(_, reason)| format!("refuted by the model: {reason}"));
-        // It was said again, and did not survive.
+        // It was reported again, and was withheld.
         let looked =
             || self.past.matched.contains(&at).then(|| "said again, and refuted by the second look".to_owned());
         refuted.or_else(looked)
@@ -287,13 +287,13 @@ impl Draft {
 enum Silence {
     /// None: no rule's finding, or the rule did not run there, or reached its maximum of findings.
     MaySpeak,
-    /// It looked, and there is nothing.
+    /// The rule ran, and found nothing.
     Silent,
     /// There is no such rule in this review.
     NoRule,
 }
 
-/// Returns an earlier finding, where it would be today.
+/// Describes an earlier finding at its current place.
 fn told(earlier: &Earlier) -> Told<'_> {
     let told = Told::of(&earlier.finding);
     let over = earlier.finding.status == FindingStatus::Fixed || is_silenced(&earlier.finding);
@@ -330,7 +330,7 @@ fn status_again(earlier: &Earlier) -> FindingStatus {
     }
 }
 
-/// Only what is dismissed says why.
+/// Only dismissed findings have a reason.
 fn stand(finding: &mut Finding, status: FindingStatus) {
     finding.status = status;
     finding.dismissed.take_if(|_| status != FindingStatus::Dismissed);

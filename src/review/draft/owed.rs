@@ -12,7 +12,7 @@ const MOST_NAMED: usize = 3;
 const MOST_HOLES: usize = 5;
 
 impl Draft {
-    /// A file whose change could not be collected was not seen, whatever the engine says of it.
+    /// Marks files whose change could not be collected as unseen, whatever the engine reports.
     pub(super) fn hold_to_the_collection(&mut self) {
         let unseen = self.change.omissions.iter().filter(|omission| omission.unseen);
         let why: BTreeMap<&str, &str> =

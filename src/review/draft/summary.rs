@@ -4,7 +4,7 @@ use crate::domain::place::WorkspaceAt;
 use crate::domain::review::{CoverageState, Outcome, Review};
 use crate::domain::text::counted;
 
-/// One or two sentences that count what was found.
+/// Returns one or two sentences that count the findings.
 pub(super) fn plain_summary(review: &Review) -> String {
     let count = review.unresolved().count();
     let dismissed = match review.coverage.dismissed {

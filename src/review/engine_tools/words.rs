@@ -1,4 +1,4 @@
-//! Words of a finding as models write them: any case, other names, small slips.
+//! Enumerated values of a finding as models write them: any case, other names, small typos.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -87,17 +87,17 @@ fn read<T: Copy>(
     })
 }
 
-/// Returns the words of a schema's `enum`.
+/// Returns the values of the `enum` in the schema.
 pub(super) fn severities() -> Vec<&'static str> {
     Severity::ALL.iter().map(|severity| severity.word()).collect()
 }
 
-/// Likewise.
+/// Returns the values of the `enum` in the schema.
 pub(super) fn categories() -> Vec<&'static str> {
     Category::ALL.iter().map(|category| category.word()).collect()
 }
 
-/// Reads a side; nothing is the new one.
+/// Reads a side; an absent one is the new side.
 pub(super) fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Side, D::Error> {
     let word = Option::<String>::deserialize(deserializer)?.unwrap_or_default();
     match word.trim().to_lowercase().as_str() {
@@ -137,7 +137,7 @@ pub(super) fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D
     Ok(optional_id(deserializer)?.unwrap_or_default())
 }
 
-/// Likewise, where it may be left out.
+/// Reads an optional name.
 pub(super) fn optional_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = match Value::deserialize(deserializer)? {
         Value::Null => return Ok(None),

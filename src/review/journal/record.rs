@@ -1,7 +1,7 @@
 //! Format of the journal. Main types: [`JournalEntry`], [`Record`].
 //!
-//! Everything that a run took from outside is here: what was answered, what was read, and every decision that hung on the clock or on which of
-//! several conversations was first. All else follows from it.
+//! Every external input of a run is here: responses, tree content, and every decision that depended on the clock or on the order of concurrent
+//! conversations. All else follows from it.
 
 use std::fmt;
 
@@ -46,7 +46,7 @@ pub struct JournalEntry {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Unit {
-    /// About a part of the change, by its place in the plan; 0 where it is reviewed whole.
+    /// A part of the change, by its index in the plan; 0 if it is reviewed as a whole.
     Part(u32),
     /// Another, by name: `across` is the cross-part pass, `verify/<finding>` the verification of a finding.
     Named(String),
@@ -126,7 +126,7 @@ pub enum Record {
         rules: String,
         /// The commit that was compared with.
         base: Option<String>,
-        /// The reviewed commit, where it is one.
+        /// Reviewed commit, if any.
         head: Option<String>,
         /// Start: RFC 3339, UTC. Empty in journals before version 3.
         #[serde(default)]
@@ -141,7 +141,7 @@ pub enum Record {
         claims: Vec<Claim>,
         /// Failures, a sentence each.
         notes: Vec<String>,
-        /// Set where they were stopped.
+        /// Set if they were stopped.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stopped: Option<Ended>,
         /// Changed files that they did not examine, or not wholly.
@@ -159,11 +159,11 @@ pub enum Record {
     },
     /// Division of the change: the files of each part, from 0.
     Plan {
-        /// The units, the riskiest first.
+        /// Parts, the riskiest first.
         units: Vec<Vec<RepoPath>>,
         /// Size limit of a first message, in tokens.
         room: u64,
-        /// Files that no unit has, and why: they were reviewed before.
+        /// Files in no part, because they were reviewed before.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         carried: Vec<RepoPath>,
     },
@@ -188,10 +188,10 @@ pub enum Record {
     },
     /// Request to the model. Together with the responses and results before it, this is the whole request.
     Request {
-        /// The system text, where it is not that of the request before.
+        /// System text, if it differs from the previous request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         system: Option<String>,
-        /// The tools, where they are not those of the request before.
+        /// Tools, if they differ from the previous request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tools: Option<Vec<ToolDefinition>>,
         /// Explanation of the text format of calls, if it differs from the previous request.
@@ -203,7 +203,7 @@ pub enum Record {
         /// Messages of this program after the results of the previous turn.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         user: Vec<String>,
-        /// The most it may answer, in tokens.
+        /// Maximum size of the response, in tokens.
         max_output: u32,
         /// Set for a last turn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -233,7 +233,7 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         passed: Vec<(u32, String)>,
     },
-    /// A server said that a conversation is too long for it.
+    /// A server reported that a conversation is too long.
     Window {
         /// Model, by its index in the list, from 0; `4294967295` is a separate verification model.
         of: u32,
@@ -254,14 +254,14 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "is_false")]
         broken_off: bool,
     },
-    /// The model answered.
+    /// Response of the model.
     Answer {
         /// Response.
         response: TurnResponse,
         /// Duration in milliseconds.
         took_ms: u64,
     },
-    /// A tool answered.
+    /// Result of a tool call.
     Result {
         /// Result.
         result: ToolResult,
@@ -282,7 +282,7 @@ pub enum Record {
         turns: u32,
         /// The tokens of each.
         tokens: u64,
-        /// The money of each, where it is a limit.
+        /// Cost limit of each, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<Money>,
         /// The time of each, in milliseconds.
@@ -290,7 +290,7 @@ pub enum Record {
     },
     /// End of a verification.
     Verdict {
-        /// `confirmed`, `uncertain`, `refuted`, or `unchecked` where it came to none.
+        /// `confirmed`, `uncertain`, `refuted`, or `unchecked` without a verdict.
         state: String,
         /// Confidence that the finding is right, if stated without contradiction.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -326,11 +326,11 @@ pub enum Record {
 pub struct Landing {
     /// The limit.
     pub ended: Ended,
-    /// The words.
+    /// Text.
     pub words: String,
 }
 
-/// A name that one part of a change defines or took away and another uses.
+/// Name that one part of a change defines or removed and another uses.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SharedName {
     /// State of the name.
@@ -371,9 +371,9 @@ pub enum Read {
     },
     /// It is not there.
     NotFound,
-    /// It could not be read: what kind of fault, and its words.
+    /// It could not be read: the kind of error, and its message.
     Fault {
-        /// The words.
+        /// Message.
         message: String,
     },
 }

@@ -26,7 +26,7 @@ pub(super) struct Scene<'a> {
     pub(super) today: Option<Day>,
 }
 
-/// Marks the findings that are dismissed. Returns what is to be said of dismissals that lapsed or mean nothing here, a sentence each.
+/// Marks the dismissed findings. Returns remarks on dismissals that expired or match nothing here, a sentence each.
 pub(super) fn apply(dismissals: &[Dismissal], findings: &mut [&mut Finding], scene: &Scene<'_>) -> Vec<String> {
     for finding in findings.iter_mut() {
         hear_again(finding, scene.today);
@@ -181,7 +181,7 @@ impl Scene<'_> {
     }
 }
 
-/// `2 entries of .review/dismissed.toml hold no longer: …: 0123456789ab (src/a.rs), … (renew or remove).`
+/// Renders `2 entries of .review/dismissed.toml hold no longer: …: 0123456789ab (src/a.rs), … (renew or remove).`
 fn note(entries: &[&Dismissal], [one, several]: [&str; 2], next: &str) -> Option<String> {
     // Ids of one file are adjacent.
     let mut by_path: BTreeMap<&RepoPath, Vec<&str>> = BTreeMap::new();

@@ -1,6 +1,6 @@
 //! Selection of the diffs in the first message. Main type: [`Diffs`].
 //!
-//! Chosen by risk, shown in the order of the change. A diff is cut between hunks only, except where collection cut it already.
+//! Diffs are selected by risk and shown in the order of the change. A diff is cut between hunks only, unless collection cut it already.
 
 use serde_json::json;
 
@@ -44,7 +44,7 @@ impl Piece {
         Self { bytes: text.len(), hunks: cut.first_unseen_hunk, lines }
     }
 
-    /// Returns the call that reads on, where something follows.
+    /// Returns the call that continues reading, if something follows.
     fn note(&self, file: &FileChange) -> String {
         let total = file.hunks.len();
         let mut note = String::new();
@@ -106,7 +106,7 @@ pub(super) fn all_fit(change: &ChangeSet, scope: &Scope, room: Weight) -> bool {
 }
 
 impl Diffs {
-    /// Takes diffs in the order of `ranks` (in that of the change where there are none) as far as they fit into `room`.
+    /// Selects diffs in the order of `ranks` (by default, of the change) as far as they fit into `room`.
     pub(super) fn choose(change: &ChangeSet, scope: &Scope, ranks: &[usize], mut room: Weight) -> Self {
         let mut pieces = vec![None; change.files.len()];
         let all: Vec<usize> = (0..change.files.len()).collect();
@@ -200,7 +200,7 @@ fn part(file: &FileChange, whole: &Piece, room: Weight) -> Option<(Piece, Weight
     let text = &*file.patch.text;
     let mut best = None;
     let (mut from, mut sum) = (0, around(file));
-    // It can be cut where a hunk after the first begins.
+    // It can be cut at the beginning of a hunk after the first.
     for (hunks, bytes) in heads(text).enumerate().skip(1).take(whole.hunks) {
         if sum + least(bytes - from) > room {
             break;

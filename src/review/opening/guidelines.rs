@@ -26,7 +26,7 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Something short in the place of what will be said: what our words about it take.
+    /// Creates a short placeholder, to weigh our words around the guidelines.
     pub(super) fn something() -> Self {
         Self { data: Data::new("-".to_owned()), cut: true, note: None }
     }
@@ -60,7 +60,7 @@ pub(super) fn say(guidelines: &Guidelines, change: &ChangeSet, scope: &Scope, ro
             continue;
         }
         short.push(at);
-        // What is left goes to the beginning of the first that does not fit; what follows is nearer to nothing.
+        // The remaining space is for the beginning of the first that does not fit; those after it are less specific.
         pieces[at] = beginning(texts[at], left);
         left = 0;
     }

@@ -28,7 +28,7 @@ pub(super) struct Listing {
     unlisted: usize,
 }
 
-/// A file's line: what it is and did, the state of its diff, its path. The path comes last, so that no name can pass for a remark.
+/// Line of a file: its kind and change, the state of its diff, its path. The path comes last, so that no name can be mistaken for a remark.
 struct Line {
     before: String,
     path: String,
@@ -58,8 +58,8 @@ impl Listing {
         listed.sum::<Weight>() + weight(&self.rest) + weight(&self.tail)
     }
 
-    /// Keeps what fits into `room`, in the order of `ranks`, but first what has no diff in the message: the others are named there. What is
-    /// named nowhere is counted by folder.
+    /// Selects what fits into `room`, in the order of `ranks`, but first files without a diff in the message: the others are named there. The rest is
+    /// counted by folder.
     pub(super) fn choose(&mut self, change: &ChangeSet, ranks: &[usize], diffs: &Diffs, room: Weight) {
         if self.weight() <= room {
             return;
@@ -112,7 +112,7 @@ impl Listing {
 }
 
 impl Line {
-    /// `elsewhere` says why the message is not about it.
+    /// Creates a line; `elsewhere` says why the message is not about the file.
     fn of(file: &FileChange, elsewhere: Option<&str>, unseen: &HashMap<&str, &str>) -> Self {
         let mut before = format!("{} ", word(file.status));
         if !file.binary {

@@ -36,7 +36,7 @@ enum Kind {
     Unknown,
 }
 
-/// Words in paths where a defect costs most.
+/// Words in paths of code where a defect is most costly.
 const DELICATE: &[&str] = &[
     "access",
     "account",
@@ -115,7 +115,7 @@ const DELICATE: &[&str] = &[
     "validator",
 ];
 
-/// Words of removed lines that looked after something.
+/// Words in removed lines that checked something.
 const GUARDS: &[&str] = &[
     "if",
     "assert",

@@ -32,7 +32,7 @@ enum Whose {
 /// For every file of the change, whether the message is about it.
 #[derive(Debug)]
 pub(super) struct Scope {
-    /// Empty where it is about all.
+    /// Empty if it is about all.
     whose: Vec<Whose>,
 }
 

@@ -25,7 +25,7 @@ pub(super) fn of_tokens(tokens: u64) -> Weight {
     tokens.saturating_mul(PARTS)
 }
 
-/// Two sevenths for ASCII; seven for the first byte of any other character, nothing for those that follow it.
+/// Returns two sevenths for ASCII; seven for the first byte of any other character, zero for those that follow it.
 const fn of_byte(byte: u8) -> u8 {
     match byte {
         0..=0x7f => 2,

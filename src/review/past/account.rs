@@ -29,9 +29,9 @@ pub struct Account {
     pub done: bool,
     /// Number of times the run was resumed.
     pub resumed: u32,
-    /// Turns that were answered, in all conversations.
+    /// Turns with a response, in all conversations.
     pub turns: u32,
-    /// Their tokens; a figure is `None` where it is not known of every turn.
+    /// Their tokens; a number is `None` if it is unknown for any turn.
     pub usage: TurnUsage,
     /// Requests without a response. Their cost is unknown.
     pub unanswered: u32,
@@ -152,7 +152,7 @@ impl<'a> Times<'a> {
     }
 }
 
-/// Returns names a place in a journal for people.
+/// Names a place in a journal for people.
 pub(super) fn place(unit: &Unit, turn: u32) -> String {
     format!("turn {turn} of {unit}")
 }

@@ -5,7 +5,7 @@ use crate::review::journal::Unit;
 /// Reasons why a journal can be neither resumed nor replayed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PastError {
-    /// It says of no run what it is.
+    /// It does not describe its run.
     #[error("the journal does not say what run it is of: it broke off before anything was done; start a new run")]
     Empty,
     /// It was written before everything was written down.
@@ -17,7 +17,7 @@ pub enum PastError {
     /// Its entries cannot have been written by a run.
     #[error("the journal contradicts itself at {place}: {why}; it was damaged, start a new run")]
     Damaged {
-        /// The conversation and the turn, in words.
+        /// Conversation and turn, in words.
         place: String,
         /// Description of the error, a clause.
         why: &'static str,
@@ -30,7 +30,7 @@ pub enum PastError {
 pub struct Diverged {
     /// The conversation.
     pub unit: Unit,
-    /// The turn; 0 for what is about none.
+    /// Turn; 0 if it is about none.
     pub turn: u32,
     /// Changed input.
     pub what: What,
@@ -44,7 +44,7 @@ pub enum What {
         "another request would be sent (the prompts, the rules, the settings, the change or this program are not what they were)"
     )]
     Request,
-    /// The answer of one of this program's own tools.
+    /// Result of one of this program's own tools.
     #[error("{tool} answers something else to call {call} (the trees or this program are not what they were)")]
     Result {
         /// The tool.

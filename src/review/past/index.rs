@@ -361,7 +361,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// Forgets the turns, but not what they took.
+    /// Discards the turns, but not their consumption.
     fn abandon(&mut self) {
         self.turns.drain(..).for_each(|turn| self.abandoned.add(&turn));
     }

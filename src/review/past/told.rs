@@ -26,7 +26,7 @@ pub(in crate::review) enum Coming {
     Turn {
         /// Reason why it was the last one, if it was.
         landing: Option<Landing>,
-        /// The most that was to be answered, in tokens.
+        /// Maximum size of the response, in tokens.
         max_output: u32,
         /// Number of the oldest messages with results that were shortened.
         compacted: u32,
@@ -143,7 +143,7 @@ impl Told {
         self.current.as_ref()?.results.get(&u32::try_from(call).ok()?)
     }
 
-    /// Holds an answer of this program's own tools against the one of then.
+    /// Compares a result of this program's own tools with the recorded one.
     pub(in crate::review) fn hold(&self, call: usize, now: &ToolResult) -> Result<(), Diverged> {
         let Some((then, _)) = self.result(call).filter(|_| self.written.then != Then::Compare) else { return Ok(()) };
         if then == now {
@@ -226,7 +226,7 @@ impl Told {
         End::Ended { ended: Ended::Interrupted, why: Some(BROKEN_OFF.to_owned()) }
     }
 
-    /// Fails where something was not what it was that could not be said at once.
+    /// Fails if a difference was found where it could not be returned at once.
     pub(in crate::review) fn check(&self) -> Result<(), Diverged> {
         self.written.check()
     }

@@ -28,7 +28,7 @@ pub(in crate::review) struct Trees {
 
 /// Recordings shared by both sides.
 struct Kept {
-    /// The trees themselves, new and old; `None` where they are not to be touched.
+    /// Actual trees, new and old; `None` if they must not be read.
     real: Option<[Arc<dyn Workspace>; 2]>,
     past: HashMap<(Side, RepoPath), Read>,
     journal: Mutex<Journal>,
@@ -113,7 +113,7 @@ impl Workspace for Tree {
                 masked: text.masked_lines().to_vec(),
             },
             Err(WorkspaceError::NotFound(_)) => Read::NotFound,
-            // It says nothing of the tree.
+            // It says nothing about the tree.
             Err(WorkspaceError::Stopped(_)) => return read,
             Err(error) => Read::Fault { message: error.to_string() },
         };
@@ -123,7 +123,7 @@ impl Workspace for Tree {
         read
     }
 
-    /// Returns the new side returns those of both.
+    /// Returns the omissions of both sides for the new one.
     fn omissions(&self) -> Vec<Omission> {
         match self.side {
             Side::New => self.kept.omissions(),

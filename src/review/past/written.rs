@@ -12,13 +12,13 @@ use crate::review::journal::{JournalEntry, Stage};
 #[derive(Debug, Default)]
 pub(super) struct Written {
     pub(super) then: Then,
-    /// The journal, where requests are compared.
+    /// Journal, if requests are compared.
     pub(super) entries: Vec<JournalEntry>,
     pub(super) differences: Differences,
     /// `true` if this session sent requests about the parts of the change, and about the cross-part pass.
     parts_moved: AtomicBool,
     across_moved: AtomicBool,
-    /// Something that is not what it was, found where it cannot be said.
+    /// Difference that was found where it could not be returned.
     fault: Mutex<Option<Diverged>>,
 }
 

@@ -11,14 +11,14 @@ use crate::domain::text::{counted, thousands};
 use crate::llm::Prices;
 use crate::review::budget::Limits;
 
-/// Turns of a conversation in which nothing is looked up: it reports, and ends.
+/// Turns of a conversation without lookups: it reports, and ends.
 const LEAST_TURNS: u64 = 2;
 /// Turns with tool calls: a base number, and a number for each file.
 const MORE_TURNS: u64 = 4;
 const TURNS_OF_A_FILE: u64 = 2;
 /// Tokens by which each turn makes the conversation longer: the model's text, and the results.
 const GROWTH: Span<u64> = Span { least: 200, most: 4_000 };
-/// Tokens of an answer.
+/// Tokens of a response.
 const ANSWER: Span<u64> = Span { least: 100, most: 2_000 };
 /// Seconds of a turn.
 const SECONDS: Span<u64> = Span { least: 3, most: 30 };
@@ -29,7 +29,7 @@ const LOOKS: u64 = 3;
 const LOOK_TURNS: u64 = 4;
 const LOOK_SIZE: u64 = 8_000;
 
-/// A conversation that would be begun.
+/// Planned conversation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Conversation {
     /// Tokens of its first request.
@@ -135,7 +135,7 @@ pub(super) fn estimate(ground: &Ground<'_>) -> Estimate {
     }
 }
 
-/// From what it costs with the best of caches to what it costs without one, within the limit.
+/// Returns the cost with a perfect cache and without one, within the limit.
 fn cost(ground: &Ground<'_>, least: &Taken, most: &Taken, looks: &Taken) -> Option<Span<Money>> {
     let prices = ground.prices?;
     let looked = if ground.has_looks { looks.uncached(&ground.prices_of_looks?) } else { Money::NOTHING };
@@ -238,7 +238,7 @@ mod tests {
         let estimate = of(&one, &limits(), Some(prices()));
         assert_eq!(estimate.turns, Span { least: 2, most: 6 });
         assert_eq!(estimate.input_tokens, Span { least: 20_200, most: 120_000 });
-        // 10 000 read again at 0.3, 10 200 at 3, 200 answered at 15; 120 000 at 3.75 and 12 000 at 15.
+        // 10 000 read again at 0.3, 10 200 at 3, a response of 200 at 15; 120 000 at 3.75 and 12 000 at 15.
         assert_eq!(estimate.cost, Some(Span { least: usd("0.0366"), most: usd("0.63") }));
     }
 

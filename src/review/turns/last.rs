@@ -1,6 +1,6 @@
 //! Last turn of a conversation: the request to finish, the end, and resuming after it. Extends [`Turns`].
 //!
-//! Which limit asks for it is decided in `budget`.
+//! The limit that requires it is determined in `budget`.
 
 use super::Turns;
 use crate::domain::event::Event;

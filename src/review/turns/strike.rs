@@ -24,7 +24,7 @@ impl Turns<'_> {
         self.strike(Strike::of(response), Some(response))
     }
 
-    /// Says what was wrong with an answer, unless it was said before. An answer that is not yet part of the conversation becomes one.
+    /// Reports what was wrong with a response, unless it was reported before. A response that is not part of the conversation yet is added.
     pub(super) fn strike(&mut self, strike: Strike, answer: Option<&TurnResponse>) -> Result<Next, EngineError> {
         let step = self.strikes.take(strike, self.request.speech);
         if step == Step::End {

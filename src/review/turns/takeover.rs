@@ -14,14 +14,14 @@ use crate::review::past::Coming;
 /// Attempts to get a response to a turn.
 #[derive(Debug, Default)]
 pub(in crate::review) struct Asked {
-    /// The turn, from 1; 0 where none is without an answer.
+    /// Turn, from 1; 0 if none is pending.
     pub(super) turn: u32,
     /// Model for which the conversation is too long.
     too_long: Option<u32>,
 }
 
 impl Turns<'_> {
-    /// The turn has an answer.
+    /// Marks the turn as answered.
     pub(super) fn answered(&mut self, is_told: bool) {
         self.asking = Asked::default();
         if !is_told {
@@ -85,7 +85,7 @@ impl Turns<'_> {
             self.line.narrow(window, &fault.to_string(), &mut self.journal);
             return Ok(());
         }
-        // What may have been charged for it leaves too little to ask anybody again.
+        // The possible charge leaves too little for another request.
         if fault.may_have_cost() && !self.budget.lose(Money::NOTHING) {
             return Err(short(Ended::CostLimit, format!("{}; {fault}", self.budget.words(Ended::CostLimit))));
         }

@@ -21,7 +21,7 @@ use crate::review::journal::{Fate, SharedName};
 use crate::review::opening::{self, Opening, estimate_tokens};
 use crate::syntax::Relations;
 
-/// With fewer parts that came to something there is nothing between them.
+/// Minimum number of reviewed parts: with fewer, nothing is between them.
 pub(super) const LEAST_PARTS: usize = 2;
 /// Maximum number of turns: with more it would repeat the review.
 const MOST_TURNS: u32 = 12;
@@ -72,7 +72,7 @@ pub(super) fn why_not(ends: &[Ended]) -> Option<String> {
     (parts < LEAST_PARTS).then(|| format!("only {} came to an end", counted(parts, "part")))
 }
 
-/// Returns the first message of the look.
+/// Returns the first message of the cross-part pass.
 pub(super) fn question(run: &ModelRun, parts: &Parts<'_>, names: &[SharedName]) -> Result<Opening, PromptError> {
     let instructions = run.instructions.as_deref().unwrap_or_default().trim().to_owned();
     let system = run.prompts.system(&SystemVars { instructions })?;
@@ -92,7 +92,7 @@ pub(super) fn question(run: &ModelRun, parts: &Parts<'_>, names: &[SharedName]) 
 }
 
 fn vars(change: &ChangeSet, parts: &Parts<'_>, names: &[SharedName], room: u64) -> AcrossVars {
-    // Half is for the parts, a third for the names, the rest for what was reported and for the words around.
+    // Half is for the parts, a third for the names, the rest for the findings and the text around.
     let each = room / 2 / u64::try_from(parts.units.len().max(1)).unwrap_or(u64::MAX);
     let told = parts.ends.iter().map(|end| {
         let unit = parts.units.get(end.at).map_or(&[][..], Vec::as_slice);

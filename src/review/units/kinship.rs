@@ -17,7 +17,7 @@ const IMPORTS: u32 = 60;
 const USES: u32 = 12;
 const MOST_USES: u32 = 5;
 
-/// A name that more changed files define says nothing.
+/// Maximum number of changed files that define a name for it to be significant.
 const MOST_DEFINERS: usize = 2;
 /// Shorter names are used for everything.
 const SHORTEST_NAME: usize = 4;
@@ -26,7 +26,7 @@ const MOST_MEANT: usize = 8;
 /// Maximum number of imports that are followed for one file.
 const MOST_IMPORTS: usize = 300;
 
-/// File names that say nothing of what is in them; their folder does.
+/// Generic file names; the folder is significant instead.
 const NAMELESS: &[&str] = &["mod", "index", "main", "lib", "__init__", "init", "package", "types", "utils", "readme"];
 
 /// Closeness of two files.
@@ -120,7 +120,7 @@ fn subject(stem: &str) -> Option<String> {
             return bare(rest);
         }
     }
-    // `CartTest`: the case is the edge; a word like `latest` has none.
+    // `CartTest`: the case marks the boundary; a word like `latest` has none.
     let camel = ["Tests", "Test", "Spec"].iter().find_map(|word| stem.strip_suffix(word));
     bare(&camel?.to_lowercase())
 }
@@ -139,7 +139,7 @@ fn tests(named: &BTreeMap<usize, Named>, weights: &mut Weights) {
     }
 }
 
-/// Those of some files that are nearest to one; none where too many are equally near.
+/// Returns those of some files that are nearest to one; empty if too many are equally near.
 fn nearest(file: &Named, named: &BTreeMap<usize, Named>, meant: &[usize]) -> Vec<usize> {
     if meant.len() > MOST_MEANT * MOST_MEANT {
         return Vec::new();
@@ -181,7 +181,7 @@ fn imports(named: &BTreeMap<usize, Named>, relations: &HashMap<usize, Relations>
     }
 }
 
-/// Those of the files that an import may mean whose folders are spelled in it the most, then the nearest.
+/// Returns those of an import's possible files that match the most of its folders, then the nearest.
 fn best_spelled(file: &Named, named: &BTreeMap<usize, Named>, meant: &[usize], segments: &[&str]) -> Vec<usize> {
     if meant.len() > MOST_MEANT * MOST_MEANT {
         return Vec::new();

@@ -20,20 +20,20 @@ use crate::syntax::{Relations, relations};
 use crate::sys::cancel::Cancel;
 use crate::workspace::Workspace;
 
-/// A change that fits into this share of what the first request may hold beside the tools, in percent, is shown whole: what is left out
-/// must be fetched, and takes the same room then, and a turn.
+/// A change that fits into this share of the first request's space besides the tools, in percent, is shown as a whole: omitted parts must be fetched,
+/// and take the same space then, and a turn.
 const WHOLE_OF_WINDOW: u64 = 95;
-/// Otherwise the opening takes this share, in percent; the rest is for what the model reads.
+/// Otherwise the opening takes this share, in percent; the rest is for reading.
 const PART_OF_WINDOW: u64 = 50;
 /// Divisor: the maximum share of the run's input tokens, because every turn sends the opening again.
 const OPENING_OF_TOKENS: u64 = 8;
 /// A small budget is not spent on less than this: the prompts alone take half of it.
 const LEAST_OPENING: u64 = 6_000;
-/// The first message about a unit takes no more, however large the window: a smaller unit needs fewer turns, and each turn sends less.
+/// Maximum size of the first message about a part, however large the window: a smaller part needs fewer turns, and each turn sends less.
 const MOST_OF_UNIT: u64 = 40_000;
-/// With less room for diffs, in sevenths of a token, most of a unit's message would be what all of them repeat.
+/// Minimum space for diffs, in sevenths of a token: with less, most of a part's message would be what all of them repeat.
 const LEAST_DIFFS: u64 = 7 * 1_000;
-/// With fewer units that the budget is enough for, the change stays one conversation: it repeats nothing.
+/// Minimum number of affordable parts: with fewer, the change stays one conversation, which repeats nothing.
 const LEAST_UNITS: usize = 2;
 /// Maximum number of files, the riskiest, whose relations are read; the others are grouped by folder.
 const MOST_RELATED: usize = 3_000;
@@ -45,7 +45,7 @@ const READERS: usize = 4;
 pub(in crate::review) struct Layout {
     /// Size limit of a first message with the system text, in tokens.
     pub(in crate::review) room: u64,
-    /// The units, the riskiest first: places of files in the change, in order. One where the change is reviewed whole.
+    /// Parts, the riskiest first: indices of files in the change, in order. One if the change is reviewed as a whole.
     pub(in crate::review) units: Vec<Vec<usize>>,
 }
 
@@ -111,7 +111,7 @@ impl Layout {
     }
 }
 
-/// A unit, and about how large its first message is with the system text, in tokens.
+/// Part, with the approximate size of its first message including the system text, in tokens.
 struct Sized {
     files: Vec<usize>,
     size: u64,
@@ -128,12 +128,12 @@ impl Laid<'_> {
         file.reviewable() && !self.carried.contains_key(&file.path)
     }
 
-    /// Returns the order of risk, which is the same for all units.
+    /// Returns the order of risk, which is the same for all parts.
     pub(in crate::review) fn ranks(&self) -> Vec<usize> {
         opening::ranked(&self.run.change, self.leads)
     }
 
-    /// Returns the first message about a unit. `leads` are those about its files.
+    /// Returns the first message about a part. `leads` are those about its files.
     pub(in crate::review) fn opening(
         &self,
         layout: &Layout,
@@ -158,7 +158,7 @@ impl Laid<'_> {
         opening::open_part(&run.prompts, &run.change, (&part, ranks), leads, beside, layout.room)
     }
 
-    /// Returns the change in units whose first messages take at most `room`; `None` where that leaves too little for diffs.
+    /// Returns the change in parts whose first messages take at most `room`; `None` if that leaves too little for diffs.
     fn divided(&self, room: u64) -> Result<Option<Vec<Sized>>, PromptError> {
         let change = &self.run.change;
         let diffs = match opening::room_for_diffs(&self.run.prompts, change, self.run.beside(), room) {

@@ -1,4 +1,4 @@
-//! The conversations about the units of a change, some of them side by side. Main function: [`review`].
+//! Conversations about the parts of a change, some of them concurrent. Main function: [`review`].
 //!
 //! A part begins after the one before it, if the budget has room for it and its provider responds; a failed part does not affect the others. All of
 //! them are driven by one task.
@@ -48,7 +48,7 @@ pub(in crate::review) struct Begin {
     pub(in crate::review) layout: Layout,
     /// Desk and first message of each part; empty if the change is reviewed as a whole.
     pub(in crate::review) parts: Vec<(Desk, Opening)>,
-    /// The first message where it is reviewed whole.
+    /// First message if it is reviewed as a whole.
     pub(in crate::review) whole: Option<Opening>,
 }
 
@@ -62,7 +62,7 @@ pub(in crate::review) struct Reviewed {
     pub(in crate::review) journal: Journal,
 }
 
-/// Reviews a change, whole or in its units. `over` is how it ended before it began, where it did.
+/// Reviews a change, as a whole or in its parts. `over` is the outcome if it ended before it began.
 pub(in crate::review) async fn review(
     run: &Arc<ModelRun>,
     begin: Begin,
@@ -159,13 +159,13 @@ struct Team<'a> {
     purse: Purse,
     /// Number of parts.
     of: usize,
-    /// Units in a row that the provider failed.
+    /// Number of consecutive parts that the provider failed.
     faults: AtomicU32,
     /// Set if no request is sent at all.
     over: Option<Ending>,
 }
 
-/// The seat of a unit that is begun, with its past and where it is written down; else why it is not.
+/// Budget share of a started part, with its recording and its journal; otherwise the reason why it was not started.
 type Begun = Result<(Seat, (Told, Journal)), Ending>;
 
 impl Team<'_> {
@@ -271,7 +271,7 @@ impl Team<'_> {
         seat.map_err(|ended| Ending::Short { ended, why: words(ended, &self.run.limits, &Kept::default()) })
     }
 
-    /// Returns the first message of the look; else why it did not come about, which must not cost what the parts found.
+    /// Returns the first message of the cross-part pass; otherwise the reason why there is none, which must not affect the findings of the parts.
     async fn question(
         &self,
         together: &Together,

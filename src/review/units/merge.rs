@@ -25,7 +25,7 @@ impl Ended {
     }
 }
 
-/// Adds what a unit counted.
+/// Adds the statistics of a part.
 pub(super) fn add(tally: &mut Tally, own: Tally, end: &Ended) {
     let Tally { calls, errors, broken_off, limits, in_text, compaction } = own;
     tally.calls += calls;
@@ -63,7 +63,7 @@ pub(super) fn ending(ends: &[Ended]) -> Ending {
     Ending::Short { ended: worst.ending.ended(), why: clauses.join("; ") }
 }
 
-/// `part 2 of 5 (14 files) broke off: the limit of …`.
+/// Renders `part 2 of 5 (14 files) broke off: the limit of …`.
 fn clause(begun: bool, why: &str, ends: &[&Ended], of: usize) -> String {
     let files = counted(ends.iter().map(|end| end.files).sum(), "file");
     let numbers: Vec<String> = ends.iter().map(|end| (end.at + 1).to_string()).collect();
@@ -103,7 +103,7 @@ pub(super) fn broken_off(end: &Ended, of: usize) -> Option<String> {
     Some(if end.begun { format!("{part} broke off: {why}") } else { format!("{part} was not begun: {why}") })
 }
 
-/// One summary of all: that of the look across first, where there is one, then what each part's reviewer said.
+/// Merges the summaries: first that of the cross-part pass, if any, then that of each part.
 pub(super) fn summary(ends: &[Ended], farewells: &[Option<String>], across: Option<&str>) -> Option<String> {
     let said = |(end, farewell): (&Ended, &Option<String>)| {
         let words = farewell.as_deref()?.trim();

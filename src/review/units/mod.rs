@@ -1,4 +1,4 @@
-//! Changes that are too large for one conversation: divided into units of related files, reviewed side by side, and put together again.
+//! Changes that are too large for one conversation: divided into parts of related files, reviewed concurrently, and merged again.
 //!
 //! `kinship` finds files that belong together, `plan` divides them, `layout` decides whether that is needed and how large a first message may be,
 //! `loops` drives the conversations over one shared budget (`budget`), `together` combines their results (with the help of `merge`), and `across` is

@@ -1,7 +1,7 @@
 //! Division of the files of a large change into parts. Main function: [`plan`].
 //!
-//! Files that are linked stay together as far as there is room, the closest first; what is left is filled up folder by folder, from the
-//! deepest. It depends on nothing but its arguments: equal changes give equal plans.
+//! Linked files stay together as far as there is space, the closest first; the rest is filled up folder by folder, from the deepest. It depends on
+//! nothing but its arguments: equal changes give equal plans.
 
 use std::collections::BTreeMap;
 
@@ -35,8 +35,8 @@ struct Group {
     weight: u64,
 }
 
-/// Divides the files: each is in exactly one unit, and what a unit's files take together fits the room, unless it has one file alone. The
-/// riskiest unit comes first; within one the files are in the order of the change.
+/// Divides the files: each is in exactly one part, and the files of a part fit the capacity together, unless it has one file alone. The riskiest part
+/// comes first; within one the files are in the order of the change.
 pub(super) fn plan(material: &Material<'_>) -> Vec<Vec<usize>> {
     let rank = ranks(material);
     let mut groups = by_folder(material, by_links(material));
@@ -67,7 +67,7 @@ fn by_links(material: &Material<'_>) -> Vec<Group> {
         if a == b || first.weight.saturating_add(second.weight) > material.room {
             continue;
         }
-        // The smaller moves, so that no file moves often.
+        // The smaller group is moved, so that no file moves often.
         let (to, from) = if first.files.len() >= second.files.len() { (a, b) } else { (b, a) };
         let Some(moved) = groups.remove(&from) else { continue };
         for at in &moved.files {

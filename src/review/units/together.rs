@@ -1,6 +1,6 @@
 //! Combined results of the parts of a change. Main type: [`Together`].
 //!
-//! How findings, endings and words are merged belongs in `merge`.
+//! Merging findings, outcomes and summaries belongs in `merge`.
 
 use super::loops::Reviewed;
 use super::merge::{self, Ended as End};

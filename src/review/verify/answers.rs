@@ -11,7 +11,7 @@ pub(super) fn is_reading(call: &ToolCall) -> bool {
     TOOLS.iter().any(|tool| tool.name == call.name)
 }
 
-/// Returns the verdict of a call, or what is answered to it.
+/// Returns the verdict of a call, or the result for it.
 pub(super) fn verdict_of(call: ToolCall) -> Result<Given, Box<Called>> {
     match call.input {
         ToolInput::Object(input) => verdict::read(serde_json::Value::Object(input)).map_err(|fault| {
@@ -22,7 +22,7 @@ pub(super) fn verdict_of(call: ToolCall) -> Result<Given, Box<Called>> {
     }
 }
 
-/// The answer to a call that is not made.
+/// Returns the result for a call that is not made.
 pub(super) fn not_made(call: &ToolCall, landing: bool) -> Called {
     if !is_reading(call) {
         let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).chain([NAME]).collect();

@@ -14,7 +14,7 @@ const MOST: usize = 64 << 10;
 /// Maximum number of opening braces that are tried.
 const TRIED: usize = 200;
 
-/// Returns every verdict in an answer that calls no tool.
+/// Returns every verdict in a response without tool calls.
 pub(super) fn verdicts(text: &str) -> Vec<Given> {
     let text = &text[text.ceil_char_boundary(text.len().saturating_sub(MOST))..];
     let objects = objects(text).into_iter().filter_map(given).filter_map(|input| verdict::read(input).ok());
@@ -60,7 +60,7 @@ enum Label {
     Rationale,
 }
 
-/// Verdicts as lines. One without a rationale that says something is none.
+/// Reads verdicts in lines. One without a meaningful rationale does not count.
 fn lines(text: &str) -> Vec<Given> {
     let mut found: Vec<(String, String, String)> = Vec::new();
     let mut last = None;
@@ -95,7 +95,7 @@ fn lines(text: &str) -> Vec<Given> {
     found.into_iter().filter_map(read).collect()
 }
 
-/// Returns the word of a verdict's line, which may be explained; `None` where the line lists the words, as the question does.
+/// Returns the word of a verdict's line, which may be explained; `None` if the line lists the words, as the prompt does.
 fn the_one(line: &str) -> Option<&str> {
     let (word, rest) =
         line.trim().split_once(|c: char| !c.is_alphanumeric() && !"*_`".contains(c)).unwrap_or((line, ""));
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::domain::finding::Confidence;
 
-    /// Word, number (0 for none) and rationale of each.
+    /// Returns word, number (0 for none) and rationale of each.
     fn read(text: &str) -> Vec<(Word, u8, String)> {
         let all = verdicts(text).into_iter();
         all.map(|given| (given.word, given.confidence.map_or(0, Confidence::value), given.rationale)).collect()

@@ -9,7 +9,7 @@ use crate::review::tally::Lost;
 use crate::sys::blocking::Unfinished;
 use crate::sys::cancel::Stopped;
 
-/// The state of a finding on which no verdict was come to, as it is written down.
+/// Recorded state of a finding without a verdict.
 const UNCHECKED: &str = "unchecked";
 
 /// Statistics of a verification.

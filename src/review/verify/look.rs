@@ -244,7 +244,7 @@ impl<'a> Look<'a> {
         judged
     }
 
-    /// Takes an answer: its verdict, or the results of what it reads, or what was wrong with it.
+    /// Handles a response: its verdict, the results of its calls, or what was wrong with it.
     async fn take(&mut self, response: TurnResponse, landing: Option<Landing>) -> Result<Option<Judged>, Broken> {
         if response.stop == Stop::Refused {
             return Ok(Some(unchecked("the model refused")));
@@ -308,8 +308,8 @@ impl<'a> Look<'a> {
         Ok(None)
     }
 
-    /// Says what was wrong with an answer; whether it did, since it is not said again and again. An answer that is not yet part of the
-    /// conversation becomes one.
+    /// Reports what was wrong with a response, and returns `true` if it did, since it is not repeated endlessly. A response that is not part of the
+    /// conversation yet is added.
     fn strike(&mut self, strike: Strike, answer: Option<&TurnResponse>) -> Result<bool, Broken> {
         let step = self.strikes.take(strike, self.request.speech);
         if step == Step::End {
@@ -346,7 +346,7 @@ impl<'a> Look<'a> {
     fn without_calls(&mut self, response: &TurnResponse, landing: Option<Landing>) -> Result<Option<Judged>, Broken> {
         let text = response.text();
         let cut = response.stop == Stop::OutputLimit;
-        // The end of an answer that was cut may say something else.
+        // The missing end of a cut response may say something else.
         let verdict = if cut { None } else { Given::judge(&as_text::verdicts(&text)) };
         if let Some(verdict) = verdict {
             return Ok(Some(Judged::Verdict(verdict)));

@@ -54,7 +54,7 @@ pub struct SecondLook {
     pub which: Which,
     /// The model.
     pub provider: Arc<dyn Provider>,
-    /// Its window and answers. Turns, tokens and time are those of the run, of which it gets what is left.
+    /// Its window and response limit. Turns, tokens and time are those of the run, of which it gets the rest.
     pub limits: Limits,
 }
 
@@ -99,7 +99,7 @@ pub(super) struct Looked {
     pub(super) broken_off: Lost,
     /// Results that were taken out of conversations to make room.
     pub(super) taken_out: u32,
-    /// Set where it was interrupted, and the review with it.
+    /// Set if it was interrupted, and the review with it.
     pub(super) interrupted: Option<Ending>,
 }
 

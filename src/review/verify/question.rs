@@ -1,6 +1,6 @@
 //! First request of a verification: the finding, the lines that it quotes, the diff of their file. Main function: [`question`].
 //!
-//! What is not said: who reported it, how sure they were, and how they came to it. A fresh look starts from the claim and the code.
+//! It omits the reporter, the confidence and the reasoning: verification starts from the claim and the code.
 
 use crate::domain::change::ChangeSet;
 use crate::domain::finding::{Anchor, Finding};
@@ -34,7 +34,7 @@ pub(super) struct Question {
     pub(super) size: u64,
 }
 
-/// Asks about a finding; without the diff where that would take more than `room`.
+/// Renders the request about a finding; without the diff if that would take more than `room`.
 pub(super) fn question(
     finding: &Finding,
     change: &ChangeSet,

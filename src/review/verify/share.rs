@@ -20,14 +20,14 @@ const TOKENS_SHARE: u64 = 5;
 /// Divisor: the maximum share of its time, whatever the number of findings.
 const TIME_SHARE: u32 = 8;
 
-/// With fewer turns nothing can be read, and without reading nothing is refuted.
+/// Minimum number of turns: with fewer nothing can be read, and without reading nothing is refuted.
 const LEAST_TURNS: u32 = 2;
 /// Maximum number of turns: with more it would repeat the review.
 const MOST_TURNS: u32 = 8;
 /// Minimum consumption of a verification besides its first message, which is sent at least once per turn, in tokens: some reading, and the reserve
 /// for the last turn.
 const LEAST_READING: u64 = LANDING + 4_000;
-/// No first message takes less: the words and the tools.
+/// Minimum size of a first message: the text and the tools.
 const LEAST_MESSAGE: u64 = 3_000;
 /// Divisor: the maximum share of one verification in the run's whole time.
 const LOOK_SHARE: u32 = 4;

@@ -17,7 +17,7 @@ impl EventSink for Retries<'_> {
                 format!("the second look waits {} s until the provider may be asked again", wait_ms.div_ceil(1_000))
             }
             Event::Notice { text } => text,
-            // Said even where silence is wanted.
+            // Emitted even in quiet mode.
             event @ Event::Warning { .. } => return self.0.emit(event),
             _ => return,
         };
