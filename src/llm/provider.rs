@@ -62,7 +62,7 @@ pub struct Prices {
     pub cache_read: Option<Money>,
     /// Tokens written to a cache; `None` if they are not reported separately and cost what sending does.
     pub cache_write: Option<Money>,
-    /// The day on which they were looked up.
+    /// Date of the prices.
     pub on: Day,
     /// Prices that apply to all of a request that is larger than most.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -317,7 +317,7 @@ mod tests {
             texts[0].contains(r#"read_file_part {"file_path":"src/0/0.rs"} was answered here (about 10000 tokens)"#)
         );
         assert!(texts[4..].iter().all(|text| text.len() == 35_000));
-        // It goes on where it stopped.
+        // It continues from the previous state.
         let wanted = Wanted { size: size - made.freed, most: size - made.freed, coming: &[1] };
         done.decide(&mut request, &wanted).unwrap();
         assert_eq!((done.messages, done.results), (6, 6));

@@ -118,7 +118,7 @@ pub(super) enum Turned {
     New,
     /// A repetition that is made again.
     Again,
-    /// It was made so often that it is refused.
+    /// Refused after too many repetitions.
     Refused,
 }
 

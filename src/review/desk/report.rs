@@ -13,7 +13,7 @@ use crate::review::draft::proven;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::tools::{ToolFault, input};
 
-/// Maximum number of findings of a run: nobody reads more.
+/// Maximum number of findings of a run; more would not be read.
 const MOST_FINDINGS: usize = 200;
 /// More refused reports are counted together.
 const MOST_REFUSED: usize = 200;
