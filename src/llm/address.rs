@@ -1,16 +1,16 @@
-//! Where a provider is: the address as its official library reads it, and the one that a turn is sent to. Main functions: [`base`], [`endpoint`].
+//! Addresses of a provider: the base address as its official library reads it, and the address of a turn. Main functions: [`base`], [`endpoint`].
 
 use super::connect::ConnectError;
 use super::table::Wire;
 use crate::domain::text::strip_line;
 use crate::sys::http::{Address, BadAddress};
 
-/// What a server of Ollama listens on where nothing else is said.
+/// Default port of an Ollama server.
 const OLLAMA_PORT: &str = "11434";
 
 /// Reads the address of a provider.
 ///
-/// What an official library would append may stand there already: people paste what they tried with another tool.
+/// The path that an official library would append may already be there: people paste addresses they tried with another tool.
 pub(super) fn base(wire: Wire, text: &str) -> Result<Address, ConnectError> {
     let text = text.trim().trim_matches(['"', '\'']).trim();
     let read = match wire {
@@ -29,7 +29,7 @@ pub(super) fn base(wire: Wire, text: &str) -> Result<Address, ConnectError> {
     Ok(found.map_or(&[][..], |parts| *parts).iter().fold(address, |address, _| address.parent()))
 }
 
-/// Where a turn is sent, query excluded.
+/// Returns the address that turns are sent to, without the query.
 pub(super) fn endpoint(wire: Wire, base: &Address, model: &str) -> Address {
     match wire {
         Wire::Messages => base.join(&["v1", "messages"]),
@@ -37,15 +37,15 @@ pub(super) fn endpoint(wire: Wire, base: &Address, model: &str) -> Address {
         Wire::Chat => base.join(&["chat", "completions"]),
         Wire::Ollama => base.join(&["api", "chat"]),
         Wire::Gemini => {
-            // A name may say which collection it is from: `tunedModels/…`.
+            // A name may contain its collection: `tunedModels/…`.
             let (collection, name) = model.split_once('/').unwrap_or(("models", model));
             base.join(&["v1beta", collection, &format!("{name}:streamGenerateContent")])
         }
     }
 }
 
-/// `OLLAMA_HOST` as Ollama's own client reads it: a host, a port, both, or a URL. A scheme brings its own usual port, nothing brings 11434;
-/// an address that means "every interface" is where a server listens, so its own machine is where a client finds it.
+/// Parses `OLLAMA_HOST` as Ollama's own client does: a host, a port, both, or a URL. The default port is that of the scheme, or 11434 without one; an
+/// address that means "every interface" is where a server listens, so a client uses its own machine.
 fn ollama(text: &str) -> Result<Address, BadAddress> {
     let (scheme, rest) = text.split_once("://").map_or((None, text), |(scheme, rest)| (Some(scheme), rest));
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -68,7 +68,7 @@ fn ollama(text: &str) -> Result<Address, BadAddress> {
     })
 }
 
-/// What was given, without anything that could be a credential.
+/// Returns the given text without anything that could be a credential.
 fn shown(text: &str) -> String {
     let (scheme, rest) = text.split_once("://").map_or(("", text), |(scheme, rest)| (scheme, rest));
     let rest = rest.split(['?', '#']).next().unwrap_or_default();

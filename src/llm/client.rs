@@ -1,4 +1,4 @@
-//! One provider, ready to be asked. Main type: [`Client`].
+//! HTTP client of one provider. Main type: [`Client`].
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use crate::sys::http::{Address, Http, Reply};
 pub(super) struct Client {
     pub(super) wire: Wire,
     pub(super) capabilities: Capabilities,
-    /// Where a turn is sent.
+    /// Address that turns are sent to.
     pub(super) endpoint: Address,
     /// The key, as its header wants it.
     pub(super) headers: Vec<(Arc<str>, String)>,
@@ -47,7 +47,7 @@ impl Provider for Client {
 }
 
 impl Client {
-    /// One attempt. A request that is refused for a field it can do without is none: it is sent again without it.
+    /// Makes one attempt. A request that is refused because of an optional field is sent again without it.
     async fn ask(&self, request: &TurnRequest, quiet: Duration, watch: &dyn Watch) -> Result<TurnResponse, TurnFault> {
         loop {
             let given = self.refused.given();
@@ -64,7 +64,7 @@ impl Client {
                     let draft = frames.finish().map_err(|trouble| self.blame.answer(trouble))?;
                     let response = wire::response(self.wire, draft, said);
                     let mut response = if native { response } else { text::hear(response, request) };
-                    // As many as frames may hold: each has an answer, which is sent with every later request.
+                    // The same limit as for frames: each part needs a result, which is sent with every later request.
                     if response.parts.len() > PIECES {
                         let words = format!("more than {PIECES} pieces in one answer");
                         return Err(self.blame.answer(Trouble::Unreadable(words)));
@@ -88,7 +88,7 @@ impl Client {
         }
     }
 
-    /// Waits until the request may be sent, as far as whoever watches has the time.
+    /// Waits until the request may be sent, as far as the observer has the time.
     async fn wait(&self, request: &TurnRequest, watch: &dyn Watch) -> Result<Ticket, TurnFault> {
         let tokens = if self.pace.counts_tokens() { tokens(request) } else { 1 };
         let (mut ticket, mut wait) = self.pace.join(tokens, Instant::now());
@@ -97,14 +97,14 @@ impl Client {
                 return Err(TurnFault::Paced { provider: self.blame.provider.clone(), wait });
             }
             tokio::time::sleep(wait).await;
-            // Meanwhile the provider may have told somebody else to wait.
+            // Meanwhile the provider may have asked another conversation to wait.
             wait = self.pace.gate(tokens, Instant::now());
         }
         ticket.send();
         Ok(ticket)
     }
 
-    /// Sends a request and streams its answer into `frames`.
+    /// Sends a request and streams its response into `frames`.
     async fn stream(&self, said: Said, frames: &Frames, quiet: Duration, watch: &dyn Watch) -> Result<(), Failed> {
         let silent = |_| Failed::Fault(self.blame.silent(quiet));
         let lost = |cause, began| Failed::Fault(self.blame.lost(cause, began));
@@ -120,7 +120,7 @@ impl Client {
             return Err(Failed::Rejected(rejected.saying(body.unwrap_or_default())));
         }
         self.pace.hear(Told::read(|name| reply.header(name), None, Instant::now()));
-        // What is compressed must not be read as if it were not: parts of it may look like events.
+        // Compressed data must not be parsed as text: parts of it may look like events.
         if let Some(coding) = reply.header("content-encoding").filter(|coding| !coding.eq_ignore_ascii_case("identity"))
         {
             let words =
@@ -129,14 +129,14 @@ impl Client {
         }
         let mut splitter = Splitter::new(self.framing(&reply));
         loop {
-            // A server that always has more ready would keep everybody else on this thread from running, a deadline too.
+            // A server that always has more data ready would starve everything else on this thread, including a deadline.
             tokio::task::consume_budget().await;
             let piece = match tokio::time::timeout(quiet, reply.piece()).await.map_err(silent)? {
                 Ok(Some(piece)) => piece,
                 Ok(None) => break,
-                // Some servers hang up without a good-bye after they have said all.
+                // Some servers close the connection without a proper end after a complete response.
                 Err(_) if frames.ended() => break,
-                // Its head has come: whoever made it may have begun to count.
+                // The head has arrived: the server may have begun to charge.
                 Err(cause) => return Err(lost(cause, true)),
             };
             splitter.take(&piece, &mut |frame| frames.take(frame));
@@ -150,7 +150,7 @@ impl Client {
         Ok(())
     }
 
-    /// Where a turn is sent, and in which framing the answer is wanted.
+    /// Returns the address of a turn, with the framing of the response.
     fn address(&self) -> Address {
         match self.wire {
             Wire::Gemini => self.endpoint.asking("alt", "sse"),
@@ -158,7 +158,7 @@ impl Client {
         }
     }
 
-    /// How the answer is framed: as the wire has it, unless the server says that it did not stream.
+    /// Returns the framing of the response: that of the wire format, unless the server says that it did not stream.
     fn framing(&self, reply: &Reply) -> Framing {
         let kind = reply.header("content-type").unwrap_or_default().trim().to_ascii_lowercase();
         match wire::framing(self.wire) {
@@ -168,7 +168,7 @@ impl Client {
     }
 }
 
-/// About how many tokens a request has: four bytes make one.
+/// Estimates the tokens of a request: four bytes per token.
 fn tokens(request: &TurnRequest) -> u64 {
     serde_json::to_vec(request).map_or(1, |text| (text.len() as u64 / 4).max(1))
 }

@@ -1,4 +1,4 @@
-//! From a row of the table to a provider that can be asked. Main function: [`connect`].
+//! Connection to a provider: from a row of the table to a client. Main function: [`connect`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,31 +13,31 @@ use super::trouble::Blame;
 use crate::domain::secret::Secret;
 use crate::sys::http::Http;
 
-/// The version of Anthropic's interface that is spoken.
+/// Version of Anthropic's API.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
-/// What a model of which nothing is known is taken to hold; a small one is the safe guess.
+/// Assumed context window of an unknown model; a small one is the safe guess.
 const SMALL_WINDOW: u64 = 32_000;
 
-/// The same of its answers.
+/// Assumed output limit of an unknown model.
 const SMALL_OUTPUT: u32 = 4_000;
 
-/// What a provider is reached with.
+/// Address, key and limits of a provider.
 #[derive(Clone, Default)]
 pub struct Access {
-    /// The key, where there is one.
+    /// API key, if any.
     pub key: Option<Secret>,
-    /// The address, where it is not the provider's usual one; with or without a slash at its end.
+    /// Address, if it is not the provider's usual one; with or without a slash at its end.
     pub base_url: Option<String>,
-    /// Tokens of a request and its answer together, where the user knows better than the table.
+    /// Tokens of a request and its response together, if the user overrides the table.
     pub context_window: Option<u64>,
-    /// How much it may be asked.
+    /// Rate limit.
     pub rate: Rate,
     /// The lines in which requests wait for that; the same for all that is connected.
     pub paces: Paces,
 }
 
-/// Without the address: a password may stand in it.
+/// Without the address: it may contain a password.
 impl fmt::Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { key, base_url: _, context_window, rate, paces: _ } = self;
@@ -49,32 +49,32 @@ impl fmt::Debug for Access {
     }
 }
 
-/// Why a provider cannot be used at all. Nothing was sent yet.
+/// Reasons why a provider cannot be used at all. Nothing was sent yet.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
-    /// The address is none.
+    /// The address is invalid.
     #[error("{origin} is no address of a server: {why}")]
     Address {
         /// The address as it was given, without credentials.
         origin: String,
-        /// What is wrong with it.
+        /// Description of the problem.
         why: String,
     },
     /// The key cannot be sent.
     #[error("the key for {0} holds characters that no key has, say a line break; copy it again")]
     Key(Arc<str>),
-    /// The machine cannot speak HTTP, say because its certificates cannot be read.
+    /// HTTP is not available on this machine, for instance because its certificates cannot be read.
     #[error("cannot set up a connection: {0}")]
     Client(String),
 }
 
-/// Makes a provider. Nothing is sent.
+/// Creates a provider. Nothing is sent.
 pub fn connect(row: &ProviderRow, model: &str, access: &Access) -> Result<Box<dyn Provider>, ConnectError> {
     let base = base(row.wire, access.base_url.as_deref().unwrap_or(&row.base_url))?;
     let key = key(row, access)?;
     let http = Http::to(&base).map_err(|error| ConnectError::Client(error.to_string()))?;
     let facts = row.facts(model);
-    // This wire sends marks, whatever stands behind it.
+    // This wire format sends cache marks, whatever server is behind it.
     let marks = facts.caching.map_or(row.wire == Wire::Messages, |caching| caching == Caching::Marks);
     let secrets = key.into_iter().chain(base.password()).map(Secret::new).collect();
     Ok(Box::new(Client {
@@ -96,7 +96,7 @@ pub fn connect(row: &ProviderRow, model: &str, access: &Access) -> Result<Box<dy
     }))
 }
 
-/// The key, if a header can carry it.
+/// Returns the key, if a header can carry it.
 pub(super) fn key<'a>(row: &ProviderRow, access: &'a Access) -> Result<Option<&'a str>, ConnectError> {
     let key = access.key.as_ref().map(|key| key.reveal().trim()).filter(|key| !key.is_empty());
     if key.is_some_and(|key| !key.bytes().all(|byte| byte.is_ascii_graphic())) {
@@ -105,7 +105,7 @@ pub(super) fn key<'a>(row: &ProviderRow, access: &'a Access) -> Result<Option<&'
     Ok(key)
 }
 
-/// The key where the provider wants it.
+/// Returns the headers with the key, as the provider expects it.
 pub(super) fn headers(row: &ProviderRow, key: Option<&str>) -> Vec<(Arc<str>, String)> {
     let mut headers = Vec::new();
     if row.wire == Wire::Messages {

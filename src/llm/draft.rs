@@ -1,4 +1,4 @@
-//! An answer while it comes, and the response it becomes. Main type: [`Draft`].
+//! Response under construction. Main type: [`Draft`].
 
 use std::collections::HashSet;
 
@@ -9,38 +9,38 @@ use super::turn::{Part, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse, Tu
 use super::usage::Counted;
 use crate::domain::money::Money;
 
-/// What has come so far.
+/// Response received so far.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     /// The pieces, in order.
     pub(super) blocks: Vec<Block>,
-    /// Why it ended.
+    /// Reason why it ended.
     pub(super) stop: Option<Stop>,
-    /// Whether the server said that this is all. A stream that just ends has not.
+    /// `true` if the server said that the response is complete. A stream that just ends has not.
     pub(super) ended: bool,
-    /// What it counted.
+    /// Reported token counts.
     pub(super) counted: Counted,
-    /// What it says itself that this costs.
+    /// Cost reported by the server.
     pub(super) cost: Option<Money>,
     /// Bytes of text, reasoning and arguments.
     pub(super) grown: u64,
 }
 
-/// A piece of an answer.
+/// Piece of a response.
 #[derive(Debug)]
 pub(super) enum Block {
     /// Text.
     Text(String),
     /// A call.
     Call(CallDraft),
-    /// What only the provider understands.
+    /// Data that only the provider understands.
     Opaque(Opaque),
 }
 
-/// A call while it comes.
+/// Tool call under construction.
 #[derive(Debug, Default)]
 pub(super) struct CallDraft {
-    /// Its id; empty where the server gave none.
+    /// Id; empty if the server sent none.
     pub(super) id: String,
     /// The tool.
     pub(super) name: String,
@@ -66,7 +66,7 @@ impl Default for Arguments {
 }
 
 impl Draft {
-    /// Text, appended to the last piece if that is text.
+    /// Adds text, appended to the last piece if that is text.
     pub(super) fn text(&mut self, text: &str) {
         self.grew(text);
         match self.blocks.last_mut() {
@@ -76,12 +76,12 @@ impl Draft {
         }
     }
 
-    /// Counts what came.
+    /// Counts received text.
     pub(super) fn grew(&mut self, text: &str) {
         self.grown = self.grown.saturating_add(text.len() as u64);
     }
 
-    /// The response. `name_call` names a call that came without an id of its own.
+    /// Returns the response. `name_call` names a call that has no id of its own.
     pub(super) fn into_response(self, request: &TurnRequest, name_call: fn(&str, usize) -> String) -> TurnResponse {
         let mut ids = Ids::of(request, name_call);
         let says_something = !self.blocks.is_empty();
@@ -98,7 +98,7 @@ impl Draft {
             }
             Some(stop @ (Stop::OutputLimit | Stop::Refused | Stop::Other(_))) => stop,
         };
-        // An answer that was cut before the arguments of its last call began says nothing of them, not that there are none.
+        // A response that was cut before the arguments of its last call says nothing about them, not that there are none.
         if let (Stop::OutputLimit, Some(Part::Call(call))) = (&stop, parts.last_mut())
             && matches!(&call.input, ToolInput::Object(input) if input.is_empty())
         {
@@ -120,7 +120,7 @@ fn part(block: Block, ids: &mut Ids) -> Option<Part> {
     })
 }
 
-/// Arguments are an object; nothing at all means an empty one.
+/// Arguments must be an object; empty arguments count as an empty one.
 fn input(arguments: Arguments) -> ToolInput {
     let value = match arguments {
         Arguments::Value(Value::Null) => return ToolInput::Object(Map::new()),
@@ -141,7 +141,7 @@ fn input(arguments: Arguments) -> ToolInput {
     }
 }
 
-/// The ids of a conversation: a result is matched to its call by id, so no two calls may share one.
+/// Ids of a conversation: a result is matched to its call by id, so no two calls may share one.
 struct Ids {
     used: HashSet<String>,
     name_call: fn(&str, usize) -> String,

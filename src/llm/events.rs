@@ -1,17 +1,17 @@
-//! From the bytes of an answer to the documents in it, in linear time. Main types: [`Splitter`], [`Framing`].
+//! Splitting of a response into documents, in linear time. Main types: [`Splitter`], [`Framing`].
 //!
-//! Server-sent events as the HTML standard says to read them (§9.2.6, "Interpreting an event stream"), with two liberties that servers make
-//! necessary: the last event counts without the empty line after it, and names of events are not looked at, because each document says itself what
-//! it is. What a document means belongs in `wire`.
+//! Server-sent events are read as the HTML standard says (§9.2.6, "Interpreting an event stream"), with two exceptions that servers make necessary:
+//! the last event counts without the empty line after it, and names of events are ignored, because each document identifies itself. The meaning of a
+//! document belongs in `wire`.
 
-/// How documents stand in the body of an answer.
+/// Framing of documents in the body of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
     /// Server-sent events.
     Events,
     /// One document a line.
     Lines,
-    /// The body is the document: a server that was asked to stream, and does not.
+    /// The body is one document: the server was asked to stream, but does not.
     Whole,
 }
 
@@ -21,29 +21,29 @@ pub(super) struct Splitter {
     framing: Framing,
     /// The line that has not ended.
     line: Vec<u8>,
-    /// Whether the last byte was a carriage return: a line feed after it ends no second line.
+    /// `true` if the last byte was a carriage return: a line feed after it ends no second line.
     returned: bool,
-    /// Whether nothing came before this line.
+    /// `true` before the first line.
     is_first: bool,
     /// The data of the event that has not ended.
     data: Vec<u8>,
 }
 
-/// What some servers begin with (a byte order mark).
+/// Byte order mark, with which some servers begin.
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
 impl Splitter {
-    /// For a body of that framing.
+    /// Creates a splitter for a body of that framing.
     pub(super) const fn new(framing: Framing) -> Self {
         Self { framing, line: Vec::new(), returned: false, is_first: true, data: Vec::new() }
     }
 
-    /// How many bytes are kept because their document has not ended. Whoever feeds it says how many are too many.
+    /// Returns the number of bytes that are held because their document has not ended. The caller enforces a limit.
     pub(super) fn kept(&self) -> usize {
         self.line.len() + self.data.len()
     }
 
-    /// Takes bytes as they arrive, cut anywhere.
+    /// Feeds received bytes, split anywhere.
     pub(super) fn take(&mut self, bytes: &[u8], each: &mut impl FnMut(&[u8])) {
         if self.framing == Framing::Whole {
             self.data.extend_from_slice(bytes);
@@ -69,7 +69,7 @@ impl Splitter {
         }
     }
 
-    /// Nothing more comes.
+    /// Ends the input.
     pub(super) fn end(&mut self, each: &mut impl FnMut(&[u8])) {
         if !self.line.is_empty() {
             self.end_line(each);

@@ -1,19 +1,19 @@
-//! What a conversation must lose before another model goes on with it. Main function: [`TurnRequest::hand_over`].
+//! Removal of data that another model cannot continue with. Main function: [`TurnRequest::hand_over`].
 //!
-//! Who takes over from whom, and when, is decided where turns are asked for, in `review`.
+//! The order and the time of a failover are decided in `review`, where turns are requested.
 
 use super::turn::{Message, Part, TurnRequest};
 
-/// What Google's interface takes in the place of a signature for a call that another model made
-/// (ai.google.dev/gemini-api/docs/thought-signatures, November 2026). The other interfaces have no place for signatures of calls.
+/// Placeholder that Google's API takes in place of a signature for a call that another model made (ai.google.dev/gemini-api/docs/thought-signatures,
+/// November 2026). The other APIs have no signatures of calls.
 const FOREIGN: &str = "skip_thought_signature_validator";
 
-/// Said in the place of an answer of which nothing is left: without it two messages of ours would meet.
+/// Placeholder for an empty response: without it two messages of ours would be adjacent.
 const NOTHING_LEFT: &str = "(no answer)";
 
 impl TurnRequest {
-    /// Takes out what only the model understands that has answered so far: signed thinking, encrypted reasoning, signatures of calls. Text,
-    /// calls, their ids and their results stay. Doing it twice is doing it once.
+    /// Removes data that only the previous model understands: signed thinking, encrypted reasoning, signatures of calls. Text, calls, their ids and
+    /// their results stay. The operation is idempotent.
     pub fn hand_over(&mut self) {
         for message in &mut self.messages {
             let Message::Assistant { parts } = message else { continue };

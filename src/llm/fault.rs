@@ -1,31 +1,31 @@
-//! Why a turn could not be had. Main type: [`TurnFault`].
+//! Errors of turns. Main type: [`TurnFault`].
 
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Why an attempt at a turn failed. The messages are one line, say whose fault it is, and hold nothing secret.
+/// Reasons why an attempt at a turn failed. The messages are one line, name the cause, and hold nothing secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TurnFault {
-    /// The server answered with an error status.
+    /// The server returned an error status.
     #[error("{provider} answered {status}: {message}{}", hint(*status))]
     Status {
         /// The provider's word.
         provider: Arc<str>,
         /// The HTTP status.
         status: u16,
-        /// What it said: one line, at most 300 characters.
+        /// Message of the server: one line, at most 300 characters.
         message: String,
-        /// How long it asks to wait.
+        /// Requested wait before a retry.
         retry_after: Option<Duration>,
     },
-    /// The conversation is longer than the server takes.
+    /// The conversation exceeds the context window.
     #[error("{provider} says that the conversation is too long: {message}")]
     TooLong {
         /// The provider's word.
         provider: Arc<str>,
-        /// What it said: one line, at most 300 characters.
+        /// Message of the server: one line, at most 300 characters.
         message: String,
-        /// How many tokens it takes, where it says so.
+        /// Context window in tokens, if the server reports it.
         window: Option<u64>,
     },
     /// Its limits of requests or tokens a minute would have let the request through too late.
@@ -33,44 +33,44 @@ pub enum TurnFault {
     Paced {
         /// The provider's word.
         provider: Arc<str>,
-        /// How long it would have been to wait.
+        /// Wait that would have been necessary.
         wait: Duration,
     },
-    /// No connection, or it was lost before an answer began.
+    /// The connection failed, or was lost before a response began.
     #[error("{provider} could not be reached: {message}")]
     Unreachable {
         /// The provider's word.
         provider: Arc<str>,
-        /// What went wrong, the address without credentials included.
+        /// Description, including the address without credentials.
         message: String,
     },
-    /// The answer broke off.
+    /// The response was interrupted.
     #[error("{provider} broke off in the middle of its answer: {message}")]
     BrokenOff {
         /// The provider's word.
         provider: Arc<str>,
-        /// What went wrong.
+        /// Description.
         message: String,
     },
-    /// Nothing came for too long.
+    /// No data arrived for too long.
     #[error("{provider} sent nothing for {} s", quiet.as_secs())]
     Silent {
         /// The provider's word.
         provider: Arc<str>,
-        /// How long it was waited for.
+        /// Duration of the wait.
         quiet: Duration,
     },
-    /// What came is not what the provider's interface promises.
+    /// The response is not what the provider's API promises.
     #[error("{provider} sent an answer that cannot be read: {message}")]
     Unreadable {
         /// The provider's word.
         provider: Arc<str>,
-        /// What went wrong.
+        /// Description.
         message: String,
     },
 }
 
-/// What the person can look at, where the status tells that it is up to them.
+/// Returns what the user can check, if the status says that it is up to them.
 fn hint(status: u16) -> &'static str {
     match status {
         401 | 403 => " (is the key right, and may it use this model?)",
@@ -80,10 +80,10 @@ fn hint(status: u16) -> &'static str {
 }
 
 impl TurnFault {
-    /// Whether the same request may succeed later.
+    /// Checks whether the same request may succeed later.
     pub fn is_transient(&self) -> bool {
         match self {
-            // An account without money left is told with the status of one that asks too fast; only the words differ.
+            // An account without credit gets the same status as one that is rate-limited; only the words differ.
             Self::Status { status: 429, message, .. } if message.contains("billing") => false,
             Self::Status { status, .. } => matches!(status, 408 | 409 | 425 | 429 | 500..=599),
             Self::Unreachable { .. } | Self::BrokenOff { .. } | Self::Silent { .. } => true,
@@ -91,12 +91,12 @@ impl TurnFault {
         }
     }
 
-    /// Whether the server answers, and will not take this request, now or later.
+    /// Checks whether the server responds, but does not accept this request, now or later.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Status { .. }) && !self.is_transient()
     }
 
-    /// Whether it may have cost something that nobody told: the server began to answer, or may have.
+    /// Checks whether the attempt may have cost something that was not reported: the server began to respond, or may have.
     pub fn may_have_cost(&self) -> bool {
         match self {
             Self::BrokenOff { .. } | Self::Silent { .. } | Self::Unreadable { .. } => true,
@@ -104,7 +104,7 @@ impl TurnFault {
         }
     }
 
-    /// How long the server asks to wait.
+    /// Returns how long the server asks to wait.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Status { retry_after, .. } => *retry_after,

@@ -1,7 +1,7 @@
-//! The frames of a stream as they come off the wire, and when they make an answer. Main types: [`Frames`], [`Decoder`].
+//! Frames of a stream, and the response they form. Main types: [`Frames`], [`Decoder`].
 //!
-//! A frame is one document of the stream, as `events` cut it out. What the contract of a turn needs is kept here: the order of the parts, whether
-//! the end was seen, whether a number was sent or assumed. All of it is bounded, because a server may send anything.
+//! A frame is one document of the stream, as `events` cuts it. This module keeps the contract of a turn: the order of the parts, whether the end was
+//! seen, whether a number was sent or assumed. Everything is bounded, because a server may send anything.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,52 +10,52 @@ use serde_json::Value;
 use super::draft::Draft;
 use super::provider::Watch;
 
-/// The most bytes of one answer, frames and all. A hundred thousand tokens are a few mebibytes.
+/// Maximum bytes of one response, including its frames. A hundred thousand tokens are a few mebibytes.
 const ANSWER: usize = 16 * 1024 * 1024;
 
-/// The most bytes of one frame. The largest that is honest repeats a whole answer; read into memory, a frame of odd JSON takes a hundred times
-/// its length.
+/// Maximum bytes of one frame. The largest legitimate frame repeats a whole response; parsed, a frame of odd JSON takes a hundred times its size in
+/// memory.
 const FRAME: usize = 4 * 1024 * 1024;
 
-/// The most pieces (texts, calls, opaque parts) of one answer: more than any model makes, and few enough to look through.
+/// Maximum number of pieces (texts, calls, opaque parts) of one response: more than any model sends, and few enough to search.
 pub(super) const PIECES: usize = 2_000;
 
-/// What reads the frames of one wire format.
+/// Reader of the frames of one wire format.
 pub(super) trait Decoder: Send {
     /// Reads one frame.
     fn read(&mut self, frame: &Value) -> Result<(), Trouble>;
 
-    /// The answer so far.
+    /// Returns the response so far.
     fn draft(&mut self) -> &mut Draft;
 
     /// Puts what is still apart into the draft: the stream is over.
     fn close(&mut self) {}
 
-    /// How many pieces there are so far.
+    /// Returns the number of pieces so far.
     fn pieces(&mut self) -> usize {
         self.draft().blocks.len()
     }
 
-    /// The frame `[DONE]` came.
+    /// Handles the frame `[DONE]`.
     fn done(&mut self) {}
 
-    /// Whether nothing more can come, not even the usage.
+    /// Checks whether nothing more can follow, not even the usage.
     fn complete(&mut self) -> bool {
         self.draft().ended
     }
 }
 
-/// What is wrong with an answer.
+/// Errors of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// The server said in the middle of its answer that it failed.
+    /// The server reported a failure in the middle of its response.
     Said {
-        /// The status it would have sent, where it says so.
+        /// Equivalent status, if the server names it.
         status: Option<u16>,
-        /// Its words.
+        /// Message.
         message: String,
     },
-    /// It ended before it said that it does.
+    /// The stream ended before the response did.
     Cut(String),
     /// It is not what the wire format promises.
     Unreadable(String),
@@ -83,12 +83,12 @@ impl Frames {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes one frame.
+    /// Feeds one frame.
     pub(super) fn take(&self, data: &[u8]) {
         self.lock().take(data);
     }
 
-    /// Counts bytes as they arrive, before anything is made of them; `kept` of them wait for the end of their frame.
+    /// Counts bytes as they arrive, before they are parsed; `kept` of them wait for the end of their frame.
     pub(super) fn arrived(&self, bytes: usize, kept: usize) {
         let mut reading = self.lock();
         reading.bytes = reading.bytes.saturating_add(bytes);
@@ -98,18 +98,18 @@ impl Frames {
         }
     }
 
-    /// Whether reading on is of no use: all is said, or something is wrong.
+    /// Checks whether reading on is useless: the response is complete, or there is an error.
     pub(super) fn settled(&self) -> bool {
         let mut reading = self.lock();
         reading.trouble.is_some() || reading.decoder.complete()
     }
 
-    /// Whether the server said that this is all.
+    /// Checks whether the server said that the response is complete.
     pub(super) fn ended(&self) -> bool {
         self.lock().decoder.draft().ended
     }
 
-    /// Tells of what came since the last time.
+    /// Reports the bytes since the last call to the observer.
     pub(super) fn tell(&self, watch: &dyn Watch) {
         let mut reading = self.lock();
         let grown = reading.decoder.draft().grown;
@@ -120,7 +120,7 @@ impl Frames {
         }
     }
 
-    /// The answer, once the stream is over.
+    /// Returns the response, once the stream is over.
     pub(super) fn finish(&self) -> Result<Draft, Trouble> {
         let mut reading = self.lock();
         if let Some(trouble) = reading.trouble.take() {

@@ -1,6 +1,6 @@
 //! Asking a provider which models it has. Main function: [`list`].
 //!
-//! Each wire format has an interface of its own for that; nothing of a change is sent.
+//! Each wire format has its own API for that; nothing of a change is sent.
 
 use std::time::Duration;
 
@@ -15,29 +15,29 @@ use crate::domain::secret::Secret;
 use crate::domain::text::strip_line;
 use crate::sys::http::{Address, Http};
 
-/// The most bytes of a list: gateways have hundreds of models, and tell much of each.
+/// Maximum size of a list: gateways have hundreds of models, with long descriptions.
 const BYTES: usize = 16 << 20;
 
 /// The most names that are taken.
 const NAMES: usize = 5_000;
 
-/// Why there is no list.
+/// Reasons why there is no list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ListError {
-    /// The provider cannot be asked at all.
+    /// The provider cannot be used at all.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// It was asked.
+    /// The request failed.
     #[error(transparent)]
     Fault(#[from] TurnFault),
 }
 
-/// Where a provider is, without credentials.
+/// Returns the address of a provider, without credentials.
 pub fn address(row: &ProviderRow, access: &Access) -> Result<String, ConnectError> {
     Ok(base(row.wire, access.base_url.as_deref().unwrap_or(&row.base_url))?.to_string())
 }
 
-/// The names of the models that a provider says it has, sorted; the first page of them, which holds at least a thousand.
+/// Returns the names of the models that a provider lists, sorted; only the first page, which holds at least a thousand.
 ///
 /// Waits `quiet` at most for the whole of it.
 pub async fn list(row: &ProviderRow, access: &Access, quiet: Duration) -> Result<Vec<String>, ListError> {
@@ -87,7 +87,7 @@ async fn ask(
     Ok(String::from_utf8_lossy(&body).into_owned())
 }
 
-/// What an answer names.
+/// Returns the names in a response.
 fn names(wire: Wire, value: &Value) -> Option<Vec<String>> {
     let (list, field) = match wire {
         Wire::Messages | Wire::Responses | Wire::Chat => ("data", "id"),

@@ -1,7 +1,7 @@
 //! Tool calls that a model wrote as text, in the markup that it was trained with. Main function: [`leaked`].
 //!
-//! A server that does not know a model's template hands such text through. It must never be shown as a review. Each dialect has samples in
-//! `fixtures/leaks/<dialect>`, made after what users report of these models and servers.
+//! A server that does not know a model's template passes such text through. It must never be presented as a review. Each dialect has samples in
+//! `fixtures/leaks/<dialect>`, based on user reports about these models and servers.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -11,9 +11,9 @@ use serde_json::Value;
 
 /// A way to write a tool call as text.
 struct Dialect {
-    /// What people are told; with low lines for blanks, the folder of its samples.
+    /// Name as shown to users; with underscores for blanks, the folder of its samples.
     name: &'static str,
-    /// What only a call looks like: a lone word that prose could mention is not enough.
+    /// Text that only a call contains: a lone word that prose could mention is not enough.
     mark: &'static str,
 }
 
@@ -26,7 +26,7 @@ const DIALECTS: &[Dialect] = &[
     // V3, V3.1, R1.
     Dialect { name: "deepseek marks", mark: r"<[|｜]tool▁(?:calls?|outputs?|sep)(?:▁\w+)?[|｜]>" },
     Dialect { name: "lfm marks", mark: r"<\|tool_call_start\|>" },
-    // K2: the marks of a template are no words of any language.
+    // K2: the marks of a template are words of no language.
     Dialect {
         name: "kimi marks",
         mark: r"<\|tool_calls?_(?:section_)?(?:begin|end)\|>|<\|tool_call_argument_begin\|>",
@@ -58,7 +58,7 @@ const DIALECTS: &[Dialect] = &[
     Dialect { name: "mistral marks", mark: r"\[TOOL_CALLS\]\s*(?:\[|\{|\w+\s*(?:\[(?:ARGS|CALL_ID)\]|\{))" },
     // Llama 3 and 4.
     Dialect { name: "llama marks", mark: r"<\|python_(?:tag|start)\|>" },
-    // gpt-oss; some servers drop the marks and keep the words.
+    // gpt-oss; some servers drop the marks but pass the words.
     Dialect {
         name: "harmony channels",
         mark: r"<\|channel\|>\s*(?:commentary|analysis)|<\|start\|>\s*assistant|\bto=functions\.\w+\s*(?:<\||(?:<\|constrain\|>)?\s*json\s*\{)|<\|call\|>",
@@ -71,7 +71,7 @@ const DIALECTS: &[Dialect] = &[
     // Models that were taught with frameworks of agents.
     Dialect { name: "action lines", mark: r"(?m)^\s*Action\s*:\s*\w+\s*\n\s*Action[ _]Input\s*:\s*[\{\[\x22]" },
     Dialect { name: "qwen agent marks", mark: r"✿(?:FUNCTION|ARGS|RESULT|RETURN)✿" },
-    // Our own, where it is not wanted.
+    // Our own, where it was not requested.
     Dialect { name: "text protocol", mark: r"(?m)^[ \t]*@@(?:call|result)[ :][^\n]*\n[ \t]*@@[A-Za-z_]" },
 ];
 
@@ -87,9 +87,9 @@ static PYTHONIC: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static TOOL_CODE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?m)^\s*(?:```|~~~)tool_code\s*\n\s*(?:print\s*\(|default_api\.|\[?\w+\(|\{)").ok());
 
-/// The dialect in which `text` holds a tool call; `None` where it holds none.
+/// Returns the dialect in which `text` contains a tool call; `None` without one.
 ///
-/// Code in fences and backticks does not count, but for a text that is nothing but one fence.
+/// Code in fences and backticks does not count, except for a text that is just one fence.
 pub fn leaked(text: &str) -> Option<&'static str> {
     let whole = text.trim();
     let inner = unfenced(whole);
@@ -109,26 +109,26 @@ pub fn leaked(text: &str) -> Option<&'static str> {
     found.and_then(|at| DIALECTS.get(at)).map(|dialect| dialect.name)
 }
 
-/// The same of a whole answer that made no call: there is no reader for it, so a call as JSON in a fence at its end is one, too.
+/// Finds leaked markup in a whole response without calls. No reader follows, so a call as JSON in a fence at its end counts, too.
 pub fn leaked_answer(text: &str) -> Option<&'static str> {
     let fenced = || last_paragraph(text.trim()).map(|last| last.trim_end_matches('`').trim_end()).is_some_and(is_calls);
     leaked(text).or_else(|| fenced().then_some("JSON"))
 }
 
-/// What is in the fence that a text is nothing but.
+/// Returns the contents of the fence, if the text is nothing but a fence.
 fn unfenced(text: &str) -> Option<&str> {
     let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"))?;
     let (_, inner) = inner.split_once('\n')?;
     (!inner.contains("```")).then(|| inner.trim())
 }
 
-/// The last paragraph of several, where it looks like JSON: some say a sentence first.
+/// Returns the last of several paragraphs if it looks like JSON: some models write a sentence first.
 fn last_paragraph(text: &str) -> Option<&str> {
     let at = text.rfind("\n{").or_else(|| text.rfind("\n["))?;
     Some(text[at..].trim())
 }
 
-/// Whether a text is calls as JSON and nothing else: one, a list, or one after the other.
+/// Checks whether a text is calls as JSON and nothing else: one, a list, or one after the other.
 fn is_calls(text: &str) -> bool {
     if !text.starts_with(['{', '[']) {
         return false;
@@ -155,11 +155,11 @@ fn is_calls(text: &str) -> bool {
     any
 }
 
-/// The text without fenced blocks and code spans (`CommonMark` §4.5, §6.1). What is cut out leaves a blank.
+/// Returns the text without fenced blocks and code spans (`CommonMark` §4.5, §6.1). They are replaced by a blank.
 fn without_code(text: &str) -> String {
     let mut prose = String::with_capacity(text.len());
     let mut fence: Option<(char, usize)> = None;
-    // What stands in a fence that is never closed is no code: an answer may have been cut.
+    // The contents of a fence that is never closed are not code: the response may have been cut.
     let mut unclosed = String::new();
     for line in text.split_inclusive('\n') {
         let marks = line.trim_start();
@@ -188,7 +188,7 @@ fn without_code(text: &str) -> String {
 }
 
 fn without_spans(text: &str) -> String {
-    // Where a run of so many backticks stands last: what is opened behind it is never closed, and nobody need look.
+    // Last position of each run length of backticks: what is opened behind it is never closed, which saves the search.
     let mut last = HashMap::new();
     let mut at = 0;
     while let Some(found) = text[at..].find('`') {
@@ -220,12 +220,12 @@ fn without_spans(text: &str) -> String {
     out
 }
 
-/// How many backticks a text begins with.
+/// Returns the number of backticks at the beginning of a text.
 fn ticks(text: &str) -> usize {
     text.bytes().take_while(|byte| *byte == b'`').count()
 }
 
-/// Where the text goes on behind a run of exactly so many backticks.
+/// Returns the position behind a run of exactly this many backticks.
 fn closing(text: &str, length: usize) -> Option<usize> {
     let mut at = 0;
     while let Some(found) = text[at..].find('`') {
@@ -266,7 +266,7 @@ mod tests {
             let slug = name.to_lowercase().replace(' ', "_");
             for (path, text) in texts(&folder(&slug)) {
                 assert_eq!(leaked(&text), Some(name), "{path}");
-                // Also where a sentence stands before it.
+                // Also after a sentence.
                 let before = format!("I will look at the file first.\n\n{text}");
                 if name != "pythonic" {
                     assert!(leaked_answer(&before).is_some(), "{path} after a sentence");

@@ -1,7 +1,7 @@
-//! Models: one turn at a time, whoever serves them. Main types: [`Provider`] (two methods), [`TurnRequest`] → [`TurnResponse`].
+//! Models: one turn at a time, with any provider. Main types: [`Provider`] (two methods), [`TurnRequest`] → [`TurnResponse`].
 //!
-//! The [`ProviderTable`] says which providers there are, which variables hold their keys and addresses, and what their models can do;
-//! `wire` speaks their formats. What a turn is for, budgets and retries over many turns belong in `review`.
+//! The [`ProviderTable`] lists the providers, the variables that hold their keys and addresses, and the abilities of their models; `wire` implements
+//! their formats. The purpose of a turn, budgets and retries over many turns belong in `review`.
 //!
 //! To add a provider: one row in `providers.toml`.
 

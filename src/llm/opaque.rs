@@ -1,4 +1,4 @@
-//! What only a provider understands and must get back verbatim, as it stands in a conversation. Main type: [`Opaque`].
+//! Data in a conversation that only the provider understands and must get back verbatim. Main type: [`Opaque`].
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,22 +21,22 @@ pub(super) enum Opaque {
 }
 
 impl Opaque {
-    /// As it stands in a part; none where it holds what JSON cannot say.
+    /// Returns the part as it is stored; `None` if it holds what JSON cannot express.
     pub(super) fn written(&self) -> Option<Value> {
         serde_json::to_value(self).ok()
     }
 
-    /// From a part; none for what another program wrote there.
+    /// Reads a part; `None` for data of another program.
     pub(super) fn read(part: &Value) -> Option<Self> {
         Self::deserialize(part).ok()
     }
 
-    /// A provider's own block.
+    /// Creates a provider's own block.
     pub(super) fn block(data: Value) -> Self {
         Self::Block { data }
     }
 
-    /// The provider's own block within a part.
+    /// Returns the provider's own block within a part.
     pub(super) fn block_in(part: &Value) -> Option<Value> {
         match Self::read(part)? {
             Self::Block { data } => Some(data),

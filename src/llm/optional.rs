@@ -9,24 +9,24 @@ use super::table::Wire;
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub(super) enum Optional {
-    /// Asks for the usage within the stream.
+    /// Requests the usage within the stream.
     Usage = 1,
-    /// Says which requests begin alike.
+    /// Identifies requests with a common prefix.
     CacheKey = 2,
-    /// Asks for the encrypted reasoning.
+    /// Requests the encrypted reasoning.
     Reasoning = 4,
-    /// Makes a call of a tool the only answer. Models that always think refuse it.
+    /// Requires a tool call. Models that always think refuse it.
     ForcedCall = 8,
-    /// Names the limit of the answer as chat completions used to. The newer name is taken where the older one is refused.
+    /// Uses the older name of the output limit in chat completions. The newer one is used if the older one is refused.
     OldLimitName = 16,
-    /// Leaves it to the server what becomes of thinking whose conversation has changed. Where it refuses, it is told to drop it.
+    /// Lets the server decide about thinking whose conversation has changed. If it refuses, it is told to drop the thinking.
     BoundThinking = 32,
-    /// Offers tools. Where they are refused, calls are written in the text.
+    /// Offers tools. If they are refused, calls are written in text.
     Tools = 64,
 }
 
 impl Optional {
-    /// Whether it is a field more than others send, so that a server may not know it at all.
+    /// Checks whether this is a field that others do not send, so that a server may not know it at all.
     const fn is_extra(self) -> bool {
         match self {
             Self::Usage | Self::CacheKey | Self::Reasoning => true,
@@ -35,7 +35,7 @@ impl Optional {
     }
 }
 
-/// Every one, with what a refusal says of it.
+/// All optional fields, with the phrases of their refusals.
 const REFUSALS: &[(Optional, &[Wire], &[&str])] = &[
     (Optional::Tools, ALL, NO_TOOLS),
     (Optional::OldLimitName, &[Wire::Chat], &["max_completion_tokens"]),
@@ -53,8 +53,8 @@ const REFUSALS: &[(Optional, &[Wire], &[&str])] = &[
 /// Every wire: what refuses tools may be a server, a gateway or a model.
 const ALL: &[Wire] = &[Wire::Messages, Wire::Responses, Wire::Chat, Wire::Gemini, Wire::Ollama];
 
-/// What servers say of a model, or of a set-up of theirs, that takes no tools. All of these are from reports of users: Ollama, `OpenAI`, Azure,
-/// `DeepInfra`, `OpenRouter`, vLLM (a server that was started without a parser for calls), llama.cpp (without its templates), `DashScope`, Bedrock.
+/// Errors of servers for a model, or a configuration, without tools. All are from reports of users: Ollama, `OpenAI`, Azure, `DeepInfra`,
+/// `OpenRouter`, vLLM (a server that was started without a parser for calls), llama.cpp (without its templates), `DashScope`, Bedrock.
 const NO_TOOLS: &[&str] = &[
     "does not support tools",
     "doesn't support tools",
@@ -80,7 +80,7 @@ const NO_TOOLS: &[&str] = &[
     "unsupported tool_call_parser",
 ];
 
-/// What a server says that wants no field it does not know, without naming it.
+/// Errors of servers that reject unknown fields without naming them.
 const STRANGERS: &[&str] = &[
     "unknown field",
     "unrecognized",
@@ -96,34 +96,34 @@ const STRANGERS: &[&str] = &[
 pub(super) struct Given(u8);
 
 impl Given {
-    /// Whether that one is.
+    /// Checks whether a field is in the set.
     pub(super) fn has(self, optional: Optional) -> bool {
         self.0 & optional as u8 != 0
     }
 }
 
-/// What of it a request made use of.
+/// Optional features that a request used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sent {
     /// The fields that it could have had.
     pub(super) given: Given,
-    /// Whether a call was the only answer that it wanted.
+    /// `true` if it required a call.
     pub(super) forced: bool,
-    /// Whether it offered tools.
+    /// `true` if it offered tools.
     pub(super) tools: bool,
 }
 
-/// What one server was seen to refuse.
+/// Fields that one server was seen to refuse.
 #[derive(Debug, Default)]
 pub(super) struct Refused(AtomicU8);
 
 impl Refused {
-    /// With what is known beforehand.
+    /// Creates the set with the fields known to be refused.
     pub(super) fn knowing(refused: &[Optional]) -> Self {
         Self(AtomicU8::new(refused.iter().fold(0, |all, optional| all | *optional as u8)))
     }
 
-    /// What to send.
+    /// Returns the fields to send.
     pub(super) fn given(&self) -> Given {
         Given(!self.0.load(Ordering::Relaxed))
     }

@@ -1,10 +1,10 @@
-//! How fast a provider may be asked: requests and tokens a minute, from the settings and from what the provider says. Main types: [`Paces`] of
-//! a process, [`Pace`] of one key.
+//! Rate limiter: requests and tokens per minute, from the settings and from the provider's headers. Main types: [`Paces`] of a process, [`Pace`] of
+//! one key.
 //!
-//! A limit is met by waiting before a request is sent, not by running into refusals. All conversations of a process that use the same key at
-//! the same address wait in one line. A bucket of our own stands behind it, because what a turn takes is known only afterwards: the estimate is
-//! put right then, which may leave the bucket in debt, and a request larger than a minute's tokens is sent once the bucket is full. (`governor`
-//! has neither: its cells are spent for good, and more than its burst is refused for ever.)
+//! A limit is respected by waiting before a request is sent, instead of running into refusals. All conversations of a process that use the same key
+//! at the same address share one queue. The token bucket is our own, because the size of a turn is known only afterwards: the estimate is corrected
+//! then, which may leave the bucket in debt, and a request larger than a minute's tokens is sent once the bucket is full. (`governor` has neither:
+//! its cells are spent for good, and requests above its burst are refused forever.)
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,13 +16,13 @@ use crate::sys::clock;
 
 /// A minute, in seconds.
 const MINUTE: f64 = 60.0;
-/// What a server says of a time that is farther away is about days, not minutes: then it is asked, and says no by itself.
+/// Longest reset time that is believed. A time farther away is about days, not minutes: then the request is sent, and the server refuses it.
 const BELIEVED: Duration = Duration::from_mins(10);
 
-/// How much a provider may be asked, as the user says.
+/// Rate limit of a provider, as the user configured it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rate {
-    /// Requests a minute; `None` is as many as there are.
+    /// Requests per minute; `None` for no limit.
     pub requests: Option<u32>,
     /// Tokens a minute, sent and received, cached ones included; likewise.
     pub tokens: Option<u64>,
@@ -43,7 +43,7 @@ impl fmt::Debug for Paces {
 }
 
 impl Paces {
-    /// The line for a key; one that there is keeps its rate.
+    /// Returns the rate limiter for a key; an existing one keeps its limits.
     pub(super) fn of(&self, provider: &str, address: &str, key: Option<&Secret>, rate: Rate) -> Arc<Pace> {
         let key = key.map_or_else(String::new, |key| key.reveal().to_owned());
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -56,19 +56,19 @@ impl Paces {
 pub(super) struct Pace(Mutex<State>);
 
 struct State {
-    /// What the user says.
+    /// Limits from the settings.
     requests: Option<Bucket>,
     tokens: Option<Bucket>,
-    /// What the provider said last.
+    /// Latest limits from the provider.
     told: Told,
 }
 
-/// What is left, and how fast it comes back.
+/// Token bucket: its level, and how fast it refills.
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
-    /// What comes back in a minute, and the most that is ever there.
+    /// Amount that is refilled per minute, which is also the capacity.
     minute: f64,
-    /// What is there; negative where it was lent.
+    /// Current level; negative while in debt.
     level: f64,
     at: Instant,
 }
@@ -84,23 +84,23 @@ impl Bucket {
         self.at = now;
     }
 
-    /// How long until `amount` is there, or all that ever is.
+    /// Returns the time until `amount` is available, or the whole capacity if that is less.
     fn wait(&self, amount: f64) -> Duration {
         let missing = amount.min(self.minute) - self.level;
         Duration::try_from_secs_f64((missing * MINUTE / self.minute).max(0.0)).unwrap_or(BELIEVED)
     }
 }
 
-/// What a provider says of its limits.
+/// Rate-limit headers of a response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Told {
     requests: Option<Left>,
     tokens: Option<Left>,
-    /// Nothing is sent before.
+    /// Time before which nothing may be sent.
     not_before: Option<Instant>,
 }
 
-/// So much may be asked until a time.
+/// Remaining quota until a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Left {
     amount: u64,
@@ -108,7 +108,7 @@ struct Left {
 }
 
 impl Told {
-    /// From the headers of an answer; `retry_after` is what it asks whoever was refused.
+    /// Reads the headers of a response; `retry_after` is the wait it requests after a refusal.
     pub(super) fn read<'a>(
         header: impl Fn(&str) -> Option<&'a str>,
         retry_after: Option<Duration>,
@@ -136,7 +136,7 @@ impl Told {
     }
 }
 
-/// When a limit is set back: a length of time (`6m0s`), a time (RFC 3339), seconds from now, or a time of a clock that counts from 1970.
+/// Parses the time until a limit resets: a duration (`6m0s`), a time (RFC 3339), seconds from now, or a Unix time.
 fn reset_in(text: &str) -> Option<Duration> {
     /// Seconds from now are fewer.
     const EPOCH: f64 = 1e9;
@@ -156,7 +156,7 @@ const fn i64_to_f64(number: i64) -> f64 {
     number as f64
 }
 
-/// An amount as buckets count.
+/// Converts a number to the unit of buckets.
 fn amount(number: u64) -> f64 {
     i64_to_f64(i64::try_from(number).unwrap_or(i64::MAX))
 }
@@ -175,14 +175,14 @@ impl Pace {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether anything hangs on how many tokens a request has.
+    /// Checks whether the number of tokens of a request matters.
     pub(super) fn counts_tokens(&self) -> bool {
         let state = self.state();
         state.tokens.is_some() || state.told.tokens.is_some()
     }
 
-    /// A place in the line for a request of about so many tokens, and how long it is until it may be sent. The place is given back where the
-    /// ticket is dropped unused.
+    /// Enqueues a request of about this many tokens; returns its ticket and the time until it may be sent. A ticket that is dropped unused gives its
+    /// place back.
     pub(super) fn join(self: &Arc<Self>, tokens: u64, now: Instant) -> (Ticket, Duration) {
         let mut guard = self.state();
         let state = &mut *guard;
@@ -198,12 +198,12 @@ impl Pace {
         (Ticket { pace: Arc::clone(self), tokens, is_used: false }, wait)
     }
 
-    /// How long it still is for somebody whose turn it would be: a provider may have said something since.
+    /// Returns the remaining wait at the head of the queue: the provider may have changed it meanwhile.
     pub(super) fn gate(&self, tokens: u64, now: Instant) -> Duration {
         self.state().gate(tokens, now)
     }
 
-    /// Takes what a provider says.
+    /// Applies the provider's headers.
     pub(super) fn hear(&self, told: Told) {
         let mut state = self.state();
         let Told { requests, tokens, not_before } = told;
@@ -214,7 +214,7 @@ impl Pace {
 }
 
 impl State {
-    /// How long a provider asks to wait before so many tokens; what is sent at once is taken from what it left.
+    /// Returns the wait that the provider requires before this many tokens; a request that is sent at once is subtracted from its quota.
     fn gate(&mut self, tokens: u64, now: Instant) -> Duration {
         let mut until = self.told.not_before.filter(|until| *until > now);
         self.told.not_before = until;
@@ -241,12 +241,12 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
-    /// The request is sent.
+    /// Marks the request as sent.
     pub(super) fn send(&mut self) {
         self.is_used = true;
     }
 
-    /// Puts the tokens right: so many were sent and received, where that is known.
+    /// Corrects the estimate to the tokens that were sent and received, if known.
     pub(super) fn settle(self, took: Option<u64>) {
         let Some(took) = took else { return };
         if let Some(bucket) = &mut self.pace.state().tokens {

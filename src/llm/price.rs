@@ -1,6 +1,6 @@
-//! What turns cost: from tokens and prices, or as the server says itself. Main function: [`Prices::cost`].
+//! Cost of turns: from tokens and prices, or as the server reports it. Main function: [`Prices::cost`].
 //!
-//! A figure may be too high where a server tells little, and never too low. Which prices hold belongs in the table.
+//! A figure may be too high if a server reports little, and is never too low. Which prices apply is decided in the table.
 
 use serde_json::Value;
 
@@ -10,10 +10,10 @@ use crate::domain::money::Money;
 use crate::domain::offer::PriceList;
 
 impl Prices {
-    /// What a turn costs; `None` where it is not known how much was sent or received.
+    /// Returns the cost of a turn; `None` if the number of tokens sent or received is unknown.
     ///
-    /// What is not told apart is counted as the dearest that it can be: tokens of which nobody says that they were read from a cache, or were
-    /// not written to one. Tokens from a cache whose price is not known cost what others do.
+    /// Tokens without details are counted at the highest price that may apply: those not reported as read from a cache, or as not written to one.
+    /// Cached tokens without a known price cost what others do.
     pub fn cost(&self, usage: &TurnUsage) -> Option<Money> {
         let (input, output) = (usage.input?, usage.output?);
         Some(self.of_request(input).cost_of(usage, input, output))
@@ -23,7 +23,7 @@ impl Prices {
         let read = usage.cache_read.unwrap_or(0).min(input);
         let fresh = input - read;
         let written = usage.cache_write.unwrap_or(fresh).min(fresh);
-        // Whoever tells what was written to a cache takes more for it, as a rule.
+        // Providers that report cache writes usually charge more for them.
         let write = if usage.cache_write.is_some() { self.cache_write.unwrap_or(self.written()) } else { self.sent() };
         let parts = [
             self.input.for_tokens(fresh - written),
@@ -34,12 +34,12 @@ impl Prices {
         parts.into_iter().fold(Money::NOTHING, Money::plus)
     }
 
-    /// The most that a million tokens cost which are sent: nobody knows beforehand what of them a cache has.
+    /// Returns the highest price of a million input tokens: the share from a cache is unknown beforehand.
     pub fn sent(&self) -> Money {
         self.cache_write.map_or(self.input, |write| write.max(self.input))
     }
 
-    /// What holds for a request of so many tokens.
+    /// Returns the prices that apply to a request of this many tokens.
     #[must_use]
     pub fn of_request(&self, tokens: u64) -> Self {
         match self.large {
@@ -50,8 +50,8 @@ impl Prices {
         }
     }
 
-    /// The same for a provider that writes to its cache where a request says so. Such writes cost more than other tokens: where nobody says how
-    /// much, a quarter more is reckoned with, which is what Anthropic takes for five minutes (its page on prompt caching, November 2026).
+    /// Returns the prices of a provider that writes to its cache if a request says so. Such writes cost more than other tokens: if the price is
+    /// unknown, a quarter more is assumed, which is what Anthropic charges for five minutes (its page on prompt caching, November 2026).
     #[must_use]
     pub fn with_marks(self) -> Self {
         let large = self.large.map(|large| {
@@ -61,7 +61,7 @@ impl Prices {
         Self { cache_write: self.cache_write.or(Some(self.written())), large, ..self }
     }
 
-    /// The most that is reckoned with for tokens written to a cache where nobody says what they cost.
+    /// Returns the highest assumed price of tokens written to a cache, if it is unknown.
     fn written(&self) -> Money {
         quarter_more(self.input)
     }
@@ -78,10 +78,10 @@ impl From<Prices> for PriceList {
     }
 }
 
-/// What a server says itself that a turn costs, in its `usage`, where it says it in dollars.
+/// Reads the cost that a server reports for a turn, in its `usage`, in dollars.
 ///
-/// `OpenRouter` does: `cost` is what it takes; with a key of the user's own (`is_byok`) that is its fee alone, and the provider's part is in
-/// `cost_details.upstream_inference_cost`. A zero is believed where a server of this kind says it, and is no figure where a gateway fills it in.
+/// `OpenRouter` does: `cost` is the total charge; with a key of the user's own (`is_byok`) it is the fee alone, and the provider's part is in
+/// `cost_details.upstream_inference_cost`. A zero is believed from a server of this kind, and ignored where a gateway may have filled it in.
 pub(super) fn told(usage: &Value) -> Option<Money> {
     let dollars = |value: &Value| value.as_f64().and_then(Money::from_usd);
     let own = dollars(&usage["cost"])?;

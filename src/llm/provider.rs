@@ -1,4 +1,4 @@
-//! What an engine needs of a model. Main type: [`Provider`].
+//! Interface between the engine and a model. Main type: [`Provider`].
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,20 +12,20 @@ use super::turn::{Speech, TurnRequest, TurnResponse};
 use crate::domain::day::Day;
 use crate::domain::money::Money;
 
-/// A future that can be kept behind a pointer and sent to another thread.
+/// Boxed future that can be sent to another thread.
 pub type Waited<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A model that can be asked.
+/// Model behind some API.
 ///
-/// Dropping the future of a turn abandons it: whoever waits puts the deadline and the interrupt around it.
+/// Dropping the future of a turn cancels it: the caller applies the deadline and the interrupt.
 pub trait Provider: Send + Sync {
-    /// What the model can do.
+    /// Returns the capabilities of the model.
     fn capabilities(&self) -> &Capabilities;
 
-    /// Asks for one answer and waits for the whole of it. One attempt: whether to try again is the caller's to say, and
-    /// [`TurnFault::is_transient`] tells whether it can help.
+    /// Requests one response and waits for all of it. This is one attempt: the caller decides about retries, and [`TurnFault::is_transient`] says
+    /// whether one can help.
     ///
-    /// `quiet` is how long the server may send nothing before the attempt counts as lost. `watch` hears of the answer as it grows.
+    /// `quiet` is how long the server may send nothing before the attempt counts as lost. `watch` observes the response as it grows.
     fn turn<'a>(
         &'a self,
         request: &'a TurnRequest,
@@ -34,42 +34,42 @@ pub trait Provider: Send + Sync {
     ) -> Waited<'a, Result<TurnResponse, TurnFault>>;
 }
 
-/// What a model can do, as far as it is known.
+/// Capabilities of a model, as far as they are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
     /// The provider's word, as the table has it: `anthropic`, `openai`, `ollama`, …
     pub provider: Arc<str>,
     /// The model's name, as the provider knows it.
     pub model: String,
-    /// Tokens of a request and its answer together.
+    /// Tokens of a request and its response together.
     pub context_window: u64,
-    /// The most tokens of one answer.
+    /// Maximum tokens of one response.
     pub max_output: u32,
-    /// Whether it calls tools as its interface has them; else it is spoken to in text from the first turn.
+    /// `true` if it calls tools through its API; otherwise the text protocol is used from the first turn.
     pub tools: bool,
-    /// What it costs, where that is known.
+    /// Prices, if known.
     pub prices: Option<Prices>,
 }
 
-/// What a model costs: US dollars for a million tokens.
+/// Prices of a model: US dollars for a million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prices {
     /// Tokens sent that were neither read from nor written to a cache.
     pub input: Money,
     /// Tokens received, reasoning included.
     pub output: Money,
-    /// Tokens read from a cache; `None` where that is not known.
+    /// Price of tokens read from a cache; `None` if unknown.
     pub cache_read: Option<Money>,
-    /// Tokens written to a cache; `None` where writing is not told apart and costs what sending does.
+    /// Tokens written to a cache; `None` if they are not reported separately and cost what sending does.
     pub cache_write: Option<Money>,
-    /// The day on which they were looked up.
+    /// Date of the prices.
     pub on: Day,
-    /// What a request costs instead that is larger than most, all of it.
+    /// Prices that apply to all of a request that is larger than most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub large: Option<Large>,
 }
 
-/// What a large request costs: US dollars for a million tokens, as in [`Prices`].
+/// Prices of a large request: US dollars for a million tokens, as in [`Prices`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Large {
     /// With more tokens than this in the request, cached ones included.
@@ -84,12 +84,12 @@ pub struct Large {
     pub cache_write: Option<Money>,
 }
 
-/// Hears of an answer as it grows. It must not block.
+/// Observer of a response as it grows. It must not block.
 pub trait Watch: Send + Sync {
-    /// So many bytes of text, reasoning or arguments have come so far.
+    /// Reports the bytes of text, reasoning and arguments received so far.
     fn grew(&self, bytes: u64);
 
-    /// So long is to be waited before the request may be sent, to stay within the provider's limits. Whether there is so much time.
+    /// Reports the wait that the rate limits require before the request is sent. Returns `true` if there is enough time.
     fn waits(&self, wait: Duration) -> bool {
         let _ = wait;
         true
@@ -101,7 +101,7 @@ impl Watch for () {
 }
 
 impl Capabilities {
-    /// How calls and their results are written for this model, as far as is known before it is asked.
+    /// Returns the format of calls and results for this model, as far as it is known before the first request.
     pub const fn speech(&self) -> Speech {
         if self.tools { Speech::Native } else { Speech::Text }
     }

@@ -1,15 +1,15 @@
 //! Refusals in a model's own words. Main function: [`declines`].
 //!
-//! Providers have a word for an answer that was refused; many servers do not, and hand on what the model wrote.
+//! Providers have a field for a refused response; many servers do not, and pass on the model's text.
 
-/// A refusal begins at once: later in an answer such words are about the code.
+/// Length of the beginning that is searched: later in a response such words are about the code.
 const BEGINNING: usize = 240;
 
-/// What a refusal begins with.
+/// Beginnings of a refusal.
 const SORRY: &[&str] =
     &["i'm sorry", "i am sorry", "sorry", "i apologize", "i apologise", "apologies", "unfortunately"];
 
-/// Who declines, and how.
+/// Subject and verb of a refusal.
 const CANNOT: &[&str] = &[
     "i can't",
     "i cannot",
@@ -24,7 +24,7 @@ const CANNOT: &[&str] = &[
     "i have to decline",
 ];
 
-/// What is declined: the task, not a thing in the code.
+/// Object of a refusal: the task, not a thing in the code.
 const TASK: &[&str] = &[
     "help with",
     "help you",
@@ -48,7 +48,7 @@ const TASK: &[&str] = &[
     "decline",
 ];
 
-/// Whether a text is a refusal: it begins with one, as a sentence of its own.
+/// Checks whether a text is a refusal: it begins with one, as a sentence of its own.
 pub fn declines(text: &str) -> bool {
     let text = text.trim_start().trim_start_matches(['*', '_', '>', '"', ' ']);
     let beginning =

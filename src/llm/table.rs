@@ -1,7 +1,7 @@
 //! The providers, as data. Main types: [`ProviderTable`], [`ProviderRow`].
 //!
-//! The rows stand in `providers.toml`, which is compiled in; a file of the user's own may add rows and change them. How such a file is read
-//! belongs in [`read`]. What a row is used for belongs in `connect` and, for keys and addresses, in `app`.
+//! The rows are in `providers.toml`, which is compiled in; a file of the user may add rows and change them. Reading such a file belongs in [`read`].
+//! Using a row belongs in `connect` and, for keys and addresses, in `app`.
 
 mod error;
 mod read;
@@ -25,44 +25,44 @@ pub struct ProviderTable(Vec<Arc<ProviderRow>>);
 pub struct ProviderRow {
     /// The word before the slash of `--model`.
     pub name: Arc<str>,
-    /// What people call it.
+    /// Display name.
     pub title: Arc<str>,
-    /// The language it speaks.
+    /// Wire format.
     pub wire: Wire,
-    /// The variables that hold its key, the first that is set wins; none where it needs no key.
+    /// Variables that hold its key, the first that is set wins; empty if it needs no key.
     pub key_variables: Vec<Arc<str>>,
     /// The variables that hold its address, the first that is set wins.
     pub base_variables: Vec<Arc<str>>,
-    /// Its address when nothing else is said, as its official library spells it. Variables may stand in it: see [`Self::placeholders`].
+    /// Default address, as its official library spells it. It may contain variables: see [`Self::placeholders`].
     pub base_url: Arc<str>,
-    /// Whether it answers nobody without a key.
+    /// `true` if requests without a key are refused.
     pub needs_key: bool,
-    /// Whether a key of its that is merely found makes it the reviewer, where nobody named a model.
+    /// `true` if a key found in the environment makes it the default reviewer.
     pub taken_when_found: bool,
     /// The header that carries the key, in lower case; `authorization` carries it after `Bearer`.
     pub key_header: Arc<str>,
-    /// The model when only the provider is named; `None` where each installation has its own.
+    /// Default model; `None` if each installation has its own.
     pub default_model: Option<Arc<str>>,
-    /// Requests a minute that a key may make, where the user says so.
+    /// Requests per minute for a key, if the user set a limit.
     pub requests_per_minute: Option<u32>,
-    /// Tokens a minute that a key may send, where the user says so.
+    /// Tokens per minute for a key, if the user set a limit.
     pub tokens_per_minute: Option<u64>,
-    /// What is known of its models; see [`Self::facts`].
+    /// Known models; see [`Self::facts`].
     pub models: Vec<ModelRow>,
     /// Fields that are not even tried, because it is known to refuse them.
     pub(super) refuses: Vec<Optional>,
 }
 
-/// What is known of a model, or of models whose names begin alike.
+/// Facts about a model, or about models that share a prefix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelRow {
-    /// Which models.
+    /// Models that the row applies to.
     pub fits: Fits,
-    /// What is known of them.
+    /// Facts about them.
     pub facts: Facts,
 }
 
-/// Which models a row is about.
+/// Pattern of the models that a row applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fits {
     /// One, and its dated snapshots.
@@ -71,39 +71,39 @@ pub enum Fits {
     Prefix(Arc<str>),
 }
 
-/// What is known of a model. `None` is unknown, never no.
+/// Known facts about a model. `None` is unknown, never no.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Tokens of a request and its answer together.
+    /// Tokens of a request and its response together.
     pub context_window: Option<u64>,
-    /// The most tokens of one answer.
+    /// Maximum tokens of one response.
     pub max_output: Option<u32>,
-    /// Whether it calls tools.
+    /// `true` if it calls tools.
     pub tools: Option<bool>,
-    /// Whether it calls several in one turn.
+    /// `true` if it makes several calls in one turn.
     pub parallel_tools: Option<bool>,
-    /// How the beginning of a request is cached.
+    /// Caching of the beginning of a request.
     pub caching: Option<Caching>,
-    /// Whether it thinks before it answers.
+    /// `true` if it thinks before it responds.
     pub reasoning: Option<bool>,
-    /// What it costs.
+    /// Prices.
     pub prices: Option<Prices>,
 }
 
-/// How a provider caches the beginning of a request.
+/// Methods of caching the beginning of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Caching {
     /// Not at all.
     None,
-    /// By itself.
+    /// Automatic.
     Automatic,
-    /// Where a request marks it.
+    /// Only up to the marks that a request sets.
     Marks,
 }
 
 impl Caching {
-    /// The word for it.
+    /// Returns the word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -121,7 +121,7 @@ pub enum Wire {
     Messages,
     /// `OpenAI`'s Responses.
     Responses,
-    /// `OpenAI`'s chat completions, spoken by most servers.
+    /// `OpenAI`'s chat completions, supported by most servers.
     Chat,
     /// Google's `generateContent`.
     Gemini,
@@ -130,7 +130,7 @@ pub enum Wire {
 }
 
 impl Wire {
-    /// The word for it.
+    /// Returns the word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Messages => "messages",
@@ -141,7 +141,7 @@ impl Wire {
         }
     }
 
-    /// The header in which the first server of this format wanted its key.
+    /// Returns the header in which the first server of this format wanted its key.
     const fn key_header(self) -> &'static str {
         match self {
             Self::Messages => "x-api-key",
@@ -152,17 +152,17 @@ impl Wire {
 }
 
 impl ProviderTable {
-    /// The rows that are compiled in.
+    /// Returns the built-in rows.
     pub fn built_in() -> Result<Self, TableError> {
         Self::default().with("providers.toml", BUILT_IN)
     }
 
-    /// The same with what a file says: new rows, and other values in old ones.
+    /// Returns the table with the contents of a file merged in: new rows, and other values in old ones.
     pub fn with(self, file: &str, text: &str) -> Result<Self, TableError> {
         read::merge(self.0, file, text).map(Self)
     }
 
-    /// The same with the bytes of a file.
+    /// Returns the table with the bytes of a file merged in.
     pub fn with_bytes(self, file: &str, bytes: &[u8]) -> Result<Self, TableError> {
         match std::str::from_utf8(bytes) {
             Ok(text) => self.with(file, text),
@@ -175,12 +175,12 @@ impl ProviderTable {
         &self.0
     }
 
-    /// The provider of that name.
+    /// Returns the provider of that name.
     pub fn named(&self, name: &str) -> Option<&Arc<ProviderRow>> {
         self.0.iter().find(|row| &*row.name == name)
     }
 
-    /// The variables that any row reads, each once.
+    /// Returns the variables that any row reads, each once.
     pub fn variables(&self) -> Vec<Arc<str>> {
         let mut all: Vec<Arc<str>> = Vec::new();
         for row in &self.0 {
@@ -196,12 +196,12 @@ impl ProviderTable {
 }
 
 impl ProviderRow {
-    /// The variables that stand in its address, as in `https://{REGION}.example`.
+    /// Returns the variables in its address, as in `https://{REGION}.example`.
     pub fn placeholders(&self) -> impl Iterator<Item = &str> {
         self.base_url.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name)
     }
 
-    /// Its address with what `value` says of each variable in it; else the name of the first that is not set.
+    /// Returns its address with the `value` of each variable in it; otherwise the name of the first one that is not set.
     pub fn address(&self, value: impl Fn(&str) -> Option<String>) -> Result<String, &str> {
         let mut parts = self.base_url.split('{');
         let mut address = parts.next().unwrap_or_default().to_owned();
@@ -216,7 +216,7 @@ impl ProviderRow {
         Ok(address)
     }
 
-    /// Each row about models, with what holds for all that it is about.
+    /// Returns each row about models, with the facts that hold for all of them.
     pub fn listed(&self) -> impl Iterator<Item = (&Fits, Facts)> {
         self.models.iter().map(|row| {
             let wider = |other: &&ModelRow| other.fits.rank() <= row.fits.rank() && other.fits.takes(row.fits.text());
@@ -224,14 +224,14 @@ impl ProviderRow {
         })
     }
 
-    /// What is known of a model: a row of its name before one of a beginning of it, a longer beginning before a shorter one. What the one
-    /// does not say, the next one may.
+    /// Returns the facts about a model: a row of its name before one of a prefix, a longer prefix before a shorter one. Gaps are filled from the next
+    /// row.
     pub fn facts(&self, model: &str) -> Facts {
         fold(self.models.iter().filter(|row| row.fits.takes(model)))
     }
 }
 
-/// What rows about the same model know together.
+/// Merges the facts of rows about the same model.
 fn fold<'a>(rows: impl Iterator<Item = &'a ModelRow>) -> Facts {
     let mut fitting: Vec<&ModelRow> = rows.collect();
     fitting.sort_by_key(|row| std::cmp::Reverse(row.fits.rank()));
@@ -246,7 +246,7 @@ impl Fits {
         }
     }
 
-    /// The higher, the more is said.
+    /// Specificity of a row; a higher one wins.
     fn rank(&self) -> (bool, usize) {
         match self {
             Self::Name(name) => (true, name.len()),
@@ -254,7 +254,7 @@ impl Fits {
         }
     }
 
-    /// The text that names are compared with.
+    /// Returns the text that names are compared with.
     pub fn text(&self) -> &str {
         match self {
             Self::Name(text) | Self::Prefix(text) => text,
@@ -262,7 +262,7 @@ impl Fits {
     }
 }
 
-/// Whether the end of a name says only which edition of the model it is: nothing, `-latest`, or a date such as `-20250805`, `-2025-08-05`,
+/// Checks whether the suffix of a name only says which edition of the model it is: nothing, `-latest`, or a date such as `-20250805`, `-2025-08-05`,
 /// `@20250805` or `-2512`.
 fn is_snapshot(end: &str) -> bool {
     let date = |end: &str| {
@@ -273,7 +273,7 @@ fn is_snapshot(end: &str) -> bool {
 }
 
 impl Facts {
-    /// The same, with what `other` knows where this knows nothing.
+    /// Fills the gaps of these facts from `other`.
     #[must_use]
     pub fn or(self, other: &Self) -> Self {
         Self {

@@ -1,13 +1,12 @@
-//! How servers say that a conversation is longer than they take. Main function: [`too_long`].
+//! Errors of servers for a conversation that exceeds the context window. Main function: [`too_long`].
 //!
-//! There is no field for it that all of them share, so their words are known here: in the answers with an error status, and in the errors that
-//! come inside a stream.
+//! There is no common field for it, so the phrases are recognized here: in responses with an error status, and in errors inside a stream.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Words that say nothing else, in lower case, with where they are from. Numbers stand between them, so each is a piece of a sentence.
+/// Unambiguous phrases, in lower case, with their sources. Numbers may be between them, so each is a piece of a sentence.
 const WORDS: &[&str] = &[
     // Anthropic: "prompt is too long: 208310 tokens > 200000 maximum", "input length and `max_tokens` exceed context limit: 1 + 2 > 3".
     "prompt is too long",
@@ -38,18 +37,18 @@ const WORDS: &[&str] = &[
     "context length of only",
     // Bedrock: "Input is too long for requested model."
     "input is too long",
-    // OpenAI and Groq where one request is more than the account may send in a minute: "Request too large for … (TPM): Limit 6000, Requested 7000".
+    // OpenAI and Groq, if one request exceeds the account's limit per minute: "Request too large for … (TPM): Limit 6000, Requested 7000".
     "request too large for",
 ];
 
-/// The statuses with which it is said. `429` and `500` only where the words are there, as everywhere; `413` says it by itself (RFC 9110
+/// Statuses of such errors. `429` and `500` count only with the phrases, like all of them except `413`, which is sufficient on its own (RFC 9110
 /// §15.5.14).
 const STATUSES: &[u16] = &[400, 413, 422, 429, 500];
 
 /// No window is smaller or larger; another number is about something else.
 const BELIEVED: std::ops::RangeInclusive<u64> = 256..=100_000_000;
 
-/// Whether an error says that the conversation is too long; then with how many tokens the server takes, where it says that.
+/// Checks whether an error says that the conversation is too long; then returns the size of the window in tokens, if reported.
 #[expect(clippy::option_option, reason = "that it is too long, and how long it may be, are told apart")]
 pub(super) fn too_long(status: u16, body: &str) -> Option<Option<u64>> {
     let said = body.to_lowercase();
@@ -57,7 +56,7 @@ pub(super) fn too_long(status: u16, body: &str) -> Option<Option<u64>> {
     (is_said || status == 413).then(|| window(&said))
 }
 
-/// The number of tokens that a server takes, from its words in lower case.
+/// Extracts the size of the window in tokens from a message in lower case.
 fn window(said: &str) -> Option<u64> {
     // What is wrong with a pattern is found by the tests: without one, no window is known.
     static BEFORE: LazyLock<Option<Regex>> = LazyLock::new(|| {

@@ -1,4 +1,4 @@
-//! From what went wrong to a [`TurnFault`]: errors of the transport, error bodies, waits. Main type: [`Blame`].
+//! Conversion of failures to a [`TurnFault`]: transport errors, error bodies, waits. Main type: [`Blame`].
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,13 +13,13 @@ use crate::domain::text::strip_line;
 use crate::sys::clock;
 use crate::sys::http::{Cause, describe};
 
-/// The most characters of a server's words that are shown.
+/// Maximum number of characters of a server's message that are shown.
 const WORDS: usize = 300;
 
-/// The longest wait that is believed; a longer one is a mistake of somebody's.
+/// Longest wait that is believed; a longer one is taken for an error.
 const LONGEST_WAIT: Duration = Duration::from_hours(24);
 
-/// Whose fault it is, and what must not be said about it.
+/// Source of an error, and the secrets that its message must not repeat.
 #[derive(Debug, Clone)]
 pub(super) struct Blame {
     /// The provider's word.
@@ -30,42 +30,42 @@ pub(super) struct Blame {
     pub(super) secrets: Vec<crate::domain::secret::Secret>,
 }
 
-/// An attempt that came to nothing.
+/// Failed attempt.
 #[derive(Debug)]
 pub(super) enum Failed {
-    /// The server answered with an error status.
+    /// The server returned an error status.
     Rejected(Rejected),
     /// Anything else.
     Fault(TurnFault),
 }
 
-/// An error status and what came with it.
+/// Error status with its details.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Rejected {
     /// The HTTP status.
     pub(super) status: u16,
     /// The body, or its beginning.
     pub(super) body: String,
-    /// How long the server asks to wait.
+    /// Requested wait before a retry.
     pub(super) retry_after: Option<Duration>,
-    /// Where a redirect leads.
+    /// Target of a redirect.
     pub(super) location: Option<String>,
-    /// What the server says of how much it may be asked.
+    /// Rate-limit headers.
     pub(super) told: Told,
 }
 
 impl Rejected {
-    /// From the head of an answer.
+    /// Reads the head of a response.
     pub(super) fn new<'a>(status: u16, header: impl Fn(&str) -> Option<&'a str>) -> Self {
         let location = header("location").map(str::to_owned);
         let retry_after = wait(&header).map(|wait| wait.min(LONGEST_WAIT));
-        // Whoever is refused for another reason is asked to wait alone.
+        // A wait after any other error applies to this request alone.
         let all_wait = retry_after.filter(|_| matches!(status, 429 | 503 | 529));
         let told = Told::read(&header, all_wait, Instant::now());
         Self { status, body: String::new(), retry_after, location, told }
     }
 
-    /// The same with its body.
+    /// Returns the error with its body.
     pub(super) fn saying(self, body: String) -> Self {
         let retry_after = self.retry_after.or_else(|| wait_in(&body).map(|wait| wait.min(LONGEST_WAIT)));
         Self { body, retry_after, ..self }
@@ -73,7 +73,7 @@ impl Rejected {
 }
 
 impl Blame {
-    /// What an error status means.
+    /// Converts an error status.
     pub(super) fn rejected(&self, rejected: &Rejected) -> TurnFault {
         let said = match (&rejected.location, rejected.status) {
             (Some(location), 300..=399) => {
@@ -97,7 +97,7 @@ impl Blame {
         }
     }
 
-    /// What is wrong with an answer that began well.
+    /// Converts an error within a response that began well.
     pub(super) fn answer(&self, trouble: Trouble) -> TurnFault {
         match trouble {
             Trouble::Said { status, message } if too_long(status.unwrap_or(400), &message).is_some() => {
@@ -117,17 +117,17 @@ impl Blame {
         }
     }
 
-    /// An answer that cannot be read.
+    /// Converts an unreadable response.
     pub(super) fn unreadable(&self, message: &str) -> TurnFault {
         TurnFault::Unreadable { provider: self.provider.clone(), message: self.clean(message) }
     }
 
-    /// Nothing came for too long.
+    /// Creates the error for a timeout: no data arrived for too long.
     pub(super) fn silent(&self, quiet: Duration) -> TurnFault {
         TurnFault::Silent { provider: self.provider.clone(), quiet }
     }
 
-    /// The connection failed: before anything came, or after.
+    /// Converts a connection failure, before or after the response began.
     pub(super) fn lost(&self, cause: Cause, began: bool) -> TurnFault {
         let message = describe(cause);
         if began {
@@ -140,7 +140,7 @@ impl Blame {
         }
     }
 
-    /// One line of at most [`WORDS`] characters with no secret in it.
+    /// Returns one line of at most [`WORDS`] characters without secrets.
     fn clean(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in &self.secrets {
@@ -156,7 +156,7 @@ impl Blame {
     }
 }
 
-/// What an error's body says: every provider has its own shape, and a proxy in between has none.
+/// Extracts the message from the body of an error: every provider has its own format, and a proxy in between has none.
 fn words(body: &str) -> String {
     let Ok(value) = serde_json::from_str::<Value>(body) else {
         let body = body.trim();
@@ -169,7 +169,7 @@ fn words(body: &str) -> String {
     said.map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// `retry-after-ms` (a number of several providers), `retry-after` (seconds or a date, RFC 9110 §10.2.3).
+/// Reads `retry-after-ms` (a number of several providers), `retry-after` (seconds or a date, RFC 9110 §10.2.3).
 fn wait<'a>(header: &impl Fn(&str) -> Option<&'a str>) -> Option<Duration> {
     let number = |text: &str, unit: f64| {
         let seconds = text.trim().parse::<f64>().ok()? / unit;
@@ -180,7 +180,7 @@ fn wait<'a>(header: &impl Fn(&str) -> Option<&'a str>) -> Option<Duration> {
         .or_else(|| header("retry-after").and_then(|text| number(text, 1.0).or_else(|| clock::until(text.trim()))))
 }
 
-/// Gemini says it in the body: `{"error": {"details": [{"retryDelay": "37s"}]}}`.
+/// Reads Gemini's wait, which is in the body: `{"error": {"details": [{"retryDelay": "37s"}]}}`.
 fn wait_in(body: &str) -> Option<Duration> {
     let value: Value = serde_json::from_str(body).ok()?;
     let value = value.get(0).unwrap_or(&value);

@@ -1,4 +1,4 @@
-//! What goes to a model and what comes back, in the words of no provider. Main types: [`TurnRequest`], [`TurnResponse`].
+//! Requests and responses, independent of any provider. Main types: [`TurnRequest`], [`TurnResponse`].
 //!
 //! Everything here can be written to a journal and read back: a conversation is rebuilt from it without asking anybody again.
 
@@ -8,32 +8,32 @@ use serde_json::{Map, Value};
 use crate::domain::money::Money;
 use crate::domain::review::Usage;
 
-/// One question to a model: the whole conversation so far.
+/// Request to a model: the whole conversation so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnRequest {
-    /// What the model is and must do. The first cache mark stands at its end.
+    /// System text: the role and the duties of the model. The first cache mark is at its end.
     pub system: String,
     /// The tools that it may call, in an order that never changes during a conversation.
     pub tools: Vec<ToolDefinition>,
-    /// Whether it may, must or must not call them.
+    /// Rule for calls: allowed, required or forbidden.
     pub choice: ToolChoice,
     /// The conversation, oldest first: user, then assistant and results in turn.
     pub messages: Vec<Message>,
-    /// The most it may answer, in tokens.
+    /// Maximum size of the response, in tokens.
     pub max_output: u32,
-    /// How calls and their results are written.
+    /// Format of calls and their results.
     #[serde(default, skip_serializing_if = "Speech::is_native")]
     pub speech: Speech,
-    /// What explains to a model how calls are written in the text. It is sent only where they are.
+    /// Explanation of the text format of calls. It is sent only with that format.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub grammar: String,
 }
 
-/// How calls and their results are written.
+/// Format of calls and their results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Speech {
-    /// As the provider's interface has them.
+    /// Format of the provider's API.
     #[default]
     Native,
     /// In the text, for models that cannot call tools or write their calls there anyway.
@@ -41,7 +41,7 @@ pub enum Speech {
 }
 
 impl Speech {
-    /// Whether it is the interface's own.
+    /// Checks whether it is the format of the API.
     pub const fn is_native(&self) -> bool {
         matches!(self, Self::Native)
     }
@@ -53,12 +53,12 @@ impl Speech {
 pub enum Message {
     /// From this program.
     User {
-        /// What it says.
+        /// Text.
         text: String,
-        /// Whether the conversation up to here will be sent again: where the provider has cache marks, one is set here.
+        /// `true` if the conversation up to here will be sent again: providers with cache marks get one here.
         mark: bool,
     },
-    /// From the model, exactly as it came.
+    /// Response of the model, unchanged.
     Assistant {
         /// Its parts in order, opaque ones included.
         parts: Vec<Part>,
@@ -67,12 +67,12 @@ pub enum Message {
     Results {
         /// One for each call.
         results: Vec<ToolResult>,
-        /// As for `User`.
+        /// Like that of `User`.
         mark: bool,
     },
 }
 
-/// A part of what a model says.
+/// Part of a model's message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "part", rename_all = "snake_case")]
 pub enum Part {
@@ -92,7 +92,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// The call, where it is one.
+    /// Returns the call, if it is one.
     pub fn call(&self) -> Option<&ToolCall> {
         match self {
             Self::Call(call) => Some(call),
@@ -104,7 +104,7 @@ impl Part {
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// What its result is matched by.
+    /// Id that matches the result to the call.
     pub id: String,
     /// The tool.
     pub name: String,
@@ -121,35 +121,35 @@ pub struct ToolCall {
 pub enum ToolInput {
     /// A JSON object, as it should be.
     Object(Map<String, Value>),
-    /// What came instead.
+    /// Text that is not a JSON object.
     Malformed(String),
 }
 
-/// What a tool answered.
+/// Result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// The call.
     pub id: String,
     /// The tool's name: Gemini matches results by it.
     pub name: String,
-    /// What the model sees.
+    /// Text for the model.
     pub text: String,
-    /// Whether that is an error.
+    /// `true` if the text is an error.
     pub is_error: bool,
 }
 
-/// A tool as a model is told of it.
+/// Definition of a tool for models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolDefinition {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Description.
     pub description: String,
     /// The JSON Schema of its input.
     pub schema: Value,
 }
 
-/// Whether a model may call tools.
+/// Rule for tool calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
@@ -160,30 +160,30 @@ pub enum ToolChoice {
     Required,
 }
 
-/// A whole answer.
+/// Complete response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnResponse {
-    /// What it says, in order.
+    /// Parts of the response, in order.
     pub parts: Vec<Part>,
-    /// Why it ended.
+    /// Reason why it ended.
     pub stop: Stop,
-    /// What it took.
+    /// Tokens and cost.
     pub usage: TurnUsage,
 }
 
-/// Why an answer ended.
+/// Reasons why a response ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// It had said all.
+    /// Regular end.
     Done,
     /// It waits for results.
     Calls,
-    /// It reached the most it may answer.
+    /// Output limit reached.
     OutputLimit,
     /// It refused, or a filter did.
     Refused,
-    /// What the provider says, where it is none of these.
+    /// Any other reason, in the provider's words.
     Other(String),
 }
 
@@ -194,21 +194,21 @@ pub struct TurnUsage {
     pub input: Option<u64>,
     /// Received, reasoning included.
     pub output: Option<u64>,
-    /// Of those sent, read from a cache.
+    /// Input tokens that were read from a cache.
     pub cache_read: Option<u64>,
-    /// Of those sent, written to a cache.
+    /// Input tokens that were written to a cache.
     pub cache_write: Option<u64>,
-    /// What the turn costs, at the prices of the day it was asked.
+    /// Cost of the turn, at the prices of its day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Money>,
 }
 
 impl TurnUsage {
-    /// What nobody was asked for.
+    /// Usage of no request at all.
     pub const NOTHING: Self =
         Self { input: Some(0), output: Some(0), cache_read: Some(0), cache_write: Some(0), cost: Some(Money::NOTHING) };
 
-    /// Both together; unknown where either is.
+    /// Adds two usages; a number that is unknown in either is unknown.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b));
@@ -221,7 +221,7 @@ impl TurnUsage {
         }
     }
 
-    /// The same as a review tells it.
+    /// Converts the usage for the review.
     pub fn told(self) -> Usage {
         Usage {
             input_tokens: self.input,
@@ -234,8 +234,8 @@ impl TurnUsage {
 }
 
 impl TurnRequest {
-    /// Adds a message. Of the results, only the last two keep their mark: with the system text and the change those are the four places
-    /// that a provider with marks takes, and the one before the last is where the cache was written last time.
+    /// Adds a message. Of the results, only the last two keep their mark: with the system text and the change those are the four marks that a
+    /// provider accepts, and the one before the last is where the cache was written last time.
     pub fn push(&mut self, message: Message) {
         if matches!(message, Message::Results { .. }) {
             let marks = self.messages.iter_mut().rev().filter_map(|message| match message {
@@ -257,7 +257,7 @@ impl TurnRequest {
 }
 
 impl TurnRequest {
-    /// The calls that the model made so far, in order.
+    /// Returns the calls that the model made so far, in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         let parts = self.messages.iter().flat_map(|message| match message {
             Message::Assistant { parts } => parts.as_slice(),
@@ -266,8 +266,8 @@ impl TurnRequest {
         parts.filter_map(Part::call)
     }
 
-    /// Adds what the model said. An empty answer becomes a word in brackets: without it two messages of ours would meet and be joined to
-    /// one, which changes what stands before it in the cache.
+    /// Adds the response of the model. An empty one becomes a word in brackets: without it two messages of ours would be adjacent and be joined,
+    /// which changes the cached prefix.
     pub fn push_answer(&mut self, response: &TurnResponse) {
         let mut parts = response.parts.clone();
         if parts.is_empty() {
@@ -277,12 +277,12 @@ impl TurnRequest {
     }
 }
 
-/// No provider takes a longer name of a tool back, in characters.
+/// Maximum length of a tool name that every provider accepts, in characters.
 const LONGEST_NAME: usize = 64;
 
 impl TurnResponse {
-    /// The same with names of tools that every provider takes back. A model can make up a name that none of them would: sent back as it
-    /// is, it would end the conversation with an error.
+    /// Replaces names of tools that a provider might refuse. A model can invent a name that no API accepts: sent back as it is, it would end the
+    /// conversation with an error.
     #[must_use]
     pub fn with_plain_names(mut self) -> Self {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
@@ -299,12 +299,12 @@ impl TurnResponse {
         self
     }
 
-    /// The calls, in order.
+    /// Returns the calls, in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(Part::call)
     }
 
-    /// All text, one part after the other.
+    /// Returns all text, one part after the other.
     pub fn text(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
             Part::Text { text } => Some(text.as_str()),

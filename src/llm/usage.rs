@@ -1,10 +1,10 @@
-//! Tokens as servers count them, made to mean the same everywhere. Main type: [`Counted`].
+//! Token counts of servers, normalized to one meaning. Main type: [`Counted`].
 
 use serde_json::Value;
 
 use super::turn::TurnUsage;
 
-/// What a server reported so far; it may report several times, and in pieces.
+/// Usage reported so far; a server may report several times, and in pieces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     /// Sent, cached ones included.
@@ -17,23 +17,23 @@ pub(super) struct Counted {
     pub(super) cache_write: Count,
 }
 
-/// No turn has more tokens; sums of numbers that are larger would mean nothing.
+/// Upper bound of a credible number; sums of larger ones would be meaningless.
 const MOST: u64 = 1_000_000_000_000;
 
 /// One number: unknown, known, or nonsense.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Count {
-    /// Nothing was said.
+    /// Not reported.
     #[default]
     Unsaid,
-    /// So many.
+    /// Reported number.
     Said(u64),
     /// No number of tokens.
     Nonsense,
 }
 
 impl Count {
-    /// The number under a JSON pointer.
+    /// Returns the number under a JSON pointer.
     pub(super) fn at(value: &Value, pointer: &str) -> Self {
         match value.pointer(pointer) {
             None | Some(Value::Null) => Self::Unsaid,
@@ -41,7 +41,7 @@ impl Count {
         }
     }
 
-    /// Both together; what is unsaid counts as none unless both are.
+    /// Adds two counts; the result is unknown only if both are.
     pub(super) fn plus(self, other: Self) -> Self {
         match (self, other) {
             (Self::Nonsense, _) | (_, Self::Nonsense) => Self::Nonsense,
@@ -50,7 +50,7 @@ impl Count {
         }
     }
 
-    /// A later report of the same. Reports are running totals, and a gateway may fill in a zero where it knows nothing: the larger stands.
+    /// Merges a later report. Reports are running totals, and a gateway may send a zero for an unknown number: the larger one wins.
     pub(super) fn later(self, other: Self) -> Self {
         match (self, other) {
             (Self::Nonsense, _) | (_, Self::Nonsense) => Self::Nonsense,
@@ -68,7 +68,7 @@ impl Count {
 }
 
 impl Counted {
-    /// A later report.
+    /// Merges a later report.
     pub(super) fn later(self, other: Self) -> Self {
         Self {
             input: self.input.later(other.input),
@@ -78,8 +78,8 @@ impl Counted {
         }
     }
 
-    /// What can be believed. A request is never free of tokens and neither is an answer that says something; the cached ones are part of
-    /// the input. Where the sums cannot be right, it is not known which number is wrong.
+    /// Converts the report, as far as it is credible. A request is never free of tokens and neither is a response with content; cached tokens are
+    /// part of the input. If the sums cannot be right, it is unknown which number is wrong.
     pub(super) fn believed(self, says_something: bool) -> TurnUsage {
         let input = self.input.known().filter(|input| *input > 0);
         let output = self.output.known().filter(|output| *output > 0 || !says_something);

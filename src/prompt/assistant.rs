@@ -1,4 +1,4 @@
-//! The variables of what is said to a person's own assistant. Main types: [`AssistantVars`], [`FindingVars`].
+//! Variables of the prompts for a person's own assistant. Main types: [`AssistantVars`], [`FindingVars`].
 
 use minijinja::Value;
 
@@ -9,11 +9,11 @@ use crate::domain::finding::{Category, Severity};
 /// For `assistant_review.md`, beside the change.
 #[derive(Debug, Clone, Default)]
 pub struct AssistantVars {
-    /// What tools are to be asked with, so that they show the same change.
+    /// Arguments for tools, so that they show the same change.
     pub at: String,
-    /// What the person asked to look at most; empty where nothing.
+    /// Focus that the person asked for; may be empty.
     pub focus: String,
-    /// The instructions of the person; empty where there are none.
+    /// Instructions of the person; may be empty.
     pub instructions: String,
 }
 
@@ -22,25 +22,25 @@ pub struct AssistantVars {
 pub struct FindingVars {
     /// The finding's id.
     pub id: String,
-    /// How bad it is said to be.
+    /// Severity, as reported.
     pub severity: Severity,
-    /// What kind of defect it is said to be.
+    /// Category of the defect, as reported.
     pub category: Category,
-    /// What it says: somebody else's words.
+    /// Text of the finding, which is untrusted.
     pub finding: Data,
     /// The places it rests on, with the code around them.
     pub code: Data,
-    /// The repository that tools are to be asked about, as JSON; empty where it is the server's own.
+    /// Repository to pass to tools, as JSON; empty if it is the server's own.
     pub repo: String,
-    /// What tools are to be asked with, so that they show what was reviewed; empty where nothing would.
+    /// Arguments for tools, so that they show what was reviewed; empty if nothing would.
     pub at: String,
-    /// What there is to know about `code`, whole sentences; empty where nothing.
+    /// Remarks on `code`, whole sentences; may be empty.
     pub note: String,
 }
 
 impl AssistantVars {
-    /// As the template sees them. It gets no leads: they are for who can answer them; no pull request: an assistant
-    /// asks about what is here; and no guidelines: it reads those of the project by itself.
+    /// Returns the variables of the template. There are no leads, which only a reviewer can answer; no pull request, because an assistant asks about
+    /// the local state; and no guidelines, which it reads on its own.
     pub(super) fn value(&self, change: &ChangeVars) -> Value {
         let own = [
             ("at", Value::from(self.at.as_str())),

@@ -9,12 +9,12 @@ use sha2::{Digest as _, Sha256};
 use crate::domain::id::hex;
 use crate::domain::text::reveal;
 
-/// Text of the repository, or of whoever wrote the change, as a model may see it: what hides in it is spelled out.
+/// Untrusted text of the repository or of the author, as a model may see it: hidden characters are spelled out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Data(String);
 
 impl Data {
-    /// Takes any text; a line feed at its end is dropped.
+    /// Creates untrusted text; a line feed at its end is dropped.
     pub fn new(mut text: String) -> Self {
         if text.ends_with('\n') {
             text.pop();
@@ -26,29 +26,29 @@ impl Data {
         Self(shown.unwrap_or(text))
     }
 
-    /// The text, without a fence.
+    /// Returns the text, without a fence.
     pub fn text(&self) -> &str {
         &self.0
     }
 
-    /// Whether there is none.
+    /// Checks whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// What the lines of a fence carry: twelve hexadecimal digits that occur in none of the fenced texts.
+/// Mark at the lines of a fence: twelve hexadecimal digits that occur in none of the fenced texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark(String);
 
 impl Mark {
-    /// The mark for these texts: always the same for the same texts.
+    /// Creates the mark for these texts: always the same for the same texts.
     pub fn of(data: &[&Data]) -> Self {
         Self::made_from("", data, data)
     }
 
-    /// The mark for one text that others follow: it hangs on that text and the salt alone, unless it occurs in any of `all`. Without a salt, whoever
-    /// knows the text knows its mark.
+    /// Returns the mark for one text that others follow: it depends on that text and the salt alone, unless it occurs in any of `all`. Without a
+    /// salt, the mark can be computed from the text.
     pub fn apart(salt: &str, own: &Data, all: &[&Data]) -> Self {
         Self::made_from(salt, &[own], all)
     }
@@ -70,12 +70,12 @@ impl Mark {
         }
     }
 
-    /// The digits.
+    /// Returns the digits.
     pub fn digits(&self) -> &str {
         &self.0
     }
 
-    /// The data between its two lines; nothing where there is none. `what` is one word for the reader.
+    /// Returns the data between its two fence lines; empty without data. `what` is one word for the reader.
     pub fn fence(&self, what: &str, data: &Data) -> String {
         if data.is_empty() {
             return String::new();

@@ -1,6 +1,6 @@
-//! What can be wrong with prompts. Main type: [`PromptError`].
+//! Errors of prompts. Main type: [`PromptError`].
 
-/// Why a prompt cannot be used: the fault of whoever wrote the template, except where it says otherwise.
+/// Reasons why a prompt cannot be used: an error of the template's author, unless stated otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PromptError {
     /// A file that replaces no template.
@@ -16,9 +16,9 @@ pub enum PromptError {
     Broken {
         /// The template.
         name: String,
-        /// Where, 1-indexed.
+        /// Line, from 1.
         line: usize,
-        /// What the template engine says.
+        /// Message of the template engine.
         problem: String,
     },
     /// It uses a variable that it does not get.
@@ -26,14 +26,14 @@ pub enum PromptError {
     Variable {
         /// The template.
         name: String,
-        /// Where it is first named, 1-indexed.
+        /// Line of the first use, from 1.
         line: usize,
         /// The variable.
         variable: String,
         /// The variables that it gets.
         known: String,
     },
-    /// It leaves out, or alters, what the model must be shown: the receipt would say that it was.
+    /// It omits, or alters, content that the receipt claims was shown to the model.
     #[error(
         "prompt {name}: {{{{ {variable} }}}} is not shown as it is, and the model must see it whole; write it without a filter, where it \
          is always reached, or remove the file to use the built-in one"
@@ -50,9 +50,9 @@ pub enum PromptError {
          window, or shorten your instructions"
     )]
     NoRoom {
-        /// How many tokens the prompts take without any of the change.
+        /// Number of tokens the prompts take without any of the change.
         needed: u64,
-        /// How many there may be.
+        /// Number of tokens available.
         room: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! The words for the model: templates under `prompts/`, rendered with typed variables. Main type: [`Prompts`].
+//! Prompts for models: templates under `prompts/`, rendered with typed variables. Main type: [`Prompts`].
 //!
 //! What goes into the variables is decided by the engine; repository text is fenced and marked as data here, once ([`Data`]).
 //!
@@ -26,7 +26,7 @@ struct Template {
     name: &'static str,
     /// Its text.
     text: &'static str,
-    /// Variables that must come out as they went in: what is said to have been shown must have been.
+    /// Variables that must be rendered unchanged, because the receipt says that they were shown.
     whole: &'static [&'static str],
     /// Variables to try a user's version with.
     samples: fn() -> Vec<minijinja::Value>,

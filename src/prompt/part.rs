@@ -1,4 +1,4 @@
-//! The variables of what is said about a part of a large change. Main types: [`PartVars`], [`AcrossVars`].
+//! Variables of the prompts about a part of a large change. Main types: [`PartVars`], [`AcrossVars`].
 
 use minijinja::Value;
 
@@ -8,34 +8,34 @@ use super::vars::ChangeVars;
 /// For `part.md`, beside the change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PartVars {
-    /// Which part, from 1.
+    /// Number of the part, from 1.
     pub part: usize,
-    /// How many there are.
+    /// Number of parts.
     pub parts: usize,
-    /// How many files are in it.
+    /// Number of files in the part.
     pub part_files: usize,
-    /// How many files were reviewed before and are in no part.
+    /// Number of files that were reviewed before and are in no part.
     pub carried: usize,
 }
 
-/// For `across.md`: the look at how the parts of a change go together.
+/// Variables of `across.md`: the cross-part pass.
 #[derive(Debug, Clone, Default)]
 pub struct AcrossVars {
     /// Repository, target and head: names and ids.
     pub change: Data,
-    /// What each part holds and what its review said.
+    /// Contents of each part and the summary of its review.
     pub parts: Data,
-    /// How many parts there are.
+    /// Number of parts.
     pub parts_total: usize,
-    /// How many changed files there are.
+    /// Number of changed files.
     pub files_total: usize,
-    /// Names that one part takes away or brings in and another uses; empty where there are none.
+    /// Names that one part removes or adds and another uses; may be empty.
     pub names: Data,
-    /// How many such names there was no room for.
+    /// Number of names that were omitted for lack of space.
     pub names_left_out: usize,
-    /// What was reported so far; empty where nothing was.
+    /// Findings so far; may be empty.
     pub findings: Data,
-    /// How many findings there was no room for.
+    /// Number of findings that were omitted for lack of space.
     pub findings_left_out: usize,
 }
 

@@ -19,7 +19,7 @@ use crate::domain::id::hex;
 #[derive(Debug, Clone)]
 pub struct Prompts {
     compiled: Arc<Compiled>,
-    /// What makes the mark of the guidelines one that nobody knows beforehand; empty where nothing is sent.
+    /// Random part of the guidelines' mark, which makes it unpredictable; empty if nothing is sent.
     salt: Arc<str>,
 }
 
@@ -30,14 +30,14 @@ struct Compiled {
 }
 
 impl Prompts {
-    /// The templates that this program brings along.
+    /// Compiles the built-in templates.
     pub fn built_in() -> Result<Self, PromptError> {
         Self::with_overrides(Vec::new())
     }
 
-    /// The built-in templates, some of them replaced by the user's: the names of files (`system.md`) and their texts.
+    /// Compiles the built-in templates, some of them replaced by the user's: the names of files (`system.md`) and their texts.
     ///
-    /// Every template is tried on samples at once, so that a fault in one is told before a model is asked.
+    /// Every template is rendered with samples at once, so that an error in one is reported before any request is sent.
     pub fn with_overrides(overrides: Vec<(String, String)>) -> Result<Self, PromptError> {
         let mut environment = environment()?;
         let mut texts: Vec<String> = TEMPLATES.iter().map(|template| template.text.to_owned()).collect();
@@ -65,17 +65,17 @@ impl Prompts {
         Ok(prompts)
     }
 
-    /// The names of all templates.
+    /// Returns the names of all templates.
     pub fn names() -> impl Iterator<Item = &'static str> {
         TEMPLATES.iter().map(|template| template.name)
     }
 
-    /// The text of a built-in template.
+    /// Returns the text of a built-in template.
     pub fn builtin(name: &str) -> Option<&'static str> {
         TEMPLATES.iter().find(|template| template.name == name).map(|template| template.text)
     }
 
-    /// All templates as they are used: their names and texts, in the order of the table.
+    /// Returns all templates as they are used: their names and texts, in the order of the table.
     pub fn texts(&self) -> impl Iterator<Item = (&'static str, String)> {
         TEMPLATES.iter().filter_map(|template| {
             let used = self.compiled.environment.get_template(template.name).ok()?;
@@ -83,108 +83,108 @@ impl Prompts {
         })
     }
 
-    /// SHA-256 over the names and texts of all templates, hexadecimal.
+    /// Returns the SHA-256 over the names and texts of all templates, hexadecimal.
     pub fn hash(&self) -> &str {
         &self.compiled.hash
     }
 
-    /// The same templates with the random part that the marks of a run have. The same salt gives the same texts again.
+    /// Returns the same templates with the random part of a run's marks. The same salt gives the same texts.
     #[must_use]
     pub fn salted(self, salt: &str) -> Self {
         Self { salt: salt.into(), ..self }
     }
 
-    /// The random part; empty where there is none.
+    /// Returns the random part; may be empty.
     pub fn salt(&self) -> &str {
         &self.salt
     }
 
-    /// What the model is and must do.
+    /// Returns the system message: the role and the duties of the model.
     pub fn system(&self, vars: &SystemVars) -> Result<String, PromptError> {
         self.render("system.md", &vars.value())
     }
 
-    /// The first message: the change.
+    /// Returns the first message: the change.
     pub fn change(&self, vars: &ChangeVars) -> Result<String, PromptError> {
         self.render("change.md", &vars.value(&self.salt))
     }
 
-    /// The first message about a part of a change.
+    /// Returns the first message about a part of a change.
     pub fn part(&self, change: &ChangeVars, vars: &PartVars) -> Result<String, PromptError> {
         self.render("part.md", &vars.value(change, &self.salt))
     }
 
-    /// The first message of the look at how the parts go together.
+    /// Returns the first message of the cross-part pass.
     pub fn across(&self, vars: &AcrossVars) -> Result<String, PromptError> {
         self.render("across.md", &vars.value())
     }
 
-    /// To a model that stopped without saying that it is done.
+    /// Returns the message to a model that stopped without saying that it is done.
     pub fn nudge(&self) -> Result<String, PromptError> {
         self.plain("nudge.md")
     }
 
-    /// To a model that has one turn left.
+    /// Returns the message to a model that has one turn left.
     pub fn last_turn(&self, vars: &LastTurnVars) -> Result<String, PromptError> {
         self.render("last_turn.md", &vars.value())
     }
 
-    /// To a model that had its last turn, and has more of them now.
+    /// Returns the message to a model that had its last turn, and has more of them now.
     pub fn resumed(&self) -> Result<String, PromptError> {
         self.plain("resumed.md")
     }
 
-    /// To a model that wrote a call as text.
+    /// Returns the message to a model that wrote a call as text.
     pub fn leaked_markup(&self) -> Result<String, PromptError> {
         self.plain("leaked_markup.md")
     }
 
-    /// To a model that answered nothing.
+    /// Returns the message to a model whose response was empty.
     pub fn empty_answer(&self) -> Result<String, PromptError> {
         self.plain("empty_answer.md")
     }
 
-    /// To a model whose answer was cut.
+    /// Returns the message to a model whose response was cut.
     pub fn output_limit(&self) -> Result<String, PromptError> {
         self.plain("output_limit.md")
     }
 
-    /// To a model none of whose calls could be read.
+    /// Returns the message to a model whose calls were all unreadable.
     pub fn malformed_calls(&self) -> Result<String, PromptError> {
         self.plain("malformed_calls.md")
     }
 
-    /// To a model whose last turns brought nothing new.
+    /// Returns the message to a model whose last turns made no progress.
     pub fn stalled(&self) -> Result<String, PromptError> {
         self.plain("stalled.md")
     }
 
-    /// How tools are called in the text; it stands in the system message, before their catalogue.
+    /// Returns the description of tool calls in text; it precedes the tool catalogue in the system message.
     pub fn text_protocol(&self) -> Result<String, PromptError> {
         self.plain("text_protocol.md")
     }
 
-    /// To a model that calls tools in the text, and whose calls could not be read.
+    /// Returns the message to a model that calls tools in text, with unreadable calls.
     pub fn text_repair(&self) -> Result<String, PromptError> {
         self.plain("text_repair.md")
     }
 
-    /// To a model that is to call tools in the text from now on.
+    /// Returns the message to a model that must call tools in text from now on.
     pub fn text_switch(&self) -> Result<String, PromptError> {
         self.plain("text_switch.md")
     }
 
-    /// To a person's assistant: the change, for it to review with our tools.
+    /// Returns the message to a person's assistant: the change, for it to review with our tools.
     pub fn assistant_review(&self, change: &ChangeVars, vars: &AssistantVars) -> Result<String, PromptError> {
         self.render("assistant_review.md", &vars.value(change))
     }
 
-    /// To a person's assistant: one finding, for it to explain and to judge.
+    /// Returns the message to a person's assistant: one finding, for it to explain and to judge.
     pub fn explain_finding(&self, vars: &FindingVars) -> Result<String, PromptError> {
         self.render("explain_finding.md", &vars.value())
     }
 
-    /// What the model that takes the second look is and must do.
+    /// Returns the system message of the verifying model.
     pub fn second_look(&self, vars: &SystemVars) -> Result<String, PromptError> {
         self.render("second_look.md", &vars.value())
     }
@@ -194,12 +194,12 @@ impl Prompts {
         self.render("second_look_finding.md", &vars.value())
     }
 
-    /// To it, where it stopped without a verdict.
+    /// Returns the message to the verifying model if it stopped without a verdict.
     pub fn second_look_nudge(&self) -> Result<String, PromptError> {
         self.plain("second_look_nudge.md")
     }
 
-    /// To it, where it has one turn left.
+    /// Returns the message to the verifying model before its last turn.
     pub fn second_look_last_turn(&self, vars: &LastTurnVars) -> Result<String, PromptError> {
         self.render("second_look_last_turn.md", &vars.value())
     }
@@ -243,7 +243,7 @@ impl Prompts {
     }
 }
 
-/// The variables of a template.
+/// Returns the variables of a template.
 fn known(template: &Template) -> Vec<String> {
     let samples = (template.samples)();
     let names = samples.first().and_then(|sample| sample.try_iter().ok());
@@ -260,7 +260,7 @@ fn environment() -> Result<Environment<'static>, PromptError> {
     Ok(environment)
 }
 
-/// What the template engine says, with the piece of the template that it is about.
+/// Converts an error of the template engine, with the part of the template it is about.
 fn broken(name: &str, source: &str, error: &Error) -> PromptError {
     let mut problem = error.kind().to_string();
     if let Some(detail) = error.detail() {

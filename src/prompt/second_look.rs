@@ -1,4 +1,4 @@
-//! The variables of what is said to the model that takes the second look. Main type: [`SecondLookVars`].
+//! Variables of the verification prompts. Main type: [`SecondLookVars`].
 
 use minijinja::Value;
 
@@ -8,15 +8,15 @@ use crate::domain::finding::{Category, Severity};
 /// For `second_look_finding.md`: the first message.
 #[derive(Debug, Clone)]
 pub struct SecondLookVars {
-    /// How bad the finding is said to be.
+    /// Severity, as reported.
     pub severity: Severity,
-    /// What kind of defect it is said to be.
+    /// Category of the defect, as reported.
     pub category: Category,
-    /// What it says: another model's words.
+    /// Text of the finding, written by another model.
     pub finding: Data,
     /// The places that it quotes.
     pub code: Data,
-    /// The diff of its file; empty where there is no room for it.
+    /// Diff of its file; empty if there is no space for it.
     pub diff: Data,
 }
 

@@ -10,34 +10,34 @@ use crate::domain::finding::{Category, Severity};
 /// For `system.md`.
 #[derive(Debug, Clone, Default)]
 pub struct SystemVars {
-    /// The instructions of the person who asked for the review; empty where there are none.
+    /// Instructions of the person who started the review; may be empty.
     pub instructions: String,
 }
 
 /// For `change.md`: the first message.
 #[derive(Debug, Clone, Default)]
 pub struct ChangeVars {
-    /// What the project says about its own code.
+    /// Guidelines of the project.
     pub guidelines: Data,
-    /// Whether there is more of that.
+    /// `true` if the guidelines were cut.
     pub guidelines_cut: bool,
     /// Repository, target and head: names and ids.
     pub change: Data,
-    /// Title, author and description of the pull request; empty where it is none.
+    /// Title, author and description of the pull request; empty without one.
     pub pull_request: Data,
-    /// Whether the description goes on.
+    /// `true` if the description was cut.
     pub pull_request_cut: bool,
     /// The commits.
     pub commits: Data,
-    /// How many of them are in `commits`.
+    /// Number of commits in `commits`.
     pub commits_shown: usize,
-    /// How many there are beyond those.
+    /// Number of commits left out.
     pub commits_left_out: usize,
     /// The changed files.
     pub files: Data,
-    /// How many there are.
+    /// Number of files.
     pub files_total: usize,
-    /// How many of them are only counted.
+    /// Number of files that are only counted.
     pub files_unlisted: usize,
     /// Lines added, over all files.
     pub additions: u64,
@@ -45,28 +45,28 @@ pub struct ChangeVars {
     pub deletions: u64,
     /// The diffs.
     pub diffs: Data,
-    /// How many files with lines to review are not in `diffs`.
+    /// Number of files with lines to review that are not in `diffs`.
     pub diffs_left_out: usize,
     /// The leads.
     pub leads: Data,
-    /// How many of them are in `leads`.
+    /// Number of leads in `leads`.
     pub leads_shown: usize,
-    /// How many there are beyond those.
+    /// Number of leads left out.
     pub leads_left_out: usize,
 }
 
 /// Something that a rule suspects, for the model to confirm or to refute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeadVars {
-    /// What it is called in this run (`L1`).
+    /// Name in this run (`L1`).
     pub id: String,
     /// The rule.
     pub rule: String,
-    /// How bad it would be.
+    /// Severity if it is confirmed.
     pub severity: Severity,
-    /// What kind of defect it would be.
+    /// Category of the suspected defect.
     pub category: Category,
-    /// Where: `path:line` (a remark may follow the number), or a path.
+    /// Place: `path:line` (a remark may follow the number), or a path.
     pub place: String,
     /// One line.
     pub title: String,
@@ -77,22 +77,22 @@ pub struct LeadVars {
 /// For `last_turn.md`.
 #[derive(Debug, Clone)]
 pub struct LastTurnVars {
-    /// Which limit is reached: a clause without a full stop.
+    /// Reached limit: a clause without a full stop.
     pub reason: String,
 }
 
 impl ChangeVars {
-    /// As the template sees them: every piece of data in its fence, or empty.
+    /// Returns the variables of the template: every piece of data in its fence, or empty.
     pub(super) fn value(&self, salt: &str) -> Value {
         Value::from_pairs(self.pairs(salt))
     }
 
-    /// Names and values, the leads last. `salt` makes the mark of the guidelines one that nobody knows beforehand.
+    /// Returns names and values, the leads last. `salt` makes the mark of the guidelines unpredictable.
     pub(super) fn pairs(&self, salt: &str) -> [(&'static str, Value); 20] {
         let mut data = vec![&self.change, &self.commits, &self.files, &self.diffs, &self.leads];
         data.extend([&self.pull_request, &self.guidelines].into_iter().filter(|data| !data.is_empty()));
         let mark = Mark::of(&data);
-        // What stands first must not change with what follows: a cache holds the beginning that requests share.
+        // The beginning must not change with what follows: a cache holds the prefix that requests share.
         let own = Mark::apart(salt, &self.guidelines, &data);
         let fence = |what: &str, data: &Data| Value::from(mark.fence(what, data));
         [
@@ -123,7 +123,7 @@ impl ChangeVars {
         Self::shapes().iter().map(|shape| shape.value("")).collect()
     }
 
-    /// A change that is shown whole, one that is not, and one without anything to show.
+    /// Returns samples: a change that is shown whole, one that is not, and one without anything to show.
     pub(super) fn shapes() -> [Self; 3] {
         let data = |text: &str| Data::new(text.to_owned());
         let whole = Self {
@@ -177,7 +177,7 @@ impl LastTurnVars {
     }
 }
 
-/// The variables of a template without any.
+/// Returns the variables of a template without any.
 pub(super) fn nothing() -> Value {
     Value::from_pairs::<_, &str, &str>([])
 }

@@ -1,26 +1,26 @@
-//! Whether two titles mean the same defect. Main functions: [`normal`], [`similar`], [`related`].
+//! Similarity of finding titles. Main functions: [`normal`], [`similar`], [`related`].
 
 use std::collections::BTreeSet;
 
-/// How alike two titles must be, letter by letter, to be two wordings of one.
+/// Minimum similarity of two titles, by character, to count as the same.
 const SIMILAR: f64 = 0.85;
-/// How many of the words of two titles must be common to be two wordings of one.
+/// Minimum share of common words of two titles to count as the same.
 const SAME_WORDS: f64 = 0.6;
-/// How many of them must be common to speak of the same thing.
+/// Minimum share of common words of two titles to be about the same subject.
 const RELATED_WORDS: f64 = 0.3;
 
-/// A title without case, punctuation and white space.
+/// Returns a title without case, punctuation and white space.
 pub(super) fn normal(title: &str) -> String {
     words(title).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether two titles are wordings of one.
+/// Checks whether two titles say the same in other words.
 pub(super) fn similar(a: &str, b: &str) -> bool {
     let (a, b) = (normal(a), normal(b));
     a == b || strsim::normalized_levenshtein(&a, &b) >= SIMILAR || common(&a, &b) >= SAME_WORDS
 }
 
-/// Whether two titles speak of the same thing.
+/// Checks whether two titles are about the same subject.
 pub(super) fn related(a: &str, b: &str) -> bool {
     similar(a, b) || common(&normal(a), &normal(b)) >= RELATED_WORDS
 }
@@ -29,7 +29,7 @@ fn words(title: &str) -> impl Iterator<Item = String> {
     title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
 }
 
-/// The share of the telling words that both titles have.
+/// Returns the share of significant words that both titles have.
 fn common(a: &str, b: &str) -> f64 {
     const EMPTY: &[&str] =
         &["a", "an", "the", "is", "are", "of", "in", "on", "to", "and", "or", "it", "be", "not", "when"];

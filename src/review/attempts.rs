@@ -1,4 +1,4 @@
-//! Asking for one turn until it comes: retries with growing waits, within the run's time. Main function: [`ask`].
+//! Retries of one turn with growing waits, within the run's time. Main function: [`ask`].
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -13,16 +13,16 @@ use crate::sys::cancel::{Cancel, Stopped};
 
 /// Attempts after the first one.
 const MORE_ATTEMPTS: usize = 4;
-/// The first wait where the server names none; it doubles.
+/// First wait if the server names none; it doubles.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// No wait of our own choice is longer.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// A server that sends nothing for this long has lost the request. Reasoning models are silent for minutes.
 const QUIET: Duration = Duration::from_mins(5);
-/// The progress hears of an answer when it grew by so many bytes.
+/// Number of bytes of a response between two progress events.
 const STEP: u64 = 512;
 
-/// Why there is no answer.
+/// Reasons for a turn without a response.
 #[derive(Debug)]
 pub(super) enum NoAnswer {
     /// The run was stopped.
@@ -34,26 +34,26 @@ pub(super) enum NoAnswer {
 /// A failed attempt, for the journal.
 #[derive(Debug)]
 pub(super) struct Failed {
-    /// Which, from 1.
+    /// Number of the attempt, from 1.
     pub(super) attempt: u32,
-    /// Why.
+    /// Error.
     pub(super) fault: TurnFault,
-    /// How long was waited before the next; `None` where there was none.
+    /// Wait before the next attempt; `None` if there was none.
     pub(super) wait: Option<Duration>,
 }
 
-/// What a turn is asked with.
+/// Context of the attempts at a turn.
 pub(super) struct Ask<'a> {
     pub(super) provider: &'a dyn Provider,
     pub(super) request: &'a TurnRequest,
     pub(super) turn: u32,
     pub(super) cancel: &'a Cancel,
     pub(super) events: &'a dyn EventSink,
-    /// Hears of an attempt that may have cost something that nobody tells. Whether there is enough left for another one.
+    /// Called for an attempt that may have cost something that was not reported. Returns `true` if enough is left for another attempt.
     pub(super) lost: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// Asks until there is an answer, the fault is final, or the time is over. Also gives the attempts that failed.
+/// Sends a request until there is a response, a permanent error, or the time is over. Also returns the failed attempts.
 pub(super) async fn ask(ask: &Ask<'_>) -> (Result<TurnResponse, NoAnswer>, Vec<Failed>) {
     let mut failed: Vec<Failed> = Vec::new();
     let growth = Growth { turn: ask.turn, events: ask.events, cancel: ask.cancel, said: AtomicU64::new(0) };
@@ -103,13 +103,13 @@ pub(super) async fn ask(ask: &Ask<'_>) -> (Result<TurnResponse, NoAnswer>, Vec<F
     (answer, failed)
 }
 
-/// How long to wait: what the server asks for, else our own choice; `None` where that is over or would take longer than there is time.
+/// Returns the wait: what the server asks for, else our own choice; `None` if the time is over or too short for it.
 fn within(own: Option<Duration>, fault: &TurnFault, left: Option<Duration>) -> Option<Duration> {
     let wait = own.map(|own| fault.retry_after().unwrap_or(own))?;
     left.is_none_or(|left| wait < left).then_some(wait)
 }
 
-/// Tells the progress how an answer grows, not at every byte.
+/// Reports the growth of a response as progress, not at every byte.
 struct Growth<'a> {
     turn: u32,
     events: &'a dyn EventSink,

@@ -1,7 +1,7 @@
-//! What a run may spend: turns, tokens, money, the model's window, time. Main types: [`Budget`] of one conversation, [`Purse`] of all.
+//! Limits of a run: turns, tokens, money, the context window, time. Main types: [`Budget`] of one conversation, [`Purse`] of all.
 //!
-//! Reserved before a turn, settled after it. A limit is never met by surprise: one last turn is always kept back, in which the model is
-//! asked to finish. Where several conversations share a run, their tokens and their money come from one [`Purse`].
+//! A turn is reserved before it is sent and settled after its response. A limit never comes as a surprise: one last turn is always kept in reserve,
+//! in which the model is asked to finish. If several conversations share a run, their tokens and their money come from one [`Purse`].
 
 mod amount;
 mod left;
@@ -33,26 +33,26 @@ pub struct Limits {
     pub turns: u32,
     /// Tokens sent in all turns together, cached ones included.
     pub input_tokens: u64,
-    /// Tokens of one request and its answer together.
+    /// Tokens of one request and its response together.
     pub window: u64,
-    /// Tokens of one answer.
+    /// Tokens of one response.
     pub max_output: u32,
     /// The time of the whole run.
     pub time: Duration,
-    /// The money of the whole run, where it is a limit.
+    /// Cost limit of the whole run, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<CostLimit>,
 }
 
 impl Limits {
-    /// The same for a model with this window. What it may answer is a share of a small one.
+    /// Returns the limits for a model with this window. In a small window, a response may take only a share.
     #[must_use]
     pub(super) fn within(self, window: u64, max_output: u32) -> Self {
         let share = u32::try_from(window / ANSWER_SHARE).unwrap_or(u32::MAX).max(1);
         Self { window, max_output: max_output.min(share), ..self }
     }
 
-    /// What of the window is planned for.
+    /// Returns the planned part of the window.
     fn planned(&self) -> u64 {
         self.window - self.window / SLACK
     }
@@ -61,48 +61,48 @@ impl Limits {
         LANDING.min(self.window / LANDING_SHARE)
     }
 
-    /// The answer without which no turn is paid for: what most answers take less than, and a last one.
+    /// Returns the minimum response that every turn must be able to pay for: most responses are shorter, and so is a last one.
     pub(super) fn usual_answer(&self) -> u64 {
         self.landing().min(u64::from(self.max_output))
     }
 
-    /// What a conversation needs to be begun whose first request takes so many tokens: that request, one more turn, and the last.
+    /// Returns the minimum for a conversation whose first request has this size: that request, one more turn, and the last.
     pub(super) fn least(&self, size: u64) -> Amount {
         self.amount(size.saturating_add(self.landing()), self.usual_answer()).times(3)
     }
 
-    /// The largest request that may be more than the last one: its answer and the last turn fit the window after it.
+    /// Returns the largest request that need not be the last one: its response and the last turn fit the window after it.
     pub(super) fn most_request(&self) -> u64 {
         self.planned().saturating_sub(u64::from(self.max_output) + self.landing())
     }
 }
 
-/// What a turn may be.
+/// Permission for a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reserved {
     /// One of many.
     Turn,
-    /// The last: the model is asked to finish because of this limit.
+    /// The last turn: the model is asked to finish because of this limit.
     Landing(Ended),
     /// Not even that.
     Nothing(Ended),
 }
 
-/// A last question and the room for what the model reports when asked to finish, in tokens; less where the window is small.
+/// Tokens for the last request and the response in which the model finishes; less if the window is small.
 pub(super) const LANDING: u64 = 6_000;
-/// Of a small window this share is kept for it: one part in so many.
+/// Divisor: the share of a small window that is reserved for it.
 const LANDING_SHARE: u64 = 10;
-/// Of a window that turned out to be small an answer takes this share at most: one part in so many.
+/// Divisor: the maximum share of a response in a window that was found to be small.
 const ANSWER_SHARE: u64 = 6;
-/// What this program says before a last turn, in tokens, at most.
+/// Maximum tokens of this program's message before a last turn.
 const LAST_WORDS: u64 = 300;
-/// Of the window nothing is planned for this share, because sizes are estimates: one part in so many.
+/// Divisor: the share of the window that is left unplanned, because sizes are estimates.
 const SLACK: u64 = 20;
-/// No part of the run's time beyond this share is kept for the last turn: one part in so many.
+/// Divisor: the maximum share of the run's time that is reserved for the last turn.
 const LAST_SHARE: u32 = 4;
-/// At least this share is: one part in so many.
+/// Divisor: the minimum share of the run's time that is reserved for the last turn.
 const LEAST_SHARE: u32 = 40;
-/// Of the run's tokens all but this share is promised to units: one part in so many.
+/// Divisor: the share of the run's tokens that is not promised to parts.
 const PROMISED: u64 = 5;
 
 /// Limits, and what is spent of them, for one conversation.
@@ -111,35 +111,35 @@ pub(super) struct Budget {
     limits: Limits,
     kept: Kept,
     turns: u32,
-    /// What this conversation took so far.
+    /// Consumption of this conversation so far.
     spent: Amount,
     longest: Duration,
-    /// The longest answer, in tokens.
+    /// Longest response, in tokens.
     longest_answer: u64,
-    /// What the provider counted for what was estimated last, in percent.
+    /// Provider's count of the last request, in percent of the estimate.
     scale: u64,
     seat: Seat,
-    /// Whether others spend from the same purse.
+    /// `true` if other conversations share the budget.
     is_shared: bool,
 }
 
 impl Budget {
-    /// For a conversation that has the run to itself.
+    /// Creates the budget of a conversation that has the run to itself.
     pub(super) fn new(limits: Limits) -> Self {
         Self::alone(&Purse::new(limits, &[]), limits)
     }
 
-    /// The same with a purse from which something was taken.
+    /// Returns the budget of a single conversation, with a shared budget that was used before.
     pub(super) fn alone(purse: &Purse, limits: Limits) -> Self {
         Self::of(purse.sit(), limits, false)
     }
 
-    /// For one of several that share a purse: turns are its own, tokens are the run's, or as many of them as its own limits allow.
+    /// Returns the budget of one of several conversations: turns are its own; tokens are those of the run, up to its own limits.
     pub(super) fn begun(seat: Seat, limits: Limits) -> Self {
         Self::of(seat, limits, true)
     }
 
-    /// For what follows them.
+    /// Creates the budget of a conversation after them.
     pub(super) fn shared(purse: &Purse, limits: Limits) -> Self {
         Self::of(purse.sit(), limits, true)
     }
@@ -159,58 +159,58 @@ impl Budget {
         }
     }
 
-    /// Turns of this conversation that were answered.
+    /// Returns the turns of this conversation with a response.
     pub(super) fn turns(&self) -> u32 {
         self.turns
     }
 
-    /// Turns of the whole run that were answered.
+    /// Returns the turns of the whole run with a response.
     pub(super) fn turns_of_run(&self) -> u32 {
         self.seat.turns()
     }
 
-    /// Says how many findings of this conversation get a second look; how many there are in the run.
+    /// Sets the number of this conversation's findings that will be verified; returns the number of the run.
     pub(super) fn findings(&self, count: usize) -> usize {
         self.seat.findings(count)
     }
 
-    /// Keeps so much back from now on. It is given to nothing but the last turn.
+    /// Sets the reserve for verification. Only the last turn may use it.
     pub(super) fn keep(&mut self, kept: Kept) {
-        // The second look after several conversations has turns of its own.
+        // Verification after several conversations has turns of its own.
         self.kept = if self.is_shared { Kept { turns: 0, ..kept } } else { kept };
         self.seat.keep(self.kept);
     }
 
-    /// What is left, kept back or not.
+    /// Returns the remaining budget, including the reserve.
     pub(super) fn left(&self) -> Left {
         let turns = if self.is_shared { self.limits.turns } else { self.limits.turns.saturating_sub(self.turns) };
         Left { turns, all: self.seat.left() }
     }
 
-    /// The limits.
+    /// Returns the limits.
     pub(super) fn limits(&self) -> Limits {
         self.limits
     }
 
-    /// From here on the window, the answers and the prices are these. `is_other` where another model counts the tokens from now on.
+    /// Switches to another window, response limit and prices. `is_other` if another model counts the tokens from now on.
     pub(super) fn adopt(&mut self, limits: Limits, is_other: bool) {
         (self.limits.window, self.limits.max_output) = (limits.window, limits.max_output);
         self.limits = self.limits.priced_as(&limits);
         if is_other {
             self.seat.priced_as(&limits);
-            // How it counts is not known; too much reckoned with costs less than too little.
+            // Its way of counting is unknown; an estimate that is too high costs less than one that is too low.
             self.scale = self.scale.max(100);
         }
     }
 
-    /// Whether a request of about `estimate` tokens could be sent within `limits`, if only as the last one.
+    /// Checks whether a request of about `estimate` tokens could be sent within `limits`, if only as the last one.
     pub(super) fn fits(&self, estimate: u64, limits: &Limits) -> bool {
         let answer = u64::from(limits.max_output).min(limits.landing());
         self.scaled(estimate).saturating_add(answer) <= limits.planned()
     }
 
-    /// What to reckon with as the window after a server refused a request of about `estimate` tokens as too long: no more than it says, and so
-    /// little that the same request could only be the last one.
+    /// Returns the window to assume after a server refused a request of about `estimate` tokens as too long: no more than it reports, and so small
+    /// that the same request could only be the last one.
     pub(super) fn narrower(&self, estimate: u64, said: Option<u64>) -> u64 {
         let size = self.scaled(estimate);
         let last = size.saturating_add(LANDING.min(size / LANDING_SHARE));
@@ -218,7 +218,7 @@ impl Budget {
         window.min(said.unwrap_or(u64::MAX)).min(self.limits.window.saturating_sub(1))
     }
 
-    /// What a request of about `estimate` tokens may be, with so much time left; it counts as sent from now on.
+    /// Reserves a request of about `estimate` tokens with this much time left; it counts as sent from now on.
     pub(super) fn reserve(&self, estimate: u64, left: Option<Duration>) -> Reserved {
         let size = self.scaled(estimate);
         let answer = u64::from(self.limits.max_output);
@@ -230,7 +230,7 @@ impl Budget {
         if let Err(limit) = self.seat.may_land(self.last_turn(size, last)) {
             return Reserved::Nothing(limit);
         }
-        // The turn after this one sends at least all of this again. Where others spend meanwhile, the longest answer is reckoned with.
+        // The next turn sends at least all of this again. If others spend meanwhile, the longest response is assumed.
         let next = if self.is_shared { last.saturating_add(landing.max(answer)) } else { size.saturating_add(landing) };
         let asked = self.asked(size, next, self.usual_answer());
         let may_go_on = self.may_go_on(asked);
@@ -257,13 +257,13 @@ impl Budget {
         reserved
     }
 
-    /// Sets apart what a last request of about `estimate` tokens takes: results were taken in as far as there was room.
+    /// Reserves a last request of about `estimate` tokens: results were accepted as far as there was space.
     pub(super) fn hold(&self, estimate: u64) {
         let size = self.scaled(estimate);
         self.seat.ask(Amount::default(), self.last_turn(size, size.saturating_add(LAST_WORDS)));
     }
 
-    /// How many tokens of results the request of about `estimate` tokens may still take.
+    /// Returns the tokens of results that the request of about `estimate` tokens may still take.
     pub(super) fn room(&self, estimate: u64) -> u64 {
         let size = self.scaled(estimate);
         let mut room = self.limits.most_request().saturating_sub(size);
@@ -277,27 +277,28 @@ impl Budget {
         room.saturating_mul(100) / self.scale.max(1)
     }
 
-    /// The same where the next request is the last one and the tokens of the run bound it.
+    /// Returns that number for the case that the next request is the last one and limited by the tokens of the run.
     pub(super) fn room_of_tokens(&self, estimate: u64) -> u64 {
         let size = self.scaled(estimate);
         let room = self.seat.left().tokens.saturating_sub(size).min(self.payable(size));
-        // What is said before the last turn is sent with it.
+        // The message before the last turn is sent with it.
         (room.saturating_mul(100) / self.scale.max(1)).saturating_sub(LAST_WORDS)
     }
 
-    /// The most that the last answer may be, in tokens: a server refuses what does not fit its window beside a request of about `estimate`.
+    /// Returns the maximum size of the last response, in tokens: a server refuses one that does not fit its window besides a request of about
+    /// `estimate`.
     pub(super) fn last_answer(&self, estimate: u64) -> u32 {
         let size = self.scaled(estimate);
         let room = self.limits.planned().saturating_sub(size);
         let last = size.saturating_add(LAST_WORDS);
         let bare = self.limits.amount(last, 0);
-        // Those who were promised to begin lose nothing to a long answer, only to one of the usual length.
+        // A long response takes nothing from conversations that were promised a start; one of the usual length may.
         let usual = self.limits.answerable(self.seat.free_to_land(bare).cost, last).min(self.limits.usual_answer());
         let room = room.min(self.limits.answerable(self.seat.free(bare).cost, last).max(usual));
         u32::try_from(room).unwrap_or(u32::MAX).min(self.limits.max_output)
     }
 
-    /// Counts a turn: what it was estimated at, what it took.
+    /// Counts a turn: its estimate, and its actual consumption.
     pub(super) fn settle(&mut self, estimate: u64, usage: &TurnUsage, took: Duration) {
         self.turns += 1;
         self.longest = self.longest.max(took);
@@ -309,7 +310,7 @@ impl Budget {
         self.seat.settle(spent, usage, took, self.scale);
     }
 
-    /// Counts what a turn of this conversation took.
+    /// Counts the consumption of a turn of this conversation.
     fn settled(&mut self, sent: u64, usage: &TurnUsage) -> Amount {
         let spent = self.limits.spent(sent, usage);
         self.spent = self.spent.plus(spent);
@@ -317,13 +318,14 @@ impl Budget {
         spent
     }
 
-    /// The most that an attempt at a request of about `estimate` tokens may cost that is answered with `most` at most; nothing where money is no
-    /// limit.
+    /// Returns the maximum cost of an attempt at a request of about `estimate` tokens with a response of at most `most`; zero if money is not
+    /// limited.
     pub(super) fn attempt(&self, estimate: u64, most: u32) -> Money {
         self.limits.amount(self.scaled(estimate), u64::from(most)).cost
     }
 
-    /// Counts what an attempt may have cost of which nobody told, at once: others spend from the same purse. Whether another one can be paid for.
+    /// Counts the possible cost of an attempt that was not reported, at once, because others spend from the same budget. Returns `true` if another
+    /// attempt can be paid for.
     pub(super) fn lose(&self, cost: Money) -> bool {
         self.seat.lose(cost)
     }
@@ -333,7 +335,7 @@ impl Budget {
         self.spent.cost = self.spent.cost.plus(cost);
     }
 
-    /// Counts a turn of a sitting before, which the purse has counted.
+    /// Counts a turn of an earlier session, which the shared budget has counted.
     pub(super) fn settle_told(&mut self, estimate: u64, usage: &TurnUsage, took: Duration) {
         self.turns += 1;
         self.longest = self.longest.max(took);
@@ -346,22 +348,22 @@ impl Budget {
         self.seat.settle_told(Amount { tokens: estimated, cost }, took, self.scale);
     }
 
-    /// What all turns of the run took; unknown where nothing was answered.
+    /// Returns the usage of all turns of the run; unknown if there was no response.
     pub(super) fn usage(&self) -> Usage {
         self.seat.usage()
     }
 
-    /// The largest request that fits the window and is not the last one, in estimated tokens.
+    /// Returns the largest request that fits the window and is not the last one, in estimated tokens.
     pub(super) fn most(&self) -> u64 {
         self.limits.most_request().saturating_mul(100) / self.scale.max(1)
     }
 
-    /// A limit in words.
+    /// Describes a limit.
     pub(super) fn words(&self, ended: Ended) -> String {
         words(ended, &self.limits, &self.kept)
     }
 
-    /// What is left of its own limit.
+    /// Returns the rest of the conversation's own limit.
     fn own(&self) -> Amount {
         self.limits.all().less(self.spent)
     }
@@ -375,7 +377,7 @@ impl Budget {
     }
 }
 
-/// The time to keep for a last turn where the longest so far took `longest`.
+/// Returns the time to reserve for a last turn, if the longest so far took `longest`.
 fn last_turn_takes(longest: Duration, limits: &Limits) -> Duration {
     (longest.saturating_mul(3) / 2).clamp(limits.time / LEAST_SHARE, limits.time / LAST_SHARE)
 }

@@ -33,11 +33,11 @@ use crate::sys::cancel::{Cancel, Stopped};
 use crate::tools::{TOOLS, ToolBox};
 use crate::workspace::Workspace;
 
-/// What the engine needs.
+/// Input of the model engine.
 pub struct ModelRun {
     /// The run that the review belongs to.
     pub run: RunId,
-    /// What is reviewed.
+    /// Reviewed change.
     pub change: Arc<ChangeSet>,
     /// Its files after the change.
     pub new: Arc<dyn Workspace>,
@@ -47,53 +47,52 @@ pub struct ModelRun {
     pub tools: ToolBox,
     /// The rules that give leads.
     pub packs: Packs,
-    /// What other scanners report, which are leads too.
+    /// Reports of other scanners, which become leads.
     pub reports: Reports,
     /// The model.
     pub provider: Arc<dyn Provider>,
     /// Those who take over from it, one after the other, when it fails for good.
     pub next: Vec<Runner>,
-    /// Who is asked now.
+    /// Models of the run and their failover.
     pub relay: Relay,
-    /// The words for it.
+    /// Prompt templates.
     pub prompts: Prompts,
-    /// What the user asks of this review.
+    /// Instructions of the user for this review.
     pub instructions: Option<String>,
-    /// What the project says about its own code.
+    /// Guidelines of the project.
     pub guidelines: Arc<Guidelines>,
-    /// What may be spent.
+    /// Limits of the run.
     pub limits: Limits,
-    /// Who takes a second look at the findings; `None` where nobody does.
+    /// Settings of the verification of findings; `None` if it is off.
     pub second_look: Option<SecondLook>,
     /// Findings below it are counted, not shown.
     pub floor: Floor,
-    /// What is known of the branch from before.
+    /// History of the branch.
     pub known: Known,
-    /// What an earlier sitting of this run wrote down; nothing for a new run.
+    /// Recording of earlier sessions of this run; empty for a new run.
     pub past: Past,
-    /// What the receipt says about how the change came here.
+    /// Receipt notes on how the change was collected.
     pub notes: Vec<String>,
-    /// When the run began, RFC 3339 in UTC, and on the clock that measures how long it takes.
+    /// Start of the run: RFC 3339 in UTC, and on the clock that measures the duration.
     pub started: (String, Instant),
-    /// Asked in every loop.
+    /// Cancellation, checked in every loop.
     pub cancel: Cancel,
-    /// Hears of the progress.
+    /// Receiver of progress events.
     pub events: Arc<dyn EventSink>,
-    /// Where the journal goes.
+    /// Destination of the journal.
     pub journal: Option<Box<dyn JournalSink>>,
 }
 
 impl ModelRun {
-    /// What the model is told beside the change.
+    /// Returns the project context for the model.
     pub(super) fn beside(&self) -> Beside<'_> {
         Beside { instructions: self.instructions.as_deref(), guidelines: &self.guidelines }
     }
 }
 
-/// Reviews a change with a model. A provider that fails, a limit, an interrupt are no errors: what stands is in the review, and why it is
-/// not complete.
+/// Reviews a change with a model. A provider failure, a limit or an interrupt is no error: the review holds what was found, and why it is incomplete.
 pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
-    // What is only told is not written down again.
+    // A replay is not recorded again.
     let mut journal = Journal::new(run.journal.take().filter(|_| !run.past.is_told()));
     run.relay.recall(&run.past);
     let run = Arc::new(run);
@@ -108,7 +107,7 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
     run.past.check()?;
     let over = match stopped {
         Some(stopped) => Some(Ending::Stopped(stopped)),
-        // No finding could touch a changed line, so asking would only cost.
+        // No finding could touch a changed line, so a request would only cost.
         None if begin.layout.units.iter().all(Vec::is_empty) => Some(Ending::Done),
         None => None,
     };
@@ -117,7 +116,7 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
     let draft = desk.settle(&name_of(run.provider.capabilities()), &ending);
     draft.recall(&run.known);
     let looked = second_look(&run, draft.findings(), &ending, &budget, (&journal, &trees)).await?;
-    // Whoever interrupts the second look interrupts the review.
+    // An interrupt of the verification interrupts the review.
     let ending = looked.as_ref().and_then(|looked| looked.interrupted.clone()).unwrap_or(ending);
     let mut spent = Spent { turns: budget.turns_of_run(), usage: budget.usage(), second_look: None };
     if let Some(Looked { verdicts, notes, numbers, calls, errors, broken_off, taken_out, .. }) = looked {
@@ -137,7 +136,7 @@ pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
     Ok(finish(&run, desk, &ending, &tally, (spent, took_ms)))
 }
 
-/// The review of a run that waited in vain for what it needs before the model is asked: nothing was reviewed, and the receipt says why.
+/// Returns the review of a run whose preparations never finished: nothing was reviewed, and the receipt says why.
 fn unprepared(run: &ModelRun, journal: &Journal, lost: &Unfinished) -> Review {
     let trees = Trees::new([Arc::clone(&run.new), Arc::clone(&run.old)], &run.past, journal.of(Unit::WHOLE));
     let desk = Desk::new(Arc::clone(&run.change), Arc::clone(&trees.new), Arc::clone(&trees.old));
@@ -170,7 +169,7 @@ fn begin(run: &ModelRun, journal: &mut Journal) {
     journal.sync();
 }
 
-/// Writes down that all was done, and says how long all sittings took together, in milliseconds.
+/// Records the end of the run, and returns the duration of all sessions in milliseconds.
 fn done(run: &ModelRun, journal: &mut Journal) -> u64 {
     let took = if run.past.is_told() { run.past.took() } else { run.past.took() + run.started.1.elapsed() };
     let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
@@ -180,14 +179,14 @@ fn done(run: &ModelRun, journal: &mut Journal) -> u64 {
     took_ms
 }
 
-/// What the model took, in the review and in the second look.
+/// Consumption of the model, in the review and in the verification.
 struct Spent {
     turns: u32,
     usage: Usage,
     second_look: Option<Numbers>,
 }
 
-/// What is there before the model is asked.
+/// Results of the preparations.
 pub(super) struct Prepared {
     pub(super) begin: Begin,
     pub(super) trees: Trees,
@@ -195,7 +194,7 @@ pub(super) struct Prepared {
     pub(super) stopped: Option<Stopped>,
 }
 
-/// Everything before the model is asked: what the rules say, how the change is divided, and the first messages.
+/// Prepares the review: runs the rules, divides the change, and builds the first messages.
 pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<Prepared, EngineError> {
     let mut journal = journal.of(Unit::WHOLE);
     let trees = Trees::new([Arc::clone(&run.new), Arc::clone(&run.old)], &run.past, journal.of(Unit::WHOLE));
@@ -228,7 +227,7 @@ pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<Prepared, Eng
     Ok(Prepared { begin, trees, stopped })
 }
 
-/// Gives the desk the leads of the rules: what they said in a sitting before, else what they say now. Says why they were stopped, if they were.
+/// Adds the leads of the rules: those of an earlier session, else those found now. Returns the reason if the rules were stopped.
 fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -> Option<Stopped> {
     if let Some(Rules { claims, notes, stopped, missed, unchecked, standing, suppressed }) = run.past.rules() {
         let stopped = stopped.map(|ended| match ended {
@@ -290,7 +289,7 @@ fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -
     stopped
 }
 
-/// The first message from a desk; what it does not show is told there.
+/// Builds the first message; what it does not show is recorded in the desk.
 fn opened(
     laid: &Laid<'_>,
     layout: &Layout,
@@ -306,7 +305,7 @@ fn opened(
     Ok(opening)
 }
 
-/// The reading tools and the engine's own, in an order that never changes.
+/// Returns the reading tools and the engine's own, in an order that never changes.
 fn definitions() -> Vec<ToolDefinition> {
     let reading = TOOLS.iter().map(|tool| ToolDefinition {
         name: tool.name.to_owned(),
@@ -316,12 +315,12 @@ fn definitions() -> Vec<ToolDefinition> {
     reading.chain(Desk::definitions()).collect()
 }
 
-/// What tools take, in tokens.
+/// Returns the size of the tool definitions, in tokens.
 fn size_of(tools: &[ToolDefinition]) -> u64 {
     tools.iter().map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.schema.to_string())).sum()
 }
 
-/// Whether a limit ended it before the first question.
+/// Checks whether a limit ended the review before the first request.
 fn nothing_sent(run: &ModelRun, ending: &Ending, tally: &Tally, spent: &Spent) -> bool {
     let by_limit = matches!(ending.ended(), Ended::CostLimit | Ended::TokenLimit | Ended::WindowLimit);
     by_limit && spent.turns == 0 && tally.broken_off.note().is_none() && run.handed().is_empty()
@@ -372,14 +371,14 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent
                 tool_errors: tally.errors,
                 limits_hit: tally.limits.clone(),
             }),
-            // Of the run, not of this sitting.
+            // Of the run, not of this session.
             started_at: run.past.account().map_or_else(|| run.started.0.clone(), |account| account.started_at.clone()),
             took_ms,
         },
     )
 }
 
-/// A lead in the words of the first message.
+/// Converts a lead to the variables of the first message.
 fn vars(lead: &Lead) -> LeadVars {
     let place = match lead.lines {
         Some(lines) => format!("{}:{}", lead.path, lines.start()),

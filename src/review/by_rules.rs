@@ -15,14 +15,14 @@ use crate::sys::blocking::Unfinished;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::workspace::Workspace;
 
-/// How long the findings of a stopped run may still be proved.
+/// Time for proving the findings of a stopped run.
 const MOMENT: Duration = Duration::from_millis(400);
 
-/// What the rules engine needs.
+/// Input of the rules engine.
 pub struct RulesRun<'a> {
     /// The run that the review belongs to.
     pub run: RunId,
-    /// What is reviewed.
+    /// Reviewed change.
     pub change: Arc<ChangeSet>,
     /// Its files after the change.
     pub new: Arc<dyn Workspace>,
@@ -30,23 +30,23 @@ pub struct RulesRun<'a> {
     pub old: Arc<dyn Workspace>,
     /// The rules.
     pub packs: &'a Packs,
-    /// What other scanners report.
+    /// Reports of other scanners.
     pub reports: &'a Reports,
     /// Findings below it are counted, not shown.
     pub floor: Floor,
-    /// What is known of the branch from before.
+    /// History of the branch.
     pub known: &'a Known,
-    /// What the receipt says about how the change came here.
+    /// Receipt notes on how the change was collected.
     pub notes: Vec<String>,
-    /// When the run began, RFC 3339 in UTC, and on the clock that measures how long it takes.
+    /// Start of the run: RFC 3339 in UTC, and on the clock that measures the duration.
     pub started: (String, Instant),
-    /// Asked in every loop.
+    /// Cancellation, checked in every loop.
     pub cancel: &'a Cancel,
-    /// Hears of the progress.
+    /// Receiver of progress events.
     pub events: &'a dyn EventSink,
 }
 
-/// Reviews a change with the rules alone. It never fails: whatever was not looked at is in the receipt and in the outcome.
+/// Reviews a change with the rules alone. It never fails: files that were not reviewed are in the receipt and in the outcome.
 pub fn by_rules(run: &RulesRun<'_>) -> Review {
     let (new, old) = (run.new.as_ref(), run.old.as_ref());
     let trees = Arc::new(run.packs.trees());
@@ -95,7 +95,7 @@ pub fn by_rules(run: &RulesRun<'_>) -> Review {
     draft.finish(&ending, run.floor, run.known, None, run.made())
 }
 
-/// The review of a run whose rules never came back: nothing counts as reviewed, and the receipt says why. It asks neither tree, which may be
+/// Returns the review of a run whose rules never returned: nothing counts as reviewed, and the receipt says why. It reads neither tree, which may be
 /// what the rules wait for.
 pub fn without_rules(run: &RulesRun<'_>, lost: &Unfinished) -> Review {
     let mut draft = Draft::new(Arc::clone(&run.change));
@@ -109,7 +109,7 @@ pub fn without_rules(run: &RulesRun<'_>, lost: &Unfinished) -> Review {
     draft.finish(&abandoned(lost), run.floor, run.known, None, run.made())
 }
 
-/// How an engine ends that waited for something in vain.
+/// Returns the outcome of an engine whose preparations never finished.
 pub(super) fn abandoned(lost: &Unfinished) -> Ending {
     let ended = match lost {
         Unfinished::Abandoned { why: Stopped::Interrupted, .. } => Ended::Interrupted,

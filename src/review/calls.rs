@@ -1,5 +1,4 @@
-//! The tool calls of one turn: reading ones run side by side, the engine's own in order, and all are answered in order. Main function:
-//! [`execute`].
+//! Tool calls of one turn: reading ones run concurrently, the engine's own in order, and all results are in order. Main function: [`execute`].
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -21,47 +20,47 @@ use crate::tools::{ErrorKind, Reference, TOOLS, ToolBox, ToolOutcome};
 const AT_ONCE: usize = 4;
 /// The time that one reading call has.
 const LONGEST_CALL: Duration = Duration::from_mins(1);
-/// A reading call that stands behind so many others is not made. What is reported there counts: it must not get lost.
+/// Maximum number of reading calls per turn; later ones are not made. Calls that report are, so that no report is lost.
 pub(super) const MOST_CALLS: usize = 64;
 
-/// How the result of a call begins that was stopped with the whole run.
+/// Prefix of the result of a call that was stopped with the whole run.
 const STOPPED: &str = "{\"error\":\"stopped\"";
 
-/// What is said of a call in the text that does not end.
+/// Message about a call in the text without an end.
 pub(super) const NO_END: &str = "the call has no line `@@end`, so it was not made: write it again, whole";
 
-/// With room for fewer tokens there is nothing to read.
+/// Minimum space, in tokens, for reading calls to be useful.
 const WORTH_READING: u64 = 300;
 
-/// What the calls are made with.
+/// Context in which calls are made.
 pub(super) struct Hands<'a> {
     /// The reading tools.
     pub(super) tools: &'a ToolBox,
     /// The engine's own tools.
     pub(super) desk: &'a Arc<Mutex<Desk>>,
-    /// What each of the calls is in the course of the conversation.
+    /// Verdict of the loop detector on each call.
     pub(super) turned: &'a [Turned],
-    /// Whether this is the last turn, in which nothing is read any more.
+    /// `true` in the last turn, in which nothing is read any more.
     pub(super) landing: bool,
-    /// What came of the calls in a sitting before.
+    /// Recorded results of the calls.
     pub(super) told: &'a Told,
     pub(super) cancel: &'a Cancel,
 }
 
-/// What came of one call.
+/// Result of one call.
 #[derive(Debug)]
 pub(super) struct Called {
-    /// What the model sees.
+    /// Text for the model.
     pub(super) text: String,
-    /// Whether that is an error.
+    /// `true` if the text is an error.
     pub(super) is_error: bool,
-    /// Whether the call could be read.
+    /// `true` if the call could be parsed.
     pub(super) well_formed: bool,
-    /// What a reading call showed.
+    /// References that a reading call showed.
     pub(super) shown: Vec<Reference>,
-    /// What the call did to the review.
+    /// Effect of the call on the review.
     pub(super) effect: Effect,
-    /// Whether it is what came of it in a sitting before.
+    /// `true` if the result was recorded in an earlier session.
     pub(super) is_told: bool,
 }
 
@@ -77,7 +76,7 @@ impl Called {
         }
     }
 
-    /// What came of a call in a sitting before, where it is not to be made again: it read something, or was stopped with the whole run.
+    /// Returns the recorded result of a call. Calls that read something, or were stopped with the whole run, are made again.
     fn told(at: usize, call: &ToolCall, told: &Told) -> Option<Self> {
         if told.is_cut(at) {
             return Some(Self::refused("stopped", "interrupted"));
@@ -93,7 +92,7 @@ impl Called {
         })
     }
 
-    /// Whether it was stopped with the whole run, before it did anything: another sitting makes it.
+    /// Checks whether the call was stopped with the whole run, before it did anything: the next session makes it.
     pub(super) fn was_stopped(&self) -> bool {
         self.is_error && self.text.starts_with(STOPPED)
     }
@@ -108,8 +107,7 @@ impl Called {
         Self { well_formed: false, ..Self::refused("malformed_input", &message) }
     }
 
-    /// The same call when its result of so many tokens no longer fits the conversation, where there is room for so many: the model hears
-    /// that it has not seen it. `end` says how to end.
+    /// Drops the result of this many tokens, which no longer fits the conversation: the model is told that it has not seen it. `end` says how to end.
     pub(super) fn without_room(&mut self, size: u64, room: u64, end: &str) {
         let message = if room < WORTH_READING {
             format!("not shown: the conversation is nearly full. {end}.")
@@ -137,7 +135,7 @@ impl From<Answer> for Called {
 
 impl From<ToolOutcome> for Called {
     fn from(outcome: ToolOutcome) -> Self {
-        // In the words in which it is told again.
+        // Text that a replay recognizes.
         if outcome.error == Some(ErrorKind::Stopped) {
             return Self::refused("stopped", "interrupted");
         }
@@ -152,7 +150,7 @@ impl From<ToolOutcome> for Called {
     }
 }
 
-/// Makes the calls; the answers are in the order of the calls.
+/// Makes the calls; the results are in the order of the calls.
 pub(super) async fn execute(calls: &[ToolCall], hands: &Hands<'_>) -> Result<Vec<Called>, Unfinished> {
     let mut done: Vec<Option<Called>> = calls.iter().enumerate().map(|(at, call)| at_once(at, call, hands)).collect();
     let open = |done: &[Option<Called>], own: bool| -> Vec<(usize, ToolCall)> {
@@ -170,17 +168,17 @@ pub(super) async fn execute(calls: &[ToolCall], hands: &Hands<'_>) -> Result<Vec
         done[at] = Called::told(at, &call, hands.told);
     }
     let mut own = open(&done, true);
-    // What is reported beside it counts, wherever it stands.
+    // Reports in the same turn count, in any order.
     own.sort_by_key(|(at, call)| (call.name == FINISH, *at));
     for (at, called) in at_the_desk(own, pending, hands).await? {
         done[at] = Some(called);
     }
-    // Every call was one of the three; an answer is owed to each all the same.
+    // Every call was one of the three; each needs a result all the same.
     let missing = || Called::refused("not_run", "this call was not made");
     Ok(done.into_iter().map(|called| called.unwrap_or_else(missing)).collect())
 }
 
-/// Makes calls that only read, some of them side by side; each keeps its number. Those that are told are not made again.
+/// Makes calls that only read, some of them concurrently; each keeps its number. Recorded calls are not made again.
 pub(super) async fn read(
     calls: Vec<(usize, ToolCall)>,
     told: &Told,
@@ -203,7 +201,7 @@ pub(super) async fn read(
                     ToolInput::Malformed(text) => Called::malformed(&text),
                 });
                 match work.await {
-                    // The words of a run that is stopped do not depend on which of its calls heard it first.
+                    // The message about a stopped run must not depend on which of its calls noticed first.
                     Ok(_) | Err(Unfinished::Abandoned { .. }) if cancel.is_stopped() && !run.is_stopped() => {
                         Ok((at, Called::refused("too_slow", &too_long())))
                     }
@@ -218,7 +216,7 @@ pub(super) async fn read(
     Ok(done)
 }
 
-/// The answer to a call that used up its own time, though the run goes on.
+/// Returns the result of a call that used up its own time, while the run continues.
 fn too_long() -> String {
     let seconds = LONGEST_CALL.as_secs();
     format!(
@@ -226,7 +224,7 @@ fn too_long() -> String {
     )
 }
 
-/// The calls that are answered without doing anything.
+/// Returns the result of calls that have no effect.
 fn at_once(at: usize, call: &ToolCall, hands: &Hands<'_>) -> Option<Called> {
     let own = Desk::is_own(&call.name);
     let known = own || TOOLS.iter().any(|tool| tool.name == call.name);
@@ -264,7 +262,7 @@ async fn at_the_desk(
         return Ok(Vec::new());
     }
     let (desk, cancel) = (Arc::clone(hands.desk), hands.cancel);
-    // What is told already is told to its end, whoever interrupts: it must come to what it came to then.
+    // Recorded calls are replayed completely, despite an interrupt: the outcome must be the recorded one.
     let calls: Vec<(usize, ToolCall, Cancel)> = calls
         .into_iter()
         .map(|(at, call)| {
@@ -274,7 +272,7 @@ async fn at_the_desk(
         .collect();
     let limit = hands.cancel.clone();
     let work = blocking::run("checking the model's reports", &limit, move || {
-        // A tool that panicked left at worst a finding that is not kept.
+        // A tool that panicked left at worst a finding that was not stored.
         let mut desk = desk.lock().unwrap_or_else(PoisonError::into_inner);
         desk.next_turn();
         let answer = |(at, call, cancel): (usize, ToolCall, Cancel)| {
@@ -294,7 +292,7 @@ async fn at_the_desk(
     work.await
 }
 
-/// What a call is about, for the progress.
+/// Describes a call for the progress.
 pub(super) fn about(call: &ToolCall) -> String {
     let ToolInput::Object(input) = &call.input else { return String::new() };
     let named = ["file_path", "pattern", "title", "directory", "id"].iter().find_map(|key| input.get(*key));

@@ -1,12 +1,12 @@
 //! Making room in a conversation that fills the model's window: the oldest results of reading calls are replaced by a line each. Main
 //! function: [`make_room`]; main type: [`Compaction`].
 //!
-//! System text, tools, the first message, what the model said and what the engine's own tools answered never change, and a call keeps its
-//! result, so that every provider takes the conversation back. Each time spoils what the provider has cached behind the first line that is
-//! new: it is done only where it gains much, and then much at once. What was read stays credited; what the model needs again it reads again.
+//! System text, tools, the first message, the model's text and the results of the engine's own tools never change, and a call keeps its result, so
+//! that every provider accepts the conversation. Each compaction invalidates the provider's cache behind the first changed line: it is done only if
+//! it gains much, and then much at once. Coverage is kept; the model can read again what it needs.
 //!
-//! A conversation is shortened by [`shorten`] alone, which depends on nothing but the conversation and a number, so that a journal that holds
-//! the number gives the request again.
+//! A conversation is shortened by [`shorten`] alone, which depends on nothing but the conversation and a number, so that a journal with the number
+//! reproduces the request.
 
 use super::opening::estimate_tokens;
 use super::past::{Coming, Told};
@@ -16,27 +16,27 @@ use crate::tools::TOOLS;
 
 /// Results of fewer bytes stay: the line in their place would take nearly as much. No such line is longer.
 const WORTH: usize = 1_000;
-/// Of the input of a call so many characters are repeated in the line.
+/// Number of characters of a call's input that are repeated in the line.
 const NAMED: usize = 160;
-/// Of what a request may hold, this share at least is gained, or nothing is done: one part in so many.
+/// Divisor: the minimum share of the available size that must be gained, or nothing is done.
 const LEAST_GAIN: u64 = 10;
-/// Where so much can be gained, this share is free afterwards: one part in so many.
+/// Divisor: the share that is freed, if that much can be gained.
 const FREED: u64 = 2;
-/// How every line begins.
+/// Prefix of every replacement line.
 pub(super) const MARK: &str = "[taken out to make room]";
 
-/// How much of a conversation is shortened.
+/// State of the compaction of a conversation.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Compaction {
-    /// So many of the oldest messages with results are: the number of the journal.
+    /// Number of the oldest messages with results that are shortened, as in the journal.
     messages: u32,
-    /// So many results in them.
+    /// Number of results in them.
     results: u32,
-    /// So many of those in the last request: what is taken out when nobody is asked any more is not told.
+    /// Number of results shortened in the last request sent: what is shortened after it is not reported.
     sent: u32,
 }
 
-/// What making room came to.
+/// Result of making room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Made {
     /// Results that were shortened.
@@ -45,19 +45,19 @@ pub(super) struct Made {
     pub(super) freed: u64,
 }
 
-/// What is asked of the room.
+/// Required room.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
     /// Tokens of the conversation as it is, estimated.
     pub(super) size: u64,
     /// Tokens that it may take and still have a turn after it.
     pub(super) most: u64,
-    /// Tokens of each result that comes to it now, in order.
+    /// Tokens of each new result, in order.
     pub(super) coming: &'a [u64],
 }
 
 impl Wanted<'_> {
-    /// How many of the results that come find room, and what they take, where so much of the conversation is freed.
+    /// Returns the number of results that fit, and their size, if this much of the conversation is freed.
     fn placed(&self, freed: u64) -> (usize, u64) {
         let mut room = self.most.saturating_sub(self.size.saturating_sub(freed));
         let mut placed = (0, 0);
@@ -70,14 +70,14 @@ impl Wanted<'_> {
         placed
     }
 
-    /// Whether all is well as it is.
+    /// Checks whether everything fits already.
     fn fits(&self) -> bool {
         self.size <= self.most && self.placed(0).0 == self.coming.len()
     }
 }
 
 impl Compaction {
-    /// Shortens as much of `request` as it was then, or as there is reason to now; `None` where that is nothing.
+    /// Shortens as much of `request` as recorded, or as necessary now; `None` if nothing is.
     pub(super) fn make_room(&mut self, request: &mut TurnRequest, told: &Told, wanted: &Wanted<'_>) -> Option<Made> {
         match told.coming() {
             Coming::Turn { compacted, .. } => self.repeat(request, compacted),
@@ -86,18 +86,18 @@ impl Compaction {
         }
     }
 
-    /// The tokens that could be gained at most.
+    /// Returns the tokens that could be gained at most.
     pub(super) fn most_freed(&self, request: &TurnRequest) -> u64 {
         gains(request, self.messages).iter().map(|gain| gain.freed).sum()
     }
 
-    /// Says that `request` is sent, and how many messages of it are shortened.
+    /// Marks `request` as sent, and returns the number of its shortened messages.
     pub(super) fn sent(&mut self) -> u32 {
         self.sent = self.results;
         self.messages
     }
 
-    /// How many results were taken out of what was sent.
+    /// Returns the number of results that were shortened in what was sent.
     pub(super) fn results_sent(&self) -> u32 {
         self.sent
     }
@@ -107,7 +107,7 @@ impl Compaction {
         self.sent += results;
     }
 
-    /// Shortens as much as there is reason to. Results that the model has not answered yet stay.
+    /// Shortens as much as necessary. Results without a response of the model stay.
     fn decide(&mut self, request: &mut TurnRequest, wanted: &Wanted<'_>) -> Option<Made> {
         if wanted.fits() {
             return None;
@@ -135,7 +135,7 @@ impl Compaction {
         Some(made)
     }
 
-    /// Shortens so many messages of `request` in all, as an earlier sitting of the run did; `None` where so many are.
+    /// Shortens the first messages of `request`, up to this number in all, as an earlier session did; `None` if they already are.
     fn repeat(&mut self, request: &mut TurnRequest, messages: u32) -> Option<Made> {
         let further = usize::try_from(messages.saturating_sub(self.messages)).unwrap_or(usize::MAX);
         if further == 0 {
@@ -156,7 +156,7 @@ impl Compaction {
         self.results += made.results;
     }
 
-    /// What was done, for the receipt; `None` where that is nothing.
+    /// Returns the note for the receipt; `None` if nothing was shortened.
     pub(super) fn note(&self) -> Option<String> {
         (self.sent > 0).then(|| {
             let results = counted(usize::try_from(self.sent).unwrap_or(usize::MAX), "result");
@@ -169,14 +169,14 @@ impl Compaction {
 }
 
 impl Made {
-    /// What was done, for the progress.
+    /// Describes the compaction for the progress.
     pub(super) fn words(&self, window: u64) -> String {
         let results = counted(usize::try_from(self.results).unwrap_or(usize::MAX), "older result");
         format!("{results} taken out of the conversation to stay within the model's window of {window} tokens")
     }
 }
 
-/// Replaces the results of reading calls in the first so many messages that hold results. What is replaced already stays as it is.
+/// Replaces the results of reading calls in the first messages that hold results. Replaced ones stay as they are.
 pub(super) fn shorten(request: &mut TurnRequest, messages: u32) {
     let mut left = messages;
     for at in 0..request.messages.len() {
@@ -195,7 +195,7 @@ pub(super) fn shorten(request: &mut TurnRequest, messages: u32) {
     }
 }
 
-/// The messages with results that the model has answered, oldest first and without the first so many, and what shortening each gains.
+/// Returns the messages with results that the model has answered, oldest first and without the first ones, and the gain of shortening each.
 fn gains(request: &TurnRequest, from: u32) -> Vec<Made> {
     let answered = request.messages.iter().rposition(|message| matches!(message, Message::Assistant { .. }));
     let messages = request.messages.iter().enumerate().take(answered.unwrap_or(0));
@@ -217,14 +217,14 @@ fn gains(request: &TurnRequest, from: u32) -> Vec<Made> {
     results.skip(usize::try_from(from).unwrap_or(usize::MAX)).map(gain).collect()
 }
 
-/// The calls of the last message.
+/// Returns the calls of the last message.
 fn calls(messages: &[Message]) -> Vec<&ToolCall> {
     let Some(Message::Assistant { parts }) = messages.last() else { return Vec::new() };
     parts.iter().filter_map(Part::call).collect()
 }
 
-/// What stands in the place of a result; `None` for one that stays. Only what a reading call showed is replaced: errors are short, and what
-/// the engine's own tools answered is what the review rests on.
+/// Returns the replacement of a result; `None` for one that stays. Only results of reading calls are replaced: errors are short, and the review
+/// depends on the results of the engine's own tools.
 fn line(call: Option<&ToolCall>, result: &ToolResult) -> Option<String> {
     if result.is_error || result.text.len() < WORTH || !TOOLS.iter().any(|tool| tool.name == result.name) {
         return None;
@@ -246,7 +246,7 @@ mod tests {
 
     use super::*;
 
-    /// A conversation: for each turn, the calls by tool with the length of what they gave.
+    /// Returns a conversation: for each turn, the calls by tool with the length of what they gave.
     fn conversation(turns: &[&[(&str, usize)]]) -> TurnRequest {
         let mut request = TurnRequest { system: "be careful".to_owned(), max_output: 9, ..TurnRequest::default() };
         request.push(Message::User { text: "the change".repeat(300), mark: true });
@@ -317,7 +317,7 @@ mod tests {
             texts[0].contains(r#"read_file_part {"file_path":"src/0/0.rs"} was answered here (about 10000 tokens)"#)
         );
         assert!(texts[4..].iter().all(|text| text.len() == 35_000));
-        // It goes on where it stopped.
+        // It continues from the previous state.
         let wanted = Wanted { size: size - made.freed, most: size - made.freed, coming: &[1] };
         done.decide(&mut request, &wanted).unwrap();
         assert_eq!((done.messages, done.results), (6, 6));

@@ -1,6 +1,6 @@
-//! Whether a conversation gets anywhere: calls that are made again and again, turns that bring nothing new. Main type: [`Course`].
+//! Loop detector: repeated calls, and turns without progress. Main type: [`Course`].
 //!
-//! All of it follows from the calls and their answers, so that a run that is told again comes to the same.
+//! Everything follows from the calls and their results, so that a replay has the same outcome.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,25 +10,25 @@ use super::calls::Called;
 use super::desk::Desk;
 use crate::llm::{ToolCall, ToolInput};
 
-/// So often the same call is made; after that the model is told that it has the answer.
+/// Number of times the same call is made; after that the model is told that it has the result.
 pub(super) const MOST_SAME: u32 = 3;
-/// After so many calls that were answered so, nothing more is to be hoped for.
+/// Maximum number of refused repetitions of a conversation.
 const MOST_REPEATED: u32 = 12;
-/// After so many turns in a row that brought nothing new, the model is told.
+/// Number of consecutive turns without progress after which the model is prompted.
 const IDLE_TOLD: u32 = 4;
-/// After so many, it is asked to finish.
+/// Number of consecutive turns without progress after which the model is asked to finish.
 const IDLE_MOST: u32 = 8;
 
 /// No tool has a longer name.
 const LONGEST_NAME: usize = 64;
 
-/// What a call is known by: its tool and its input, whatever the order of the fields.
+/// Identity of a call: its tool and its input, in any order of the fields.
 type Key = [u8; 32];
 
-/// How a conversation goes.
+/// Repetitions and progress of a conversation.
 #[derive(Debug, Default)]
 pub(super) struct Course {
-    /// How often each call was made whose answer the conversation still holds.
+    /// Number of each call whose result the conversation still holds.
     made: HashMap<Key, u32>,
     repeated: u32,
     /// The call that was repeated last, for the reason.
@@ -38,13 +38,13 @@ pub(super) struct Course {
 }
 
 impl Course {
-    /// Enters the calls of a turn: which of them are new, and which were made so often that they are not made again. The same call several times
-    /// in one turn is one: the model has not seen its answer.
+    /// Records the calls of a turn, and returns which are new, and which are refused as repetitions. Equal calls in one turn count as one: the model
+    /// has not seen the result.
     pub(super) fn enter(&mut self, calls: &[ToolCall]) -> Vec<Turned> {
         let mut entered: HashMap<Key, Turned> = HashMap::new();
         let turned = calls.iter().map(|call| match key(call) {
             Some(key) => *entered.entry(key).or_insert_with(|| self.enter_one(call, key)),
-            // What cannot be read says nothing.
+            // An unreadable call is neither new nor repeated.
             None => Turned::Again,
         });
         turned.collect()
@@ -55,7 +55,7 @@ impl Course {
         *made += 1;
         match *made {
             1 => Turned::New,
-            // What the engine's own tools answer to it, is theirs to say.
+            // The engine's own tools handle repetitions themselves.
             made if made > MOST_SAME && !Desk::is_own(&call.name) => {
                 self.repeated += 1;
                 self.last = Some(&call.name).filter(|name| is_name(name)).cloned();
@@ -65,13 +65,13 @@ impl Course {
         }
     }
 
-    /// Enters what came of them.
+    /// Records the results of the calls.
     pub(super) fn answered(&mut self, turned: &[Turned], called: &[Called]) {
         let is_new = turned.iter().zip(called).any(|(turned, called)| *turned == Turned::New && !called.is_error);
         self.idle = if is_new { 0 } else { self.idle + 1 };
     }
 
-    /// Whether the model is to be told that nothing new comes.
+    /// Checks whether the model must be prompted for lack of progress.
     pub(super) fn is_to_be_told(&self) -> bool {
         self.idle == IDLE_TOLD
     }
@@ -81,7 +81,7 @@ impl Course {
         self.made.clear();
     }
 
-    /// Why there is nothing more to hope for, where that is so.
+    /// Returns the reason why no more progress is expected, if so.
     pub(super) fn is_stuck(&self) -> Option<String> {
         if self.repeated >= MOST_REPEATED {
             let call = self.last.as_deref().unwrap_or("a call");
@@ -95,7 +95,7 @@ impl Course {
     }
 }
 
-/// Whether it is the name of a tool: it is published, and a model may write anything there.
+/// Checks whether a text is the name of a tool: it is published, and a model may write anything there.
 fn is_name(name: &str) -> bool {
     name.len() <= LONGEST_NAME
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
@@ -111,14 +111,14 @@ fn key(call: &ToolCall) -> Option<Key> {
     Some(hash.finalize().into())
 }
 
-/// What a call is in the course of a conversation.
+/// Verdict on a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turned {
-    /// It was not made before.
+    /// First call of its kind.
     New,
-    /// It was, and is made again.
+    /// A repetition that is made again.
     Again,
-    /// It was, so often that it is not made.
+    /// Refused after too many repetitions.
     Refused,
 }
 

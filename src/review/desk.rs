@@ -1,7 +1,7 @@
-//! Everything that a model may do to a review, and what it has seen. Main type: [`Desk`].
+//! Review under construction: the tool calls of the model applied to it, and the coverage. Main type: [`Desk`].
 //!
-//! The loop hands over each call of an engine tool ([`Desk::call`]) and tells what the model was shown; at the end the desk becomes a
-//! review ([`Desk::finish`]). How a finding is checked belongs in `evidence`, how an input is read in `engine_tools`.
+//! The conversation passes each call of an engine tool ([`Desk::call`]) and reports what the model was shown; at the end the desk becomes a review
+//! ([`Desk::finish`]). Checking a finding belongs in `evidence`, reading an input in `engine_tools`.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -52,26 +52,26 @@ use report::Refused;
 /// More sections are not taken.
 const MOST_SECTIONS: usize = 20;
 
-/// A review as a model makes it.
+/// Review under construction.
 pub struct Desk {
     change: Arc<ChangeSet>,
     new: Arc<dyn Workspace>,
     old: Arc<dyn Workspace>,
-    /// What the project says about its own code.
+    /// Guidelines of the project.
     guidelines: Arc<Guidelines>,
     draft: Draft,
     seen: Seen,
-    /// What became of the files where others looked at them: their coverage, and the holes in it.
+    /// Coverage and gaps, if other conversations reviewed the files.
     covered: Option<(Vec<FileCoverage>, Vec<Omission>)>,
-    /// Findings that stand, in the order of their reports.
+    /// Accepted findings, in the order of their reports.
     findings: Vec<Stood>,
-    /// How many findings were ever accepted: numbers are not given twice.
+    /// Number of findings ever accepted: numbers are not reused.
     accepted: u32,
-    /// Reports that did not stand and were neither corrected nor withdrawn.
+    /// Rejected reports that were neither corrected nor withdrawn.
     refused: Vec<Refused>,
-    /// How many reports did not stand.
+    /// Number of rejected reports.
     refusals: u32,
-    /// How many of either were taken back.
+    /// Number of withdrawn reports and findings.
     withdrawn: u32,
     /// Reports beyond the most that are taken.
     beyond: u32,
@@ -81,14 +81,14 @@ pub struct Desk {
     sections: Vec<Section>,
     gate: Gate,
     summary: Option<String>,
-    /// Who reports, once it is not who was asked first.
+    /// Model that reports, once it is not the first one.
     reporter: Option<String>,
-    /// Which turn it is, so that calls made at once are not taken for corrections of each other; 0 where nobody counts.
+    /// Number of the turn, so that calls made at once are not taken for corrections of each other; 0 without turns.
     turn: u32,
 }
 
 impl Desk {
-    /// A desk for the review of a change.
+    /// Creates the desk for the review of a change.
     pub fn new(change: Arc<ChangeSet>, new: Arc<dyn Workspace>, old: Arc<dyn Workspace>) -> Self {
         Self {
             draft: Draft::new(Arc::clone(&change)),
@@ -114,20 +114,20 @@ impl Desk {
         }
     }
 
-    /// The same with what the project says about its own code: a finding may rest on a line of that.
+    /// Adds the guidelines of the project, on whose lines a finding may be based.
     #[must_use]
     pub fn with_guidelines(self, guidelines: Arc<Guidelines>) -> Self {
         Self { guidelines, ..self }
     }
 
-    /// The same desk, which asks these grammars about the texts that are quoted and suggested.
+    /// Adds the grammars with which quotes and suggestions are checked.
     #[must_use]
     pub(super) fn asking(mut self, languages: Languages) -> Self {
         self.draft = self.draft.asking(languages);
         self
     }
 
-    /// What a model is told of the engine's tools, in an order that never changes.
+    /// Returns the definitions of the engine's tools, in a fixed order.
     pub fn definitions() -> Vec<ToolDefinition> {
         let definition = |tool: &super::engine_tools::EngineTool| ToolDefinition {
             name: tool.name.to_owned(),
@@ -137,7 +137,7 @@ impl Desk {
         ENGINE_TOOLS.iter().map(definition).collect()
     }
 
-    /// Whether a tool is one of the engine's.
+    /// Checks whether a tool is one of the engine's.
     pub fn is_own(name: &str) -> bool {
         ENGINE_TOOLS.iter().any(|tool| tool.name == name)
     }
@@ -167,7 +167,7 @@ impl Desk {
         }
     }
 
-    /// Answers a call whose input is no JSON object. A report among them is held against the model until it comes again.
+    /// Handles a call whose input is no JSON object. An unreadable report stays open until it is repeated.
     pub fn call_malformed(&mut self, name: &str, input: &str) -> Answer {
         let head: String = input.chars().take(80).collect();
         let message = if is_open(input) {
@@ -179,7 +179,7 @@ impl Desk {
         if name == super::engine_tools::REPORT { self.unreadable("", "", &fault) } else { fault.into() }
     }
 
-    /// Says that another model reports from now on.
+    /// Switches the reporter to another model.
     pub(super) fn hand_over(&mut self, before: &str, now: String) {
         self.sign(before);
         self.reporter = Some(now);
@@ -192,38 +192,38 @@ impl Desk {
         }
     }
 
-    /// Says that the calls of a further turn follow.
+    /// Begins another turn.
     pub fn next_turn(&mut self) {
         self.turn += 1;
     }
 
-    /// Says that the model cannot read any more: it may finish whatever is open.
+    /// Marks that the model cannot read any more: it may finish despite open items.
     pub fn last_turn(&mut self) {
         self.gate.open();
     }
 
-    /// Says that the model can read again after all: what is open counts again before the end.
+    /// Marks that the model can read again: open items count again before the end.
     pub(super) fn goes_on(&mut self) {
         self.gate = Gate::default();
     }
 
-    /// Has written down what the trees could not give so far.
+    /// Records everything that the trees could not provide so far.
     pub(super) fn tell_omissions(&self) {
         let _ = self.new.omissions();
     }
 
-    /// The first message does not show a file's diff.
+    /// Records a file's diff that the first message does not show.
     pub fn left_out(&mut self, left_out: &LeftOut) {
         self.seen.left_out(left_out);
     }
 
-    /// So much of a file's diff was in a message that the model answered.
+    /// Records the part of a file's diff that was in a message the model answered.
     pub fn shown(&mut self, shown: &Shown) {
         self.seen.shown(shown);
     }
 
-    /// The model answered a message with results that showed these places. To be called before the calls of that answer are carried out: a
-    /// `finish_review` among them asks what was seen.
+    /// Records the references in results that the model has answered. It must be called before the calls of that response are made: a `finish_review`
+    /// among them checks the coverage.
     pub fn saw(&mut self, references: &[Reference]) {
         for reference in references {
             self.seen.saw(reference);
@@ -235,7 +235,7 @@ impl Desk {
         self.draft.ran(packs, missed);
     }
 
-    /// Checks what the rules say stood before the change: findings of theirs, and no leads, for a model speaks of the change alone.
+    /// Checks the rules' findings on code from before the change. They become no leads, because a model reports on the change alone.
     pub fn add_standing(&mut self, claims: &[Claim], cancel: &Cancel) {
         for (at, claim) in claims.iter().enumerate() {
             let (new, old) = (Arc::clone(&self.new), Arc::clone(&self.old));
@@ -263,25 +263,25 @@ impl Desk {
         self.draft.omit(omissions);
     }
 
-    /// How many findings stand so far.
+    /// Returns the number of accepted findings.
     #[cfg(test)]
     fn standing(&self) -> usize {
         self.findings.len()
     }
 
-    /// Whether `finish_review` was accepted.
+    /// Checks whether `finish_review` was accepted.
     #[cfg(test)]
     fn is_finished(&self) -> bool {
         self.gate.is_finished()
     }
 
-    /// How many findings that stand so far are such.
+    /// Returns the number of accepted findings that match.
     pub(super) fn counted(&self, is_such: impl Fn(&Finding) -> bool) -> usize {
         self.findings.iter().filter(|stood| is_such(&stood.finding)).count()
     }
 
-    /// Ends the reporting: reports that were never corrected are withheld, leads that were never answered are delivered or withheld, and the
-    /// findings get their order and their names. They may still be judged; `by` is who reported them, `ending` how that ended.
+    /// Ends the reporting: reports that were never corrected are withheld, unanswered leads are delivered or withheld, and the findings get their
+    /// order and their names. They may still be judged; `by` is the reporter, `ending` the outcome.
     pub(super) fn settle(&mut self, by: &str, ending: &Ending) -> &mut Draft {
         if !self.draft.is_settled() {
             self.deliver_findings(by);
@@ -304,7 +304,7 @@ impl Desk {
         self.draft.finish(ending, floor, known, self.summary, made)
     }
 
-    /// Takes a section, or replaces the one of the same title.
+    /// Adds a section, or replaces the one of the same title.
     pub(super) fn write(&mut self, section: Section, notes: &[String]) -> Result<Answer, ToolFault> {
         let title = super::alike::normal(&section.title);
         let known = self.sections.iter().position(|known| super::alike::normal(&known.title) == title);

@@ -1,4 +1,4 @@
-//! What an engine has so far, and the one place where it becomes a review. Main type: [`Draft`].
+//! Draft of a review, and the one place that turns it into a review. Main type: [`Draft`].
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -36,16 +36,16 @@ use made::provenance;
 use owed::sentence;
 use summary::plain_summary;
 
-/// How an engine ended.
+/// Outcome of an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// It said that it was done.
+    /// The model finished.
     Done,
     /// It was stopped.
     Stopped(Stopped),
     /// It ended without saying that it was done.
     Short {
-        /// How.
+        /// Reason for the end.
         ended: Ended,
         /// One sentence for people.
         why: String,
@@ -53,7 +53,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// How it was told to have ended.
+    /// Restores a recorded outcome.
     pub(super) fn told(ended: Ended, why: String) -> Self {
         let stopped = [Stopped::Interrupted, Stopped::DeadlinePassed].map(Self::Stopped);
         let is_it = |stopped: &Self| stopped.ended() == ended && stopped.reason().as_ref() == Some(&why);
@@ -81,12 +81,12 @@ impl Ending {
     }
 }
 
-/// What of the findings is shown; the rest is counted.
+/// Thresholds of the findings that are shown; the rest are counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Floor {
-    /// Nothing less bad.
+    /// Minimum severity.
     pub severity: Option<Severity>,
-    /// Nothing of which somebody is less sure. Where nobody said, it is shown.
+    /// Minimum confidence. Findings without a confidence are shown.
     pub confidence: Option<Confidence>,
 }
 
@@ -95,7 +95,7 @@ pub struct Floor {
 pub struct Draft {
     change: Arc<ChangeSet>,
     findings: Vec<Finding>,
-    /// What rules found where each of them says the same: it stands by itself where that one is not delivered.
+    /// Rule findings that each finding supersedes: they are delivered if that one is not.
     behind: Vec<Vec<Behind>>,
     withheld: Vec<Withheld>,
     sections: Vec<Section>,
@@ -104,12 +104,12 @@ pub struct Draft {
     omissions: Vec<Omission>,
     leads: Leads,
     suppressed: u32,
-    /// Whether what [`Draft::files`] says is all that anybody looked at.
+    /// `true` if [`Draft::files`] is the whole coverage.
     is_alone: bool,
-    /// What was reported already: by whom, what, and where.
+    /// Reported findings: reporter, text and place.
     told: HashSet<(String, String, Option<Place>)>,
     languages: Languages,
-    /// Whether the findings are in order and have their names.
+    /// `true` once the findings are sorted and named.
     settled: bool,
     past: history::Past,
 }
@@ -117,7 +117,7 @@ pub struct Draft {
 type Place = (RepoPath, Side, Option<LineRange>);
 
 impl Draft {
-    /// An empty draft of a review of `change`.
+    /// Creates an empty draft of a review of `change`.
     pub fn new(change: Arc<ChangeSet>) -> Self {
         let omissions = change.omissions.clone();
         Self {
@@ -139,13 +139,13 @@ impl Draft {
         }
     }
 
-    /// The same draft, which asks these grammars about the texts it quotes.
+    /// Adds the grammars with which quotes are checked.
     #[must_use]
     pub(super) fn asking(self, languages: Languages) -> Self {
         Self { languages, ..self }
     }
 
-    /// The grammars that it asks.
+    /// Returns the grammars with which quotes are checked.
     pub(super) fn languages(&self) -> &Languages {
         &self.languages
     }
@@ -162,7 +162,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Checks a claim of a rule about what stood before the change, likewise.
+    /// Checks a rule's claim on code from before the change, likewise.
     pub fn report_standing(&mut self, claim: &Claim, new: &dyn Workspace, old: &dyn Workspace) -> Result<(), Stopped> {
         match evidence::anchor_standing(claim, &self.change, new, old, &self.languages) {
             Ok(anchored) => self.keep(claim, anchored),
@@ -181,7 +181,7 @@ impl Draft {
         self.add(proven(claim, anchored), Vec::new());
     }
 
-    /// Adds a finding whose evidence stands, with what rules found where it says the same.
+    /// Adds a finding with verified evidence, and the rule findings that it supersedes.
     pub(super) fn add(&mut self, finding: Finding, behind: Vec<Behind>) {
         self.findings.push(finding);
         self.behind.push(behind);
@@ -197,17 +197,17 @@ impl Draft {
         self.sections.extend(sections);
     }
 
-    /// Records what became of the leads.
+    /// Records the results of the leads.
     pub(super) fn answered(&mut self, leads: Leads) {
         self.leads = leads;
     }
 
-    /// Records what became of the changed files.
+    /// Records the coverage of the changed files.
     pub fn cover(&mut self, files: Vec<FileCoverage>) {
         self.files = files;
     }
 
-    /// The same where nothing else looks at the files: what was not wholly looked at is owed.
+    /// Records the coverage if no other pass reviews the files: gaps make the review incomplete.
     pub(super) fn cover_alone(&mut self, files: Vec<FileCoverage>) {
         self.files = files;
         self.is_alone = true;
@@ -228,7 +228,7 @@ impl Draft {
         self.notes.push(note);
     }
 
-    /// Takes over what another draft of the same change was told beside findings.
+    /// Takes over everything but the findings from another draft of the same change.
     pub(super) fn absorb(&mut self, other: Self) {
         self.withheld.extend(other.withheld);
         self.sections.extend(other.sections);
@@ -247,18 +247,17 @@ impl Draft {
         }
     }
 
-    /// Whether that is done.
+    /// Checks whether the findings are sorted and named.
     pub(super) fn is_settled(&self) -> bool {
         self.settled
     }
 
-    /// The findings so far.
+    /// Returns the findings so far.
     pub(super) fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// Takes what a second look said of some findings, by their place among them. Those that were refuted are withheld; what rules found
-    /// there is delivered.
+    /// Applies verification verdicts to findings, by index. Refuted findings are withheld; the rule findings they superseded are delivered.
     pub(super) fn judge(&mut self, verdicts: impl IntoIterator<Item = (usize, Verdict)>, by: &str) {
         let mut refuted = BTreeSet::new();
         for (at, Verdict { word, confidence, rationale }) in verdicts {
@@ -274,7 +273,7 @@ impl Draft {
         self.take_away(&refuted, "the second look refuted it");
     }
 
-    /// Takes findings away, by their place; what rules found where they stood takes their place. `why` ends a sentence for the receipt.
+    /// Removes findings, by index; the rule findings that they superseded take their place. `why` ends a sentence for the receipt.
     fn take_away(&mut self, places: &BTreeSet<usize>, why: &str) -> Vec<Finding> {
         let held = std::mem::take(&mut self.findings).into_iter().zip(std::mem::take(&mut self.behind));
         let (mut taken, mut back) = (Vec::new(), Vec::new());
@@ -311,7 +310,7 @@ impl Draft {
         self.settle();
         let (previous, fixed) = self.conclude(known).unzip();
         self.dismiss(known, &made.started_at);
-        // What nobody is sure enough of is no reason to fail, however bad it would be.
+        // A finding below the confidence threshold is no reason to fail, however severe.
         let unsure = self.hold_to_confidence(floor.confidence);
         self.hold_to_the_collection();
         let (mut reasons, nothing_seen) = self.unseen();
@@ -349,7 +348,7 @@ impl Draft {
             provenance: provenance(made),
             change: self.change,
         };
-        // What asks for nothing any more must not count as hidden either.
+        // Settled findings must not count as hidden either.
         let harmless = |finding: &Finding| {
             !finding.status.is_resolved() && floor.severity.is_some_and(|least| finding.severity > least)
         };

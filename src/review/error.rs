@@ -1,18 +1,18 @@
-//! Why an engine makes no review. Main type: [`EngineError`].
+//! Errors of engines. Main type: [`EngineError`].
 //!
-//! Whatever else goes wrong leaves a review behind, and is said in it.
+//! Everything else that goes wrong leaves a review behind, which says so.
 
 use super::past::Diverged;
 use crate::prompt::PromptError;
 use crate::sys::blocking::Unfinished;
 
-/// Why there is no review: a fault of this program or of the user's templates.
+/// Reasons why there is no review: an internal error, or an error of the user's templates.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// A template cannot be rendered.
     #[error(transparent)]
     Prompt(#[from] PromptError),
-    /// A run that is taken up or told again is not what it was.
+    /// A run that is resumed or replayed differs from its recording.
     #[error(transparent)]
     Diverged(#[from] Box<Diverged>),
     /// A part of the program did not end, or panicked.

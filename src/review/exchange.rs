@@ -1,7 +1,7 @@
-//! What every conversation does alike with a turn, whatever it is about: writing down what is asked and what failed, weighing an answer, and
-//! putting the results of its calls back. Main functions: [`hear`], [`results`].
+//! Steps shared by all conversations in a turn: recording requests and failures, measuring a response, and adding the results of its calls. Main
+//! functions: [`hear`], [`results`].
 //!
-//! What an answer means belongs to whoever holds the conversation: `turns`, and `verify` for a second look.
+//! The meaning of a response belongs to the conversation: `turns`, and `verify` for verification.
 
 use std::time::{Duration, Instant};
 
@@ -15,39 +15,39 @@ use crate::domain::money::Money;
 use crate::domain::text::strip_line;
 use crate::llm::{Message, ToolCall, ToolResult, TurnRequest, TurnResponse};
 
-/// What a turn came to.
+/// Outcome of a turn.
 #[derive(Debug)]
 pub(super) enum Heard {
-    /// An answer, how long it took, and whether a sitting before had it.
+    /// Response, its duration, and whether it was recorded in an earlier session.
     Answer(TurnResponse, Duration, bool),
-    /// None, now.
+    /// No response, now.
     Nothing(NoAnswer),
-    /// None, in a sitting before: the conversation ended so.
+    /// No response, in an earlier session: the conversation ended this way.
     Ended(End),
 }
 
-/// What a turn is asked with, beside the request.
+/// Context of a request.
 pub(super) struct Asking {
-    /// What this program said since the last request.
+    /// Messages of this program since the last request.
     pub(super) said: Vec<String>,
-    /// Whether it is the first of its conversation: system text and tools are written down with it.
+    /// `true` for the first request of its conversation: system text and tools are recorded with it.
     pub(super) is_first: bool,
-    /// Why it is the last one, if it is.
+    /// Reason why it is the last one, if it is.
     pub(super) landing: Option<Landing>,
-    /// How many of the oldest messages with results are shortened.
+    /// Number of the oldest messages with results that are shortened.
     pub(super) compacted: u32,
-    /// Who is asked, by its place in the list of models.
+    /// Requested model, by its index in the list.
     pub(super) to: u32,
-    /// Whether this turn was asked in this sitting already, in another way or of another one.
+    /// `true` if this turn was requested in this session before, in another way or from another model.
     pub(super) again: bool,
-    /// What an attempt may cost at most, where money is a limit.
+    /// Maximum cost of an attempt, if money is limited.
     pub(super) most: Money,
 }
 
-/// Attempts of a turn whose cost nobody told.
+/// Attempts of a turn with unreported cost.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Losses {
-    /// In sittings before.
+    /// Those of earlier sessions.
     pub(super) told: Lost,
     /// In this one.
     pub(super) now: Lost,
@@ -58,7 +58,7 @@ impl Losses {
         Self { told: lost, now: Lost::default() }
     }
 
-    /// All of them.
+    /// Returns all of them.
     pub(super) fn all(self) -> Lost {
         let mut all = self.told;
         all += self.now;
@@ -66,8 +66,7 @@ impl Losses {
     }
 }
 
-/// Hears what comes of a turn: from the past, or from the model, and then all of it is written down. Also counts the attempts whose cost
-/// nobody told.
+/// Gets the outcome of a turn: from the recording, or from the model, and then records it. Also counts the attempts with unreported cost.
 pub(super) async fn hear(
     told: &mut Told,
     journal: &mut Journal,
@@ -100,7 +99,7 @@ pub(super) async fn hear(
     Ok((heard, Losses { told: before.unwrap_or_default(), now: Lost::of(times, most) }))
 }
 
-/// Writes down that the model is asked; of what was asked before and is asked again, only that.
+/// Records the request; of a repeated one, only the repetition.
 fn asked(journal: &mut Journal, request: &TurnRequest, again: bool, asking: Asking) {
     let Asking { said, is_first, landing, compacted, to, again: otherwise, most } = asking;
     let is_new = is_first && !again && !otherwise;
@@ -121,7 +120,7 @@ fn asked(journal: &mut Journal, request: &TurnRequest, again: bool, asking: Aski
     journal.sync();
 }
 
-/// Writes down the attempts that failed, and counts those whose cost nobody told.
+/// Records the failed attempts, and counts those with unreported cost.
 fn failed(journal: &mut Journal, failed: &[Failed]) -> u32 {
     let mut broken_off = 0;
     for Failed { attempt, fault, wait } in failed {
@@ -139,7 +138,7 @@ fn failed(journal: &mut Journal, failed: &[Failed]) -> u32 {
     broken_off
 }
 
-/// The tokens of an answer: as the provider told them, else estimated. It is sent with every later request.
+/// Returns the tokens of a response: as reported by the provider, else estimated. It is sent with every later request.
 pub(super) fn size_of(response: &TurnResponse) -> u64 {
     response.usage.output.unwrap_or_else(|| {
         let text = serde_json::to_string(&response.parts).unwrap_or_default();
@@ -147,14 +146,13 @@ pub(super) fn size_of(response: &TurnResponse) -> u64 {
     })
 }
 
-/// The tokens of each result.
+/// Returns the tokens of each result.
 pub(super) fn sizes(called: &[Called]) -> Vec<u64> {
     called.iter().map(|called| estimate_tokens(&called.text)).collect()
 }
 
-/// The results of calls as they go into the conversation, and their tokens. What is larger than the `room` that is left is not shown, and the
-/// model hears so, with how to `end`; unless it is an error, or the result of a call that `always` has to be answered. What is told already must
-/// be what it was.
+/// Returns the results of calls as they enter the conversation, and their tokens. A result larger than the remaining `room` is not shown, and the
+/// model is told so, with how to `end`; except errors, and results of calls that `always` need one. Recorded results must be unchanged.
 pub(super) fn results(
     (told, journal): (&Told, &mut Journal),
     (calls, called): (&[ToolCall], &mut [Called]),
@@ -188,13 +186,13 @@ pub(super) fn results(
     Ok((Message::Results { results, mark: true }, total))
 }
 
-/// How many calls were made, and how many of them came to an error.
+/// Returns the number of calls, and the number of errors among them.
 pub(super) fn counts(called: &[Called]) -> (u32, u32) {
     let errors = called.iter().filter(|called| called.is_error).count();
     (number(called.len()), number(errors))
 }
 
-/// A count as it is kept.
+/// Converts a count to its stored type.
 pub(super) fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -1,8 +1,7 @@
-//! The journal of a run: what was sent, answered and decided, one JSON object a line. Main types: [`JournalEntry`], [`JournalSink`].
+//! Journal of a run: requests, responses and decisions, one JSON object per line. Main types: [`JournalEntry`], [`JournalSink`].
 //!
-//! It holds what went to the provider in the words of [`llm`](crate::llm) (after masking; credentials live in headers and are not part
-//! of it), so that [`Rebuilt`] gives every request again. Each entry is keyed by (unit, turn, call). Where it is written is the sink's
-//! business.
+//! It holds the requests in the types of [`llm`](crate::llm) (after masking; credentials are in headers and not part of it), so that [`Rebuilt`]
+//! reproduces every request. Each entry is keyed by (unit, turn, call). The destination is up to the sink.
 
 mod record;
 
@@ -25,11 +24,11 @@ pub use record::{Fate, JournalEntry, Landing, Read, Record, SharedName, Unit};
 /// The name of the journal in a run's folder.
 pub const NAME: &str = "journal.jsonl";
 
-/// Takes entries, one line each.
+/// Destination of entries, one line each.
 pub trait JournalSink: Send + Sync {
     /// Appends a line, its end included.
     fn append(&mut self, line: &[u8]) -> Result<(), FileError>;
-    /// Makes sure that what was appended stays.
+    /// Syncs appended entries to storage.
     fn sync(&mut self) -> Result<(), FileError>;
 }
 
@@ -43,7 +42,7 @@ impl JournalSink for AppendFile {
     }
 }
 
-/// Writes the entries of one conversation to a sink until the sink fails; a run goes on without a journal, and says so.
+/// Writes the entries of one conversation to a sink until the sink fails; a run continues without a journal, and reports that.
 pub(super) struct Journal {
     kept: Arc<Mutex<Kept>>,
     unit: Unit,
@@ -57,12 +56,12 @@ struct Kept {
 }
 
 impl Journal {
-    /// Over a sink, or nothing where there is none.
+    /// Creates a journal over a sink, or without one.
     pub(super) fn new(sink: Option<Box<dyn JournalSink>>) -> Self {
         Self { kept: Arc::new(Mutex::new(Kept { sink, fault: None })), unit: Unit::WHOLE, turn: 0 }
     }
 
-    /// For another conversation, into the same sink.
+    /// Creates a journal of another conversation with the same sink.
     pub(super) fn of(&self, unit: Unit) -> Self {
         Self { kept: Arc::clone(&self.kept), unit, turn: 0 }
     }
@@ -71,7 +70,7 @@ impl Journal {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What follows is about this turn.
+    /// Sets the turn that the following entries belong to.
     pub(super) fn turn(&mut self, turn: u32) {
         self.turn = turn;
     }
@@ -82,14 +81,14 @@ impl Journal {
         let Some(sink) = &mut kept.sink else { return };
         let entry =
             JournalEntry { v: VERSION, at: clock::now(), unit: self.unit.clone(), turn: self.turn, call, record };
-        // Strings, numbers and maps with words for keys: there is no entry that cannot be written.
+        // Strings, numbers and maps with string keys: every entry can be serialized.
         let Ok(mut line) = serde_json::to_vec(&entry) else { return };
         line.push(b'\n');
         let written = sink.append(&line);
         kept.unless_failed(written);
     }
 
-    /// Called at the end of each turn.
+    /// Syncs the sink at the end of each turn.
     pub(super) fn sync(&mut self) {
         let mut kept = self.kept();
         let Some(sink) = &mut kept.sink else { return };
@@ -97,7 +96,7 @@ impl Journal {
         kept.unless_failed(synced);
     }
 
-    /// What went wrong with writing it; told once.
+    /// Returns the write error; only once.
     pub(super) fn fault(&mut self) -> Option<String> {
         self.kept().fault.take()
     }
@@ -112,7 +111,7 @@ impl Kept {
     }
 }
 
-/// The hash that a [`Record::Request`] carries.
+/// Returns the hash that a [`Record::Request`] carries.
 pub(super) fn digest(request: &TurnRequest) -> String {
     struct Hashed(Sha256);
     impl std::io::Write for Hashed {
@@ -129,15 +128,15 @@ pub(super) fn digest(request: &TurnRequest) -> String {
     hex(&hashed.0.finalize())
 }
 
-/// Why a journal cannot be read.
+/// Reasons why a journal cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// A line in the middle is damaged. A last line that was cut off by a kill is no error.
     #[error("line {line} of the journal cannot be read: {source}")]
     Line {
-        /// Which, from 1.
+        /// Line, from 1.
         line: usize,
-        /// Why.
+        /// Cause.
         #[source]
         source: serde_json::Error,
     },
@@ -169,37 +168,37 @@ pub fn read(bytes: &[u8]) -> Result<Vec<JournalEntry>, JournalError> {
 /// A conversation that grows entry by entry.
 #[derive(Debug, Clone)]
 pub struct Rebuilt {
-    /// The last request, whole, and what was answered to it. Results follow with the next request: after a kill they may not all be there.
+    /// Last request, complete, and its response. Results follow with the next request: after a kill they may be incomplete.
     pub request: TurnRequest,
-    /// Whether the hash of every request was that of the rebuilt one.
+    /// `true` if the hash of every request matched the rebuilt one.
     pub proven: bool,
 }
 
 impl Rebuilt {
-    /// The conversation about the whole change that a journal holds; `None` where the model was never asked.
+    /// Rebuilds the conversation about the whole change; `None` if no request was sent.
     pub fn from_entries(entries: &[JournalEntry]) -> Option<Self> {
         Self::of_unit(entries, &Unit::WHOLE)
     }
 
-    /// One conversation that a journal holds; where it was begun anew, the last one of that name.
+    /// Rebuilds one conversation; if it was restarted, the last one of that name.
     pub fn of_unit(entries: &[JournalEntry], unit: &Unit) -> Option<Self> {
         Self::until(entries, unit, u32::MAX)
     }
 
-    /// The request of one turn.
+    /// Returns the request of one turn.
     pub fn of_turn(entries: &[JournalEntry], unit: &Unit, turn: u32) -> Option<Self> {
         Self::until(entries, unit, turn)
     }
 
-    /// The conversation up to the request of a turn, or its last one.
+    /// Returns the conversation up to the request of a turn, or its last one.
     fn until(entries: &[JournalEntry], unit: &Unit, last: u32) -> Option<Self> {
         let mut rebuilt: Option<Self> = None;
-        // A call that was stopped is made in a later sitting, after those behind it.
+        // A call that was stopped is made in a later session, after those behind it.
         let (mut results, mut asked) = (BTreeMap::new(), 0);
         let within = entries.iter().filter(|entry| entry.unit == *unit && entry.turn <= last);
         for JournalEntry { turn, call, record, .. } in within {
             match record {
-                // The same turn may be asked again: in a later sitting, or because a model failed.
+                // A turn may be requested twice: in a later session, or because a model failed.
                 Record::Request {
                     system,
                     tools,

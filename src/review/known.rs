@@ -1,6 +1,6 @@
-//! What is known of a branch before it is reviewed: what was found last time, and what people dismissed. Main type: [`Known`].
+//! History of a branch: the findings of the previous review, and dismissals. Main type: [`Known`].
 //!
-//! Where it comes from belongs in `app`; how one finding is told from another in `evidence`.
+//! Loading it belongs in `app`; comparing findings in `evidence`.
 
 use std::collections::BTreeMap;
 
@@ -14,23 +14,23 @@ use crate::domain::review::FileCoverage;
 
 mod dismissed;
 
-/// What is known of a branch before it is reviewed.
+/// History of a branch before its review.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
     /// The review before this one.
     pub prior: Option<Prior>,
-    /// What people decided not to hear again.
+    /// Dismissed findings.
     pub dismissals: Vec<Dismissal>,
 }
 
 impl Known {
-    /// The changed files that need not be reviewed again, and why: a sentence for the receipt.
+    /// Returns the changed files that need not be reviewed again, and why: a sentence for the receipt.
     pub fn carried(&self) -> BTreeMap<RepoPath, String> {
         self.prior.as_ref().map_or_else(BTreeMap::new, |prior| prior.carried.clone())
     }
 
-    /// Marks what the project dismissed among the findings of a review that was made on the day `today`, and says which dismissals are stale.
-    /// What a history says of a finding is settled before.
+    /// Marks dismissed findings of a review that was made on the day `today`, and returns the stale dismissals. Earlier states of findings must be
+    /// determined before.
     pub(super) fn dismiss(
         &self,
         findings: &mut [&mut Finding],

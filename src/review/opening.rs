@@ -1,9 +1,9 @@
 //! The first message to a model, and what of the change it shows. Main functions: [`open`], and [`brief`] for a
 //! person's own assistant.
 //!
-//! It depends on nothing but its arguments, so that equal changes give equal bytes and a provider's cache can hold them. What does not fit
-//! is left out by [`risk`], named in the message wherever its name fits, and returned for the receipt. The words are in `prompts/`; what
-//! becomes of the answers belongs to the loop.
+//! It depends on nothing but its arguments, so that equal changes give equal bytes and a provider's cache can hold them. Content that does not fit is
+//! left out by [`risk`], named in the message if its name fits, and returned for the receipt. The texts are in `prompts/`; handling the responses
+//! belongs to the loop.
 
 mod diffs;
 mod folders;
@@ -29,10 +29,10 @@ use tokens::Weight;
 pub(super) use scope::Part;
 pub use tokens::estimate_tokens;
 
-/// What a conversation begins with.
+/// Opening of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opening {
-    /// What the model is and must do.
+    /// System text: the role and the duties of the model.
     pub system: String,
     /// The first message.
     pub message: String,
@@ -42,18 +42,18 @@ pub struct Opening {
     pub left_out: Vec<LeftOut>,
     /// The ids of leads that are not in the message.
     pub leads_left_out: Vec<String>,
-    /// What else is not in the message: sentences for the receipt.
+    /// Other parts that are not in the message: sentences for the receipt.
     pub notes: Vec<String>,
 }
 
-/// How much of a file's diff is in the message.
+/// Part of a file's diff that is in the message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
     /// The file.
     pub path: RepoPath,
-    /// The first so many hunks are shown whole.
+    /// Number of hunks, from the first, that are shown whole.
     pub hunks: usize,
-    /// So many lines of the next hunk are shown.
+    /// Number of lines of the next hunk that are shown.
     pub lines: usize,
 }
 
@@ -62,20 +62,20 @@ pub struct Shown {
 pub struct LeftOut {
     /// The file.
     pub path: RepoPath,
-    /// Why, without a full stop.
+    /// Reason, without a full stop.
     pub reason: String,
 }
 
-/// What a model is told beside the change.
+/// Project context for the model, besides the change.
 #[derive(Debug, Clone, Copy)]
 pub struct Beside<'a> {
-    /// What the user asks of this review.
+    /// Instructions of the user for this review.
     pub instructions: Option<&'a str>,
-    /// What the project says about its own code.
+    /// Guidelines of the project.
     pub guidelines: &'a Guidelines,
 }
 
-/// Where a message turns out too large for its room, it is laid out again, smaller; user's templates may say things twice.
+/// Maximum number of layouts: a message that is too large is laid out again, smaller; user templates may contain a text twice.
 const ATTEMPTS: usize = 6;
 
 /// Writes the first message about `change`. System prompt and message together take at most `room` tokens, as [`estimate_tokens`] counts.
@@ -110,17 +110,17 @@ pub(super) fn open_part(
     Ok(laid_out.with(system, message))
 }
 
-/// Repository, target and head, as every first message names them.
+/// Returns repository, target and head, as every first message names them.
 pub(super) fn names(change: &ChangeSet) -> Data {
     notes::names(change)
 }
 
-/// The places of all files, the riskiest first; those without lines to review come last.
+/// Returns the places of all files, the riskiest first; those without lines to review come last.
 pub(super) fn ranked(change: &ChangeSet, leads: &[LeadVars]) -> Vec<usize> {
     risk::ranked(change, leads)
 }
 
-/// What the diffs of a part may weigh together so that they all fit a first message of so many tokens, whatever else has to be in it.
+/// Returns the weight available to the diffs of a part, so that they all fit a first message of this many tokens, whatever else it must contain.
 pub(super) fn room_for_diffs(
     prompts: &Prompts,
     change: &ChangeSet,
@@ -139,7 +139,7 @@ pub(super) fn room_for_diffs(
     Ok(room - leads - commits - files)
 }
 
-/// What the diff of each file weighs in a first message, in the order of the change; nothing where there is none to show.
+/// Returns the weight of each file's diff in a first message, in the order of the change; zero without a diff to show.
 pub(super) fn weights(change: &ChangeSet) -> Vec<u64> {
     diffs::weights(change)
 }
@@ -154,25 +154,25 @@ fn vars_of(change: &ChangeSet, part: &Part<'_>) -> PartVars {
     PartVars { part: part.number, parts: part.of, part_files: part.files.len(), carried }
 }
 
-/// Writes the message with which a person's own assistant reviews `change`. It takes at most `room` tokens.
+/// Renders the message with which a person's own assistant reviews `change`. It takes at most `room` tokens.
 ///
-/// What does not fit is left out and named as in [`open`]; nothing of it is returned, because no receipt is written here.
+/// Content that does not fit is left out and named as in [`open`]; it is not returned, because there is no receipt here.
 pub fn brief(prompts: &Prompts, change: &ChangeSet, vars: &AssistantVars, room: u64) -> Result<String, PromptError> {
     let laying = Laying { change, scope: &Scope::WHOLE, leads: &[], ranks: None, guidelines: None };
     fit(&laying, room, 0, |change| prompts.assistant_review(change, vars)).map(|(_, message)| message)
 }
 
-/// A user's template may leave them out; then nobody may think that they were said.
+/// A user's template may leave the guidelines out; then the receipt says so.
 const NOT_SAID: &str = "the guidelines of the project were not shown to the model: the template leaves them out";
 
-/// What a message is made of.
+/// Contents of a message.
 struct Laying<'a> {
     change: &'a ChangeSet,
     scope: &'a Scope,
     leads: &'a [LeadVars],
-    /// The order of risk, where it is known already.
+    /// Order of risk, if it is known already.
     ranks: Option<&'a [usize]>,
-    /// What the project says about its own code; `None` where nobody is told.
+    /// Guidelines of the project; `None` if they are left out.
     guidelines: Option<&'a Guidelines>,
 }
 
@@ -208,11 +208,11 @@ fn fit(
             Some(excess) => left = left.saturating_sub(tokens::of_tokens(excess)),
         }
     }
-    // What is left besides the sentences (a count of files, say) takes a few tokens too.
+    // The rest besides the sentences (a count of files, say) takes a few tokens too.
     Err(PromptError::NoRoom { needed: needed.max(room + 1), room })
 }
 
-/// The message with nothing of the change in it but its name, and with all of its sentences.
+/// Returns the message with only the name of the change, and with all of its sentences.
 fn bare(change: &ChangeSet, said: &Said) -> ChangeVars {
     let some = || Data::new("-".to_owned());
     let (pull_request, pull_request_cut) = notes::pull_request(change);
@@ -253,7 +253,7 @@ impl LaidOut {
     }
 }
 
-/// What the pieces of a message may take where not everything fits. The diffs get the rest: they are what is reviewed.
+/// Shares of the pieces of a message if not everything fits. The diffs get the rest, because they are what is reviewed.
 struct Shares {
     leads: Weight,
     commits: Weight,
@@ -267,7 +267,7 @@ impl Shares {
         Self { leads: room / 8, commits: room / 12, files: room / 5 }
     }
 
-    /// In the message about a part, which is one of many: what they all say is paid for in each.
+    /// Creates the shares of a message about a part: content that all messages share is paid for in each.
     fn of_part(room: Weight) -> Self {
         Self { leads: room / 8, commits: room / 16, files: room / 10 }
     }
@@ -337,7 +337,7 @@ fn lay_out(laying: &Laying<'_>, said: &Said, room: Weight) -> LaidOut {
     }
 }
 
-/// Text of one line: breaks and tabs become spaces, at most `most` characters.
+/// Returns text of one line: breaks and tabs become spaces, at most `most` characters.
 fn one_line(text: &str, most: usize) -> String {
     let cut = text.char_indices().nth(most).map(|(at, _)| at);
     let flat = |c: char| if c.is_whitespace() || matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}') { ' ' } else { c };

@@ -1,9 +1,9 @@
-//! What earlier sittings of a run wrote down, for taking it up again and for telling it again. Main type: [`Past`].
+//! Recording of earlier sessions of a run, for resuming and replaying it. Main type: [`Past`].
 //!
-//! The engine runs as it always does; wherever it would ask a model, read a tree or look at the clock, it asks the past first. So a run that was
-//! broken off goes on where it stopped, and one that ended is told again without anybody being asked. What is told must be what is: each
-//! request is proven by its digest, each answer of the engine's own tools by its text, and where one differs the run ends with
-//! [`Diverged`]. Where a journal is kept belongs in `store`, whether a run may be taken up in `app`.
+//! The engine runs as it always does; before it asks a model, reads a tree or the clock, it consults the recording. So an interrupted run resumes
+//! where it stopped, and a finished one is replayed without any request. The replay must match: each request is verified by its digest, each result
+//! of the engine's own tools by its text, and a difference ends the run with [`Diverged`]. Storing a journal belongs in `store`, deciding whether a
+//! run may be resumed in `app`.
 
 mod account;
 mod compared;
@@ -32,19 +32,19 @@ pub(super) use trees::Trees;
 use index::Index;
 use written::Written;
 
-/// What happens where the past has no answer any more.
+/// Behavior at the end of the recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Then {
-    /// The run goes on: the model is asked.
+    /// Resume: the model is asked.
     #[default]
     GoOn,
-    /// Nobody is asked: the run is only told again.
+    /// Replay: no model is asked.
     Stop,
-    /// Likewise, and what would be asked now is compared with what was.
+    /// Replay that compares each request with the recorded one.
     Compare,
 }
 
-/// What earlier sittings wrote down; nothing for a new run.
+/// Recording of earlier sessions; empty for a new run.
 #[derive(Debug, Default)]
 pub struct Past {
     account: Option<Account>,
@@ -54,7 +54,7 @@ pub struct Past {
 }
 
 impl Past {
-    /// To go on with a run. Whatever ended it before, other than the model itself, is no end any more; refused where nothing is left to do.
+    /// Reads a recording to resume a run. Its end is ignored unless the model ended it; refused if nothing is left to do.
     ///
     /// The run must be given the change, the prompts, the rules, the models and the notes that it had; its limits may be others.
     pub fn resume(entries: &[JournalEntry]) -> Result<Self, PastError> {
@@ -66,13 +66,13 @@ impl Past {
         Ok(past)
     }
 
-    /// To tell a run again. Nobody is asked, no tree is read, and nothing is written down: the review ends as the journal does.
+    /// Reads a recording to replay a run. No model is asked, no tree is read, and nothing is written: the review ends as the journal does.
     pub fn replay(entries: &[JournalEntry]) -> Result<Self, PastError> {
         Self::of(entries, Then::Stop)
     }
 
-    /// To see which requests would not be what they were, with other prompts or rules. Answers are taken by conversation and turn, whatever is
-    /// asked; the review that comes of it is of no use.
+    /// Reads a recording to find requests that differ with other prompts or rules. Responses are matched by conversation and turn, whatever the
+    /// request; the resulting review is meaningless.
     pub fn compare(entries: &[JournalEntry]) -> Result<(Self, Differences), PastError> {
         let mut past = Self::of(entries, Then::Compare)?;
         let differences = Differences::default();
@@ -80,14 +80,14 @@ impl Past {
         Ok((past, differences))
     }
 
-    /// The same with the rules run anew, which needs the trees.
+    /// Makes the rules run again, which needs the trees.
     #[must_use]
     pub fn with_rules_anew(mut self) -> Self {
         self.rules_anew = true;
         self
     }
 
-    /// What the journal says of the run; `None` for a new run.
+    /// Returns the journal's summary of the run; `None` for a new run.
     pub fn account(&self) -> Option<&Account> {
         self.account.as_ref()
     }
@@ -98,42 +98,42 @@ impl Past {
         Ok(Self { account, index: Index::of(entries)?, written, rules_anew: false })
     }
 
-    /// Whether the run is only told, and nothing new is written down.
+    /// Checks whether the run is only replayed, and nothing new is written.
     pub(super) fn is_told(&self) -> bool {
         self.written.then != Then::GoOn
     }
 
-    /// Whether this is a further sitting of a run.
+    /// Checks whether this is a further session of a run.
     pub(super) fn is_resumed(&self) -> bool {
         self.account.is_some() && !self.is_told()
     }
 
-    /// What the rules said, unless they are to be run.
+    /// Returns the recorded results of the rules, unless they must run again.
     pub(super) fn rules(&self) -> Option<&Rules> {
         self.index.rules.as_ref().filter(|_| !self.rules_anew)
     }
 
-    /// Whether the run is only told, and was broken off before its rules had spoken.
+    /// Checks whether the run is only replayed, and was interrupted before its rules finished.
     pub(super) fn is_over(&self) -> bool {
         self.is_told() && !self.rules_anew && self.index.rules.is_none()
     }
 
-    /// How the change was split, and what a first message may take, in tokens.
+    /// Returns how the change was split, and the size limit of a first message, in tokens.
     pub(super) fn plan(&self) -> Option<(&[Vec<RepoPath>], u64)> {
         self.index.plan.as_ref().map(|(units, room)| (units.as_slice(), *room))
     }
 
-    /// The names that the parts of the change share.
+    /// Returns the names that the parts of the change share.
     pub(super) fn names(&self) -> Option<&[SharedName]> {
         self.index.names.as_deref()
     }
 
-    /// Who took over from whom, and which windows turned out to be smaller.
+    /// Returns the recorded failovers, and the windows that were smaller than assumed.
     pub(super) fn handed(&self) -> &[Record] {
         &self.index.handed
     }
 
-    /// Turns that were answered, by who was asked; those of second looks only where they are asked of the same ones.
+    /// Returns the number of turns by model; those of verification only if the same models verify.
     pub(super) fn answered(&self, with_looks: bool) -> BTreeMap<u32, u32> {
         let mut answered = BTreeMap::new();
         for ((is_look, to), turns) in &self.index.answered {
@@ -144,24 +144,24 @@ impl Past {
         answered
     }
 
-    /// What everything but the second looks took in the sittings before.
+    /// Returns the consumption of everything but verification in earlier sessions.
     pub(super) fn taken(&self) -> Abandoned {
         self.sum(|unit| !unit.is_look())
     }
 
-    /// Fails where something was not what it was that could not be said at once.
+    /// Fails if a difference was found where it could not be returned at once.
     pub(super) fn check(&self) -> Result<(), Diverged> {
         self.written.check()
     }
 
-    /// A conversation, as far as it is told.
+    /// Returns the recording of a conversation.
     pub(super) fn told(&self, unit: &Unit) -> Told {
         let conversation = self.index.conversations.get(unit);
         let stale = conversation.is_some_and(|conversation| self.index.went_on(conversation.begun, unit.stage()));
         Told::new(unit.clone(), conversation, stale, Arc::clone(&self.written))
     }
 
-    /// What the second look could spend, unless it is to be divided anew: because the review went on since, or nobody was asked.
+    /// Returns the recorded verification allowance, unless it must be divided again: because the review continued since, or no model was asked.
     pub(super) fn share(&self) -> Option<&Shared> {
         let (at, share) = self.index.shares.last()?;
         let went_on = self.index.went_on(*at, Stage::Looks) || self.written.has_moved(Stage::Looks);
@@ -169,12 +169,12 @@ impl Past {
         (self.is_told() || stands).then_some(share)
     }
 
-    /// How large the first messages of second looks were ever allowed to be.
+    /// Returns all recorded size limits for first messages of verification.
     pub(super) fn rooms(&self) -> BTreeSet<u64> {
         self.index.shares.iter().map(|(_, share)| share.room).collect()
     }
 
-    /// What second looks took so far, other than these.
+    /// Returns the consumption of verification so far, without these conversations.
     pub(super) fn other_looks(&self, these: &[Unit]) -> Abandoned {
         self.sum(|unit| unit.is_look() && !these.contains(unit))
     }
@@ -188,12 +188,12 @@ impl Past {
         taken
     }
 
-    /// What the receipt says of the sittings.
+    /// Returns the receipt notes about the sessions.
     pub(super) fn notes(&self) -> Vec<String> {
         self.index.notes()
     }
 
-    /// Wall time of the sittings before this one.
+    /// Returns the wall time of earlier sessions.
     pub(super) fn took(&self) -> Duration {
         self.account.as_ref().map_or(Duration::ZERO, |account| account.took)
     }

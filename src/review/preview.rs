@@ -1,7 +1,7 @@
-//! What a model would be sent, found by the run's own way up to the first question. Main function: [`preview`].
+//! Preview of the requests of a run, by the run's own code up to the first request. Main function: [`preview`].
 //!
-//! The rules run and the change is laid out as in a review; then, where the first model would be asked, it ends. What that may come to is
-//! reckoned in `estimate`. Nobody is asked, and nothing is written down.
+//! The rules run and the change is laid out as in a review; where the first model would be asked, it ends. The possible cost is computed in
+//! `estimate`. No request is sent, and nothing is written.
 
 mod estimate;
 
@@ -23,18 +23,18 @@ use crate::sys::blocking;
 
 use estimate::{Conversation, Ground, estimate, limits_that_bind};
 
-/// What the engine would do.
+/// Plan of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// What would become of each changed file.
+    /// Plan for each changed file.
     pub files: Vec<FilePlan>,
-    /// What would be sent; `None` where there is nothing to ask about.
+    /// Content that would be sent; `None` if there is nothing to review.
     pub sent: Option<Sent>,
-    /// What the receipt would say of it.
+    /// Receipt notes.
     pub notes: Vec<String>,
 }
 
-/// Says what a run would send. Its provider is not asked, and its journal is not written.
+/// Returns what a run would send. No request is sent, and the journal is not written.
 pub async fn preview(run: ModelRun) -> Result<Plan, EngineError> {
     let cancel = run.cancel.clone();
     let work = move || {
@@ -49,7 +49,7 @@ pub async fn preview(run: ModelRun) -> Result<Plan, EngineError> {
     blocking::run("preparing the review", &cancel, work).await?
 }
 
-/// What the rules engine would look at.
+/// Returns what the rules engine would review.
 pub fn preview_rules(change: &ChangeSet) -> Plan {
     let files = change.files.iter().map(|file| {
         let skipped = why_skipped(file);
@@ -104,7 +104,7 @@ fn plan(run: &ModelRun, begin: Begin) -> Result<Plan, PromptError> {
     Ok(Plan { files, sent: Some(sent), notes })
 }
 
-/// What would become of each file.
+/// Returns the plan for each file.
 fn files(run: &ModelRun, units: &[Vec<usize>], openings: &[Opening]) -> Vec<FilePlan> {
     let change: &Arc<ChangeSet> = &run.change;
     let part_of: HashMap<usize, usize> =
@@ -139,7 +139,7 @@ fn files(run: &ModelRun, units: &[Vec<usize>], openings: &[Opening]) -> Vec<File
     change.files.iter().enumerate().map(plan).collect()
 }
 
-/// Why nobody has to look at a file; `None` where somebody has.
+/// Returns the reason why a file needs no review; `None` if it needs one.
 fn why_skipped(file: &FileChange) -> Option<String> {
     let none = || (!file.reviewable()).then_some("no lines changed");
     file.without_text().or_else(none).map(str::to_owned)

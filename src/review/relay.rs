@@ -1,9 +1,8 @@
-//! Who is asked: the models of a run in the order of the user's list, and who takes over from whom. Main types: [`Runner`], [`Relay`] of a run,
-//! [`Line`] of a conversation.
+//! Failover between the models of a run, in the order of the user's list. Main types: [`Runner`], [`Relay`] of a run, [`Line`] of a conversation.
 //!
-//! When a model fails for good, the next one takes over for the rest of the run, in all its conversations. That is written down, so that a run
-//! that is taken up goes on with the model that was asked last, and one that is told again tells the same. What a conversation must lose on the
-//! way is known to `llm`; what may be spent does not change, but the window is that of whoever answers.
+//! When a model fails for good, the next one takes over for the rest of the run, in all its conversations. This is recorded, so that a resumed run
+//! continues with the last model, and a replay has the same outcome. Data that a conversation must lose is removed in `llm`; the limits of the run do
+//! not change, but the window is that of the current model.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +17,7 @@ use crate::domain::review::Answered;
 use crate::domain::text::strip_line;
 use crate::llm::{Capabilities, Provider};
 
-/// Stands for the model that takes the second look alone and has nobody to take over.
+/// Index of a model that only verifies and has no fallback.
 const LOOKER: u32 = u32::MAX;
 
 /// A model that may take over.
@@ -26,25 +25,25 @@ const LOOKER: u32 = u32::MAX;
 pub struct Runner {
     /// The model.
     pub provider: Arc<dyn Provider>,
-    /// Its window and answers. Turns, tokens and time are those of the run.
+    /// Its window and response limit. Turns, tokens and time are those of the run.
     pub limits: Limits,
 }
 
-/// What all conversations of a run know of who is asked.
+/// Failover state of a run, shared by all conversations.
 #[derive(Debug, Default)]
 pub struct Relay(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Who is asked, by its place in the list, from 0.
+    /// Current model, by its index in the list, from 0.
     at: u32,
-    /// Who failed for good in this sitting.
+    /// Models that failed for good in this session.
     failed: BTreeSet<u32>,
-    /// What is smaller than was reckoned with: tokens of a request and its answer together.
+    /// Windows that were smaller than assumed: tokens of a request and its response together.
     windows: BTreeMap<u32, u64>,
-    /// What was written down of both, in this sitting and those before.
+    /// Records of both, of this session and earlier ones.
     handed: Vec<Record>,
-    /// Turns that were answered in this sitting.
+    /// Number of turns of this session, by model.
     answered: BTreeMap<u32, u32>,
 }
 
@@ -53,7 +52,7 @@ impl Relay {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what sittings before wrote down.
+    /// Restores the state of earlier sessions.
     pub(super) fn recall(&self, past: &Past) {
         let mut state = self.state();
         past.handed().iter().for_each(|record| state.take(record.clone()));
@@ -74,19 +73,19 @@ impl State {
 }
 
 impl ModelRun {
-    /// A model of the list.
+    /// Returns a model of the list.
     fn runner(&self, at: u32) -> (&dyn Provider, Limits) {
         let next = usize::try_from(at).ok().and_then(|at| self.next.get(at.checked_sub(1)?));
         next.map_or((self.provider.as_ref(), self.limits), |runner| (runner.provider.as_ref(), runner.limits))
     }
 
-    /// Whether the second look is taken by whoever reviews.
+    /// Checks whether the reviewing models also verify.
     fn shares_looks(&self) -> bool {
         let name = |model: &dyn Provider| name_of(model.capabilities());
         self.second_look.as_ref().is_some_and(|look| name(look.provider.as_ref()) == name(self.provider.as_ref()))
     }
 
-    /// What the receipt says of who was asked.
+    /// Returns the receipt notes about failovers.
     pub(super) fn handed(&self) -> Vec<String> {
         let name = |at: u32| match (&self.second_look, at) {
             (Some(look), LOOKER) => name_of(look.provider.capabilities()),
@@ -110,7 +109,7 @@ impl ModelRun {
         self.relay.state().handed.iter().filter_map(said).collect()
     }
 
-    /// Who answered how many turns, where another one took over; nothing where nobody did.
+    /// Returns the number of turns by model, if there was a failover; empty otherwise.
     pub(super) fn answered(&self) -> Vec<Answered> {
         let state = self.relay.state();
         if !state.handed.iter().any(|record| matches!(record, Record::Takeover { .. })) {
@@ -128,47 +127,47 @@ impl ModelRun {
     }
 }
 
-/// As it is written on the command line.
+/// Returns the name of a model as on the command line.
 pub(super) fn name_of(model: &Capabilities) -> String {
     format!("{}/{}", model.provider, model.model)
 }
 
-/// A conversation's place in the relay.
+/// Active model of a conversation.
 #[derive(Clone, Copy)]
 pub(super) struct Line<'a> {
     run: &'a ModelRun,
-    /// Who takes the second look alone, for a conversation that is one.
+    /// Settings of a separate verification model, for a verification.
     own: Option<&'a SecondLook>,
     at: u32,
 }
 
 impl<'a> Line<'a> {
-    /// For a conversation of the review.
+    /// Creates the active model of a conversation of the review.
     pub(super) fn of(run: &'a ModelRun) -> Self {
         Self { run, own: None, at: 0 }
     }
 
-    /// For a second look.
+    /// Creates the active model of a verification.
     pub(super) fn of_look(run: &'a ModelRun, look: &'a SecondLook) -> Self {
         Self { run, own: (!run.shares_looks()).then_some(look), at: 0 }
     }
 
-    /// Who is asked in this conversation, by its place in the list.
+    /// Returns the model of this conversation, by its index in the list.
     pub(super) fn at(&self) -> u32 {
         self.at
     }
 
-    /// Who is asked now in the run.
+    /// Returns the current model of the run.
     pub(super) fn now(&self) -> u32 {
         if self.own.is_some() { 0 } else { self.run.relay.state().at }
     }
 
-    /// From here on that one is asked. Whether it is another one.
+    /// Switches to a model. Returns `true` if it is another one.
     pub(super) fn follow(&mut self, at: u32) -> bool {
         std::mem::replace(&mut self.at, at) != at
     }
 
-    /// The model.
+    /// Returns the model.
     pub(super) fn provider(&self) -> &'a dyn Provider {
         self.own.map_or_else(|| self.run.runner(self.at).0, |look| look.provider.as_ref())
     }
@@ -182,7 +181,7 @@ impl<'a> Line<'a> {
         if self.own.is_some() { LOOKER } else { at }
     }
 
-    /// These limits with its window and answers.
+    /// Returns these limits with its window and response limit.
     pub(super) fn limits(&self, limits: Limits) -> Limits {
         self.limits_of(self.at, limits)
     }
@@ -196,12 +195,12 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Counts an answer.
+    /// Counts a response.
     pub(super) fn answers(&self) {
         *self.run.relay.state().answered.entry(self.known(self.at)).or_default() += 1;
     }
 
-    /// The server says that its window is smaller than was reckoned with.
+    /// Records that the server reports a smaller window than assumed.
     pub(super) fn narrow(&self, tokens: u64, said: &str, journal: &mut Journal) {
         let record = Record::Window { of: self.known(self.at), tokens, said: strip_line(said) };
         journal.record(None, record.clone());
@@ -211,8 +210,8 @@ impl<'a> Line<'a> {
         self.run.events.emit(Event::Notice { text: strip_line(&text) });
     }
 
-    /// The model of this conversation failed for good. Whether there is another one to ask; `fits` says whether it can take the conversation.
-    /// Where nobody can, who was passed over and why.
+    /// Switches to the next model after this one failed for good. Returns whether there is one; `fits` checks whether it can take the conversation.
+    /// If none can, returns those that were passed over and why.
     pub(super) fn pass_on(
         &self,
         why: &str,

@@ -1,7 +1,7 @@
-//! Which changed lines a model has seen, and so which hunks and files. Main type: [`Seen`].
+//! Coverage: the changed lines that a model was shown, and so the hunks and files. Main type: [`Seen`].
 //!
-//! Only changed lines count: a hunk is seen when every line that it adds and every line that it removes was shown, by whatever message
-//! or tool, to its end: what is hidden behind the end of an over-long line was not seen. What a message shows is told in whole hunks, what a tool shows in references; both end up as lines of a side.
+//! Only changed lines count: a hunk is covered when every line that it adds and every line that it removes was shown, by any message or tool, to its
+//! end; a line whose end was cut off was not shown. Messages report whole hunks, tools report references; both are stored as lines of a side.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -19,12 +19,12 @@ use crate::tools::Reference;
 pub(super) struct Seen {
     change: Arc<ChangeSet>,
     files: Vec<SeenFile>,
-    /// Where a path stands in the change, by its name before and after.
+    /// Index of a path in the change, by its name before and after.
     old_names: HashMap<RepoPath, usize>,
     new_names: HashMap<RepoPath, usize>,
 }
 
-/// Whether a file has to be looked at here.
+/// Requirement to cover a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Duty {
     /// It has.
@@ -32,7 +32,7 @@ pub(super) enum Duty {
     Own,
     /// Others do.
     Elsewhere,
-    /// Nobody has to, for this reason.
+    /// Not required, for this reason.
     Carried(String),
 }
 
@@ -43,7 +43,7 @@ struct SeenFile {
     new: Lines,
     /// Changed lines that were shown, but not to their end.
     cut: BTreeSet<(Side, u32)>,
-    /// Why the first message did not show it.
+    /// Reason why the first message did not show it.
     left_out: Option<String>,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Unseen<'a> {
     pub(super) hunks: Vec<Range<usize>>,
     /// The changed lines in them that were shown, but not to their end.
     pub(super) cut: Vec<(Side, u32)>,
-    /// Whether any changed line of the file was seen.
+    /// `true` if any changed line of the file was shown.
     pub(super) partly: bool,
 }
 
@@ -69,21 +69,21 @@ impl Seen {
         Self { change, files, old_names, new_names }
     }
 
-    /// Says what has to be looked at here, for every file of the change.
+    /// Sets the requirement for every file of the change.
     pub(super) fn owe(&mut self, duty: impl Fn(usize, &FileChange) -> Duty) {
         for (at, (seen, file)) in self.files.iter_mut().zip(&self.change.files).enumerate() {
             seen.duty = duty(at, file);
         }
     }
 
-    /// The first message did not show a file's diff, for this reason.
+    /// Records a file's diff that the first message did not show, with the reason.
     pub(super) fn left_out(&mut self, left_out: &LeftOut) {
         if let Some(at) = self.new_names.get(&left_out.path) {
             self.files[*at].left_out = Some(left_out.reason.clone());
         }
     }
 
-    /// The beginning of a file's patch text was shown: hunks, and lines of the one that follows them.
+    /// Records the shown beginning of a file's patch text: hunks, and lines of the one that follows them.
     pub(super) fn shown(&mut self, shown: &Shown) {
         let Some(at) = self.new_names.get(&shown.path).copied() else { return };
         let (file, seen) = (&self.change.files[at], &mut self.files[at]);
@@ -100,7 +100,7 @@ impl Seen {
         }
     }
 
-    /// A tool showed lines.
+    /// Records lines that a tool showed.
     pub(super) fn saw(&mut self, reference: &Reference) {
         let names = match reference.side {
             Side::Old => &self.old_names,
@@ -127,14 +127,14 @@ impl Seen {
         }
     }
 
-    /// The reviewable files with hunks that were not seen whole, in the order of the change.
+    /// Returns the reviewable files with hunks that were not seen whole, in the order of the change.
     pub(super) fn unseen(&self) -> impl Iterator<Item = Unseen<'_>> {
         let pairs = self.change.files.iter().zip(&self.files);
         let pairs = pairs.filter(|(file, seen)| file.reviewable() && seen.duty == Duty::Own);
         pairs.map(|(file, seen)| seen.missing(file)).filter(|unseen| !unseen.hunks.is_empty())
     }
 
-    /// What became of every changed file, and the holes that make a review incomplete.
+    /// Returns the coverage of every changed file, and the gaps that make a review incomplete.
     pub(super) fn coverage(&self) -> (Vec<FileCoverage>, Vec<Omission>) {
         let mut holes = Vec::new();
         let cover = |(file, seen): (&FileChange, &SeenFile)| {
@@ -148,7 +148,7 @@ impl Seen {
             };
             let owed = file.reviewable() && seen.duty == Duty::Own;
             if let Some(reason) = reason.as_ref().filter(|_| owed && !seen.missing(file).hunks.is_empty()) {
-                // A file that was skipped is a reason by itself.
+                // A file that was skipped is a gap of its own.
                 if state == CoverageState::Truncated {
                     holes.push(Omission { path: Some(file.path.to_string()), reason: reason.clone(), unseen: true });
                 }
@@ -161,9 +161,9 @@ impl Seen {
 }
 
 impl SeenFile {
-    /// The lines `from..to` of a hunk's text were shown, some of them cut.
+    /// Records the lines `from..to` of a hunk's text as shown, some of them cut.
     fn saw_part(&mut self, hunk: &Hunk, from: u64, to: u64, cut: &[u64]) {
-        // A hunk without changed lines is seen whole or not at all; there is nothing to cut in it.
+        // A hunk without changed lines is covered as a whole or not at all; there is nothing to cut in it.
         let cut = if hunk.runs.is_empty() { &[] } else { cut };
         let mut next = from;
         for line in cut.iter().copied().filter(|line| (from..to).contains(line)) {
@@ -180,7 +180,7 @@ impl SeenFile {
         }
     }
 
-    /// The changed lines of a file that were shown cut and never whole.
+    /// Returns the changed lines of a file that were shown cut and never whole.
     fn cut_lines<'a>(&'a self, file: &'a FileChange) -> impl Iterator<Item = (Side, u32)> + 'a {
         let owes = |side: Side, line: u32| {
             file.hunks.iter().flat_map(owed).any(|(on, lines)| on == side && lines.contains(line))
@@ -246,7 +246,7 @@ impl SeenFile {
     }
 }
 
-/// `hunk 3`, `hunks 1–2, 5`, as people count.
+/// Renders `hunk 3`, `hunks 1–2, 5`, counted from 1.
 fn numbers(hunks: &[Range<usize>]) -> String {
     const NAMED: usize = 5;
     let one = |hunks: &Range<usize>| match hunks.len() {
@@ -269,15 +269,15 @@ fn count(hunks: &[Range<usize>]) -> usize {
     hunks.iter().map(Range::len).sum()
 }
 
-/// The lines that must be seen of a hunk: those that it removes and those that it adds. Of one without any (a change that a patch
-/// file states but does not show), its place.
+/// Returns the lines that must be seen of a hunk: those that it removes and those that it adds. Of one without any (a change that a patch file states
+/// but does not show), its place.
 fn owed(hunk: &Hunk) -> impl Iterator<Item = (Side, LineRange)> {
     let runs = hunk.runs.iter().flat_map(|run| [(Side::Old, run.old), (Side::New, run.new)]);
     let place = hunk.runs.is_empty().then_some([(Side::Old, hunk.old), (Side::New, hunk.new)]);
     runs.chain(place.into_iter().flatten()).filter_map(|(side, span)| Some((side, span.range()?)))
 }
 
-/// The changed lines that stand on the lines `from..to` of a hunk's text: context, then the removed and the added lines of a run.
+/// Returns the changed lines on the lines `from..to` of a hunk's text: context, then the removed and the added lines of a run.
 fn within(hunk: &Hunk, from: u64, to: u64) -> Vec<(Side, LineRange)> {
     if hunk.runs.is_empty() {
         return if from == 0 && to == u64::MAX { owed(hunk).collect() } else { Vec::new() };
@@ -300,7 +300,7 @@ fn within(hunk: &Hunk, from: u64, to: u64) -> Vec<(Side, LineRange)> {
     shown
 }
 
-/// The line before a span.
+/// Returns the line before a span.
 fn before(span: Span) -> u64 {
     u64::from(if span.count == 0 { span.start } else { span.start.saturating_sub(1) })
 }
@@ -310,7 +310,7 @@ fn before(span: Span) -> u64 {
 struct Lines(Vec<LineRange>);
 
 impl Lines {
-    /// Adds the lines `start..=end`, where there are any.
+    /// Adds the lines `start..=end`, if there are any.
     fn add_between(&mut self, start: u32, end: u32) {
         if let (true, Ok(lines)) = (start <= end, LineRange::new(start, end)) {
             self.add(lines);
@@ -332,12 +332,12 @@ impl Lines {
         self.0.get(begun.checked_sub(1)?).copied()
     }
 
-    /// Whether all of `lines` are in it.
+    /// Checks whether all of `lines` are in the set.
     fn hold(&self, lines: LineRange) -> bool {
         self.at(lines.start()).is_some_and(|range| range.end() >= lines.end())
     }
 
-    /// Whether any of `lines` is in it.
+    /// Checks whether any of `lines` is in the set.
     fn touch(&self, lines: LineRange) -> bool {
         self.at(lines.end()).is_some_and(|range| range.end() >= lines.start())
     }

@@ -1,5 +1,5 @@
-//! Answers that are none: each kind is told to the model once, and has a name when it happens again. Where another way to write calls may help,
-//! that is tried in between. Main types: [`Strike`], [`Strikes`].
+//! Invalid answers: each kind is reprompted once, and ends the conversation when it happens again. If another format of calls may help, it is tried
+//! in between. Main types: [`Strike`], [`Strikes`].
 
 use super::draft::Ending;
 use crate::domain::review::Ended;
@@ -7,39 +7,39 @@ use crate::domain::text::{mask, strip_line};
 use crate::llm::{Speech, Stop, TurnResponse, declines, leaked_answer};
 use crate::prompt::{PromptError, Prompts};
 
-/// In a whole run the model is told no more often than this.
+/// Maximum number of corrective prompts per run.
 const MOST_TOLD: u32 = 3;
 
-/// What is wrong with an answer.
+/// Kind of an invalid answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strike {
-    /// Text without a call: it stopped and did not say that it was done.
+    /// Text without a call, and without saying that the review is done.
     Unfinished,
-    /// Nothing at all.
+    /// Empty answer.
     Empty,
     /// Tool calls written as text, in this dialect.
     Leaked(&'static str),
-    /// It was cut before it came to a call.
+    /// It was cut before any call.
     OutputLimit,
-    /// None of its calls could be read.
+    /// All of its calls are unreadable.
     Malformed,
-    /// Text without a call that says that it will not.
+    /// Text without a call that refuses the task.
     Declined,
 }
 
-/// What comes of a strike.
+/// Reaction to an invalid answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The model is told.
+    /// Reprompt the model.
     Tell,
     /// From now on calls are written in the text, for this reason.
     Switch(&'static str),
-    /// It was told: that is the end.
+    /// The model was reprompted: end the conversation.
     End,
 }
 
 impl Strike {
-    /// What is wrong with an answer without calls.
+    /// Classifies an answer without calls.
     pub(super) fn of(response: &TurnResponse) -> Self {
         let text = response.text();
         match leaked_answer(&text) {
@@ -51,7 +51,7 @@ impl Strike {
         }
     }
 
-    /// What the model is told.
+    /// Returns the corrective prompt.
     pub(super) fn told(self, prompts: &Prompts, speech: Speech) -> Result<String, PromptError> {
         match (self, speech) {
             (Self::Unfinished | Self::Declined, _) => prompts.nudge(),
@@ -63,7 +63,7 @@ impl Strike {
         }
     }
 
-    /// How the run ends when it happens again.
+    /// Returns the outcome of the run when it happens again.
     pub(super) fn ending(self) -> Ending {
         let (ended, why) = match self {
             Self::Unfinished => (
@@ -91,9 +91,9 @@ impl Strike {
         Ending::Short { ended, why }
     }
 
-    /// How the run ends when the model refuses; there is no second try.
+    /// Returns the outcome of the run when the model refuses; there is no second try.
     pub(super) fn refusal(text: &str) -> Ending {
-        // What is refused may have been a call that was written as text: its markup is no words for a reader.
+        // The refusal may contain a call that was written as text: its markup is not for readers.
         let text = if leaked_answer(text).is_some() { "" } else { text };
         let said: String = strip_line(&mask(text).text).chars().take(200).collect();
         let said = if said.trim().is_empty() { String::new() } else { format!(": {said}") };
@@ -101,25 +101,25 @@ impl Strike {
     }
 }
 
-/// How often the model was told.
+/// State of the corrective prompts.
 #[derive(Debug, Default)]
 pub(super) struct Strikes {
     in_a_row: u32,
     told: u32,
-    /// Answers whose calls were no calls.
+    /// Number of answers with only unreadable calls.
     garbled: u32,
-    /// Whether it ever made a call that could be read.
+    /// `true` if the model ever made a valid call.
     called: bool,
 }
 
 impl Strikes {
-    /// Of a conversation that need not call anything to come to its end.
+    /// Creates the state of a verification, which may end without any call.
     pub(super) fn of_look() -> Self {
         Self { called: true, ..Self::default() }
     }
 
-    /// What comes of a strike: it is told once in a row, and not for ever; calls that were none for a second time are to be written in the text
-    /// from then on, and so are those of a model that makes none at all.
+    /// Records an invalid answer and returns the reaction: one prompt in a row, and a limited number in all. After malformed calls for a second time
+    /// the text format is used from then on, and likewise for a model that makes no calls at all.
     pub(super) fn take(&mut self, strike: Strike, speech: Speech) -> Step {
         let again = self.in_a_row > 0;
         let why = match strike {
@@ -142,7 +142,7 @@ impl Strikes {
         step
     }
 
-    /// It made calls that could be read.
+    /// Resets the row of invalid answers after valid calls.
     pub(super) fn forgive(&mut self) {
         self.in_a_row = 0;
         self.called = true;
@@ -170,7 +170,7 @@ mod tests {
         for strike in [LEAKED, Strike::Malformed] {
             let mut strikes = Strikes::default();
             assert_eq!(strikes.take(strike, Speech::Native), Step::Tell);
-            // Also where it made some between.
+            // Also with valid calls in between.
             strikes.forgive();
             assert!(matches!(strikes.take(strike, Speech::Native), Step::Switch(_)));
             assert_eq!(strikes.take(strike, Speech::Text), Step::End);

@@ -1,4 +1,4 @@
-//! What a conversation counts on its way. Main types: [`Tally`], [`Unanswered`], [`Lost`].
+//! Statistics of a conversation. Main types: [`Tally`], [`Unanswered`], [`Lost`].
 
 use std::ops::AddAssign;
 
@@ -8,14 +8,14 @@ use crate::domain::money::Money;
 use crate::domain::text::counted;
 use crate::tools::Reference;
 
-/// What was sent and is not answered yet.
+/// Content that was sent and has no response yet.
 #[derive(Debug, Default)]
 pub(super) struct Unanswered {
-    /// What the opening showed.
+    /// Diffs that the opening showed.
     pub(super) opening: Vec<Shown>,
-    /// What tools showed.
+    /// References that tools showed.
     pub(super) results: Vec<Reference>,
-    /// What this program said since the last request.
+    /// Messages of this program since the last request.
     pub(super) user: Vec<String>,
     /// Tokens of the conversation, estimated.
     pub(super) size: u64,
@@ -26,32 +26,32 @@ pub(super) struct Unanswered {
 pub(super) struct Tally {
     pub(super) calls: u32,
     pub(super) errors: u32,
-    /// Attempts whose cost nobody told.
+    /// Attempts with unreported cost.
     pub(super) broken_off: Lost,
     /// Limits that were met, each a sentence.
     pub(super) limits: Vec<String>,
-    /// Why calls were written in the text, where they were.
+    /// Reason for the text format of calls, if it was used.
     pub(super) in_text: Option<&'static str>,
-    /// What was taken out of the conversation to make room.
+    /// Compaction of the conversation.
     pub(super) compaction: Compaction,
 }
 
-/// Attempts that may have cost something that nobody told.
+/// Attempts that may have had a cost that was not reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Lost {
-    /// How many.
+    /// Number of attempts.
     pub(super) times: u32,
-    /// What all of them cost at most; nothing where money is no limit.
+    /// Their maximum cost; zero if money is not limited.
     pub(super) cost: Money,
 }
 
 impl Lost {
-    /// So many that cost so much each, at most.
+    /// Creates a number of attempts of the same maximum cost each.
     pub(super) fn of(times: u32, most: Money) -> Self {
         Self { times, cost: most.times(u64::from(times)) }
     }
 
-    /// What the receipt says; `None` where there were none.
+    /// Returns the note for the receipt; `None` without such attempts.
     pub(super) fn note(&self) -> Option<String> {
         let answers = counted(self.times as usize, "answer");
         let cost = if self.cost == Money::NOTHING {

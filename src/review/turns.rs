@@ -1,6 +1,6 @@
-//! The loop: ask, make the calls, answer them, until the model says that it is done or something ends it. Main type: [`Turns`].
+//! Conversation loop: request, tool calls, results, until the model finishes or something ends it. Main type: [`Turns`].
 //!
-//! What a call does belongs in `calls` and `desk`, what may be spent in `budget`, how an answer is waited for in `attempts`.
+//! The effect of a call belongs in `calls` and `desk`, limits in `budget`, waiting for a response in `attempts`.
 
 mod last;
 mod strike;
@@ -36,41 +36,41 @@ pub(super) use takeover::Asked;
 
 /// A conversation under way.
 pub(super) struct Turns<'a> {
-    /// Who is asked.
+    /// Active model.
     pub(super) line: Line<'a>,
     pub(super) prompts: &'a Prompts,
     pub(super) tools: &'a ToolBox,
     pub(super) desk: Arc<Mutex<Desk>>,
     pub(super) budget: Budget,
-    /// Which findings will get a second look: a part of the budget is kept for it.
+    /// Findings that will be verified: a part of the budget is reserved for them.
     pub(super) second_look: Option<Which>,
     pub(super) journal: Journal,
-    /// What sittings before wrote down of it.
+    /// Recording of earlier sessions.
     pub(super) told: Told,
     pub(super) cancel: &'a Cancel,
     pub(super) events: &'a dyn EventSink,
-    /// The conversation so far.
+    /// Conversation so far.
     pub(super) request: TurnRequest,
-    /// What the next answer will have seen; credited when it comes.
+    /// Content of the next request; it counts as covered when the response arrives.
     pub(super) unanswered: Unanswered,
     pub(super) tally: Tally,
     pub(super) strikes: Strikes,
-    /// Whether it gets anywhere.
+    /// Loop detector.
     pub(super) course: Course,
     /// Set once the model was asked to finish.
     pub(super) landed: Option<Landing>,
-    /// The turn that was asked last in this sitting, while it has no answer.
+    /// Last requested turn of this session, while it has no response.
     pub(super) asking: Asked,
 }
 
-/// What is to be done now.
+/// Next action.
 enum Due {
-    /// Ask, for the last time for this reason.
+    /// Send a request, for the last time for this reason.
     Turn(Option<Landing>),
     End(Ending),
 }
 
-/// Whether the loop goes on.
+/// Continuation of the loop.
 enum Next {
     Turn,
     End(Ending),
@@ -81,7 +81,7 @@ fn short(ended: Ended, why: impl Into<String>) -> Ending {
 }
 
 impl Turns<'_> {
-    /// Runs to the end. Whatever happens, the desk holds what stands.
+    /// Runs the conversation to its end. The desk holds the results, whatever happens.
     pub(super) async fn run(&mut self) -> Result<Ending, EngineError> {
         self.told.begin_with(&self.request);
         if !self.request.speech.is_native() {
@@ -100,7 +100,7 @@ impl Turns<'_> {
         }
     }
 
-    /// What is to be done now: what was done then, or what there is room for.
+    /// Returns the next action: the recorded one, or what the budget permits.
     fn due(&mut self) -> Result<Due, EngineError> {
         self.follow();
         self.make_room(&[]);
@@ -165,8 +165,7 @@ impl Turns<'_> {
         self.budget.reserve(self.unanswered.size, self.cancel.remaining())
     }
 
-    /// Takes the oldest results out of the conversation: those that were taken out then, or where it and the results that come to it now would
-    /// not fit the window.
+    /// Removes the oldest results from the conversation: the recorded ones, or as many as necessary for it and the new results to fit the window.
     fn make_room(&mut self, coming: &[u64]) {
         let wanted = Wanted { size: self.unanswered.size, most: self.budget.most(), coming };
         if let Some(made) = self.tally.compaction.make_room(&mut self.request, &self.told, &wanted) {
@@ -242,9 +241,9 @@ impl Turns<'_> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes an answer: makes its calls, or says what was wrong with it.
+    /// Handles a response: makes its calls, or reports what was wrong with it.
     async fn take(&mut self, turn: u32, response: TurnResponse, landing: Option<Landing>) -> Result<Next, EngineError> {
-        // A provider that refuses takes back what came before, calls too.
+        // A refusing provider revokes what came before, including calls.
         if response.stop == Stop::Refused {
             return Ok(Next::End(Strike::refusal(&response.text())));
         }
@@ -263,7 +262,7 @@ impl Turns<'_> {
         for call in &calls {
             self.events.emit(Event::Call { turn, tool: strip_line(&call.name), about: about(call) });
         }
-        // An answer that can be read has seen what the request showed, before any of its calls is made: `finish_review` asks.
+        // A readable response proves that the model has seen the request, before any of its calls is made: `finish_review` checks that.
         if calls.iter().any(|call| matches!(call.input, ToolInput::Object(_))) {
             self.credit();
         }
@@ -279,7 +278,7 @@ impl Turns<'_> {
         let mut called = execute(&calls, &hands).await?;
         let finished = called.iter().any(|called| matches!(called.effect, Effect::Finished));
         let malformed = called.iter().all(|called| !called.well_formed);
-        // What nobody is sent needs no room.
+        // A result that is not sent needs no room.
         if !finished && landing.is_none() {
             self.make_room(&exchange::sizes(&called));
         }
@@ -315,7 +314,7 @@ impl Turns<'_> {
         self.request.push_answer(response);
     }
 
-    /// What was sent has been seen.
+    /// Counts sent content as covered.
     fn credit(&mut self) {
         let opening = std::mem::take(&mut self.unanswered.opening);
         let results = std::mem::take(&mut self.unanswered.results);

@@ -1,6 +1,6 @@
-//! What answers look like, for those who check them. Main type: [`Whole`].
+//! Shared fields of tool responses, and their schema. Main type: [`Whole`].
 //!
-//! Each tool writes its answer from a struct, and the schema is made from the same struct, so that the two cannot differ.
+//! Each tool builds its response from a struct, and the schema is generated from the same struct, so that the two cannot differ.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -25,16 +25,16 @@ pub(super) struct Whole<T> {
     pub(super) next: Option<NextCall>,
 }
 
-/// The schema of an answer with these fields of its own, self-contained.
+/// Returns the self-contained schema of a response with these fields of its own.
 pub(super) fn schema<T: JsonSchema>() -> Value {
     input::schema_by::<Whole<T>>(SchemaSettings::draft2020_12().for_serialize())
 }
 
-/// A struct's fields, in order.
+/// Returns a struct's fields, in order.
 pub(super) fn fields(answer: &impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(answer) {
         Ok(Value::Object(fields)) => fields,
-        // Only maps with odd keys cannot be written, and nothing but structs comes here.
+        // Only maps with odd keys cannot be serialized, and only structs are passed here.
         _ => Map::new(),
     }
 }

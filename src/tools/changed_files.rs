@@ -1,6 +1,6 @@
-//! What changed below a folder: `read_diff` answers it where it is given a folder. Main function: [`listed`].
+//! Listing of the changed files below a folder, which `read_diff` returns for a folder. Main function: [`listed`].
 //!
-//! Nothing that is listed counts as read: a line here is no line of a diff.
+//! A listed file does not count as read: a line here is no line of a diff.
 
 use super::compared;
 use super::fit::{Room, json_length};
@@ -11,7 +11,7 @@ use crate::domain::change::{ChangeSet, FileChange, FileStatus};
 use crate::domain::path::RepoPath;
 use serde_json::json;
 
-/// The changed files below a folder, `None` being the root, from the `start`th on; nothing where none is.
+/// Returns the changed files below a folder, `None` being the root, from the `start`th on; `None` without any.
 pub(super) fn listed(
     context: &ToolContext,
     change: &ChangeSet,

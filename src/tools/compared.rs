@@ -1,10 +1,10 @@
-//! Which change a diff is of, in one line. Main function: [`named`].
+//! One-line description of the range of a diff. Main function: [`named`].
 
 use super::toolbox::ToolContext;
 use crate::domain::change::ChangeSet;
 use crate::domain::place::WorkspaceAt;
 
-/// The two ends as they were asked for or found, and the commits whose trees are compared: `origin/main...topic (1a2b3c4d5e..5d6e7f8a9b)`.
+/// Describes the two ends as requested or found, and the commits whose trees are compared: `origin/main...topic (1a2b3c4d5e..5d6e7f8a9b)`.
 pub(super) fn named(context: &ToolContext, change: &ChangeSet) -> String {
     let ChangeSet { target, head_name, .. } = change;
     let old = change.merge_base.map(|id| id.short());
@@ -14,7 +14,7 @@ pub(super) fn named(context: &ToolContext, change: &ChangeSet) -> String {
         WorkspaceAt::Worktree => format!("{target}..uncommitted ({old}..disk)"),
         WorkspaceAt::PatchOnly => format!("the patch {head_name}"),
         WorkspaceAt::Revision(new) => {
-            // Where the histories met before the target's tip, it was compared from there, whatever was asked for.
+            // If the merge base is older than the tip of the target, the comparison starts there, whatever was requested.
             let dots = if context.from_merge_base || change.merge_base != change.base { "..." } else { ".." };
             format!("{target}{dots}{head_name} ({old}..{})", new.short())
         }

@@ -1,6 +1,6 @@
-//! Where the text of a diff comes from. Main type: the trait [`DiffSource`].
+//! Source of diff text. Main type: the trait [`DiffSource`].
 //!
-//! How a diff is made belongs in `git`.
+//! Computing a diff belongs in `git`.
 
 use crate::domain::change::FileChange;
 use crate::sys::cancel::Stopped;
@@ -19,18 +19,18 @@ pub struct DiffPlace {
 pub struct DiffPart {
     /// Hunk headers and lines as a unified diff writes them; secrets masked, over-long lines shortened.
     pub text: String,
-    /// Where it goes on; `None` at the end.
+    /// Place to continue from; `None` at the end.
     pub next: Option<DiffPlace>,
-    /// How many lines of the diff are left from there.
+    /// Number of lines of the diff left from there.
     pub lines_left: u32,
-    /// How many lines were shortened.
+    /// Number of lines that were shortened.
     pub shortened_lines: u32,
 }
 
-/// Why a diff cannot be had.
+/// Reasons why a diff is not available.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DiffError {
-    /// The repository failed; what it said.
+    /// The repository failed, with this message.
     #[error("{0}")]
     Git(String),
     /// The run was stopped.
@@ -40,6 +40,6 @@ pub enum DiffError {
 
 /// Gives parts of diffs.
 pub trait DiffSource: Send + Sync {
-    /// The diff of `file` from a place on, at most so many lines and bytes, but always one line where there is one.
+    /// Returns the diff of `file` from a place on: at most this many lines and bytes, but always at least one line if there is one.
     fn part(&self, file: &FileChange, from: DiffPlace, lines: usize, bytes: usize) -> Result<DiffPart, DiffError>;
 }

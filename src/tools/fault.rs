@@ -10,7 +10,7 @@ use crate::workspace::WorkspaceError;
 
 use super::diff_source::DiffError;
 
-/// What kind of thing went wrong; the words are part of what models are told.
+/// Kinds of tool errors; the words are part of what models see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// No such file or folder.
@@ -40,7 +40,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The word in the answer.
+    /// Returns the word in the response.
     pub const fn word(self) -> &'static str {
         match self {
             Self::FileNotFound => "file_not_found",
@@ -63,34 +63,34 @@ impl ErrorKind {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolFault {
-    /// What kind.
+    /// Kind of the error.
     pub kind: ErrorKind,
-    /// What happened and what to do, one or two sentences.
+    /// Message: what happened and what to do, in one or two sentences.
     pub message: String,
-    /// Names like the one that was asked for.
+    /// Names similar to the requested one.
     pub near: Vec<String>,
-    /// How many lines or hunks there are, for an invalid range: the name of the field and the number.
+    /// Name of the field and number of lines or hunks, for an invalid range.
     pub length: Option<(&'static str, u64)>,
 }
 
 impl ToolFault {
-    /// An error without particulars.
+    /// Creates an error without particulars.
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), near: Vec::new(), length: None }
     }
 
-    /// Nothing is there; `near` are names like it.
+    /// Creates an error for a missing path or name; `near` are similar names.
     pub(super) fn not_found(message: impl Into<String>, near: &[RepoPath]) -> Self {
         let near = near.iter().map(|path| path.spelled().into_owned()).collect();
         Self { kind: ErrorKind::FileNotFound, message: message.into(), near, length: None }
     }
 
-    /// A range outside of what there is.
+    /// Creates an error for a range beyond the existing lines or hunks.
     pub(super) fn range(message: impl Into<String>, field: &'static str, length: u64) -> Self {
         Self { length: Some((field, length)), ..Self::new(ErrorKind::InvalidRange, message) }
     }
 
-    /// As the model sees it.
+    /// Returns the error as the model sees it.
     pub fn to_json(&self) -> Value {
         let mut error = Map::new();
         error.insert("kind".to_owned(), self.kind.word().into());

@@ -1,14 +1,14 @@
-//! Making answers fit: numbered lines, over-long lines cut, and a count of what an answer takes. Main type: [`Room`].
+//! Size limits of responses: numbered lines, cut lines, and the space used. Main type: [`Room`].
 
 use std::fmt::Write as _;
 
-/// What an over-long line ends with.
+/// Suffix of an over-long line.
 pub(super) const LINE_CUT: &str = " [truncated due to line size]";
 
-/// Room that an answer keeps for its other fields: names, notes, the next call.
+/// Space reserved for the other fields of a response: names, notes, the next call.
 const ENVELOPE: usize = 4096;
 
-/// What an answer may still take.
+/// Space left in a response.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
     lines: usize,
@@ -16,17 +16,17 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// Room for an answer of so many lines and bytes, in which `repeated` (a path, a pattern) is told up to three times.
+    /// Creates the space for a response of at most this many lines and bytes, in which `repeated` (a path, a pattern) occurs up to three times.
     pub(super) fn new(lines: usize, bytes: usize, repeated: &str) -> Self {
         Self { lines, bytes: bytes.saturating_sub(ENVELOPE + 3 * json_length(repeated)) }
     }
 
-    /// How many bytes of JSON there is room for.
+    /// Returns the number of bytes of JSON that are left.
     pub(super) fn bytes(self) -> usize {
         self.bytes
     }
 
-    /// Takes room for so many lines and bytes of JSON; `false` when there is not enough.
+    /// Takes space for this many lines and bytes of JSON; `false` if there is not enough.
     pub(super) fn take(&mut self, lines: usize, bytes: usize) -> bool {
         match (self.lines.checked_sub(lines), self.bytes.checked_sub(bytes)) {
             (Some(lines), Some(bytes)) => {
@@ -38,7 +38,7 @@ impl Room {
     }
 }
 
-/// How many bytes `text` takes inside a JSON string.
+/// Returns the number of bytes that `text` takes inside a JSON string.
 pub(super) fn json_length(text: &str) -> usize {
     let length = |byte: u8| match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,
@@ -48,7 +48,7 @@ pub(super) fn json_length(text: &str) -> usize {
     text.bytes().map(length).sum()
 }
 
-/// The first `most` characters of a line, and whether that is not all of it.
+/// Returns the first `most` characters of a line, and `true` if it was cut.
 pub(super) fn cut_line(line: &str, most: usize) -> (&str, bool) {
     match line.char_indices().nth(most) {
         Some((at, _)) => (&line[..at], true),
@@ -56,7 +56,7 @@ pub(super) fn cut_line(line: &str, most: usize) -> (&str, bool) {
     }
 }
 
-/// Appends a numbered line: the number six wide, a tab, the line. Tells whether the line was cut.
+/// Appends a numbered line: the number six wide, a tab, the line. Returns `true` if the line was cut.
 pub(super) fn push_numbered(text: &mut String, number: u32, line: &str, most: usize) -> bool {
     let (shown, cut) = cut_line(line, most);
     let _ = writeln!(text, "{number:6}\t{shown}{}", if cut { LINE_CUT } else { "" });

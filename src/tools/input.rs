@@ -1,4 +1,4 @@
-//! Inputs as models write them: numbers in quotes are numbers, `null` is as good as nothing. Schemas as models read them.
+//! Tool inputs as models write them: numbers in quotes are numbers, `null` counts as absent. Schemas as models read them.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -11,7 +11,7 @@ use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
 use crate::workspace::WorkspaceError;
 
-/// What stands between the fault of an input and the names of its fields.
+/// Separator between an input error and the names of the input's fields.
 pub(crate) const FIELDS: &str = ". The fields are: ";
 
 /// A side, with a schema that every provider understands.
@@ -32,7 +32,7 @@ impl From<WhichSide> for Side {
     }
 }
 
-/// Reads an optional number: `12`, `12.0`, `"12"`; nothing for `null` and for an empty string.
+/// Reads an optional number: `12`, `12.0`, `"12"`; `None` for `null` and for an empty string.
 pub(crate) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     let bad = || D::Error::custom(format!("{value} is not a whole number from 0 up"));
@@ -53,7 +53,7 @@ pub(crate) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optio
     Ok(Some(u32::try_from(number).unwrap_or(u32::MAX)))
 }
 
-/// Reads an optional text; `null` and white space are nothing.
+/// Reads an optional text; `None` for `null` and white space.
 pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     Ok(Option::<String>::deserialize(deserializer)?.filter(|text| !text.trim().is_empty()))
 }
@@ -63,7 +63,7 @@ pub(crate) fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<WhichSi
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// The input of a tool, or what is wrong with it and which fields there are.
+/// Parses the input of a tool; the error names the problem and the existing fields.
 pub(crate) fn parse<T: DeserializeOwned + JsonSchema>(input: Value) -> Result<T, ToolFault> {
     // Some models write the object into a string.
     let input = match input {
@@ -89,18 +89,18 @@ pub(crate) fn parse<T: DeserializeOwned + JsonSchema>(input: Value) -> Result<T,
     })
 }
 
-/// The schema of an input: self-contained, and without the marks that only some providers accept.
+/// Returns the schema of an input: self-contained, and without the marks that only some providers accept.
 pub(crate) fn schema<T: JsonSchema>() -> Value {
     schema_by::<T>(SchemaSettings::draft2020_12())
 }
 
-/// Likewise, as it is read or as it is written.
+/// Returns the schema for reading or for writing.
 pub(super) fn schema_by<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
     settings.meta_schema = None;
     settings.inline_subschemas = true;
     let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<T>().to_value();
     plain(&mut schema);
-    // The tool's own description says what the whole is.
+    // The tool's own description covers the whole.
     if let Value::Object(fields) = &mut schema {
         fields.shift_remove("description");
     }
@@ -111,7 +111,7 @@ fn plain(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
     fields.shift_remove("title");
     fields.shift_remove("format");
-    // Where a comment is wrapped means nothing to whoever reads the schema.
+    // Line breaks of a doc comment mean nothing in the schema.
     if let Some(Value::String(description)) = fields.get_mut("description") {
         *description = description.replace('\n', " ");
     }
@@ -130,7 +130,7 @@ fn plain(schema: &mut Value) {
     }
 }
 
-/// The path of a file, with the spelling that was given in the error.
+/// Parses the path of a file; the error shows the given spelling.
 pub(crate) fn file_path(given: &str) -> Result<RepoPath, ToolFault> {
     RepoPath::parse(given.trim()).map_err(|error| {
         let fault = ToolFault::from(WorkspaceError::from(error));

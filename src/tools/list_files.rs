@@ -64,13 +64,13 @@ struct Answer<'a> {
     truncated: bool,
 }
 
-/// What a listing met.
+/// State of a listing.
 #[derive(Default)]
 struct Listing {
     files: Vec<String>,
-    /// How many match.
+    /// Number of matching files.
     total: usize,
-    /// Whether there was anything under the folder.
+    /// `true` if anything exists under the folder.
     any: bool,
     full: bool,
 }
@@ -129,7 +129,7 @@ fn list(
         let shown = if masked { RepoPath::from_bytes(path).ok() } else { None };
         let path = shown.as_ref().map_or(path, RepoPath::as_bytes);
         if !path.starts_with(&prefix) {
-            // Paths are sorted: behind the folder there is nothing of it.
+            // Paths are sorted: nothing of the folder follows after it.
             return if listing.any && !masked { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
         }
         listing.any = true;
@@ -151,7 +151,7 @@ fn list(
     Ok(listing)
 }
 
-/// Why nothing is listed under a folder.
+/// Returns the reason why nothing is listed under a folder.
 fn missing(context: &ToolContext, folder: &RepoPath) -> Result<ToolFault, ToolFault> {
     let mut is_file = false;
     let mut folders = Folders { nearest: Nearest::to(folder), last: Vec::new(), left: LIMITS.compared_names };
@@ -172,7 +172,7 @@ fn missing(context: &ToolContext, folder: &RepoPath) -> Result<ToolFault, ToolFa
     Ok(ToolFault::not_found(message, &folders.nearest.found()))
 }
 
-/// The folders of files that come in path order, each compared once with one that is not there.
+/// Folders of files that are visited in path order, each compared once with a missing one.
 struct Folders {
     nearest: Nearest,
     /// The folder of the last file.

@@ -1,7 +1,7 @@
-//! What a model may call: one file per tool, and the table [`TOOLS`].
+//! Tools that a model may call: one file per tool, and the table [`TOOLS`].
 //!
-//! Main types: [`ToolBox`] (calls a tool by name), [`ToolContext`] (what the tools look at), [`ToolOutcome`] (what comes back). The same
-//! code stands behind the engine, behind other agents and behind `review tool`. How a tree is read belongs in `workspace`.
+//! Main types: [`ToolBox`] (calls a tool by name), [`ToolContext`] (what the tools read), [`ToolOutcome`] (the response). The engine, other agents
+//! and `review tool` share this code. Reading trees belongs in `workspace`.
 //!
 //! To add a tool: one file with its input, its schema and its `call`, and one line in the table.
 
@@ -28,31 +28,31 @@ pub(crate) use input::FIELDS;
 pub use outcome::{Cut, HunkPart, NextCall, Reference, Reply, ToolOutcome};
 pub use toolbox::{Limits, ToolBox, ToolContext};
 
-/// A tool as a model is told of it.
+/// Definition of a tool for models.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolSpec {
     /// Its name.
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
-    /// What it does, when to use it, and what it answers. Clients pay for each word of it on every turn: what the schemas say is not said again.
+    /// Purpose of the tool, when to use it, and what it returns. Clients pay for each word on every turn, so it does not repeat the schemas.
     pub description: &'static str,
     /// The JSON Schema of its input.
     pub schema: fn() -> serde_json::Value,
-    /// The JSON Schema of what it answers when it does not fail.
+    /// JSON Schema of a successful response.
     pub answer: fn() -> serde_json::Value,
-    /// What a call with this input looks at.
+    /// Returns what a call with this input reads.
     pub looks: fn(&serde_json::Value) -> Looks,
     /// Runs it.
     pub call: fn(&ToolContext, serde_json::Value) -> Result<Reply, ToolFault>,
 }
 
-/// What a call looks at, so that nothing is collected that it does not need.
+/// Data that a call reads, so that nothing else is collected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Looks {
-    /// The tree after the change, and nothing else.
+    /// Only the tree after the change.
     AtTree,
-    /// Likewise; and where a file is not there, the change tells where it went.
+    /// Likewise; and if a file is missing, the change says where it was moved.
     AtTreeFirst,
     /// The change and both of its sides.
     AtChange,

@@ -1,4 +1,4 @@
-//! What a tool answers. Main types: [`ToolOutcome`], [`Reply`].
+//! Results of tool calls. Main types: [`ToolOutcome`], [`Reply`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,18 +10,18 @@ use super::fault::{ErrorKind, ToolFault};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 
-/// What came of one call.
+/// Result of one call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutcome {
     /// Exactly what the model sees: one JSON object.
     pub text: String,
-    /// Whether `text` is an error.
+    /// `true` if `text` is an error.
     pub is_error: bool,
     /// The kind of that error.
     pub error: Option<ErrorKind>,
     /// The places that were shown.
     pub references: Vec<Reference>,
-    /// What was left out, where something was.
+    /// Description of the omitted part, if any.
     pub cut: Option<Cut>,
 }
 
@@ -32,9 +32,9 @@ pub struct Reference {
     pub path: RepoPath,
     /// The side of the change.
     pub side: Side,
-    /// The lines; `None` where none in particular were.
+    /// Lines; `None` if no lines in particular were shown.
     pub lines: Option<LineRange>,
-    /// Set where it was a hunk of the diff: then `lines` says where the hunk stands, and this how much of it was shown.
+    /// Set for a hunk of the diff: then `lines` says where the hunk is, and this how much of it was shown.
     pub hunk: Option<HunkPart>,
     /// Over-long lines of it that were not shown whole: their numbers, or in a hunk their places in its text, from 0.
     pub cut: Vec<u32>,
@@ -47,16 +47,16 @@ pub struct HunkPart {
     pub hunk: usize,
     /// The first line.
     pub from: usize,
-    /// The first line that was not shown any more; `None` when it was shown to its end.
+    /// First line that was not shown; `None` if it was shown to its end.
     pub to: Option<usize>,
 }
 
-/// What an answer does not show.
+/// Part that a response does not show.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cut {
-    /// What, in one sentence.
+    /// Description, one sentence.
     pub what: String,
-    /// The call that shows the rest, where one can.
+    /// Call that shows the rest, if possible.
     pub next: Option<NextCall>,
 }
 
@@ -70,21 +70,21 @@ pub struct NextCall {
     pub input: Value,
 }
 
-/// The answer of a tool before it is written out.
+/// Response of a tool before it is serialized.
 #[derive(Debug, Clone, Default)]
 pub struct Reply {
-    /// The fields of the answer, in order.
+    /// Fields of the response, in order.
     pub fields: Map<String, Value>,
     /// Remarks for the model, each a sentence.
     pub notes: Vec<String>,
     /// The places that are shown.
     pub references: Vec<Reference>,
-    /// What is left out.
+    /// Description of the omitted part.
     pub cut: Option<Cut>,
 }
 
 impl Reply {
-    /// A reply with these fields.
+    /// Creates a reply with these fields.
     pub(super) fn of(own: &impl Serialize) -> Self {
         Self { fields: answer::fields(own), ..Self::default() }
     }
@@ -103,7 +103,7 @@ impl From<Reply> for ToolOutcome {
         }
         let note = (!notes.is_empty()).then(|| notes.join(" "));
         let next = cut.as_ref().and_then(|cut| cut.next.clone());
-        // Nothing but maps with odd keys cannot be written, and there are none.
+        // Only maps with odd keys cannot be serialized, and there are none.
         let text = serde_json::to_string(&Whole { own: fields, note, next }).unwrap_or_default();
         Self { text, is_error: false, error: None, references, cut }
     }

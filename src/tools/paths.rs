@@ -1,7 +1,7 @@
 //! Paths and globs as callers write them: from the repository root, or from the root of the machine into the folder that is checked out.
 //! Main functions: [`given`], [`glob`].
 //!
-//! By words alone: nothing is looked up on the disk for them. What a path of the tree is belongs in `domain`.
+//! Paths are resolved as text: the disk is not read. The definition of a tree path belongs in `domain`.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -16,16 +16,16 @@ use crate::domain::filter::PathFilter;
 use crate::domain::path::{RepoPath, unquote};
 use crate::sys::inside;
 
-/// A path of the tree that was meant.
+/// Path of the tree that an argument refers to.
 pub(super) struct Given {
     /// The path; `None` for the root.
     pub(super) path: Option<RepoPath>,
-    /// What to say where it was written in another way.
+    /// Remark for a path that was spelled in another way.
     pub(super) note: Option<String>,
 }
 
 impl Given {
-    /// The path, where the root makes no sense. `text` is what was given.
+    /// Returns the path of a file, for which the root is an error. `text` is the argument.
     pub(super) fn file(&self, text: &str) -> Result<RepoPath, ToolFault> {
         match &self.path {
             Some(path) => Ok(path.clone()),
@@ -38,7 +38,7 @@ impl Given {
     }
 }
 
-/// The path that is meant: one from the repository root, or an absolute one below the folder that is checked out.
+/// Resolves a path: from the repository root, or an absolute one below the checked-out folder.
 pub(super) fn given(context: &ToolContext, text: &str) -> Result<Given, ToolFault> {
     let text = text.trim();
     if !text.starts_with('/') && text.split('/').all(|part| part.is_empty() || part == ".") {
@@ -62,7 +62,7 @@ pub(super) fn given(context: &ToolContext, text: &str) -> Result<Given, ToolFaul
     Ok(Given { path: Some(path), note })
 }
 
-/// The bytes of a path that starts at the root of the machine.
+/// Returns the bytes of a path that starts at the root of the machine.
 fn absolute(text: &str) -> Option<Cow<'_, [u8]>> {
     let bytes = if text.starts_with('"') { Cow::Owned(unquote(text).ok()?) } else { Cow::Borrowed(text.as_bytes()) };
     (bytes.first() == Some(&b'/')).then_some(bytes)
@@ -76,16 +76,15 @@ fn taken_as(path: &str) -> String {
     format!("The path was taken as {path}, from the repository root.")
 }
 
-/// Which files are meant.
+/// Pattern that selects files.
 pub(super) struct Glob {
-    /// All of them where there is none.
+    /// Filter; `None` selects all files.
     pub(super) filter: Option<PathFilter>,
-    /// What to say where it was written in another way.
+    /// Remark for a pattern that was spelled in another way.
     pub(super) note: Option<String>,
 }
 
-/// The files that a glob means, in `field` of the input. A bare name is the folder of that name at the root, where there is one and no other
-/// folder is listed.
+/// Resolves a glob in `field` of the input. A bare name is the folder of that name at the root, if there is one and no other folder is listed.
 pub(super) fn glob(
     context: &ToolContext,
     field: &str,
@@ -112,7 +111,7 @@ pub(super) fn glob(
     Ok(Glob { filter: Some(filter), note })
 }
 
-/// Whether a glob is nothing but the name of a folder at the root.
+/// Checks whether a glob is just the name of a folder at the root.
 fn is_folder_at_root(context: &ToolContext, glob: &str) -> Result<bool, ToolFault> {
     let name = glob.trim_end_matches('/');
     if name.is_empty() || name == "." || name.contains(['/', '*', '?', '[', ']', '{', '}', '\\']) {
@@ -120,7 +119,7 @@ fn is_folder_at_root(context: &ToolContext, glob: &str) -> Result<bool, ToolFaul
     }
     let prefix = [name.as_bytes(), b"/"].concat();
     let mut is_there = false;
-    // Paths are sorted: behind the place where it would be it is not.
+    // Paths are sorted: behind its position the folder cannot follow.
     context.new.visit(&context.cancel, &mut |path, _| {
         is_there = path.starts_with(&prefix);
         if path < prefix.as_slice() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -128,7 +127,7 @@ fn is_folder_at_root(context: &ToolContext, glob: &str) -> Result<bool, ToolFaul
     Ok(is_there)
 }
 
-/// What to say where files are missing from the list of the tree.
+/// Returns the remark for files that are missing from the list of the tree.
 pub(super) fn not_listed(context: &ToolContext) -> Option<String> {
     let why = context.new.listing_cut()?;
     Some(format!("This is not complete: {why}."))

@@ -99,7 +99,7 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
     Ok(noted(show(file, compared::named(context, change), from, part)))
 }
 
-/// A part that fits into an answer once it is written as JSON.
+/// Returns a part of the diff that fits into a response once it is serialized as JSON.
 fn part(
     context: &ToolContext,
     source: &dyn DiffSource,
@@ -111,7 +111,7 @@ fn part(
     loop {
         context.cancel.check()?;
         let part = source.part(file, from, context.limits.lines, bytes)?;
-        // Quotes and tabs take two bytes in JSON, so the text may be larger there; half as much always gets there in a few steps.
+        // Quotes and tabs take two bytes in JSON, so the text may be larger there; halving the size succeeds within a few steps.
         if json_length(&part.text) <= room || bytes <= 1024 {
             return Ok(part);
         }
@@ -124,7 +124,7 @@ fn changed<'c>(change: &'c ChangeSet, path: &RepoPath) -> Option<&'c FileChange>
     by_new.or_else(|| change.files.iter().find(|file| file.old_path.as_ref() == Some(path)))
 }
 
-/// Why there is no diff of a path.
+/// Returns the reason why a path has no diff.
 fn unchanged(context: &ToolContext, change: &ChangeSet, path: &RepoPath) -> ToolFault {
     let what = format!("{path} is not changed in {}", compared::named(context, change));
     if let Some(pending) = context.checkout.pending(Some(path)) {

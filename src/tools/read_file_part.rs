@@ -20,9 +20,9 @@ use crate::workspace::{WorkspaceError, near_in};
 
 const NAME: &str = "read_file_part";
 
-/// Longer lines are cut, in characters, where several are shown.
+/// Maximum number of characters per line, if several lines are shown.
 const LINE_LIMIT: usize = 500;
-/// A character takes up to so many bytes in JSON: the line of a text takes about one, a control character six.
+/// Assumed growth of text in JSON: a character of text takes about one byte, a control character six.
 const JSON_GROWTH: usize = 2;
 
 pub(super) const SPEC: ToolSpec = ToolSpec {
@@ -111,7 +111,7 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
     Ok(reply)
 }
 
-/// The lines to show, as far as they exist; `None` for an empty file.
+/// Returns the lines to show, as far as they exist; `None` for an empty file.
 fn range(input: &Input, text: &FileText) -> Result<Option<LineRange>, ToolFault> {
     let total = text.line_count();
     let fault = |message: String| ToolFault::range(message, "total_lines", u64::from(total));
@@ -151,7 +151,7 @@ fn show<'a>(
     let mut numbered = String::new();
     let mut last = range.start();
     let mut cut_lines = Vec::new();
-    // A single line is shown as far as there is room: else nothing would show the end of an over-long one.
+    // A single line is shown as far as there is space: otherwise the end of an over-long one could never be read.
     let limit = if range.count() == 1 { room.bytes() / JSON_GROWTH } else { LINE_LIMIT };
     for (number, line) in text.lines(range) {
         let before = numbered.len();
@@ -198,7 +198,7 @@ fn show<'a>(
     reply
 }
 
-/// Names files like one that is not on the side that was asked for, first the place where the change moved it.
+/// Finds files similar to one that is missing on the requested side; first the path the change moved it to.
 fn elsewhere(context: &ToolContext, side: Side, path: &RepoPath, error: WorkspaceError) -> ToolFault {
     let missing = matches!(error, WorkspaceError::NotFound(_));
     let mut fault = ToolFault::from(error);

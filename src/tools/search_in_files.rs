@@ -100,7 +100,7 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
     if skip > MOST_SKIPPED {
         return Err(invalid(format!("`skip` is at most {MOST_SKIPPED}: narrow the search with file_pattern")));
     }
-    // One more than is shown tells whether there are more.
+    // One match more than is shown reveals whether there are more.
     let wanted = skip as usize + most as usize + 1;
     let hits =
         context.new.search(&Query { pattern: &pattern, files: glob.filter.as_ref(), most: wanted }, &context.cancel)?;
@@ -158,7 +158,7 @@ fn show(context: &ToolContext, input: &Input, hits: &Hits, most: usize) -> Reply
     reply
 }
 
-/// One match, the lines it shows, and those of them that are cut.
+/// Renders one match: the lines it shows, and those of them that are cut.
 fn one(file: &FileHits, line: u32, around: u32) -> (Found<'_>, LineRange, Vec<u32>) {
     let first = line.saturating_sub(around).max(1);
     let last = line.saturating_add(around).min(file.text.line_count());

@@ -17,12 +17,12 @@ use crate::domain::text::reveal;
 use crate::sys::cancel::Cancel;
 use crate::workspace::Workspace;
 
-/// How much one answer may show.
+/// Size limits of one response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Lines.
     pub lines: usize,
-    /// Bytes of the whole answer.
+    /// Bytes of the whole response.
     pub bytes: usize,
     /// Paths of one listing.
     pub paths: usize,
@@ -34,29 +34,29 @@ impl Default for Limits {
     }
 }
 
-/// What the tools look at. Cheap to clone.
+/// Data that the tools read. Cheap to clone.
 #[derive(Clone)]
 pub struct ToolContext {
-    /// The change; `None` where a tree is read without one.
+    /// Change; `None` if a tree is read without one.
     pub change: Option<Arc<ChangeSet>>,
     /// The tree after the change.
     pub new: Arc<dyn Workspace>,
-    /// The tree before it; `None` where there is no change.
+    /// Tree before the change; `None` without a change.
     pub old: Option<Arc<dyn Workspace>>,
     /// The diffs.
     pub diff: Option<Arc<dyn DiffSource>>,
-    /// Whether the change was asked for as `A...B`, from where two histories met.
+    /// `true` if the range was requested as `A...B`, from the merge base.
     pub from_merge_base: bool,
     /// The folder that is checked out.
     pub checkout: Checkout,
-    /// When to stop.
+    /// Stop signal.
     pub cancel: Cancel,
-    /// How much to show.
+    /// Size limits.
     pub limits: Limits,
 }
 
 impl ToolContext {
-    /// The tree of a side.
+    /// Returns the tree of a side.
     pub(super) fn tree(&self, side: Side) -> Result<&dyn Workspace, ToolFault> {
         let none = || ToolFault::new(ErrorKind::InvalidInput, "there is no old side here: no change is being reviewed");
         match side {
@@ -73,17 +73,17 @@ pub struct ToolBox {
 }
 
 impl ToolBox {
-    /// Tools that look at `context`.
+    /// Creates tools that read `context`.
     pub fn new(context: ToolContext) -> Self {
         Self { context }
     }
 
-    /// The flag and deadline that its calls watch.
+    /// Returns the flag and deadline that its calls watch.
     pub fn cancel(&self) -> &Cancel {
         &self.context.cancel
     }
 
-    /// The same tools, whose calls end after `limit` at the latest.
+    /// Returns the same tools with a time limit for each call.
     #[must_use]
     pub fn within(&self, limit: Duration) -> Self {
         let mut context = self.context.clone();
@@ -91,12 +91,12 @@ impl ToolBox {
         Self { context }
     }
 
-    /// What a model is told of the tools.
+    /// Returns the definitions of the tools for a model.
     pub fn specs(&self) -> &'static [ToolSpec] {
         TOOLS
     }
 
-    /// Calls a tool. Whatever goes wrong comes back as an outcome.
+    /// Calls a tool. Errors are part of the outcome.
     pub fn call(&self, name: &str, input: Value) -> ToolOutcome {
         let mut outcome: ToolOutcome = self.reply(name, input).map_or_else(Into::into, Into::into);
         // Models, clients and people read it: what cannot be seen in the repository's text is spelled out for all of them.

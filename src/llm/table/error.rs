@@ -1,4 +1,4 @@
-//! What can be wrong with a file of providers. Main type: [`TableError`].
+//! Errors of a file of providers. Main type: [`TableError`].
 
 /// No table of providers is larger, in bytes.
 pub(super) const MAX_BYTES: usize = 1024 * 1024;
@@ -9,13 +9,13 @@ pub(super) const MAX_BYTES: usize = 1024 * 1024;
 pub struct TableError {
     /// The file, as it is shown.
     pub file: String,
-    /// Where, 1-indexed.
+    /// Line, from 1.
     pub line: u32,
-    /// What is wrong.
+    /// Description of the error.
     pub fault: TableFault,
 }
 
-/// What is wrong with a file of providers. Its words are shown stripped and cut.
+/// Kinds of errors in a file of providers. Quoted words are stripped and cut.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TableFault {
     /// It is larger than any such file is.
@@ -33,13 +33,13 @@ pub enum TableFault {
     /// The name of a model.
     #[error("{0:?} is no name of a model, nor the beginning of one")]
     Model(String),
-    /// The same provider, or the same model of it, stands there twice.
+    /// The same provider, or the same model of it, is listed twice.
     #[error("{0:?} stands in line {1} already")]
     Twice(String, u32),
     /// A new provider lacks what cannot be guessed.
     #[error("the new provider {0:?} needs a base_url")]
     NoAddress(String),
-    /// The address is none.
+    /// The address is invalid.
     #[error(
         "base_url must be an address such as \"https://llm.example/v1\", with nothing secret in it; a variable stands in it as {{NAME}}"
     )]
@@ -50,7 +50,7 @@ pub enum TableFault {
     /// The name of a header.
     #[error("{0:?} is no name of a header")]
     Header(String),
-    /// A number that makes no sense.
+    /// A number is out of range.
     #[error("{key} must be from {least} to {most}")]
     Number {
         /// Its key.
@@ -60,7 +60,7 @@ pub enum TableFault {
         /// The most.
         most: u64,
     },
-    /// What large requests cost stands alone.
+    /// Prices of large requests without the regular ones.
     #[error("a model with dearer needs prices, too")]
     DearerAlone,
     /// A model is named both ways, or not at all.

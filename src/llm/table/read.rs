@@ -1,7 +1,7 @@
 //! Reading a file of providers and laying it over what is known. Main function: [`merge`].
 //!
-//! The file's shape is described in `docs/models.md`: `[[provider]]` with a `name`, and `[[provider.model]]` with a `name` or a `prefix`. What an
-//! entry does not say stays as it is. Every fault is told with its line.
+//! The file's format is described in `docs/models.md`: `[[provider]]` with a `name`, and `[[provider.model]]` with a `name` or a `prefix`. Values
+//! that an entry omits stay as they are. Every error is reported with its line.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use crate::llm::provider::{self, Prices};
 /// The longest name, in characters.
 const LONGEST_NAME: usize = 100;
 
-/// Words of `--model` and `--verify-model` that stand for no provider.
+/// Values of `--model` and `--verify-model` that are not providers.
 const TAKEN: [&str; 3] = ["auto", "none", "same"];
 
-/// Where in the text, in bytes, and what.
+/// Position in the text, in bytes, and the error.
 type Fault = (usize, TableFault);
 
 #[derive(Deserialize)]
@@ -114,7 +114,7 @@ impl<'de> Deserialize<'de> for Date {
     }
 }
 
-/// A value as it is written: the shortest decimal that is this number is the one that stands in the file.
+/// Deserializes a number as text: the shortest decimal that is this number is the one written in the file.
 fn text_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Ok(match toml::Value::deserialize(deserializer)? {
         toml::Value::String(text) => text,
@@ -160,7 +160,7 @@ pub(super) fn merge(rows: Vec<Arc<ProviderRow>>, file: &str, text: &str) -> Resu
     Ok(rows)
 }
 
-/// A row of which nothing is known but its name and what can be guessed.
+/// Creates a row from a name and what can be guessed.
 fn blank(name: &str, entry: &Entry) -> Option<ProviderRow> {
     let wire = entry.wire.unwrap_or(Wire::Chat);
     entry.base_url.as_ref()?;
@@ -199,7 +199,7 @@ fn lay(mut row: ProviderRow, entry: Entry, line: &dyn Fn(usize) -> u32) -> Resul
     }
     if let Some(base_url) = &entry.base_url {
         row.base_url = address(base_url)?.into();
-        // The usual key of a server that may need none is not for another server, unless the same entry says so.
+        // The usual key of a server that may need none must not be sent to another server, unless the same entry says so.
         if !row.needs_key && entry.key_variables.is_none() {
             row.key_variables.clear();
         }
@@ -229,7 +229,7 @@ fn lay(mut row: ProviderRow, entry: Entry, line: &dyn Fn(usize) -> u32) -> Resul
     Ok(row)
 }
 
-/// Lays models over those that are known. A row's new facts stand before its old ones.
+/// Merges models into those that are known. New rows precede old ones.
 fn lay_models(
     known: &mut Vec<ModelRow>,
     models: Vec<Spanned<Model>>,
@@ -327,7 +327,7 @@ fn variable(name: &Spanned<String>) -> Result<Arc<str>, Fault> {
     }
 }
 
-/// As shells have them, in capitals: what is not may be a key that was written in the wrong place.
+/// Checks for a variable name in capitals, as in shells: anything else may be a key in the wrong place.
 fn is_variable(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     (1..=64).contains(&name.len()) && name.bytes().all(is_plain) && !name.starts_with(|c: char| c.is_ascii_digit())
@@ -340,7 +340,7 @@ fn header_name(name: &Spanned<String>) -> Result<String, Fault> {
     if fits { Ok(text) } else { Err((name.span().start, TableFault::Header(cut(name.get_ref())))) }
 }
 
-/// An address that may be shown; one that begins with a variable is looked at when the variable is known.
+/// Checks an address that may be shown; one that begins with a variable is checked when the variable is known.
 fn address(text: &Spanned<String>) -> Result<String, Fault> {
     let refused = || (text.span().start, TableFault::Address);
     let address = text.get_ref().trim();
@@ -356,12 +356,12 @@ fn address(text: &Spanned<String>) -> Result<String, Fault> {
     if plain && named { Ok(address.to_owned()) } else { Err(refused()) }
 }
 
-/// A parser's words, on one line.
+/// Returns a parser's message, on one line.
 fn shown(message: &str) -> String {
     strip_line(message).chars().take(300).collect()
 }
 
-/// Text of the file as a message shows it.
+/// Returns text of the file as a message shows it.
 fn cut(text: &str) -> String {
     strip_line(text).chars().take(80).collect()
 }

@@ -18,7 +18,7 @@ fn streams() -> Vec<(Wire, Vec<u8>)> {
     ]
 }
 
-/// What becomes of an answer whose body arrives in these pieces, as the client reads it.
+/// Returns the outcome of a response whose body arrives in these pieces, as the client reads it.
 fn read(wire: Wire, pieces: &[&[u8]]) -> Result<TurnResponse, Trouble> {
     let frames = Frames::new(wire::decoder(wire));
     let mut splitter = Splitter::new(wire::framing(wire));

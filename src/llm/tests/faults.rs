@@ -1,4 +1,4 @@
-//! What goes wrong, on every wire format.
+//! Errors, on every wire format.
 
 use std::net::TcpListener;
 

@@ -4,7 +4,7 @@ use std::sync::mpsc::Receiver;
 
 use super::*;
 
-/// A server that answers, on each connection in turn, these replies, and then closes it without having said so. Tells of each that it closed.
+/// Starts a server that sends these replies, on each connection in turn, and then closes it without announcement. Reports each closed connection.
 fn server(connections: Vec<Vec<(u16, String)>>) -> (String, Receiver<usize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -40,7 +40,7 @@ fn whole() -> (u16, String) {
     (200, Reply::events(&gemini::whole()).body)
 }
 
-/// Asks so many times over the connections of one client.
+/// Sends this many requests over the connections of one client.
 fn ask_again(address: &str, times: usize, between: impl Fn()) -> Vec<Result<TurnResponse, TurnFault>> {
     let provider = provider("gemini", "a-model", address);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();

@@ -1,4 +1,4 @@
-//! What servers say of how much they take, and conversations that another model began.
+//! Rate limits of servers, and conversations that another model began.
 
 use std::sync::Mutex;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::llm::{Paces, Rate, Speech};
 
-/// How each interface says that a conversation is too long, with its status and the window that can be read from it.
+/// Error of each API for a conversation that is too long, with its status and the window that can be read from it.
 const TOO_LONG: &[(&str, u16, &str, Option<u64>)] = &[
     (
         "anthropic",
@@ -114,7 +114,7 @@ fn what_a_server_says_of_its_limits_is_heard_by_all_who_use_the_key() {
         ("openai", "x-ratelimit-remaining-requests: 0\r\nx-ratelimit-reset-requests: 6m0s\r\n", true),
         ("anthropic", "retry-after: 90\r\n", true),
         ("gemini", "", false),
-        // Too far away for a limit of a minute: the server says no by itself.
+        // Too far away for a limit of a minute: the request is sent, and the server refuses it.
         ("anthropic", soon, false),
     ] {
         let server = Server::new(vec![Reply::status(429, headers, "{}"), Reply::status(500, "", "")]);

@@ -1,4 +1,4 @@
-//! A provider against a server that says what a test tells it: what goes out, and what the answer becomes.
+//! A provider against a scripted server: the requests sent, and the parsed responses.
 #![expect(
     clippy::needless_pass_by_value,
     reason = "`json!` makes values, and the tests read better without borrowing each"
@@ -40,14 +40,14 @@ pub(super) struct Reply {
     end: End,
 }
 
-/// How an answer ends.
+/// End of a response.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     /// The connection is closed, as if the body were whole.
     Close,
     /// The connection is closed within the body.
     Break,
-    /// Nothing more comes.
+    /// No more data arrives.
     Hang,
 }
 
@@ -90,7 +90,7 @@ impl Reply {
     }
 }
 
-/// What the server was asked.
+/// Requests that the server received.
 pub(super) struct Seen {
     /// The first line and the headers.
     pub(super) head: String,
@@ -122,7 +122,7 @@ impl Server {
         self.seen.recv_timeout(QUIET).expect("the server was asked")
     }
 
-    /// Whether the server was asked nothing more.
+    /// Checks whether the server received no further request.
     pub(super) fn is_done(&self) -> bool {
         self.seen.try_recv().is_err()
     }
@@ -226,7 +226,7 @@ pub(super) fn follow_up(answer: &TurnResponse) -> TurnRequest {
     request
 }
 
-/// What the second request says, after an answer and its results.
+/// Returns the body of the second request, after a response and its results.
 pub(super) fn sent_back(name: &str, model: &str, answer: &TurnResponse) -> Value {
     let server = Server::new(vec![Reply::status(500, "", "")]);
     let _ = wait(provider(name, model, &server.address).as_ref(), &follow_up(answer), QUIET);

@@ -1,9 +1,9 @@
-//! The tools as a text tells of them. Main function: [`of`].
+//! Tool catalogue of the text protocol. Main function: [`of`].
 
 use super::kind::{Field, Fields, Kind};
 use crate::llm::turn::ToolDefinition;
 
-/// All tools, in their order; the same for the same tools, byte for byte.
+/// Describes all tools, in their order; the same for the same tools, byte for byte.
 pub(super) fn of(tools: &[ToolDefinition]) -> String {
     let mut text = "# Tools\n".to_owned();
     for tool in tools {

@@ -1,11 +1,11 @@
-//! What the schema of a tool says of its fields. Main types: [`Fields`], [`Kind`].
+//! Fields of a tool's input, according to its schema. Main types: [`Fields`], [`Kind`].
 
 use serde_json::Value;
 
-/// References within a schema are followed so far.
+/// Maximum depth of references within a schema.
 const DEEPEST: usize = 8;
 
-/// What a field holds.
+/// Type of a field.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Kind {
     /// Text as it is.
@@ -26,7 +26,7 @@ pub(super) struct Field {
     pub(super) name: String,
     pub(super) kind: Kind,
     pub(super) required: bool,
-    /// What it is for.
+    /// Description.
     pub(super) about: String,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Field {
 pub(super) struct Fields(pub(super) Vec<Field>);
 
 impl Fields {
-    /// The fields that a schema names, in its order.
+    /// Reads the fields of a schema, in its order.
     pub(super) fn of(schema: &Value) -> Self {
         Self::within(schema, schema, 0)
     }
@@ -59,13 +59,13 @@ impl Fields {
         Self(fields.map(field).collect())
     }
 
-    /// The field of that name, in any case.
+    /// Returns the field of that name, in any case.
     pub(super) fn named(&self, name: &str) -> Option<&Field> {
         self.0.iter().find(|field| field.name.eq_ignore_ascii_case(name))
     }
 }
 
-/// The schema that a reference, or a choice between something and nothing, stands for.
+/// Resolves a reference, or an optional value, to its schema.
 fn resolve<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     let mut schema = schema;
     for _ in 0..DEEPEST {

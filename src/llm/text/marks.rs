@@ -1,14 +1,14 @@
-//! The marks that lines of the protocol begin with, and how text that looks like one is told from it. Main type: [`Mark`].
+//! Marks at the beginning of protocol lines, and the escaping of text that looks like one. Main type: [`Mark`].
 
 use std::borrow::Cow;
 
-/// What every mark begins with; a letter follows at once, so that the header of a hunk is none.
+/// Prefix of every mark; a letter follows directly, so that the header of a hunk is not a mark.
 const SIGN: &str = "@@";
-/// What the first line of a call begins with.
+/// Prefix of the first line of a call.
 pub(super) const CALL: &str = "@@call";
-/// What its last line is.
+/// Last line of a call.
 pub(super) const END: &str = "@@end";
-/// What the first line of a result begins with.
+/// Prefix of the first line of a result.
 pub(super) const RESULT: &str = "@@result";
 
 /// The longest name of a field: more is no mark.
@@ -21,12 +21,12 @@ pub(super) struct Mark<'a> {
     pub(super) indent: usize,
     /// The word behind the sign.
     pub(super) name: &'a str,
-    /// What follows on the line, without the colon and the blanks around it.
+    /// Rest of the line, without the colon and the blanks around it.
     pub(super) rest: &'a str,
 }
 
 impl<'a> Mark<'a> {
-    /// The mark of a line, if it has one. The line is without its end.
+    /// Returns the mark of a line, if it has one. The line is without its end.
     pub(super) fn of(line: &'a str) -> Option<Self> {
         let body = line.trim_start_matches([' ', '\t']);
         let indent = line.len() - body.len();
@@ -44,7 +44,7 @@ impl<'a> Mark<'a> {
         Some(Self { indent, name: name.trim_end_matches('.'), rest })
     }
 
-    /// Whether it is this word, in any case.
+    /// Checks whether the mark is one of these words, in any case.
     pub(super) fn is(&self, words: &[&str]) -> bool {
         words.iter().any(|word| self.name.eq_ignore_ascii_case(word))
     }
@@ -58,13 +58,13 @@ fn is_within(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-')
 }
 
-/// Whether a line would be taken for a mark, or for one that was escaped.
+/// Checks whether a line would be read as a mark, or as an escaped one.
 fn looks_marked(line: &str) -> bool {
     let body = line.trim_start_matches([' ', '\t']).trim_start_matches('\\');
     body.strip_prefix(SIGN).is_some_and(|word| word.starts_with(is_first))
 }
 
-/// A line of raw text as it is written: what would be taken for a mark gets a backslash.
+/// Escapes a line of raw text: one that would be read as a mark gets a backslash.
 pub(super) fn escaped(line: &str) -> Cow<'_, str> {
     if !looks_marked(line) {
         return Cow::Borrowed(line);
@@ -74,7 +74,7 @@ pub(super) fn escaped(line: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{indent}\\{body}"))
 }
 
-/// A line of raw text as it was meant.
+/// Removes the escape from a line of raw text.
 pub(super) fn unescaped(line: &str) -> Cow<'_, str> {
     let at = line.len() - line.trim_start_matches([' ', '\t']).len();
     let (indent, body) = line.split_at(at);

@@ -1,8 +1,8 @@
-//! The text protocol: tool calls and their results written in the text, for models that have no other way. Main functions: [`say`], [`hear`].
+//! Text protocol: tool calls and their results written in text, for models without native tool calls. Main functions: [`say`], [`hear`].
 //!
-//! A request is said as one without tools: the grammar and the catalogue of tools join the system text, calls and results of the history are
-//! written as lines. An answer is read back into the same [`Part::Call`]s. The grammar is in `docs/text-protocol.md`; the words that explain
-//! it to a model come with the request, because templates are no business of this room.
+//! A request is converted to one without tools: the grammar and the catalogue of tools join the system text, calls and results of the history become
+//! lines. A response is parsed back into the same [`Part::Call`]s. The grammar is in `docs/text-protocol.md`; the words that explain it to a model
+//! come with the request, because templates do not belong here.
 
 mod catalogue;
 mod kind;
@@ -17,20 +17,20 @@ use parse::Parser;
 
 use super::turn::{Message, Part, Speech, Stop, ToolCall, ToolChoice, TurnRequest, TurnResponse};
 
-/// How the ids of calls begin that were read from the text: no provider knows them.
+/// Prefix of the ids of calls that were parsed from text: no provider knows them.
 const ID: &str = "text_call_";
 
-/// Whether a call was read from the text of an answer.
+/// Checks whether a call was parsed from the text of a response.
 pub fn was_text(call: &ToolCall) -> bool {
     call.id.starts_with(ID)
 }
 
-/// Whether the input of a call that cannot be read is one of the text protocol that has no end.
+/// Checks whether the input of an unreadable call is one of the text protocol without an end.
 pub fn is_open(input: &str) -> bool {
     input.starts_with(marks::CALL)
 }
 
-/// The same request without tools: what a server needs to know stands in the text.
+/// Converts a request to one without tools: the text holds what the server needs.
 pub(super) fn say(request: &TurnRequest) -> TurnRequest {
     let mut system = request.system.trim_end().to_owned();
     if !request.tools.is_empty() {
@@ -61,7 +61,7 @@ fn add(said: &mut Vec<Message>, message: &Message) {
         Message::Results { results, mark } => (render::results(results), *mark),
         Message::Assistant { parts } => {
             let text = render::answer(parts);
-            // What only another way of speaking needed is left out; an answer of nothing else leaves a word in brackets, as an empty one does.
+            // Data that only another format needs is dropped; if nothing remains, a word in brackets does, as for an empty response.
             let text = if text.trim().is_empty() { "(no answer)".to_owned() } else { text };
             said.push(Message::Assistant { parts: vec![Part::Text { text }] });
             return;
@@ -76,7 +76,7 @@ fn add(said: &mut Vec<Message>, message: &Message) {
     said.push(Message::User { text, mark });
 }
 
-/// Reads the calls out of the text of an answer to `request`. Calls that a server made out of it by itself stay what they are.
+/// Parses the calls in the text of a response to `request`. Calls that the server parsed on its own are left alone.
 pub(super) fn hear(response: TurnResponse, request: &TurnRequest) -> TurnResponse {
     let mut ids = Ids::of(request);
     let mut parts = Vec::with_capacity(response.parts.len());
@@ -85,11 +85,11 @@ pub(super) fn hear(response: TurnResponse, request: &TurnRequest) -> TurnRespons
     let mut invented = false;
     for (at, part) in response.parts.into_iter().enumerate() {
         match part {
-            // What stands behind results that the model made up rests on them.
+            // Text behind results that the model invented is based on them.
             _ if invented => {}
             Part::Text { text } => {
                 parser.push(&text);
-                // A call may go on behind a thought.
+                // A call may continue behind a thought.
                 if Some(at) != last {
                     continue;
                 }

@@ -1,7 +1,7 @@
-//! The reader of answers in the text protocol. Main type: [`Parser`].
+//! Parser of responses in the text protocol. Main type: [`Parser`].
 //!
-//! It is fed pieces that may be cut anywhere and decides line by line, looking at each byte once. Whatever it is fed, it ends with pieces that
-//! hold no more than what came.
+//! It accepts pieces that may be cut anywhere and decides line by line, reading each byte once. For any input, its output is no larger than the
+//! input.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::marks::{CALL, Mark};
 use super::values::{Input, Raw};
 use crate::llm::turn::{ToolDefinition, ToolInput};
 
-/// A piece of an answer.
+/// Piece of a response.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::llm) enum Piece {
     /// Text around the calls.
@@ -19,21 +19,21 @@ pub(in crate::llm) enum Piece {
     Call {
         /// The tool.
         name: String,
-        /// Its input; what came, where the call has no end.
+        /// Input; the raw text, if the call has no end.
         input: ToolInput,
     },
 }
 
-/// A whole answer.
+/// Complete response.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::llm) struct Parsed {
     /// Its pieces, in order.
     pub(in crate::llm) pieces: Vec<Piece>,
-    /// Whether the model went on with a result of its own making; nothing behind it was read.
+    /// `true` if the model continued with an invented result; the text behind it was not read.
     pub(in crate::llm) invented: bool,
 }
 
-/// Reads an answer.
+/// Parser of a response.
 pub(in crate::llm) struct Parser<'a> {
     tools: Vec<(&'a str, Arc<Fields>)>,
     /// The line that has not ended.
@@ -46,19 +46,19 @@ pub(in crate::llm) struct Parser<'a> {
 /// A call that has not ended.
 struct Open {
     name: String,
-    /// What its fields hold; `None` for a tool that is not known.
+    /// Fields of the tool; `None` if it is unknown.
     fields: Option<Arc<Fields>>,
     /// Blanks before its mark: those of its fields are indented no deeper.
     indent: usize,
-    /// All of it, as it came.
+    /// Raw text of the call.
     raw: String,
-    /// What stood before the first field.
+    /// Text before the first field.
     loose: String,
     field: Option<(String, Raw)>,
     input: Input,
 }
 
-/// What a line is.
+/// Kind of a line.
 enum Is<'a> {
     Call(Mark<'a>),
     End,
@@ -68,13 +68,13 @@ enum Is<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// A reader of an answer by a model that was told of these tools.
+    /// Creates a parser for responses to these tools.
     pub(in crate::llm) fn new(tools: &'a [ToolDefinition]) -> Self {
         let tools = tools.iter().map(|tool| (tool.name.as_str(), Arc::new(Fields::of(&tool.schema)))).collect();
         Self { tools, line: String::new(), text: String::new(), open: None, parsed: Parsed::default() }
     }
 
-    /// Takes a piece of the answer.
+    /// Feeds a piece of the response.
     pub(in crate::llm) fn push(&mut self, piece: &str) {
         for part in piece.split_inclusive('\n') {
             if self.parsed.invented {
@@ -88,7 +88,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The answer is over.
+    /// Ends the response.
     pub(in crate::llm) fn finish(mut self) -> Parsed {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() && !self.parsed.invented {
@@ -147,7 +147,7 @@ impl<'a> Parser<'a> {
             return match mark {
                 mark if mark.is(&["call"]) && tool(mark.rest).is_some() => Is::Call(mark),
                 mark if mark.is(&["result"]) && !self.parsed.pieces.is_empty() => Is::Result,
-                // An end without a beginning says nothing.
+                // An end mark without a call is ignored.
                 mark if mark.is(ENDS) => Is::End,
                 _ => Is::Text,
             };
@@ -178,7 +178,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A call without its end: nobody knows what is missing of it, so it is not made.
+    /// Drops a call without its end: the missing part is unknown, so the call is not made.
     fn break_off(&mut self) {
         if let Some(open) = self.open.take() {
             self.parsed.pieces.push(Piece::Call { name: open.name, input: ToolInput::Malformed(open.raw) });
@@ -196,7 +196,7 @@ impl<'a> Parser<'a> {
 /// Words that end a call.
 const ENDS: &[&str] = &["end", "end_call", "endcall"];
 
-/// The tool's name on the first line of a call, and what follows it.
+/// Returns the tool's name on the first line of a call, and what follows it.
 fn tool(rest: &str) -> Option<(&str, &str)> {
     let rest = rest.trim_start_matches(['`', '"', '*']);
     let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))).unwrap_or(rest.len());
@@ -205,7 +205,7 @@ fn tool(rest: &str) -> Option<(&str, &str)> {
 }
 
 impl Open {
-    /// Whether a mark is one of its fields. In the lines of a text, only a field that the tool has is one: the text may hold such lines.
+    /// Checks whether a mark is one of the call's fields. In the lines of a text, only a field of the tool counts: the text may hold such lines.
     fn takes(&self, mark: &Mark<'_>) -> bool {
         let outer = mark.name.split('.').next().unwrap_or_default();
         let in_text = self.field.as_ref().is_some_and(|(_, raw)| !raw.lines.is_empty() || raw.inline.is_empty());

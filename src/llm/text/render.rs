@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::marks::{CALL, END, Mark, RESULT, escaped};
 use crate::llm::turn::{Part, ToolCall, ToolInput, ToolResult};
 
-/// What the model said, as it should have been written.
+/// Renders the model's response as it should have been written.
 pub(super) fn answer(parts: &[Part]) -> String {
     let mut text = String::new();
     for part in parts {
@@ -30,7 +30,7 @@ fn call(text: &mut String, call: &ToolCall) {
             text.push_str(&format!("{CALL} {}\n", call.name));
             fields(text, input, escaped);
         }
-        // As it came: it has no end.
+        // Unchanged: it has no end.
         ToolInput::Malformed(raw) if raw.starts_with(CALL) => {
             text.push_str(raw.trim_end());
             text.push('\n');
@@ -45,7 +45,7 @@ fn call(text: &mut String, call: &ToolCall) {
     text.push('\n');
 }
 
-/// A message of ours. What stands in the fences of data in it is escaped as results are.
+/// Escapes a message of ours: the contents of its data fences are escaped as results are.
 pub(super) fn ours(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut end: Option<String> = None;
@@ -68,8 +68,7 @@ pub(super) fn ours(text: &str) -> String {
     out
 }
 
-/// A line that was read, as it is written: also what stands behind the mark of a diff or a number is escaped where it looks like a mark, because
-/// a model that quotes it leaves those out.
+/// Escapes a line that was read. A mark behind a diff sign or a line number is escaped, too, because a model that quotes the line leaves those out.
 fn shown(line: &str) -> Cow<'_, str> {
     let (margin, body) = line.split_at(margin(line));
     match escaped(body) {
@@ -78,7 +77,7 @@ fn shown(line: &str) -> Cow<'_, str> {
     }
 }
 
-/// How many bytes of a line are the mark of a diff, or a number and a tab.
+/// Returns the length in bytes of a diff sign, or of a number and a tab, at the beginning of a line.
 fn margin(line: &str) -> usize {
     if line.starts_with(['+', '-']) {
         return 1;
@@ -91,7 +90,7 @@ fn margin(line: &str) -> usize {
     }
 }
 
-/// What the tools answered. Nothing in a result can end it, or begin another: lines that look so are escaped.
+/// Renders tool results. Nothing in a result can end it, or begin another: lines that look so are escaped.
 pub(super) fn results(results: &[ToolResult]) -> String {
     let mut text = String::new();
     for ToolResult { name, text: said, .. } in results {
@@ -107,7 +106,7 @@ pub(super) fn results(results: &[ToolResult]) -> String {
     text
 }
 
-/// How a line of a value is written.
+/// Function that renders a line of a value.
 type Written = fn(&str) -> Cow<'_, str>;
 
 fn fields(text: &mut String, input: &Map<String, Value>, line: Written) {
@@ -125,7 +124,7 @@ fn fields(text: &mut String, input: &Map<String, Value>, line: Written) {
     }
 }
 
-/// Whether a list can be told field by field: objects that begin with the same field each, so that one can be told from the next.
+/// Checks whether a list can be written field by field: objects that begin with the same field each, so that one can be distinguished from the next.
 fn is_listed(name: &str, items: &[Value]) -> bool {
     let first = |item: &Value| item.as_object().and_then(|item| item.keys().next().cloned());
     let begins = items.first().and_then(first);
@@ -145,7 +144,7 @@ fn field(text: &mut String, name: &str, value: &Value, line: Written) {
         text.push_str(&format!("@@{name}: {value}\n"));
         return;
     };
-    // What blanks would be lost of, or what could be taken for something else on one line, stands on lines of its own.
+    // Values whose blanks would be lost, or that could be misread on one line, get lines of their own.
     if words.contains('\n') || words.trim() != words {
         text.push_str(&format!("@@{name}:\n"));
         block(text, words, line);

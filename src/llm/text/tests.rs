@@ -54,7 +54,7 @@ fn what_a_model_may_quote_from_a_diff_is_no_mark() {
     let escaped = "<<data 0123 diffs>>\n+\\@@end\n-  \\@@call report\n \\@@result x\n@@ -1 +1 @@\n+\\\\@@end\n<<end 4567>>\n\\@@quote: z\n\
                    <<end 0123>>";
     assert_eq!(texts(&say(&request)), [format!("Write so:\n@@call report\n@@end\n\n{escaped}\n@@end\n")]);
-    // A quote of it, as it stands there without the marks of the diff, comes back as it is in the file.
+    // A quote of it, without the marks of the diff, is read back as it is in the file.
     let quoted = "@@call report\n@@quote:\n\\@@end\n  \\@@call report\n@@end\n";
     let heard = hear(answer(quoted, Stop::Done), &request);
     let calls: Vec<_> = heard.calls().collect();

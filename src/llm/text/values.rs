@@ -5,11 +5,11 @@ use serde_json::{Map, Value};
 use super::kind::{Field, Fields, Kind};
 use super::marks::unescaped;
 
-/// The input of a call while its fields come.
+/// Input of a call under construction.
 #[derive(Debug, Default)]
 pub(super) struct Input(Map<String, Value>);
 
-/// The raw value of a field: what stood on the line of its mark, and the lines below.
+/// Raw value of a field: the rest of the line of its mark, and the lines below.
 #[derive(Debug, Default)]
 pub(super) struct Raw {
     pub(super) inline: String,
@@ -17,7 +17,7 @@ pub(super) struct Raw {
 }
 
 impl Raw {
-    /// The text that is meant: without blank lines around it and without a fence around all of it.
+    /// Returns the text without blank lines around it and without a fence around all of it.
     fn text(self) -> String {
         let Self { inline, lines } = self;
         // As some write that a block follows.
@@ -44,7 +44,7 @@ impl Raw {
     }
 }
 
-/// Whether the first line opens a fence that the last one, and none before it, closes.
+/// Checks whether the first line opens a fence that the last one, and none before it, closes.
 fn is_fenced(lines: &[&str]) -> bool {
     let [first, within @ .., last] = lines else { return false };
     let is_fence = |line: &str| line.trim_start().starts_with("```");
@@ -52,7 +52,7 @@ fn is_fenced(lines: &[&str]) -> bool {
 }
 
 impl Input {
-    /// Takes the value of a field. An empty one says nothing, and is left out.
+    /// Takes the value of a field. An empty one is ignored.
     pub(super) fn take(&mut self, name: &str, raw: Raw, fields: Option<&Fields>) {
         let (outer, inner) = name.split_once('.').unwrap_or((name, ""));
         let Some(known) = fields else {
@@ -72,14 +72,14 @@ impl Input {
         }
     }
 
-    /// The same field twice: the later one stands, as in JSON.
+    /// For a duplicate field, the later one wins, as in JSON.
     fn insert(&mut self, name: &str, kind: &Kind, required: bool, raw: Raw) {
         if let Some(value) = value(kind, required, raw) {
             self.0.insert(name.to_owned(), value);
         }
     }
 
-    /// A field that the last object of the list has already begins the next one.
+    /// A repeated field begins the next object of the list.
     fn add_to_list(&mut self, name: &str, inner: &str, value: Value) {
         let list = self.0.entry(name).or_insert_with(|| Value::Array(Vec::new()));
         if !list.is_array() {
@@ -94,7 +94,7 @@ impl Input {
         }
     }
 
-    /// What was written before any field: a whole input as JSON, which some models cannot leave.
+    /// Takes text before any field as a whole input in JSON, which some models insist on.
     pub(super) fn take_json(&mut self, text: &str) {
         if self.0.is_empty()
             && text.trim_start().starts_with('{')
@@ -113,7 +113,7 @@ fn value(kind: &Kind, required: bool, raw: Raw) -> Option<Value> {
     let one_line = raw.is_one_line();
     let text = raw.text();
     let said = text.trim();
-    // Words for nothing in a field that need not be there. A text of several lines is never one.
+    // Words that mean absence in an optional field. A text of several lines is never one.
     let nothing = one_line && !required && ["null", "none", "n/a"].iter().any(|word| said.eq_ignore_ascii_case(word));
     if said.is_empty() || nothing {
         return None;

@@ -1,4 +1,4 @@
-//! `OpenAI`'s chat completions (`POST /chat/completions`), as the many servers that speak them do.
+//! `OpenAI`'s chat completions (`POST /chat/completions`), in the variants of many servers.
 //!
 //! Servers differ: an index may be missing or always 0, the end may be `[DONE]` or only a reason, arguments may be an object, the reasoning may be
 //! under one of two names. What is sent is the least that all of them take.
@@ -15,7 +15,7 @@ use crate::llm::price;
 use crate::llm::turn::{Message, Part, Stop, ToolChoice, TurnRequest};
 use crate::llm::usage::{Count, Counted};
 
-/// Says a request.
+/// Builds a request.
 pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     let mut body = json!({ "model": setup.model, "stream": true });
     if setup.given.has(Optional::Usage) {
@@ -45,7 +45,7 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     Said::plain(body)
 }
 
-/// What the model said; none where nothing of it can be said here.
+/// Converts the model's message; `None` if nothing of it can be expressed in this format.
 fn assistant(parts: &[Part]) -> Option<Value> {
     let (mut words, mut calls, mut reasoning, mut details) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for part in parts {
@@ -82,11 +82,11 @@ fn assistant(parts: &[Part]) -> Option<Value> {
 pub(super) struct Reader {
     draft: Draft,
     reasoning: String,
-    /// What gateways send so that it comes back verbatim (`reasoning_details`).
+    /// Details that gateways want back verbatim (`reasoning_details`).
     details: Vec<Value>,
     words: String,
     calls: Vec<(Option<u64>, CallDraft)>,
-    /// Whether the mark at the very end came.
+    /// `true` once the final mark was seen.
     done: bool,
 }
 
@@ -95,13 +95,13 @@ impl Decoder for Reader {
         &mut self.draft
     }
 
-    /// Some servers give no reason to stop. But an end of nothing at all is none: what came could not be read.
+    /// Some servers give no reason for the end. But an empty response without one was unreadable.
     fn done(&mut self) {
         self.draft.ended |= self.pieces() > 0 || !self.words.is_empty() || !self.reasoning.is_empty();
         self.done = true;
     }
 
-    /// The usage comes after the reason to stop.
+    /// Checks for the final mark: the usage follows the reason for the end.
     fn complete(&mut self) -> bool {
         self.done
     }
@@ -189,7 +189,7 @@ impl Reader {
             self.word(refusal);
         }
         for call in list(delta, "tool_calls") {
-            // Each is looked for among those before it; an answer of so many is refused anyway.
+            // Each is compared with all before it; a response with this many is refused anyway.
             if self.calls.len() > PIECES {
                 break;
             }
@@ -229,7 +229,7 @@ impl Reader {
         }
     }
 
-    /// Pieces of one call have one index. Where there is none, or always the same, a new id with a new name begins a new call.
+    /// Pieces of one call have one index. If it is missing, or always the same, a new id with a new name begins a new call.
     fn call(&mut self, piece: &Value) {
         let index = piece["index"].as_u64();
         let id = text(piece, "id");

@@ -11,11 +11,11 @@ use crate::llm::optional::Optional;
 use crate::llm::turn::{Message, Part, Stop, ToolChoice, ToolResult, TurnRequest};
 use crate::llm::usage::{Count, Counted};
 
-/// Says a request. The model stands in the address.
+/// Builds a request. The model is part of the address.
 pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     let mut body = json!({});
     if !request.tools.is_empty() {
-        // `parametersJsonSchema` takes JSON Schema as it is; the older `parameters` takes a part of it.
+        // `parametersJsonSchema` accepts JSON Schema; the older `parameters` only a subset.
         let tools = tools(
             request,
             |name, description, schema| json!({ "name": name, "description": description, "parametersJsonSchema": schema }),
@@ -42,7 +42,7 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     Said::plain(body)
 }
 
-/// What the model said. A signature goes back with the part that it came in: its call, or the text after it.
+/// Converts the model's message. A signature goes back with its part: its call, or the text after it.
 fn model(parts: &[Part]) -> Vec<Value> {
     let mut said = Vec::new();
     let mut signature = None;
@@ -71,7 +71,7 @@ fn model(parts: &[Part]) -> Vec<Value> {
     said
 }
 
-/// A result. Those without an id are matched by name and order.
+/// Converts a result. Those without an id are matched by name and order.
 fn result(result: &ToolResult) -> Value {
     let mut response = json!({ "name": result.name, "response": { "name": result.name, "content": result.text } });
     if !is_own_id(&result.id) {
@@ -80,7 +80,7 @@ fn result(result: &ToolResult) -> Value {
     json!({ "functionResponse": response })
 }
 
-/// The id of a call to which the server gave none.
+/// Creates the id of a call that has none from the server.
 pub(super) fn own_id(name: &str, number: usize) -> String {
     format!("call#{name}#{number}")
 }
@@ -94,7 +94,7 @@ fn is_own_id(id: &str) -> bool {
 #[derive(Default)]
 pub(super) struct Reader {
     draft: Draft,
-    /// Whether the last text has a signature: what follows is a part of its own.
+    /// `true` if the last text has a signature: the text that follows is a part of its own.
     sealed: bool,
 }
 
@@ -104,7 +104,7 @@ impl Decoder for Reader {
     }
 
     fn read(&mut self, frame: &Value) -> Result<(), Trouble> {
-        // An error in the middle may come as a list.
+        // An error in the middle may be a list.
         let frame = frame.get(0).unwrap_or(frame);
         if let Some(error) = frame.get("error") {
             return Err(said(error));
@@ -130,8 +130,8 @@ impl Decoder for Reader {
 }
 
 impl Reader {
-    /// `promptTokenCount` counts cached ones; thoughts are no candidates. A field that would be zero is left out, as in all of the
-    /// provider's JSON: without cached tokens none were read.
+    /// `promptTokenCount` includes cached ones; thoughts are not candidates. A zero field is omitted, as in all of the provider's JSON: without
+    /// cached tokens none were read.
     fn count(&mut self, usage: &Value) {
         let input = Count::at(usage, "/promptTokenCount").plus(Count::at(usage, "/toolUsePromptTokenCount"));
         // Google's JSON leaves out numbers that are zero.
@@ -178,7 +178,7 @@ impl Reader {
             }
             return;
         }
-        // A signature belongs to the part that it stands in, also to an empty one.
+        // A signature belongs to the part that holds it, even if that is empty.
         self.draft.grew(words);
         self.draft.blocks.push(Block::Opaque(Opaque::Signature(signature.to_owned())));
         self.draft.blocks.push(Block::Text(if thought { String::new() } else { words.to_owned() }));

@@ -1,6 +1,6 @@
 //! Anthropic's Messages (`POST /v1/messages`, events of a stream: platform.claude.com/docs, "Streaming messages").
 //!
-//! A block goes back where it stood, because newer models check that nothing before a block of their thinking has changed ("Preserved thinking").
+//! A block goes back to its place, because newer models check that nothing before a block of their thinking has changed ("Preserved thinking").
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ use crate::llm::usage::{Count, Counted};
 /// Cache marks after the one at the end of the system text; four are allowed in all.
 const MARKS: usize = 3;
 
-/// What lets a request say what becomes of thinking that was bound to another conversation.
+/// Header that lets a request decide about thinking that was bound to another conversation.
 const BINDING: (&str, &str) = ("anthropic-beta", "thinking-binding-controls-2026-08-01");
 
-/// Says a request.
+/// Builds a request.
 pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     let mut body = json!({ "model": setup.model, "stream": true });
     if !request.tools.is_empty() {
@@ -43,7 +43,7 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     Said { body, headers: &[BINDING] }
 }
 
-/// The conversation, with the last marks only: the earlier ones are still found by the server without being named.
+/// Converts the conversation, with the last marks only: the server still finds the earlier ones.
 fn messages(messages: &[Message]) -> Vec<Value> {
     let marked =
         |message: &&Message| matches!(message, Message::User { mark: true, .. } | Message::Results { mark: true, .. });
@@ -71,7 +71,7 @@ fn messages(messages: &[Message]) -> Vec<Value> {
                 last["cache_control"] = json!({ "type": "ephemeral" });
             }
         }
-        // What comes later never changes an earlier message: two of one role in a row are for the interface to join.
+        // Later messages never change an earlier one: the API joins two of one role in a row.
         if !content.is_empty() {
             said.push(json!({ "role": role, "content": content }));
         }
@@ -81,7 +81,7 @@ fn messages(messages: &[Message]) -> Vec<Value> {
 
 fn assistant(part: &Part) -> Option<Value> {
     match part {
-        // The interface refuses blocks of nothing but white space, although models write them.
+        // The API refuses blocks of white space, although models write them.
         Part::Text { text } if text.trim().is_empty() => None,
         Part::Text { text } => Some(json!({ "type": "text", "text": text })),
         Part::Call(call) => Some(json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": input(call) })),
@@ -96,7 +96,7 @@ pub(super) struct Reader {
     open: BTreeMap<u64, Open>,
 }
 
-/// A block while it comes.
+/// Block under construction.
 struct Open {
     block: Value,
     text: String,
@@ -166,7 +166,7 @@ impl Decoder for Reader {
 }
 
 impl Reader {
-    /// `input_tokens` are the ones that no cache had anything to do with.
+    /// `input_tokens` excludes tokens read from or written to a cache.
     fn count(&mut self, usage: &Value) {
         let cache_read = Count::at(usage, "/cache_read_input_tokens");
         let cache_write = Count::at(usage, "/cache_creation_input_tokens");

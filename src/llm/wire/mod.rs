@@ -1,8 +1,8 @@
-//! The wire formats: how a request is said in each, and how an answer is read. Main types: [`Setup`], [`Said`].
+//! Wire formats: building requests and reading responses. Main types: [`Setup`], [`Said`].
 //!
-//! One file per format, all alike: `request` and a `Decoder`. A body is written in the order in which providers cache: what all requests of a
-//! conversation share first (model, tools, system), then the conversation, then what a single turn may change. So one body is the beginning of the
-//! next, byte for byte. How a request travels belongs in `client`.
+//! One file per format, all alike: `request` and a `Decoder`. A body is written in the order in which providers cache: first what all requests of a
+//! conversation share (model, tools, system), then the conversation, then what may change in a single turn. So each body is a prefix of the next,
+//! byte for byte. Sending a request belongs in `client`.
 
 mod chat;
 mod gemini;
@@ -20,18 +20,18 @@ use super::optional::Given;
 use super::table::Wire;
 use super::turn::TurnRequest;
 
-/// What a request needs to know besides the conversation.
+/// Data for a request besides the conversation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Setup<'a> {
     /// The model, as the provider knows it.
     pub(super) model: &'a str,
-    /// Tokens of a request and its answer together.
+    /// Tokens of a request and its response together.
     pub(super) context_window: u64,
-    /// The optional fields that this server takes.
+    /// Optional fields that this server accepts.
     pub(super) given: Given,
 }
 
-/// A request in the words of a wire format.
+/// Request in a wire format.
 #[derive(Debug)]
 pub(super) struct Said {
     /// The body.
@@ -41,13 +41,13 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// A body without headers of its own.
+    /// Creates a body without headers of its own.
     fn plain(body: Value) -> Self {
         Self { body, headers: &[] }
     }
 }
 
-/// Says a request.
+/// Builds a request.
 pub(super) fn say(wire: Wire, request: &TurnRequest, setup: &Setup<'_>) -> Said {
     match wire {
         Wire::Messages => messages::request(request, setup),
@@ -58,7 +58,7 @@ pub(super) fn say(wire: Wire, request: &TurnRequest, setup: &Setup<'_>) -> Said 
     }
 }
 
-/// How the documents of a streamed answer stand in its body.
+/// Returns the framing of a streamed response.
 pub(super) const fn framing(wire: Wire) -> Framing {
     match wire {
         Wire::Messages | Wire::Responses | Wire::Chat | Wire::Gemini => Framing::Events,
@@ -66,7 +66,7 @@ pub(super) const fn framing(wire: Wire) -> Framing {
     }
 }
 
-/// What reads an answer.
+/// Returns the reader of a response.
 pub(super) fn decoder(wire: Wire) -> Box<dyn Decoder> {
     match wire {
         Wire::Messages => Box::new(messages::Reader::default()),
@@ -77,7 +77,7 @@ pub(super) fn decoder(wire: Wire) -> Box<dyn Decoder> {
     }
 }
 
-/// The response that a finished answer is.
+/// Converts a finished draft to a response.
 pub(super) fn response(wire: Wire, draft: Draft, request: &TurnRequest) -> super::turn::TurnResponse {
     let name_call = match wire {
         // An id of this form is known for one that the server did not give, and is not sent back.

@@ -1,6 +1,6 @@
 //! Ollama's own format (`POST /api/chat`, one JSON document a line).
 //!
-//! A server that is not told how large the context window is cuts the conversation in silence, so it is told.
+//! The request states the size of the context window, because the server cuts the conversation silently otherwise.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::llm::opaque::Opaque;
 use crate::llm::turn::{Message, Part, Stop, TurnRequest};
 use crate::llm::usage::{Count, Counted};
 
-/// Says a request. There is no way to force a call.
+/// Builds a request. There is no way to force a call.
 pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     let mut messages = vec![json!({ "role": "system", "content": request.system })];
     for message in &request.messages {

@@ -1,17 +1,17 @@
-//! What the wire formats share: tools, inputs, opaque parts, errors in the middle of a stream.
+//! Helpers for all wire formats: tools, inputs, opaque parts, errors in the middle of a stream.
 
 use serde_json::{Map, Value, json};
 
 use crate::llm::frames::Trouble;
 use crate::llm::turn::{ToolCall, ToolDefinition, ToolInput, TurnRequest};
 
-/// The tools, each as one format writes it: name, description, schema.
+/// Returns the tools, each as one format writes it: name, description, schema.
 pub(super) fn tools(request: &TurnRequest, say: impl Fn(&str, &str, Value) -> Value) -> Value {
     let tool = |tool: &ToolDefinition| say(&tool.name, &tool.description, schema(&tool.schema));
     request.tools.iter().map(tool).collect()
 }
 
-/// The tools as chat completions and Ollama take them. `strict` is left out: some servers refuse to know it.
+/// Returns the tools in the format of chat completions and Ollama. `strict` is omitted: some servers refuse it.
 pub(super) fn functions(request: &TurnRequest) -> Value {
     tools(
         request,
@@ -19,8 +19,8 @@ pub(super) fn functions(request: &TurnRequest) -> Value {
     )
 }
 
-/// A schema without what describes the schema instead of the input. The rest (`type`, `properties`, `required`, `enum`, `minimum`,
-/// `description`, `additionalProperties`, `$defs`) is taken by every provider, also by Gemini since it is given as `parametersJsonSchema`.
+/// Returns a schema without keys about the schema itself. The rest (`type`, `properties`, `required`, `enum`, `minimum`, `description`,
+/// `additionalProperties`, `$defs`) is accepted by every provider, including Gemini since it is sent as `parametersJsonSchema`.
 fn schema(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Some(object) = schema.as_object_mut() {
@@ -32,7 +32,7 @@ fn schema(schema: &Value) -> Value {
     schema
 }
 
-/// The input of a call on its way back. Formats want an object, so one that was none goes as the text it was.
+/// Returns the input of a call for the history. Formats require an object, so any other input is sent as its text.
 pub(super) fn input(call: &ToolCall) -> Value {
     match &call.input {
         ToolInput::Object(object) => Value::Object(object.clone()),
@@ -40,17 +40,17 @@ pub(super) fn input(call: &ToolCall) -> Value {
     }
 }
 
-/// The text under a key, empty where there is none.
+/// Returns the text under a key, or an empty one.
 pub(super) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A list under a key, empty where there is none.
+/// Returns the list under a key, or an empty one.
 pub(super) fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// An object without the keys that hold nothing: what a server sends as `null` it need not take back.
+/// Returns an object without null values, which a server need not get back.
 pub(super) fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(object) => {
@@ -61,7 +61,7 @@ pub(super) fn without_nulls(value: &Value) -> Value {
     }
 }
 
-/// The error that a frame holds: `{"message", "type" or "code"}` or a text.
+/// Reads the error in a frame: `{"message", "type" or "code"}` or a text.
 pub(super) fn said(error: &Value) -> Trouble {
     let message = match error {
         Value::String(text) => text.clone(),
@@ -73,7 +73,7 @@ pub(super) fn said(error: &Value) -> Trouble {
     Trouble::Said { status, message }
 }
 
-/// The status that belongs to a provider's word for what went wrong, from their lists of errors.
+/// Returns the status for a provider's error code, from their lists of errors.
 fn status(word: &Value) -> Option<u16> {
     if let Some(number) = word.as_u64().or_else(|| word.as_str()?.parse().ok()) {
         return u16::try_from(number).ok().filter(|status| (400..600).contains(status));

@@ -1,6 +1,7 @@
-//! `OpenAI`'s Responses (`POST /responses`, its streaming events). Nothing is stored there (`store: false`), so reasoning comes back encrypted.
+//! `OpenAI`'s Responses (`POST /responses`, its streaming events). Nothing is stored on the server (`store: false`), so reasoning is returned
+//! encrypted.
 //!
-//! Items go back as they came, each with its id and in its place. Summaries of the reasoning are not asked for: not every account may have them.
+//! Items go back unchanged, each with its id and in its place. Summaries of the reasoning are not requested: some accounts may not have them.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +18,10 @@ use crate::llm::price;
 use crate::llm::turn::{Message, Part, Stop, ToolChoice, TurnRequest};
 use crate::llm::usage::{Count, Counted};
 
-/// Our own kind of block: the phase that the message after it belongs to. Dropping phases makes newer models worse.
+/// Our own kind of block: the phase of the message after it. Dropping phases makes newer models worse.
 const PHASE: &str = "review.phase";
 
-/// Says a request.
+/// Builds a request.
 pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     let mut body = json!({ "model": setup.model, "stream": true, "store": false });
     if setup.given.has(Optional::Reasoning) {
@@ -45,7 +46,7 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     Said::plain(body)
 }
 
-/// The same for all turns of a conversation: they begin alike, and the key sends them to the machine that remembers.
+/// Returns the cache key, the same for all turns of a conversation: they begin alike, and the key sends them to the machine with the cache.
 fn cache_key(request: &TurnRequest) -> String {
     let mut hash = Sha256::new();
     hash.update(request.system.as_bytes());
@@ -104,7 +105,7 @@ pub(super) struct Reader {
     refused: bool,
 }
 
-/// An item of the output: as it was announced, what of it came in pieces, and as it was at its end.
+/// Item of the output: its announcement, its pieces, and its final state.
 #[derive(Default)]
 struct Item {
     value: Value,
@@ -143,7 +144,7 @@ impl Decoder for Reader {
             }
             "response.completed" | "response.incomplete" | "response.cancelled" => return self.end(&frame["response"]),
             "response.failed" => return Err(failure(&frame["response"])),
-            // The fields stand in the event itself, or under `error`.
+            // The fields are in the event itself, or under `error`.
             "error" => {
                 return Err(said(frame.get("error").filter(|error| error.is_object()).unwrap_or(&without_type(frame))));
             }
@@ -170,7 +171,7 @@ impl Reader {
                 *item = Item { value: value.clone(), whole: true, pieces: std::mem::take(&mut item.pieces) };
             }
         }
-        // Its kind is not known, so that it would be left out in silence.
+        // Its kind is unknown, so it would be dropped silently.
         if self.items.values().any(|item| !item.pieces.is_empty() && text(&item.value, "type").is_empty()) {
             return Err(Trouble::Unreadable("a piece came of an item that did not begin".to_owned()));
         }
@@ -218,7 +219,7 @@ impl Reader {
                 let (id, name) = (text(&value, "call_id").to_owned(), text(&value, "name").to_owned());
                 self.draft.blocks.push(Block::Call(CallDraft { id, name, arguments, signatures: Vec::new() }));
             }
-            // One that is not encrypted exists only on the server, which stores nothing.
+            // Reasoning that is not encrypted exists only on the server, which stores nothing.
             "reasoning" if !text(&value, "encrypted_content").is_empty() => {
                 self.draft.blocks.push(Block::Opaque(Opaque::block(without_nulls(&value))));
             }
@@ -234,7 +235,7 @@ fn failure(response: &Value) -> Trouble {
     }
 }
 
-/// `type` says that it is an error, not which.
+/// `type` only says that it is an error.
 fn without_type(frame: &Value) -> Value {
     let mut frame = frame.clone();
     if let Some(object) = frame.as_object_mut() {

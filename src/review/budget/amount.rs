@@ -1,7 +1,7 @@
 //! Tokens and money together: what is counted against the limits of a run. Main types: [`Amount`], [`CostLimit`].
 //!
-//! Money is reserved at list price, as if no cache had anything: what a turn really takes is less, and is settled when it is known. What a
-//! limit means for a conversation belongs in the folder's page.
+//! Money is reserved at list price, without any cache: the actual cost is lower, and is settled when it is known. The effect of a limit on a
+//! conversation is described in the folder's page.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,22 +10,22 @@ use crate::domain::money::Money;
 use crate::domain::review::Ended;
 use crate::llm::{Prices, TurnUsage};
 
-/// The money of a run, and what its model takes for tokens. Without prices there is no such limit.
+/// Cost limit of a run, and the prices of its model. Without prices there is no such limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CostLimit {
     /// The most that all turns together may cost.
     pub most: Money,
-    /// What a turn is reckoned at beforehand.
+    /// Prices for estimates.
     pub prices: Prices,
 }
 
 impl CostLimit {
-    /// The prices of a request of about so many tokens. Sizes are estimates: it counts as large a little before it is.
+    /// Returns the prices of a request of about this many tokens. Sizes are estimates: it counts as large slightly before it is.
     fn of(&self, tokens: u64) -> Prices {
         self.prices.of_request(tokens.saturating_add(tokens / SLACK))
     }
 
-    /// The largest request, in tokens, that is not reckoned as a large one.
+    /// Returns the largest request, in tokens, that does not count as large.
     fn bound(&self) -> u64 {
         self.prices.large.map_or(u64::MAX, |large| large.above - large.above.div_ceil(SLACK + 1))
     }
@@ -34,7 +34,7 @@ impl CostLimit {
 /// No amount of money is more.
 const ENDLESS: Money = Money::from_nanos(u64::MAX);
 
-/// Tokens sent, and what they cost with their answers. Where money is no limit, nothing costs any.
+/// Tokens sent, and the cost including responses. The cost is zero if money is not limited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::review) struct Amount {
     pub(in crate::review) tokens: u64,
@@ -52,19 +52,19 @@ impl Amount {
         Self { tokens: self.tokens.saturating_sub(other.tokens), cost: self.cost.less(other.cost) }
     }
 
-    /// So many times as much.
+    /// Multiplies the amount.
     #[must_use]
     pub(in crate::review) fn times(self, count: u64) -> Self {
         Self { tokens: self.tokens.saturating_mul(count), cost: self.cost.times(count) }
     }
 
-    /// One part in so many.
+    /// Divides the amount.
     #[must_use]
     pub(in crate::review) fn part(self, of: u64) -> Self {
         Self { tokens: self.tokens / of.max(1), cost: self.cost.part(of) }
     }
 
-    /// Whether it is within `most`; else which limit it breaks.
+    /// Checks that the amount is within `most`; otherwise returns the exceeded limit.
     pub(in crate::review) fn within(self, most: Self) -> Result<(), Ended> {
         match () {
             () if self.tokens > most.tokens => Err(Ended::TokenLimit),
@@ -75,17 +75,17 @@ impl Amount {
 }
 
 impl Limits {
-    /// All that may be spent.
+    /// Returns everything that may be spent.
     pub(super) fn all(&self) -> Amount {
         Amount { tokens: self.input_tokens, cost: self.cost.map_or(ENDLESS, |limit| limit.most) }
     }
 
-    /// The most that one request of so many tokens and an answer of so many may cost.
+    /// Returns the maximum cost of one request and its response, of these many tokens.
     pub(in crate::review) fn amount(&self, tokens: u64, answered: u64) -> Amount {
         self.amount_as(tokens, answered, tokens)
     }
 
-    /// The same at the prices of a request of `size`.
+    /// Returns the cost at the prices of a request of `size`.
     pub(super) fn amount_as(&self, tokens: u64, answered: u64, size: u64) -> Amount {
         let cost = self.cost.map_or(Money::NOTHING, |limit| {
             let prices = limit.of(size);
@@ -94,7 +94,7 @@ impl Limits {
         Amount { tokens, cost }
     }
 
-    /// The same limits at the prices of another model.
+    /// Returns the limits at the prices of another model.
     #[must_use]
     pub(in crate::review) fn priced_as(self, other: &Self) -> Self {
         let cost =
@@ -102,7 +102,7 @@ impl Limits {
         Self { cost, ..self }
     }
 
-    /// What a turn took that sent so many tokens; what nobody told is reckoned at its most.
+    /// Returns the consumption of a turn that sent this many tokens; unreported numbers are assumed at their maximum.
     pub(super) fn spent(&self, tokens: u64, usage: &TurnUsage) -> Amount {
         let Some(CostLimit { prices, .. }) = self.cost else { return self.amount(tokens, 0) };
         let cost = usage.cost.or_else(|| prices.cost(usage));
@@ -110,12 +110,12 @@ impl Limits {
         Amount { tokens, cost: cost.unwrap_or_else(reckoned) }
     }
 
-    /// The tokens that could be sent at all, if nothing were answered.
+    /// Returns the tokens that could be sent at all, with empty responses.
     pub(in crate::review) fn most_sent(&self) -> u64 {
         self.sendable(self.all().cost, u64::MAX).min(self.input_tokens)
     }
 
-    /// The tokens that can be sent for so much money, in so many requests of one size.
+    /// Returns the tokens that can be sent for this money, in a number of requests of one size.
     pub(in crate::review) fn sendable(&self, money: Money, requests: u64) -> u64 {
         let Some(limit) = self.cost else { return u64::MAX };
         let most = limit.bound().saturating_mul(requests);
@@ -125,7 +125,7 @@ impl Limits {
         }
     }
 
-    /// The tokens that can be sent for so much money beside `size` others of a request, with an answer of `answered`.
+    /// Returns the tokens that can be sent for this money besides `size` others of a request, with a response of `answered`.
     pub(super) fn sendable_with(&self, money: Money, size: u64, answered: u64) -> u64 {
         let Some(limit) = self.cost else { return u64::MAX };
         let beside = |prices: Prices| {
@@ -139,23 +139,23 @@ impl Limits {
         }
     }
 
-    /// The tokens that can be answered for so much money to a request of `size`.
+    /// Returns the tokens of the response that this money pays for, to a request of `size`.
     pub(super) fn answerable(&self, money: Money, size: u64) -> u64 {
         self.cost.map_or(u64::MAX, |limit| money.tokens_at(limit.of(size).output))
     }
 
-    /// The same where the answer is sent again with the next request, of `next`.
+    /// Returns the tokens of the response that this money pays for, if the response is sent again with the next request, of `next`.
     pub(super) fn answerable_and_sent(&self, money: Money, size: u64, next: u64) -> u64 {
         self.cost.map_or(u64::MAX, |limit| money.tokens_at(limit.of(size).output.plus(limit.of(next).sent())))
     }
 
-    /// The same limits with one part in so many of the money.
+    /// Returns the limits with one part of the money, by divisor.
     #[must_use]
     pub(in crate::review) fn with_part_of_money(self, of: u64) -> Self {
         Self { cost: self.cost.map(|limit| CostLimit { most: limit.most.part(of), ..limit }), ..self }
     }
 
-    /// The same limits with so much money, where money is a limit.
+    /// Returns the limits with this much money, if money is limited.
     #[must_use]
     pub(in crate::review) fn with_money(self, most: Money) -> Self {
         Self { cost: self.cost.map(|limit| CostLimit { most, ..limit }), ..self }
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_turn_that_leaves_no_money_for_the_last_one_is_the_last() {
-        // 30 000 tokens at 3.75 and 6 000 at 15 are 0.2025; the one after it sends the answer, too: 0.226125.
+        // 30 000 tokens at 3.75 and 6 000 at 15 are 0.2025; the next request sends the response, too: 0.226125.
         assert_eq!(Budget::new(limits("0.43")).reserve(30_000, None), Reserved::Turn);
         assert_eq!(Budget::new(limits("0.42")).reserve(30_000, None), Reserved::Landing(Ended::CostLimit));
         assert_eq!(Budget::new(limits("0.20")).reserve(30_000, None), Reserved::Nothing(Ended::CostLimit));
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn parts_are_promised_no_more_than_can_be_paid() {
         let promised = |most| Purse::new(limits(most), &[30_000; 20]).promised();
-        // Each needs 108 000 tokens and three answers: 0.675; a fifth of the limit is for the second look.
+        // Each needs 108 000 tokens and three responses: 0.675; a fifth of the limit is for verification.
         assert_eq!((promised("0.80"), promised("0.85"), promised("9")), (0, 1, 10));
         let purse = Purse::new(limits("1"), &[30_000, 30_000]);
         let first = Budget::begun(purse.may_begin(0, 30_000, None).unwrap(), limits("1"));

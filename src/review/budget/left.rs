@@ -1,16 +1,16 @@
-//! What is left of a run, and what of that is kept back. Main types: [`Left`], [`Kept`].
+//! Remaining budget of a run, and the reserve within it. Main types: [`Left`], [`Kept`].
 
 use std::time::Duration;
 
 use super::Amount;
 use crate::domain::money::Money;
 
-/// What a run keeps back for the second look while it reviews.
+/// Reserve for verification while the run reviews.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::review) struct Kept {
     pub(in crate::review) turns: u32,
     pub(in crate::review) tokens: u64,
-    /// Nothing where money is no limit.
+    /// Zero if money is not limited.
     pub(in crate::review) cost: Money,
     pub(in crate::review) time: Duration,
 }
@@ -21,16 +21,16 @@ impl Kept {
     }
 }
 
-/// What is left of a run's limits.
+/// Remaining budget of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::review) struct Left {
     pub(in crate::review) turns: u32,
-    /// No end of money where that is no limit.
+    /// Unlimited money if it is not limited.
     pub(in crate::review) all: Amount,
 }
 
 impl Left {
-    /// The same after so many turns that took so much.
+    /// Subtracts these turns and this amount.
     pub(in crate::review) fn without(self, turns: u32, taken: Amount) -> Self {
         Self { turns: self.turns.saturating_sub(turns), all: self.all.less(taken) }
     }

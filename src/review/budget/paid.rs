@@ -1,14 +1,15 @@
-//! What a turn is reckoned at before it is sent, in tokens and money, so that the last turn after it can be paid for, too. Main type: [`Asked`].
+//! Worst-case cost of a turn, reserved before it is sent, in tokens and money, so that the last turn after it can be paid for, too. Main type:
+//! [`Asked`].
 //!
 //! What follows from it for a conversation is decided by [`Budget`].
 
 use super::{Amount, Budget, LAST_WORDS};
 use crate::domain::review::Ended;
 
-/// Conversations that ask at the same time are taken for so many.
+/// Assumed number of conversations that send requests at the same time.
 const SHARERS: u64 = 3;
 
-/// What is set apart for a request.
+/// Reservation for a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked {
     pub(super) now: Amount,
@@ -16,52 +17,52 @@ pub(super) struct Asked {
 }
 
 impl Budget {
-    /// What a last request of `last` tokens takes, and the least that is left for its answer; in money with what is said before it.
+    /// Returns the cost of a last request of `last` tokens and a minimal response; in money including the message before it.
     pub(super) fn last_turn(&self, size: u64, last: u64) -> Amount {
         let Amount { cost, .. } = self.limits.amount(size.saturating_add(LAST_WORDS), self.limits.usual_answer());
         Amount { tokens: last, cost }
     }
 
-    /// What is set apart for a request that may be answered with so many tokens, and for the last one after it, which sends `next`. In money
-    /// that is the answer once more, because it is sent again.
+    /// Returns the reservation for a request with a response of this many tokens, and for the last request after it, which sends `next`. In money
+    /// that includes the response once more, because it is sent again.
     pub(super) fn asked(&self, size: u64, next: u64, answer: u64) -> Asked {
         let last = self.last_turn(size.saturating_add(answer), next);
         Asked { now: self.limits.amount(size, answer), next: last }
     }
 
-    /// Whether there is enough for both, for what is kept back, and of its own.
+    /// Checks that the budget covers both, the reserve, and the conversation's own limit.
     pub(super) fn may_go_on(&self, Asked { now, next }: Asked) -> Result<(), Ended> {
         self.seat.may_go_on(now, next, self.kept.amount())?;
         if self.is_shared { now.plus(next).within(self.own()) } else { Ok(()) }
     }
 
-    /// The answer that is reckoned with: the longest so far and a quarter more.
+    /// Returns the expected response: the longest so far and a quarter more.
     pub(super) fn usual_answer(&self) -> u64 {
         let longest = self.longest_answer.saturating_add(self.longest_answer / 4);
         longest.max(self.limits.usual_answer()).min(u64::from(self.limits.max_output))
     }
 
-    /// The most that the answer to a request of about `estimate` tokens may be, in tokens, which is not the last: where money is a limit, a last
-    /// turn can still be paid for after it.
+    /// Returns the maximum size of the response to a request of about `estimate` tokens, in tokens, which is not the last: if money is limited, a
+    /// last turn must be payable after it.
     pub(in crate::review) fn most_answer(&self, estimate: u64) -> u32 {
         if self.limits.cost.is_none() {
             return self.limits.max_output;
         }
         let size = self.scaled(estimate);
-        // With the longest answer the next request may be a large one.
+        // With the longest response the next request may count as large.
         let next = size.saturating_add(u64::from(self.limits.max_output)).saturating_add(LAST_WORDS);
         let last = self.limits.amount_as(size.saturating_add(LAST_WORDS), self.limits.usual_answer(), next);
         let bare = self.limits.amount(size, 0).plus(last);
         let free = self.seat.free(Amount::default()).less(self.kept.amount()).cost;
         let free = if self.is_shared { free.min(self.own().cost) } else { free };
         let free = free.less(bare.cost);
-        // What one leaves the others can be told before they ask: nobody takes all of it for an answer that will be short.
+        // The others can use what one leaves, so no conversation reserves everything for a response that will be short.
         let answer =
             self.limits.answerable_and_sent(if self.is_shared { free.part(SHARERS) } else { free }, size, next);
         u32::try_from(answer.max(self.usual_answer())).unwrap_or(u32::MAX).min(self.limits.max_output)
     }
 
-    /// How many tokens beside a request of `size` can be paid for so that it can still be the last one.
+    /// Returns the tokens besides a request of `size` that can be paid for so that it can still be the last one.
     pub(super) fn payable(&self, size: u64) -> u64 {
         let free = self.seat.free(Amount::default());
         let free = if self.is_shared { free.cost.min(self.own().cost) } else { free.cost };

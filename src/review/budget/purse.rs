@@ -1,14 +1,15 @@
-//! One purse for several conversations of a run. Main types: [`Purse`], [`Seat`].
+//! Shared budget of the conversations of a run. Main types: [`Purse`], [`Seat`].
 //!
-//! Tokens and money are the run's; turns are each conversation's own. Three things are always set apart, so that whoever began can also end:
+//! Tokens and money belong to the run; turns to each conversation. Three amounts are always reserved, so that every started conversation can also
+//! end:
 //!
 //! - the request that is under way in each open conversation;
 //! - the last turn of each open conversation;
-//! - the least that each conversation which was promised to begin needs, in the order of the units: so the first one cannot eat what all
-//!   the others live on. What remains is for whoever asks first.
+//! - the minimum of each conversation that was promised a start, in the order of the parts: so the first one cannot use up what all the others need.
+//!   The rest is used on a first come, first served basis.
 //!
-//! Nobody waits for anybody: whoever finds too little lands, or is not begun. All conversations are driven by one task, so that nothing
-//! happens between a question to the purse and what is done with its answer.
+//! No conversation waits for another: one that finds too little takes its last turn, or is not started. All conversations are driven by one task, so
+//! that nothing happens between a check of the budget and the action that follows.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,56 +19,56 @@ use crate::domain::money::Money;
 use crate::domain::review::{Ended, Usage};
 use crate::llm::TurnUsage;
 
-/// What all conversations of a run share.
+/// Budget that all conversations of a run share.
 #[derive(Debug, Clone)]
 pub(in crate::review) struct Purse(Arc<Mutex<Account>>);
 
-/// The conversation of a purse.
+/// Share of one conversation.
 #[derive(Debug)]
 pub(in crate::review) struct Seat {
     purse: Purse,
     at: usize,
-    /// What the provider counted for what was estimated, in percent, as far as it was known when the conversation began.
+    /// Provider's count in percent of the estimate, as far as known when the conversation began.
     pub(super) scale: u64,
 }
 
 #[derive(Debug)]
 struct Account {
     limits: Limits,
-    /// What all conversations took so far, estimated where the provider did not say.
+    /// Consumption of all conversations, estimated if the provider did not report it.
     spent: Amount,
     turns: u32,
-    /// Sums of what is known; `None` as soon as one turn's figure is not.
+    /// Sums of known numbers; `None` as soon as one turn's number is unknown.
     usage: TurnUsage,
     /// The longest turn.
     longest: Duration,
-    /// What the provider counted for what was estimated last, in percent.
+    /// Provider's latest count, in percent of the estimate.
     scale: u64,
     seats: Vec<Sat>,
-    /// The least that each unit needs which has not begun yet, and was promised to.
+    /// Minimum of each part that was promised a start and has not begun.
     promised: Vec<Amount>,
     kept: Kept,
 }
 
-/// What a conversation has set apart.
+/// Reservations of one conversation.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sat {
     /// For the request under way.
     asking: Amount,
     /// For its last turn.
     landing: Amount,
-    /// How many of its findings get a second look.
+    /// Number of its findings that will be verified.
     findings: usize,
 }
 
 impl Purse {
-    /// For units whose first requests take these sizes, in tokens, in the order in which they begin.
+    /// Creates the budget for parts whose first requests have these sizes, in tokens, in the order in which they begin.
     pub(in crate::review) fn new(limits: Limits, sizes: &[u64]) -> Self {
-        // What the second look may keep for itself is promised to nobody.
+        // The part that verification may reserve is promised to no conversation.
         let mut left = limits.all().less(limits.all().part(PROMISED));
         let needs = sizes.iter().map(|size| limits.least(*size));
         let promised = needs.map(|need| {
-            // The riskiest come first: after the first one that does not fit nobody is promised anything.
+            // The riskiest come first: after the first one that does not fit, nothing more is promised.
             let fits = need.within(left).is_ok();
             left = if fits { left.less(need) } else { Amount::default() };
             if fits { need } else { Amount::default() }
@@ -89,8 +90,8 @@ impl Purse {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a unit whose first request takes `size` tokens may begin with so much time left: there must be room for that request, for one
-    /// more turn and for the last one, which is set apart from now on. The first unit of all may always try. Its promise is over either way.
+    /// Checks whether a part whose first request takes `size` tokens may begin with this much time left: there must be room for that request, for one
+    /// more turn and for the last one, which is reserved from now on. The first part of all may always try. Its promise ends either way.
     pub(in crate::review) fn may_begin(&self, unit: usize, size: u64, left: Option<Duration>) -> Result<Seat, Ended> {
         let mut account = self.account();
         if let Some(promised) = account.promised.get_mut(unit) {
@@ -100,7 +101,7 @@ impl Purse {
         if !account.seats.is_empty() {
             let taken = account.spent.plus(account.set_apart(None)).plus(account.kept.amount());
             taken.plus(need).within(account.limits.all())?;
-            // Asked once and told to end at once, nobody would have read anything.
+            // With one request followed by an order to end, nothing would have been read.
             let turns = last_turn_takes(account.longest, &account.limits).saturating_mul(2);
             if left.is_some_and(|left| left < turns + account.kept.time) {
                 return Err(Ended::Deadline);
@@ -110,7 +111,7 @@ impl Purse {
         Ok(Seat { at: account.seats.len() - 1, scale: account.scale, purse: self.clone() })
     }
 
-    /// Counts turns of sittings before, and what is known of what they took. They are not counted again where they are told.
+    /// Counts turns and consumption of earlier sessions. They are not counted again in a replay.
     pub(in crate::review) fn count(&self, turns: u32, usage: &TurnUsage, known: Amount) {
         let mut account = self.account();
         account.turns += turns;
@@ -118,7 +119,7 @@ impl Purse {
         account.add(usage);
     }
 
-    /// A seat for a unit that was begun in a sitting before and may go on: for its last turn as much is set apart as when it began.
+    /// Returns the share of a part that was begun in an earlier session and may continue: its last turn gets the same reservation as at its start.
     pub(in crate::review) fn go_on(&self, unit: usize, size: u64) -> Seat {
         let mut account = self.account();
         if let Some(promised) = account.promised.get_mut(unit) {
@@ -129,14 +130,14 @@ impl Purse {
         Seat { at: account.seats.len() - 1, scale: account.scale, purse: self.clone() }
     }
 
-    /// A seat for whoever needs nothing set apart beforehand.
+    /// Returns a share without any reservation.
     pub(super) fn sit(&self) -> Seat {
         let mut account = self.account();
         account.seats.push(Sat::default());
         Seat { at: account.seats.len() - 1, scale: account.scale, purse: self.clone() }
     }
 
-    /// How many units were promised to begin.
+    /// Returns the number of parts that were promised a start.
     pub(in crate::review) fn promised(&self) -> usize {
         self.account().promised.iter().filter(|promised| promised.tokens > 0).count()
     }
@@ -151,14 +152,14 @@ impl Account {
         self.usage = self.usage.plus(*usage);
     }
 
-    /// What is set apart for all conversations but one, and for those that are promised to begin.
+    /// Returns the reservations of all conversations but one, and of promised parts.
     fn set_apart(&self, but: Option<usize>) -> Amount {
         let others = self.seats.iter().enumerate().filter(|(at, _)| Some(*at) != but);
         let others = others.map(|(_, sat)| sat.asking.plus(sat.landing));
         others.chain(self.promised.iter().copied()).fold(Amount::default(), Amount::plus)
     }
 
-    /// The same without what is promised: a last turn goes before one that has not begun.
+    /// Returns the reservations without the promised parts: a last turn has priority over a part that has not begun.
     fn set_apart_by_others(&self, but: usize) -> Amount {
         let others = self.seats.iter().enumerate().filter(|(at, _)| *at != but);
         others.map(|(_, sat)| sat.asking.plus(sat.landing)).fold(Amount::default(), Amount::plus)
@@ -166,33 +167,33 @@ impl Account {
 }
 
 impl Seat {
-    /// Whether a request that takes so much may be sent at all, as the last one; else because of which limit not.
+    /// Checks whether a request may be sent at all, as the last one; otherwise returns the limit that forbids it.
     pub(super) fn may_land(&self, last: Amount) -> Result<(), Ended> {
         let account = self.purse.account();
         account.spent.plus(account.set_apart_by_others(self.at)).plus(last).within(account.limits.all())
     }
 
-    /// Whether a request may be sent `now` so that the `next` one can be sent after it. `kept` is what this conversation keeps back by itself.
+    /// Checks whether a request may be sent `now` so that the `next` one can be sent after it. `kept` is this conversation's own reserve.
     pub(super) fn may_go_on(&self, now: Amount, next: Amount, kept: Amount) -> Result<(), Ended> {
         let account = self.purse.account();
         let taken = account.spent.plus(account.set_apart(Some(self.at))).plus(kept);
         taken.plus(now).plus(next).within(account.limits.all())
     }
 
-    /// Sets so much apart for the request that is sent `now`, and for the last one, the `next`.
+    /// Reserves the request that is sent `now`, and the last one, `next`.
     pub(super) fn ask(&self, now: Amount, next: Amount) {
         if let Some(sat) = self.purse.account().seats.get_mut(self.at) {
             (sat.asking, sat.landing) = (now, next);
         }
     }
 
-    /// From here on whoever begins is reckoned at these prices.
+    /// Sets the prices for conversations that start from now on.
     pub(super) fn priced_as(&self, limits: &Limits) {
         let mut account = self.purse.account();
         account.limits = account.limits.priced_as(limits);
     }
 
-    /// Counts what an attempt may have cost of which nobody told. Whether the same may be sent once more, if at the cost of the last turn.
+    /// Counts the possible cost of an attempt that was not reported. Returns `true` if it may be sent again, if only at the expense of the last turn.
     pub(super) fn lose(&self, cost: Money) -> bool {
         let mut account = self.purse.account();
         account.spent.cost = account.spent.cost.plus(cost);
@@ -200,14 +201,14 @@ impl Seat {
         account.spent.plus(account.set_apart_by_others(self.at)).plus(asking).within(account.limits.all()).is_ok()
     }
 
-    /// What nobody has set apart, beside a last request.
+    /// Returns the unreserved amount besides a last request.
     pub(super) fn free(&self, last: Amount) -> Amount {
         let account = self.purse.account();
         let taken = account.spent.plus(account.set_apart(Some(self.at))).plus(last);
         account.limits.all().less(taken)
     }
 
-    /// The same where what is promised to those who have not begun is taken, too.
+    /// Returns that amount plus the promises to parts that have not begun.
     pub(super) fn free_to_land(&self, last: Amount) -> Amount {
         let account = self.purse.account();
         account.limits.all().less(account.spent.plus(account.set_apart_by_others(self.at)).plus(last))
@@ -226,7 +227,7 @@ impl Seat {
         account.add(usage);
     }
 
-    /// Counts a turn of a sitting before, of which the purse knows all but what was only estimated.
+    /// Counts a turn of an earlier session; only the estimated numbers of it are new.
     pub(super) fn settle_told(&self, estimated: Amount, took: Duration, scale: u64) {
         let mut account = self.purse.account();
         account.longest = account.longest.max(took);
@@ -234,7 +235,7 @@ impl Seat {
         account.spent = account.spent.plus(estimated);
     }
 
-    /// What all conversations took; unknown where nothing was answered.
+    /// Returns the consumption of all conversations; unknown if there was no response.
     pub(super) fn usage(&self) -> Usage {
         let account = self.purse.account();
         if account.turns == 0 {
@@ -243,13 +244,13 @@ impl Seat {
         account.usage.told()
     }
 
-    /// What is left of the run, set apart or not.
+    /// Returns the rest of the run's budget, including reservations.
     pub(super) fn left(&self) -> Amount {
         let account = self.purse.account();
         account.limits.all().less(account.spent)
     }
 
-    /// Says how many findings of this conversation get a second look; how many there are of all.
+    /// Sets the number of this conversation's findings that will be verified; returns the number of the run.
     pub(super) fn findings(&self, count: usize) -> usize {
         let mut account = self.purse.account();
         if let Some(sat) = account.seats.get_mut(self.at) {
@@ -258,7 +259,7 @@ impl Seat {
         account.seats.iter().map(|sat| sat.findings).sum()
     }
 
-    /// What is kept back for the second look at all of them.
+    /// Sets the reserve for the verification of all findings.
     pub(super) fn keep(&self, kept: Kept) {
         self.purse.account().kept = kept;
     }
@@ -369,7 +370,7 @@ mod tests {
     struct Open {
         budget: Budget,
         size: u64,
-        /// And the most that may be answered.
+        /// Permission, and maximum response.
         asked: Option<(Reserved, u64)>,
     }
 

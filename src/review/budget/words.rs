@@ -1,10 +1,10 @@
-//! A limit in words, for people and for the model. Main function: [`words`].
+//! Description of a limit, for people and for the model. Main function: [`words`].
 
 use super::{Kept, Limits};
 use crate::domain::money::Money;
 use crate::domain::review::Ended;
 
-/// The limit in words, for people and for the model; what is kept back for the second look is said.
+/// Describes the limit, for people and for the model, including the reserve for verification.
 pub(in crate::review) fn words(ended: Ended, limits: &Limits, kept: &Kept) -> String {
     let but = |left: u64| if left == 0 { String::new() } else { format!(" but {left} for the second look") };
     match ended {

@@ -1,4 +1,4 @@
-//! What a model is told of its calls. Main types: [`Answer`], [`Effect`].
+//! Results of the engine's tools for the model. Main types: [`Answer`], [`Effect`].
 
 use serde_json::{Map, Value};
 
@@ -7,40 +7,40 @@ use crate::domain::path::RepoPath;
 use crate::domain::text::mask;
 use crate::tools::ToolFault;
 
-/// The answer to a call of one of the engine's tools.
+/// Result of a call of one of the engine's tools.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// Exactly what the model sees: one JSON object.
     pub text: String,
-    /// Whether the call itself was wrong. A report that does not stand is no error: it was heard.
+    /// `true` if the call itself was wrong. A rejected report is no error: it was recorded.
     pub is_error: bool,
-    /// What it did to the review.
+    /// Effect on the review.
     pub effect: Effect,
 }
 
-/// What a call did to the review.
+/// Effect of a call on the review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing that a listener must hear of.
+    /// No effect that must be reported.
     None,
-    /// A claim stood and became a finding.
+    /// A claim was verified and became a finding.
     Finding {
-        /// What the model calls it (`F1`).
+        /// Name for the model (`F1`).
         id: String,
         /// Its title.
         title: String,
-        /// How bad it is.
+        /// Severity.
         severity: Severity,
         /// Its file.
         path: RepoPath,
-        /// Its first line, where it has one.
+        /// First line, if any.
         line: Option<u32>,
     },
-    /// A claim did not stand.
+    /// A claim was not verified.
     Withheld {
         /// Its title.
         title: String,
-        /// Why, one line.
+        /// Reason, one line.
         reason: String,
     },
     /// The review is over.
@@ -53,12 +53,12 @@ impl From<ToolFault> for Answer {
     }
 }
 
-/// A fault that repeats no secret of what it is about.
+/// Returns a fault that repeats no secret of what it is about.
 pub(super) fn masked(fault: ToolFault) -> ToolFault {
     ToolFault { message: mask(&fault.message).text, ..fault }
 }
 
-/// An answer while it is written.
+/// Result under construction.
 #[derive(Debug, Default)]
 pub(super) struct Fields(Map<String, Value>);
 
@@ -79,7 +79,7 @@ impl Fields {
         }
     }
 
-    /// Remarks, as the reading tools write them.
+    /// Adds remarks, in the format of the reading tools.
     pub(super) fn notes(self, notes: &[String]) -> Self {
         if notes.is_empty() { self } else { self.with("note", notes.join(" ")) }
     }

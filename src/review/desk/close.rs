@@ -1,4 +1,4 @@
-//! The end of a review: what is still open is said once, then the end is accepted. Main types: [`Gate`], [`Farewell`].
+//! End of a review: open items are reported to the model once, then the end is accepted. Main types: [`Gate`], [`Farewell`].
 
 use serde_json::json;
 
@@ -9,36 +9,36 @@ use crate::domain::place::Side;
 use crate::domain::text::counted;
 use crate::sys::cancel::{Cancel, Stopped};
 
-/// So many unseen hunks, leads or reports are named, each.
+/// Maximum number of unseen hunks, leads or reports that are named, each.
 const NAMED: usize = 20;
-/// Of one side of a file no more lines that were shown cut are listed.
+/// Maximum number of cut lines that are listed for one side of a file.
 const MOST_CUT: usize = 60;
 /// A model that reads and finishes in one turn again and again is let go.
 const MOST_WAITS: u8 = 3;
 
-/// What a model says when it finishes.
+/// Closing words of the model.
 #[derive(Debug)]
 pub(in crate::review) struct Farewell {
     pub(in crate::review) summary: Option<String>,
     pub(in crate::review) no_findings_reason: Option<String>,
-    /// What the model is told beside the outcome.
+    /// Remarks for the model besides the outcome.
     pub(in crate::review) notes: Vec<String>,
-    /// Why some of its words cannot be shown.
+    /// Reasons why some of its words cannot be shown.
     pub(in crate::review) faults: Vec<String>,
 }
 
-/// Whether the review may end.
+/// State of the check before the end.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
-    /// Whether the model was told what is open.
+    /// `true` once the open items were reported to the model.
     told: bool,
-    /// How often it finished beside calls whose answers it must see.
+    /// Number of times it finished beside calls whose results it must see.
     waits: u8,
     finished: bool,
 }
 
 impl Gate {
-    /// Holds nobody any more.
+    /// Lifts the check.
     pub(super) fn open(&mut self) {
         self.told = true;
         self.waits = MOST_WAITS;
@@ -51,7 +51,7 @@ impl Gate {
 }
 
 impl Desk {
-    /// Ends the review, or says once what is still open.
+    /// Ends the review, or reports open items once.
     pub(in crate::review) fn close(
         &mut self,
         farewell: Farewell,
@@ -70,7 +70,7 @@ impl Desk {
             self.gate.told = true;
             return Ok(answer);
         }
-        // What is refused beside the end would otherwise be lost before the model heard of it.
+        // Results beside the end would otherwise be lost before the model sees them.
         if self.gate.waits < MOST_WAITS && self.refused.iter().any(|refused| !refused.knew(self.turn)) {
             self.gate.waits += 1;
             let reason =
@@ -82,7 +82,7 @@ impl Desk {
             notes.push("What cannot be shown was left out.".to_owned());
             self.draft.note(format!("some of the model's last words are left out: {}", faults.join("; ")));
         }
-        // Why nothing was found is worth reading only where nothing was.
+        // The reason for the absence of findings is only useful if there are none.
         let reason = no_findings_reason.filter(|_| self.findings.is_empty());
         self.summary = match (summary, reason) {
             (Some(summary), Some(reason)) => Some(format!("{summary}\n\n{reason}")),
@@ -94,7 +94,7 @@ impl Desk {
         Ok(Fields::status("accepted").with("seen", seen).notes(&notes).with_effect(Effect::Finished))
     }
 
-    /// Everything that a model should look at before it ends; `None` when there is nothing.
+    /// Lists what the model should examine before it ends; `None` if there is nothing.
     fn still_open(&self, farewell: &Farewell) -> Option<Answer> {
         let mut fields = Fields::status("not_accepted");
         let mut reasons = farewell.faults.clone();

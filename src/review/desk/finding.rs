@@ -1,4 +1,4 @@
-//! Findings that stand: duplicates, what the model hears of them, and taking them back. Main type: [`Stood`].
+//! Accepted findings: duplicates, receipts for the model, and withdrawal. Main type: [`Stood`].
 
 use super::answer::{Answer, Effect, Fields};
 use super::{Desk, Lead};
@@ -8,16 +8,16 @@ use crate::review::alike::{related, similar};
 use crate::review::draft::Behind;
 use crate::tools::{ErrorKind, ToolFault};
 
-/// More anchors of a finding say nothing more.
+/// Maximum number of anchors of a finding.
 const MOST_ANCHORS: usize = 20;
 /// The body of one that others were put into does not grow beyond this, in bytes.
 const MOST_BODY: usize = 64 << 10;
-/// So many lines of code are shown back.
+/// Maximum number of code lines in a receipt.
 const LINES_SHOWN: usize = 12;
-/// So many characters of each.
+/// Maximum number of characters of each line.
 const LINE_SHOWN: usize = 200;
 
-/// A finding whose evidence stands.
+/// Finding with verified evidence.
 pub(super) struct Stood {
     /// `F` and this is what the model calls it.
     pub(super) number: u32,
@@ -30,16 +30,16 @@ impl Stood {
     }
 }
 
-/// What became of a new finding.
+/// Result of adding a finding.
 pub(super) struct Filed {
-    /// Where it is among the findings.
+    /// Index among the findings.
     pub(super) at: usize,
-    /// Whether it was known already.
+    /// `true` if it was known already.
     pub(super) merged: bool,
 }
 
 impl Desk {
-    /// Takes a finding in, or merges it into the one that it repeats.
+    /// Adds a finding, or merges it into the one that it repeats.
     pub(super) fn file(&mut self, finding: Finding) -> Filed {
         if let Some(at) = self.findings.iter().position(|known| repeats(&known.finding, &finding)) {
             merge(&mut self.findings[at].finding, finding);
@@ -50,7 +50,7 @@ impl Desk {
         Filed { at: self.findings.len() - 1, merged: false }
     }
 
-    /// Takes a finding or a refused report back.
+    /// Withdraws a finding or a rejected report.
     pub(in crate::review) fn withdraw(&mut self, id: &str) -> Result<Answer, ToolFault> {
         let number = id.get(1..).and_then(|digits| digits.parse::<u32>().ok());
         match (id.chars().next(), number) {
@@ -93,7 +93,7 @@ impl Desk {
         ToolFault::new(ErrorKind::InvalidInput, format!("there is no finding {id:?}; {there}"))
     }
 
-    /// Hands all findings to the draft, with who reported them, and with the rules that say the same.
+    /// Passes all findings to the draft, with their reporter, and with equal findings of rules.
     pub(super) fn deliver_findings(&mut self, by: &str) {
         for Stood { number, mut finding } in std::mem::take(&mut self.findings) {
             if finding.origin.name.is_empty() {
@@ -118,12 +118,12 @@ impl Desk {
     }
 }
 
-/// The first place of a finding.
+/// Returns the first place of a finding.
 fn main_anchor(finding: &Finding) -> Option<&Anchor> {
     finding.anchors.first()
 }
 
-/// Whether two anchors share a line, or both are about one whole file.
+/// Checks whether two anchors share a line, or are both about the same whole file.
 pub(super) fn overlap(a: &Anchor, b: &Anchor) -> bool {
     let lines = match (a.lines, b.lines) {
         (Some(a), Some(b)) => a.overlaps(b),
@@ -133,8 +133,8 @@ pub(super) fn overlap(a: &Anchor, b: &Anchor) -> bool {
     lines && a.side == b.side && a.path == b.path
 }
 
-/// Whether two findings are one: on the same lines, and titles that are wordings of one, or speak of the same kind of thing. Two
-/// different defects of one line are two findings.
+/// Checks whether two findings are duplicates: on the same lines, with titles that say the same, or are about the same kind of defect. Two different
+/// defects of one line are two findings.
 fn repeats(known: &Finding, new: &Finding) -> bool {
     let same_place = match (main_anchor(known), main_anchor(new)) {
         (Some(a), Some(b)) => overlap(a, b),
@@ -144,7 +144,7 @@ fn repeats(known: &Finding, new: &Finding) -> bool {
     same_place && (similar(&known.title, &new.title) || (same_kind && related(&known.title, &new.title)))
 }
 
-/// Puts a repeated finding into the one that is known. Of two wordings the longer body stays; where it may be another defect, both do.
+/// Merges a repeated finding into the known one. The longer body is kept; both are, if it may be another defect.
 fn merge(known: &mut Finding, new: Finding) {
     let worse = new.severity < known.severity;
     let both = !similar(&known.title, &new.title) && known.body.len() + new.body.len() <= MOST_BODY;
@@ -169,7 +169,7 @@ fn merge(known: &mut Finding, new: Finding) {
     }
 }
 
-/// What the model hears of a finding that stands.
+/// Returns the receipt of an accepted finding for the model.
 pub(super) fn told(stood: &Stood, merged: bool, proven: Option<String>, notes: Vec<String>) -> Answer {
     let finding = &stood.finding;
     let mut fields = Fields::status(if merged { "merged" } else { "accepted" }).with("id", stood.id());
@@ -203,7 +203,7 @@ pub(super) fn told(stood: &Stood, merged: bool, proven: Option<String>, notes: V
     if merged { fields.answer() } else { fields.with_effect(effect) }
 }
 
-/// The anchored lines as the reading tools show them.
+/// Returns the anchored lines as the reading tools show them.
 fn shown(anchor: &Anchor) -> String {
     let first = anchor.lines.map_or(1, LineRange::start);
     let mut text = String::new();

@@ -1,14 +1,14 @@
-//! The guideline that a finding says it rests on: checked to be a line of one that applies to its file.
+//! Guideline that a finding refers to: checked to be a line of one that applies to its file.
 
 use super::Desk;
 use crate::domain::finding::{Anchor, GuidelineRef};
 use crate::domain::path::RepoPath;
 
-/// So many guidelines are named to a model that names another.
+/// Maximum number of guidelines listed to a model that names an unknown one.
 const NAMED: usize = 8;
 
 impl Desk {
-    /// The guideline that a report names, where it applies to one of the finding's files; otherwise a remark.
+    /// Returns the guideline that a report names, if it applies to one of the finding's files; otherwise a remark.
     pub(super) fn guideline(&self, named: &str, anchors: &[Anchor], notes: &mut Vec<String>) -> Option<GuidelineRef> {
         let named = named.trim().trim_matches('`');
         if named.is_empty() {
@@ -44,7 +44,7 @@ impl Desk {
     }
 }
 
-/// A path, and the first of the lines behind it.
+/// Returns a path, and the first of the lines behind it.
 fn parted(named: &str) -> (&str, Option<u32>) {
     let Some((path, lines)) = named.rsplit_once(':') else { return (named, None) };
     let first = lines.trim().trim_start_matches(['L', 'l']).split(['-', '–', ',']).next().unwrap_or_default();

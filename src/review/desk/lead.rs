@@ -1,9 +1,8 @@
 //! Leads: what the rules found, for the model to confirm or refute. Main type: [`Lead`].
 //!
-//! A lead that nobody answered is delivered as the rule's own finding where it is high or critical: a defect of that kind must not vanish because a
-//! model did not speak of it. What a model that came to its end left unanswered below that is withheld, and the receipt names it. What is a fact
-//! ([`is_fact`]) is delivered whatever a model says of it: the code under review may have talked it into its answer. A hint is for the model to look
-//! at, and is never delivered by itself.
+//! A lead without an answer is delivered as the rule's own finding if it is high or critical: a defect of that kind must not vanish because a model
+//! did not mention it. Lower leads that a model left unanswered at its regular end are withheld, and the receipt names them. A fact ([`is_fact`]) is
+//! delivered whatever the model says: the code under review may have influenced it. A hint is only for the model, and is never delivered on its own.
 
 use std::collections::HashSet;
 
@@ -27,13 +26,13 @@ use crate::rules::is_fact;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::tools::{ErrorKind, ToolFault};
 
-/// So many earlier findings are asked about again; the others stay as they are.
+/// Maximum number of earlier findings that are submitted again; the others stay as they are.
 const MOST_EARLIER: usize = 50;
 
 /// A proven claim of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lead {
-    /// What the model calls it: `L1`, `L2`, ….
+    /// Name for the model: `L1`, `L2`, ….
     pub id: String,
     /// The rule.
     pub rule: String,
@@ -41,24 +40,24 @@ pub struct Lead {
     pub title: String,
     /// Markdown.
     pub body: String,
-    /// How bad the rule says it is.
+    /// Severity according to the rule.
     pub severity: Severity,
-    /// What kind of defect.
+    /// Category.
     pub category: Category,
     /// The file.
     pub path: RepoPath,
     /// The side of the change.
     pub side: Side,
-    /// The lines; `None` for the whole file.
+    /// Lines; `None` for the whole file.
     pub lines: Option<LineRange>,
 }
 
-/// A lead and what became of it.
+/// Lead and its result.
 pub(super) struct Leading {
     pub(super) lead: Lead,
     /// The rule's own finding.
     pub(super) finding: Finding,
-    /// Whether it is no rule's, but was said by the review before this one.
+    /// `true` if it is a finding of the previous review instead of a rule.
     pub(super) is_earlier: bool,
     state: State,
 }
@@ -69,7 +68,7 @@ enum State {
     Confirmed {
         /// Its number.
         by: u32,
-        /// Whether the finding says so itself, and does not only stand on its lines.
+        /// `true` if the finding names the lead, and is not only on its lines.
         named: bool,
     },
     /// For this reason.
@@ -84,8 +83,8 @@ impl Leading {
         }
     }
 
-    /// How bad the finding that confirms it is at least. Only who speaks of the lead may think less of it: it must not be hidden by a nit
-    /// that happens to stand on its lines. Of a fact nobody may.
+    /// Returns the minimum severity of a finding that confirms the lead. Only a finding that names the lead may lower it, so that a nit on the same
+    /// lines cannot hide it. The severity of a fact is fixed.
     pub(super) fn least_severity(&self) -> Option<Severity> {
         match self.state {
             State::Confirmed { named, .. } if !named || self.is_fact() => Some(self.lead.severity),
@@ -113,12 +112,12 @@ impl Leading {
         self.finding.origin.kind == OriginKind::Rule && is_fact(&self.lead.rule)
     }
 
-    /// Whether it is not worth telling where a model was asked about it and had nothing to say.
+    /// Checks whether it is too minor to deliver if a model left it unanswered.
     fn is_minor(&self) -> bool {
         !self.is_earlier && !self.is_fact() && (self.lead.severity > Severity::High || self.is_hint())
     }
 
-    /// Whether it was only meant for the model to look at.
+    /// Checks whether it is only a hint for the model.
     fn is_hint(&self) -> bool {
         !self.is_earlier
             && self.finding.origin.kind == OriginKind::Rule
@@ -136,8 +135,8 @@ impl Leading {
 }
 
 impl Desk {
-    /// Checks the claims of the rules; those that stand become leads, the others are withheld. A stop leaves the rest unchecked, and
-    /// says so: how many, and why.
+    /// Checks the claims of the rules; verified ones become leads, the others are withheld. A stop leaves the rest unchecked, and is reported with
+    /// their number and the reason.
     pub fn add_leads(&mut self, claims: &[Claim], cancel: &Cancel) -> Option<(usize, Stopped)> {
         let mut told = HashSet::new();
         for (at, claim) in claims.iter().enumerate() {
@@ -180,8 +179,8 @@ impl Desk {
         None
     }
 
-    /// Asks again about what a model said in the review before, where its lines stand and their file is reviewed again. What rules said they
-    /// say again.
+    /// Adds model findings of the previous review as leads, if their lines still exist and their file is reviewed again. Rule findings are found
+    /// again by the rules.
     pub fn add_earlier(&mut self, known: &Known) {
         let Some(prior) = &known.prior else { return };
         let carried = prior.carried_paths(&self.change);
@@ -209,15 +208,15 @@ impl Desk {
         }
     }
 
-    /// Sets aside what the project dismissed: it is delivered as such, and the model is not asked to confirm what nobody wants to hear.
+    /// Sets dismissed leads aside: they are delivered as dismissed, and the model is not asked to confirm them.
     ///
-    /// Of several that are alike only their names tell which is meant, and those are given later: such leads stay.
+    /// Equal leads can be distinguished only by their names, which are assigned later: such leads stay.
     pub(in crate::review) fn set_aside_dismissed(&mut self, known: &Known, started_at: &str) {
         if known.dismissals.is_empty() {
             return;
         }
         let mut marked: Vec<Finding> = self.leads.iter().map(|leading| leading.finding.clone()).collect();
-        // Which entries are stale is said when the review is whole.
+        // Stale entries are reported when the review is complete.
         let _ = known.dismiss(&mut marked.iter_mut().collect::<Vec<_>>(), &self.change, &[], Day::of(started_at));
         for (leading, marked) in std::mem::take(&mut self.leads).into_iter().zip(marked) {
             if marked.status == FindingStatus::Dismissed {
@@ -228,17 +227,17 @@ impl Desk {
         }
     }
 
-    /// The leads, in order.
+    /// Returns the leads, in order.
     pub fn leads(&self) -> impl ExactSizeIterator<Item = &Lead> {
         self.leads.iter().map(|leading| &leading.lead)
     }
 
-    /// Says which leads the model was not given. They are delivered as the rules' findings.
+    /// Sets the leads that the model was not given. They are delivered as the rules' findings.
     pub fn keep_back_leads(&mut self, ids: impl IntoIterator<Item = String>) {
         self.kept_back.extend(ids);
     }
 
-    /// Marks the leads that a finding confirms: the one that it names if it stands on its lines, and those of the same kind on its lines.
+    /// Marks the leads that a finding confirms: the one that it names if it is on its lines, and those of the same category on its lines.
     pub(super) fn confirm(
         &mut self,
         number: u32,
@@ -271,7 +270,7 @@ impl Desk {
         }
     }
 
-    /// Marks the leads that nobody answered and that a finding of another part confirms.
+    /// Marks the unanswered leads that a finding of another part confirms.
     pub(super) fn confirm_all(&mut self) {
         for leading in self.leads.iter_mut().filter(|leading| leading.is_unanswered()) {
             let lead = &leading.lead;
@@ -285,7 +284,7 @@ impl Desk {
         }
     }
 
-    /// Takes the model's word that a lead is no defect; people see the reason. A fact is delivered all the same, with that word beside it.
+    /// Refutes a lead with the model's reason, which is shown to people. A fact is still delivered, with that reason.
     pub(in crate::review) fn refute(&mut self, id: &str, reason: &str, notes: &[String]) -> Result<Answer, ToolFault> {
         let invalid = |message: String| ToolFault::new(ErrorKind::InvalidInput, message);
         let wanted = lead_id(id);
@@ -313,14 +312,14 @@ impl Desk {
         Ok(Fields::status("accepted").with("id", wanted).notes(notes).with_effect(effect))
     }
 
-    /// The leads that the model was given and has not answered.
+    /// Returns the leads that the model was given and left unanswered.
     pub(super) fn open_leads(&self) -> impl Iterator<Item = &Lead> {
         let given = self.leads.iter().filter(|leading| !self.kept_back.contains(&leading.lead.id));
         given.filter(|leading| leading.is_unanswered()).map(|leading| &leading.lead)
     }
 
-    /// Hands the leads to the draft: what is refuted is withheld, and what is unanswered stands by itself, or is withheld where it is minor and
-    /// the model came to its end. `by` is the model.
+    /// Passes the leads to the draft: refuted ones are withheld, unanswered ones become findings, or are withheld if they are minor and the model
+    /// ended regularly. `by` is the model.
     pub(super) fn deliver_leads(&mut self, by: &str, ended: bool) {
         let mut leads = Leads::default();
         for leading in std::mem::take(&mut self.leads) {
@@ -350,7 +349,7 @@ impl Desk {
                 State::Confirmed { .. } => leads.confirmed += given,
                 State::Refuted(reason) => {
                     leads.refuted += given;
-                    // What was said before is not withheld now: the review says that it is over, and why.
+                    // An earlier finding is not withheld now: the review says that it is resolved, and why.
                     if !is_earlier {
                         self.draft.withhold(finding.title.clone(), refuted(&reason));
                     }
@@ -372,7 +371,7 @@ fn refuted(reason: &str) -> String {
     format!("refuted by the model: {reason}")
 }
 
-/// `3` and `l3` are `L3`.
+/// Normalizes a name: `3` and `l3` are `L3`.
 fn lead_id(named: &str) -> String {
     let named = named.to_uppercase();
     if named.starts_with(|c: char| c.is_ascii_digit()) { format!("L{named}") } else { named }

@@ -1,6 +1,6 @@
-//! A desk for each part of a change, and one of all of them again. Main functions: [`Desk::split`], [`Desk::join`].
+//! Splitting a desk into parts of a change, and joining them again. Main functions: [`Desk::split`], [`Desk::join`].
 //!
-//! A desk of a part takes findings about any file, because defects cross parts; its duty are its own files, and the leads about them.
+//! The desk of a part accepts findings about any file, because defects cross parts; it must cover its own files, and the leads about them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use crate::domain::review::{CoverageState, FileCoverage, Section};
 use crate::review::alike::normal;
 use crate::review::seen::Duty;
 
-/// A desk that comes back from a part of the review.
+/// Desk that returns from a part of the review.
 pub(in crate::review) struct Returned {
     pub(in crate::review) desk: Desk,
     /// The places of the files that were its duty.
     pub(in crate::review) files: Vec<usize>,
-    /// Why the files of a part that did not come to its end are not wholly reviewed: a clause.
+    /// Reason why the files of an interrupted part are not wholly reviewed: a clause.
     pub(in crate::review) broken_off: Option<String>,
 }
 
 impl Desk {
-    /// Says that some files were reviewed before: nothing is owed for them, and leads about them are not given again.
+    /// Marks files that were reviewed before: they need no coverage, and leads about them are not given again.
     pub(in crate::review) fn carry(&mut self, carried: &BTreeMap<RepoPath, String>) {
         if carried.is_empty() {
             return;
@@ -40,7 +40,7 @@ impl Desk {
         }
     }
 
-    /// Hands out a desk for each part: its files, and the leads about them. The first part also gets the leads that no other would.
+    /// Creates a desk for each part: its files, and the leads about them. The first part also gets the leads of no part.
     pub(in crate::review) fn split(&mut self, parts: &[Vec<usize>]) -> Vec<Self> {
         let change = Arc::clone(&self.change);
         let owners: HashMap<usize, usize> =
@@ -65,7 +65,7 @@ impl Desk {
         desks
     }
 
-    /// Hands out a desk that owes nothing: for looking at what others looked at.
+    /// Creates a desk without coverage requirements, for a pass over files that others review.
     pub(in crate::review) fn beside(&self) -> Self {
         let mut beside = Self::new(Arc::clone(&self.change), Arc::clone(&self.new), Arc::clone(&self.old))
             .with_guidelines(Arc::clone(&self.guidelines))
@@ -74,8 +74,7 @@ impl Desk {
         beside
     }
 
-    /// Takes the desks of all parts back, in their order: what two of them reported is one finding, and each file is covered by the part that
-    /// had it.
+    /// Joins the desks of all parts, in their order: equal reports of two become one finding, and each file is covered by its part.
     pub(in crate::review) fn join(&mut self, returned: Vec<Returned>) {
         let (mut files, mut holes) = self.covered.take().unwrap_or_else(|| self.seen.coverage());
         for Returned { desk, files: own, broken_off } in returned {
@@ -94,7 +93,7 @@ impl Desk {
         self.confirm_all();
     }
 
-    /// Takes over what was reported at another desk.
+    /// Takes over the reports of another desk.
     fn take_in(&mut self, desk: Self) {
         let mut numbers: BTreeMap<u32, u32> = BTreeMap::new();
         for Stood { number, finding } in desk.findings {
@@ -130,23 +129,23 @@ impl Desk {
         }
     }
 
-    /// The words with which a model ended here.
+    /// Returns the closing words of the model.
     pub(in crate::review) fn farewell(&self) -> Option<&str> {
         self.summary.as_deref()
     }
 
-    /// Says what all parts together are summed up with.
+    /// Sets the summary of all parts together.
     pub(in crate::review) fn sum_up(&mut self, summary: Option<String>) {
         self.summary = summary;
     }
 
-    /// The findings that stand so far.
+    /// Returns the accepted findings so far.
     pub(in crate::review) fn found(&self) -> Vec<Finding> {
         self.findings.iter().map(|stood| stood.finding.clone()).collect()
     }
 }
 
-/// What became of a file whose part did not come to its end: it was looked at less closely than it should have been, if at all.
+/// Marks a file whose part was interrupted: it was reviewed less closely than necessary, if at all.
 fn break_off(covered: &mut FileCoverage, why: &str) {
     let reason = match (covered.state, covered.reason.take()) {
         (CoverageState::Truncated, Some(known)) => format!("{known}; {why}"),

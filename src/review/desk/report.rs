@@ -1,4 +1,4 @@
-//! A report of a finding: it stands, or it is kept as refused until it is corrected or withdrawn. Main types: [`Report`], [`Refused`].
+//! Report of a finding: accepted, or stored as rejected until it is corrected or withdrawn. Main types: [`Report`], [`Refused`].
 
 use super::Desk;
 use super::answer::{Answer, Effect, Fields, masked};
@@ -13,39 +13,39 @@ use crate::review::draft::proven;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::tools::{ToolFault, input};
 
-/// More findings of one run are not taken: nobody reads them.
+/// Maximum number of findings of a run; more would not be read.
 const MOST_FINDINGS: usize = 200;
 /// More refused reports are counted together.
 const MOST_REFUSED: usize = 200;
-/// After so many refusals of one report, the nearest lines have not helped.
+/// Number of rejections of one report after which the nearest lines have not helped.
 const MOST_TRIES: u32 = 3;
-/// How much of a title is kept of a report that could not be read.
+/// Maximum length of a title stored from an unreadable report.
 const TITLE_KEPT: usize = 120;
-/// What stands for a title that could not be read.
+/// Title of an unreadable report.
 const UNTITLED: &str = "(a report without a readable title)";
 
 /// A report that could be read.
 #[derive(Debug)]
 pub(in crate::review) struct Report {
     pub(in crate::review) claim: Claim,
-    /// The lead that it says it confirms.
+    /// Lead that the report claims to confirm.
     pub(in crate::review) lead: Option<String>,
     /// The guideline that it names.
     pub(in crate::review) guideline: Option<String>,
-    /// What the model is told beside the outcome.
+    /// Remarks for the model besides the outcome.
     pub(in crate::review) notes: Vec<String>,
 }
 
-/// A report that did not stand.
+/// Rejected report.
 pub(super) struct Refused {
     /// `W` and this is what the model calls it.
     pub(super) number: u32,
     title: String,
     path: Option<RepoPath>,
     reason: String,
-    /// Whether the answer asked for another file.
+    /// `true` if the tool's response referred to another file.
     elsewhere: bool,
-    /// Whether nobody knows what it said.
+    /// `true` if its content is unknown.
     unread: bool,
     /// The turn of its last refusal.
     turn: u32,
@@ -53,7 +53,7 @@ pub(super) struct Refused {
 }
 
 impl Desk {
-    /// Checks a report the moment it is made.
+    /// Checks a report as soon as it is made.
     pub(in crate::review) fn report(&mut self, report: Report, cancel: &Cancel) -> Result<Answer, Stopped> {
         cancel.check()?;
         if self.findings.len() >= MOST_FINDINGS {
@@ -102,7 +102,7 @@ impl Desk {
             .into_iter()
             .partition(|refused| refused.is_meant(&claim.title, Some(&claim.place.path), turn));
         self.refused = kept;
-        // Nothing tells which report an unreadable one was: the first that stands afterwards is taken for it, and one stands for one.
+        // An unreadable report cannot be matched to another: each accepted one afterwards counts as the correction of one.
         if corrected.is_empty()
             && let Some(at) = self.refused.iter().position(|refused| refused.title == UNTITLED && refused.knew(turn))
         {
@@ -137,7 +137,7 @@ impl Desk {
         fields.with_effect(Effect::Withheld { title: claim.title.clone(), reason: rejection.brief() })
     }
 
-    /// Keeps a report whose input could not be read. `title` and `path` are what could be made out of it.
+    /// Stores a report with unreadable input. `title` and `path` are the parts that could be extracted.
     pub(in crate::review) fn unreadable(&mut self, title: &str, path: &str, fault: &ToolFault) -> Answer {
         let line = title.split_whitespace().collect::<Vec<_>>().join(" ");
         let title: String = mask(&line).text.chars().take(TITLE_KEPT).collect();
@@ -157,7 +157,7 @@ impl Desk {
         fields.error(Effect::Withheld { title, reason })
     }
 
-    /// Keeps a refused report, or counts a further refusal of one that is known: its id, and how often it was refused.
+    /// Stores a rejected report, or counts a further rejection of a known one: returns its id, and the number of rejections.
     fn keep_refused(
         &mut self,
         title: &str,
@@ -182,10 +182,10 @@ impl Desk {
         (format!("W{number}"), 1)
     }
 
-    /// Hands what never stood to the draft.
+    /// Passes the rejected reports to the draft.
     pub(super) fn withhold_refused(&mut self) {
         let refused = std::mem::take(&mut self.refused);
-        // What did not stand was judged; what was never read, or never taken, is lost.
+        // Rejected reports were judged; unread or untaken ones are lost.
         let unread = refused.iter().filter(|refused| refused.unread).count();
         let lost = [(unread, "could not be read"), (self.beyond as usize, "came after the most that are taken")];
         for (count, why) in lost.into_iter().filter(|(count, _)| *count > 0) {
@@ -212,12 +212,12 @@ impl Desk {
 }
 
 impl Refused {
-    /// The same under another number.
+    /// Returns the report with another number.
     pub(super) fn numbered(self, number: u32) -> Self {
         Self { number, ..self }
     }
 
-    /// Whether a report is this one again: the same title, or a similar one in the same file, and not made before the model knew of the refusal.
+    /// Checks whether a report corrects this one: the same title, or a similar one in the same file, and made after the model knew of the rejection.
     fn is_meant(&self, title: &str, path: Option<&RepoPath>, turn: u32) -> bool {
         let same_file = self.path.as_ref() == path;
         let may_be_there = same_file || self.elsewhere || self.path.is_none();
@@ -225,7 +225,7 @@ impl Refused {
             && ((normal(&self.title) == normal(title) && may_be_there) || (same_file && similar(&self.title, title)))
     }
 
-    /// Whether the model knew of the refusal when it spoke in that turn.
+    /// Checks whether the model knew of the rejection in that turn.
     pub(super) fn knew(&self, turn: u32) -> bool {
         turn == 0 || turn > self.turn
     }

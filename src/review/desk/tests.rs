@@ -1,4 +1,4 @@
-//! What a model may do to a review, on a small change in memory.
+//! Effects of a model's calls on a review, for a small change in memory.
 
 use super::*;
 use crate::domain::change::{ChangeRun, FileChange, Hunk, Span};

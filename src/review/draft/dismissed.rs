@@ -1,4 +1,4 @@
-//! Where a draft is held to what the project dismissed.
+//! Dismissals applied to a draft.
 
 use super::Draft;
 use crate::domain::day::Day;
@@ -6,7 +6,7 @@ use crate::domain::finding::{Finding, FindingStatus};
 use crate::review::known::Known;
 
 impl Draft {
-    /// Marks what is dismissed, also among what may yet come back from behind a model's finding, and notes which dismissals are stale.
+    /// Marks dismissed findings, including superseded ones that may return, and notes stale dismissals.
     pub(super) fn dismiss(&mut self, known: &Known, started_at: &str) {
         let behind = self.behind.iter_mut().flatten().map(|behind| &mut behind.finding);
         let mut findings: Vec<&mut Finding> = self.findings.iter_mut().chain(behind).collect();
@@ -15,7 +15,7 @@ impl Draft {
     }
 }
 
-/// How many of the findings are dismissed.
+/// Returns the number of dismissed findings.
 pub(super) fn count(findings: &[Finding]) -> u32 {
     let dismissed = findings.iter().filter(|finding| finding.status == FindingStatus::Dismissed).count();
     u32::try_from(dismissed).unwrap_or(u32::MAX)

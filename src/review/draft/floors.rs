@@ -1,4 +1,4 @@
-//! What a review does not show and only counts. Main function: [`hide`].
+//! Thresholds below which findings are only counted. Main function: [`hide`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use super::Draft;
 use crate::domain::finding::{Confidence, Finding, Severity};
 
 impl Draft {
-    /// Takes away what somebody is not sure enough of.
+    /// Removes findings below the confidence threshold.
     pub(super) fn hold_to_confidence(&mut self, least: Option<Confidence>) -> Vec<Finding> {
         let unsure = |finding: &Finding| {
             !finding.status.is_resolved() && finding.confidence.zip(least).is_some_and(|(own, least)| own < least)
@@ -17,14 +17,14 @@ impl Draft {
     }
 }
 
-/// Takes out what is hidden.
+/// Removes hidden findings.
 pub(super) fn hide(findings: &mut Vec<Finding>, is_hidden: impl Fn(&Finding) -> bool) -> Vec<Finding> {
     let (hidden, shown) = std::mem::take(findings).into_iter().partition(is_hidden);
     *findings = shown;
     hidden
 }
 
-/// How many there are of each severity.
+/// Counts the findings by severity.
 pub(super) fn counts(findings: &[Finding]) -> BTreeMap<Severity, u32> {
     let mut counts = BTreeMap::new();
     for finding in findings {

@@ -1,8 +1,8 @@
-//! The findings of a review beside those of the review before it: which are the same, and what became of the others.
+//! Comparison of findings with those of the previous review: which are the same, and what the others became.
 //!
-//! The draft is named after the earlier findings as soon as its own are settled ([`Draft::recall`]), and told what became of the rest at its end
-//! ([`Draft::conclude`]). Nothing is resolved because nobody spoke of it: an earlier finding is over where its lines were changed, where
-//! somebody refuted it, or where its rule ran and is silent.
+//! The draft takes the names of earlier findings as soon as its own are sorted ([`Draft::recall`]), and the results of the others at its end
+//! ([`Draft::conclude`]). Silence resolves nothing: an earlier finding is over if its lines were changed, if it was refuted, or if its rule ran and
+//! no longer reports it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -19,14 +19,14 @@ use crate::review::alike::similar;
 use crate::review::known::Known;
 use crate::rules::Packs;
 
-/// So many findings that are over are remembered; beyond those the worst are.
+/// Maximum number of past findings that are stored; the worst are.
 const MOST_REMEMBERED: usize = 200;
-/// So many are named in the receipt, each kind.
+/// Maximum number named in the receipt, by kind.
 const MOST_NAMED: usize = 20;
-/// A rule says no more than this of one file, so its silence about another place means nothing then.
+/// Maximum number of findings of a rule in one file, beyond which its silence about another place is meaningless.
 const MOST_ALIKE: usize = 20;
 
-/// What the draft knows of the review before it.
+/// Knowledge of a draft about the previous review.
 #[derive(Debug, Default)]
 pub(super) struct Past {
     /// The earlier findings that one of today's is, by their place.
@@ -34,13 +34,13 @@ pub(super) struct Past {
     /// The names that were given for it.
     named: HashSet<FindingId>,
     ran: Option<Ran>,
-    /// What a model was asked about and refuted, and why.
+    /// Findings that a model was asked about and refuted, with the reasons.
     refuted: Vec<(Finding, String)>,
-    /// What rules found and no model answered, which is withheld.
+    /// Rule findings that are withheld because the model left them unanswered.
     unspoken: Vec<Finding>,
 }
 
-/// What the rules looked at.
+/// Coverage of the rules.
 #[derive(Debug)]
 struct Ran {
     rules: HashSet<String>,
@@ -48,17 +48,17 @@ struct Ran {
     missed: HashSet<RepoPath>,
 }
 
-/// What becomes of an earlier finding that none of today's is.
+/// State of an earlier finding that no current one matches.
 enum Becomes {
     /// It is still there.
     Stays(FindingStatus),
-    /// It is over; whether its lines stand all the same.
+    /// Resolved; `disproved` if its lines still exist.
     Fixed { disproved: bool },
     /// It is no concern of this change any more.
     Dropped,
 }
 
-/// The changed files that the rules did not look at, or not wholly.
+/// Returns the changed files that the rules did not examine, or not wholly.
 pub(in crate::review) fn missed(files: &[FileCoverage]) -> impl Iterator<Item = RepoPath> {
     files.iter().filter(|file| file.state != CoverageState::Reviewed).map(|file| file.path.clone())
 }
@@ -66,17 +66,17 @@ pub(in crate::review) fn missed(files: &[FileCoverage]) -> impl Iterator<Item = 
 impl Draft {
     /// Records which rules were run, and what they saw of each file.
     pub(in crate::review) fn ran(&mut self, packs: &Packs, missed: impl IntoIterator<Item = RepoPath>) {
-        // One that is switched off did not look, whatever its silence may seem to say.
+        // A rule that is switched off did not run, so its silence means nothing.
         let rules = packs.speaking().collect();
         self.past.ran = Some(Ran { rules, missed: missed.into_iter().collect() });
     }
 
-    /// Records that a model refuted something that it was asked about.
+    /// Records that a model refuted a lead or an earlier finding.
     pub(in crate::review) fn refuted(&mut self, finding: Finding, reason: String) {
         self.past.refuted.push((finding, reason));
     }
 
-    /// Records that a rule found something that is withheld because nobody answered for it: what was told of it before is not over.
+    /// Records a rule finding that is withheld because it was unanswered: an earlier report of it is not resolved.
     pub(in crate::review) fn unspoken(&mut self, finding: Finding) {
         self.past.unspoken.push(finding);
     }
@@ -120,7 +120,7 @@ impl Draft {
         behind::name(&self.findings, &mut self.behind, taken);
     }
 
-    /// Says what became of every earlier finding, and what is told too late is withheld. Also returns how many are fixed since.
+    /// Determines the state of every earlier finding, and withholds late ones. Also returns the number of resolved ones.
     pub(super) fn conclude(&mut self, known: &Known) -> Option<(Compared, usize)> {
         let prior = known.prior.as_ref()?;
         let carried = prior.carried_paths(&self.change);
@@ -168,7 +168,7 @@ impl Draft {
         Some((compared, fixed))
     }
 
-    /// How often each rule speaks in each file.
+    /// Counts the matches of each rule in each file.
     fn counts_by_rule(&self) -> HashMap<(String, RepoPath), usize> {
         let mut counts = HashMap::new();
         for finding in self.findings.iter().filter(|finding| finding.origin.kind == OriginKind::Rule) {
@@ -179,7 +179,7 @@ impl Draft {
         counts
     }
 
-    /// Takes away what a model says of files that are as they were when it reviewed them and said nothing.
+    /// Withholds model findings in files that are unchanged since the model reviewed them without reporting anything.
     fn withhold_late(&mut self, carried: &HashSet<RepoPath>) {
         let is_late = |finding: &Finding| {
             finding.status == FindingStatus::New
@@ -205,7 +205,7 @@ impl Draft {
         let finding = &earlier.finding;
         let stands = earlier.standing == Standing::Stands;
         if finding.status == FindingStatus::Fixed {
-            // What was fixed by changing its lines is back with them, whoever speaks of it; a rule speaks for itself.
+            // A finding resolved by changing its lines is back with them, whatever reports it; a rule reports for itself.
             let is_back = stands && !earlier.disproved && finding.origin.kind != OriginKind::Rule;
             return if is_back {
                 notes.back.push(named(finding));
@@ -248,23 +248,23 @@ impl Draft {
         }
     }
 
-    /// Why an earlier finding is none, where somebody was asked and said so.
+    /// Returns why an earlier finding was refuted, if it was.
     fn refutation(&self, at: usize, earlier: &Earlier) -> Option<String> {
         let refuted = || self.past.refuted.iter();
         let by_name = refuted().find(|(finding, _)| finding.id == earlier.finding.id);
-        // What a rule says anew has no name yet.
+        // A new rule finding has no name yet.
         let by_likeness = || {
             let alike = refuted().filter(|(finding, _)| finding.origin == earlier.finding.origin);
             alike.into_iter().find(|(finding, _)| same(&[told(earlier)], &[Told::of(finding)], similar) == [Some(0)])
         };
         let refuted = by_name.or_else(by_likeness).map(|(_, reason)| format!("refuted by the model: {reason}"));
-        // It was said again, and did not survive.
+        // It was reported again, and was withheld.
         let looked =
             || self.past.matched.contains(&at).then(|| "said again, and refuted by the second look".to_owned());
         refuted.or_else(looked)
     }
 
-    /// Whether a rule found it again, and it is only withheld.
+    /// Checks whether a rule found it again, and it is only withheld.
     fn is_unspoken(&self, earlier: &Earlier) -> bool {
         let alike = self.past.unspoken.iter().filter(|finding| finding.origin == earlier.finding.origin);
         alike.into_iter().any(|finding| same(&[told(earlier)], &[Told::of(finding)], similar) == [Some(0)])
@@ -283,17 +283,17 @@ impl Draft {
     }
 }
 
-/// What it means that a rule says nothing.
+/// Meaning of a rule's silence.
 enum Silence {
-    /// Nothing: it is no rule's finding, or the rule did not look, or said as much as it may.
+    /// None: no rule's finding, or the rule did not run there, or reached its maximum of findings.
     MaySpeak,
-    /// It looked, and there is nothing.
+    /// The rule ran, and found nothing.
     Silent,
     /// There is no such rule in this review.
     NoRule,
 }
 
-/// An earlier finding, where it would be today.
+/// Describes an earlier finding at its current place.
 fn told(earlier: &Earlier) -> Told<'_> {
     let told = Told::of(&earlier.finding);
     let over = earlier.finding.status == FindingStatus::Fixed || is_silenced(&earlier.finding);
@@ -307,15 +307,15 @@ fn told(earlier: &Earlier) -> Told<'_> {
     }
 }
 
-/// Whether a finding may take the name of an earlier one, and what was decided about it: a reader who dismissed something did not dismiss what is
-/// worse, nor what is merely of the same kind on the same lines.
+/// Checks whether a finding may take the name of an earlier one, and the decision about it: dismissing a finding does not dismiss a worse one, nor
+/// another of the same category on the same lines.
 fn may_be(earlier: &Earlier, now: &Finding) -> bool {
     let was = &earlier.finding;
     let is_same = was.fingerprint == now.fingerprint || similar(&was.title, &now.title);
     !is_silenced(was) || (is_same && now.severity >= was.severity)
 }
 
-/// Whether a reader dismissed it. What the project dismissed is held against its file anew, whoever bears the name.
+/// Checks whether a reader dismissed it. Dismissals of the project are matched against its file again, whatever the name.
 fn is_silenced(finding: &Finding) -> bool {
     let by_project = finding.dismissed.as_ref().is_some_and(|why| why.by == DismissedBy::Project);
     finding.status == FindingStatus::Dismissed && !by_project
@@ -330,7 +330,7 @@ fn status_again(earlier: &Earlier) -> FindingStatus {
     }
 }
 
-/// Only what is dismissed says why.
+/// Only dismissed findings have a reason.
 fn stand(finding: &mut Finding, status: FindingStatus) {
     finding.status = status;
     finding.dismissed.take_if(|_| status != FindingStatus::Dismissed);
@@ -340,7 +340,7 @@ fn named(finding: &Finding) -> String {
     format!("{} ({})", finding.title, finding.id)
 }
 
-/// What the receipt says of earlier findings.
+/// Receipt notes on earlier findings.
 #[derive(Default)]
 struct Notes {
     back: Vec<String>,
@@ -381,7 +381,7 @@ impl Notes {
     }
 }
 
-/// One sentence on what became of the earlier findings; nothing where there is nothing to say. A summary of ours counts what is open already.
+/// Returns a sentence on the earlier findings; empty if there is nothing to report. The plain summary already counts open ones.
 pub(super) fn sentence(findings: &[Finding], fixed: usize, by_model: bool) -> Option<String> {
     let count = |status: FindingStatus| findings.iter().filter(|finding| finding.status == status).count();
     if !by_model && fixed == 0 && count(FindingStatus::Reopened) == 0 {

@@ -1,4 +1,4 @@
-//! Who made a review and what it took. Main types: [`Made`], [`Asked`].
+//! Provenance of a review. Main types: [`Made`], [`Asked`].
 
 use sha2::{Digest as _, Sha256};
 
@@ -8,16 +8,16 @@ use crate::domain::review::{Answered, Engine, Provenance, Usage};
 use crate::domain::run::RunId;
 use crate::domain::second_look::SecondLook;
 
-/// Who made a review and when, for its provenance.
+/// Origin and time of a review, for its provenance.
 #[derive(Debug, Clone)]
 pub struct Made {
     /// The run.
     pub run: RunId,
-    /// Which engine.
+    /// Engine.
     pub engine: Engine,
     /// The hash of the rule packs.
     pub rules: Option<String>,
-    /// What the model took; `None` where none was asked.
+    /// Model and its consumption; `None` without a model.
     pub model: Option<Asked>,
     /// RFC 3339, UTC.
     pub started_at: String,
@@ -25,10 +25,10 @@ pub struct Made {
     pub took_ms: u64,
 }
 
-/// What a model did for a review, and what it took.
+/// Model of a review, and its consumption.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
-    /// Who serves it (`anthropic`).
+    /// Provider (`anthropic`).
     pub provider: String,
     /// Its name.
     pub model: String,
@@ -38,35 +38,35 @@ pub struct Asked {
     pub instructions: Option<String>,
     /// The guidelines of the project.
     pub guidelines: Vec<GivenGuideline>,
-    /// How many turns it had, and those who took over from it.
+    /// Number of turns, including those of fallback models.
     pub turns: u32,
-    /// Who answered how many of them, where another one took over.
+    /// Number of turns by model, if another one took over.
     pub answered: Vec<Answered>,
     /// Tokens and money.
     pub usage: Usage,
-    /// The second look; its turns and tokens are part of those above.
+    /// Verification; its turns and tokens are included above.
     pub second_look: Option<SecondLook>,
-    /// How many calls of tools it made.
+    /// Number of tool calls.
     pub tool_calls: u32,
-    /// How many of them failed.
+    /// Number of failed ones.
     pub tool_errors: u32,
     /// Limits that were hit, each a sentence.
     pub limits_hit: Vec<String>,
 }
 
 impl Asked {
-    /// What its findings say of their origin.
+    /// Returns the name for the origin of its findings.
     pub(in crate::review) fn name(&self) -> String {
         format!("{}/{}", self.provider, self.model)
     }
 }
 
-/// By what a later review knows whether a model was told the same.
+/// Returns the hash with which a later review recognizes the same instructions.
 pub fn instructions_hash(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }
 
-/// What a review says about who made it.
+/// Returns the provenance of a review.
 pub(super) fn provenance(made: Made) -> Provenance {
     let Made { engine, rules, model, started_at, took_ms, .. } = made;
     let asked = model.is_some();

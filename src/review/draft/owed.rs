@@ -1,4 +1,4 @@
-//! What a review owes: each reviewable file looked at, and whatever was not seen named as a reason. Main function: [`Draft::unseen`].
+//! Coverage gaps: reviewable files or hunks that were not shown, as reasons for incompleteness. Main function: [`Draft::unseen`].
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -6,13 +6,13 @@ use super::Draft;
 use crate::domain::change::{FileChange, Omission};
 use crate::domain::review::CoverageState;
 
-/// So many files that were not reviewed are named among the reasons; the receipt has them all.
+/// Maximum number of unreviewed files named among the reasons; the receipt lists all.
 const MOST_NAMED: usize = 3;
 /// More holes in a collection are counted, not listed among the reasons.
 const MOST_HOLES: usize = 5;
 
 impl Draft {
-    /// A file whose change could not be collected was not seen, whatever the engine says of it.
+    /// Marks files whose change could not be collected as unseen, whatever the engine reports.
     pub(super) fn hold_to_the_collection(&mut self) {
         let unseen = self.change.omissions.iter().filter(|omission| omission.unseen);
         let why: BTreeMap<&str, &str> =
@@ -28,7 +28,7 @@ impl Draft {
         }
     }
 
-    /// The files that must be looked at: those with lines, and those of which collection could not say.
+    /// Returns the files that must be reviewed: those with lines, and those that could not be collected.
     fn owed(&self) -> Vec<&FileChange> {
         let unseen = self.change.omissions.iter().filter(|omission| omission.unseen);
         let unseen: HashSet<&str> = unseen.filter_map(|omission| omission.path.as_deref()).collect();
@@ -38,9 +38,9 @@ impl Draft {
         self.change.files.iter().filter(owed).collect()
     }
 
-    /// Every reason why a hunk was not seen. The engine's own word is not enough: each reviewable file must be accounted for.
+    /// Returns every reason why a hunk was not seen. The engine's own word is not enough: each reviewable file must be accounted for.
     ///
-    /// Also says whether there was something to look at and all of it was missed.
+    /// Also returns `true` if there was something to review and all of it was missed.
     pub(super) fn unseen(&self) -> (Vec<String>, bool) {
         let by_path: BTreeMap<_, _> = self.files.iter().map(|covered| (&covered.path, covered)).collect();
         let mut reasons = Vec::new();

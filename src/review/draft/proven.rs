@@ -1,12 +1,12 @@
-//! A claim whose evidence stands, as a finding. Main function: [`proven`].
+//! Conversion of a verified claim to a finding. Main function: [`proven`].
 
 use crate::domain::claim::Claim;
 use crate::domain::finding::{Finding, FindingId, FindingStatus, Verification};
 use crate::domain::text::fence;
 use crate::evidence::Anchored;
 
-/// The finding that a claim becomes. What can only be told in prose (a replacement that does not stand, why another place
-/// matters) is added to its text. The id is given when the review is finished.
+/// Converts a claim to a finding. Facts without a field (an unverified replacement, the relevance of a related place) are added to its text. The id
+/// is assigned when the review is finished.
 pub(in crate::review) fn proven(claim: &Claim, anchored: Anchored) -> Finding {
     let mut body = claim.body.clone();
     let mut remarks =
@@ -39,7 +39,7 @@ pub(in crate::review) fn proven(claim: &Claim, anchored: Anchored) -> Finding {
     }
 }
 
-/// A block of code.
+/// Returns a block of code.
 fn fenced(text: &str) -> String {
     let fence = fence(text);
     format!("{fence}\n{}\n{fence}", text.trim_end_matches('\n'))

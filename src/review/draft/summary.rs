@@ -1,10 +1,10 @@
-//! What a review says of itself where no model said anything. Main function: [`plain_summary`].
+//! Summary of a review without words of a model. Main function: [`plain_summary`].
 
 use crate::domain::place::WorkspaceAt;
 use crate::domain::review::{CoverageState, Outcome, Review};
 use crate::domain::text::counted;
 
-/// One or two sentences that count what was found.
+/// Returns one or two sentences that count the findings.
 pub(super) fn plain_summary(review: &Review) -> String {
     let count = review.unresolved().count();
     let dismissed = match review.coverage.dismissed {
@@ -34,7 +34,7 @@ pub(super) fn plain_summary(review: &Review) -> String {
     let by_severity: Vec<String> =
         review.by_severity().iter().map(|(severity, count)| format!("{count} {severity}")).collect();
     let findings = counted(count, "finding");
-    // What the rules found stands, whatever became of the model.
+    // Rule findings count, whatever happened to the model.
     let whence = if reviewed == 0 { "from the rules alone".to_owned() } else { format!("in {files}") };
     format!("{findings} {whence}: {}{dismissed}.", by_severity.join(", "))
 }

@@ -39,7 +39,7 @@ struct Input {
 
 fn call(desk: &mut Desk, input: Value, around: &Surroundings<'_>) -> Result<Answer, Refusal> {
     let input: Input = input::parse(input)?;
-    // A refusal is no account of a change: taken for one, it would pass for a review that found nothing.
+    // A refusal is no summary of a change: accepted as one, it would pass for a review without findings.
     if input.summary.as_deref().is_some_and(declines) {
         let message = "`summary` says that you will not do this. If you cannot review the change, stop without calling finish_review; otherwise say \
                        what the change does and what you found";

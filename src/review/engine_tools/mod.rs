@@ -1,7 +1,6 @@
-//! What a model may do to the review: one file per tool, and the table [`ENGINE_TOOLS`].
+//! Tools with which a model changes the review: one file per tool, and the table [`ENGINE_TOOLS`].
 //!
-//! A tool reads its input and says in words what is wrong with it; what it does is decided in `desk`. The tools that only read belong
-//! in [`tools`](crate::tools).
+//! A tool parses its input and describes errors in it; its effect is implemented in `desk`. Tools that only read belong in [`tools`](crate::tools).
 //!
 //! To add a tool: one file with its input and its `call`, and one line in the table.
 
@@ -19,7 +18,7 @@ use super::desk::{Answer, Desk};
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::tools::ToolFault;
 
-/// A tool as a model is told of it.
+/// Definition of a tool for models.
 pub(super) struct EngineTool {
     pub(super) name: &'static str,
     pub(super) description: &'static str,
@@ -27,14 +26,14 @@ pub(super) struct EngineTool {
     pub(super) call: fn(&mut Desk, Value, &Surroundings<'_>) -> Result<Answer, Refusal>,
 }
 
-/// What else a call needs to know.
+/// Further context of a call.
 pub(super) struct Surroundings<'a> {
-    /// How many calls of the same turn only read, so that the model has not seen what they show.
+    /// Number of reading calls in the same turn, whose results the model has not seen.
     pub(super) pending_reads: usize,
     pub(super) cancel: &'a Cancel,
 }
 
-/// Why a call was not carried out.
+/// Reasons why a call was not carried out.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Refusal {
     /// The model must call it otherwise.

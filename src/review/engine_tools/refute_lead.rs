@@ -1,4 +1,4 @@
-//! `refute_lead`: says why a lead of the rules is no defect.
+//! `refute_lead`: refutes a lead of the rules.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -123,7 +123,7 @@ fn related<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Related>, D
 }
 
 fn call(desk: &mut Desk, input: Value, around: &Surroundings<'_>) -> Result<Answer, Refusal> {
-    // A report that cannot be read is a claim all the same: it is held against the model until it comes again.
+    // An unreadable report is still a claim: it stays open until it is repeated.
     let named = |field: &str| input.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (title, path) = (named("title"), named("file_path"));
     match read(input) {
@@ -154,7 +154,7 @@ fn read(input: Value) -> Result<Report, ToolFault> {
         lines: lines(input.start_line, input.end_line, &mut notes),
         note: None,
     };
-    // A value that ran over into the markup of the call is no fix; where the code itself is about such markup, the quote has it too.
+    // A value that includes the markup of the call is no fix, unless the code itself is about such markup: then the quote has it too.
     let leak = input.suggestion.as_deref().and_then(leaked);
     if let Some(dialect) = leak.filter(|_| leak != leaked(&input.quote)) {
         let message = format!(
@@ -172,7 +172,7 @@ fn read(input: Value) -> Result<Report, ToolFault> {
         place,
         related,
         replacement: input.suggestion,
-        // Who it is that reviews is said once, when the review is finished.
+        // The model's name is set once, when the review is finished.
         origin: Origin { kind: OriginKind::Model, name: String::new() },
     };
     Ok(Report { claim, lead: input.lead, guideline: input.guideline, notes })
@@ -195,7 +195,7 @@ fn other(place: Related, notes: &mut Vec<String>) -> Option<ClaimedPlace> {
     Some(ClaimedPlace { path, side: Side::New, quote: Some(mask(&place.quote).text), lines, note })
 }
 
-/// The claimed lines. They only help to find the quote, so nonsense is told but does no harm.
+/// Returns the claimed lines. They only help to find the quote, so nonsense is reported but harmless.
 fn lines(start: Option<u32>, end: Option<u32>, notes: &mut Vec<String>) -> Option<LineRange> {
     let start = start.or(end).filter(|start| *start > 0)?;
     let end = end.unwrap_or(start);

@@ -15,17 +15,17 @@ const LONGEST_SENTENCE: usize = 600;
 pub(in crate::review) struct Written<'a> {
     /// Its name.
     pub(in crate::review) field: &'static str,
-    /// What the model wrote.
+    /// Text of the model.
     pub(in crate::review) text: &'a str,
 }
 
 impl Written<'_> {
-    /// One line of at most [`LONGEST_TITLE`] characters; a remark is added where it had to be cut.
+    /// Returns one line of at most [`LONGEST_TITLE`] characters; a remark is added if it was cut.
     pub(super) fn title(&self, notes: &mut Vec<String>) -> Result<String, ToolFault> {
         self.line(LONGEST_TITLE, notes)
     }
 
-    /// One line of at most [`LONGEST_SENTENCE`] characters, likewise.
+    /// Returns one line of at most [`LONGEST_SENTENCE`] characters; a remark is added if it was cut.
     pub(in crate::review) fn sentence(&self, notes: &mut Vec<String>) -> Result<String, ToolFault> {
         self.line(LONGEST_SENTENCE, notes)
     }
@@ -34,12 +34,12 @@ impl Written<'_> {
         let line = self.checked()?.split_whitespace().collect::<Vec<_>>().join(" ");
         let Some((cut, _)) = line.char_indices().nth(most) else { return Ok(line) };
         notes.push(format!("`{}` is longer than {most} characters and was cut.", self.field));
-        // The mark of a cut takes the place of the last character.
+        // The ellipsis replaces the last character.
         let end = line[..cut].char_indices().next_back().map_or(0, |(at, _)| at);
         Ok(format!("{}…", line[..end].trim_end()))
     }
 
-    /// Markdown of at most so many bytes; a remark is added where it had to be cut.
+    /// Returns Markdown of at most this many bytes; a remark is added if it was cut.
     pub(super) fn block(&self, most: usize, notes: &mut Vec<String>) -> Result<String, ToolFault> {
         let text = self.checked()?;
         if text.len() <= most {

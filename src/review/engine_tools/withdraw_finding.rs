@@ -1,4 +1,4 @@
-//! `withdraw_finding`: takes a finding, or a report that was not accepted, back.
+//! `withdraw_finding`: withdraws a finding, or a rejected report.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! Words of a finding as models write them: any case, other names, small slips.
+//! Enumerated values of a finding as models write them: any case, other names, small typos.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use crate::domain::finding::{Category, Confidence, Severity};
 use crate::domain::place::Side;
 use crate::tools::{ErrorKind, ToolFault};
 
-/// How alike a word must be to be taken for another.
+/// Minimum similarity of a word to be accepted as another.
 const ALIKE: f64 = 0.8;
 
 const SEVERITIES: &[(&str, Severity)] = &[
@@ -87,17 +87,17 @@ fn read<T: Copy>(
     })
 }
 
-/// The words of a schema's `enum`.
+/// Returns the values of the `enum` in the schema.
 pub(super) fn severities() -> Vec<&'static str> {
     Severity::ALL.iter().map(|severity| severity.word()).collect()
 }
 
-/// Likewise.
+/// Returns the values of the `enum` in the schema.
 pub(super) fn categories() -> Vec<&'static str> {
     Category::ALL.iter().map(|category| category.word()).collect()
 }
 
-/// Reads a side; nothing is the new one.
+/// Reads a side; an absent one is the new side.
 pub(super) fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Side, D::Error> {
     let word = Option::<String>::deserialize(deserializer)?.unwrap_or_default();
     match word.trim().to_lowercase().as_str() {
@@ -107,7 +107,7 @@ pub(super) fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Side, D
     }
 }
 
-/// How sure a model is, where it says so in a way that can be read.
+/// Stated confidence of a model, if it can be parsed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::review) enum Sureness {
     #[default]
@@ -132,12 +132,12 @@ pub(in crate::review) fn sureness<'de, D: Deserializer<'de>>(deserializer: D) ->
     Ok(found.and_then(Confidence::new).map_or(Sureness::Unclear, Sureness::Said))
 }
 
-/// Reads the name of a finding or a lead: `F1`, `f1`, `#F1`, and a number where only one kind can be meant.
+/// Reads the name of a finding or a lead: `F1`, `f1`, `#F1`, or a number if only one kind is possible.
 pub(super) fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Ok(optional_id(deserializer)?.unwrap_or_default())
 }
 
-/// Likewise, where it may be left out.
+/// Reads an optional name.
 pub(super) fn optional_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = match Value::deserialize(deserializer)? {
         Value::Null => return Ok(None),

@@ -1,7 +1,7 @@
-//! What a journal holds. Main types: [`JournalEntry`], [`Record`].
+//! Format of the journal. Main types: [`JournalEntry`], [`Record`].
 //!
-//! Everything that a run took from outside is here: what was answered, what was read, and every decision that hung on the clock or on which of
-//! several conversations was first. All else follows from it.
+//! Every external input of a run is here: responses, tree content, and every decision that depended on the clock or on the order of concurrent
+//! conversations. All else follows from it.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ use crate::tools::Reference;
 /// The version of the format. A reader refuses a later one.
 pub(in crate::review) const VERSION: u32 = 4;
 
-/// What the names of second looks begin with.
+/// Prefix of the names of verifications.
 const LOOKS: &str = "verify";
 
 /// One line.
@@ -29,7 +29,7 @@ const LOOKS: &str = "verify";
 pub struct JournalEntry {
     /// The version of the format.
     pub v: u32,
-    /// When: RFC 3339, UTC.
+    /// Time: RFC 3339, UTC.
     pub at: String,
     /// The conversation that it is part of.
     pub unit: Unit,
@@ -38,7 +38,7 @@ pub struct JournalEntry {
     /// The call within the turn, from 0, for what is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<u32>,
-    /// What happened.
+    /// Event.
     pub record: Record,
 }
 
@@ -46,9 +46,9 @@ pub struct JournalEntry {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Unit {
-    /// About a part of the change, by its place in the plan; 0 where it is reviewed whole.
+    /// A part of the change, by its index in the plan; 0 if it is reviewed as a whole.
     Part(u32),
-    /// Another, by name: `across` is the look at how the parts go together, `verify/<finding>` the second look at a finding.
+    /// Another, by name: `across` is the cross-part pass, `verify/<finding>` the verification of a finding.
     Named(String),
 }
 
@@ -56,22 +56,22 @@ impl Unit {
     /// The review of the whole change.
     pub const WHOLE: Self = Self::Part(0);
 
-    /// The look at how the parts of a change go together.
+    /// Returns the id of the cross-part pass.
     pub fn across() -> Self {
         Self::Named("across".to_owned())
     }
 
-    /// What is about all second looks together.
+    /// Returns the id of records about all verifications.
     pub fn all_looks() -> Self {
         Self::Named(LOOKS.to_owned())
     }
 
-    /// Whether it is about second looks.
+    /// Checks whether it is about verification.
     pub fn is_look(&self) -> bool {
         self.stage() == Stage::Looks
     }
 
-    /// When in a run it takes place.
+    /// Returns the stage of the run.
     pub(in crate::review) fn stage(&self) -> Stage {
         match self {
             Self::Part(_) => Stage::Parts,
@@ -80,20 +80,20 @@ impl Unit {
         }
     }
 
-    /// The second look at a finding.
+    /// Returns the id of the verification of a finding.
     pub fn second_look(finding: &FindingId) -> Self {
         Self::Named(format!("{LOOKS}/{finding}"))
     }
 }
 
-/// When in a run a conversation takes place: each stage rests on what came of those before it.
+/// Stage of a conversation in a run: each is based on the results of those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::review) enum Stage {
     /// The review of the change, in its parts.
     Parts,
-    /// How they go together.
+    /// The cross-part pass.
     Across,
-    /// The second looks.
+    /// Verification.
     Looks,
 }
 
@@ -106,7 +106,7 @@ impl fmt::Display for Unit {
     }
 }
 
-/// What happened.
+/// Event in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Record {
@@ -126,44 +126,44 @@ pub enum Record {
         rules: String,
         /// The commit that was compared with.
         base: Option<String>,
-        /// The reviewed commit, where it is one.
+        /// Reviewed commit, if any.
         head: Option<String>,
-        /// When it began: RFC 3339, UTC. Empty in journals before version 3.
+        /// Start: RFC 3339, UTC. Empty in journals before version 3.
         #[serde(default)]
         started_at: String,
-        /// What its first sitting could spend.
+        /// Limits of the first session.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limits: Option<Box<Limits>>,
     },
-    /// What the rules said of the change, before the model was asked.
+    /// Results of the rules, before the first request.
     Rules {
         /// Their claims, in order.
         claims: Vec<Claim>,
-        /// What they could not do, a sentence each.
+        /// Failures, a sentence each.
         notes: Vec<String>,
-        /// Set where they were stopped.
+        /// Set if they were stopped.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stopped: Option<Ended>,
-        /// The changed files that they did not look at, or not wholly.
+        /// Changed files that they did not examine, or not wholly.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         missed: Vec<RepoPath>,
-        /// So many of the last claims were not checked, because of the stop.
+        /// Number of the last claims that were not checked, because of the stop.
         #[serde(default, skip_serializing_if = "is_zero")]
         unchecked: u32,
-        /// What they say stood before the change, where that was asked for.
+        /// Findings on code from before the change, if requested.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         standing: Vec<Claim>,
-        /// How many more a comment in the code silenced.
+        /// Number of further findings that a comment in the code suppressed.
         #[serde(default, skip_serializing_if = "is_zero")]
         suppressed: u32,
     },
-    /// How the change was split: for each unit, from 0, its files.
+    /// Division of the change: the files of each part, from 0.
     Plan {
-        /// The units, the riskiest first.
+        /// Parts, the riskiest first.
         units: Vec<Vec<RepoPath>>,
-        /// What a first message may take, in tokens.
+        /// Size limit of a first message, in tokens.
         room: u64,
-        /// Files that no unit has, and why: they were reviewed before.
+        /// Files in no part, because they were reviewed before.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         carried: Vec<RepoPath>,
     },
@@ -172,50 +172,50 @@ pub enum Record {
         /// Those that are taken away first.
         names: Vec<SharedName>,
     },
-    /// What checking a claim read of a tree, for a replay without the repository; once for each side and path.
+    /// Tree content that was read to check a claim, for a replay without the repository; once for each side and path.
     Read {
         /// The side.
         side: Side,
         /// The file.
         path: RepoPath,
-        /// What was read.
+        /// Content.
         read: Read,
     },
-    /// What the trees could not give, all of it so far.
+    /// Everything that could not be read from the trees so far.
     Omitted {
         /// In the order in which it was noticed.
         omissions: Vec<Omission>,
     },
-    /// The model is asked. Together with the answers and results before it, this is the whole request.
+    /// Request to the model. Together with the responses and results before it, this is the whole request.
     Request {
-        /// The system text, where it is not that of the request before.
+        /// System text, if it differs from the previous request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         system: Option<String>,
-        /// The tools, where they are not those of the request before.
+        /// Tools, if they differ from the previous request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tools: Option<Vec<ToolDefinition>>,
-        /// What explains how calls are written in the text, where it is not that of the request before.
+        /// Explanation of the text format of calls, if it differs from the previous request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         grammar: Option<String>,
-        /// How calls and their results are written.
+        /// Format of calls and their results.
         #[serde(default, skip_serializing_if = "Speech::is_native")]
         speech: Speech,
-        /// What this program says after the results of the turn before.
+        /// Messages of this program after the results of the previous turn.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         user: Vec<String>,
-        /// The most it may answer, in tokens.
+        /// Maximum size of the response, in tokens.
         max_output: u32,
         /// Set for a last turn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         landing: Option<Landing>,
-        /// So many of the oldest messages with results are shortened in this request and all that follow.
+        /// Number of the oldest messages with results that are shortened in this request and all that follow.
         #[serde(default, skip_serializing_if = "is_zero")]
         compacted: u32,
-        /// Who is asked, by its place in the list of models, from 0. Before another one than that of the request before is asked, the
-        /// conversation loses what only that one understood.
+        /// Requested model, by its index in the list, from 0. Before a request to another model, the conversation loses data that only the previous
+        /// one understood.
         #[serde(default, skip_serializing_if = "is_zero")]
         to: u32,
-        /// What an attempt at it may cost at most, where money is a limit.
+        /// Maximum cost of an attempt, if money is limited.
         #[serde(default, skip_serializing_if = "is_nothing")]
         most: Money,
         /// SHA-256 of the whole request, to prove that it was rebuilt.
@@ -223,89 +223,89 @@ pub enum Record {
     },
     /// A model failed for good, and the next one takes over in all conversations.
     Takeover {
-        /// Who failed, by its place in the list of models, from 0.
+        /// Model that failed, by its index in the list, from 0.
         from: u32,
-        /// Who takes over.
+        /// Model that takes over.
         to: u32,
-        /// Why it failed.
+        /// Reason of the failure.
         why: String,
-        /// Who was passed over, and why.
+        /// Models that were passed over, with reasons.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         passed: Vec<(u32, String)>,
     },
-    /// A server said that a conversation is too long for it.
+    /// A server reported that a conversation is too long.
     Window {
-        /// Whose, by its place in the list of models, from 0; `4294967295` is the model that takes the second look alone.
+        /// Model, by its index in the list, from 0; `4294967295` is a separate verification model.
         of: u32,
-        /// What is reckoned with from now on, in tokens.
+        /// Assumed window from now on, in tokens.
         tokens: u64,
-        /// What it said.
+        /// Message of the server.
         said: String,
     },
     /// An attempt failed.
     Fault {
-        /// Which, from 1.
+        /// Number of the attempt, from 1.
         attempt: u32,
-        /// Why.
+        /// Error.
         message: String,
-        /// How long was waited before the next one, in milliseconds; `None` where there was none.
+        /// Wait before the next attempt, in milliseconds; `None` if there was none.
         wait_ms: Option<u64>,
-        /// Whether it may have cost something that nobody told.
+        /// `true` if it may have had a cost that was not reported.
         #[serde(default, skip_serializing_if = "is_false")]
         broken_off: bool,
     },
-    /// The model answered.
+    /// Response of the model.
     Answer {
-        /// What.
+        /// Response.
         response: TurnResponse,
-        /// How long it took, in milliseconds.
+        /// Duration in milliseconds.
         took_ms: u64,
     },
-    /// A tool answered.
+    /// Result of a tool call.
     Result {
-        /// What.
+        /// Result.
         result: ToolResult,
-        /// What of the change and the trees it showed.
+        /// Parts of the change and the trees that it showed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         shown: Vec<Reference>,
     },
-    /// What the second look may spend, and on how many of the findings.
+    /// Allowance of verification, and the number of findings.
     Share {
-        /// Why nobody is asked at all.
+        /// Reason why nothing is verified.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why_not: Option<String>,
-        /// How large a first message may be, in tokens.
+        /// Size limit of a first message, in tokens.
         room: u64,
-        /// How many findings are looked at, the worst first.
+        /// Number of findings that are verified, the worst first.
         findings: u32,
         /// The turns of each.
         turns: u32,
         /// The tokens of each.
         tokens: u64,
-        /// The money of each, where it is a limit.
+        /// Cost limit of each, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<Money>,
         /// The time of each, in milliseconds.
         time_ms: u64,
     },
-    /// A second look ended.
+    /// End of a verification.
     Verdict {
-        /// `confirmed`, `uncertain`, `refuted`, or `unchecked` where it came to none.
+        /// `confirmed`, `uncertain`, `refuted`, or `unchecked` without a verdict.
         state: String,
-        /// How sure it is that the finding is right, where it said so and did not contradict itself.
+        /// Confidence that the finding is right, if stated without contradiction.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         confidence: Option<u8>,
         /// The rationale, or why there is no verdict.
         why: String,
-        /// Set where it was broken off: another sitting may go on with it.
+        /// Set if it was interrupted: another session may continue it.
         #[serde(default, skip_serializing_if = "is_false")]
         broken_off: bool,
     },
     /// The engine ended.
     End {
-        /// How.
+        /// Reason for the end.
         ended: Ended,
-        /// Why, where it is not that all was done.
+        /// Explanation, unless the work was done.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
@@ -314,26 +314,26 @@ pub enum Record {
         /// The version of this program.
         version: String,
     },
-    /// The whole run ended: its review is made from what stands above.
+    /// End of the whole run: its review is made from the records above.
     Done {
-        /// Wall time of all sittings together, in milliseconds.
+        /// Wall time of all sessions, in milliseconds.
         took_ms: u64,
     },
 }
 
-/// Why a turn was the last one, in the words that the model and people are told.
+/// Reason for the last turn, in the words for the model and people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Landing {
     /// The limit.
     pub ended: Ended,
-    /// The words.
+    /// Text.
     pub words: String,
 }
 
-/// A name that one part of a change defines or took away and another uses.
+/// Name that one part of a change defines or removed and another uses.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SharedName {
-    /// What becomes of it.
+    /// State of the name.
     pub fate: Fate,
     /// The part, from 0, and the place of the file in the change.
     pub from: (usize, usize),
@@ -343,7 +343,7 @@ pub struct SharedName {
     pub users: Vec<(usize, usize)>,
 }
 
-/// What becomes of a name that another part uses.
+/// State of a name that another part uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
@@ -355,7 +355,7 @@ pub enum Fate {
     Touched,
 }
 
-/// What reading a file came to.
+/// Result of reading a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Read {
@@ -371,9 +371,9 @@ pub enum Read {
     },
     /// It is not there.
     NotFound,
-    /// It could not be read: what kind of fault, and its words.
+    /// It could not be read: the kind of error, and its message.
     Fault {
-        /// The words.
+        /// Message.
         message: String,
     },
 }

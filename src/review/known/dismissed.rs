@@ -1,8 +1,8 @@
-//! Which findings a project's dismissals mean, and which dismissals mean nothing any more. Main function: [`apply`].
+//! Matching of a project's dismissals with findings, and detection of stale ones. Main function: [`apply`].
 //!
-//! A dismissal means the finding that it names and no other one: the fingerprint is the same, to the last digit, and so is the file, or its
-//! glob lets the file through. What a model says to be worse than what was dismissed is another finding. Where several findings are that, the
-//! id tells which is meant; where it cannot, none is.
+//! A dismissal applies to exactly one finding: the fingerprint is the same, to the last digit, and so is the file, or its glob matches the file. A
+//! finding that a model rates worse than the dismissed one is another finding. If several findings match, the id decides; otherwise none is
+//! dismissed.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -13,20 +13,20 @@ use crate::domain::finding::{Finding, FindingStatus};
 use crate::domain::path::RepoPath;
 use crate::domain::review::{CoverageState, FileCoverage};
 
-/// So many entries are named in a note.
+/// Maximum number of entries named in a note.
 const NAMED: usize = 5;
 
-/// What the findings are of.
+/// Review that the dismissals are applied to.
 pub(super) struct Scene<'a> {
     /// The change.
     pub(super) change: &'a ChangeSet,
-    /// What became of its files.
+    /// Coverage of its files.
     pub(super) files: &'a [FileCoverage],
-    /// The day of the review; `None` where nobody knows, and then nothing holds that has an end.
+    /// Day of the review; `None` if unknown, and then entries with an end do not apply.
     pub(super) today: Option<Day>,
 }
 
-/// Marks the findings that are dismissed. Returns what is to be said of dismissals that lapsed or mean nothing here, a sentence each.
+/// Marks the dismissed findings. Returns remarks on dismissals that expired or match nothing here, a sentence each.
 pub(super) fn apply(dismissals: &[Dismissal], findings: &mut [&mut Finding], scene: &Scene<'_>) -> Vec<String> {
     for finding in findings.iter_mut() {
         hear_again(finding, scene.today);
@@ -88,7 +88,7 @@ pub(super) fn apply(dismissals: &[Dismissal], findings: &mut [&mut Finding], sce
     kinds.into_iter().filter_map(|(entries, what, next)| note(&entries, what, next)).collect()
 }
 
-/// What only the project's file says does not outlive the entry, nor does what had an end.
+/// A dismissal of the project's file ends with its entry, and so does an expired one.
 fn hear_again(finding: &mut Finding, today: Option<Day>) {
     let holds = |why: &Dismissed| match why.by {
         DismissedBy::Project => false,
@@ -104,7 +104,7 @@ fn why(dismissal: &Dismissal) -> Dismissed {
     Dismissed { reason: dismissal.reason.clone(), until: dismissal.until, by: DismissedBy::Project }
 }
 
-/// How an entry may mean a finding.
+/// Rule by which an entry matches a finding.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// By its id.
@@ -124,10 +124,10 @@ impl Step {
     }
 }
 
-/// Which findings an entry means, by their places.
+/// Findings that an entry matches, by index.
 enum Meant {
     These(Vec<usize>),
-    /// One of so many.
+    /// One of this many.
     OneOf(usize),
 }
 
@@ -135,7 +135,7 @@ struct Settling<'a> {
     /// The unresolved findings of each fingerprint.
     alike: HashMap<String, Vec<usize>>,
     dismissed: HashSet<usize>,
-    /// What a renamed file was called.
+    /// Old names of renamed files.
     renamed: HashMap<&'a RepoPath, &'a RepoPath>,
 }
 
@@ -153,7 +153,7 @@ impl Settling<'_> {
         }
     }
 
-    /// Whether a finding stands where an entry holds, and is no worse than what was dismissed.
+    /// Checks whether a finding is within the scope of an entry, and no worse than what was dismissed.
     fn is_in_reach(&self, dismissal: &Dismissal, finding: &Finding) -> bool {
         if dismissal.severity.is_some_and(|known| finding.severity < known) {
             return false;
@@ -173,7 +173,7 @@ fn renamed(change: &ChangeSet) -> HashMap<&RepoPath, &RepoPath> {
 }
 
 impl Scene<'_> {
-    /// Whether every line of a file is part of the change and was looked at: whatever is in it would have been found.
+    /// Checks whether every line of a file is part of the change and was reviewed: anything in it would have been found.
     fn shows_all_of(&self, path: &RepoPath) -> bool {
         let is_new = |file: &FileChange| file.path == *path && file.status == FileStatus::Added;
         self.change.files.iter().any(is_new)
@@ -181,9 +181,9 @@ impl Scene<'_> {
     }
 }
 
-/// `2 entries of .review/dismissed.toml hold no longer: …: 0123456789ab (src/a.rs), … (renew or remove).`
+/// Renders `2 entries of .review/dismissed.toml hold no longer: …: 0123456789ab (src/a.rs), … (renew or remove).`
 fn note(entries: &[&Dismissal], [one, several]: [&str; 2], next: &str) -> Option<String> {
-    // Ids of one file stand together.
+    // Ids of one file are adjacent.
     let mut by_path: BTreeMap<&RepoPath, Vec<&str>> = BTreeMap::new();
     for entry in entries.iter().take(NAMED) {
         by_path.entry(&entry.path).or_default().push(&entry.id.0);

@@ -1,6 +1,6 @@
-//! Which diffs are in the first message, and how far. Main type: [`Diffs`].
+//! Selection of the diffs in the first message. Main type: [`Diffs`].
 //!
-//! Chosen by risk, shown in the order of the change. A diff is cut between hunks only, except where collection cut it already.
+//! Diffs are selected by risk and shown in the order of the change. A diff is cut between hunks only, unless collection cut it already.
 
 use serde_json::json;
 
@@ -29,7 +29,7 @@ struct Piece {
 }
 
 impl Piece {
-    /// All that there is of the patch text.
+    /// Selects the whole patch text.
     fn all(file: &FileChange) -> Self {
         let text = &*file.patch.text;
         let Some(cut) = file.patch.cut else { return Self { bytes: text.len(), hunks: file.hunks.len(), lines: 0 } };
@@ -44,7 +44,7 @@ impl Piece {
         Self { bytes: text.len(), hunks: cut.first_unseen_hunk, lines }
     }
 
-    /// The call that reads on, where something follows.
+    /// Returns the call that continues reading, if something follows.
     fn note(&self, file: &FileChange) -> String {
         let total = file.hunks.len();
         let mut note = String::new();
@@ -71,7 +71,7 @@ impl Piece {
     }
 }
 
-/// Where hunks begin in a patch text: no line of contents begins with `@`.
+/// Returns the positions of hunk headers in a patch text: no line of contents begins with `@`.
 fn heads(text: &str) -> impl Iterator<Item = usize> {
     let first = text.starts_with("@@ ").then_some(0);
     first.into_iter().chain(memchr::memmem::find_iter(text.as_bytes(), b"\n@@ ").map(|at| at + 1))
@@ -83,17 +83,17 @@ fn heading(file: &FileChange) -> String {
     format!("=== {}\n{}", file.path.spelled(), renamed.unwrap_or_default())
 }
 
-/// Whether a file has a diff that can be shown.
+/// Checks whether a file has a diff that can be shown.
 fn has_text(file: &FileChange) -> bool {
     !file.binary && file.generated.is_none() && !file.patch.text.is_empty()
 }
 
-/// What the diff of each file takes, as far as it was collected; nothing for one that has none to show.
+/// Returns the weight of each file's diff, as far as it was collected; zero without a diff to show.
 pub(super) fn weights(change: &ChangeSet) -> Vec<Weight> {
     change.files.iter().map(|file| if has_text(file) { Piece::all(file).weight(file) } else { 0 }).collect()
 }
 
-/// Whether the diffs of all files fit into `room`, as far as they were collected. Stops at the first that does not.
+/// Checks whether the diffs of all files fit into `room`, as far as they were collected. Stops at the first that does not.
 pub(super) fn all_fit(change: &ChangeSet, scope: &Scope, room: Weight) -> bool {
     let mut room = Some(room);
     for (_, file) in change.files.iter().enumerate().filter(|(at, file)| scope.has(*at) && has_text(file)) {
@@ -106,7 +106,7 @@ pub(super) fn all_fit(change: &ChangeSet, scope: &Scope, room: Weight) -> bool {
 }
 
 impl Diffs {
-    /// Takes diffs in the order of `ranks` (in that of the change where there are none) as far as they fit into `room`.
+    /// Selects diffs in the order of `ranks` (by default, of the change) as far as they fit into `room`.
     pub(super) fn choose(change: &ChangeSet, scope: &Scope, ranks: &[usize], mut room: Weight) -> Self {
         let mut pieces = vec![None; change.files.len()];
         let all: Vec<usize> = (0..change.files.len()).collect();
@@ -132,12 +132,12 @@ impl Diffs {
         change.files.iter().zip(self.pieces.iter().map(Option::as_ref))
     }
 
-    /// Whether the file at a place of the change has its diff, or the beginning of it, in the message.
+    /// Checks whether the diff of a file, or the beginning of it, is in the message.
     pub(super) fn has(&self, at: usize) -> bool {
         self.pieces.get(at).is_some_and(Option::is_some)
     }
 
-    /// The state of the file at a place of the change: whether its diff is there, and whether all of it is.
+    /// Returns the state of the file at a place of the change: whether its diff is there, and whether all of it is.
     pub(super) fn state(&self, at: usize, file: &FileChange) -> Option<&'static str> {
         match self.pieces.get(at).and_then(Option::as_ref) {
             Some(piece) if piece.hunks < file.hunks.len() => Some("cut"),
@@ -195,12 +195,12 @@ impl Diffs {
     }
 }
 
-/// The first whole hunks of a diff that fit, if one does.
+/// Returns the first whole hunks of a diff that fit, if one does.
 fn part(file: &FileChange, whole: &Piece, room: Weight) -> Option<(Piece, Weight)> {
     let text = &*file.patch.text;
     let mut best = None;
     let (mut from, mut sum) = (0, around(file));
-    // It can be cut where a hunk after the first begins.
+    // It can be cut at the beginning of a hunk after the first.
     for (hunks, bytes) in heads(text).enumerate().skip(1).take(whole.hunks) {
         if sum + least(bytes - from) > room {
             break;
@@ -216,13 +216,13 @@ fn part(file: &FileChange, whole: &Piece, room: Weight) -> Option<(Piece, Weight
     best
 }
 
-/// What so many bytes weigh at least, so that a diff which is far too large need not be looked at.
+/// Returns the minimum weight of this many bytes, so that a diff which is far too large need not be weighed.
 fn least(bytes: usize) -> Weight {
     // The lightest are characters of four bytes: a token each.
     u64::try_from(bytes).unwrap_or(u64::MAX).saturating_mul(7) / 4
 }
 
-/// What stands around a patch text.
+/// Returns the lines around a patch text.
 fn around(file: &FileChange) -> Weight {
     weight(&reveal(&heading(file))) + weight("\n\n")
 }

@@ -28,7 +28,7 @@ impl Count {
     }
 }
 
-/// Counts by folder; by the first component where that takes more than `room`; what still does not fit is one line.
+/// Counts files by folder; by the first component if that takes more than `room`; the rest becomes one line.
 pub(super) fn counted<'f>(files: impl Iterator<Item = &'f FileChange> + Clone, room: Weight) -> String {
     let deep = by(files.clone(), |folder| folder);
     let all: Vec<(&[u8], Count)> = deep.into_iter().collect();
@@ -69,7 +69,7 @@ fn by<'f>(
     counts
 }
 
-/// So many folders are tried one by one.
+/// Maximum number of folders that are tried one by one.
 const MOST_FOLDERS: usize = 200;
 
 fn lines(counts: &[(&[u8], Count)]) -> Option<String> {

@@ -1,4 +1,4 @@
-//! What the project says about its own code, as a first message says it. Main type: [`Said`].
+//! Project guidelines in a first message. Main type: [`Said`].
 
 use std::borrow::Cow;
 
@@ -9,36 +9,36 @@ use crate::domain::guideline::{Guideline, Guidelines};
 use crate::domain::text::reveal;
 use crate::prompt::Data;
 
-/// They take no more than this share of what is left beside our own words: one part in so many.
+/// Divisor: the maximum share of the guidelines in the space besides our own words.
 const SHARE: Weight = 4;
-/// So many are named for one reason in the receipt.
+/// Maximum number named for one reason in the receipt.
 const NAMED: usize = 5;
 
 /// The guidelines of a message.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Said {
-    /// What is shown of them.
+    /// Text that is shown.
     pub(super) data: Data,
-    /// Whether there is more.
+    /// `true` if the text was cut.
     pub(super) cut: bool,
-    /// What is not shown: a sentence for the receipt.
+    /// Omitted guidelines: a sentence for the receipt.
     pub(super) note: Option<String>,
 }
 
 impl Said {
-    /// Something short in the place of what will be said: what our words about it take.
+    /// Creates a short placeholder, to weigh our words around the guidelines.
     pub(super) fn something() -> Self {
         Self { data: Data::new("-".to_owned()), cut: true, note: None }
     }
 }
 
-/// What the guidelines about some of the files may take of a message that has so much room left.
+/// Returns the maximum weight of the guidelines about some of the files in a message with this much space.
 pub(super) fn most(guidelines: &Guidelines, room: Weight) -> Weight {
     let all: Weight = guidelines.texts.iter().map(|text| weight(&shown(text, None))).sum();
     all.min(room / SHARE)
 }
 
-/// As many of those about the files of `scope` as fit: those for reviews first, then the nearest. They are shown in the order of the run.
+/// Renders as many guidelines about the files of `scope` as fit: those for reviews first, then the nearest. They are shown in the order of the run.
 pub(super) fn say(guidelines: &Guidelines, change: &ChangeSet, scope: &Scope, room: Weight) -> Said {
     let is_about = |text: &Guideline| {
         let files = change.files.iter().enumerate().filter(|(at, _)| scope.has(*at));
@@ -60,7 +60,7 @@ pub(super) fn say(guidelines: &Guidelines, change: &ChangeSet, scope: &Scope, ro
             continue;
         }
         short.push(at);
-        // What is left goes to the beginning of the first that does not fit; what follows is nearer to nothing.
+        // The remaining space is for the beginning of the first that does not fit; those after it are less specific.
         pieces[at] = beginning(texts[at], left);
         left = 0;
     }
@@ -70,7 +70,7 @@ pub(super) fn say(guidelines: &Guidelines, change: &ChangeSet, scope: &Scope, ro
     Said { data: Data::new(text), cut: !short.is_empty(), note }
 }
 
-/// A text with its path, what it applies to and the numbers of its lines; of a part of it, as far as line `last`.
+/// Returns a text with its path, what it applies to and the numbers of its lines; of a part of it, as far as line `last`.
 fn shown(text: &Guideline, last: Option<u32>) -> String {
     let end = last.unwrap_or(text.last());
     let mut out = format!("=== {} ({})\n", text.path, text.words());
@@ -86,7 +86,7 @@ fn shown(text: &Guideline, last: Option<u32>) -> String {
     }
 }
 
-/// As many of its lines as fit; `None` where that is not one that says something.
+/// Returns as many of its lines as fit; `None` without a meaningful one.
 fn beginning(text: &Guideline, room: Weight) -> Option<String> {
     // The head, and the remark at the end.
     let mut left = room.checked_sub(weight(&shown(text, Some(text.first.saturating_sub(1)))) + weight("\t\n"))?;

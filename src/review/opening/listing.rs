@@ -13,7 +13,7 @@ use crate::prompt::Data;
 
 /// The longest state of a diff, as it is put before a path.
 const STATE: &str = "[not below] ";
-/// So many omissions that are about no file are told.
+/// Maximum number of reported omissions that are about no file.
 const MOST_OMISSIONS: usize = 10;
 /// Reasons are cut.
 const MOST_REASON: usize = 160;
@@ -23,23 +23,23 @@ pub(super) struct Listing {
     lines: Vec<Line>,
     /// Omissions that are about the change as a whole.
     tail: String,
-    /// How the rest is counted; empty where all are named.
+    /// Summary of the rest; empty if all are named.
     rest: String,
     unlisted: usize,
 }
 
-/// A file's line: what it is and did, the state of its diff, its path. The path comes last, so that no name can pass for a remark.
+/// Line of a file: its kind and change, the state of its diff, its path. The path comes last, so that no name can be mistaken for a remark.
 struct Line {
     before: String,
     path: String,
     weight: Weight,
     listed: bool,
-    /// Whether the message is about it.
+    /// `true` if the message is about it.
     is_own: bool,
 }
 
 impl Listing {
-    /// All files, named.
+    /// Creates all files, named.
     pub(super) fn of(change: &ChangeSet, scope: &Scope) -> Self {
         let unseen = change.omissions.iter().filter(|omission| omission.unseen);
         let unseen: HashMap<&str, &str> =
@@ -58,8 +58,8 @@ impl Listing {
         listed.sum::<Weight>() + weight(&self.rest) + weight(&self.tail)
     }
 
-    /// Keeps what fits into `room`, in the order of `ranks`, but first what has no diff in the message: the others are named there. What is
-    /// named nowhere is counted by folder.
+    /// Selects what fits into `room`, in the order of `ranks`, but first files without a diff in the message: the others are named there. The rest is
+    /// counted by folder.
     pub(super) fn choose(&mut self, change: &ChangeSet, ranks: &[usize], diffs: &Diffs, room: Weight) {
         if self.weight() <= room {
             return;
@@ -84,12 +84,12 @@ impl Listing {
         }
     }
 
-    /// Whether the file at a place of the change is named.
+    /// Checks whether a file is named.
     pub(super) fn lists(&self, at: usize) -> bool {
         self.lines.get(at).is_some_and(|line| line.listed)
     }
 
-    /// How many files are named nowhere.
+    /// Returns the number of files that are not named.
     pub(super) fn unlisted(&self) -> usize {
         self.unlisted
     }
@@ -112,7 +112,7 @@ impl Listing {
 }
 
 impl Line {
-    /// `elsewhere` says why the message is not about it.
+    /// Creates a line; `elsewhere` says why the message is not about the file.
     fn of(file: &FileChange, elsewhere: Option<&str>, unseen: &HashMap<&str, &str>) -> Self {
         let mut before = format!("{} ", word(file.status));
         if !file.binary {
@@ -146,7 +146,7 @@ fn word(status: FileStatus) -> &'static str {
     }
 }
 
-/// What there is to say of a file beside its lines.
+/// Returns the remarks on a file besides its lines.
 fn marks(file: &FileChange) -> impl Iterator<Item = String> {
     let generated = file.generated.map(|generated| match generated {
         Generated::Attribute => "generated, by the attributes of the repository: no diff",

@@ -13,7 +13,7 @@ const MOST_LINE: usize = 200;
 /// Longer bodies are cut, in characters.
 const MOST_BODY: usize = 1_500;
 
-/// Longer descriptions of pull requests are cut, in characters: many projects have templates that say more than their authors.
+/// Maximum length of a pull request's description, in characters: many projects have templates that are longer than the authors' text.
 const MOST_DESCRIPTION: usize = 4_000;
 
 /// Texts of one kind, of which the first are taken, as many as fit.
@@ -26,26 +26,26 @@ struct Entry {
     body: String,
 }
 
-/// What fitted.
+/// Notes that fit.
 #[derive(Debug)]
 pub(super) struct Taken {
     text: String,
     pub(super) weight: Weight,
-    /// The first so many are shown.
+    /// Number of notes that are shown, from the first.
     pub(super) shown: usize,
-    /// How many there are beyond those.
+    /// Number of notes left out.
     pub(super) left_out: usize,
-    /// How many of those shown are without their bodies.
+    /// Number of shown notes without their bodies.
     pub(super) shortened: usize,
 }
 
 impl Entries {
-    /// What all of them take.
+    /// Returns the weight of all notes.
     pub(super) fn weight(&self) -> Weight {
         self.0.iter().map(|entry| weight(&entry.head) + weight(&entry.body)).sum()
     }
 
-    /// The first that fit into `room`: whole, else without the body. Nothing follows the first that does not fit at all.
+    /// Returns the first notes that fit into `room`: whole, else without the body. The first that does not fit at all ends the list.
     pub(super) fn take(&self, room: Weight) -> Taken {
         let mut taken = Taken { text: String::new(), weight: 0, shown: 0, left_out: 0, shortened: 0 };
         for Entry { head, body } in &self.0 {
@@ -74,7 +74,7 @@ impl Taken {
     }
 }
 
-/// Repository, target and head.
+/// Returns repository, target and head.
 pub(super) fn names(change: &ChangeSet) -> Data {
     let mut text = format!("repository: {}\n", one_line(&change.repository, MOST_LINE));
     let mut line = |what: &str, name: &str, id: Option<String>| {
@@ -89,7 +89,7 @@ pub(super) fn names(change: &ChangeSet) -> Data {
     Data::new(text)
 }
 
-/// Title, author and description of a pull request, and whether the description is longer.
+/// Returns title, author and description of a pull request, and `true` if the description was cut.
 pub(super) fn pull_request(change: &ChangeSet) -> (Data, bool) {
     let Some(pull) = &change.pull else { return (Data::default(), false) };
     let author = pull.author.as_deref().unwrap_or("(an account that is gone)");
@@ -99,7 +99,7 @@ pub(super) fn pull_request(change: &ChangeSet) -> (Data, bool) {
     (Data::new(text), cut)
 }
 
-/// The commits in their order.
+/// Returns the commits in their order.
 pub(super) fn commits(change: &ChangeSet) -> Entries {
     Entries(change.commits.iter().map(commit).collect())
 }
@@ -114,7 +114,7 @@ fn commit(commit: &Commit) -> Entry {
     }
 }
 
-/// The leads in their order.
+/// Returns the leads in their order.
 pub(super) fn leads(leads: &[&LeadVars]) -> Entries {
     let entry = |lead: &&LeadVars| {
         let line = |text: &str| one_line(text, MOST_LINE);
@@ -132,7 +132,7 @@ pub(super) fn leads(leads: &[&LeadVars]) -> Entries {
     Entries(leads.iter().map(entry).collect())
 }
 
-/// A body below its head: every line is indented, so that none can pass for the head of another entry.
+/// Returns a body below its head: every line is indented, so that none can be mistaken for the head of another entry.
 fn indented(body: &str) -> String {
     shortened(body, MOST_BODY)
 }
@@ -154,7 +154,7 @@ fn shortened(body: &str, most: usize) -> String {
     text
 }
 
-/// Weighed as it will be shown.
+/// Weighed as rendered.
 fn shown(text: &str) -> String {
     match reveal(text) {
         Cow::Borrowed(text) => text.to_owned(),

@@ -1,4 +1,4 @@
-//! How much harm a changed file can do, from what is known without reading it all. Main function: [`ranked`].
+//! Risk of a changed file, estimated without reading all of it. Main function: [`ranked`].
 //!
 //! It decides which diffs a model is shown when not all of them fit, never whether something is a defect. The points:
 //!
@@ -11,7 +11,7 @@
 //! | tests | 20 |
 //! | documents | 5 |
 //! | a file that is gone: what used it is in other files | 20 less |
-//! | a path that speaks of permissions, money, secrets, stored data … | 30 |
+//! | a path about permissions, money, secrets, stored data … | 30 |
 //! | changed lines | 4 for each doubling, at most 40 (tests and documents: a quarter) |
 //! | removed lines that look like a guard | 6 each, at most 30 |
 //! | the worst lead | nit 5, low 10, medium 25, high 45, critical 60 |
@@ -25,7 +25,7 @@ use crate::domain::finding::Severity;
 use crate::domain::path::RepoPath;
 use crate::prompt::LeadVars;
 
-/// What a file is for, by its name.
+/// Role of a file, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Code,
@@ -36,7 +36,7 @@ enum Kind {
     Unknown,
 }
 
-/// Words in paths where a defect costs most.
+/// Words in paths of code where a defect is most costly.
 const DELICATE: &[&str] = &[
     "access",
     "account",
@@ -115,7 +115,7 @@ const DELICATE: &[&str] = &[
     "validator",
 ];
 
-/// Words of removed lines that looked after something.
+/// Words in removed lines that checked something.
 const GUARDS: &[&str] = &[
     "if",
     "assert",
@@ -145,10 +145,10 @@ const GUARDS: &[&str] = &[
     "timeout",
 ];
 
-/// Removed lines are looked at up to here in a patch text.
+/// Maximum number of patch lines that are searched for removed lines.
 const LOOKED_AT: usize = 4_000;
 
-/// The places of all files, the riskiest first. Files without lines to review come last.
+/// Returns the places of all files, the riskiest first. Files without lines to review come last.
 pub(super) fn ranked(change: &ChangeSet, leads: &[LeadVars]) -> Vec<usize> {
     let worst = worst_leads(leads);
     let points = |file: &FileChange| {
@@ -160,7 +160,7 @@ pub(super) fn ranked(change: &ChangeSet, leads: &[LeadVars]) -> Vec<usize> {
     ranked.into_iter().map(|(_, at)| at).collect()
 }
 
-/// The worst lead of each path.
+/// Returns the worst lead of each path.
 fn worst_leads(leads: &[LeadVars]) -> HashMap<&str, Severity> {
     let mut worst: HashMap<&str, Severity> = HashMap::new();
     for lead in leads {
@@ -173,7 +173,7 @@ fn worst_leads(leads: &[LeadVars]) -> HashMap<&str, Severity> {
     worst
 }
 
-/// The points of one file.
+/// Returns the points of one file.
 fn risk(file: &FileChange, lead: Option<Severity>) -> u32 {
     let words = words_of(&file.path);
     let kind = kind(file, &words);
@@ -202,7 +202,7 @@ fn risk(file: &FileChange, lead: Option<Severity>) -> u32 {
     (base + delicate + changed + lead).saturating_sub(gone)
 }
 
-/// Removed lines that look like a guard. A deleted file has removed everything and tells nothing by it.
+/// Counts removed lines that look like a guard. A deleted file has removed everything, which is not significant.
 fn removed_guards(file: &FileChange) -> u32 {
     if file.deletions == 0 || file.status == FileStatus::Deleted {
         return 0;
@@ -217,7 +217,7 @@ fn removed_guards(file: &FileChange) -> u32 {
     6 * guards
 }
 
-/// The words of a path in lower case: `src/userAuth_v2.rs` has `src`, `user`, `auth`, `v2`, `rs`.
+/// Returns the words of a path in lower case: `src/userAuth_v2.rs` has `src`, `user`, `auth`, `v2`, `rs`.
 fn words_of(path: &RepoPath) -> Vec<String> {
     let text = String::from_utf8_lossy(path.as_bytes());
     let mut words = vec![String::new()];

@@ -1,4 +1,4 @@
-//! Which files of a change a first message is about. Main types: [`Part`], [`Scope`].
+//! Scope of a first message: the files that it is about. Main types: [`Part`], [`Scope`].
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use crate::domain::path::RepoPath;
 /// A part of a change that is reviewed in a conversation of its own.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::review) struct Part<'a> {
-    /// Which, from 1.
+    /// Number of the part, from 1.
     pub(in crate::review) number: usize,
-    /// How many there are.
+    /// Number of parts.
     pub(in crate::review) of: usize,
     /// The places of its files in the change, in order.
     pub(in crate::review) files: &'a [usize],
@@ -18,21 +18,21 @@ pub(in crate::review) struct Part<'a> {
     pub(in crate::review) carried: &'a BTreeMap<RepoPath, String>,
 }
 
-/// Whose a file is.
+/// Assignment of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Whose {
     /// This message's.
     Own,
     /// Another part's.
     Elsewhere,
-    /// Nobody's: it was reviewed before.
+    /// Not assigned: the file was reviewed before.
     Carried,
 }
 
 /// For every file of the change, whether the message is about it.
 #[derive(Debug)]
 pub(super) struct Scope {
-    /// Empty where it is about all.
+    /// Empty if it is about all.
     whose: Vec<Whose>,
 }
 
@@ -58,12 +58,12 @@ impl Scope {
         self.whose.is_empty()
     }
 
-    /// Whether the message is about the file at a place of the change.
+    /// Checks whether the message is about a file.
     pub(super) fn has(&self, at: usize) -> bool {
         self.whose.get(at).is_none_or(|whose| *whose == Whose::Own)
     }
 
-    /// What the list says of a file that it is not about.
+    /// Returns the remark in the list on a file that the message is not about.
     pub(super) fn mark(&self, at: usize) -> Option<&'static str> {
         match self.whose.get(at)? {
             Whose::Own => None,

@@ -1,4 +1,4 @@
-//! What the first message shows, in every room.
+//! Contents of the first message, with any amount of space.
 
 use std::collections::HashSet;
 
@@ -31,7 +31,7 @@ pub(super) fn edited(path: &str, lines: u32) -> FileChange {
     hunks(path, 1, lines)
 }
 
-/// A file with so many hunks of so many added lines each.
+/// Creates a file with this many hunks of this many added lines each.
 fn hunks(path: &str, count: u32, lines: u32) -> FileChange {
     let path = RepoPath::parse(path).unwrap();
     let (mut text, mut hunks) = (String::new(), Vec::new());
@@ -89,7 +89,7 @@ fn paths<'o>(shown: impl IntoIterator<Item = &'o RepoPath>) -> Vec<String> {
     shown.into_iter().map(ToString::to_string).collect()
 }
 
-/// What takes the prompts alone.
+/// Returns the space that the prompts alone need.
 fn bare_room() -> u64 {
     count(&opened(&change(Vec::new()), &[], WHOLE)) + 400
 }

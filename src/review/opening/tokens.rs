@@ -1,4 +1,4 @@
-//! How much of a model's window a text takes, estimated without its tokenizer. Main function: [`estimate_tokens`].
+//! Estimate of the tokens of a text, without the model's tokenizer. Main function: [`estimate_tokens`].
 //!
 //! Code and English take about 3.5 bytes a token with today's tokenizers; other scripts about a token a character. Both err on the side of
 //! too many. The real count of a turn comes from the provider.
@@ -8,24 +8,24 @@ pub(super) type Weight = u64;
 
 const PARTS: u64 = 7;
 
-/// How many tokens a text takes, about; never 0 for a text.
+/// Estimates the number of tokens; never 0 for a text.
 pub fn estimate_tokens(text: &str) -> u64 {
     weight(text).div_ceil(PARTS)
 }
 
-/// The same before rounding.
+/// Estimates the weight, which is not rounded.
 pub(super) fn weight(text: &str) -> Weight {
     // In chunks whose sum fits a small integer, so that many bytes are counted at once.
     let chunks = text.as_bytes().chunks(32);
     chunks.map(|chunk| u64::from(chunk.iter().map(|byte| of_byte(*byte)).sum::<u8>())).sum()
 }
 
-/// What so many tokens weigh.
+/// Returns the weight of this many tokens.
 pub(super) fn of_tokens(tokens: u64) -> Weight {
     tokens.saturating_mul(PARTS)
 }
 
-/// Two sevenths for ASCII; seven for the first byte of any other character, nothing for those that follow it.
+/// Returns two sevenths for ASCII; seven for the first byte of any other character, zero for those that follow it.
 const fn of_byte(byte: u8) -> u8 {
     match byte {
         0..=0x7f => 2,

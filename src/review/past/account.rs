@@ -1,4 +1,4 @@
-//! What a journal says of its run as a whole. Main type: [`Account`].
+//! Summary of a run, read from its journal. Main type: [`Account`].
 
 use std::time::Duration;
 
@@ -12,33 +12,33 @@ use crate::sys::clock;
 /// No journal before this version has all that is needed.
 const LEAST: u32 = 3;
 
-/// What a journal says of its run.
+/// Summary of a run in a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     /// The run, as it was written down at its beginning: always a [`Record::Run`].
     pub run: Record,
-    /// When it began: RFC 3339, UTC.
+    /// Start: RFC 3339, UTC.
     pub started_at: String,
-    /// What its first sitting could spend.
+    /// Limits of the first session.
     pub limits: Option<Limits>,
-    /// How the engine ended last, and why; `None` where it was killed. What a later sitting undid is not told.
+    /// Last end of the engine, and its reason; `None` if the process was killed. Ends that a later session undid are omitted.
     pub ended: Option<(Ended, Option<String>)>,
-    /// Wall time of all sittings together. From [`Record::Done`] where there is one, otherwise from the times of the entries.
+    /// Wall time of all sessions. From [`Record::Done`] if present, otherwise from the times of the entries.
     pub took: Duration,
-    /// Whether the run was done to its end, whatever that was.
+    /// `true` if the run reached its end, of whatever kind.
     pub done: bool,
-    /// How often it was taken up again.
+    /// Number of times the run was resumed.
     pub resumed: u32,
-    /// Turns that were answered, in all conversations.
+    /// Turns with a response, in all conversations.
     pub turns: u32,
-    /// Their tokens; a figure is `None` where it is not known of every turn.
+    /// Their tokens; a number is `None` if it is unknown for any turn.
     pub usage: TurnUsage,
-    /// Turns that were asked and not answered. What they cost is not known.
+    /// Requests without a response. Their cost is unknown.
     pub unanswered: u32,
 }
 
 impl Account {
-    /// What `entries` say.
+    /// Summarizes `entries`.
     pub fn of(entries: &[JournalEntry]) -> Result<Self, PastError> {
         let first = entries.first().ok_or(PastError::Empty)?;
         let Record::Run { started_at, limits, .. } = &first.record else { return Err(PastError::Empty) };
@@ -66,7 +66,7 @@ impl Account {
         Ok(account)
     }
 
-    /// Whether another sitting has something to go on with: it was killed, or what ended it can be undone.
+    /// Checks whether another session can continue the run: it was killed, or its end can be undone.
     pub fn is_open(&self) -> bool {
         !self.done || self.ended.as_ref().is_none_or(|(ended, _)| ended.can_be_undone())
     }
@@ -74,15 +74,15 @@ impl Account {
     fn take(&mut self, entry: &JournalEntry) {
         match &entry.record {
             Record::Request { .. } => self.unanswered += 1,
-            // What was refused is not waited for any more: it is asked again, in another way or of another one.
+            // A refused request is no longer pending: it is sent again, in another way or to another model.
             Record::Takeover { .. } | Record::Window { .. } => self.unanswered = self.unanswered.saturating_sub(1),
             Record::Answer { response, .. } => {
                 self.unanswered = self.unanswered.saturating_sub(1);
                 self.turns += 1;
                 self.usage = self.usage.plus(response.usage);
             }
-            // The worst of its conversations is what the run ended with. A look that was not taken, or broke off, takes nothing from it, but may
-            // be taken after all.
+            // The run ended with the worst of its conversations. A verification that was skipped or interrupted does not count, but may be done
+            // later.
             Record::End { ended, why } if entry.unit.stage() == Stage::Parts || ended.can_be_undone() => {
                 if self.ended.as_ref().is_none_or(|(known, _)| weight(*known) < weight(*ended)) {
                     self.ended = Some((*ended, why.clone()));
@@ -111,7 +111,7 @@ impl Account {
     }
 }
 
-/// What ended a run can be undone, else it is not done, else it is.
+/// Rank of an end: one that can be undone, then an incomplete one, then a complete one.
 fn weight(ended: Ended) -> u8 {
     match ended {
         Ended::Finished => 0,
@@ -120,7 +120,7 @@ fn weight(ended: Ended) -> u8 {
     }
 }
 
-/// The time of each sitting, from its first entry to its last.
+/// Duration of each session, from its first entry to its last.
 struct Times<'a> {
     from: &'a str,
     to: &'a str,
@@ -152,7 +152,7 @@ impl<'a> Times<'a> {
     }
 }
 
-/// How a place in a journal is named for people.
+/// Names a place in a journal for people.
 pub(super) fn place(unit: &Unit, turn: u32) -> String {
     format!("turn {turn} of {unit}")
 }

@@ -14,11 +14,11 @@ pub struct Difference {
     pub turn: u32,
     /// The request as it was sent.
     pub then: TurnRequest,
-    /// As it would be sent now.
+    /// Request as it would be sent now.
     pub now: TurnRequest,
 }
 
-/// What a comparison found; filled while the engine runs.
+/// Results of a comparison; filled while the engine runs.
 #[derive(Debug, Clone, Default)]
 pub struct Differences(Arc<Mutex<Found>>);
 
@@ -29,7 +29,7 @@ struct Found {
 }
 
 impl Differences {
-    /// How many requests were compared, and those that differ, by conversation and turn.
+    /// Returns the number of compared requests, and those that differ, by conversation and turn.
     pub fn take(&self) -> (u32, Vec<Difference>) {
         let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut differences = std::mem::take(&mut found.differences);

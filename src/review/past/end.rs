@@ -1,24 +1,24 @@
-//! How a conversation ended, as a journal has it. Main type: [`End`].
+//! Recorded end of a conversation. Main type: [`End`].
 
 use std::fmt;
 
 use crate::domain::review::Ended;
 
-/// How a conversation ended.
+/// Recorded end of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::review) enum End {
     /// The engine's.
     Ended { ended: Ended, why: Option<String> },
-    /// A second look's.
+    /// End of a verification.
     Verdict { state: String, why: String, broken_off: bool },
 }
 
 impl End {
-    /// How the engine ended, and why.
+    /// Returns the reason for the end, and its explanation.
     pub(in crate::review) fn words(self) -> (Ended, String) {
         match self {
             Self::Ended { ended, why } => (ended, why.unwrap_or_default()),
-            // Only second looks have verdicts.
+            // Only verifications have verdicts.
             Self::Verdict { why, .. } => (Ended::Interrupted, why),
         }
     }

@@ -1,11 +1,11 @@
-//! Why a past is of no use. Main types: [`PastError`], [`Diverged`].
+//! Errors of replaying and resuming. Main types: [`PastError`], [`Diverged`].
 
 use crate::review::journal::Unit;
 
-/// Why a journal can be neither taken up nor told again.
+/// Reasons why a journal can be neither resumed nor replayed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PastError {
-    /// It says of no run what it is.
+    /// It does not describe its run.
     #[error("the journal does not say what run it is of: it broke off before anything was done; start a new run")]
     Empty,
     /// It was written before everything was written down.
@@ -17,26 +17,26 @@ pub enum PastError {
     /// Its entries cannot have been written by a run.
     #[error("the journal contradicts itself at {place}: {why}; it was damaged, start a new run")]
     Damaged {
-        /// The conversation and the turn, in words.
+        /// Conversation and turn, in words.
         place: String,
-        /// What is wrong, a clause.
+        /// Description of the error, a clause.
         why: &'static str,
     },
 }
 
-/// The run cannot be told as it was: something that it rests on is not what it was.
+/// The replay differs from the recording: some input has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the run cannot be told as it was, at turn {turn} of {unit}: {what}")]
 pub struct Diverged {
     /// The conversation.
     pub unit: Unit,
-    /// The turn; 0 for what is about none.
+    /// Turn; 0 if it is about none.
     pub turn: u32,
-    /// What is different.
+    /// Changed input.
     pub what: What,
 }
 
-/// What is different.
+/// Changed input of a replay.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum What {
     /// The request.
@@ -44,7 +44,7 @@ pub enum What {
         "another request would be sent (the prompts, the rules, the settings, the change or this program are not what they were)"
     )]
     Request,
-    /// The answer of one of this program's own tools.
+    /// Result of one of this program's own tools.
     #[error("{tool} answers something else to call {call} (the trees or this program are not what they were)")]
     Result {
         /// The tool.
@@ -58,9 +58,9 @@ pub enum What {
     /// It ends otherwise.
     #[error("it ends otherwise than it did: {now} (then: {then})")]
     End {
-        /// How it ended.
+        /// Recorded end.
         then: String,
-        /// How it would end.
+        /// End in the replay.
         now: String,
     },
 }

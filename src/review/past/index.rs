@@ -18,23 +18,23 @@ use crate::review::journal::{JournalEntry, Landing, Read, Record, SharedName, St
 use crate::review::tally::Lost;
 use crate::tools::Reference;
 
-/// What the rules said.
+/// Recorded results of the rules.
 #[derive(Debug, Clone)]
 pub(in crate::review) struct Rules {
     pub(in crate::review) claims: Vec<Claim>,
     pub(in crate::review) notes: Vec<String>,
     pub(in crate::review) stopped: Option<Ended>,
-    /// The changed files that they did not look at, or not wholly.
+    /// Changed files that they did not examine, or not wholly.
     pub(in crate::review) missed: Vec<RepoPath>,
-    /// So many of the last claims were not checked.
+    /// Number of the last claims that were not checked.
     pub(in crate::review) unchecked: usize,
-    /// What they say stood before the change.
+    /// Findings on code from before the change.
     pub(in crate::review) standing: Vec<Claim>,
-    /// How many more a comment in the code silenced.
+    /// Number of further findings that a comment in the code suppressed.
     pub(in crate::review) suppressed: u32,
 }
 
-/// What the second look could spend.
+/// Recorded allowance of verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::review) struct Shared {
     pub(in crate::review) why_not: Option<String>,
@@ -42,13 +42,13 @@ pub(in crate::review) struct Shared {
     pub(in crate::review) findings: usize,
     pub(in crate::review) turns: u32,
     pub(in crate::review) tokens: u64,
-    /// Where money is a limit.
+    /// Maximum cost, if money is limited.
     pub(in crate::review) cost: Option<Money>,
     pub(in crate::review) time_ms: u64,
 }
 
 impl Shared {
-    /// As it is written down.
+    /// Returns the journal record.
     pub(in crate::review) fn record(&self) -> Record {
         Record::Share {
             why_not: self.why_not.clone(),
@@ -68,30 +68,30 @@ pub(in crate::review) struct Turn {
     pub(in crate::review) number: u32,
     pub(in crate::review) landing: Option<Landing>,
     pub(in crate::review) max_output: u32,
-    /// So many of the oldest messages with results were shortened.
+    /// Number of the oldest messages with results that were shortened.
     pub(in crate::review) compacted: u32,
-    /// Who was asked.
+    /// Requested model.
     pub(in crate::review) to: u32,
-    /// Whether another one was asked before, in vain.
+    /// `true` if another model was asked before and failed.
     pub(in crate::review) handed: bool,
     pub(in crate::review) digest: String,
-    /// How calls and their results were written.
+    /// Format of calls and their results.
     pub(in crate::review) speech: Speech,
-    /// Whether a sitting began with it that went on after an end.
+    /// `true` if a session that continued after an end began with it.
     pub(in crate::review) again: bool,
     pub(in crate::review) answer: Option<(TurnResponse, u64)>,
     /// By the number of the call.
     pub(in crate::review) results: BTreeMap<u32, (ToolResult, Vec<Reference>)>,
-    /// Attempts that may have cost something that nobody told.
+    /// Attempts that may have had a cost that was not reported.
     lost: Lost,
-    /// What the attempts that are made now cost at most, where money is a limit.
+    /// Maximum cost of the attempts made now, if money is limited.
     most: Money,
-    /// Whether an attempt is under way, as far as was written down.
+    /// `true` if an attempt is pending, according to the journal.
     pending: bool,
 }
 
 impl Turn {
-    /// Attempts that may have cost something that nobody told, the one that was under way at the end included.
+    /// Returns the attempts that may have had an unreported cost, including a pending one at the end.
     pub(in crate::review) fn broken_off(&self) -> Lost {
         let mut lost = self.lost;
         lost += Lost::of(u32::from(self.pending), self.most);
@@ -99,13 +99,13 @@ impl Turn {
     }
 }
 
-/// What conversations took that were begun anew.
+/// Consumption of conversations that were restarted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::review) struct Abandoned {
     pub(in crate::review) turns: u32,
-    /// Nothing where there was no turn.
+    /// `None` without a turn.
     pub(in crate::review) usage: Option<TurnUsage>,
-    /// What is known of it, though it may not be known of every turn.
+    /// Known part of the consumption, though it may not be known of every turn.
     pub(in crate::review) known: Amount,
     pub(in crate::review) broken_off: Lost,
     pub(in crate::review) calls: u32,
@@ -118,13 +118,13 @@ pub(super) struct Conversation {
     pub(super) turns: Vec<Arc<Turn>>,
     pub(super) end: Option<End>,
     pub(super) abandoned: Abandoned,
-    /// Where in the journal it began.
+    /// Index of its first entry in the journal.
     pub(super) begun: usize,
-    /// Whether a sitting ended since its last entry.
+    /// `true` if a session ended since its last entry.
     resumed: bool,
 }
 
-/// Everything in a journal, by what it is about.
+/// Contents of a journal, by conversation.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     pub(super) conversations: HashMap<Unit, Conversation>,
@@ -132,21 +132,21 @@ pub(super) struct Index {
     pub(super) plan: Option<(Vec<Vec<RepoPath>>, u64)>,
     pub(super) reads: HashMap<(Side, RepoPath), Read>,
     pub(super) omissions: Vec<Omission>,
-    /// With where in the journal each stands.
+    /// With the index of each in the journal.
     pub(super) shares: Vec<(usize, Shared)>,
-    /// Where the last answer of each stage stands.
+    /// Index of the last response of each stage.
     pub(super) last_answers: HashMap<Stage, usize>,
-    /// Who took over from whom, and which windows turned out to be smaller.
+    /// Failovers, and windows that were smaller than assumed.
     pub(super) handed: Vec<Record>,
-    /// Turns that were answered, by whether it was in a second look and by who was asked.
+    /// Number of responses, by whether it was a verification and by model.
     pub(super) answered: BTreeMap<(bool, u32), u32>,
     /// The names that the parts share.
     pub(super) names: Option<Vec<SharedName>>,
-    /// Sittings that broke off without an end.
+    /// Number of sessions that were interrupted without an end.
     broke_off: u32,
-    /// Why others ended, once each.
+    /// Reasons for the ends of the others, once each.
     undone: Vec<String>,
-    /// Whether this sitting came to its end, whatever that was: conversations may end before a sitting is broken off.
+    /// `true` if this session reached its end, of whatever kind: conversations may end before a session is interrupted.
     ended: bool,
 }
 
@@ -216,7 +216,7 @@ impl Index {
         Ok(())
     }
 
-    /// Whether something was answered after a place in the journal that a stage rests on.
+    /// Checks whether there was a response after a position in the journal that a stage is based on.
     pub(super) fn went_on(&self, since: usize, stage: Stage) -> bool {
         self.last_answers.iter().any(|(of, at)| *of < stage && *at > since)
     }
@@ -225,7 +225,7 @@ impl Index {
         self.conversations.entry(entry.unit.clone()).or_default()
     }
 
-    /// Undoes what can be undone: another sitting begins.
+    /// Undoes ends that can be undone: another session begins.
     pub(super) fn resume(&mut self) {
         self.broke_off += u32::from(!self.ended);
         self.ended = false;
@@ -243,11 +243,11 @@ impl Index {
                 self.undone.push(why);
             }
         }
-        // Rules that were stopped have not spoken.
+        // Results of stopped rules do not count.
         self.rules.take_if(|rules| rules.stopped.is_some());
     }
 
-    /// What the receipt says of the sittings.
+    /// Returns the receipt notes about the sessions.
     pub(super) fn notes(&self) -> Vec<String> {
         let broke_off = match self.broke_off {
             0 => None,
@@ -290,7 +290,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// Ends. What was asked before another end is forgotten, but not what it took.
+    /// Ends the conversation. Requests before another end are forgotten, but not their cost.
     fn close(&mut self, at: usize, end: End) {
         if self.end.is_some() {
             self.abandon();
@@ -308,7 +308,7 @@ impl Conversation {
             return Ok(());
         };
         if self.end.is_some() {
-            // What rests on others begins anew where they went on.
+            // A conversation that is based on others restarts if they continued.
             if system.is_none() || entry.unit.stage() == Stage::Parts {
                 return damaged("it was asked after its end");
             }
@@ -321,7 +321,7 @@ impl Conversation {
         let resumed = std::mem::take(&mut self.resumed);
         let next = match self.turns.last_mut() {
             Some(last) if last.number == entry.turn && last.answer.is_none() => {
-                // After a refusal it may be asked in another way, or of another one.
+                // After a refusal it may be sent in another way, or to another model.
                 if last.digest != *digest && last.pending {
                     return damaged("the same turn was asked with two requests");
                 }
@@ -361,7 +361,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// Forgets the turns, but not what they took.
+    /// Discards the turns, but not their consumption.
     fn abandon(&mut self) {
         self.turns.drain(..).for_each(|turn| self.abandoned.add(&turn));
     }
@@ -383,14 +383,14 @@ impl Abandoned {
     pub(super) fn add(&mut self, turn: &Turn) {
         let lost = turn.broken_off();
         self.broken_off += lost;
-        // It counts against the limit of money as what was told does.
+        // It counts against the cost limit like a reported cost.
         self.known.cost = self.known.cost.plus(lost.cost);
         let Some((response, _)) = &turn.answer else { return };
         let count = |count| u32::try_from(count).unwrap_or(u32::MAX);
         let errors = turn.results.values().filter(|(result, _)| result.is_error).count();
         let (calls, errors) = (count(turn.results.len()), count(errors));
         let TurnUsage { input, cost, .. } = response.usage;
-        // What nobody told the cost of is reckoned at its most.
+        // An unreported cost is assumed at its maximum.
         let known = Amount { tokens: input.unwrap_or(0), cost: cost.unwrap_or(turn.most) };
         self.plus(Self { turns: 1, usage: Some(response.usage), known, broken_off: Lost::default(), calls, errors });
     }

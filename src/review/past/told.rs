@@ -1,4 +1,4 @@
-//! One conversation as it was told, for whoever holds it again. Main type: [`Told`].
+//! Recorded conversation, replayed turn by turn. Main type: [`Told`].
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,52 +16,52 @@ use crate::review::journal::{Landing, Rebuilt, Unit, digest};
 use crate::review::tally::Lost;
 use crate::tools::Reference;
 
-/// Why a run that is told again ends where its journal does.
+/// Reason for the end of a replay at the end of its journal.
 const BROKEN_OFF: &str = "the journal of the run ends here: it was broken off";
 
-/// What comes next in a conversation.
+/// Next step of a replayed conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::review) enum Coming {
-    /// A turn that was asked; its answer may be missing.
+    /// A recorded request; its response may be missing.
     Turn {
-        /// Why it was the last one, if it was.
+        /// Reason why it was the last one, if it was.
         landing: Option<Landing>,
-        /// The most that was to be answered, in tokens.
+        /// Maximum size of the response, in tokens.
         max_output: u32,
-        /// So many of the oldest messages with results were shortened.
+        /// Number of the oldest messages with results that were shortened.
         compacted: u32,
-        /// Who was asked.
+        /// Requested model.
         to: u32,
-        /// Whether another one was asked before, in vain.
+        /// `true` if another model was asked before and failed.
         handed: bool,
     },
     /// Its end.
     End(End),
-    /// Nothing: it goes on.
+    /// No recorded step: the conversation continues.
     New,
 }
 
-/// What came of asking.
+/// Recorded outcome of a request.
 #[derive(Debug)]
 pub(in crate::review) enum Asked {
-    /// An answer, how long it took, and how many attempts may have cost something that nobody told.
+    /// Response, its duration, and the number of attempts that may have had an unreported cost.
     Answer(Box<TurnResponse>, Duration, Lost),
-    /// No answer; it ended so, with so many such attempts.
+    /// No response: the conversation ended this way, with this many such attempts.
     End(End, Lost),
-    /// It is to be asked. Set where it was asked before, with so many such attempts, and that stands in the journal.
+    /// The request must be sent. Set if it was sent before, with this many such attempts, and is in the journal.
     Ask(Option<Lost>),
 }
 
-/// A conversation as it was told.
+/// Recorded conversation, replayed turn by turn.
 #[derive(Debug, Clone)]
 pub(in crate::review) struct Told {
     unit: Unit,
     turns: VecDeque<Arc<Turn>>,
     end: Option<End>,
     abandoned: Abandoned,
-    /// Whether what it was asked with may have changed since it began.
+    /// `true` if its first request may have changed since it began.
     stale: bool,
-    /// The turn that is being told.
+    /// Turn that is being replayed.
     current: Option<Arc<Turn>>,
     written: Arc<Written>,
 }
@@ -72,7 +72,7 @@ impl Told {
         Self { unit, turns: turns.into(), end, abandoned, stale, current: None, written }
     }
 
-    /// What comes next. Where nothing does and nobody is asked, that is the end.
+    /// Returns the next step. In a replay, a missing one is the end.
     pub(in crate::review) fn coming(&self) -> Coming {
         match (self.turns.front(), &self.end, self.written.then) {
             (Some(turn), _, _) => Coming::Turn {
@@ -88,7 +88,7 @@ impl Told {
         }
     }
 
-    /// What came of asking this then.
+    /// Returns the recorded outcome of a request.
     pub(in crate::review) fn ask(&mut self, turn: u32, request: &TurnRequest) -> Result<Asked, Diverged> {
         self.current = None;
         let Some(told) = self.turns.pop_front() else {
@@ -126,24 +126,24 @@ impl Told {
         Ok(())
     }
 
-    /// Whether a turn that is told has a result for each of so many calls, or the run was stopped before they were made. Otherwise, where nobody
-    /// is asked, nothing is called.
+    /// Checks whether a replayed turn has a result for each of this many calls, or the run was stopped before they were made. Otherwise, in a replay,
+    /// no call is made.
     pub(in crate::review) fn has_all(&self, calls: usize) -> bool {
         let made = self.current.as_ref().map_or(0, |turn| turn.results.len());
         self.written.then == Then::GoOn || made >= calls || self.end.is_some()
     }
 
-    /// Whether a call of a turn that is told was not made, and is not to be.
+    /// Checks whether a call of a replayed turn was not made, and must not be.
     pub(in crate::review) fn is_cut(&self, call: usize) -> bool {
         self.written.then != Then::GoOn && self.result(call).is_none()
     }
 
-    /// The result of a call of the turn that is told, and what it showed.
+    /// Returns the result of a call of the replayed turn, and the references it showed.
     pub(in crate::review) fn result(&self, call: usize) -> Option<&(ToolResult, Vec<Reference>)> {
         self.current.as_ref()?.results.get(&u32::try_from(call).ok()?)
     }
 
-    /// Holds an answer of this program's own tools against the one of then.
+    /// Compares a result of this program's own tools with the recorded one.
     pub(in crate::review) fn hold(&self, call: usize, now: &ToolResult) -> Result<(), Diverged> {
         let Some((then, _)) = self.result(call).filter(|_| self.written.then != Then::Compare) else { return Ok(()) };
         if then == now {
@@ -154,17 +154,17 @@ impl Told {
         Err(self.diverged(turn, What::Result { tool: now.name.clone(), call }))
     }
 
-    /// Whether it may go on: it was begun, and did not end.
+    /// Checks whether it may continue: it was begun, and did not end.
     pub(in crate::review) fn is_open(&self) -> bool {
         self.was_asked() && self.end.is_none()
     }
 
-    /// Whether the conversation went on after a last turn, because a later sitting had more to spend.
+    /// Checks whether the conversation continued after a last turn, because a later session had a larger budget.
     pub(in crate::review) fn went_on(&self) -> bool {
         self.turns.front().is_some_and(|turn| turn.again)
     }
 
-    /// Whether this sitting may go on after a last turn: it was the last one of a sitting before.
+    /// Checks whether this session may continue after a last turn: it was the last one of an earlier session.
     pub(in crate::review) fn may_go_on(&self) -> bool {
         self.written.then == Then::GoOn && self.turns.is_empty() && self.end.is_none() && self.current.is_some()
     }
@@ -174,7 +174,7 @@ impl Told {
         self.end(turn, &End::Ended { ended, why: why.map(str::to_owned) })
     }
 
-    /// The same for a second look.
+    /// Checks the end of a verification.
     pub(in crate::review) fn end(&self, turn: u32, now: &End) -> Result<bool, Diverged> {
         let then = match (&self.end, self.turns.front()) {
             _ if self.written.then == Then::Compare => return Ok(false),
@@ -186,29 +186,29 @@ impl Told {
         Err(self.diverged(turn, What::End { then, now: now.to_string() }))
     }
 
-    /// Whether anything was asked.
+    /// Checks whether any request was recorded.
     pub(in crate::review) fn was_asked(&self) -> bool {
         !self.turns.is_empty()
     }
 
-    /// How calls were written in its first request; `None` where it was never asked.
+    /// Returns the call format of its first request; `None` without one.
     pub(in crate::review) fn began_in(&self) -> Option<Speech> {
         self.turns.front().map(|turn| turn.speech)
     }
 
-    /// Whether its first request was this one; `None` where it was never asked.
+    /// Checks whether its first request was this one; `None` without one.
     pub(in crate::review) fn began_with(&self, request: &TurnRequest) -> Option<bool> {
         self.turns.front().map(|turn| turn.digest == digest(request))
     }
 
-    /// Begins anew where it was asked something else, which it may be because what it rests on went on since; its costs remain.
+    /// Restarts the conversation if its first request differs, which may happen because its basis continued since; its costs remain.
     pub(in crate::review) fn begin_with(&mut self, request: &TurnRequest) {
         if self.began_with(request) == Some(false) {
             self.begin_anew();
         }
     }
 
-    /// Begins anew where what it rests on went on since.
+    /// Restarts the conversation if its basis continued since.
     pub(in crate::review) fn begin_anew(&mut self) {
         if self.written.then == Then::GoOn && (self.stale || self.written.has_moved(self.unit.stage())) {
             self.turns.drain(..).for_each(|turn| self.abandoned.add(&turn));
@@ -216,17 +216,17 @@ impl Told {
         }
     }
 
-    /// What was spent on conversations of this name that were begun anew.
+    /// Returns the consumption of restarted conversations of this name.
     pub(in crate::review) fn abandoned(&self) -> Abandoned {
         self.abandoned
     }
 
-    /// How a run that is only told ends where its journal does.
+    /// Returns the end of a replay at the end of its journal.
     pub(in crate::review) fn broken_off() -> End {
         End::Ended { ended: Ended::Interrupted, why: Some(BROKEN_OFF.to_owned()) }
     }
 
-    /// Fails where something was not what it was that could not be said at once.
+    /// Fails if a difference was found where it could not be returned at once.
     pub(in crate::review) fn check(&self) -> Result<(), Diverged> {
         self.written.check()
     }

@@ -1,7 +1,8 @@
 //! Trees that remember what was read of them. Main type: [`Trees`].
 //!
-//! What checking a claim reads is written down, once for each side and path, and read from there ever after: so a run can be told again without
-//! its repository, and one that goes on sees what it saw. What tools show is written down with their results and does not come through here.
+//! Tree content that is read to check a claim is recorded once for each side and path, and read from the recording ever after: so a run can be
+//! replayed without its repository, and a resumed one sees the same content. Content that tools show is recorded with their results and does not pass
+//! through here.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,18 +26,18 @@ pub(in crate::review) struct Trees {
     pub(in crate::review) old: Arc<dyn Workspace>,
 }
 
-/// What both sides share.
+/// Recordings shared by both sides.
 struct Kept {
-    /// The trees themselves, new and old; `None` where they are not to be touched.
+    /// Actual trees, new and old; `None` if they must not be read.
     real: Option<[Arc<dyn Workspace>; 2]>,
     past: HashMap<(Side, RepoPath), Read>,
     journal: Mutex<Journal>,
     written: Arc<Written>,
-    /// What this sitting wrote down.
+    /// Files recorded in this session.
     known: Mutex<HashSet<(Side, RepoPath)>>,
-    /// What sittings before could not get.
+    /// Omissions of earlier sessions.
     omitted: Vec<Omission>,
-    /// What was written down last.
+    /// Omissions recorded last.
     told: Mutex<Vec<Omission>>,
 }
 
@@ -75,7 +76,7 @@ impl Kept {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner).record(None, record);
     }
 
-    /// What could not be got so far; what is new of it is written down.
+    /// Returns everything that could not be read so far; new omissions are recorded.
     fn omissions(&self) -> Vec<Omission> {
         let Some([new, old]) = &self.real else { return self.omitted.clone() };
         let now = [new.omissions(), old.omissions()].concat();
@@ -112,7 +113,7 @@ impl Workspace for Tree {
                 masked: text.masked_lines().to_vec(),
             },
             Err(WorkspaceError::NotFound(_)) => Read::NotFound,
-            // It says nothing of the tree.
+            // It says nothing about the tree.
             Err(WorkspaceError::Stopped(_)) => return read,
             Err(error) => Read::Fault { message: error.to_string() },
         };
@@ -122,7 +123,7 @@ impl Workspace for Tree {
         read
     }
 
-    /// Those of both sides are told by the new one.
+    /// Returns the omissions of both sides for the new one.
     fn omissions(&self) -> Vec<Omission> {
         match self.side {
             Side::New => self.kept.omissions(),
@@ -131,7 +132,7 @@ impl Workspace for Tree {
     }
 }
 
-/// What was read then.
+/// Returns the recorded content.
 fn restored(then: &Read, path: &RepoPath) -> Result<Arc<FileText>, WorkspaceError> {
     match then {
         Read::Text { text, charset, masked } => {

@@ -1,4 +1,4 @@
-//! What all conversations of a run that is told again share. Main type: [`Written`].
+//! State shared by all conversations of a replayed run. Main type: [`Written`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -8,17 +8,17 @@ use super::compared::Differences;
 use super::error::Diverged;
 use crate::review::journal::{JournalEntry, Stage};
 
-/// What is known of the telling as a whole.
+/// State of a replay as a whole.
 #[derive(Debug, Default)]
 pub(super) struct Written {
     pub(super) then: Then,
-    /// The journal, where requests are compared.
+    /// Journal, if requests are compared.
     pub(super) entries: Vec<JournalEntry>,
     pub(super) differences: Differences,
-    /// Whether this sitting asked something about the parts of the change, and about how they go together.
+    /// `true` if this session sent requests about the parts of the change, and about the cross-part pass.
     parts_moved: AtomicBool,
     across_moved: AtomicBool,
-    /// Something that is not what it was, found where it cannot be said.
+    /// Difference that was found where it could not be returned.
     fault: Mutex<Option<Diverged>>,
 }
 
@@ -27,7 +27,7 @@ impl Written {
         Self { then, ..Self::default() }
     }
 
-    /// To compare with these entries.
+    /// Returns the message to compare with these entries.
     pub(super) fn to_compare(entries: Vec<JournalEntry>, differences: Differences) -> Self {
         Self { then: Then::Compare, entries, differences, ..Self::default() }
     }
@@ -40,7 +40,7 @@ impl Written {
         }
     }
 
-    /// Whether this sitting asked something on which a stage rests.
+    /// Checks whether this session sent a request that a stage is based on.
     pub(super) fn has_moved(&self, stage: Stage) -> bool {
         let parts = self.parts_moved.load(Ordering::Relaxed);
         match stage {

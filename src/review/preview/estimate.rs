@@ -1,7 +1,7 @@
-//! What a review may come to, before anybody is asked. Main function: [`estimate`].
+//! Estimate of a review's cost, before any request. Main function: [`estimate`].
 //!
-//! The sizes of the first requests are known; how much a model reads and says is not. What is assumed of that stands here in constants, is
-//! told with every figure, and is measured against scripted runs by a test (`docs/cost.md`). Limits cut the figures off.
+//! The sizes of the first requests are known; how much a model reads and writes is not. The assumptions are constants in this file, are shown with
+//! every figure, and are measured against scripted runs by a test (`docs/cost.md`). Limits cut the figures off.
 
 use std::time::Duration;
 
@@ -11,51 +11,51 @@ use crate::domain::text::{counted, thousands};
 use crate::llm::Prices;
 use crate::review::budget::Limits;
 
-/// Turns of a conversation in which nothing is looked up: it reports, and ends.
+/// Turns of a conversation without lookups: it reports, and ends.
 const LEAST_TURNS: u64 = 2;
-/// Turns in which something is looked up: so many, and so many more for each file.
+/// Turns with tool calls: a base number, and a number for each file.
 const MORE_TURNS: u64 = 4;
 const TURNS_OF_A_FILE: u64 = 2;
-/// Tokens by which each turn makes the conversation longer: what is said, and what is read.
+/// Tokens by which each turn makes the conversation longer: the model's text, and the results.
 const GROWTH: Span<u64> = Span { least: 200, most: 4_000 };
-/// Tokens of an answer.
+/// Tokens of a response.
 const ANSWER: Span<u64> = Span { least: 100, most: 2_000 };
 /// Seconds of a turn.
 const SECONDS: Span<u64> = Span { least: 3, most: 30 };
 /// Conversations at the same time.
 const AT_ONCE: u64 = 3;
-/// A second look at so many findings, each in so many turns that begin with so many tokens.
+/// Assumed verification: number of findings, turns of each, and tokens at their start.
 const LOOKS: u64 = 3;
 const LOOK_TURNS: u64 = 4;
 const LOOK_SIZE: u64 = 8_000;
 
-/// A conversation that would be begun.
+/// Planned conversation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Conversation {
     /// Tokens of its first request.
     pub(super) size: u64,
-    /// How many files it is about.
+    /// Number of its files.
     pub(super) files: u64,
 }
 
-/// What is reckoned with.
+/// Input of the estimate.
 pub(super) struct Ground<'a> {
     pub(super) conversations: &'a [Conversation],
     pub(super) limits: &'a Limits,
     pub(super) prices: Option<Prices>,
-    /// Whether a second look is taken.
+    /// `true` if findings are verified.
     pub(super) has_looks: bool,
-    /// The prices of whoever takes it.
+    /// Prices of the verification model.
     pub(super) prices_of_looks: Option<Prices>,
 }
 
-/// What conversations take.
+/// Estimated consumption of conversations.
 #[derive(Debug, Clone, Copy, Default)]
 struct Taken {
     turns: u64,
     /// Tokens sent, all together.
     sent: u64,
-    /// Of them, those that were sent before.
+    /// Those of them that were sent before.
     again: u64,
     answered: u64,
     /// Tokens of the largest request.
@@ -63,7 +63,7 @@ struct Taken {
 }
 
 impl Taken {
-    /// A conversation that begins with so many tokens and grows with each turn, as far as the window lets it.
+    /// Estimates a conversation that begins with this many tokens and grows with each turn, up to the window.
     fn of(size: u64, turns: u64, growth: u64, answer: u64, window: u64) -> Self {
         let mut taken = Self::default();
         let (mut next, mut before) = (size, 0);
@@ -89,21 +89,21 @@ impl Taken {
         }
     }
 
-    /// What it costs where a cache has all that was sent before.
+    /// Returns the cost if a cache holds everything that was sent before.
     fn cached(&self, prices: &Prices) -> Money {
         let read = prices.cache_read.unwrap_or(prices.input).for_tokens(self.again);
         let fresh = prices.input.min(prices.sent()).for_tokens(self.sent - self.again);
         read.plus(fresh).plus(prices.output.for_tokens(self.answered))
     }
 
-    /// What it costs where none has anything, and all of it at the prices of the largest request.
+    /// Returns the cost without a cache, and all of it at the prices of the largest request.
     fn uncached(&self, prices: &Prices) -> Money {
         let prices = prices.of_request(self.largest);
         prices.sent().for_tokens(self.sent).plus(prices.output.for_tokens(self.answered))
     }
 }
 
-/// What a review may come to.
+/// Estimates the cost of a review.
 pub(super) fn estimate(ground: &Ground<'_>) -> Estimate {
     let limits = ground.limits;
     let turns_at_most = u64::from(limits.turns);
@@ -135,7 +135,7 @@ pub(super) fn estimate(ground: &Ground<'_>) -> Estimate {
     }
 }
 
-/// From what it costs with the best of caches to what it costs without one, within the limit.
+/// Returns the cost with a perfect cache and without one, within the limit.
 fn cost(ground: &Ground<'_>, least: &Taken, most: &Taken, looks: &Taken) -> Option<Span<Money>> {
     let prices = ground.prices?;
     let looked = if ground.has_looks { looks.uncached(&ground.prices_of_looks?) } else { Money::NOTHING };
@@ -173,7 +173,7 @@ fn basis(ground: &Ground<'_>) -> Vec<String> {
     basis
 }
 
-/// Which limits may end it, a sentence each.
+/// Returns the limits that may end it, a sentence each.
 pub(super) fn limits_that_bind(estimate: &Estimate, limits: &Limits, parts: &[PartPlan]) -> Vec<String> {
     let mut told = Vec::new();
     let unsure = parts.iter().filter(|part| !part.is_promised).count();
@@ -238,7 +238,7 @@ mod tests {
         let estimate = of(&one, &limits(), Some(prices()));
         assert_eq!(estimate.turns, Span { least: 2, most: 6 });
         assert_eq!(estimate.input_tokens, Span { least: 20_200, most: 120_000 });
-        // 10 000 read again at 0.3, 10 200 at 3, 200 answered at 15; 120 000 at 3.75 and 12 000 at 15.
+        // 10 000 read again at 0.3, 10 200 at 3, a response of 200 at 15; 120 000 at 3.75 and 12 000 at 15.
         assert_eq!(estimate.cost, Some(Span { least: usd("0.0366"), most: usd("0.63") }));
     }
 

@@ -1,6 +1,6 @@
-//! How a conversation is asked to finish, how it ends, and how it goes on after that. Extends [`Turns`].
+//! Last turn of a conversation: the request to finish, the end, and resuming after it. Extends [`Turns`].
 //!
-//! Which limit asks for it is decided in `budget`.
+//! The limit that requires it is determined in `budget`.
 
 use super::Turns;
 use crate::domain::event::Event;
@@ -11,7 +11,7 @@ use crate::review::error::EngineError;
 use crate::review::journal::{Landing, Record};
 
 impl Turns<'_> {
-    /// Whether it goes on after a last turn, because a later sitting has more to spend. Then the model is told so.
+    /// Checks whether the conversation continues after a last turn, because a later session has a larger budget; then the model is told so.
     pub(super) fn goes_on(&mut self, ending: &Ending) -> Result<bool, EngineError> {
         let Some(Landing { ended, words }) = self.landed.clone() else { return Ok(false) };
         if !ended.can_be_undone() || ending.ended() != ended || ending.reason().as_ref() != Some(&words) {
@@ -49,8 +49,8 @@ impl Turns<'_> {
         }
     }
 
-    /// From here on only the engine's own tools work, and the model is told so. All stay on offer: another list would spoil what the provider
-    /// has cached, and some bind a model's thinking to it.
+    /// Begins the last turn: only the engine's own tools work, and the model is told so. All stay in the list: another list would invalidate the
+    /// provider's cache, and some bind a model's thinking to it.
     pub(super) fn land(&mut self, landing: &Landing, max_output: u32) -> Result<(), EngineError> {
         if landing.ended.can_be_undone() {
             self.tally.limits.push(landing.words.clone());

@@ -1,6 +1,6 @@
-//! Answers of a conversation that are none: what is said of them, and the change to the text protocol. Extends [`Turns`].
+//! Handling of invalid answers: the corrective prompt, and the switch to the text protocol. Extends [`Turns`].
 //!
-//! What counts as such an answer, and how often it is told, belongs in `strikes`.
+//! Classifying such answers, and limiting the prompts, belongs in `strikes`.
 
 use super::{Next, Turns, short};
 use crate::domain::event::Event;
@@ -17,14 +17,14 @@ impl Turns<'_> {
         landing: Option<Landing>,
     ) -> Result<Next, EngineError> {
         if let Some(Landing { ended, words }) = landing {
-            // It may go on, in another sitting.
+            // Another session may continue it.
             self.keep_answer(response);
             return Ok(Next::End(short(ended, words)));
         }
         self.strike(Strike::of(response), Some(response))
     }
 
-    /// Says what was wrong with an answer, unless it was said before. An answer that is not yet part of the conversation becomes one.
+    /// Reports what was wrong with a response, unless it was reported before. A response that is not part of the conversation yet is added.
     pub(super) fn strike(&mut self, strike: Strike, answer: Option<&TurnResponse>) -> Result<Next, EngineError> {
         let step = self.strikes.take(strike, self.request.speech);
         if step == Step::End {
@@ -44,7 +44,7 @@ impl Turns<'_> {
         Ok(Next::Turn)
     }
 
-    /// From here on calls and their results are written in the text.
+    /// Switches to calls and results in text.
     pub(super) fn speak_in_text(&mut self, why: &'static str) {
         self.request.speech = Speech::Text;
         self.unanswered.size += estimate_tokens(&self.request.grammar);

@@ -1,6 +1,6 @@
-//! What a conversation does when its turn gets no answer: it makes itself smaller, or another model goes on with it. Main type: [`Asked`].
+//! Recovery of a turn without a response: the conversation is shortened, or another model takes over. Main type: [`Asked`].
 //!
-//! Who takes over is decided in `relay`; here is what that means for one conversation.
+//! The next model is chosen in `relay`; here is the effect on one conversation.
 
 use super::{Due, Turns, short};
 use crate::domain::money::Money;
@@ -11,17 +11,17 @@ use crate::review::draft::Ending;
 use crate::review::error::EngineError;
 use crate::review::past::Coming;
 
-/// What was tried to get an answer to a turn.
+/// Attempts to get a response to a turn.
 #[derive(Debug, Default)]
 pub(in crate::review) struct Asked {
-    /// The turn, from 1; 0 where none is without an answer.
+    /// Turn, from 1; 0 if none is pending.
     pub(super) turn: u32,
-    /// Of whom it was said that the conversation is too long.
+    /// Model for which the conversation is too long.
     too_long: Option<u32>,
 }
 
 impl Turns<'_> {
-    /// The turn has an answer.
+    /// Marks the turn as answered.
     pub(super) fn answered(&mut self, is_told: bool) {
         self.asking = Asked::default();
         if !is_told {
@@ -29,15 +29,15 @@ impl Turns<'_> {
         }
     }
 
-    /// Whether the turn that comes was asked in this sitting already.
+    /// Checks whether the next turn was requested in this session before.
     pub(super) fn is_asked_again(&self) -> bool {
         self.asking.turn > self.budget.turns()
     }
 
-    /// What is to be done about such a turn, where there is room for so much.
+    /// Returns the next action for such a turn, with this permission.
     pub(super) fn due_again(&mut self, reserved: Reserved) -> Result<Due, EngineError> {
         match (reserved, self.landed.clone()) {
-            // The request stands in the journal, so its end is not that of a limit met beforehand.
+            // The request is in the journal, so the end is not that of a limit reached beforehand.
             (Reserved::Nothing(limit), _) => {
                 let words = self.budget.words(limit);
                 let passed = if limit == Ended::WindowLimit { self.pass_on(&words) } else { Err(String::new()) };
@@ -46,7 +46,7 @@ impl Turns<'_> {
                     Err(passed) => Ok(Due::End(short(limit, words + &passed))),
                 }
             }
-            // It was told that this is the last one before it was asked.
+            // The model was told that this is the last turn before the request failed.
             (_, Some(landing)) => {
                 self.request.max_output = self.budget.last_answer(self.unanswered.size);
                 Ok(Due::Turn(Some(landing)))
@@ -55,7 +55,7 @@ impl Turns<'_> {
         }
     }
 
-    /// Has the conversation go to whoever was asked then, or is asked now.
+    /// Switches the conversation to the recorded model, or to the current one.
     pub(super) fn follow(&mut self) {
         let (at, handed) = match self.told.coming() {
             Coming::Turn { to, handed, .. } => (to, handed),
@@ -74,7 +74,7 @@ impl Turns<'_> {
         }
     }
 
-    /// What can be done about a fault: take out what makes the conversation too long, once, or ask another one. Otherwise how it ends.
+    /// Recovers from a fault: shortens a conversation that is too long, once, or switches to another model. Otherwise returns how it ends.
     pub(super) fn recover(&mut self, fault: &TurnFault) -> Result<(), Ending> {
         let at = self.line.at();
         if let TurnFault::TooLong { window, .. } = fault
@@ -85,7 +85,7 @@ impl Turns<'_> {
             self.line.narrow(window, &fault.to_string(), &mut self.journal);
             return Ok(());
         }
-        // What may have been charged for it leaves too little to ask anybody again.
+        // The possible charge leaves too little for another request.
         if fault.may_have_cost() && !self.budget.lose(Money::NOTHING) {
             return Err(short(Ended::CostLimit, format!("{}; {fault}", self.budget.words(Ended::CostLimit))));
         }
@@ -97,7 +97,7 @@ impl Turns<'_> {
         self.pass_on(&fault.to_string()).map_err(|passed| short(ended, fault.to_string() + &passed))
     }
 
-    /// Has another one asked; where there is nobody, who was passed over.
+    /// Switches to another model; if there is none, returns those that were passed over.
     fn pass_on(&mut self, why: &str) -> Result<(), String> {
         let least = self.unanswered.size.saturating_sub(self.tally.compaction.most_freed(&self.request));
         let fits = |limits: &Limits| self.budget.fits(least, limits);

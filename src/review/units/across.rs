@@ -1,8 +1,8 @@
-//! The look at how the parts of a change go together, after each was reviewed by itself. Main function: [`question`].
+//! Cross-part pass, after each part was reviewed on its own. Main function: [`question`].
 //!
-//! It is told what each part holds and what its reviewer said, which names one part takes away or brings in and another uses, and what was
-//! reported. It looks for defects that no part shows alone, with the reading tools and a bounded share of the budget; the duty to see every
-//! hunk is not its own. A look that is not taken, or breaks off, takes nothing from the review: the receipt says so.
+//! The model is shown the contents of each part and the summary of its reviewer, the names that one part removes or adds and another uses, and the
+//! reported findings. It looks for defects that no part shows alone, with the reading tools and a bounded share of the budget; it need not cover
+//! every hunk. A pass that is skipped or interrupted does not affect the review: the receipt says so.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -21,25 +21,25 @@ use crate::review::journal::{Fate, SharedName};
 use crate::review::opening::{self, Opening, estimate_tokens};
 use crate::syntax::Relations;
 
-/// With fewer parts that came to something there is nothing between them.
+/// Minimum number of reviewed parts: with fewer, nothing is between them.
 pub(super) const LEAST_PARTS: usize = 2;
-/// With more it would review anew.
+/// Maximum number of turns: with more it would repeat the review.
 const MOST_TURNS: u32 = 12;
-/// Its share of the run's tokens and money: one part in so many.
+/// Divisor: its share of the run's tokens and money.
 const TOKENS_SHARE: u64 = 6;
-/// Its first message takes no more, in tokens, and no more than this share of the window: one part in so many.
+/// Maximum size of its first message in tokens, which is also limited to a share of the window, by divisor.
 const MOST_MESSAGE: u64 = 24_000;
 const WINDOW_SHARE: u64 = 4;
-/// Of a part's files so many are named.
+/// Maximum number of files named for a part.
 const MOST_FILES: usize = 40;
-/// Of the users of a name so many are named.
+/// Maximum number of users named for a name.
 const MOST_USERS: usize = 6;
-/// So much is said of one part, in bytes.
+/// Maximum size of the text about one part, in bytes.
 const MOST_SAID: usize = 2_000;
-/// Where the message turns out too large, it is written again with three quarters of the room.
+/// Maximum number of layouts: a message that is too large is laid out again with three quarters of the space.
 const ATTEMPTS: usize = 6;
 
-/// What the parts came to.
+/// Results of the parts.
 pub(super) struct Parts<'a> {
     pub(super) units: &'a [Vec<usize>],
     pub(super) ends: &'a [Ended],
@@ -47,18 +47,18 @@ pub(super) struct Parts<'a> {
     pub(super) findings: &'a [Finding],
 }
 
-/// What the look may spend.
+/// Returns the limits of the pass.
 pub(super) fn limits(limits: &Limits) -> Limits {
     let limits = limits.with_part_of_money(TOKENS_SHARE);
     Limits { turns: limits.turns.min(MOST_TURNS), input_tokens: limits.input_tokens / TOKENS_SHARE, ..limits }
 }
 
-/// What its first message may take with the system text, in tokens.
+/// Returns the size limit of its first message with the system text, in tokens.
 pub(super) fn room(limits: &Limits) -> u64 {
     MOST_MESSAGE.min(limits.window / WINDOW_SHARE)
 }
 
-/// Why no look is taken, as a clause; `None` where there is something to look at.
+/// Returns why the pass is skipped, as a clause; `None` if there is something to review.
 pub(super) fn why_not(ends: &[Ended]) -> Option<String> {
     let stopped = ends.iter().find_map(|end| match &end.ending {
         Ending::Stopped(stopped) => Some(*stopped),
@@ -72,7 +72,7 @@ pub(super) fn why_not(ends: &[Ended]) -> Option<String> {
     (parts < LEAST_PARTS).then(|| format!("only {} came to an end", counted(parts, "part")))
 }
 
-/// The first message of the look.
+/// Returns the first message of the cross-part pass.
 pub(super) fn question(run: &ModelRun, parts: &Parts<'_>, names: &[SharedName]) -> Result<Opening, PromptError> {
     let instructions = run.instructions.as_deref().unwrap_or_default().trim().to_owned();
     let system = run.prompts.system(&SystemVars { instructions })?;
@@ -92,7 +92,7 @@ pub(super) fn question(run: &ModelRun, parts: &Parts<'_>, names: &[SharedName]) 
 }
 
 fn vars(change: &ChangeSet, parts: &Parts<'_>, names: &[SharedName], room: u64) -> AcrossVars {
-    // Half is for the parts, a third for the names, the rest for what was reported and for the words around.
+    // Half is for the parts, a third for the names, the rest for the findings and the text around.
     let each = room / 2 / u64::try_from(parts.units.len().max(1)).unwrap_or(u64::MAX);
     let told = parts.ends.iter().map(|end| {
         let unit = parts.units.get(end.at).map_or(&[][..], Vec::as_slice);
@@ -115,7 +115,7 @@ fn vars(change: &ChangeSet, parts: &Parts<'_>, names: &[SharedName], room: u64) 
     }
 }
 
-/// The first lines that fit, and how many do not.
+/// Returns the first lines that fit, and how many do not.
 fn fitting(lines: impl Iterator<Item = String>, room: u64) -> (String, usize) {
     let (mut text, mut left, mut left_out) = (String::new(), room, 0);
     for line in lines {
@@ -130,7 +130,7 @@ fn fitting(lines: impl Iterator<Item = String>, room: u64) -> (String, usize) {
     (text, left_out)
 }
 
-/// What a part holds, and what its reviewer said.
+/// Describes the contents of a part, and the summary of its reviewer.
 fn part(change: &ChangeSet, unit: &[usize], end: &Ended, said: Option<&str>) -> String {
     let how = match (&end.ending, end.begun) {
         (Ending::Done, _) => "",
@@ -154,7 +154,7 @@ fn part(change: &ChangeSet, unit: &[usize], end: &Ended, said: Option<&str>) -> 
     text
 }
 
-/// As many whole lines as fit.
+/// Returns as many whole lines as fit.
 fn within(text: &str, room: u64) -> String {
     let mut left = room;
     let mut cut = String::new();
@@ -177,7 +177,7 @@ fn finding(finding: &Finding) -> String {
     format!("{} {} {place}{}\n", finding.severity, finding.category, finding.title)
 }
 
-/// A line about a name.
+/// Returns a line about a name.
 fn line(shared: &SharedName, change: &ChangeSet) -> String {
     let fate = match shared.fate {
         Fate::TakenAway => "takes away",
@@ -194,7 +194,7 @@ fn line(shared: &SharedName, change: &ChangeSet) -> String {
     format!("{} {fate} {}; used in {}{more}\n", place(&shared.from), shared.name, users.join(", "))
 }
 
-/// The names that are shared between parts: those that are taken away first.
+/// Returns the names that are shared between parts: those that are taken away first.
 pub(super) fn shared(run: &ModelRun, units: &[Vec<usize>]) -> Vec<SharedName> {
     let files: Vec<usize> = units.concat();
     let after = read_relations(run, &files);
@@ -211,7 +211,7 @@ pub(super) fn shared(run: &ModelRun, units: &[Vec<usize>]) -> Vec<SharedName> {
     between(units, &old, &new)
 }
 
-/// The same from what the files had to do with others before and after.
+/// Finds these names from the relations of the files before and after the change.
 fn between(units: &[Vec<usize>], old: &HashMap<usize, Relations>, new: &HashMap<usize, Relations>) -> Vec<SharedName> {
     let part_of: BTreeMap<usize, usize> =
         units.iter().enumerate().flat_map(|(part, files)| files.iter().map(move |at| (*at, part))).collect();

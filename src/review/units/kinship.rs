@@ -1,7 +1,7 @@
-//! Which changed files belong together: a subject and its tests, who imports or uses what. Main function: [`links`].
+//! Links between changed files that belong together: a subject and its tests, imports and uses. Main function: [`links`].
 //!
-//! It looks at names alone, and only at names that few files have: a wrong link puts two files into one conversation, no more. It takes time
-//! that grows with the number of files and of names, not with their product.
+//! Only names are compared, and only names that few files have: a wrong link merely puts two files into one conversation. The time grows with the
+//! number of files and of names, not with their product.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,23 +13,23 @@ use crate::syntax::Relations;
 const TESTS: u32 = 100;
 /// One imports the other.
 const IMPORTS: u32 = 60;
-/// One uses a name of the other; more than so many names say no more.
+/// Weight of a use of the other's names, with the maximum number of names that count.
 const USES: u32 = 12;
 const MOST_USES: u32 = 5;
 
-/// A name that more changed files define says nothing.
+/// Maximum number of changed files that define a name for it to be significant.
 const MOST_DEFINERS: usize = 2;
 /// Shorter names are used for everything.
 const SHORTEST_NAME: usize = 4;
 /// An import that may mean more files is not followed.
 const MOST_MEANT: usize = 8;
-/// Of one file no more imports are followed.
+/// Maximum number of imports that are followed for one file.
 const MOST_IMPORTS: usize = 300;
 
-/// File names that say nothing of what is in them; their folder does.
+/// Generic file names; the folder is significant instead.
 const NAMELESS: &[&str] = &["mod", "index", "main", "lib", "__init__", "init", "package", "types", "utils", "readme"];
 
-/// How close two files are.
+/// Closeness of two files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Link {
     /// Their places in the change, the lesser first.
@@ -38,15 +38,15 @@ pub(super) struct Link {
     pub(super) weight: u32,
 }
 
-/// A changed file as its path tells it, in lower case.
+/// Changed file, described by its path, in lower case.
 struct Named {
     folders: Vec<String>,
     stem: String,
-    /// What it is a test of, where its name says that it is a test.
+    /// Subject of the test, if the name is that of a test.
     tests: Option<String>,
 }
 
-/// The links between files of a change, the closest first; `relations` are theirs, by place.
+/// Returns the links between files of a change, the closest first; `relations` are theirs, by place.
 pub(super) fn links(change: &ChangeSet, files: &[usize], relations: &HashMap<usize, Relations>) -> Vec<Link> {
     let named: BTreeMap<usize, Named> =
         files.iter().filter_map(|at| Some((*at, Named::of(&change.files.get(*at)?.path)))).collect();
@@ -83,12 +83,12 @@ impl Named {
         Self { folders, stem: stem.to_lowercase(), tests: subject.filter(|subject| !is_nameless(subject)) }
     }
 
-    /// What it is called among imports: the folder, where its own name says nothing.
+    /// Returns the name in imports: the folder, if the file's own name is generic.
     fn module(&self) -> &str {
         if is_nameless(&self.stem) { self.folders.last().map_or(&self.stem, |folder| folder) } else { &self.stem }
     }
 
-    /// How near the folders of two files are: what they share at the beginning, the mirrored `src` and `tests` left out of account.
+    /// Returns the closeness of two files' folders: their common prefix, ignoring the mirrored `src` and `tests`.
     fn nearness(&self, other: &Self) -> usize {
         let places = |named: &Self| -> Vec<String> {
             let roots = ["src", "test", "tests", "spec", "__tests__", "lib", "main"];
@@ -103,7 +103,7 @@ fn is_nameless(stem: &str) -> bool {
     NAMELESS.contains(&stem)
 }
 
-/// What a file of this stem is a test of: `test_cart`, `cart_test`, `cart.spec`, `CartTest`.
+/// Returns the subject of a test file by its stem: `test_cart`, `cart_test`, `cart.spec`, `CartTest`.
 fn subject(stem: &str) -> Option<String> {
     const WORDS: &[&str] = &["tests", "test", "spec", "specs"];
     let lower = stem.to_lowercase();
@@ -120,7 +120,7 @@ fn subject(stem: &str) -> Option<String> {
             return bare(rest);
         }
     }
-    // `CartTest`: the case is the edge; a word like `latest` has none.
+    // `CartTest`: the case marks the boundary; a word like `latest` has none.
     let camel = ["Tests", "Test", "Spec"].iter().find_map(|word| stem.strip_suffix(word));
     bare(&camel?.to_lowercase())
 }
@@ -139,7 +139,7 @@ fn tests(named: &BTreeMap<usize, Named>, weights: &mut Weights) {
     }
 }
 
-/// Those of some files that are nearest to one; none where too many are equally near.
+/// Returns those of some files that are nearest to one; empty if too many are equally near.
 fn nearest(file: &Named, named: &BTreeMap<usize, Named>, meant: &[usize]) -> Vec<usize> {
     if meant.len() > MOST_MEANT * MOST_MEANT {
         return Vec::new();
@@ -181,7 +181,7 @@ fn imports(named: &BTreeMap<usize, Named>, relations: &HashMap<usize, Relations>
     }
 }
 
-/// Those of the files that an import may mean whose folders are spelled in it the most, then the nearest.
+/// Returns those of an import's possible files that match the most of its folders, then the nearest.
 fn best_spelled(file: &Named, named: &BTreeMap<usize, Named>, meant: &[usize], segments: &[&str]) -> Vec<usize> {
     if meant.len() > MOST_MEANT * MOST_MEANT {
         return Vec::new();
@@ -213,7 +213,7 @@ fn uses(named: &BTreeMap<usize, Named>, relations: &HashMap<usize, Relations>, w
     }
 }
 
-/// Which files define a name, for the names that tell something.
+/// Returns the files that define a name, for distinctive names.
 pub(super) fn definers(
     files: impl Iterator<Item = usize>,
     relations: &HashMap<usize, Relations>,

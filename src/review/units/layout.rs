@@ -1,6 +1,6 @@
-//! Whether a change is reviewed whole or in units, and what each first message may take. Main type: [`Layout`].
+//! Division of a change into parts, if necessary, and the size limit of each first message. Main type: [`Layout`].
 //!
-//! It is decided once, before anybody is asked, and written down: what follows depends on it and on the change alone.
+//! It is decided once, before the first request, and recorded: everything after it depends on it and on the change alone.
 
 use std::collections::{BTreeMap, HashMap};
 use std::thread;
@@ -20,39 +20,39 @@ use crate::syntax::{Relations, relations};
 use crate::sys::cancel::Cancel;
 use crate::workspace::Workspace;
 
-/// A change that fits into this share of what the first request may hold beside the tools, in percent, is shown whole: what is left out
-/// must be fetched, and takes the same room then, and a turn.
+/// A change that fits into this share of the first request's space besides the tools, in percent, is shown as a whole: omitted parts must be fetched,
+/// and take the same space then, and a turn.
 const WHOLE_OF_WINDOW: u64 = 95;
-/// Otherwise the opening takes this share, in percent; the rest is for what the model reads.
+/// Otherwise the opening takes this share, in percent; the rest is for reading.
 const PART_OF_WINDOW: u64 = 50;
-/// Nor more of what may be sent in all turns, because every turn sends it again: one part in so many.
+/// Divisor: the maximum share of the run's input tokens, because every turn sends the opening again.
 const OPENING_OF_TOKENS: u64 = 8;
 /// A small budget is not spent on less than this: the prompts alone take half of it.
 const LEAST_OPENING: u64 = 6_000;
-/// The first message about a unit takes no more, however large the window: a smaller unit needs fewer turns, and each turn sends less.
+/// Maximum size of the first message about a part, however large the window: a smaller part needs fewer turns, and each turn sends less.
 const MOST_OF_UNIT: u64 = 40_000;
-/// With less room for diffs, in sevenths of a token, most of a unit's message would be what all of them repeat.
+/// Minimum space for diffs, in sevenths of a token: with less, most of a part's message would be what all of them repeat.
 const LEAST_DIFFS: u64 = 7 * 1_000;
-/// With fewer units that the budget is enough for, the change stays one conversation: it repeats nothing.
+/// Minimum number of affordable parts: with fewer, the change stays one conversation, which repeats nothing.
 const LEAST_UNITS: usize = 2;
-/// Of no more files, the riskiest, it is asked what they have to do with each other; the others go by their folders.
+/// Maximum number of files, the riskiest, whose relations are read; the others are grouped by folder.
 const MOST_RELATED: usize = 3_000;
-/// Files are read and parsed by so many threads at most.
+/// Maximum number of threads that read and parse files.
 const READERS: usize = 4;
 
-/// How a change is reviewed.
+/// Division of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::review) struct Layout {
-    /// What a first message may take with the system text, in tokens.
+    /// Size limit of a first message with the system text, in tokens.
     pub(in crate::review) room: u64,
-    /// The units, the riskiest first: places of files in the change, in order. One where the change is reviewed whole.
+    /// Parts, the riskiest first: indices of files in the change, in order. One if the change is reviewed as a whole.
     pub(in crate::review) units: Vec<Vec<usize>>,
 }
 
-/// What is laid out.
+/// Material for the layout.
 pub(in crate::review) struct Laid<'a> {
     pub(in crate::review) run: &'a ModelRun,
-    /// What the tools take of every request, in tokens.
+    /// Size of the tools in every request, in tokens.
     pub(in crate::review) tools: u64,
     pub(in crate::review) leads: &'a [LeadVars],
     /// The files that were reviewed before.
@@ -60,17 +60,17 @@ pub(in crate::review) struct Laid<'a> {
 }
 
 impl Layout {
-    /// What was decided in an earlier sitting of the run, else what is best.
+    /// Returns the layout of an earlier session of the run, else the best one.
     pub(in crate::review) fn of(laid: &Laid<'_>) -> Result<Self, PromptError> {
         match Self::recorded(&laid.run.past, &laid.run.change) {
             Some(layout) => Ok(layout),
-            // It is told that nobody was asked: what they would have been shown does not matter.
+            // In a replay without requests, the contents of messages do not matter.
             None if laid.run.past.is_told() => Ok(Self { room: LEAST_OPENING, units: vec![laid.owed()] }),
             None => Self::decide(laid),
         }
     }
 
-    /// As a journal tells it.
+    /// Restores the layout from a journal.
     fn recorded(past: &Past, change: &ChangeSet) -> Option<Self> {
         let (units, room) = past.plan()?;
         let places: HashMap<&RepoPath, usize> =
@@ -79,7 +79,7 @@ impl Layout {
         Some(Self { room, units: units.iter().map(unit).collect() })
     }
 
-    /// As a journal keeps it.
+    /// Returns the journal record.
     pub(in crate::review) fn record(&self, change: &ChangeSet, carried: &BTreeMap<RepoPath, String>) -> Record {
         let path = |at: &usize| change.files.get(*at).map(|file| file.path.clone());
         Record::Plan {
@@ -111,14 +111,14 @@ impl Layout {
     }
 }
 
-/// A unit, and about how large its first message is with the system text, in tokens.
+/// Part, with the approximate size of its first message including the system text, in tokens.
 struct Sized {
     files: Vec<usize>,
     size: u64,
 }
 
 impl Laid<'_> {
-    /// The places of the files that have to be looked at.
+    /// Returns the indices of the files that must be reviewed.
     fn owed(&self) -> Vec<usize> {
         let files = self.run.change.files.iter().enumerate();
         files.filter(|(_, file)| self.is_owed(file)).map(|(at, _)| at).collect()
@@ -128,12 +128,12 @@ impl Laid<'_> {
         file.reviewable() && !self.carried.contains_key(&file.path)
     }
 
-    /// The order of risk, which is the same for all units.
+    /// Returns the order of risk, which is the same for all parts.
     pub(in crate::review) fn ranks(&self) -> Vec<usize> {
         opening::ranked(&self.run.change, self.leads)
     }
 
-    /// The first message about a unit. `leads` are those about its files.
+    /// Returns the first message about a part. `leads` are those about its files.
     pub(in crate::review) fn opening(
         &self,
         layout: &Layout,
@@ -158,7 +158,7 @@ impl Laid<'_> {
         opening::open_part(&run.prompts, &run.change, (&part, ranks), leads, beside, layout.room)
     }
 
-    /// The change in units whose first messages take at most `room`; `None` where that leaves too little for diffs.
+    /// Returns the change in parts whose first messages take at most `room`; `None` if that leaves too little for diffs.
     fn divided(&self, room: u64) -> Result<Option<Vec<Sized>>, PromptError> {
         let change = &self.run.change;
         let diffs = match opening::room_for_diffs(&self.run.prompts, change, self.run.beside(), room) {
@@ -183,7 +183,7 @@ impl Laid<'_> {
     }
 }
 
-/// What files have to do with others, by place: of a file that is gone, what it had.
+/// Returns the relations of files, by index: for a deleted file, those it had.
 pub(in crate::review) fn read_relations(run: &ModelRun, files: &[usize]) -> HashMap<usize, Relations> {
     let readers = thread::available_parallelism().map_or(1, usize::from).min(READERS);
     let share = files.len().div_ceil(readers).max(1);
@@ -193,7 +193,7 @@ pub(in crate::review) fn read_relations(run: &ModelRun, files: &[usize]) -> Hash
             files.iter().filter_map(of).collect()
         };
         let readers: Vec<_> = files.chunks(share).map(|files| scope.spawn(move || read(files))).collect();
-        // Who panics tells nothing: its files go by their folders.
+        // A thread that panics returns nothing: its files are grouped by folder.
         readers.into_iter().flat_map(|reader| reader.join().unwrap_or_default()).collect()
     })
 }
@@ -203,7 +203,7 @@ fn relations_of(run: &ModelRun, file: &FileChange) -> Option<Relations> {
     relations_at(tree.as_ref(), file.language, &file.path, &run.packs.trees(), &run.cancel)
 }
 
-/// What the file at a path of a tree has to do with others.
+/// Returns the relations of the file at a path of a tree.
 pub(in crate::review) fn relations_at(
     tree: &dyn Workspace,
     language: Option<&str>,

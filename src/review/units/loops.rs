@@ -1,7 +1,7 @@
-//! The conversations about the units of a change, some of them side by side. Main function: [`review`].
+//! Conversations about the parts of a change, some of them concurrent. Main function: [`review`].
 //!
-//! A unit is begun when the one before it was, as long as the budget has room for it and its provider answers; whatever becomes of one, the
-//! others go on. All of them are driven by one task.
+//! A part begins after the one before it, if the budget has room for it and its provider responds; a failed part does not affect the others. All of
+//! them are driven by one task.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,36 +33,36 @@ use crate::review::tally::{Tally, Unanswered};
 use crate::review::turns::{Asked, Turns};
 use crate::sys::blocking::{self, Unfinished};
 
-/// So many conversations at the same time.
+/// Number of concurrent conversations.
 const AT_ONCE: usize = 3;
-/// After so many units in a row that a provider failed for good, no further one is begun.
+/// Number of consecutive provider failures after which no further part is begun.
 const MOST_FAULTS: u32 = 3;
 
-/// What a review begins with.
+/// Input of a review with a model.
 pub(in crate::review) struct Begin {
-    /// The desk of the whole change, with what the rules said.
+    /// Desk of the whole change, with the results of the rules.
     pub(in crate::review) desk: Desk,
     pub(in crate::review) tools: Vec<ToolDefinition>,
-    /// What the tools take of a request, in tokens.
+    /// Size of the tools in a request, in tokens.
     pub(in crate::review) tools_size: u64,
     pub(in crate::review) layout: Layout,
-    /// The desk of each unit and its first message; none where the change is reviewed whole.
+    /// Desk and first message of each part; empty if the change is reviewed as a whole.
     pub(in crate::review) parts: Vec<(Desk, Opening)>,
-    /// The first message where it is reviewed whole.
+    /// First message if it is reviewed as a whole.
     pub(in crate::review) whole: Option<Opening>,
 }
 
-/// What came of it.
+/// Outcome of the review.
 pub(in crate::review) struct Reviewed {
     pub(in crate::review) desk: Desk,
     pub(in crate::review) ending: Ending,
     pub(in crate::review) tally: Tally,
-    /// What was spent, and what is left.
+    /// Budget with what was spent and what remains.
     pub(in crate::review) budget: Budget,
     pub(in crate::review) journal: Journal,
 }
 
-/// Reviews a change, whole or in its units. `over` is how it ended before it began, where it did.
+/// Reviews a change, as a whole or in its parts. `over` is the outcome if it ended before it began.
 pub(in crate::review) async fn review(
     run: &Arc<ModelRun>,
     begin: Begin,
@@ -98,7 +98,7 @@ pub(in crate::review) async fn review(
         let files = layout.units.get(at).cloned().unwrap_or_default();
         let unit = Unit::Part(number(at));
         let (told, journal) = (run.past.told(&unit), journal.of(unit));
-        // Whoever was begun before goes before those that were not, wherever it stands.
+        // Parts begun in an earlier session have priority over the others, in any position.
         let seat = told.was_asked().then(|| team.purse.go_on(at, if told.is_open() { size } else { 0 }));
         let (team, conversation) = (&team, &conversation);
         units.push(Box::pin(async move {
@@ -118,8 +118,8 @@ pub(in crate::review) async fn review(
             Ok(done)
         }));
     }
-    // Those that were promised nothing live on what the others leave: each waits for the end of all before it, so that what it may spend does
-    // not depend on who was faster, and a run that was broken off begins the same ones.
+    // Parts without a promise depend on what the others leave: each waits for the end of all before it, so that its budget does not depend on timing,
+    // and an interrupted run begins the same ones when resumed.
     let rest = units.split_off(promised.min(units.len()));
     let mut done: Vec<Done> = Vec::with_capacity(team.of);
     for (units, at_once) in [(units, AT_ONCE), (rest, 1)] {
@@ -151,25 +151,25 @@ pub(in crate::review) async fn review(
     Ok(together.reviewed(Budget::shared(&team.purse, run.limits), journal))
 }
 
-/// What all units are reviewed with.
+/// Context of all parts.
 struct Team<'a> {
     run: &'a Arc<ModelRun>,
-    /// What the tools take of a request, in tokens.
+    /// Size of the tools in a request, in tokens.
     tools_size: u64,
     purse: Purse,
-    /// How many units there are.
+    /// Number of parts.
     of: usize,
-    /// Units in a row that the provider failed.
+    /// Number of consecutive parts that the provider failed.
     faults: AtomicU32,
-    /// Set where nobody is asked at all.
+    /// Set if no request is sent at all.
     over: Option<Ending>,
 }
 
-/// The seat of a unit that is begun, with its past and where it is written down; else why it is not.
+/// Budget share of a started part, with its recording and its journal; otherwise the reason why it was not started.
 type Begun = Result<(Seat, (Told, Journal)), Ending>;
 
 impl Team<'_> {
-    /// Whether a unit is begun, or was in a sitting before; else why not, which is written down.
+    /// Starts a part, or continues one of an earlier session; otherwise returns the reason, which is recorded.
     fn begins(
         &self,
         at: usize,
@@ -224,8 +224,7 @@ impl Team<'_> {
         Ok(Done { end: End { at, files: files.len(), ending, begun: true }, desk: back(desk)?, files, tally })
     }
 
-    /// Whether a look at how the parts go together is taken, or was in a sitting before, with its first message; else why not, which is written
-    /// down.
+    /// Starts the cross-part pass, or continues that of an earlier session, with its first message; otherwise returns the reason, which is recorded.
     async fn looks(
         &self,
         together: &Together,
@@ -272,7 +271,7 @@ impl Team<'_> {
         seat.map_err(|ended| Ending::Short { ended, why: words(ended, &self.run.limits, &Kept::default()) })
     }
 
-    /// The first message of the look; else why it did not come about, which must not cost what the parts found.
+    /// Returns the first message of the cross-part pass; otherwise the reason why there is none, which must not affect the findings of the parts.
     async fn question(
         &self,
         together: &Together,
@@ -287,7 +286,7 @@ impl Team<'_> {
             let told = run.past.names().map(<[SharedName]>::to_vec);
             let shared = told.unwrap_or_else(|| {
                 let names = across::shared(&run, &units);
-                // Whoever was stopped has not read all of them.
+                // A stopped reader has not read all of them.
                 if run.cancel.check().is_ok() {
                     journal.record(None, Record::Names { names: names.clone() });
                 }
@@ -352,12 +351,12 @@ fn conversation<'a>(
     })
 }
 
-/// What an opening takes, in tokens.
+/// Returns the size of an opening, in tokens.
 fn size_of(opening: &Opening) -> u64 {
     estimate_tokens(&opening.system) + estimate_tokens(&opening.message)
 }
 
-/// The desk of a conversation that is over: every call at it was waited for, so nobody else holds it.
+/// Returns the desk of a finished conversation: all its calls have ended, so there is no other reference.
 fn back(desk: Arc<Mutex<Desk>>) -> Result<Desk, EngineError> {
     let desk = Arc::into_inner(desk).ok_or(EngineError::Broken)?;
     Ok(desk.into_inner().unwrap_or_else(PoisonError::into_inner))

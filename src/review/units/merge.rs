@@ -1,4 +1,4 @@
-//! What came of several conversations, as that of one. Main functions: [`ending`], [`summary`], [`add`].
+//! Merging the results of several conversations into one. Main functions: [`ending`], [`summary`], [`add`].
 
 use crate::domain::review::Ended as How;
 use crate::domain::text::counted;
@@ -6,26 +6,26 @@ use crate::review::draft::Ending;
 use crate::review::tally::Tally;
 use crate::sys::cancel::Stopped;
 
-/// How a unit ended.
+/// Result of a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ended {
-    /// Which, from 0.
+    /// Index, from 0.
     pub(super) at: usize,
-    /// How many files it has.
+    /// Number of its files.
     pub(super) files: usize,
     pub(super) ending: Ending,
-    /// Whether the model was asked about it.
+    /// `true` if a request was sent.
     pub(super) begun: bool,
 }
 
 impl Ended {
-    /// Of a conversation that is no unit.
+    /// Creates the result of a conversation that is no part.
     pub(super) fn nothing() -> Self {
         Self { at: 0, files: 0, ending: Ending::Done, begun: true }
     }
 }
 
-/// Adds what a unit counted.
+/// Adds the statistics of a part.
 pub(super) fn add(tally: &mut Tally, own: Tally, end: &Ended) {
     let Tally { calls, errors, broken_off, limits, in_text, compaction } = own;
     tally.calls += calls;
@@ -44,7 +44,7 @@ pub(super) fn add(tally: &mut Tally, own: Tally, end: &Ended) {
     }
 }
 
-/// How all of them ended: done, where each is; else as the worst, with what became of the others.
+/// Merges the outcomes: done if all are; otherwise the worst, with the results of the others.
 pub(super) fn ending(ends: &[Ended]) -> Ending {
     let short: Vec<&Ended> = ends.iter().filter(|end| end.ending != Ending::Done).collect();
     let Some(worst) = short.iter().min_by_key(|end| badness(&end.ending)) else { return Ending::Done };
@@ -63,7 +63,7 @@ pub(super) fn ending(ends: &[Ended]) -> Ending {
     Ending::Short { ended: worst.ending.ended(), why: clauses.join("; ") }
 }
 
-/// `part 2 of 5 (14 files) broke off: the limit of …`.
+/// Renders `part 2 of 5 (14 files) broke off: the limit of …`.
 fn clause(begun: bool, why: &str, ends: &[&Ended], of: usize) -> String {
     let files = counted(ends.iter().map(|end| end.files).sum(), "file");
     let numbers: Vec<String> = ends.iter().map(|end| (end.at + 1).to_string()).collect();
@@ -74,7 +74,7 @@ fn clause(begun: bool, why: &str, ends: &[&Ended], of: usize) -> String {
     format!("{parts} of {of} ({files}) {were}: {}", why.trim_end_matches('.'))
 }
 
-/// The lesser, the worse: what was asked for by a person, then what a provider did, then limits.
+/// Rank of an outcome; a lower one is worse: interrupts by a person, then provider failures, then limits.
 fn badness(ending: &Ending) -> u8 {
     match ending {
         Ending::Stopped(Stopped::Interrupted) => 0,
@@ -95,7 +95,7 @@ fn badness(ending: &Ending) -> u8 {
     }
 }
 
-/// Why the files of a unit that did not come to its end are not wholly reviewed; `None` where it did.
+/// Returns why the files of an interrupted part are not wholly reviewed; `None` if it was completed.
 pub(super) fn broken_off(end: &Ended, of: usize) -> Option<String> {
     let why = end.ending.reason()?;
     let why = why.trim_end_matches('.');
@@ -103,7 +103,7 @@ pub(super) fn broken_off(end: &Ended, of: usize) -> Option<String> {
     Some(if end.begun { format!("{part} broke off: {why}") } else { format!("{part} was not begun: {why}") })
 }
 
-/// One summary of all: that of the look across first, where there is one, then what each part's reviewer said.
+/// Merges the summaries: first that of the cross-part pass, if any, then that of each part.
 pub(super) fn summary(ends: &[Ended], farewells: &[Option<String>], across: Option<&str>) -> Option<String> {
     let said = |(end, farewell): (&Ended, &Option<String>)| {
         let words = farewell.as_deref()?.trim();

@@ -1,8 +1,8 @@
-//! Changes that are too large for one conversation: divided into units of related files, reviewed side by side, and put together again.
+//! Changes that are too large for one conversation: divided into parts of related files, reviewed concurrently, and merged again.
 //!
-//! `kinship` says which files belong together, `plan` divides them, `layout` decides whether that is needed and what a first message may
-//! take, `loops` drives the conversations over one purse (`budget`), `together` puts together what came of them (`merge` says how), and `across` looks at how the
-//! parts go together. A change that fits is one unit and goes the same way. What happens within a conversation belongs in `turns`.
+//! `kinship` finds files that belong together, `plan` divides them, `layout` decides whether that is needed and how large a first message may be,
+//! `loops` drives the conversations over one shared budget (`budget`), `together` combines their results (with the help of `merge`), and `across` is
+//! the cross-part pass. A change that fits is one part and takes the same path. The steps of a conversation belong in `turns`.
 
 mod across;
 mod kinship;

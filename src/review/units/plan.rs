@@ -1,7 +1,7 @@
-//! How the files of a large change are divided into units. Main function: [`plan`].
+//! Division of the files of a large change into parts. Main function: [`plan`].
 //!
-//! Files that are linked stay together as far as there is room, the closest first; what is left is filled up folder by folder, from the
-//! deepest. It depends on nothing but its arguments: equal changes give equal plans.
+//! Linked files stay together as far as there is space, the closest first; the rest is filled up folder by folder, from the deepest. It depends on
+//! nothing but its arguments: equal changes give equal plans.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,21 @@ use crate::domain::change::ChangeSet;
 
 /// Deeper folders are taken for the one at this depth.
 const DEEPEST: usize = 12;
-/// So many units are held open for what still fits; a bound for changes with very many files.
+/// Number of parts that are held open for further files; a bound for changes with very many files.
 const OPEN: usize = 8;
 
-/// What is divided.
+/// Material that is divided.
 pub(super) struct Material<'a> {
     pub(super) change: &'a ChangeSet,
     /// The places of the files to divide.
     pub(super) files: &'a [usize],
-    /// What each file of the change takes of a unit, by place.
+    /// Weight of each file of the change, by index.
     pub(super) weights: &'a [u64],
     /// The places of all files, the riskiest first.
     pub(super) ranks: &'a [usize],
-    /// Which of them belong together, the closest first.
+    /// Links between files that belong together, the closest first.
     pub(super) links: &'a [Link],
-    /// What fits a unit.
+    /// Capacity of a part.
     pub(super) room: u64,
 }
 
@@ -35,8 +35,8 @@ struct Group {
     weight: u64,
 }
 
-/// Divides the files: each is in exactly one unit, and what a unit's files take together fits the room, unless it has one file alone. The
-/// riskiest unit comes first; within one the files are in the order of the change.
+/// Divides the files: each is in exactly one part, and the files of a part fit the capacity together, unless it has one file alone. The riskiest part
+/// comes first; within one the files are in the order of the change.
 pub(super) fn plan(material: &Material<'_>) -> Vec<Vec<usize>> {
     let rank = ranks(material);
     let mut groups = by_folder(material, by_links(material));
@@ -50,7 +50,7 @@ pub(super) fn plan(material: &Material<'_>) -> Vec<Vec<usize>> {
     groups.into_iter().map(|group| group.files).collect()
 }
 
-/// How many files are riskier, by place.
+/// Returns the number of riskier files, by index.
 fn ranks(material: &Material<'_>) -> BTreeMap<usize, usize> {
     material.ranks.iter().enumerate().map(|(rank, at)| (*at, rank)).collect()
 }
@@ -67,7 +67,7 @@ fn by_links(material: &Material<'_>) -> Vec<Group> {
         if a == b || first.weight.saturating_add(second.weight) > material.room {
             continue;
         }
-        // The smaller moves, so that no file moves often.
+        // The smaller group is moved, so that no file moves often.
         let (to, from) = if first.files.len() >= second.files.len() { (a, b) } else { (b, a) };
         let Some(moved) = groups.remove(&from) else { continue };
         for at in &moved.files {

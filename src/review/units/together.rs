@@ -1,6 +1,6 @@
-//! What came of the units of a change, put together. Main type: [`Together`].
+//! Combined results of the parts of a change. Main type: [`Together`].
 //!
-//! How findings, endings and words are merged belongs in `merge`.
+//! Merging findings, outcomes and summaries belongs in `merge`.
 
 use super::loops::Reviewed;
 use super::merge::{self, Ended as End};
@@ -11,7 +11,7 @@ use crate::review::journal::Journal;
 use crate::review::tally::Tally;
 use crate::sys::cancel::Stopped;
 
-/// What came of one unit.
+/// Result of one part.
 pub(super) struct Done {
     pub(super) end: End,
     pub(super) desk: Desk,
@@ -19,15 +19,15 @@ pub(super) struct Done {
     pub(super) tally: Tally,
 }
 
-/// What came of all units.
+/// Results of all parts.
 pub(super) struct Together {
     pub(super) desk: Desk,
     tally: Tally,
     pub(super) ends: Vec<End>,
     pub(super) farewells: Vec<Option<String>>,
-    /// How the look across them ended, where an interrupt ended it.
+    /// Outcome of the cross-part pass, if an interrupt ended it.
     interrupted: Option<Ending>,
-    /// What it summed up.
+    /// Its summary.
     across: Option<String>,
 }
 
@@ -46,7 +46,7 @@ impl Together {
         Self { desk, tally, ends, farewells, interrupted: None, across: None }
     }
 
-    /// Takes what came of the look across the parts, or why it was not taken.
+    /// Adds the result of the cross-part pass, or the reason why it was skipped.
     pub(super) fn take(&mut self, looked: Result<(Ending, Tally, Desk), String>) {
         const SKIPPED: &str = "nobody looked at how the parts go together";
         let (ending, tally, desk) = match looked {
@@ -64,7 +64,7 @@ impl Together {
         self.interrupted = Some(ending).filter(|ending| *ending == Ending::Stopped(Stopped::Interrupted));
     }
 
-    /// All of it. `budget` is what was spent, and what is left.
+    /// Returns all of it. `budget` is what was spent, and what is left.
     pub(super) fn reviewed(self, budget: Budget, mut journal: Journal) -> Reviewed {
         let Self { mut desk, tally, ends, farewells, interrupted, across } = self;
         desk.sum_up(merge::summary(&ends, &farewells, across.as_deref()));

@@ -1,4 +1,4 @@
-//! What is answered to calls that are not made, and what a verdict's call says. Main functions: [`verdict_of`], [`not_made`].
+//! Results for calls that are not made, and the verdict of a call. Main functions: [`verdict_of`], [`not_made`].
 
 use super::verdict::{self, Given, NAME};
 use crate::domain::text::mask;
@@ -6,12 +6,12 @@ use crate::llm::{ToolCall, ToolInput};
 use crate::review::calls::{Called, MOST_CALLS};
 use crate::tools::TOOLS;
 
-/// Whether a call only reads.
+/// Checks whether a call only reads.
 pub(super) fn is_reading(call: &ToolCall) -> bool {
     TOOLS.iter().any(|tool| tool.name == call.name)
 }
 
-/// The verdict of a call, or what is answered to it.
+/// Returns the verdict of a call, or the result for it.
 pub(super) fn verdict_of(call: ToolCall) -> Result<Given, Box<Called>> {
     match call.input {
         ToolInput::Object(input) => verdict::read(serde_json::Value::Object(input)).map_err(|fault| {
@@ -22,7 +22,7 @@ pub(super) fn verdict_of(call: ToolCall) -> Result<Given, Box<Called>> {
     }
 }
 
-/// The answer to a call that is not made.
+/// Returns the result for a call that is not made.
 pub(super) fn not_made(call: &ToolCall, landing: bool) -> Called {
     if !is_reading(call) {
         let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).chain([NAME]).collect();

@@ -1,27 +1,27 @@
 //! A verdict that was written as text, by a model that calls no tools. Main function: [`verdicts`].
 //!
-//! Two forms are read, anywhere in the answer, and nothing else is guessed: JSON objects with the fields of the tool (also as the
-//! `arguments`, `parameters` or `input` of a call), and lines `Verdict:`, `Confidence:` and `Rationale:` in any case, with or without the
-//! marks of Markdown around the word. A rationale goes on to the next such line. All that was given is returned, in both forms: an answer
-//! that quotes a verdict from the code and gives its own contradicts itself, which is judged elsewhere.
+//! Two forms are recognized, anywhere in the response, and nothing else is guessed: JSON objects with the fields of the tool (also as the
+//! `arguments`, `parameters` or `input` of a call), and lines `Verdict:`, `Confidence:` and `Rationale:` in any case, with or without the marks of
+//! Markdown around the word. A rationale extends to the next such line. All verdicts are returned, in both forms: a response that quotes a verdict
+//! from the code and gives its own contradicts itself, which is judged elsewhere.
 
 use serde_json::{Value, json};
 
 use super::verdict::{self, Given, Word};
 
-/// The end of an answer is where the verdict stands; no more of it is read, in bytes.
+/// Maximum number of bytes that are read, from the end of a response, where the verdict is.
 const MOST: usize = 64 << 10;
-/// So many opening braces are tried.
+/// Maximum number of opening braces that are tried.
 const TRIED: usize = 200;
 
-/// Every verdict in an answer that calls no tool.
+/// Returns every verdict in a response without tool calls.
 pub(super) fn verdicts(text: &str) -> Vec<Given> {
     let text = &text[text.ceil_char_boundary(text.len().saturating_sub(MOST))..];
     let objects = objects(text).into_iter().filter_map(given).filter_map(|input| verdict::read(input).ok());
     objects.chain(lines(text)).collect()
 }
 
-/// The JSON objects in a text, those inside of others left out.
+/// Returns the JSON objects in a text, those inside of others left out.
 fn objects(text: &str) -> Vec<Value> {
     let (mut found, mut at) = (Vec::new(), 0);
     for _ in 0..TRIED {
@@ -38,7 +38,7 @@ fn objects(text: &str) -> Vec<Value> {
     found
 }
 
-/// The object with the fields of the tool: itself, or what a call written as JSON holds.
+/// Returns the object with the fields of the tool: itself, or what a call written as JSON holds.
 fn given(object: Value) -> Option<Value> {
     if object.get("verdict").is_some() {
         return Some(object);
@@ -52,7 +52,7 @@ fn given(object: Value) -> Option<Value> {
     inner.get("verdict").is_some().then_some(inner)
 }
 
-/// What a line begins with.
+/// Label at the beginning of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Label {
     Verdict,
@@ -60,7 +60,7 @@ enum Label {
     Rationale,
 }
 
-/// Verdicts as lines. One without a rationale that says something is none.
+/// Reads verdicts in lines. One without a meaningful rationale does not count.
 fn lines(text: &str) -> Vec<Given> {
     let mut found: Vec<(String, String, String)> = Vec::new();
     let mut last = None;
@@ -95,7 +95,7 @@ fn lines(text: &str) -> Vec<Given> {
     found.into_iter().filter_map(read).collect()
 }
 
-/// The word of a verdict's line, which may be explained; `None` where the line lists the words, as the question does.
+/// Returns the word of a verdict's line, which may be explained; `None` if the line lists the words, as the prompt does.
 fn the_one(line: &str) -> Option<&str> {
     let (word, rest) =
         line.trim().split_once(|c: char| !c.is_alphanumeric() && !"*_`".contains(c)).unwrap_or((line, ""));
@@ -105,7 +105,7 @@ fn the_one(line: &str) -> Option<&str> {
     (!listed).then_some(word)
 }
 
-/// The label of a line and what follows it; marks of Markdown around the word do not count.
+/// Returns the label of a line and what follows it; marks of Markdown around the word do not count.
 fn label(line: &str) -> Option<(Label, &str)> {
     let marks = |c: char| matches!(c, '*' | '_' | '#' | '-' | '>' | '`') || c.is_whitespace();
     let emphasis = |c: char| matches!(c, '*' | '_') || c.is_whitespace();
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::domain::finding::Confidence;
 
-    /// Word, number (0 for none) and rationale of each.
+    /// Returns word, number (0 for none) and rationale of each.
     fn read(text: &str) -> Vec<(Word, u8, String)> {
         let all = verdicts(text).into_iter();
         all.map(|given| (given.word, given.confidence.map_or(0, Confidence::value), given.rationale)).collect()

@@ -1,4 +1,4 @@
-//! How a second look ended, and what it took. Main type: [`Judged`].
+//! End of a verification, and its statistics. Main type: [`Judged`].
 
 use super::verdict::Verdict;
 use crate::domain::review::Usage;
@@ -9,36 +9,36 @@ use crate::review::tally::Lost;
 use crate::sys::blocking::Unfinished;
 use crate::sys::cancel::Stopped;
 
-/// The state of a finding on which no verdict was come to, as it is written down.
+/// Recorded state of a finding without a verdict.
 const UNCHECKED: &str = "unchecked";
 
-/// What a look took.
+/// Statistics of a verification.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Tally {
     pub(super) turns: u32,
     pub(super) usage: Usage,
     pub(super) calls: u32,
     pub(super) errors: u32,
-    /// Attempts whose cost nobody told.
+    /// Attempts with unreported cost.
     pub(super) broken_off: Lost,
     /// Results that were taken out of the conversation to make room.
     pub(super) taken_out: u32,
-    /// Who was asked last, by its place in the list of models.
+    /// Last model, by its index in the list.
     pub(super) at: u32,
 }
 
-/// How a look ended.
+/// End of a verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Judged {
     /// With a verdict.
     Verdict(Verdict),
     /// Without one: why, a clause.
     Unchecked(String),
-    /// Likewise, because it was broken off: another sitting may go on with it.
+    /// Likewise, because it was interrupted: another session may continue it.
     BrokenOff(String),
 }
 
-/// Something of this program's own that ended a look.
+/// Internal error that ended a verification.
 pub(super) enum Broken {
     Prompt(PromptError),
     Unfinished(Unfinished),
@@ -64,7 +64,7 @@ impl From<Unfinished> for Broken {
 }
 
 impl Judged {
-    /// As it is written down.
+    /// Returns the journal record.
     pub(super) fn end(&self) -> End {
         let (state, why, broken_off) = match self {
             Self::Verdict(verdict) => (verdict.word.word(), verdict.rationale.clone(), false),
@@ -74,7 +74,7 @@ impl Judged {
         End::Verdict { state: state.to_owned(), why, broken_off }
     }
 
-    /// As it was told. A verdict comes from the answer that gave it, never from here.
+    /// Restores a recorded end. A verdict comes from the response that gave it, never from here.
     pub(super) fn told(end: End) -> Self {
         match end {
             End::Verdict { why, broken_off: true, .. } => Self::BrokenOff(why),

@@ -1,4 +1,4 @@
-//! One second look: ask, read, ask again, until there is a verdict or something ends it. Main type: [`Look`].
+//! Verification of one finding: requests and tool calls until there is a verdict or another end. Main type: [`Look`].
 
 mod held_up;
 mod takeover;
@@ -40,23 +40,23 @@ pub(super) struct Look<'a> {
     told: Told,
     trees: &'a Trees,
     request: TurnRequest,
-    /// What this program said since the last request, for the journal.
+    /// Messages of this program since the last request, for the journal.
     said: Vec<String>,
     /// Tokens of the conversation, estimated.
     size: u64,
-    /// How much of it was taken out to make room.
+    /// Compaction of the conversation.
     compaction: Compaction,
-    /// Whether a verdict was sent back once, because results of the same turn were not seen yet.
+    /// `true` if a verdict was sent back once, because results of the same turn were not seen yet.
     waited: bool,
     strikes: Strikes,
     tally: Tally,
-    /// Set once the model was asked for its last word.
+    /// Set once the model was asked for its final verdict.
     landed: Option<Landing>,
-    /// The turn that was asked last in this sitting, and of whom it was said that the conversation is too long.
+    /// Last requested turn of this session, and the model for which the conversation is too long.
     asked: (u32, Option<u32>),
 }
 
-/// What all looks of a run are taken with.
+/// Context of all verifications of a run.
 #[derive(Clone, Copy)]
 pub(super) struct Hands<'a> {
     pub(super) line: Line<'a>,
@@ -119,7 +119,7 @@ impl<'a> Look<'a> {
         Ok((judged, self.tally))
     }
 
-    /// Writes its end down, unless it is told.
+    /// Records its end, unless it is replayed.
     fn write(&mut self, judged: &Judged) -> Result<(), Diverged> {
         let end = judged.end();
         let End::Verdict { state, why, broken_off } = &end else { return Ok(()) };
@@ -153,7 +153,7 @@ impl<'a> Look<'a> {
                         return Ok(Judged::BrokenOff(stopped_words(stopped).to_owned()));
                     }
                     match self.budget.reserve(self.size, self.cancel.remaining()) {
-                        // It was told that this is the last one before it was asked.
+                        // The model was told that this is the last turn before the request failed.
                         Reserved::Turn | Reserved::Landing(_) if again && self.landed.is_some() => {
                             self.landed.clone().map(|landing| (landing, self.budget.last_answer(self.size)))
                         }
@@ -161,7 +161,7 @@ impl<'a> Look<'a> {
                             self.request.max_output = self.budget.most_answer(self.size);
                             None
                         }
-                        // Asked at once for its last word, it could say no more than the finding does.
+                        // With the final verdict as its only turn, the model could only repeat the finding.
                         Reserved::Landing(limit) | Reserved::Nothing(limit) if self.budget.turns() == 0 => {
                             return Ok(unchecked(limit_words(limit, &self.budget.limits())));
                         }
@@ -188,7 +188,7 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// As in a review: the oldest results make room.
+    /// Makes room by shortening the oldest results, as in a review.
     fn make_room(&mut self, coming: &[u64]) {
         let wanted = Wanted { size: self.size, most: self.budget.most(), coming };
         if let Some(made) = self.compaction.make_room(&mut self.request, &self.told, &wanted) {
@@ -220,7 +220,7 @@ impl<'a> Look<'a> {
         let question = Ask { provider, request, turn, cancel, events, lost: &|| budget.lose(most) };
         let (heard, losses) = exchange::hear(&mut self.told, &mut self.journal, asking, &question).await?;
         self.tally.broken_off += losses.all();
-        // Its purse is its own, and knows nothing of the sittings before.
+        // Its budget is its own, and does not include earlier sessions.
         self.budget.lose(losses.told.cost);
         let (response, took) = match heard {
             Heard::Answer(response, took, is_told) => {
@@ -244,7 +244,7 @@ impl<'a> Look<'a> {
         judged
     }
 
-    /// Takes an answer: its verdict, or the results of what it reads, or what was wrong with it.
+    /// Handles a response: its verdict, the results of its calls, or what was wrong with it.
     async fn take(&mut self, response: TurnResponse, landing: Option<Landing>) -> Result<Option<Judged>, Broken> {
         if response.stop == Stop::Refused {
             return Ok(Some(unchecked("the model refused")));
@@ -308,8 +308,8 @@ impl<'a> Look<'a> {
         Ok(None)
     }
 
-    /// Says what was wrong with an answer; whether it did, since it is not said again and again. An answer that is not yet part of the
-    /// conversation becomes one.
+    /// Reports what was wrong with a response, and returns `true` if it did, since it is not repeated endlessly. A response that is not part of the
+    /// conversation yet is added.
     fn strike(&mut self, strike: Strike, answer: Option<&TurnResponse>) -> Result<bool, Broken> {
         let step = self.strikes.take(strike, self.request.speech);
         if step == Step::End {
@@ -342,11 +342,11 @@ impl<'a> Look<'a> {
         self.request.push_answer(response);
     }
 
-    /// An answer in text alone: a verdict, or something to be told once.
+    /// Handles a response in text alone: a verdict, or an invalid answer that is reprompted once.
     fn without_calls(&mut self, response: &TurnResponse, landing: Option<Landing>) -> Result<Option<Judged>, Broken> {
         let text = response.text();
         let cut = response.stop == Stop::OutputLimit;
-        // The end of an answer that was cut may say something else.
+        // The missing end of a cut response may say something else.
         let verdict = if cut { None } else { Given::judge(&as_text::verdicts(&text)) };
         if let Some(verdict) = verdict {
             return Ok(Some(Judged::Verdict(verdict)));

@@ -1,10 +1,10 @@
-//! The second look: in a fresh context and with the reading tools, a model tries to refute what a model reported. Main function:
-//! [`second_look`]; main types: [`SecondLook`], [`Looked`].
+//! Verification: in a fresh conversation and with the reading tools, a model tries to refute findings of a model. Main function: [`second_look`];
+//! main types: [`SecondLook`], [`Looked`].
 //!
-//! Each finding gets a conversation of its own (`question` → `look` → `verdict`, or `as_text` where it calls no tools); some run side by
-//! side, and `share` says beforehand what each may spend. Findings of rules are not looked at: what a rule finds is proven by code and means
-//! the same with or without a model. A look that comes to no verdict takes nothing from the review: the finding is delivered as it was
-//! reported, `unchecked`, the receipt says why, and the review is as complete as it was. Only an interrupt ends the review with it.
+//! Each finding gets a conversation of its own (`question` → `look` → `verdict`, or `as_text` if the model calls no tools); some run concurrently,
+//! and `share` limits each beforehand. Findings of rules are not verified: they are proven by code and mean the same with or without a model. A
+//! verification without a verdict does not affect the review: the finding is delivered as it was reported, `unchecked`, the receipt says why, and the
+//! review stays as complete as it was. Only an interrupt ends the review as well.
 
 mod answers;
 mod as_text;
@@ -42,23 +42,23 @@ pub(super) use share::kept;
 use share::{Share, share};
 pub(super) use verdict::{Verdict, Word};
 
-/// So many looks are taken at the same time.
+/// Number of concurrent verifications.
 const AT_ONCE: usize = 3;
-/// So many titles are named for one reason in the receipt.
+/// Maximum number of titles named for one reason in the receipt.
 const NAMED: usize = 3;
 
-/// Who takes the second look, and at what.
+/// Settings of the verification: the model, and the findings.
 #[derive(Clone)]
 pub struct SecondLook {
-    /// Which findings get one.
+    /// Findings to verify.
     pub which: Which,
     /// The model.
     pub provider: Arc<dyn Provider>,
-    /// Its window and answers. Turns, tokens and time are those of the run, of which it gets what is left.
+    /// Its window and response limit. Turns, tokens and time are those of the run, of which it gets the rest.
     pub limits: Limits,
 }
 
-/// Which findings of a model get a second look.
+/// Selection of the model findings to verify.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
     /// The critical and the high ones.
@@ -68,7 +68,7 @@ pub enum Which {
 }
 
 impl Which {
-    /// Whether a finding gets one.
+    /// Checks whether a finding is selected.
     pub(super) fn takes(self, finding: &Finding) -> bool {
         let bad = match self {
             Self::Worst => finding.severity <= Severity::High,
@@ -78,19 +78,19 @@ impl Which {
     }
 }
 
-/// Why a refuted finding is withheld.
+/// Describes why a refuted finding is withheld.
 pub(super) fn refuted_because(rationale: &str) -> String {
     format!("refuted by the second look: {rationale}")
 }
 
-/// A look that is over, by the place of its finding among the chosen.
+/// Finished verification, by the index of its finding among the selected.
 type Looking = (usize, Result<(Judged, Tally), Diverged>);
 
-/// What came of it.
+/// Outcome of the verification.
 pub(super) struct Looked {
     /// Verdicts, by the place of the finding.
     pub(super) verdicts: Vec<(usize, Verdict)>,
-    /// Why there are not more: sentences for the receipt.
+    /// Reasons for missing verifications: sentences for the receipt.
     pub(super) notes: Vec<String>,
     /// For the provenance.
     pub(super) numbers: Numbers,
@@ -99,12 +99,12 @@ pub(super) struct Looked {
     pub(super) broken_off: Lost,
     /// Results that were taken out of conversations to make room.
     pub(super) taken_out: u32,
-    /// Set where it was interrupted, and the review with it.
+    /// Set if it was interrupted, and the review with it.
     pub(super) interrupted: Option<Ending>,
 }
 
-/// Takes a second look at those of `findings` that get one; `None` where there are none. `budget` is what the review spent, `ending` how it
-/// ended. What goes wrong leaves findings unchecked; it fails only where it is told again and is not what it was.
+/// Verifies the selected `findings`; `None` if there are none. `budget` is what the review spent, `ending` how it ended. Errors leave findings
+/// unchecked; it fails only if a replay differs from its recording.
 pub(super) async fn second_look(
     run: &ModelRun,
     findings: &[Finding],
@@ -144,7 +144,7 @@ pub(super) async fn second_look(
     Ok(Some(looked))
 }
 
-/// Who took the looks: one model, or several where one took over from another meanwhile.
+/// Returns the models of the verification: one, or several after a failover.
 fn looked_by<'a>(mut line: Line<'_>, tallies: impl Iterator<Item = &'a Tally>) -> String {
     let mut all: Vec<u32> = tallies.filter(|tally| tally.turns > 0).map(|tally| tally.at).collect();
     all.sort_unstable();
@@ -159,7 +159,7 @@ fn looked_by<'a>(mut line: Line<'_>, tallies: impl Iterator<Item = &'a Tally>) -
     names.collect::<Vec<_>>().join(" and ")
 }
 
-/// How the review ends where it was interrupted only now.
+/// Returns the outcome of a review that was interrupted only now.
 fn interrupted(run: &ModelRun, ending: &Ending, journal: &mut Journal) -> Result<Option<Ending>, Diverged> {
     let told = run.past.told(&Unit::all_looks());
     let now = match told.coming() {
@@ -177,7 +177,7 @@ fn interrupted(run: &ModelRun, ending: &Ending, journal: &mut Journal) -> Result
     Ok(Some(now).filter(|now| *now != Ending::Done && *ending == Ending::Done))
 }
 
-/// Why nobody is asked at all.
+/// Returns why nothing is verified at all.
 fn why_not(ending: &Ending, stopped: Option<Stopped>) -> Option<&'static str> {
     match (ending.ended(), stopped) {
         (Ended::Interrupted, _) | (_, Some(Stopped::Interrupted)) => Some("the run was interrupted"),
@@ -187,8 +187,7 @@ fn why_not(ending: &Ending, stopped: Option<Stopped>) -> Option<&'static str> {
     }
 }
 
-/// The first messages of the looks, and what each look may spend: what it could then, or a part of what is left now. Why there are none, where
-/// the templates cannot say them.
+/// Builds the first messages, and divides the budget: as recorded, or a share of what remains. If the templates fail, returns the reason.
 fn divide(
     run: &ModelRun,
     second: &SecondLook,
@@ -199,7 +198,7 @@ fn divide(
     let told = run.past.share().cloned();
     let taken = run.past.other_looks(&[]);
     let left = budget.left().without(taken.turns, taken.known);
-    // Whoever took over may have other prices.
+    // The model after a failover may have other prices.
     let mut line = Line::of_look(run, second);
     line.follow(line.now());
     let limits = second.limits.priced_as(&line.limits(second.limits));
@@ -211,7 +210,7 @@ fn divide(
     let mut questions = Vec::with_capacity(chosen.len());
     for ((_, finding), unit) in chosen.iter().zip(units) {
         let told = run.past.told(unit);
-        // One that was asked before is asked as it was, however much room there is now.
+        // A verification that was begun earlier gets the same first message, whatever the space now.
         let rooms = run.past.rooms().into_iter().filter(|_| told.was_asked()).map(|room| ask(finding, room, &told));
         let same = rooms.flatten().find(|question| told.began_with(&question.request) == Some(true));
         match same.map_or_else(|| ask(finding, room, &told), Ok) {
@@ -235,7 +234,7 @@ fn divide(
     Ok((questions, Shared { why_not: None, room, findings, turns, tokens, cost, time_ms }))
 }
 
-/// Looks at the chosen findings, the worst ones where there is not enough left for all.
+/// Verifies the selected findings; only the worst ones if the budget is not enough for all.
 async fn ask(
     run: &ModelRun,
     second: &SecondLook,
@@ -292,7 +291,7 @@ async fn ask(
     Ok(asked.into_values().chain(rest).collect())
 }
 
-/// What the run took so far.
+/// Consumption of the run so far.
 struct Spent {
     turns: u32,
     usage: Usage,
@@ -317,8 +316,7 @@ impl Spent {
     }
 }
 
-/// Puts together what came of each look, in the order of the findings.
-/// `before` is what was spent on findings that are none any more.
+/// Collects the results of the verifications, in the order of the findings. `before` is the consumption for findings that no longer exist.
 fn gather(chosen: &[(usize, &Finding)], asked: Vec<(Judged, Tally)>, before: Abandoned, by: String) -> Looked {
     let numbers = Numbers { by, confirmed: 0, uncertain: 0, refuted: 0, unchecked: 0, turns: 0, usage: Usage::NOTHING };
     let mut looked = Looked {
@@ -365,7 +363,7 @@ fn gather(chosen: &[(usize, &Finding)], asked: Vec<(Judged, Tally)>, before: Aba
     looked
 }
 
-/// `no second look at 2 findings, because its time was used up: A; B`.
+/// Renders `no second look at 2 findings, because its time was used up: A; B`.
 fn note(why: &str, titles: &[&str]) -> String {
     let count = counted(titles.len(), "finding");
     let named = titles.iter().take(NAMED).copied().collect::<Vec<_>>().join("; ");

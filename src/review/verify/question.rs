@@ -1,6 +1,6 @@
-//! What a second look is asked with: the finding, the lines that it quotes, the diff of their file. Main function: [`question`].
+//! First request of a verification: the finding, the lines that it quotes, the diff of their file. Main function: [`question`].
 //!
-//! What is not said: who reported it, how sure they were, and how they came to it. A fresh look starts from the claim and the code.
+//! It omits the reporter, the confidence and the reasoning: verification starts from the claim and the code.
 
 use crate::domain::change::ChangeSet;
 use crate::domain::finding::{Anchor, Finding};
@@ -21,20 +21,20 @@ const LINES: usize = 60;
 const LINE: usize = 400;
 /// The longest body, in bytes.
 const BODY: usize = 16 << 10;
-/// The diff is shown where the question takes no more than this part of the window: one in so many.
+/// Divisor: the maximum share of the window for a request with the diff.
 const DIFF_SHARE: u64 = 3;
 
-/// The first request of a look.
+/// First request of a verification.
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) request: TurnRequest,
-    /// What it says, for the journal.
+    /// Message, for the journal.
     pub(super) message: String,
-    /// What it takes, in tokens, estimated.
+    /// Size in estimated tokens.
     pub(super) size: u64,
 }
 
-/// Asks about a finding; without the diff where that would take more than `room`.
+/// Renders the request about a finding; without the diff if that would take more than `room`.
 pub(super) fn question(
     finding: &Finding,
     change: &ChangeSet,
@@ -77,7 +77,7 @@ pub(super) fn question(
     Ok(Question { size: beside + estimate_tokens(&message), request, message })
 }
 
-/// The reading tools and the one for the verdict, in an order that never changes.
+/// Returns the reading tools and the one for the verdict, in an order that never changes.
 fn definitions() -> Vec<ToolDefinition> {
     let reading = TOOLS.iter().map(|tool| ToolDefinition {
         name: tool.name.to_owned(),
@@ -87,7 +87,7 @@ fn definitions() -> Vec<ToolDefinition> {
     reading.chain([verdict::definition()]).collect()
 }
 
-/// What the finding says.
+/// Renders the text of the finding.
 fn words(finding: &Finding, guidelines: &Guidelines) -> Data {
     let body = finding.body.trim_end();
     let (body, cut) = if body.len() > BODY {
@@ -98,7 +98,7 @@ fn words(finding: &Finding, guidelines: &Guidelines) -> Data {
     let mut text = format!("{}\n\n{body}{cut}\n", finding.title);
     if let Some(guideline) = &finding.guideline {
         text.push_str(&format!("\nIt rests on {}:{}", guideline.path, guideline.line));
-        // It stands at the target, where the tools of this look do not read.
+        // The line is in the target's tree, which the tools of a verification do not read.
         match guidelines.line(&guideline.path, guideline.line) {
             Some(line) => text.push_str(&format!(", a guideline of the project: {}\n", line.trim())),
             None => text.push_str(".\n"),
@@ -107,7 +107,7 @@ fn words(finding: &Finding, guidelines: &Guidelines) -> Data {
     Data::new(text)
 }
 
-/// The places that it quotes.
+/// Returns the places that it quotes.
 fn code(finding: &Finding) -> Data {
     let mut text = String::new();
     for anchor in finding.anchors.iter().take(PLACES) {
@@ -132,7 +132,7 @@ fn quote(text: &mut String, anchor: &Anchor) {
     }
 }
 
-/// The diff of the file that the finding is about first, as far as it was collected.
+/// Returns the diff of the file that the finding is about first, as far as it was collected.
 fn diff(finding: &Finding, change: &ChangeSet) -> Data {
     let path = finding.anchors.first().map(|anchor| &anchor.path);
     let file =

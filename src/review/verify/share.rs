@@ -1,38 +1,38 @@
-//! What the second look may spend of a run. Main functions: [`kept`] and [`share`].
+//! Budget of the verification. Main functions: [`kept`] and [`share`].
 //!
-//! While the review goes on, a bounded part of its budget is kept back for the findings that stand so far, and none where there is nothing to
-//! look at: so neither starves the other. What is left at the end is divided before anybody is asked. Which finding is looked at, and how
-//! closely, so depends on no order in which answers come.
+//! During the review, a bounded part of its budget is reserved for the verification of the findings so far, and nothing without findings: so neither
+//! starves the other. The rest at the end is divided before the first request, so that the selection of findings, and the effort for each, do not
+//! depend on the order of responses.
 
 use std::time::Duration;
 
 use crate::domain::money::Money;
 use crate::review::budget::{Amount, Kept, LANDING, Left, Limits};
 
-/// Turns that are kept for each finding: two to read, one for the verdict.
+/// Turns reserved for each finding: two to read, one for the verdict.
 const TURNS_KEPT: u32 = 3;
 /// Tokens likewise.
 const TOKENS_KEPT: u64 = 25_000;
-/// No more of the run's turns is kept: one part in so many.
+/// Divisor: the maximum share of the run's turns.
 const TURNS_SHARE: u32 = 4;
-/// Of its tokens.
+/// Divisor: the maximum share of its tokens.
 const TOKENS_SHARE: u64 = 5;
-/// Of its time, whatever the number of findings.
+/// Divisor: the maximum share of its time, whatever the number of findings.
 const TIME_SHARE: u32 = 8;
 
-/// With fewer turns nothing can be read, and without reading nothing is refuted.
+/// Minimum number of turns: with fewer nothing can be read, and without reading nothing is refuted.
 const LEAST_TURNS: u32 = 2;
-/// With more it would review anew.
+/// Maximum number of turns: with more it would repeat the review.
 const MOST_TURNS: u32 = 8;
-/// What a look takes beside its first message, sent as often as it has turns at least, in tokens: something that is read, and what a budget
-/// keeps back for the last turn.
+/// Minimum consumption of a verification besides its first message, which is sent at least once per turn, in tokens: some reading, and the reserve
+/// for the last turn.
 const LEAST_READING: u64 = LANDING + 4_000;
-/// No first message takes less: the words and the tools.
+/// Minimum size of a first message: the text and the tools.
 const LEAST_MESSAGE: u64 = 3_000;
-/// No look takes more of the run's whole time: one part in so many.
+/// Divisor: the maximum share of one verification in the run's whole time.
 const LOOK_SHARE: u32 = 4;
 
-/// What to keep back for a second look at so many findings.
+/// Returns the reserve for the verification of this many findings.
 pub(in crate::review) fn kept(findings: usize, limits: &Limits) -> Kept {
     if findings == 0 {
         return Kept::default();
@@ -44,7 +44,7 @@ pub(in crate::review) fn kept(findings: usize, limits: &Limits) -> Kept {
     let cost =
         limits.cost.map_or(Money::NOTHING, |limit| one.times(u64::from(count)).min(limit.most.part(TOKENS_SHARE)));
     Kept {
-        // With fewer nobody would be asked, and the review would have lost them.
+        // Fewer turns would verify nothing, and be lost to the review.
         turns: if turns < LEAST_TURNS { 0 } else { turns },
         tokens: if tokens < need(LEAST_MESSAGE, limits).tokens { 0 } else { tokens },
         cost: if cost < need(LEAST_MESSAGE, limits).cost { Money::NOTHING } else { cost },
@@ -52,35 +52,35 @@ pub(in crate::review) fn kept(findings: usize, limits: &Limits) -> Kept {
     }
 }
 
-/// How large the first message of each of so many looks may be, in tokens, so that what is left is enough for all of them: a large diff is no
-/// reason to look at fewer findings.
+/// Returns the size limit of the first message of each of these verifications, in tokens, so that the remaining budget is enough for all of them: a
+/// large diff is no reason to verify fewer findings.
 pub(super) fn room(left: Left, findings: usize, limits: &Limits) -> u64 {
     let each = each(left, findings);
     let sent = limits.sendable(each.cost.less(limits.amount(0, answers(limits)).cost), u64::from(LEAST_TURNS));
     each.tokens.min(sent).saturating_sub(LEAST_READING) / u64::from(LEAST_TURNS)
 }
 
-/// What each of so many looks has of what is left.
+/// Returns the share of each verification in the remaining budget.
 fn each(left: Left, findings: usize) -> Amount {
     let count = u64::try_from(findings).unwrap_or(u64::MAX);
     if count == 0 { Amount::default() } else { left.all.part(count) }
 }
 
-/// What the answers of a look take at least, in tokens.
+/// Returns the minimum size of the responses in a verification, in tokens.
 fn answers(limits: &Limits) -> u64 {
     limits.usual_answer().saturating_mul(u64::from(LEAST_TURNS))
 }
 
-/// What a look needs to be begun whose first message takes so many tokens.
+/// Returns the minimum budget of a verification whose first message takes this many tokens.
 fn need(size: u64, limits: &Limits) -> Amount {
     let (first, last) = (limits.amount(size, limits.usual_answer()), size.saturating_add(LEAST_READING));
     first.plus(limits.amount(last, limits.usual_answer()).times(u64::from(LEAST_TURNS - 1)))
 }
 
-/// What each look may take.
+/// Allowance of each verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Share {
-    /// The first so many findings are looked at.
+    /// Number of findings that are verified, from the first.
     pub(super) findings: usize,
     /// Turns of each.
     pub(super) turns: u32,
@@ -123,7 +123,7 @@ mod tests {
         cost: None,
     };
 
-    /// Where money is no limit.
+    /// For tests in which money is not limited.
     fn left(turns: u32, tokens: u64) -> Left {
         Left { turns, all: Amount { tokens, cost: Money::from_nanos(u64::MAX) } }
     }

@@ -1,7 +1,7 @@
-//! The verdict of a second look, and what counts as one. Main type: [`Verdict`].
+//! Verdict of a verification. Main type: [`Verdict`].
 //!
-//! A verdict is a word and a number, and the two must agree ([`Word::of`]). Where they do not, or where two verdicts were given, nobody
-//! knows which of them is meant: the finding is uncertain then, whatever else was said.
+//! A verdict is a word and a number, and the two must agree ([`Word::of`]). If they contradict each other, or if two verdicts were given, the
+//! intended one is unknown: the finding is then uncertain.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,7 +15,7 @@ use crate::tools::{ErrorKind, ToolFault, input};
 /// The tool that takes it.
 pub(super) const NAME: &str = "give_verdict";
 
-/// What a second look says.
+/// Word of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::review) enum Word {
     /// It could not be refuted.
@@ -29,7 +29,7 @@ pub(in crate::review) enum Word {
 impl Word {
     const ALL: [Self; 3] = [Self::Confirmed, Self::Uncertain, Self::Refuted];
 
-    /// As models write it.
+    /// Returns the word as models write it.
     pub(in crate::review) fn word(self) -> &'static str {
         match self {
             Self::Confirmed => "confirmed",
@@ -50,7 +50,7 @@ impl Word {
         Self::ALL.into_iter().find(|known| known.word() == word).or(other)
     }
 
-    /// The verdict that a number stands for: how sure somebody is that the finding is right.
+    /// Returns the word for a number: the confidence that the finding is right.
     fn of(confidence: Confidence) -> Self {
         match confidence.value() {
             ..=3 => Self::Refuted,
@@ -59,7 +59,7 @@ impl Word {
         }
     }
 
-    /// What the finding says of it; nothing for one that is not delivered.
+    /// Returns the state of the finding; `None` for one that is not delivered.
     pub(in crate::review) fn state(self) -> Option<VerificationState> {
         match self {
             Self::Confirmed => Some(VerificationState::Confirmed),
@@ -74,14 +74,14 @@ impl Word {
 pub(in crate::review) struct Verdict {
     pub(in crate::review) word: Word,
     pub(in crate::review) confidence: Sure,
-    /// Why: one line, masked.
+    /// Reason: one line, masked.
     pub(in crate::review) rationale: String,
 }
 
-/// How sure a second look is that the finding is right.
+/// Confidence that the finding is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::review) enum Sure {
-    /// So much.
+    /// Stated.
     Said(Confidence),
     /// It did not say.
     Unsaid,
@@ -90,7 +90,7 @@ pub(in crate::review) enum Sure {
 }
 
 impl Sure {
-    /// The confidence of a finding of which its reporter said `before`.
+    /// Returns the confidence of a finding of which its reporter said `before`.
     pub(in crate::review) fn over(self, before: Option<Confidence>) -> Option<Confidence> {
         match self {
             Self::Said(confidence) => Some(confidence),
@@ -100,18 +100,18 @@ impl Sure {
     }
 }
 
-/// What was given, before it is judged.
+/// Stated verdict before it is judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Given {
     pub(super) word: Word,
     pub(super) confidence: Option<Confidence>,
-    /// Whether it gave something else than a number from 1 to 10.
+    /// `true` if anything but a number from 1 to 10 was given.
     pub(super) unclear: bool,
     pub(super) rationale: String,
 }
 
 impl Given {
-    /// The verdict of everything that was given at once; `None` where nothing was.
+    /// Returns the verdict of everything that was given at once; `None` where nothing was.
     pub(super) fn judge(all: &[Self]) -> Option<Verdict> {
         let (first, others) = all.split_first()?;
         if let Some(other) = others.iter().find(|other| other.word != first.word) {
@@ -122,7 +122,7 @@ impl Given {
             Some(confidence) if Word::of(confidence) != first.word => {
                 first.contradictory(&format!("it said {}, with confidence {}", first.word.word(), confidence.value()))
             }
-            // As good as none, but nothing is thrown away on the word of who may have meant the opposite.
+            // Nearly no verdict, but a finding is not removed if the model may have meant the opposite.
             None if first.unclear && first.word == Word::Refuted => {
                 first.contradictory("it said refuted, with a confidence that is no number from 1 to 10")
             }
@@ -171,10 +171,10 @@ struct Question {
     answer: String,
 }
 
-/// What a model is told of the tool.
+/// Returns the definition of the tool.
 pub(super) fn definition() -> ToolDefinition {
     let mut schema = input::schema::<Input>();
-    // It is asked for, though a verdict without it counts.
+    // It is requested, though a verdict without it counts.
     if let Some(Value::Array(required)) = schema.get_mut("required") {
         required.push("confidence".into());
     }

@@ -1,4 +1,4 @@
-//! Which findings are meant, and what is said of the entries that mean none.
+//! Matched findings, and remarks on entries that match none.
 
 use super::*;
 use crate::domain::dismissal::Glob;
@@ -40,7 +40,7 @@ fn entry(id: &str, at: &str, glob: Option<&str>, until: Option<&str>) -> Dismiss
     }
 }
 
-/// Which of the findings are dismissed on 2026-11-21, and what is said.
+/// Returns the findings that are dismissed on 2026-11-21, and the remarks.
 fn settled(entries: &[Dismissal], findings: &mut [Finding], change: Option<&ChangeSet>) -> (Vec<bool>, Vec<String>) {
     let mut all: Vec<&mut Finding> = findings.iter_mut().collect();
     let empty = ChangeSet { files: Vec::new(), ..(*typical().change).clone() };
@@ -107,7 +107,7 @@ fn after_its_last_day_it_is_heard_again_and_said() {
     assert_eq!(silent, [false]);
     let told = "1 entry of .review/dismissed.toml holds no longer: its last day is over";
     assert!(notes[0].starts_with(told) && notes[0].contains("0123456789ab (a.rs)"), "{notes:?}");
-    // On a day that nobody knows, nothing holds that has an end.
+    // On an unknown day, entries with an end do not apply.
     let mut all: Vec<&mut Finding> = findings.iter_mut().collect();
     let empty = ChangeSet { files: Vec::new(), ..(*typical().change).clone() };
     apply(&[over], &mut all, &Scene { change: &empty, files: &[], today: None });

@@ -1,10 +1,10 @@
-//! What holds a second look up, and what ends it early. Main type: [`Retries`].
+//! Delays and early ends of a verification. Main type: [`Retries`].
 
 use crate::domain::event::{Event, EventSink};
 use crate::domain::review::Ended;
 use crate::review::budget::Limits;
 
-/// Of a look, only what holds it up is told: its turns would be taken for those of the review.
+/// Forwards only the delays of a verification: its turns would be mistaken for those of the review.
 pub(super) struct Retries<'a>(pub(super) &'a dyn EventSink);
 
 impl EventSink for Retries<'_> {
@@ -17,7 +17,7 @@ impl EventSink for Retries<'_> {
                 format!("the second look waits {} s until the provider may be asked again", wait_ms.div_ceil(1_000))
             }
             Event::Notice { text } => text,
-            // Said even where silence is wanted.
+            // Emitted even in quiet mode.
             event @ Event::Warning { .. } => return self.0.emit(event),
             _ => return,
         };
@@ -25,7 +25,7 @@ impl EventSink for Retries<'_> {
     }
 }
 
-/// Why a look has to end, as a clause.
+/// Describes why a verification must end, as a clause.
 pub(super) fn limit_words(limit: Ended, limits: &Limits) -> String {
     match limit {
         Ended::TurnLimit => format!("its {} turns are used up", limits.turns),

@@ -1,6 +1,6 @@
-//! What a second look does when its turn gets no answer: as in a review, it makes itself smaller, or another model goes on with it.
+//! Recovery of a verification turn without a response: as in a review, the conversation is shortened, or another model takes over.
 //!
-//! Who takes over is decided in `relay`; here is what that means for one conversation.
+//! The next model is chosen in `relay`; here is the effect on one conversation.
 
 use super::held_up::limit_words;
 use super::{Judged, Look};
@@ -12,7 +12,7 @@ use crate::review::budget::Limits;
 use crate::review::past::Coming;
 
 impl Look<'_> {
-    /// As in a review: the conversation goes to whoever was asked then, or is asked now.
+    /// Switches the conversation to the recorded model, or to the current one, as in a review.
     pub(super) fn follow(&mut self) {
         let (at, handed) = match self.told.coming() {
             Coming::Turn { to, handed, .. } => (to, handed),
@@ -29,7 +29,7 @@ impl Look<'_> {
         }
     }
 
-    /// As in a review: what can be done about a fault. Otherwise what it comes to.
+    /// Recovers from a fault as in a review. Otherwise returns how the verification ends.
     pub(super) fn recover(&mut self, fault: &TurnFault) -> Result<(), Judged> {
         let at = self.line.at();
         if let TurnFault::TooLong { window, .. } = fault
