@@ -1,4 +1,4 @@
-//! The program. Everything it does is in the library; this file only hands it the command line.
+//! The program's entry point. It only passes the command line to the library.
 
 use std::process::ExitCode;
 

@@ -20,9 +20,9 @@ pub struct ToolCall {
     pub name: String,
     /// Its input, JSON.
     pub input: String,
-    /// The change it is asked about.
+    /// The change to run the tool on.
     pub request: ReviewRequest,
-    /// What the command line says about settings.
+    /// The settings from the command line.
     pub flags: Flags,
 }
 

@@ -1,6 +1,6 @@
-//! What a review would be, without a question to anybody: `review --preview`. Main function: [`preview`].
+//! Previews a review without sending anything: `review --preview`. Main function: [`preview`].
 //!
-//! It goes the way of a review up to the first question, and needs no key. Nothing is kept.
+//! It follows the path of a review up to the first request, and needs no key. Nothing is saved.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,7 +25,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::clock;
 use crate::tools::ToolBox;
 
-/// Who would be asked, and what of a key is missing.
+/// The models that would be called, and what is missing for their keys.
 struct Asked {
     chosen: Option<Chosen>,
     second: Option<Chosen>,
@@ -33,7 +33,7 @@ struct Asked {
     missing: Vec<(String, String)>,
 }
 
-/// Says what a review would send to whom, what it would leave out, and what that may come to. Nobody is asked.
+/// Reports what a review would send to whom, what it would leave out, and the expected cost. No request is made.
 pub async fn preview(
     job: Job,
     around: Surroundings,
@@ -110,7 +110,7 @@ pub async fn preview(
     })
 }
 
-/// The same for the built-in rules: nothing is sent.
+/// Previews a review by the built-in rules: nothing is sent.
 fn of_rules(change: Arc<ChangeSet>, more: Vec<String>) -> Preview {
     let Plan { files, sent, mut notes } = review::preview_rules(&change);
     notes.extend(more);
@@ -119,7 +119,7 @@ fn of_rules(change: Arc<ChangeSet>, more: Vec<String>) -> Preview {
     Preview { change, model: None, next, second: None, files, instructions: None, guidelines, sent, notes }
 }
 
-/// What the receipt would say, each sentence once; also what collection left out.
+/// Collects the notes of the receipt, each sentence once, including those about files left out by collection.
 fn told(change: &ChangeSet, notes: Vec<String>) -> Vec<String> {
     let omissions = change.omissions.iter().map(|omission| match &omission.path {
         Some(path) => format!("{path}: {}", omission.reason),
@@ -134,7 +134,7 @@ fn told(change: &ChangeSet, notes: Vec<String>) -> Vec<String> {
     told
 }
 
-/// Who would be asked. Where a key is missing, that is told and not refused.
+/// Determines the models that would be called. A missing key is reported, not refused.
 fn asked(resolved: &Resolved, environment: &ProviderEnvironment) -> Result<Asked, AppError> {
     let mut missing: Vec<(String, String)> = Vec::new();
     let mut environment = environment.clone();
@@ -165,7 +165,7 @@ fn receiver(
         address: llm::address(&chosen.row, &chosen.access)?,
         missing_key: missing.iter().find(of_it).map(|(_, variable)| variable.clone()),
         context_window: capabilities.context_window,
-        // As the table has them: what is reckoned with where it says nothing, is no price.
+        // Prices from the table only: the defaults assumed for budgets are no prices.
         prices: chosen.row.facts(&chosen.model).prices.map(PriceList::from),
     })
 }

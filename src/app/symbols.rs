@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::rules::SymbolMemory;
 use crate::store::SymbolCache;
 
-/// What was read of files, kept in a folder.
+/// A symbol cache stored in a folder.
 pub(super) struct Remembered(SymbolCache);
 
 impl Remembered {
