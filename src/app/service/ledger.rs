@@ -1,6 +1,6 @@
-//! What a server was asked and how that went: counts, times, and a log where one is wanted. Main type: [`Ledger`].
+//! Call metrics of a server: counts, times, and an optional log. Main type: [`Ledger`].
 //!
-//! Neither holds what was asked about or answered: both are for whoever runs the server, not for who uses it.
+//! Neither contains requests or responses: both are for the operator of the server, not for its users.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use crate::sys::clock;
 use crate::sys::files::{AppendFile, FileError};
 
-/// The newest calls of each kind whose times are kept.
+/// The number of latest calls per kind whose times are stored.
 const TIMES: usize = 1000;
-/// Lines that may wait for the disk; more are counted and lost.
+/// Lines that may wait to be written; further ones are counted and dropped.
 const WAITING: usize = 1024;
 
 /// The ledger of one server.

@@ -1,4 +1,4 @@
-//! Which pull request, or which repository, somebody means. Main type: [`NamedPull`].
+//! Resolves the pull request or repository that a client names. Main type: [`NamedPull`].
 
 use super::{PullFault, Service};
 use crate::app::service::readers::LONGEST;
@@ -7,10 +7,10 @@ use crate::git;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
 
-/// What somebody wrote to name a pull request. What is left out is that of the server's own folder.
+/// A client's name for a pull request. Omitted parts default to the repository of the server's folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NamedPull {
-    /// Who the repository belongs to.
+    /// The owner of the repository.
     pub owner: Option<String>,
     /// Its name on the forge; `owner/name` too.
     pub repo: Option<String>,
@@ -18,11 +18,11 @@ pub struct NamedPull {
     pub pr: Option<String>,
 }
 
-/// How a pull request is named.
+/// Help on naming a pull request.
 const HOW: &str = "give owner, repo and pr, or pr as owner/repo#number or as the address of its page";
 
 impl Service {
-    /// The pull request that is meant.
+    /// Resolves the named pull request.
     pub async fn pull_meant(&self, named: &NamedPull) -> Result<PullId, PullFault> {
         self.may_ask()?;
         let text = named.pr.as_deref().unwrap_or_default().trim();
@@ -50,7 +50,7 @@ impl Service {
         }
     }
 
-    /// The repository that is meant.
+    /// Resolves the named repository.
     pub async fn repo_meant(&self, named: &NamedPull) -> Result<RepoName, PullFault> {
         self.may_ask()?;
         if let Some(repo) = given(named)? {
@@ -61,7 +61,7 @@ impl Service {
         }
         let own = self.own_repo().await?;
         match &named.repo {
-            // The name alone: of the same owner.
+            // The name alone implies the same owner.
             Some(name) => {
                 RepoName::new(own.owner(), name.trim()).map_err(|fault| PullFault::input(fault.to_string(), HOW))
             }
@@ -70,7 +70,7 @@ impl Service {
     }
 }
 
-/// What `owner` and `repo` name together, where they do.
+/// Combines `owner` and `repo`, if given.
 fn given(named: &NamedPull) -> Result<Option<RepoName>, PullFault> {
     let text =
         |given: &Option<String>| given.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
@@ -83,7 +83,7 @@ fn given(named: &NamedPull) -> Result<Option<RepoName>, PullFault> {
 }
 
 impl Service {
-    /// Refuses a page of another forge than the one that is asked.
+    /// Refuses a page of another forge than the configured one.
     fn is_our_forge(&self, host: &str) -> Result<(), PullFault> {
         let ours = git::host_of(&self.around.forge.server()?.to_string());
         if ours.eq_ignore_ascii_case(host) {
