@@ -3,7 +3,7 @@
 use super::given::{self, Given};
 use crate::sys::files::{AppendFile, FileError};
 
-/// The outputs that every step has; beside them there is one for each file, called like its format.
+/// The outputs of every step; each file has another one, named like its format.
 pub const OUTPUTS: &[&str] = &["outcome", "findings", "blocking", "exit-code", "posted", "url", "run", "folder"];
 
 /// Outputs with their values.
@@ -16,10 +16,10 @@ impl Outputs {
         self.0.push((name, value.into()));
     }
 
-    /// Appends them to the file that the runner names; nothing where it names none.
+    /// Appends them to the file that the runner names; does nothing if it names none.
     pub(super) fn write(&self, given: &Given) -> Result<(), FileError> {
         let Some(path) = given.get(given::OUTPUT) else { return Ok(()) };
-        // Nobody who wrote a value can know how it ends.
+        // The author of a value cannot guess its delimiter.
         let end = format!("end-{}", uuid::Uuid::new_v4().simple());
         AppendFile::open(path.as_ref())?.append(self.text(&end).as_bytes())
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::ArtefactError;
 use crate::sys::beneath::{Beneath, Kind, ReadFile};
 
-/// The file; no other is opened, and no folder below is looked into.
+/// The file name; no other file is opened, and no subfolder is read.
 const REVIEW: &str = "review.json";
 /// A larger review is refused, in bytes.
 const MOST: u64 = 8 << 20;

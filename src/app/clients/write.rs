@@ -9,33 +9,33 @@ use crate::sys::files;
 /// A larger file of settings is not touched, in bytes.
 const MOST: u64 = 16 << 20;
 
-/// What became of a text.
+/// The result of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Edited {
     /// It has the entry now.
     Added(String),
     /// It has the entry in the place of another one.
     Replaced(String),
-    /// It had the entry already.
+    /// The entry was already there.
     Same,
     /// It has another entry of this name.
     Taken,
 }
 
-/// What was done.
+/// The result of writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
     /// The file is new.
     Created,
-    /// The entry was added to what was there.
+    /// The entry was added to the existing ones.
     Added,
     /// The entry took the place of another.
     Replaced,
-    /// Nothing: it was there already.
+    /// The entry was already there; nothing was written.
     Same,
 }
 
-/// Puts the entry into the client's file, whole or not at all; the rest of the file stays as it is. Says what was done and where.
+/// Writes the entry into the client's file atomically; the rest of the file stays unchanged. Returns the result and the path.
 pub fn write(setup: &Setup, client: &'static str, force: bool) -> Result<(Written, PathBuf), ClientError> {
     let Some((path, alone)) = &setup.file else {
         let command = setup.command.clone().unwrap_or_default();
@@ -73,13 +73,13 @@ pub fn write(setup: &Setup, client: &'static str, force: bool) -> Result<(Writte
     Ok((done, path.clone()))
 }
 
-/// A repository may hold links; what is set up for a project must not change a file elsewhere.
+/// Refuses paths through links that leave the project: the setup of a project must not change a file elsewhere.
 fn stays_inside(path: &Path, project: &Path) -> Result<(), ClientError> {
     let root = files::real_path(project)?;
-    // The nearest part that is there already: what is not there yet leads nowhere.
+    // Only the nearest existing part can be a link.
     let there = path.ancestors().find(|part| part.symlink_metadata().is_ok()).unwrap_or(project);
     let real = files::real_path(there)?;
-    // What git keeps for itself is no part of the project, though it lies in it.
+    // Git's own folder is not part of the project, although it is inside.
     let of_project = real.strip_prefix(&root).is_ok_and(|rest| {
         !rest.components().any(|part| part.as_os_str().to_str().is_some_and(|name| name.eq_ignore_ascii_case(".git")))
     });
