@@ -1,4 +1,4 @@
-//! The forge: whether there is a token, and whose it is. Main functions: [`find`], [`check`].
+//! Checks the forge: its token and login. Main functions: [`find`], [`check`].
 
 use crate::app::forge::ForgeEnvironment;
 use crate::domain::checkup::{Area, Check, CheckState, Culprit};
@@ -6,10 +6,10 @@ use crate::domain::text::strip_line;
 use crate::forge::{FaultKind, ForgeError, GitHub};
 use crate::sys::cancel::Cancel;
 
-/// Who would be asked, and where the token is from; `None` without one.
+/// A client and the source of its token, `None` without one.
 pub(super) type Found = Result<(GitHub, Option<&'static str>), ForgeError>;
 
-/// Looks for a token; `gh` may be asked for it.
+/// Looks for a token; `gh` may be called for it.
 pub(super) fn find(cancel: &Cancel) -> Found {
     ForgeEnvironment::of_this_process().client_and_origin(cancel)
 }
@@ -18,7 +18,7 @@ fn told(name: &'static str, state: CheckState, found: impl Into<String>) -> Chec
     Check::new(Area::Forge, name, state, found)
 }
 
-/// Says where the token is from, and asks the forge whose it is.
+/// Reports the source of the token, and requests its login from the forge.
 pub(super) async fn check(found: Found, offline: bool, cancel: &Cancel) -> Vec<Check> {
     let (client, origin) = match found {
         Ok(found) => found,
@@ -39,7 +39,7 @@ pub(super) async fn check(found: Found, offline: bool, cancel: &Cancel) -> Vec<C
             let kind = if actor.is_bot { ", an App" } else { "" };
             told("account", CheckState::Fine, format!("{host} knows the token as {}{kind}", strip_line(&actor.login)))
         }
-        // The token of a job may act without being anybody: it cannot say whose it is.
+        // A workflow's token may have no user, so it cannot report a login.
         Err(error) if error.kind == FaultKind::Permission => {
             let found = format!("{host} takes the token, but does not say whose it is, as with the token of a job");
             told("account", CheckState::Fine, found)
@@ -52,7 +52,7 @@ pub(super) async fn check(found: Found, offline: bool, cancel: &Cancel) -> Vec<C
 /// Only reviews of pull requests need the forge.
 fn wrong(name: &'static str, error: &ForgeError) -> Check {
     let state = match error.kind {
-        // A token that somebody set and that is of no use.
+        // A configured token that is unusable.
         FaultKind::Auth | FaultKind::Permission | FaultKind::NotFound | FaultKind::Parse | FaultKind::Refused => {
             CheckState::Failed(Culprit::Setup)
         }

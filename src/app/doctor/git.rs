@@ -1,4 +1,4 @@
-//! git: the program, and the repository one stands in. Main functions: [`look`], [`check`].
+//! Checks git: the program and the current repository. Main functions: [`look`], [`check`].
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,19 +12,19 @@ use crate::sys::cancel::Cancel;
 use crate::sys::process::{Call, Environment, Program};
 use crate::sys::repo::{Repo, RepoError};
 
-/// How long git may take to say its version.
+/// Time limit for git to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// A version is not longer, in bytes.
 const LONGEST: usize = 4 << 10;
 
-/// The repository, as far as it can be had.
+/// The current repository, as far as it can be opened.
 pub(super) struct Looked {
     pub(super) repo: Result<Repo, RepoError>,
-    /// What a review would be about.
+    /// The range of a review.
     pub(super) range: Result<Range, GitError>,
 }
 
-/// Opens the repository, and finds what a review of its branch would be compared with.
+/// Opens the repository, and finds the base of a review of its branch.
 pub(super) fn look(ask: &DoctorAsk) -> Looked {
     let repo = Repo::open(&ask.directory);
     let range = match &repo {
@@ -38,7 +38,7 @@ fn told(name: &'static str, state: CheckState, found: impl Into<String>) -> Chec
     Check::new(Area::Git, name, state, found)
 }
 
-/// Looks at the program and the repository.
+/// Checks the program and the repository.
 pub(super) fn check(looked: &Looked, cancel: &Cancel) -> Vec<Check> {
     let mut checks = vec![program(cancel)];
     let repo = match &looked.repo {
@@ -56,7 +56,7 @@ pub(super) fn check(looked: &Looked, cancel: &Cancel) -> Vec<Check> {
     checks
 }
 
-/// Outside of a repository patches and pull requests can be reviewed all the same.
+/// Outside of a repository, patches and pull requests can still be reviewed.
 fn no_repository(error: &RepoError) -> Check {
     match error {
         RepoError::NotARepository(folder) => {
@@ -68,7 +68,7 @@ fn no_repository(error: &RepoError) -> Check {
     }
 }
 
-/// What is not here cannot be read: objects are never fetched on the way.
+/// Checks for missing objects: they are never fetched on demand.
 fn history(repo: &Repo) -> Vec<Check> {
     let mut checks = Vec::new();
     if repo.is_shallow() {
@@ -92,7 +92,7 @@ fn target(range: &Result<Range, GitError>) -> Check {
             let (head, target) = (strip_line(&range.head_name), strip_line(&range.target));
             told("target", CheckState::Fine, format!("{head} would be compared with {target}"))
         }
-        // Somebody stands on the branch that others are compared with, or has not committed yet: that is no fault.
+        // The current branch is the base, or has no commits yet: that is no fault.
         Err(
             error @ (GitError::NoTarget { .. } | GitError::TargetIsHead { .. } | GitError::Repo(RepoError::Unborn)),
         ) => told("target", CheckState::Warning, error.to_string()),
@@ -100,7 +100,7 @@ fn target(range: &Result<Range, GitError>) -> Check {
     }
 }
 
-/// Only pull requests need the program: everything else is read by this one.
+/// Only pull requests need the program: everything else is done by the library.
 fn program(cancel: &Cancel) -> Check {
     let needed = "it is needed for pull requests (--pr) alone";
     let environment = Environment::of_this_process();

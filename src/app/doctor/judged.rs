@@ -1,7 +1,6 @@
-//! What a model's answers to our questions mean. Main type: [`Judged`].
+//! Evaluates a model's responses to the probes. Main type: [`Judged`].
 //!
-//! A model that answers, but not as asked, is told as weak: the review itself has means against that. What the server fails at is told in
-//! `advice`.
+//! A model that responds, but not as requested, is reported as weak: reviews can handle that. Failures of the server belong in `advice`.
 
 use std::time::Duration;
 
@@ -9,19 +8,19 @@ use super::probe::{COLOUR, Heard, NOTE, Pace, RESULT, SUM};
 use crate::domain::text::{mask, shortened, strip_line};
 use crate::llm::{Stop, ToolCall, ToolInput, TurnResponse, leaked};
 
-/// Characters of what a model said that are shown.
+/// Limit in characters on the quoted part of a response.
 const SHOWN: usize = 80;
-/// What comes sooner may come at once without anybody holding it back.
+/// A faster response may arrive in one piece without a buffering proxy.
 const SOON: Duration = Duration::from_secs(2);
 
-/// What a question showed.
+/// The evaluation of a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Judged {
-    /// Whether it went as it should.
+    /// `true` if the response is as requested.
     pub(super) is_right: bool,
-    /// What happened.
+    /// The observation.
     pub(super) found: String,
-    /// What to do, where that is particular to it.
+    /// Specific advice, if any.
     pub(super) advice: Option<String>,
 }
 
@@ -34,13 +33,13 @@ impl Judged {
         Self { is_right: false, found: found.into(), advice: None }
     }
 
-    /// Of a server that refuses tools: the request was said in text by itself.
+    /// Evaluates a server that refuses tools: the request fell back to the text format automatically.
     pub(super) fn in_text() -> Self {
         let advice = "nothing needs to be done: a review speaks to it in text";
         Self { advice: Some(advice.to_owned()), ..Self::wrong("the server takes no tools") }
     }
 
-    /// The same with what to do, where nothing more particular is known.
+    /// Adds general advice if there is no specific one.
     pub(super) fn with_advice(self, advice: &str) -> Self {
         Self { advice: self.advice.or_else(|| Some(advice.to_owned())), ..self }
     }
@@ -67,7 +66,7 @@ pub(super) fn counting(heard: &Heard) -> Judged {
     Judged::right(format!("it answers, {came}"))
 }
 
-/// When an answer came.
+/// Describes the timing of a response.
 fn came(pace: &Pace) -> String {
     let seconds = |time: Duration| format!("{:.1} s", time.as_secs_f64());
     match pace.pieces {
@@ -78,12 +77,12 @@ fn came(pace: &Pace) -> String {
     }
 }
 
-/// Whether an answer that took its time came all at once.
+/// Checks whether a slow response arrived all at once.
 fn is_held_back(pace: &Pace) -> bool {
     pace.took >= SOON && pace.spread < pace.took / 20
 }
 
-/// A call that was the only answer allowed.
+/// Evaluates a forced tool call.
 pub(super) fn forced_call(heard: &Heard) -> Judged {
     let Some(answer) = heard.answers.first() else { return Judged::wrong("it answered nothing") };
     if let Some(none) = no_use(answer) {
@@ -135,7 +134,7 @@ pub(super) fn two_tools(heard: &Heard) -> Judged {
     }
 }
 
-/// An answer that is none, whatever was asked.
+/// Evaluates a response that is unusable for every probe.
 fn no_use(answer: &TurnResponse) -> Option<Judged> {
     let is_empty = answer.text().trim().is_empty() && answer.calls().next().is_none();
     match &answer.stop {
@@ -150,7 +149,7 @@ fn no_use(answer: &TurnResponse) -> Option<Judged> {
     }
 }
 
-/// What it wrote where a call was to be made.
+/// Describes the text given instead of a call.
 fn no_call(answer: &TurnResponse) -> Judged {
     let text = answer.text();
     match leaked(&text) {
@@ -165,7 +164,7 @@ fn no_call(answer: &TurnResponse) -> Judged {
     }
 }
 
-/// A piece of what a model said, in quotes, fit to be shown.
+/// Quotes a part of a model's text, safe for display.
 fn said(text: &str) -> String {
     format!("\"{}\"", shortened(strip_line(&mask(text).text).trim(), SHOWN))
 }

@@ -1,4 +1,4 @@
-//! This machine: where runs are kept, the terminal, the clock. Main function: [`check`].
+//! Checks this machine: the folder for runs, the terminal, the clock. Main function: [`check`].
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::sys::repo::Repo;
 
 /// A file that is written and taken away again.
 const TRIAL: &str = "doctor.tmp";
-/// A commit may be so much younger than this machine's clock says it is: other machines' clocks differ.
+/// Tolerance for commits in the future: clocks of machines differ.
 const TOLERANCE: Duration = Duration::from_hours(24);
 /// This version was not there before.
 const NOT_BEFORE: &str = "2026-11-01T00:00:00Z";
@@ -21,21 +21,21 @@ const NOT_BEFORE: &str = "2026-11-01T00:00:00Z";
 /// The terminal that this process writes to.
 #[derive(Debug, Clone, Copy)]
 pub struct Terminal {
-    /// Whether standard output is one.
+    /// `true` if standard output is a terminal.
     pub is_one: bool,
     /// Columns that texts are laid out in.
     pub width: usize,
-    /// Whether colours are used.
+    /// `true` if colors are used.
     pub colour: bool,
-    /// Whether places become links.
+    /// `true` if places become links.
     pub links: bool,
-    /// The variable that keeps colours away, where one does.
+    /// The variable that disables colors, if one does.
     pub without_colour: Option<&'static str>,
     /// The build logs that are written into.
     pub logs: BuildLogs,
 }
 
-/// Looks at the machine.
+/// Checks the machine.
 pub(super) fn check(ask: &DoctorAsk, looked: &Looked) -> Vec<Check> {
     vec![state(), terminal(&ask.terminal), clock_of(looked.repo.as_ref().ok(), &clock::now())]
 }
@@ -44,7 +44,7 @@ fn told(name: &'static str, state: CheckState, found: impl Into<String>) -> Chec
     Check::new(Area::Machine, name, state, found)
 }
 
-/// Runs are kept, so that they can be shown again, gone on with and compared with.
+/// Checks the folder for runs, which are saved to be shown, resumed and compared.
 fn state() -> Check {
     let root = match Store::default_root() {
         Ok(root) => root,

@@ -1,4 +1,4 @@
-//! Who reviews: the choice, the key, the address, and whether the model answers as a review needs it. Main function: [`check`].
+//! Checks the reviewing model: choice, key, address, and its responses to probes. Main function: [`check`].
 
 use std::time::Duration;
 
@@ -16,28 +16,28 @@ use crate::llm::{self, Capabilities, Provider, TurnFault, TurnUsage};
 use crate::prompt::Prompts;
 use crate::sys::cancel::{Cancel, Stopped};
 
-/// The questions, in the order in which they are asked.
+/// The probes, in order.
 const QUESTIONS: [&str; 3] = ["streaming", "forced_call", "two_tools"];
-/// What helps where a model makes no calls.
+/// The advice for a model that does not call tools.
 const BY_TEXT: &str = "say `tools = false` for this model in your own file of providers, so that a review speaks to it in text from the \
     beginning (docs/models.md); a larger model may do better";
 
-/// How long a provider may take to tell what it has.
+/// Time limit for a provider to list its models.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Characters of a model's name that are shown.
 const LONGEST_NAME: usize = 100;
 
-/// What asking for calls showed.
+/// The result of the tool call probes.
 struct Calls {
     checks: Vec<Check>,
-    /// Whether the text is what is left.
+    /// `true` if only the text format works.
     wants_text: bool,
-    /// How long its slowest turn took.
+    /// The duration of the slowest turn.
     slowest: Duration,
 }
 
 impl Calls {
-    /// Of a model that is known to make none.
+    /// The result for a model known not to support tool calls.
     fn unknown_to_it() -> Self {
         let found = "not asked: it is known to call no tools, and is spoken to in text";
         let checks = QUESTIONS[1..].iter().map(|name| told(name, CheckState::Skipped, found)).collect();
@@ -49,7 +49,7 @@ fn told(name: &'static str, state: CheckState, found: impl Into<String>) -> Chec
     Check::new(Area::Model, name, state, found)
 }
 
-/// Says who reviews, and asks them.
+/// Reports the models and probes them.
 pub(super) async fn check(found: Option<Found>, offline: bool, events: &dyn EventSink, cancel: &Cancel) -> Vec<Check> {
     let Some(Found { resolved, providers }) = found else {
         return vec![told("choice", CheckState::Skipped, "the settings cannot be used, so nobody knows who reviews")];
@@ -71,7 +71,7 @@ pub(super) async fn check(found: Option<Found>, offline: bool, events: &dyn Even
         let of = Subject { chosen, resolved: &resolved, providers: &providers };
         let mut about = of.set_up();
         match llm::connect(&chosen.row, &chosen.model, &chosen.access) {
-            // Its address was looked at.
+            // The address was already checked.
             Err(llm::ConnectError::Address { .. }) => {}
             Err(error) => about.push(told("key", CheckState::Failed(Culprit::Setup), error.to_string())),
             Ok(provider) => {
@@ -108,7 +108,7 @@ fn by_rules(resolved: &Resolved) -> Check {
     }
 }
 
-/// One of those who review.
+/// A model to check.
 struct Subject<'a> {
     chosen: &'a Chosen,
     resolved: &'a Resolved,
@@ -116,7 +116,7 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// What can be said without asking.
+    /// Runs the checks that need no request.
     fn set_up(&self) -> Vec<Check> {
         let Self { chosen, resolved, .. } = self;
         let name = strip_line(&format!("{}/{}", chosen.row.name, chosen.model));
@@ -154,7 +154,7 @@ impl Subject<'_> {
         }
     }
 
-    /// What would hold a key for this provider.
+    /// The possible locations of a key for this provider.
     fn key_places(&self) -> String {
         let row = &self.chosen.row;
         let setting = format!("{}.api_key", row.name);
@@ -166,7 +166,7 @@ impl Subject<'_> {
         self.providers.names().find(|name| self.chosen.row.key_variables.iter().any(|known| **known == **name))
     }
 
-    /// Where the key is from; `None` without one.
+    /// The source of the key; `None` without one.
     fn key_origin(&self) -> Option<String> {
         self.chosen.access.key.as_ref()?;
         let setting = format!("{}.api_key", self.chosen.row.name);
@@ -175,7 +175,7 @@ impl Subject<'_> {
         set.map(|(_, _, origin)| format!("from {origin}")).or_else(usual)
     }
 
-    /// Asks the questions, until the provider fails.
+    /// Sends the probes until the provider fails.
     async fn ask(&self, provider: &dyn Provider, grammar: &str, cancel: &Cancel) -> Vec<Check> {
         let prober = Prober { provider, grammar, cancel };
         let counted = prober.counting().await;
@@ -198,7 +198,7 @@ impl Subject<'_> {
             slowest = slowest.max(heard.a_turn());
             let check = self.judge("text_protocol", &heard, judged::two_tools(&heard));
             checks.push(match check.state {
-                // Nothing is left that a review could be made with.
+                // No usable model remains for a review.
                 CheckState::Warning => Check { state: CheckState::Failed(Culprit::Provider), ..check },
                 CheckState::Fine | CheckState::Failed(_) | CheckState::Skipped => check,
             });
@@ -207,7 +207,7 @@ impl Subject<'_> {
         checks
     }
 
-    /// What the server has instead of a model that it does not know.
+    /// Suggests similar models of the server for one that it does not know.
     async fn near(&self, heard: &Heard) -> Option<String> {
         let Some(NoAnswer::Fault(TurnFault::Status { status: 404, .. })) = &heard.broken else { return None };
         let Chosen { row, model, access, .. } = self.chosen;
@@ -228,7 +228,7 @@ impl Subject<'_> {
         ))
     }
 
-    /// Whether it calls tools as its interface has them.
+    /// Probes native tool calls.
     async fn ask_for_calls(&self, prober: &Prober<'_>) -> Calls {
         let forced = prober.forced_call().await;
         let mut judged = judged::forced_call(&forced);
@@ -244,7 +244,7 @@ impl Subject<'_> {
             let two = prober.two_tools().await;
             let second = judged::two_tools(&two);
             slowest = slowest.max(two.a_turn());
-            // Where the server itself failed, text is no way out: a review would end there.
+            // If the server itself failed, the text format is no alternative: a review would fail there.
             wants_text = !judged.is_right && !second.is_right && forced.broken.is_none() && two.broken.is_none();
             if wants_text {
                 judged = judged.with_advice(BY_TEXT);
@@ -281,7 +281,7 @@ impl Subject<'_> {
     }
 }
 
-/// What is known of the model without asking.
+/// Reports the known limits of the model.
 fn limits(known: &Capabilities) -> Check {
     let prices = match &known.prices {
         Some(prices) => {
@@ -301,7 +301,7 @@ fn limits(known: &Capabilities) -> Check {
     told("limits", CheckState::Fine, found)
 }
 
-/// Whether a review of the usual length would end in its time at this pace.
+/// Checks whether a typical review would finish in time at this speed.
 fn pace(turn: Duration, settings: &Settings) -> Check {
     let (most, limit) = (settings.max_turns, settings.timeout);
     let fits = limit.as_secs_f64() / turn.as_secs_f64().max(0.001);

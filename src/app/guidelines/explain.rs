@@ -1,4 +1,4 @@
-//! Which guidelines are about one file, and which there are. Main functions: [`explain`], [`list`].
+//! Lists guidelines, and explains those that apply to one file. Main functions: [`explain`], [`list`].
 
 use std::ops::ControlFlow;
 
@@ -23,23 +23,23 @@ use crate::sys::charset;
 use crate::sys::repo::{Repo, RepoPool};
 use crate::workspace;
 
-/// More of a file's head is not read for a list, in bytes.
+/// Limit in bytes on the part of a file read for a list.
 const MOST_HEAD: u64 = 1 << 20;
 /// A longer list ends there.
 const MOST_LISTED: usize = 10_000;
 
-/// What there is to say of one file.
+/// The guidelines of one file.
 #[derive(Debug, Clone)]
 pub struct Explained {
     /// The file.
     pub file: RepoPath,
-    /// Where the guidelines were read: `at 0123456789`, `on the disk`; `None` where there is no target to read them from.
+    /// The source of the guidelines: `at 0123456789`, `on the disk`; `None` without a target to read them from.
     pub from: Option<String>,
     /// Those that are about it, the broadest first.
     pub applies: Vec<Reached>,
-    /// Other files that were looked at, and why they are none: as it follows the path.
+    /// Other examined files, with the reason why they do not apply, as it follows the path.
     pub passed_over: Vec<(String, String)>,
-    /// What goes into the receipt of a review.
+    /// Notes for the receipt of a review.
     pub notes: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ pub struct Explained {
 pub struct Reached {
     /// The text.
     pub guideline: Guideline,
-    /// Whose customs it follows.
+    /// The kinds of guideline that it is.
     pub kinds: Vec<GuidelineKind>,
 }
 
@@ -57,9 +57,9 @@ pub struct Reached {
 pub struct ListedGuideline {
     /// The file.
     pub path: RepoPath,
-    /// Whose custom it follows.
+    /// The kind of guideline.
     pub kind: GuidelineKind,
-    /// What it is about, or why it is not used: a clause.
+    /// Its scope, or the reason why it is not used: a clause.
     pub applies: Result<String, String>,
 }
 
@@ -101,7 +101,7 @@ pub fn explain(
     Ok(explained)
 }
 
-/// Every guideline of the tree that a review would read them from, in the order of their paths, and where that is.
+/// Lists every guideline of the tree that a review would use, by path, and names the source.
 pub fn list(
     request: &ReviewRequest,
     flags: &Flags,
@@ -142,7 +142,7 @@ pub fn list(
     Ok((Some(ground.words()), listed))
 }
 
-/// What a file is about, or why it is not used.
+/// Describes the scope of a file, or the reason why it is not used.
 fn reaches(ground: &Ground<'_>, path: &RepoPath, candidate: &Candidate) -> Result<Result<String, String>, AppError> {
     let there = match resolve(ground, b"", path.as_bytes())? {
         Ok(there) => there,

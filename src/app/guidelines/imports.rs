@@ -1,8 +1,8 @@
-//! What a text imports: `@path` in its running text. Main function: [`imports`].
+//! Finds the imports of a text: `@path` in running text. Main function: [`imports`].
 
 use crate::document::prose;
 
-/// More imports of one text are not looked at.
+/// Limit on the imports of one text.
 const MOST: usize = 100;
 /// No longer name is a path, in bytes.
 const LONGEST: usize = 512;
@@ -10,14 +10,14 @@ const LONGEST: usize = 512;
 /// An import as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Import {
-    /// What follows the `@`.
+    /// The text after the `@`.
     pub(super) path: String,
     /// Its line, 1-indexed in the text.
     pub(super) line: u32,
 }
 
 impl Import {
-    /// Whether it can only be meant as a file: others write `@name` to somebody, or `@scope/package`.
+    /// `true` if it can only be a file: `@name` may also be a mention, `@scope/package` a package.
     pub(super) fn is_surely_a_file(&self) -> bool {
         let path = &self.path;
         let is_document = [".md", ".mdc", ".mdx", ".txt"].iter().any(|end| path.to_ascii_lowercase().ends_with(end));
@@ -25,7 +25,7 @@ impl Import {
     }
 }
 
-/// The imports of a text, in order. None is in code or in a comment, and none stands in the middle of a word.
+/// Finds the imports of a text, in order. Code, comments and the middle of words contain none.
 pub(super) fn imports(text: &str) -> Vec<Import> {
     let mut found = Vec::new();
     let (mut line, mut counted) = (1u32, 0);

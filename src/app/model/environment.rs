@@ -1,6 +1,6 @@
-//! The providers there are, and what this process has for them. Main type: [`ProviderEnvironment`].
+//! The known providers and this process's credentials for them. Main type: [`ProviderEnvironment`].
 //!
-//! Which of it counts for a review is decided by whoever chooses a model.
+//! Applying it to a review belongs in the choice of a model.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,18 +20,19 @@ pub struct ProviderEnvironment {
 /// The built-in providers, and no variable set.
 impl Default for ProviderEnvironment {
     fn default() -> Self {
-        // A test reads the built-in table, so that it is never none.
+        // A test parses the built-in table, so this never falls back.
         Self { table: ProviderTable::built_in().unwrap_or_default(), variables: Vec::new(), paces: Paces::default() }
     }
 }
 
 impl ProviderEnvironment {
-    /// What this process has for the providers of a table. Bytes that are not UTF-8 become U+FFFD, so that a key with them is refused.
+    /// Reads the variables of this process for the providers of a table. Bytes that are not UTF-8 become U+FFFD, so that a key with them is
+    /// refused.
     pub(in crate::app) fn of_this_process(table: ProviderTable) -> Self {
         Self::of(table, |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
     }
 
-    /// What `read` says of each variable in the table; an empty one says nothing.
+    /// Reads each variable in the table through `read`; an empty value counts as unset.
     pub(in crate::app) fn of(table: ProviderTable, read: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: Arc<str>| {
             let value = Secret::new(read(&name)?).trimmed();
@@ -46,7 +47,7 @@ impl ProviderEnvironment {
         &self.table
     }
 
-    /// The same with something in the place of a key for a provider that has none, for looking at what would be done with one.
+    /// Adds a placeholder key for a provider without one, to preview a review that would have one.
     pub(in crate::app) fn with_a_key_for(&self, provider: &str) -> Self {
         let mut with = self.clone();
         let variable = self.table.named(provider).and_then(|row| row.key_variables.first().cloned());
@@ -66,7 +67,7 @@ impl ProviderEnvironment {
         })
     }
 
-    /// What a variable holds.
+    /// The value of a variable.
     pub(super) fn value(&self, name: &str) -> Option<String> {
         self.variables.iter().find(|(known, _)| **known == *name).map(|(_, value)| value.reveal().to_owned())
     }
