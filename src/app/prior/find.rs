@@ -1,4 +1,4 @@
-//! Which review is the one before this. Main function: [`find`].
+//! Chooses the previous review. Main function: [`find`].
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -22,20 +22,20 @@ use crate::sys::files;
 
 /// A larger file of a review is refused, in bytes.
 const MAX_FILE: u64 = 64 << 20;
-/// So many branches that begin like the head's name are looked through.
+/// Limit on the branches examined whose names begin like the head's.
 const MOST_NAMES: usize = 1_000;
-/// So many kept runs are tried before it is given up.
+/// Limit on the saved runs tried.
 const MOST_TRIED: usize = 5;
 
 /// A review before this one.
 pub(super) struct Found {
     pub(super) review: Review,
-    /// Whether it is one of this machine's own runs, and not a file that anybody may have written.
+    /// `true` for a run of this machine, `false` for a file, which anyone may have written.
     pub(super) is_own: bool,
     pub(super) notes: Vec<String>,
 }
 
-/// The review before this one; nothing where there is none, or none is wanted.
+/// Finds the previous review; `None` if there is none, or none is requested.
 pub(super) fn find(
     subject: &Subject,
     around: &Surroundings,
@@ -69,7 +69,7 @@ fn newest(subject: &Subject, around: &Surroundings, events: &dyn EventSink) -> R
     Ok(None)
 }
 
-/// A run of this machine, with what its floors hid: whatever is shown today, that is not forgotten.
+/// Loads a run of this machine, with the findings hidden by thresholds: they are part of the history whatever is shown today.
 fn own(mut review: Review, around: &Surroundings, mut notes: Vec<String>) -> Found {
     let coverage = &review.coverage;
     if !coverage.below_floor.is_empty() || !coverage.below_confidence.is_empty() {
@@ -83,7 +83,7 @@ fn own(mut review: Review, around: &Surroundings, mut notes: Vec<String>) -> Fou
     Found { review, is_own: true, notes }
 }
 
-/// Whether a run is of the same pull request, or of the same branch of the same repository against the same target.
+/// Checks whether a run is of the same pull request, or of the same branch of the same repository with the same target.
 fn is_of(record: &RunRecord, subject: &Subject) -> bool {
     let change = &subject.change;
     if let Some(pull) = &change.pull {
@@ -93,7 +93,7 @@ fn is_of(record: &RunRecord, subject: &Subject) -> bool {
     same_folder && record.pull.is_none() && record.head_name == change.head_name && record.target == change.target
 }
 
-/// Whether a review that bears the same names is of the same work: a detached head and the disk have the same name for all that ever was there.
+/// Checks whether a review with the same names is of related history: all detached heads and working trees have the same name.
 fn is_related(review: &Review, subject: &Subject) -> bool {
     let (then, now) = (&review.change, &subject.change);
     if let (Some(then), Some(now)) = (&then.pull, &now.pull) {
@@ -115,7 +115,7 @@ fn is_related(review: &Review, subject: &Subject) -> bool {
         || now.files.iter().filter_map(|file| file.patch_id.as_ref()).any(|id| patches.contains(id))
 }
 
-/// A review that somebody names: a kept run, or a file.
+/// Loads the review that the user named: a saved run, or a file.
 fn named(subject: &Subject, around: &Surroundings, name: &str) -> Result<Found, AppError> {
     let store = Store::at(&around.state);
     let path = Path::new(name);
@@ -140,7 +140,7 @@ fn named(subject: &Subject, around: &Surroundings, name: &str) -> Result<Found, 
     Ok(found)
 }
 
-/// Without names that stand for two findings; of a file, with secrets masked as in all that enters.
+/// Removes fingerprints shared by two findings; masks secrets in a file's review, as in all input.
 fn cleaned(mut found: Found) -> Found {
     let mut known = HashSet::new();
     let before = found.review.findings.len();
@@ -149,7 +149,7 @@ fn cleaned(mut found: Found) -> Found {
     if twice > 0 {
         found.notes.push(format!("{twice} findings of the earlier review had the name of another and were left out."));
     }
-    // Anybody may have written a file: it dismisses nothing.
+    // A file may be written by anyone: it dismisses nothing.
     if !found.is_own {
         for finding in &mut found.review.findings {
             masked(finding);
@@ -168,6 +168,6 @@ fn masked(finding: &mut Finding) {
     hide(&mut finding.body);
     finding.verification.rationale.iter_mut().for_each(hide);
     finding.anchors.iter_mut().for_each(|anchor| hide(&mut anchor.quote));
-    // Nobody here proved it.
+    // It was not verified here.
     finding.suggestion = None;
 }

@@ -1,8 +1,8 @@
-//! Why a run is not told again. Main type: [`ReplayError`].
+//! Errors of replaying a run. Main type: [`ReplayError`].
 
 use crate::domain::run::RunId;
 
-/// Why a run is not told again.
+/// The reason why a run cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The rules reviewed it.
@@ -23,7 +23,7 @@ pub enum ReplayError {
     NoTrees {
         /// The run.
         run: RunId,
-        /// Why not.
+        /// The cause.
         why: String,
     },
     /// It was not committed, and may be anything by now.
@@ -31,12 +31,12 @@ pub enum ReplayError {
         "other rules look at the code, and the code of the run {0} was not committed: it is kept nowhere; compare prompts alone"
     )]
     NotCommitted(RunId),
-    /// A folder without what it is named for.
+    /// A folder has no files of the expected kind.
     #[error("{folder} has no {what}: name a folder of them")]
     Nothing {
         /// The folder.
         folder: String,
-        /// What was looked for.
+        /// The expected kind.
         what: &'static str,
     },
 }

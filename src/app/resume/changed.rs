@@ -1,4 +1,4 @@
-//! What is not as it was when a run began. Main type: [`Changes`].
+//! Differences from the start of a run. Main type: [`Changes`].
 
 use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::forge::PullRequest;
@@ -34,7 +34,7 @@ impl Changes {
         self.0.push(what);
     }
 
-    /// Notes what a range has for other ends.
+    /// Records the changed ends of a range.
     pub(super) fn ends(&mut self, change: &ChangeSet, range: &Range) {
         self.commit(&format!("the head ({})", change.head_name), change.head, range.head);
         self.commit(&format!("the target ({})", change.target), change.base, range.base);
@@ -43,7 +43,7 @@ impl Changes {
         }
     }
 
-    /// The same of a pull request.
+    /// Records the changed ends of a pull request.
     pub(super) fn pull(&mut self, change: &ChangeSet, pull: &PullRequest) {
         self.commit(&format!("the head of {}", pull.id), change.head, Some(pull.head));
         self.commit(&format!("the base of {}", pull.id), change.base, Some(pull.base));
@@ -56,7 +56,7 @@ impl Changes {
 
     /// Notes the files of which something is not as it was.
     pub(super) fn files(&mut self, was: &ChangeSet, is: &ChangeSet) {
-        // Plain data, of which nothing is left out when it is shown.
+        // Plain data, so its `Debug` output is complete.
         let shown = |file: &FileChange| format!("{file:?}");
         for file in &was.files {
             match is.files.iter().find(|other| other.path == file.path) {
