@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// Parsing allocates all the time, in C as well, which takes this one too.
+/// mimalloc: parsing allocates constantly, also in C code, which uses this allocator as well.
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

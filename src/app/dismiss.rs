@@ -42,7 +42,7 @@ pub enum DismissError {
         /// Today.
         today: Day,
     },
-    /// It would not hold for the finding itself.
+    /// The glob does not match the finding's own file.
     #[error("--path {glob:?} does not match {path}, where the finding is: it would dismiss others, and not this one")]
     Elsewhere {
         /// The given glob.
@@ -50,7 +50,7 @@ pub enum DismissError {
         /// The path of the finding.
         path: RepoPath,
     },
-    /// It is settled.
+    /// The finding is already fixed.
     #[error("the finding {0} is fixed: there is nothing to dismiss")]
     Fixed(String),
     /// It is not a pattern.
@@ -107,7 +107,7 @@ pub struct WrittenDown {
     pub run: RunId,
     /// The finding.
     pub finding: Finding,
-    /// The file that says so.
+    /// The file of dismissals.
     pub file: PathBuf,
     /// `true` if the file already dismissed the finding: its reason is replaced.
     pub again: bool,

@@ -87,7 +87,7 @@ pub(super) fn on_disk(root: &Path) -> Result<Option<Vec<u8>>, AppError> {
     plain_file(root, DISMISSED_FILE, MAX_DISMISSED as u64).map_err(fault)
 }
 
-/// Says which entries are about a file that is neither in the target nor in the head any more.
+/// Reports the entries about a file that exists neither in the target nor in the head.
 pub(super) fn gone(
     dismissals: &[Dismissal],
     repo: &Repo,

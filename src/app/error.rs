@@ -145,7 +145,7 @@ pub enum AppError {
         /// The existing findings.
         known: Vec<String>,
     },
-    /// It needs to be dismissed no more.
+    /// The finding is already dismissed.
     #[error("the finding {finding} was dismissed already; the notes of the review say why")]
     DismissedAlready {
         /// The finding.

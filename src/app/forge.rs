@@ -58,7 +58,7 @@ struct Addresses {
 }
 
 impl ForgeEnvironment {
-    /// Those of this process. Bytes that are not UTF-8 become U+FFFD, so that a token with them is refused.
+    /// Reads the variables of this process. Bytes that are not UTF-8 become U+FFFD, so that a token with them is refused.
     pub(super) fn of_this_process() -> Self {
         let read = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
         Self { gh: true, programs: Environment::of_this_process(), mirrors: config::mirrors(), ..Self::of(read) }

@@ -1,4 +1,4 @@
-//! The wiring: the only room that imports all others.
+//! The wiring: the only module that imports all others.
 //!
 //! Start at [`review()`]: collect, open the trees, run the engine, save, deliver. The command line belongs in `cli`; the logic of a part,
 //! in that part.

@@ -303,12 +303,12 @@ pub(super) fn is_own_server(chosen: &Chosen) -> bool {
     is_this_machine(scheme_and_host(chosen.access.base_url.as_deref().unwrap_or(&chosen.row.base_url)).1)
 }
 
-/// Says that a chosen model is reached without encryption, unless it is on this machine.
+/// Warns that a chosen model is reached without encryption, unless it is on this machine.
 pub(super) fn reached_in_clear(chosen: &Chosen) -> Option<String> {
     in_clear(&chosen.row, &chosen.access)
 }
 
-/// Says that an address is reached without encryption, unless it is on this machine.
+/// Warns that an address is reached without encryption, unless it is on this machine.
 fn in_clear(row: &ProviderRow, access: &Access) -> Option<String> {
     let address = access.base_url.as_deref().unwrap_or(&row.base_url);
     let (scheme, host) = scheme_and_host(address);

@@ -1,4 +1,4 @@
-//! The program in one screen: collect → open the trees → run the engine → keep → deliver. Main function: [`review`].
+//! The main steps of a review: collect → open the trees → run the engine → save → deliver. Main function: [`review`].
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -167,7 +167,7 @@ pub(super) async fn made(
     stage(Stage::Deliver, &events, &limit, work).await
 }
 
-/// Runs a stage away from the async threads, and says that it began. One that does not end when `limit` says so is abandoned.
+/// Runs a stage off the async threads, and announces it. A stage that exceeds `limit` is abandoned.
 pub(super) async fn stage<T: Send + 'static>(
     stage: Stage,
     events: &Arc<dyn EventSink>,

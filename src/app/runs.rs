@@ -53,7 +53,7 @@ pub fn latest_of(around: &Surroundings, folder: &Path) -> Result<Option<RunRecor
 /// A selection of findings of a review.
 #[derive(Debug, Clone, Default)]
 pub struct FindingsAsk {
-    /// Only those that are at least so bad.
+    /// The minimum severity.
     pub floor: Option<Severity>,
     /// Only those with a place in a file that this glob lets through (see [`PathFilter`]), or in this file or below this folder.
     pub path: Option<String>,
@@ -145,7 +145,7 @@ pub(super) fn of_repository(around: &Surroundings, repo: &Repo, name: Option<&st
     })
 }
 
-/// Removes the runs that are older than the settings keep them; says how many.
+/// Removes the runs that are older than the settings allow; returns their number.
 pub fn prune(around: &Surroundings) -> Result<usize, AppError> {
     let settings = subject::resolve(None, &Flags::default(), around)?.settings;
     Ok(Store::at(&around.state).prune(settings.keep_runs)?)

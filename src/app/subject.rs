@@ -65,7 +65,7 @@ impl fmt::Debug for Surroundings {
 }
 
 impl Surroundings {
-    /// Those of this process.
+    /// Reads the environment of this process.
     pub fn of_this_process() -> Result<Self, AppError> {
         let (environment, user_settings) = (config::environment(), config::user_document()?);
         let providers = ProviderEnvironment::of_this_process(table::known(user_settings.as_ref(), &environment)?);
@@ -76,7 +76,7 @@ impl Surroundings {
         Ok(Self { user_settings, environment, providers, forge, state, parser })
     }
 
-    /// The trial parser for texts that are trusted as little as `scope` says.
+    /// The trial parser for texts with the trust level of `scope`.
     pub(super) fn parser(&self, scope: ProbeScope) -> Option<Arc<ParserProbe>> {
         self.parser.as_ref().map(|parser| parser.with(scope))
     }

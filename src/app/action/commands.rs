@@ -14,7 +14,7 @@ pub(super) enum Level {
 /// The title of every annotation.
 const TITLE: &str = "review";
 
-/// A line that says something on the page of the run.
+/// Formats an annotation for the page of the run.
 pub(super) fn said(level: Level, text: &str) -> String {
     let name = match level {
         Level::Notice => "notice",

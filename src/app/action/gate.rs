@@ -10,7 +10,7 @@ use crate::domain::text::counted;
 pub enum Kind {
     /// The review is complete.
     Complete,
-    /// It is not.
+    /// The review is incomplete.
     Incomplete,
     /// The review failed.
     Failed,

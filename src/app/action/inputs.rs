@@ -30,9 +30,9 @@ pub(super) enum PostWish {
 /// The policy for drafts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Drafts {
-    /// They are reviewed.
+    /// Drafts are reviewed.
     Review,
-    /// They are not.
+    /// Drafts are skipped.
     Skip,
 }
 
@@ -41,7 +41,7 @@ pub(super) enum Drafts {
 pub(super) enum OnError {
     /// The step fails.
     Fail,
-    /// It does not, and says so.
+    /// The step passes with a notice.
     Neutral,
 }
 

@@ -290,7 +290,7 @@ fn outputs(did: &Result<Did, AppError>, verdict: Verdict) -> Outputs {
     }
     let (made, is_said) = match did {
         Ok(Did::Reviewed(made)) => (made, true),
-        // It is of another commit than this step is for.
+        // The review is of another commit than the step.
         Ok(Did::Superseded { made: Some(made), .. }) => (made, false),
         Ok(Did::Superseded { made: None, .. } | Did::Skipped(_) | Did::Posted { .. }) | Err(_) => return outputs,
     };

@@ -37,7 +37,7 @@ pub(super) fn text(did: &Result<Did, AppError>, beside: &[String]) -> String {
             if page.len() + end.len() <= MOST {
                 return format!("{page}{end}");
             }
-            // It has a limit of its own; this is for the few lines behind it.
+            // The review has a limit of its own; this one is for the few lines after it.
             format!("### Review: {}\n\nThe summary is too long for this page; the files have it.\n{end}", outcome(made))
         }
     }

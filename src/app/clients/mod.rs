@@ -47,7 +47,7 @@ pub enum For {
 /// The format of a client's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// JSON, perhaps with comments: the field with all servers, and whether each says that it is `stdio`.
+    /// JSON, possibly with comments: the field of all servers, and whether each has the type `stdio`.
     Json { servers: &'static str, says_type: bool },
     /// TOML: the table with all servers.
     Toml { servers: &'static str },

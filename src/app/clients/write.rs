@@ -14,7 +14,7 @@ const MOST: u64 = 16 << 20;
 pub(super) enum Edited {
     /// It has the entry now.
     Added(String),
-    /// It has the entry in the place of another one.
+    /// The entry replaced another one.
     Replaced(String),
     /// The entry was already there.
     Same,

@@ -5,7 +5,7 @@ use crate::llm::TurnFault;
 /// The location of a model's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum KeyAt {
-    /// It is from there.
+    /// The source.
     From(String),
     /// No key was sent; its possible locations.
     Missing(String),

@@ -25,7 +25,7 @@ use crate::sys::clock;
 use crate::sys::files;
 use crate::sys::temporary::TemporaryFolder;
 
-/// A larger file holds no evaluation of ours, in bytes.
+/// Maximum size in bytes of an evaluation file.
 const MAX_EARLIER: u64 = 256 << 20;
 
 /// The options of an evaluation.
@@ -125,7 +125,7 @@ fn make_ready(job: &EvalJob, root: &Path, cancel: &Cancel) -> Result<Vec<Ready>,
     let repositories = job.repositories.as_deref().unwrap_or(&job.folder);
     let found = cases(&job.folder, job.only.as_deref())?;
     let ready = found.into_iter().enumerate().map(|(at, case)| {
-        // By number: a name of the case's own choosing has no business in a path of ours.
+        // Named by number: a case's name must not become part of a path.
         let prepared = prepare(&case, &root.join(at.to_string()), repositories, cancel)?;
         Ok(Ready { case, prepared })
     });

@@ -96,7 +96,7 @@ pub(in crate::app) fn keep(
     if let Some(file) = dismissed {
         file.keep(store, run.id)?;
     }
-    // Last: with it, all is there.
+    // Written last: its presence means that the inputs are complete.
     update(store, run.id, given)?;
     Ok(held)
 }

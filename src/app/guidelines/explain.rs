@@ -35,7 +35,7 @@ pub struct Explained {
     pub file: RepoPath,
     /// The source of the guidelines: `at 0123456789`, `on the disk`; `None` without a target to read them from.
     pub from: Option<String>,
-    /// Those that are about it, the broadest first.
+    /// The guidelines that apply to it, the broadest first.
     pub applies: Vec<Reached>,
     /// Other examined files, with the reason why they do not apply, as it follows the path.
     pub passed_over: Vec<(String, String)>,
@@ -63,7 +63,7 @@ pub struct ListedGuideline {
     pub applies: Result<String, String>,
 }
 
-/// Says which guidelines a review would give a model about one file, and why.
+/// Explains the guidelines that a review would give a model about one file.
 pub fn explain(
     request: &ReviewRequest,
     file: &RepoPath,

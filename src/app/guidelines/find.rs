@@ -22,7 +22,7 @@ const CURSOR: &str = ".cursor";
 const BUGBOT: &str = "BUGBOT.md";
 const RULES: &str = "rules";
 const RULE: &[u8] = b".mdc";
-/// Those of Copilot, at the root alone.
+/// Copilot's files, at the root only.
 const COPILOT: &str = ".github/copilot-instructions.md";
 const INSTRUCTIONS: &str = ".github/instructions";
 const INSTRUCTION: &[u8] = b".instructions.md";

@@ -37,7 +37,7 @@ const MOST_NOTES: usize = 12;
 /// The requested kinds and files.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::app) struct Asked<'a> {
-    /// Those that are found by their names.
+    /// The kinds that are found by name.
     pub(in crate::app) kinds: &'a [GuidelineKind],
     /// Further files of the tree.
     pub(in crate::app) named: &'a [RepoPath],

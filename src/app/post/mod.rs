@@ -76,9 +76,9 @@ pub struct DryRun {
 /// The outcome of posting.
 #[derive(Debug, Clone)]
 pub enum Posted {
-    /// It was tried, and this is the receipt.
+    /// The delivery was attempted, with this receipt.
     Done(Box<Delivery>),
-    /// It was not tried.
+    /// A dry run: nothing was sent.
     Dry(DryRun),
 }
 

@@ -45,7 +45,7 @@ pub(super) async fn recall(
     find_and_keep(Some(run), subject, around, who, events).await
 }
 
-/// Does the same for a preview: nothing is saved.
+/// Finds and maps the history for a preview: nothing is saved.
 pub(super) async fn known(
     subject: Subject,
     around: &Surroundings,

@@ -11,7 +11,7 @@ pub enum ReplayError {
          --no-model and what it was asked for"
     )]
     Rules(RunId),
-    /// It has no end yet.
+    /// The run has not ended.
     #[error(
         "the run {0} did not come to its end, so there is nothing to tell yet: review --resume {0} goes on with it"
     )]
@@ -26,7 +26,7 @@ pub enum ReplayError {
         /// The cause.
         why: String,
     },
-    /// It was not committed, and may be anything by now.
+    /// The code was not committed and may have changed.
     #[error(
         "other rules look at the code, and the code of the run {0} was not committed: it is kept nowhere; compare prompts alone"
     )]

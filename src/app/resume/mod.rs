@@ -148,7 +148,7 @@ pub(super) async fn resume(
 fn past(opened: &Opened) -> Result<Past, ResumeError> {
     let fault = |source| ResumeError::Past { run: opened.run, source };
     if opened.entries.is_empty() {
-        // It was killed before anything was written down.
+        // The process was killed before anything was recorded.
         return Ok(Past::default());
     }
     // The process was killed between the end record and the review: everything is recorded, and only replayed.

@@ -39,7 +39,7 @@ impl Changes {
         Self { sender: broadcast::Sender::new(WAITING), count: Arc::default() }
     }
 
-    /// Says it.
+    /// Sends a notification.
     pub fn say(&self, changed: Changed) {
         // An error means that there is no subscriber.
         let _ = self.sender.send((self.count.fetch_add(1, Ordering::SeqCst), changed));

@@ -138,7 +138,7 @@ impl Roots {
     }
 }
 
-/// The real path of the deepest folder on the way to `path` that is there.
+/// The canonical path of the deepest existing folder on the way to `path`.
 fn nearest(path: &Path) -> PathBuf {
     path.ancestors().find_map(|above| files::real_path(above).ok()).unwrap_or_else(|| path.to_owned())
 }

@@ -273,7 +273,7 @@ impl Service {
         if self.roots.cover(base) { Ok(()) } else { Err(PresentFault::Elsewhere(id)) }
     }
 
-    /// Lets the oldest documents go: those that are older than the settings keep runs, and those that are too many.
+    /// Removes the oldest documents: those past the retention time of runs, and those beyond the limit.
     fn make_room(&self) -> Option<String> {
         // A failure to prune does not affect the new document.
         if let Ok(resolved) = subject::resolve(None, &self.options.flags, &self.around) {

@@ -18,7 +18,7 @@ const FORBIDDEN: &str =
 
 /// The result of posting a review.
 enum Put {
-    /// It is there, or nowhere.
+    /// It was posted, or could not be posted anywhere.
     Done(Where),
     /// The pull request no longer matches the step, with the reason.
     Moved(String),

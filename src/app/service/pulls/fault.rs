@@ -17,7 +17,7 @@ pub enum PullFaultKind {
     ReadOnly,
     /// This server does not serve pull requests.
     Off,
-    /// It does as much as it may already.
+    /// The server is at its capacity.
     Busy,
     /// A part of this program failed.
     Broken,

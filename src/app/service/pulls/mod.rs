@@ -299,7 +299,7 @@ fn needs_files(conversation: &Conversation) -> bool {
     conversation.comments.iter().any(|comment| comment.body.contains("#diff-"))
 }
 
-/// The severity that a comment of ours has by its own mark.
+/// The severity in the marker of our own comment.
 fn ours(comment: &Comment) -> Option<Severity> {
     // Anyone can write the mark; only the forge knows the author of the text.
     if comment.mine { FindingMark::read(&comment.body).map(|mark| mark.severity) } else { None }

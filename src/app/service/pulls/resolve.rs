@@ -16,7 +16,7 @@ pub enum ResolvedBy {
     Thread,
     /// A comment of ours that records resolved entries of bots' lists.
     StateComment,
-    /// A comment of ours with a list of Qodo's entries.
+    /// Our own comment with a list of Qodo's entries.
     Tracker,
 }
 

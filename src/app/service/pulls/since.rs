@@ -17,9 +17,9 @@ const REMEMBERED: usize = 64;
 /// The difference between a remark and its previously shown state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum News {
-    /// It was not there.
+    /// The remark is new.
     New,
-    /// It was resolved, reopened, answered, changed, or its lines were.
+    /// The remark was resolved, reopened, answered or changed, or its lines were.
     Changed,
 }
 

@@ -329,7 +329,7 @@ impl Service {
     }
 }
 
-/// Says that a review went on, not too often, and after the last event too.
+/// Notifies of a running review's progress, at a limited rate, and after the last event too.
 async fn tell(run: &Run, changes: &Changes) -> Infallible {
     loop {
         run.news.notified().await;

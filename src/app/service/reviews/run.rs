@@ -93,7 +93,7 @@ pub struct EndedRun {
     pub interrupted: bool,
     /// The exit code of the command.
     pub exit_code: u8,
-    /// As in [`RunningReview`].
+    /// The warnings, as in [`RunningReview`].
     pub warnings: Vec<String>,
     /// The reason why it could not be saved.
     pub not_kept: Option<String>,
