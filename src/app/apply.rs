@@ -26,14 +26,14 @@ mod place;
 pub use file::FileFault;
 pub use place::PlaceFault;
 
-/// Suggestions to be applied.
+/// The suggestions to apply.
 #[derive(Debug, Clone)]
 pub struct ApplyAsk {
     /// A folder of the checkout.
     pub directory: PathBuf,
     /// The run: its id, a prefix of it or `last`; `None` for the newest of this repository.
     pub run: Option<String>,
-    /// The ids of the findings, or the beginnings of them.
+    /// The ids of the findings, or prefixes of them.
     pub findings: Vec<String>,
     /// `true` for a dry run: nothing is written.
     pub check: bool,
@@ -50,7 +50,7 @@ pub struct Applied {
     pub refused: Vec<Refused>,
 }
 
-/// A file with suggestions in it.
+/// A file with applied suggestions.
 #[derive(Debug, Clone)]
 pub struct AppliedFile {
     /// The file.
@@ -61,7 +61,7 @@ pub struct AppliedFile {
     pub texts: [String; 2],
 }
 
-/// A suggestion that was applied.
+/// An applied suggestion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppliedFinding {
     /// The id of the finding.

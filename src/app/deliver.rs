@@ -17,7 +17,7 @@ use crate::store::{Store, StoreError};
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::files;
 
-/// A file to write in some format.
+/// A file to write, with its format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
     /// The name of a presenter.
@@ -31,7 +31,7 @@ pub struct Output {
 pub struct Delivered {
     /// The review.
     pub review: Review,
-    /// The settings it was made under.
+    /// The settings of the run.
     pub settings: Settings,
     /// The folder that is checked out, for links to its files.
     pub root: Option<PathBuf>,
@@ -106,7 +106,7 @@ fn keep_hidden(store: &Store, review: &Review) -> Result<(), String> {
     store.keep(review.id, hidden::NAME, &bytes).map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// A review in the format of that name, measured by the gate.
+/// Renders a review in the named format, with the gate's threshold.
 pub(super) fn render(review: &Review, format: &str, fail_on: Option<Severity>) -> Option<Vec<u8>> {
     let options = RenderOptions { fail_on, ..RenderOptions::default() };
     presenter(format).map(|presenter| (presenter.render)(review, &options))

@@ -26,7 +26,7 @@ impl Diffs {
     }
 }
 
-/// Diffs computed again from the repository.
+/// Diffs recomputed from the repository.
 struct FromGit {
     pool: RepoPool,
     change: Arc<ChangeSet>,
@@ -43,7 +43,7 @@ impl DiffSource for FromGit {
     }
 }
 
-/// Diffs out of a patch that was read whole.
+/// Diffs from a patch that was read completely.
 struct FromPatch(Arc<PatchChange>);
 
 impl DiffSource for FromPatch {

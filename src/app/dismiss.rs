@@ -34,7 +34,7 @@ pub enum DismissError {
     /// The repository has no working tree to write to.
     #[error("there is no checkout to write {DISMISSED_FILE} in: this repository is bare; run it in a clone")]
     Bare,
-    /// The last day has passed.
+    /// The last day is in the past.
     #[error("--until {until} has passed already; today is {today} (UTC)")]
     Past {
         /// The given day.
@@ -83,27 +83,27 @@ impl DismissError {
     }
 }
 
-/// A finding to be dismissed for the project.
+/// The dismissal of a finding for the project.
 #[derive(Debug, Clone)]
 pub struct DismissAsk {
     /// A folder of the repository.
     pub directory: PathBuf,
     /// The run: its id, a prefix of it or `last`; `None` for the newest of this repository.
     pub run: Option<String>,
-    /// The id of the finding, or the beginning of it.
+    /// The id of the finding, or a prefix of it.
     pub finding: String,
     /// The reason for the dismissal.
     pub reason: String,
-    /// The last day on which it holds.
+    /// The last day of its validity.
     pub until: Option<Day>,
     /// The files that the dismissal covers; `None` for the one with the finding.
     pub glob: Option<String>,
 }
 
-/// A finding that was dismissed.
+/// A dismissed finding.
 #[derive(Debug, Clone)]
 pub struct WrittenDown {
-    /// The run that it was found in.
+    /// The run of the finding.
     pub run: RunId,
     /// The finding.
     pub finding: Finding,
@@ -145,7 +145,7 @@ fn dismissal(finding: &Finding, ask: &DismissAsk) -> Result<Dismissal, AppError>
     }
     let glob = ask.glob.as_deref().map(file::glob).transpose().map_err(DismissError::Glob)?;
     let path = finding.anchors.first().map(|anchor| anchor.path.clone());
-    // Every finding has a place; one that was read from a damaged file may not.
+    // Every finding has an anchor, except one read from a damaged file.
     let path = path
         .ok_or_else(|| AppError::Damaged { id: finding.id.to_string(), why: "the finding has no place".to_owned() })?;
     if let Some(glob) = glob.as_ref().filter(|glob| !glob.filter.allows(&path)) {

@@ -25,7 +25,7 @@ use crate::sys::tree;
 /// Limit on the entries named whose file was removed.
 const NAMED: usize = 5;
 
-/// The file as it was read.
+/// The dismissals file as read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DismissedFile {
     /// The name in messages: its path, and the commit from which it was read.
@@ -81,7 +81,7 @@ pub(super) fn read(repo: &Repo, at: Option<CommitId>, from_worktree: bool) -> Re
     }
 }
 
-/// No link is followed, as for the settings.
+/// Reads the file from the working tree. As for the settings, no link is followed.
 pub(super) fn on_disk(root: &Path) -> Result<Option<Vec<u8>>, AppError> {
     let fault = |source| AppError::Input(FileError { verb: "read", path: root.join(DISMISSED_FILE), source });
     plain_file(root, DISMISSED_FILE, MAX_DISMISSED as u64).map_err(fault)

@@ -1,4 +1,4 @@
-//! The engine that was chosen, put together: the rules, or a model with its tools, prompts and journal. Main function: [`engine`].
+//! Runs the chosen engine: the rules, or a model with its tools, prompts and journal. Main function: [`engine`].
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -29,7 +29,7 @@ use crate::sys::blocking::{self, Unfinished};
 use crate::sys::files::{AppendFile, Held};
 use crate::tools::ToolBox;
 
-/// When a run began, RFC 3339 in UTC, and on the clock that measures how long it takes.
+/// The start of a run: RFC 3339 in UTC, and an instant to measure the duration.
 pub(super) type Started = (String, Instant);
 
 /// The input of an engine.
@@ -67,7 +67,7 @@ pub(super) struct First {
     pub(super) contents: Contents,
 }
 
-/// A run that is taken up again.
+/// A resumed run.
 pub(super) struct Again {
     /// The lock that keeps other processes from the run.
     pub(super) held: Held,
@@ -84,7 +84,7 @@ pub(super) async fn engine(
     let memory = Arc::new(Remembered::at(&around.forge.mirrors(&around.state).with_file_name("symbols")));
     let mut packs = packs::load(&work.subject)?.remembering(memory);
     if work.by_model.is_some() {
-        // A crash would cost the money that was spent.
+        // A crash would waste the cost so far.
         packs = packs.probing(around.parser(ProbeScope::Everything));
     }
     let store = Store::at(&around.state);
@@ -154,7 +154,7 @@ pub(super) async fn engine(
     Ok(review)
 }
 
-/// Reviews the subject with the rules alone.
+/// Reviews the change with the rules only.
 async fn rules_alone(
     work: Work,
     packs: Packs,

@@ -67,7 +67,7 @@ pub enum AppError {
     /// A workflow step cannot run.
     #[error(transparent)]
     Action(#[from] ActionError),
-    /// A setting is wrong.
+    /// A setting is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A tree could not be opened.
@@ -91,13 +91,13 @@ pub enum AppError {
     /// The inputs of a run could not be saved or read.
     #[error(transparent)]
     Given(#[from] GivenError),
-    /// A run is not taken up again.
+    /// A run cannot be resumed.
     #[error(transparent)]
     Resume(#[from] ResumeError),
     /// A run cannot be replayed.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-    /// A file that was named could not be read.
+    /// A named file could not be read.
     #[error("{0}")]
     Input(FileError),
     /// The user's own table of providers could not be read.
@@ -126,7 +126,7 @@ pub enum AppError {
         /// The repository's folder.
         folder: String,
     },
-    /// A finding could not be written down as dismissed.
+    /// A finding could not be dismissed.
     #[error(transparent)]
     Dismiss(#[from] DismissError),
     /// Suggestions could not be applied.
@@ -154,7 +154,7 @@ pub enum AppError {
     /// A dismissal needs a reason that a reader understands later.
     #[error("a finding is dismissed for a reason of 1 to {most} characters: say why it is not one")]
     Reason {
-        /// The most characters.
+        /// The limit in characters.
         most: usize,
     },
     /// The named output format does not exist, or does not suit this command.
@@ -215,7 +215,7 @@ pub enum AppError {
         /// The provider.
         provider: String,
     },
-    /// A key was found that no header can carry.
+    /// The key found is not a valid header value.
     #[error(
         "{variable} is set, but not to one line of plain ASCII (it is not shown here): copy the key again, or review with --no-model"
     )]
@@ -265,7 +265,7 @@ pub enum AppError {
     /// Something could not be presented.
     #[error(transparent)]
     Present(#[from] PresentFault),
-    /// A change was named in a way that makes no sense.
+    /// The scope has an invalid form.
     #[error(transparent)]
     Scope(#[from] InvalidScope),
     /// Cases cannot be evaluated.
@@ -330,7 +330,7 @@ fn fetch_code(error: &FetchError) -> u8 {
     }
 }
 
-/// The first names of a list, and how many more there are.
+/// Formats the first names of a list, and the number of further ones.
 fn some(known: &[String]) -> String {
     const NAMED: usize = 20;
     let named = known.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");

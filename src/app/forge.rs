@@ -16,7 +16,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::http::Address;
 use crate::sys::process::{Call, Environment, Program};
 
-/// Variables that hold a token, in the order in which they count.
+/// Variables that hold a token, in order of precedence.
 const TOKENS: [&str; 3] = ["GITHUB_TOKEN", "GH_TOKEN", "GITHUB_PERSONAL_ACCESS_TOKEN"];
 const APP_ID: &str = "GITHUB_APP_ID";
 const APP_KEY: &str = "GITHUB_APP_PRIVATE_KEY";
@@ -29,7 +29,7 @@ const OTHERS: [&str; 7] = [APP_ID, APP_KEY, APP_KEY_FILE, APP_INSTALLATION, API,
 
 /// Time limit for `gh` to print its token: it may have to ask the system's password store.
 const GH: Duration = Duration::from_secs(10);
-/// No token is longer, in bytes.
+/// Limit in bytes on a token.
 const LONGEST_TOKEN: usize = 64 << 10;
 
 /// The variables for the GitHub server and its credentials, as of the start of the process. `Debug` shows only their names.
@@ -50,7 +50,7 @@ impl fmt::Debug for ForgeEnvironment {
     }
 }
 
-/// The three addresses of one GitHub.
+/// The three addresses of a GitHub server.
 struct Addresses {
     api: Address,
     graphql: Address,

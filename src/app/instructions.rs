@@ -20,7 +20,7 @@ use crate::sys::inside::inside;
 use crate::sys::repo::Repo;
 use crate::sys::tree;
 
-/// Longer instructions are refused, in bytes: they are sent with every turn.
+/// Maximum size in bytes of instructions, since they are sent with every turn.
 const MAX_BYTES: u64 = 64 << 10;
 
 /// Instructions for the model.
@@ -41,7 +41,7 @@ pub(super) enum Whose {
     Target,
 }
 
-/// The repository under review, as far as it matters here.
+/// The relevant parts of the repository under review.
 #[derive(Clone, Copy)]
 struct Reviewed<'r> {
     repo: &'r Repo,
@@ -62,7 +62,7 @@ pub enum InstructionsError {
         /// The cause.
         why: String,
     },
-    /// The target's tip does not have it.
+    /// The target commit does not have the file.
     #[error(
         "{path} is not a file at {commit}: instructions inside the repository are read from the tip of the target, so that a change \
          cannot bring its own; commit it there, name a file outside, or read the disk with --settings worktree"
@@ -116,7 +116,7 @@ pub(super) fn load(request: &ReviewRequest, subject: &Subject, whose: Whose) -> 
             let repo = pool.take()?;
             read(&subject.settings, Some(Reviewed { repo: &repo, settings_at, from_worktree }), whose)
         }
-        // The patch may well be of the repository that this folder is in, so its files are not the user's own either.
+        // The patch may be of the repository around this folder, so its files are not the user's own either.
         Diffs::Patch(_) => {
             let repo = Repo::open(&request.directory).ok();
             let reviewed = repo.as_ref().map(|repo| Reviewed { repo, settings_at, from_worktree });

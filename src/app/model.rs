@@ -10,6 +10,8 @@
 //! none (`openai-chat`, `ollama`) the usual variable belongs to another service as soon as the settings name another address: then only
 //! the key of the settings is used.
 
+mod environment;
+
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -20,7 +22,7 @@ use crate::llm::{Access, ProviderRow, ProviderTable, Rate, TableError, Wire};
 
 pub use environment::ProviderEnvironment;
 
-/// A model that reviews.
+/// A model chosen for a review.
 #[derive(Debug, Clone)]
 pub(super) struct Chosen {
     /// Its provider.
@@ -55,7 +57,7 @@ enum Why {
     },
 }
 
-/// A provider, for the help text.
+/// A provider, as the help text shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownProvider {
     /// Its name.
@@ -90,7 +92,7 @@ pub(super) fn choose(resolved: &Resolved, environment: &ProviderEnvironment) -> 
     let Some(mut first) = choose_as(&resolved.settings.model, "model", resolved, environment)? else { return Ok(None) };
     for choice in &resolved.settings.next_models {
         let Some(next) = choose_as(choice, "model", resolved, environment)? else { continue };
-        // A provider alone is its usual model, which may be named, too.
+        // A provider alone stands for its default model, which may also be named explicitly.
         let is_there = std::iter::once(&first)
             .chain(&first.next)
             .any(|known| (&known.row.name, &known.model) == (&next.row.name, &next.model));
@@ -161,7 +163,7 @@ pub(super) fn choose_second(
     Ok(Some(second))
 }
 
-/// The model of a choice that is written in the setting `key`.
+/// Parses the model choice of the setting `key`.
 fn choose_as(
     choice: &ModelChoice,
     key: &'static str,
@@ -248,7 +250,7 @@ fn chosen(
     let set = settings.provider(&row.name);
     let usual_key = environment.first(&row.key_variables).filter(|_| set.api_key.is_none());
     let mut notices = Vec::new();
-    // See the module: the key in the usual variable is not for a server of the user's own choosing.
+    // See the module: a key in the usual variable is not for a server of the user's own choice.
     let key = match (set.api_key, usual_key) {
         (Some(key), _) => Some(key),
         (None, Some((variable, _))) if !row.needs_key && set.base_url.is_some() => {

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The options of [`models`].
 #[derive(Debug, Clone, Default)]
 pub struct ModelsAsk {
-    /// One provider alone.
+    /// The only provider to list.
     pub provider: Option<String>,
     /// `true` to query the providers that can list their models. Nothing of a change is sent, but a key is.
     pub check: bool,

@@ -18,9 +18,9 @@ use crate::sys::repo::Repo;
 
 /// The folder of a project's packs.
 pub(super) const PROJECT_RULES: &str = ".review/rules";
-/// A pack of the user's that is longer is refused, in bytes.
+/// Maximum size in bytes of a user's pack.
 const MAX_PACK: u64 = 1 << 20;
-/// A project's packs are smaller, and not many.
+/// Limits on a project's packs.
 const MAX_PROJECT_PACK: u64 = 256 << 10;
 const MOST_PROJECT_PACKS: usize = 50;
 /// Limit on all project packs together: each run stores a copy.
@@ -37,7 +37,7 @@ pub enum PackFileError {
         /// Its type.
         what: &'static str,
     },
-    /// It is larger than any pack, or they are together.
+    /// One of the packs, or all together, exceed the limit.
     #[error(
         "{file} has {size} bytes, which is more than the {limit} that are read of a project's rules there: make it smaller"
     )]
@@ -49,7 +49,7 @@ pub enum PackFileError {
         /// The limit.
         limit: u64,
     },
-    /// There are more of them than are read.
+    /// There are too many packs.
     #[error("{folder} holds more than {most} packs: join some")]
     TooMany {
         /// The folder.
@@ -62,7 +62,7 @@ pub enum PackFileError {
     NotText {
         /// The file.
         file: String,
-        /// The first line that is not.
+        /// The first invalid line.
         line: usize,
     },
     /// A listed file was removed meanwhile, or cannot be read.
@@ -123,7 +123,7 @@ pub(super) fn files(
     Ok(files)
 }
 
-/// The user's packs of a folder.
+/// Reads the user's packs from a folder.
 pub(super) fn read_folder(folder: &Path) -> Result<Vec<PackFile>, AppError> {
     let found = templates::read_folder(folder, &["yml", "yaml"], MAX_PACK)?;
     let file = |(name, text): (String, String)| PackFile {
@@ -135,7 +135,7 @@ pub(super) fn read_folder(folder: &Path) -> Result<Vec<PackFile>, AppError> {
     Ok(found.into_iter().map(file).collect())
 }
 
-/// The name of a pack without its end.
+/// The name of a pack without its extension.
 pub(super) fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
@@ -199,7 +199,7 @@ fn of_project(ground: &Ground<'_>) -> Result<Vec<PackFile>, AppError> {
     Ok(files)
 }
 
-/// The text of a pack.
+/// Decodes the text of a pack.
 pub(super) fn text(file: &str, bytes: Vec<u8>) -> Result<String, PackFileError> {
     String::from_utf8(bytes).map_err(|error| {
         let good = error.utf8_error().valid_up_to();

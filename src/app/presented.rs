@@ -58,7 +58,7 @@ pub fn checkout(base: &Path) -> Option<PathBuf> {
     files::real_path(repo.workdir()?).ok()
 }
 
-/// The Markdown of a document, with its references in the form that a surface understands.
+/// Renders the Markdown of a document, with its references in the form of a surface.
 pub fn written(presented: &Presented, dialect: &Dialect) -> String {
     document::rewrite(&presented.markdown, &presented.references, dialect)
 }

@@ -29,7 +29,7 @@ use crate::tools::ToolBox;
 struct Asked {
     chosen: Option<Chosen>,
     second: Option<Chosen>,
-    /// The variables that would have to hold a key, by provider.
+    /// The variables missing a key, by provider.
     missing: Vec<(String, String)>,
 }
 

@@ -19,7 +19,7 @@ use crate::sys::repo::Repo;
 /// A pull request whose commits are in a local repository.
 #[derive(Debug, Clone)]
 pub struct Fetched {
-    /// The repository that has them, or a mirror.
+    /// The repository with the commits, or a mirror.
     pub directory: PathBuf,
     /// The base of the comparison.
     pub base: CommitId,
@@ -33,11 +33,11 @@ pub struct Fetched {
     pub notices: Vec<String>,
 }
 
-/// The work that signs in, as the subject of a sentence.
+/// The name of the sign-in step, as the subject of a sentence.
 pub(super) const SIGNING_IN: &str = "signing in to the forge";
 /// The step that finds the repository for a pull request's commits.
 const LOOKING: &str = "looking at the repository";
-/// The work that fetches commits.
+/// The name of the fetch step.
 const FETCHING: &str = "fetching the commits";
 
 /// Fetches the pull request of a request, if it names one.
@@ -85,7 +85,7 @@ pub(super) async fn fetch_apart(
     bring(id, Place::Mirror, github, around, cancel).await
 }
 
-/// The repository of the forge that the repository in `directory` is a clone of, by its remotes.
+/// Determines the forge's repository that the one in `directory` is a clone of, by its remotes.
 pub(super) async fn repository_of(
     directory: &Path,
     github: &GitHub,
@@ -194,7 +194,7 @@ fn found_on(ask: &PullAsk, directory: &Path, server: &str) -> Result<(PullId, Pl
                 // An address locates a page; it must not decide which server receives a token.
                 return Err(FetchError::OtherServer { host: strip_line(host), server: ours });
             }
-            // A repository that cannot be opened is not the place for anything.
+            // A repository that cannot be opened is no destination.
             let place = Repo::open(directory).map_or(Place::Mirror, |repo| git::standing_in(&repo, &id.repo, server));
             Ok((id.clone(), place))
         }

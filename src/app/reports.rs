@@ -8,7 +8,7 @@ use crate::domain::request::ReviewRequest;
 use crate::rules::{Around, ReportError, Reports, read_report};
 use crate::sys::files;
 
-/// A larger report is refused, in bytes: one about a change is never that large, and all of it is in memory at once.
+/// Maximum size in bytes of a report: it is held in memory completely, and reports about one change are far smaller.
 const MAX_REPORT: u64 = 64 << 20;
 /// Limit on the report files of one review.
 const MOST_FILES: usize = 50;

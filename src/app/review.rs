@@ -25,12 +25,12 @@ use crate::sys::blocking;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::clock;
 
-/// One review to be made.
+/// The input of a review.
 #[derive(Debug, Clone)]
 pub struct Job {
     /// The id of the run.
     pub run: RunId,
-    /// The question.
+    /// The request.
     pub request: ReviewRequest,
     /// The settings from the command line.
     pub flags: Flags,
@@ -216,7 +216,7 @@ pub fn bounded<T: Send + 'static>(
     blocking::run_here(what, &Cancel::after(limit), work)?
 }
 
-/// The time that the user allows a run: the flags, else the user's settings. A project's may only say less.
+/// The user's time limit for a run: from the flags, else the user's settings. A project's can only shorten it.
 pub fn time_limit(flags: &Flags, around: &Surroundings) -> Result<Duration, AppError> {
     Ok(subject::resolve(None, flags, around)?.settings.timeout)
 }

@@ -22,7 +22,7 @@ use crate::sys::repo::{Repo, RepoError};
 
 pub use crate::rules::{FixtureFault, PackOwner as RuleOwner, RuleSheet, Tried};
 
-/// Limits of a folder with packs and fixtures.
+/// Limits on a folder with packs and fixtures.
 const MOST_BYTES: u64 = 64 << 20;
 const MOST_FILES: usize = 20_000;
 
@@ -40,7 +40,7 @@ pub enum RulesError {
         /// The rule with the most similar name.
         near: Option<String>,
     },
-    /// Several rules have that id.
+    /// Several rules have the id.
     #[error("{name:?} may be {}: give the whole name", known.join(" or "))]
     Several {
         /// The requested name.
@@ -48,7 +48,7 @@ pub enum RulesError {
         /// The rules.
         known: Vec<String>,
     },
-    /// The folder holds no pack.
+    /// The folder has no pack.
     #[error(
         "{folder} holds no rules: put a pack there (such as python-house.yml, docs/writing-rules.md says how) or name another folder"
     )]
@@ -61,7 +61,7 @@ pub enum RulesError {
     Folder(#[from] FolderError),
 }
 
-/// The rules that a review of the request would run, the built-in ones first.
+/// Lists the rules that a review of the request would run, the built-in ones first.
 pub fn list_rules(request: &ReviewRequest, flags: &Flags, around: &Surroundings) -> Result<Vec<RuleSheet>, AppError> {
     let settings = settings(request, flags, around)?.settings;
     let (repo, at) = match Repo::open(&request.directory) {

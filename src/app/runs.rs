@@ -55,7 +55,7 @@ pub fn latest_of(around: &Surroundings, folder: &Path) -> Result<Option<RunRecor
 pub struct FindingsAsk {
     /// The minimum severity.
     pub floor: Option<Severity>,
-    /// Only those with a place in a file that this glob lets through (see [`PathFilter`]), or in this file or below this folder.
+    /// A filter by path: a glob (see [`PathFilter`]), a file, or a folder.
     pub path: Option<String>,
 }
 
@@ -133,7 +133,7 @@ pub(super) fn no_finding(review: &Review, finding: &str) -> AppError {
     AppError::NoFinding { id: review.id.to_string(), finding: finding.to_owned(), known }
 }
 
-/// The run that is named by its id or the beginning of it; with `last`, or no name, the newest one of the repository.
+/// Finds a run by its id or a prefix of it; with `last`, or without a name, the newest of the repository.
 pub(super) fn of_repository(around: &Surroundings, repo: &Repo, name: Option<&str>) -> Result<RunId, AppError> {
     if let Some(name) = name.filter(|name| *name != "last") {
         return Ok(Store::at(&around.state).find(name)?);

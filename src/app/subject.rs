@@ -82,7 +82,7 @@ impl Surroundings {
     }
 }
 
-/// A change, ready to be reviewed.
+/// A change prepared for review.
 pub(super) struct Subject {
     pub(super) change: Arc<ChangeSet>,
     pub(super) new: Arc<dyn Workspace>,
@@ -90,7 +90,7 @@ pub(super) struct Subject {
     pub(super) settings: Settings,
     /// The target commit, from which the project's configuration is read; `None` for a patch.
     pub(super) settings_at: Option<CommitId>,
-    /// The run's flag with the deadline of the settings.
+    /// The cancellation of the run, with the deadline of the settings.
     pub(super) cancel: Cancel,
     /// The repository's folder, absolute and without links; `None` for a patch.
     pub(super) repository: Option<PathBuf>,
@@ -108,7 +108,7 @@ pub(super) struct Subject {
     pub(super) compare: Compare,
     /// The project's dismissals as read; `known` has the parsed entries.
     pub(super) dismissed: Option<DismissedFile>,
-    /// The rules that did not come with the program: the user's and the project's.
+    /// The rules that are not built in: the user's and the project's.
     pub(super) rule_files: Vec<PackFile>,
     /// The process for trial parses of its files.
     pub(super) parser: Option<Arc<ParserProbe>>,
@@ -131,10 +131,10 @@ impl Subject {
     }
 }
 
-/// A larger file holds no secret that a header could carry, in bytes.
+/// Maximum size in bytes of a secret file: a header carries no larger secret.
 const MAX_SECRET: u64 = 64 << 10;
 
-/// The secret in a file, without the white space around it.
+/// Reads a secret from a file, without the surrounding white space.
 pub fn secret_file(path: &Path) -> Result<Secret, AppError> {
     let bytes =
         files::open(path).and_then(|file| files::read_within(file, path, MAX_SECRET)).map_err(AppError::Input)?;
@@ -364,7 +364,7 @@ fn steered(change: &ChangeSet) -> Option<String> {
     Some(format!("{place} tells the reviewer what to say; this review did not follow it."))
 }
 
-/// The settings, merged, with their origins.
+/// Merges the settings, with their origins.
 pub(super) fn resolve(project: Option<Document>, flags: &Flags, around: &Surroundings) -> Result<Resolved, AppError> {
     let (user, environment) = (around.user_settings.clone(), around.environment.clone());
     let resolved = config::resolve(&Sources { user, repository: project, environment, flags: flags.clone() })?;

@@ -1,4 +1,4 @@
-//! The symbols that runs share. Main type: [`Remembered`].
+//! The symbol cache shared by runs. Main type: [`Remembered`].
 
 use std::path::Path;
 

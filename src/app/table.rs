@@ -7,7 +7,7 @@ use crate::config::{self, Document, Sources};
 use crate::llm::ProviderTable;
 use crate::sys::files;
 
-/// A file of providers is small, in bytes.
+/// Maximum size in bytes of a provider table.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Loads the built-in providers with the user's own merged in. If the settings cannot be read, the callers that need them report it.

@@ -1,4 +1,4 @@
-//! The user's own prompts: the folder of the setting `prompts`. Main function: [`load`].
+//! Loads the user's own prompts: the folder of the setting `prompts`. Main function: [`load`].
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use super::error::AppError;
 use crate::prompt::Prompts;
 use crate::sys::files;
 
-/// A longer template is refused, in bytes.
+/// Maximum size in bytes of a template.
 const MAX_BYTES: u64 = 256 << 10;
 
-/// The built-in prompts, with the templates of `folder` in the place of those that have their names.
+/// Loads the built-in prompts, with templates of `folder` replacing those of the same names.
 pub(super) fn load(folder: Option<&Path>) -> Result<Prompts, AppError> {
     let Some(folder) = folder else { return Ok(Prompts::built_in()?) };
     // Every file with a template's extension must be a template: a misspelled name would silently have no effect.

@@ -81,9 +81,9 @@ impl Opened {
 
 /// A repository and the options for reading it.
 pub(super) struct View<'a> {
-    /// Its number among those that were opened.
+    /// Its number among the opened ones.
     pub(super) repository: u64,
-    /// Its handles.
+    /// A pool of its handles.
     pub(super) pool: &'a RepoPool,
     /// The cache of opened trees.
     pub(super) opened: &'a Opened,
@@ -98,7 +98,7 @@ pub(super) struct View<'a> {
 }
 
 impl View<'_> {
-    /// Calls a tool at a scope that is no patch. The call inherits the time limit of the settings.
+    /// Calls a tool on a scope other than a patch. The call is limited by the time limit of the settings.
     pub(super) fn call(
         &self,
         scope: &Scope,

@@ -15,7 +15,7 @@ pub enum ActionError {
         /// What to write.
         write: String,
     },
-    /// The runner did not say something.
+    /// A variable of the runner is missing or invalid.
     #[error(
         "{name} {wrong}: `review action` is for a step of a GitHub workflow, whose runner sets it; elsewhere use `review` itself"
     )]

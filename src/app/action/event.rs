@@ -11,7 +11,7 @@ use crate::domain::id::CommitId;
 /// The triggering event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Occasion {
-    /// Something about a pull request.
+    /// An event of a pull request.
     Pull(PullEvent),
     /// A merge queue requests a check of commits to merge.
     MergeGroup {
@@ -24,11 +24,11 @@ pub(super) enum Occasion {
     Push(PushEvent),
     /// Another run ended.
     Run(RunEvent),
-    /// Something that names no change.
+    /// An event without a change.
     Other,
 }
 
-/// A pull request when something happened to it.
+/// An event of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PullEvent {
     /// Its number.
@@ -52,18 +52,18 @@ pub(super) struct PushEvent {
     pub(super) before: Option<CommitId>,
     /// The new head; `None` if the branch was deleted.
     pub(super) after: Option<CommitId>,
-    /// The branch that a new one is compared with.
+    /// The branch that a new branch is compared with.
     pub(super) default_branch: String,
 }
 
 /// A run of another workflow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RunEvent {
-    /// The forge's number of it.
+    /// Its id on the forge.
     pub(super) id: u64,
-    /// The event that it ran for.
+    /// The event that triggered it.
     pub(super) event: String,
-    /// The commit that it ran on.
+    /// The commit it ran on.
     pub(super) head: CommitId,
     /// The repository of that commit; `None` if its fork was deleted.
     pub(super) head_repository: Option<RepoName>,

@@ -60,7 +60,7 @@ pub struct Verdict {
     pub kind: Kind,
     /// The exit code before `on-error`.
     pub came_to: u8,
-    /// The exit code that the process ends with.
+    /// The exit code of the process.
     pub code: u8,
 }
 

@@ -19,11 +19,11 @@ const SHOWN: usize = 60;
 pub(super) enum PostWish {
     /// The pull request; without the permission, or without a pull request, annotations.
     Auto,
-    /// On the pull request, and nowhere else.
+    /// The pull request only.
     Review,
     /// Annotations of the run.
     Annotations,
-    /// Into the files and the job's summary alone.
+    /// Files and the job's summary only.
     Nowhere,
 }
 
@@ -124,7 +124,7 @@ fn no_number(text: &str) -> ActionError {
     cannot_be(given::PULL, text, "write the number of a pull request of this repository, such as 12")
 }
 
-/// The inputs that are settings, each held against its setting.
+/// Parses the inputs that are settings, each validated like its setting.
 fn flags(given: &Given) -> Result<Flags, ActionError> {
     let one = |input: Input, setting: &str, flag: &dyn Fn(String) -> Flags| -> Result<Option<String>, ActionError> {
         let Some(value) = given.input(input) else { return Ok(None) };
@@ -170,7 +170,7 @@ pub(super) fn allowed(setting: &str) -> &'static str {
     Key::named(setting).map_or("something else", |key| key.allowed)
 }
 
-/// Globs, one a line.
+/// Parses globs, one per line.
 fn globs(given: &Given, input: Input) -> Result<Vec<String>, ActionError> {
     let lines = given.input(input).unwrap_or_default().lines().map(str::trim).filter(|line| !line.is_empty());
     let globs: Vec<String> = lines.map(str::to_owned).collect();

@@ -6,12 +6,12 @@ use crate::sys::files::{AppendFile, FileError};
 /// The outputs of every step; each file has another one, named like its format.
 pub const OUTPUTS: &[&str] = &["outcome", "findings", "blocking", "exit-code", "posted", "url", "run", "folder"];
 
-/// Outputs with their values.
+/// The outputs with their values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Outputs(Vec<(&'static str, String)>);
 
 impl Outputs {
-    /// One more.
+    /// Adds an output.
     pub(super) fn set(&mut self, name: &'static str, value: impl Into<String>) {
         self.0.push((name, value.into()));
     }

@@ -30,7 +30,7 @@ mod commits;
 mod pull;
 mod reviewing;
 
-/// A longer payload is refused, in bytes: GitHub's have at most 25 MB.
+/// Maximum size in bytes of a payload: GitHub's have at most 25 MB.
 const MAX_PAYLOAD: u64 = 32 << 20;
 
 /// The outcome of a step.
@@ -93,7 +93,7 @@ pub(super) enum Where {
     },
     /// Annotations of the run, with the reason unless it is obvious.
     Annotations(Option<String>),
-    /// Nowhere, and why.
+    /// No destination, with the reason.
     Nowhere(String),
 }
 
@@ -333,7 +333,7 @@ fn log(did: Result<Did, AppError>, acted: &mut Acted) {
             }
             if let (1, Some(why)) = (acted.verdict.came_to, made.closed()) {
                 match made.posted {
-                    // GitHub shows ten errors of a step, and they are of use elsewhere.
+                    // GitHub shows at most ten errors of a step, and other errors need them.
                     Where::Annotations(_) => acted.said.push(format!("review: {why}")),
                     Where::Review { .. } | Where::Nowhere(_) => acted.commands.push_str(&said(Level::Error, &why)),
                 }

@@ -9,7 +9,7 @@ use crate::sys::files::{AppendFile, FileError};
 
 /// GitHub's limit in bytes per step; a longer summary is discarded entirely.
 const MOST: usize = 1 << 20;
-/// Columns of an error.
+/// Columns of an error message.
 const WIDTH: usize = 100;
 
 /// Appends to the file that the runner names; does nothing if it names none.
@@ -18,7 +18,7 @@ pub(super) fn write(given: &Given, text: &str) -> Result<(), FileError> {
     AppendFile::open(path.as_ref())?.append(text.as_bytes())
 }
 
-/// The text: Markdown of at most [`MOST`] bytes.
+/// Renders the summary: Markdown of at most [`MOST`] bytes.
 pub(super) fn text(did: &Result<Did, AppError>, beside: &[String]) -> String {
     let mut notes = String::new();
     for line in beside {

@@ -22,7 +22,7 @@ use crate::sys::tree;
 
 /// Maximum file size in bytes; a larger file is skipped.
 const MAX_FILE: u64 = 32 << 20;
-/// A mark that some editors write at the beginning of a file in UTF-8.
+/// The UTF-8 byte order mark, which some editors write.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The reason why a file was left unchanged.
@@ -68,10 +68,10 @@ pub enum FileFault {
     /// Two of the suggestions replace the same lines.
     #[error("{0} and {1} replace the same lines: apply one of them and review again")]
     Overlap(FindingId, FindingId),
-    /// Together they break it.
+    /// Applied together, they break its syntax.
     #[error("it would no longer parse")]
     BreaksSyntax,
-    /// It was changed while this was done.
+    /// It was changed meanwhile.
     #[error("somebody changed it just now; nothing was written to it, try again")]
     Changed,
     /// It cannot be written.

@@ -14,7 +14,7 @@ pub enum PlaceFault {
     /// The lines changed.
     #[error("the lines that it replaces do not stand there any more as they were reviewed; review again")]
     Gone,
-    /// There are several such lines.
+    /// Several places have the same lines.
     #[error(
         "the file changed since the review, and the lines that it replaces stand at several places now; review again"
     )]
@@ -26,7 +26,7 @@ pub enum PlaceFault {
     NotDistinctive,
 }
 
-/// The lines that a suggestion replaces and those that were quoted around them, as they were reviewed.
+/// The lines that a suggestion replaces and the quoted lines around them, as reviewed.
 struct Block<'a> {
     /// The number of the first line.
     start: u32,

@@ -13,7 +13,7 @@ use crate::domain::review::Review;
 use crate::domain::text::{secrets_in, shortened, strip_line};
 use crate::present::json::{self, NotExact};
 
-/// Parts of a review, and how many there may be of them at most.
+/// Limits on the parts of a review.
 const FINDINGS: usize = 2_000;
 const ANCHORS: usize = 21;
 const SECTIONS: usize = 100;
@@ -114,11 +114,11 @@ fn bounded_finding(n: usize, finding: &Finding) -> Result<(), ArtefactError> {
 }
 
 fn length(at: &str, text: &str, most: usize) -> Result<(), ArtefactError> {
-    // Bytes are never fewer.
+    // A text never has fewer bytes than characters.
     if text.len() <= most { Ok(()) } else { count(at, "characters", text.chars().count(), most) }
 }
 
-/// Names are as this program makes them, and no two findings have one.
+/// Checks that ids have this program's format and are unique.
 fn named(findings: &[Finding]) -> Result<(), ArtefactError> {
     let hex = |text: &str, digits: usize| {
         text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))

@@ -169,7 +169,7 @@ fn place_of(anchor: &Anchor) -> (&RepoPath, Side, Option<LineRange>, &str, bool)
     (&anchor.path, anchor.side, anchor.lines, &anchor.quote, anchor.masked)
 }
 
-/// One place may have been found in two ways.
+/// Removes duplicates: one place may have been located in two ways.
 fn without_repeats(anchors: &[Anchor]) -> Vec<&Anchor> {
     let mut known = HashSet::new();
     anchors.iter().filter(|anchor| known.insert(place_of(anchor))).collect()

@@ -17,9 +17,9 @@ use crate::sys::files;
 /// The trusted facts about the run that made an artefact: from the event that started this run, not from the artefact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expected {
-    /// The repository that is posted in.
+    /// The repository to post in.
     pub repository: RepoName,
-    /// The commit that the run was of.
+    /// The commit of the run.
     pub head: CommitId,
     /// The repository that the commit was pushed to: the fork; `None` if unknown.
     pub head_repository: Option<RepoName>,

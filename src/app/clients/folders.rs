@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use etcetera::BaseStrategy as _;
 
-/// The folders that clients' files are below.
+/// The folders below which clients store their files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
     /// The home folder.

@@ -33,7 +33,7 @@ pub(super) fn alone(servers: &str, name: &str, entry: &Value) -> String {
 pub(super) fn set(text: &str, servers: &str, name: &str, entry: &Value, replace: bool) -> Result<Edited, JsonFault> {
     let Plain { text: plain, commas } = without_comments(text);
     if plain.trim().is_empty() {
-        // A file that is empty or has only comments; they stay at the top.
+        // The reason why a file cannot be changed.
         let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
         return Ok(Edited::Added(format!("{text}{gap}{}", alone(servers, name, entry))));
     }
@@ -78,7 +78,7 @@ pub(super) fn set(text: &str, servers: &str, name: &str, entry: &Value, replace:
     }
 }
 
-/// An object of a text: its braces, and its members in order.
+/// An object of a text: its braces and its members in order.
 struct Members {
     open: usize,
     close: usize,
@@ -229,7 +229,7 @@ fn insert(text: &str, (plain, commas): (&str, &[usize]), object: &Members, key: 
     if !on_lines {
         return format!("{}, {key}: {value}{}", &text[..end], &text[end..]);
     }
-    // A remark at the end of the last member's line stays there.
+    // A comment at the end of the last member's line stays there.
     let line = text[end..object.close].lines().next().unwrap_or_default().trim_end();
     let line = if text[end..object.close].contains('\n') { end + line.len() } else { end };
     let has_comma = commas.iter().any(|at| (end..object.close).contains(at));
@@ -258,7 +258,7 @@ fn indent_of(text: &str, at: usize) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// One step of indentation, as the first indented line has it.
+/// Detects the indentation unit from the first indented line.
 fn unit(text: &str) -> &str {
     let indents = text.lines().map(|line| &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]);
     let first = indents.into_iter().find(|indent| !indent.is_empty()).unwrap_or("  ");

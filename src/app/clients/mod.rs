@@ -21,7 +21,7 @@ pub struct Client {
     /// Its product name.
     pub title: &'static str,
     shape: Shape,
-    /// The file for all of a user's projects.
+    /// The file for all projects of a user.
     user: File,
     /// The file of a project, from its root.
     project: Option<&'static str>,
@@ -64,7 +64,7 @@ enum File {
     Config(&'static str),
     /// Below the folder of Codex.
     Codex(&'static str),
-    /// The client writes it all the time itself; only its own command may change it.
+    /// A file that the client rewrites constantly; only its own command may change it.
     Its,
 }
 
@@ -182,7 +182,7 @@ pub const CLIENTS: &[Client] = &[
 ];
 
 impl Client {
-    /// The client with this name.
+    /// Finds the client with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         CLIENTS.iter().find(|client| client.name == name)
     }

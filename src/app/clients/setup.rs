@@ -50,7 +50,7 @@ pub enum ClientError {
         /// Its product name.
         client: &'static str,
     },
-    /// It is for its own command to write.
+    /// Only the client's own command may write the file.
     #[error(
         "{client} keeps these settings in a file that it writes itself while it runs; have it done by its own command: {command}"
     )]
@@ -66,7 +66,7 @@ pub enum ClientError {
         /// Its product name.
         client: &'static str,
     },
-    /// A name that not every client takes.
+    /// The name is not valid for every client.
     #[error("{0:?} cannot be the name of the server: letters, digits, - and _ are needed")]
     Name(String),
     /// The file is malformed.

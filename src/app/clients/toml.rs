@@ -1,4 +1,4 @@
-//! One entry of a TOML file, set without touching the rest. Main function: [`set`]. The only place that names `toml_edit`.
+//! Sets one entry of a TOML file without changing the rest. Main function: [`set`]. The only module that names `toml_edit`.
 
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, TomlError, value};

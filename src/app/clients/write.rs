@@ -1,4 +1,4 @@
-//! Writing a client's file. Main function: [`write`].
+//! Writes a client's file. Main function: [`write`].
 
 use std::path::{Path, PathBuf};
 
@@ -6,19 +6,19 @@ use super::setup::{ClientError, Setup, shown};
 use super::{Shape, json, toml};
 use crate::sys::files;
 
-/// A larger file of settings is not touched, in bytes.
+/// Maximum size in bytes of a settings file to edit.
 const MOST: u64 = 16 << 20;
 
 /// The result of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Edited {
-    /// It has the entry now.
+    /// The entry was added.
     Added(String),
     /// The entry replaced another one.
     Replaced(String),
     /// The entry was already there.
     Same,
-    /// It has another entry of this name.
+    /// Another entry has this name.
     Taken,
 }
 
@@ -29,7 +29,7 @@ pub enum Written {
     Created,
     /// The entry was added to the existing ones.
     Added,
-    /// The entry took the place of another.
+    /// The entry replaced another one.
     Replaced,
     /// The entry was already there; nothing was written.
     Same,
@@ -44,7 +44,7 @@ pub fn write(setup: &Setup, client: &'static str, force: bool) -> Result<(Writte
     if let Some(project) = &setup.within {
         stays_inside(path, project)?;
     }
-    // A pipe would be waited for, a device read without end.
+    // Opening a pipe would block; reading a device might not end.
     if path.metadata().is_ok_and(|found| !found.is_file()) {
         return Err(ClientError::Unreadable { path: shown(path), why: "it is not a file".to_owned() });
     }

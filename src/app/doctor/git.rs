@@ -14,7 +14,7 @@ use crate::sys::repo::{Repo, RepoError};
 
 /// Time limit for git to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A version is not longer, in bytes.
+/// Limit in bytes on the output of `git --version`.
 const LONGEST: usize = 4 << 10;
 
 /// The current repository, as far as it can be opened.

@@ -45,7 +45,7 @@ impl Judged {
     }
 }
 
-/// A text that shall come in pieces.
+/// Evaluates the streaming of a text.
 pub(super) fn counting(heard: &Heard) -> Judged {
     let Some(answer) = heard.answers.first() else { return Judged::wrong("it answered nothing") };
     if let Some(none) = no_use(answer) {
@@ -106,7 +106,7 @@ pub(super) fn forced_call(heard: &Heard) -> Judged {
     }
 }
 
-/// Two calls, and a sentence that proves that their results were read.
+/// Evaluates two calls, and a sentence that proves that their results were read.
 pub(super) fn two_tools(heard: &Heard) -> Judged {
     let Some(first) = heard.answers.first() else { return Judged::wrong("it answered nothing") };
     if let Some(none) = heard.answers.iter().find_map(no_use) {

@@ -11,11 +11,11 @@ use crate::sys::clock;
 use crate::sys::files::{self, FileError};
 use crate::sys::repo::Repo;
 
-/// A file that is written and taken away again.
+/// The name of a file written and removed as a trial.
 const TRIAL: &str = "doctor.tmp";
 /// Tolerance for commits in the future: clocks of machines differ.
 const TOLERANCE: Duration = Duration::from_hours(24);
-/// This version was not there before.
+/// The release date of this version, as a lower bound for the clock.
 const NOT_BEFORE: &str = "2026-11-01T00:00:00Z";
 
 /// The terminal that this process writes to.
@@ -23,7 +23,7 @@ const NOT_BEFORE: &str = "2026-11-01T00:00:00Z";
 pub struct Terminal {
     /// `true` if standard output is a terminal.
     pub is_one: bool,
-    /// Columns that texts are laid out in.
+    /// The width for text layout, in columns.
     pub width: usize,
     /// `true` if colors are used.
     pub colour: bool,
@@ -31,7 +31,7 @@ pub struct Terminal {
     pub links: bool,
     /// The variable that disables colors, if one does.
     pub without_colour: Option<&'static str>,
-    /// The build logs that are written into.
+    /// The kind of build log written to.
     pub logs: BuildLogs,
 }
 
@@ -89,7 +89,7 @@ fn terminal(terminal: &Terminal) -> Check {
     told("terminal", CheckState::Fine, found)
 }
 
-/// A clock that is wrong breaks certificates and Apps' tokens, and dates reviews wrongly.
+/// Checks the clock: a wrong one breaks certificates and Apps' tokens, and gives reviews wrong dates.
 fn clock_of(repo: Option<&Repo>, now: &str) -> Check {
     let found = format!("it is {now}");
     let advice = "set the clock: certificates and tokens are judged by it";

@@ -24,7 +24,7 @@ const BY_TEXT: &str = "say `tools = false` for this model in your own file of pr
 
 /// Time limit for a provider to list its models.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Characters of a model's name that are shown.
+/// Limit in characters on a displayed model name.
 const LONGEST_NAME: usize = 100;
 
 /// The result of the tool call probes.
@@ -161,7 +161,7 @@ impl Subject<'_> {
         row.key_variables.iter().map(ToString::to_string).chain([setting]).collect::<Vec<_>>().join(" or ")
     }
 
-    /// The variable that holds a key for this provider.
+    /// The variable that is set and holds a key for this provider.
     fn usual_key(&self) -> Option<&str> {
         self.providers.names().find(|name| self.chosen.row.key_variables.iter().any(|known| **known == **name))
     }

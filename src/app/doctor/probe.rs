@@ -98,7 +98,7 @@ impl Heard {
 }
 
 impl Prober<'_> {
-    /// A plain text, long enough to come in pieces.
+    /// Requests a plain text, long enough to be streamed in pieces.
     pub(super) async fn counting(&self) -> Heard {
         self.hear(self.question(COUNT, Vec::new()), |_| None).await
     }
@@ -207,7 +207,7 @@ fn sum() -> ToolDefinition {
 #[derive(Default)]
 struct Stopwatch(Mutex<Option<Grown>>);
 
-/// When it grew first and last, and how often.
+/// The times of the first and last growth, and their number.
 #[derive(Clone, Copy)]
 struct Grown {
     first: Instant,

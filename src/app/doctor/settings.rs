@@ -1,4 +1,4 @@
-//! Settings: the files and variables that they come from. Main function: [`check`].
+//! Checks the settings: the files and variables they come from. Main function: [`check`].
 
 use super::DoctorAsk;
 use super::git::Looked;

@@ -17,7 +17,7 @@ use crate::sys::beneath::{Beneath, ReadFile};
 
 /// The file that makes a folder a case.
 pub(super) const CASE_FILE: &str = "case.toml";
-/// A larger one is refused, in bytes.
+/// Maximum size in bytes of a case file.
 const MAX_CASE: u64 = 256 << 10;
 /// Limit on the issues of a case.
 const MAX_ISSUES: usize = 100;
@@ -25,7 +25,7 @@ const MAX_ISSUES: usize = 100;
 const MAX_WORDS: usize = 50;
 const MAX_WORD: usize = 200;
 
-/// A case, read and checked.
+/// A parsed and validated case.
 #[derive(Debug, Clone)]
 pub(super) struct Case {
     /// Its name: that of its folder.

@@ -26,7 +26,7 @@ pub enum EvalError {
     /// `--only` is no glob.
     #[error("--only: {0}")]
     Only(#[from] FilterError),
-    /// A case is not written as cases are.
+    /// A case is malformed.
     #[error("{}: {why}", case.display())]
     Case {
         /// The file or folder.

@@ -47,7 +47,7 @@ pub struct EvalJob {
     pub flags: Flags,
 }
 
-/// A case that can be reviewed.
+/// A case ready for review.
 struct Ready {
     case: Case,
     prepared: Prepared,
@@ -169,7 +169,7 @@ fn in_short(run: &CaseRun) -> String {
     format!("{}{issues}{wrong}{why}", run.end.word().replace('_', " "))
 }
 
-/// Reads an evaluation that was written to a file.
+/// Reads an evaluation from a file.
 pub fn earlier(file: &Path) -> Result<Earlier, AppError> {
     let bytes = files::open(file).and_then(|open| files::read_within(open, file, MAX_EARLIER));
     let bytes = bytes.map_err(EvalError::from)?;

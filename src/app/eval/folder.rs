@@ -1,4 +1,4 @@
-//! The cases in a folder. Main function: [`cases`].
+//! Finds the cases in a folder. Main function: [`cases`].
 
 use std::path::Path;
 

@@ -22,10 +22,10 @@ use crate::sys::repo::Repo;
 /// Limits of one side of a change.
 const MAX_BYTES: u64 = 64 << 20;
 const MAX_FILES: usize = 20_000;
-/// The most bytes of a made file.
+/// Maximum size in bytes of a generated file.
 const MAX_MADE: usize = 32 << 20;
 
-/// The folders and the file that may make up a change.
+/// The folders and the file that can define a change.
 const BASE: &str = "base";
 const HEAD: &str = "head";
 const PATCH: &str = "change.patch";
@@ -47,16 +47,16 @@ pub(super) enum Recipe {
     Repository(RepositoryEnds),
 }
 
-/// A file of one line, over and over.
+/// A generated file that repeats one line.
 #[derive(Debug, Clone)]
 pub(super) struct Made {
     /// Its path.
     pub(super) path: RepoPath,
-    /// The line; `{n}` in it is its number.
+    /// The line; `{n}` in it is replaced by its number.
     pub(super) line: String,
     /// The number of its lines.
     pub(super) times: u32,
-    /// `new`: in the head alone; `old`: in the base alone.
+    /// `new`: only in the head; `old`: only in the base.
     pub(super) side: Side,
 }
 
@@ -71,7 +71,7 @@ pub(super) struct RepositoryEnds {
     pub(super) head: String,
 }
 
-/// A change that can be reviewed.
+/// A change ready for review.
 #[derive(Debug, Clone)]
 pub(super) struct Prepared {
     /// The folder of the repository.

@@ -1,4 +1,4 @@
-//! One review of one case. Main function: [`run`].
+//! Reviews a case once. Main function: [`run`].
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -47,7 +47,7 @@ impl Contents {
         Ok(contents)
     }
 
-    /// The files that are not as they were, in order.
+    /// Lists the changed files, in order.
     pub(in crate::app) fn changed<'c>(&'c self, now: &'c Self) -> Vec<&'c RepoPath> {
         let either = self.files.iter().filter(|(path, was)| now.files.get(*path) != Some(was)).map(|(path, _)| path);
         let new = now.files.keys().filter(|path| !self.files.contains_key(*path));

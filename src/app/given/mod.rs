@@ -39,7 +39,7 @@ pub(super) struct Given {
     pub(super) root: Option<String>,
     /// The hash of the rule packs.
     pub(super) rules: String,
-    /// The rules that did not come with the program.
+    /// The rules that are not built in.
     #[serde(default)]
     pub(super) rule_files: Vec<PackFile>,
     /// The model and its context; `None` for the rules engine.

@@ -15,7 +15,7 @@ use crate::review::{CostLimit, Limits, Runner, SecondLook, Which};
 pub(in crate::app) struct Reviewer {
     /// The model.
     pub(in crate::app) model: GivenModel,
-    /// The limits that the run began with: how the change was shown hangs on them.
+    /// The limits at the start of the run, on which the layout of the change depends.
     pub(in crate::app) limits: GivenLimits,
     /// The limits of the last session.
     pub(in crate::app) last_limits: GivenLimits,

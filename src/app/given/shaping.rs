@@ -105,7 +105,7 @@ impl Shaping {
         }
     }
 
-    /// Puts them in the place of those that hold now.
+    /// Applies them to the current settings.
     pub(in crate::app) fn put_into(&self, settings: &mut Settings) {
         let Self {
             include,
@@ -140,7 +140,7 @@ impl Shaping {
         subject::filter_of(&self.include, &self.exclude)
     }
 
-    /// Below which findings are counted, not shown.
+    /// The threshold below which findings are counted but not shown.
     pub(in crate::app) fn floor(&self) -> Floor {
         Floor { severity: self.min_severity, confidence: self.min_confidence }
     }
@@ -155,12 +155,12 @@ impl Shaping {
         self.rules_hints
     }
 
-    /// The rules and packs that do not run.
+    /// The disabled rules and packs.
     pub(in crate::app) fn rules_off(&self) -> &[String] {
         &self.rules_off
     }
 
-    /// The severities that rules have by the settings.
+    /// The severities of rules that the settings override.
     pub(in crate::app) fn rules_severity(&self) -> &[(String, Severity)] {
         &self.rules_severity
     }

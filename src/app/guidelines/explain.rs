@@ -25,7 +25,7 @@ use crate::workspace;
 
 /// Limit in bytes on the part of a file read for a list.
 const MOST_HEAD: u64 = 1 << 20;
-/// A longer list ends there.
+/// Limit on the listed guidelines.
 const MOST_LISTED: usize = 10_000;
 
 /// The guidelines of one file.
@@ -43,7 +43,7 @@ pub struct Explained {
     pub notes: Vec<String>,
 }
 
-/// A guideline that is about a file.
+/// A guideline that applies to a file.
 #[derive(Debug, Clone)]
 pub struct Reached {
     /// The text.
@@ -151,7 +151,7 @@ fn reaches(ground: &Ground<'_>, path: &RepoPath, candidate: &Candidate) -> Resul
     let front = match candidate.form {
         Form::Place => Front::default(),
         Form::Rule | Form::Instruction => match ground.read(there.as_bytes(), MOST_HEAD)? {
-            // Masked, as everywhere: patterns are shown.
+            // Masked like all text that is shown: patterns appear in the output.
             Some(Ok(bytes)) => Front::of(&mask(&charset::text(&bytes)).text),
             Some(Err(_)) | None => return Ok(Err("it cannot be read".to_owned())),
         },
@@ -163,7 +163,7 @@ fn reaches(ground: &Ground<'_>, path: &RepoPath, candidate: &Candidate) -> Resul
     })
 }
 
-/// The tree that a review of the request would read guidelines from.
+/// Opens the tree that a review of the request would read guidelines from.
 fn ground<'r>(repo: &'r Repo, request: &ReviewRequest) -> Result<Option<Ground<'r>>, AppError> {
     Ground::of(repo, git::ends(repo, &request.scope)?.settings_at, request.settings_from_worktree)
 }

@@ -10,7 +10,7 @@ use crate::domain::guideline::GuidelineKind;
 use crate::domain::path::RepoPath;
 use crate::sys::cancel::Cancel;
 
-/// Files with these names are about all that lies below their folder.
+/// Names of files that apply to everything below their folder.
 const BELOW: [(&str, GuidelineKind); 4] = [
     ("AGENTS.md", GuidelineKind::Agents),
     ("CLAUDE.md", GuidelineKind::Claude),
@@ -31,7 +31,7 @@ const INSTRUCTION: &[u8] = b".instructions.md";
 const MOST_FOLDERS: usize = 5_000;
 /// Limit on the files read from folders of one kind (`.cursor/rules`).
 const MOST_FILES: usize = 300;
-/// Folders within such a folder go no deeper.
+/// Limit on the depth of folders within such a folder.
 const MOST_DEPTH: usize = 6;
 /// Limit on the names examined in such folders in total: a few git objects can represent any number of folders.
 const MOST_NAMES: usize = 50_000;
@@ -39,11 +39,11 @@ const MOST_NAMES: usize = 50_000;
 /// The way in which a file declares its scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// By its place.
+    /// By its location.
     Place,
-    /// By the settings at its head, as Cursor writes them.
+    /// By its front matter, in Cursor's format.
     Rule,
-    /// By the settings at its head, as Copilot writes them.
+    /// By its front matter, in Copilot's format.
     Instruction,
 }
 
@@ -52,7 +52,7 @@ pub(super) enum Form {
 pub(super) struct Candidate {
     pub(super) path: Vec<u8>,
     pub(super) kind: GuidelineKind,
-    /// The folder from which it reaches down.
+    /// The folder below which it applies.
     pub(super) folder: Vec<u8>,
     pub(super) form: Form,
 }
@@ -82,7 +82,7 @@ fn folders<'p>(files: impl Iterator<Item = &'p RepoPath>) -> Vec<&'p [u8]> {
     all.into_iter().map(|(_, folder)| folder).collect()
 }
 
-/// The files that may be about `files`: the broadest first, the nearest last.
+/// Finds the files that may apply to `files`: the broadest first, the nearest last.
 pub(super) fn candidates<'p>(
     ground: &Ground<'_>,
     files: impl Iterator<Item = &'p RepoPath>,

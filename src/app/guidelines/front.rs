@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Limit on the lines of front matter; without an end within them, the text has none.
 const MOST_LINES: usize = 200;
 
-/// The settings of a file.
+/// The front matter of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Front {
     /// The number of its lines, with both lines of dashes; 0 without front matter.
@@ -66,7 +66,7 @@ impl Front {
     }
 }
 
-/// A text, or a list in brackets.
+/// Parses a string, or a list in brackets.
 fn list(value: &str) -> Vec<String> {
     match value.strip_prefix('[').and_then(|rest| rest.trim_end().strip_suffix(']')) {
         // A pattern may begin with brackets too.
@@ -88,7 +88,7 @@ fn scalar(value: &str) -> Option<String> {
     (!is_empty).then(|| text.to_owned())
 }
 
-/// The pieces between commas; a comma within braces or quotes belongs to its piece.
+/// Splits at commas, except within braces or quotes.
 fn parted(text: &str) -> Vec<String> {
     let (mut depth, mut quote) = (0usize, None);
     let pieces = text.split(|c| {

@@ -1,4 +1,4 @@
-//! The guidelines of some files, read and put together under the limits. Main functions: [`load`], [`gather`].
+//! Reads the guidelines of some files and combines them under the limits. Main functions: [`load`], [`gather`].
 
 use super::find::{Candidate, Form, candidates};
 use super::front::Front;
@@ -23,11 +23,11 @@ pub(super) const MOST_OF_ONE: usize = 64 << 10;
 pub(super) const MOST_OF_ALL: usize = 128 << 10;
 /// Limit in bytes on a file's patterns, which are shown wherever the guideline is; longer ones are invalid.
 const MOST_PATTERNS: usize = 4 << 10;
-/// A longer line is cut, in characters.
+/// Limit in characters on a line; a longer one is truncated.
 const LONGEST_LINE: usize = 2_000;
 /// Limit on the files read.
 const MOST_TEXTS: usize = 200;
-/// An import within an import, and so on, goes no deeper.
+/// Limit on the depth of nested imports.
 const MOST_DEPTH: usize = 5;
 /// Limit on the imports followed in total.
 const MOST_IMPORTS: usize = 500;
@@ -39,7 +39,7 @@ const MOST_NOTES: usize = 12;
 pub(in crate::app) struct Asked<'a> {
     /// The kinds that are found by name.
     pub(in crate::app) kinds: &'a [GuidelineKind],
-    /// Further files of the tree.
+    /// Further files of the tree, named by the settings.
     pub(in crate::app) named: &'a [RepoPath],
 }
 
@@ -89,7 +89,7 @@ pub(super) fn paths(file: &crate::domain::change::FileChange) -> impl Iterator<I
     [Some(&file.path), file.old_path.as_ref()].into_iter().flatten()
 }
 
-/// The guidelines that are about some of these files.
+/// Gathers the guidelines that apply to some of these files.
 pub(super) fn gather(
     ground: &Ground<'_>,
     asked: Asked<'_>,
@@ -187,7 +187,7 @@ impl Gathering<'_> {
         self.notes.push(format!("The guidelines {path} were not used: {why}"));
     }
 
-    /// A file that the settings name.
+    /// Adds a file that the settings name.
     fn named(&mut self, path: &RepoPath) -> Result<(), AppError> {
         let reach = Reach { kind: GuidelineKind::Named, applies: Applies::Everywhere, via: None };
         match resolve(self.ground, b"", path.as_bytes())? {

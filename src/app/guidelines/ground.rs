@@ -37,7 +37,7 @@ pub(in crate::app) enum Ground<'r> {
         /// Cache of folders.
         folders: RefCell<HashMap<Vec<u8>, Option<TreeId>>>,
     },
-    /// The folder that is checked out.
+    /// The working tree.
     Disk {
         /// The folder.
         beneath: Beneath,
@@ -211,7 +211,7 @@ fn ends(path: &[u8]) -> impl Iterator<Item = usize> {
     slashes.chain((!path.is_empty()).then_some(path.len()))
 }
 
-/// A name in a folder, which is empty for the root.
+/// Joins a name to a folder, which is empty for the root.
 pub(in crate::app) fn join(folder: &[u8], name: &[u8]) -> Vec<u8> {
     if folder.is_empty() { name.to_vec() } else { [folder, b"/", name].concat() }
 }

@@ -4,15 +4,15 @@ use crate::document::prose;
 
 /// Limit on the imports of one text.
 const MOST: usize = 100;
-/// No longer name is a path, in bytes.
+/// Limit in bytes on an import's path.
 const LONGEST: usize = 512;
 
-/// An import as it is written.
+/// An import as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Import {
     /// The text after the `@`.
     pub(super) path: String,
-    /// Its line, 1-indexed in the text.
+    /// Its line in the text, from 1.
     pub(super) line: u32,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn imports(text: &str) -> Vec<Import> {
             }
             let rest = &text[at + 1..piece.end];
             let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-            // A sentence may end behind it.
+            // A sentence may end after it.
             let path = rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')']);
             let begins_so =
                 path.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '~' | '/'));

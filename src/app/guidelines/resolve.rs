@@ -1,4 +1,4 @@
-//! A path through links, inside one tree. Main function: [`resolve`].
+//! Resolves a path through links, inside one tree. Main function: [`resolve`].
 
 use super::ground::{Ground, Kind, join};
 use crate::domain::path::{PathError, RepoPath};
@@ -6,7 +6,7 @@ use crate::sys::repo::RepoError;
 
 /// Limit on the links followed for one path.
 const MOST_LINKS: usize = 16;
-/// No path has more components.
+/// Limit on the components of a path.
 const MOST_COMPONENTS: usize = 256;
 
 /// The reason why a path leads to no file of the tree.
@@ -24,7 +24,7 @@ pub(in crate::app) enum Astray {
     /// It is in the working tree, but not part of the repository: an unshared file is no project guideline.
     #[error("git ignores it, or it belongs to a repository within this one")]
     Apart,
-    /// Its links lead on and on.
+    /// Its links form a loop, or are too many.
     #[error("its links do not end")]
     Endless,
 }

@@ -8,16 +8,16 @@ use std::sync::Arc;
 use crate::domain::secret::Secret;
 use crate::llm::{Paces, ProviderTable};
 
-/// The providers, and the variables that their own libraries read, as they were when the process began. `Debug` shows the names of those alone.
+/// The providers and the variables that their own libraries read, as of the start of the process. `Debug` shows only their names.
 #[derive(Clone)]
 pub struct ProviderEnvironment {
     pub(super) table: ProviderTable,
     pub(super) variables: Vec<(Arc<str>, Secret)>,
-    /// The lines in which requests wait, for all reviews of this process.
+    /// The rate limiters, shared by all reviews of this process.
     pub(super) paces: Paces,
 }
 
-/// The built-in providers, and no variable set.
+/// The built-in providers, with no variable set.
 impl Default for ProviderEnvironment {
     fn default() -> Self {
         // A test parses the built-in table, so this never falls back.
@@ -55,12 +55,12 @@ impl ProviderEnvironment {
         with
     }
 
-    /// The names of those that are set, in the order of the table.
+    /// The names of the set variables, in the order of the table.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.variables.iter().map(|(name, _)| &**name)
     }
 
-    /// The first of `names` that is set.
+    /// Returns the first of `names` that is set.
     pub(in crate::app) fn first(&self, names: &[Arc<str>]) -> Option<(&str, &Secret)> {
         names.iter().find_map(|name| {
             self.variables.iter().find(|(known, _)| known == name).map(|(known, value)| (&**known, value))

@@ -42,7 +42,7 @@ pub(super) struct Ground {
     pub(super) cancel: Cancel,
 }
 
-/// A plan, and the review with the places that its findings have at the head.
+/// A plan, and the review with its findings located at the head.
 pub(super) struct Prepared {
     pub(super) review: Review,
     pub(super) plan: Plan,
@@ -56,7 +56,7 @@ impl EventSink for Quiet {
 }
 
 impl Ground {
-    /// Collects the change as the pull request shows it now, finds every finding in it, and plans.
+    /// Collects the change as the pull request shows it now, locates every finding in it, and plans.
     pub(super) fn prepare(self) -> Result<Prepared, AppError> {
         let repo = Repo::open(&self.directory)?;
         self.check_history(&repo)?;

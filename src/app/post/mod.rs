@@ -37,7 +37,7 @@ use crate::sys::repo::{Repo, RepoError};
 pub(super) use posting::Accept;
 use posting::{Asked, Posting};
 
-/// The name of the receipt in the folder of a run.
+/// The file name of the receipt in a run folder.
 const RECEIPT: &str = "delivery.json";
 /// The policy if the pull request has another head than the reviewed one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -105,7 +105,7 @@ pub enum PostError {
         /// The reviewed state.
         what: String,
     },
-    /// Something else than a pull request is reviewed.
+    /// The scope is not a pull request.
     #[error("--post posts the review of a pull request: name it with --pr")]
     NotAPull,
     /// No pull request was specified.
@@ -123,7 +123,7 @@ pub enum PostError {
     NoneHere {
         /// The repository.
         folder: String,
-        /// The newest run of all.
+        /// The newest run of all repositories.
         newest: String,
         /// The pull request of the review.
         of: String,
@@ -136,7 +136,7 @@ pub enum PostError {
         /// The requested pull request.
         asked: String,
     },
-    /// The reviewed commit is on no way to the head.
+    /// The reviewed commit is not an ancestor of the head.
     #[error("{pull} does not have the commit {reviewed} that was reviewed: review it with review --pr {number}")]
     NotThere {
         /// The pull request.
@@ -347,7 +347,7 @@ fn asked(review: &Review, options: &PostOptions) -> Result<Option<PullAsk>, Post
     Ok(Some(PullAsk::Whole { host, id: of.id.clone() }))
 }
 
-/// A guard over the secrets of this process: its environment, and the keys it was given otherwise.
+/// Builds a guard over the secrets of this process: its environment, and keys from other sources.
 fn guard(forge: &ForgeEnvironment, settings: &Settings) -> Guard {
     let keys = settings.providers.values().filter_map(|provider| provider.api_key.clone());
     let environment = std::env::vars_os()

@@ -49,7 +49,7 @@ pub(in crate::app) type Accept = dyn Fn(&PullRequest) -> Result<(), AppError> + 
 pub(super) enum Asked {
     /// As named by the user; the repository in the folder is used if it is the pull request's.
     Near(PullAsk, PathBuf),
-    /// This one, in a mirror.
+    /// By its full name; its objects are in a mirror.
     Apart(PullId),
 }
 
@@ -130,7 +130,7 @@ impl Posting<'_> {
         self.accept.map_or(Ok(()), |accept| accept(pull))
     }
 
-    /// Reads the trees and works out the plan, away from the async threads.
+    /// Reads the trees and builds the plan, off the async threads.
     async fn prepare(&self, there: &There, has_moved: bool, guard: &Guard) -> Result<Prepared, AppError> {
         let ground = Ground {
             review: self.review.clone(),

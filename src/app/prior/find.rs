@@ -20,14 +20,14 @@ use crate::present::json;
 use crate::store::{Store, StoreError};
 use crate::sys::files;
 
-/// A larger file of a review is refused, in bytes.
+/// Maximum size in bytes of a review file.
 const MAX_FILE: u64 = 64 << 20;
 /// Limit on the branches examined whose names begin like the head's.
 const MOST_NAMES: usize = 1_000;
 /// Limit on the saved runs tried.
 const MOST_TRIED: usize = 5;
 
-/// A review before this one.
+/// A previous review.
 pub(super) struct Found {
     pub(super) review: Review,
     /// `true` for a run of this machine, `false` for a file, which anyone may have written.

@@ -35,7 +35,7 @@ pub(in crate::app) fn write(findings: &[Finding]) -> Result<Vec<u8>, HiddenError
     Ok(serde_json::to_vec_pretty(&Document { version: VERSION, findings })?)
 }
 
-/// Reads it back.
+/// Parses the hidden findings.
 pub(in crate::app) fn read(bytes: &[u8]) -> Result<Vec<Finding>, HiddenError> {
     let Document { version, findings } = serde_json::from_slice(bytes)?;
     if version != VERSION {

@@ -80,7 +80,7 @@ pub(in crate::app) fn write(prior: &Prior) -> Result<Vec<u8>, PriorError> {
     })?)
 }
 
-/// Reads it back.
+/// Parses the history.
 pub(in crate::app) fn read(bytes: &[u8]) -> Result<Prior, PriorError> {
     #[derive(Deserialize)]
     struct Versioned {

@@ -24,16 +24,16 @@ use crate::workspace::{self, Workspace, WorkspaceError};
 /// Limit on the added files that are searched for a quote whose file was removed.
 const MOST_SEARCHED: usize = 50;
 
-/// Finds places again.
+/// Maps places of an earlier review onto the current change.
 pub(super) struct Places<'a> {
     subject: &'a Subject,
-    /// Today's files, by their paths on either side.
+    /// The current files, by their paths on either side.
     files: HashMap<(Side, &'a RepoPath), &'a FileChange>,
     /// The trees of the earlier change, if still readable.
     then: [Option<Arc<dyn Workspace>>; 2],
     /// The current paths of files of the earlier head.
     moved: BTreeMap<RepoPath, RepoPath>,
-    /// Files that are new to the change since.
+    /// Files added to the change since.
     came: Vec<&'a RepoPath>,
     maps: HashMap<(Side, RepoPath, RepoPath), Option<Arc<LineMap>>>,
     /// Lines that are already taken: two earlier findings of one fingerprint cannot be on the same.
@@ -146,7 +146,7 @@ impl<'a> Places<'a> {
         let print = finding.fingerprint.0.clone();
         // A fixed finding takes no lines.
         let holds = finding.status != FindingStatus::Fixed;
-        // A rule speaks for itself.
+        // A finding of a rule is only accepted at an exact match.
         let loosely = holds && finding.origin.kind == OriginKind::Model;
         let mut anchors = Vec::with_capacity(finding.anchors.len());
         for (at, anchor) in finding.anchors.iter().enumerate() {
@@ -165,7 +165,7 @@ impl<'a> Places<'a> {
         }
         let near = Some(Near { path: first.path.clone(), side: first.side, lines: first.lines });
         if !anchors.iter().any(|anchor| self.touches(anchor)) {
-            // A deletion that the change does not make any more is undone, or the target made it, too.
+            // A deletion missing from the change was undone, or was also made in the target.
             let standing = if first.side == Side::Old { Standing::Gone } else { Standing::Outside };
             return (finding, standing, near);
         }

@@ -10,10 +10,10 @@ use crate::review::{Difference, Unit};
 
 /// Limit on the lines of a document diff.
 const MOST_LINES: usize = 60;
-/// Lines around a change.
+/// Lines of context around a change.
 const CONTEXT: usize = 3;
 
-/// A request that would be another one.
+/// A request that would change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedRequest {
     /// The conversation.
@@ -24,7 +24,7 @@ pub struct ChangedRequest {
     pub pieces: Vec<Piece>,
 }
 
-/// A piece of a request.
+/// A part of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
     /// Its name: `system text`, `tools`, `message 1`.

@@ -5,7 +5,7 @@ use crate::domain::run::RunId;
 /// The reason why a run cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// The rules reviewed it.
+    /// The run was made by the rules.
     #[error(
         "the run {0} was made by the built-in rules, which keep no journal: the same change gives the same review again, with review \
          --no-model and what it was asked for"
@@ -16,7 +16,7 @@ pub enum ReplayError {
         "the run {0} did not come to its end, so there is nothing to tell yet: review --resume {0} goes on with it"
     )]
     Unfinished(RunId),
-    /// The trees are needed, and not there.
+    /// The trees are required, but not available.
     #[error(
         "other rules look at the code, and the code of the run {run} cannot be read ({why}): bring it back, or compare prompts alone"
     )]

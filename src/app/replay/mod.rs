@@ -131,7 +131,7 @@ async fn open(around: &Surroundings, name: &str, cancel: &Cancel) -> Result<Open
     Ok(opened)
 }
 
-/// The new side and the old one.
+/// The new tree and the old one.
 type Trees = (Arc<dyn Workspace>, Arc<dyn Workspace>);
 
 /// Runs the engine on the journal. The trees are read only if `trees` requires them; nothing else is read.
@@ -219,7 +219,7 @@ fn trees(opened: &Opened) -> Result<Trees, AppError> {
     Ok((new, old))
 }
 
-/// Prompts of a folder, which must have some.
+/// Loads the prompts of a folder, which must have some.
 fn own_prompts(folder: &Path) -> Result<Prompts, AppError> {
     let prompts = templates::load(Some(folder))?;
     let is_same = prompts.hash() == Prompts::built_in()?.hash();

@@ -5,7 +5,7 @@ use crate::domain::forge::PullRequest;
 use crate::domain::id::CommitId;
 use crate::git::Range;
 
-/// Pieces of a sentence: "the head is … now, and was …".
+/// The differences as phrases: "the head is … now, and was …".
 #[derive(Debug, Default)]
 pub(super) struct Changes(Vec<String>);
 
@@ -22,14 +22,14 @@ impl Changes {
         self.0.join("; ")
     }
 
-    /// Notes that something is another one.
+    /// Records a changed value.
     pub(super) fn note(&mut self, what: &str, was: &str, is: &str) {
         if was != is {
             self.0.push(format!("{what} is {} now and was {}", name(is), name(was)));
         }
     }
 
-    /// Notes something that cannot be put so.
+    /// Records a difference in free form.
     pub(super) fn say(&mut self, what: String) {
         self.0.push(what);
     }
@@ -54,7 +54,7 @@ impl Changes {
         self.note(what, &short(was), &short(is));
     }
 
-    /// Notes the files of which something is not as it was.
+    /// Records the files that changed.
     pub(super) fn files(&mut self, was: &ChangeSet, is: &ChangeSet) {
         // Plain data, so its `Debug` output is complete.
         let shown = |file: &FileChange| format!("{file:?}");

@@ -10,7 +10,7 @@ const TOLD: usize = 3;
 /// The reason why a run cannot be resumed. No request was made and nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum ResumeError {
-    /// The rules reviewed it.
+    /// The run was made by the rules.
     #[error(
         "the run {0} was made by the built-in rules, which keep nothing to go on from: review the change again, it takes moments"
     )]
@@ -39,12 +39,12 @@ pub enum ResumeError {
         what: &'static str,
         /// The previous limit.
         had: String,
-        /// The flag that gives more.
+        /// The flag that raises the limit.
         flag: &'static str,
         /// An option that raises it.
         more: String,
     },
-    /// Its time is over.
+    /// Its time limit is used up.
     #[error(
         "the run {run} took {took} already, and may take {limit} in all: give it more with --timeout, as in review --resume {run} --timeout {more}"
     )]
@@ -126,7 +126,7 @@ pub enum ResumeError {
         #[source]
         source: JournalError,
     },
-    /// The journal cannot have been written by a run, or by one of today.
+    /// The journal was not written by a run, or not by a supported version.
     #[error("the run {run} is of no use: {source}")]
     Past {
         /// The run.

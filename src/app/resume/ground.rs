@@ -221,7 +221,7 @@ impl Ground<'_> {
         subject::collect(self.request, patch, self.flags, self.around, self.cancel, &Silent)
     }
 
-    /// The recorded commits, and whether the question still means them.
+    /// Reads the recorded commits, and compares them with what the request resolves to now.
     fn commits(&self, moved: Option<&Path>, as_recorded: bool, changes: &mut Changes) -> Result<Subject, AppError> {
         let opened = self.opened;
         let (given, change) = (&opened.given, &opened.change);

@@ -38,13 +38,13 @@ use crate::sys::cancel::Cancel;
 use changed::Changes;
 use ground::{Ground, Looked};
 
-/// The work that reads a saved run, as the subject of a sentence.
+/// The name of the step that reads a saved run, as the subject of a sentence.
 pub(super) const READING_RUN: &str = "reading the saved run";
 
-/// A run to be taken up again.
+/// The options of resuming a run.
 #[derive(Debug, Clone)]
 pub struct Resume {
-    /// Its id, the beginning of its id, or `last`.
+    /// Its id, a prefix of it, or `last`.
     pub run: String,
     /// `true` to use the recorded inputs even if they changed.
     pub as_recorded: bool,
@@ -156,7 +156,7 @@ fn past(opened: &Opened) -> Result<Past, ResumeError> {
     if is_told { Past::replay(&opened.entries) } else { Past::resume(&opened.entries) }.map_err(fault)
 }
 
-/// Refuses a run that is complete, or that would end again as it ended.
+/// Refuses a run that is complete, or that would stop for the same reason again.
 fn worth_going_on(opened: &Opened) -> Result<(), ResumeError> {
     let Some(review) = &opened.review else { return Ok(()) };
     let run = opened.run;
@@ -222,7 +222,7 @@ fn who(
     Ok(Who { chosen, second })
 }
 
-/// The models that today's settings choose.
+/// Chooses the models by today's settings.
 fn today(flags: &Flags, around: &Surroundings) -> Result<(Option<Chosen>, Option<Chosen>), AppError> {
     let today = subject::resolve(None, flags, around)?;
     let first = model::choose(&today, &around.providers)?;
@@ -278,7 +278,7 @@ fn plain(money: Money) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A limit that leaves as much time as the run may take now.
+/// Formats a time limit that leaves as much time as the settings allow.
 fn more_time(spent: Duration, settings: &Settings) -> Duration {
     Duration::from_secs((spent + settings.timeout).as_secs().div_ceil(60).max(1) * 60)
 }

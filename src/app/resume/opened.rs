@@ -15,7 +15,7 @@ use crate::store::{Store, StoreError};
 /// The recorded data of a run.
 pub(in crate::app) struct Opened {
     pub(in crate::app) run: RunId,
-    /// When it began: RFC 3339, UTC.
+    /// The time of its start: RFC 3339, UTC.
     pub(in crate::app) started_at: String,
     pub(in crate::app) given: Given,
     pub(in crate::app) change: ChangeSet,

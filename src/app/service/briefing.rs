@@ -27,7 +27,7 @@ use crate::sys::repo::Repo;
 
 /// Token limit of a message about a change, besides the person's own words.
 const ROOM: u64 = 12_000;
-/// A longer focus is refused, in bytes: it is a remark, not a document.
+/// Maximum size in bytes of a focus: it is a remark, not a document.
 const MOST_FOCUS: usize = 8 << 10;
 /// Time limit for collecting a change for a message.
 const TIME: Duration = Duration::from_mins(1);
@@ -68,7 +68,7 @@ pub enum BriefingError {
     /// The scope has an invalid form.
     #[error(transparent)]
     Scope(#[from] InvalidScope),
-    /// No such review.
+    /// The review does not exist.
     #[error(transparent)]
     Review(#[from] FindFault),
     /// The review has not ended.
@@ -163,7 +163,8 @@ impl Service {
         Ok(if note.is_empty() { message } else { message.trim_end().to_owned() + &note })
     }
 
-    /// The message with which an assistant explains and judges a finding of a review that ended: of `run`, or of the repository's latest.
+    /// Builds the message with which an assistant explains and judges a finding of an ended review: of `run`, or of the repository's
+    /// latest.
     pub fn brief_finding(&self, run: Option<&str>, finding: &str, cancel: &Cancel) -> Result<String, BriefingError> {
         let id = self.find_review(run, None)?;
         if self.snapshot(id).is_some_and(|snapshot| matches!(snapshot.state, ReviewState::Running(_))) {

@@ -12,10 +12,10 @@ use crate::domain::run::RunId;
 /// Capacity of a slow subscriber's queue; beyond it the oldest notifications are dropped, and it learns how many.
 const WAITING: usize = 256;
 
-/// Something that changed.
+/// A change notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Changed {
-    /// A review: it went on, ended, or a finding of it was dismissed.
+    /// A review progressed or ended, or one of its findings was dismissed.
     Review(RunId),
     /// A presented document.
     Document(DocumentId),
@@ -45,7 +45,7 @@ impl Changes {
         let _ = self.sender.send((self.count.fetch_add(1, Ordering::SeqCst), changed));
     }
 
-    /// The number of changes so far, which is that of the next one.
+    /// The number of notifications so far, which is the sequence number of the next.
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::SeqCst)
     }

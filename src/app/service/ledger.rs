@@ -18,7 +18,7 @@ const TIMES: usize = 1000;
 /// Lines that may wait to be written; further ones are counted and dropped.
 const WAITING: usize = 1024;
 
-/// The ledger of one server.
+/// The call metrics of a server.
 pub struct Ledger {
     started: (String, Instant),
     kinds: Mutex<BTreeMap<&'static str, Kind>>,
@@ -29,12 +29,12 @@ pub struct Ledger {
 struct Kind {
     calls: u64,
     failed: u64,
-    /// A ring: the newest take the places of the oldest.
+    /// A ring buffer of the latest times.
     times: Vec<Duration>,
 }
 
 impl Ledger {
-    /// An empty ledger; with `log`, each call is also written to that file, a JSON object a line.
+    /// Creates empty metrics; with `log`, each call is also written to that file, one JSON object per line.
     pub(super) fn open(log: Option<&Path>) -> Result<Self, FileError> {
         let log = log.map(AppendFile::open).transpose()?.map(|mut file| {
             let (sender, lines) = sync_channel::<String>(WAITING);
@@ -49,7 +49,7 @@ impl Ledger {
         Ok(Self { started: (clock::now(), Instant::now()), kinds: Mutex::default(), log })
     }
 
-    /// Enters one call.
+    /// Records one call.
     pub fn record(&self, kind: &'static str, took: Duration, went_well: bool) {
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = kinds.entry(kind).or_default();

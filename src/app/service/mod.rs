@@ -54,11 +54,11 @@ pub struct ServiceOptions {
     pub flags: Flags,
     /// `true` if clients may change saved data (dismiss findings).
     pub allow_write: bool,
-    /// A file to write a line to for each call.
+    /// The log file for calls, one line each.
     pub log: Option<PathBuf>,
 }
 
-/// One server's state; shared by all of its connections.
+/// The state of a server, shared by all of its connections.
 pub struct Service {
     /// The environment of the process.
     pub(super) around: Surroundings,
@@ -124,7 +124,7 @@ impl Service {
 pub enum Connection {
     /// The one client of a process (stdio).
     Process,
-    /// A session of a protocol that has them, by its id.
+    /// A protocol session, by its id.
     Session(String),
     /// A stateless request: callers with the same repository share.
     Stateless,

@@ -15,13 +15,13 @@ use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoPool};
 use crate::workspace::{self, Workspace};
 
-/// Lines shown before and after those of a place.
+/// Lines of context around a place.
 const AROUND: u32 = 12;
 /// Limit on the lines shown for one place, including context.
 const MOST_LINES: u32 = 80;
 /// Limit on the places shown.
 const MOST_PLACES: usize = 8;
-/// Longer lines are cut, in characters.
+/// Limit in characters on a line; a longer one is truncated.
 const MOST_LINE: usize = 400;
 
 /// The code at a finding's places.

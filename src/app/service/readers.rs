@@ -62,7 +62,7 @@ impl Default for Readers {
 }
 
 impl Readers {
-    /// The repository that `folder` is in. One that was removed, or replaced by another one, is noticed.
+    /// Opens the repository around `folder`, or returns the open one. Detects that it was removed or replaced.
     fn reader(&self, folder: &Path, roots: &Roots) -> Result<Arc<Reader>, AppError> {
         let git_dir = Repo::find(folder)?;
         let identity = files::identity(&git_dir).map_err(AppError::Input)?;

@@ -11,10 +11,10 @@ use crate::sys::folder::read_plain;
 use crate::sys::place::PlaceError;
 use crate::sys::repo::{Repo, RepoError};
 
-/// The most bytes of a file that names a folder.
+/// Limit in bytes on a file that names a folder.
 const LONGEST_NAME: usize = 64 << 10;
 
-/// The folders below which repositories and documents may lie.
+/// The folders that may contain repositories and documents.
 #[derive(Debug, Clone)]
 pub struct Roots {
     start: PathBuf,
@@ -29,7 +29,7 @@ pub enum RootsError {
     /// It is not there.
     #[error(transparent)]
     Missing(#[from] FileError),
-    /// It lies elsewhere.
+    /// The path is not allowed.
     #[error(
         "{path} is outside the folders this server may look in ({allowed}); start it with --root {path} to allow it"
     )]
@@ -39,13 +39,13 @@ pub enum RootsError {
         /// The allowed folders.
         allowed: String,
     },
-    /// It is no name of a folder of this machine.
+    /// It does not name a folder of this machine.
     #[error("{0:?} does not name a folder of this machine; write a path, or a URI such as file:///home/me/project")]
     Address(String),
 }
 
 impl Roots {
-    /// `start`, the repository that holds it, and `more`.
+    /// Allows `start`, the repository around it, and `more`.
     pub fn new(start: &Path, more: &[PathBuf]) -> Result<Self, RootsError> {
         let start = files::real_path(start)?;
         // Starting a server in a subfolder includes the whole repository, but not a working tree that its settings place elsewhere.
@@ -148,7 +148,7 @@ fn nearest(path: &Path) -> PathBuf {
 fn names(git_dir: &Path, link: &Path) -> bool {
     let Some(bytes) = read_plain(&git_dir.join("gitdir"), LONGEST_NAME) else { return false };
     let Ok(text) = String::from_utf8(bytes) else { return false };
-    // A path that is not absolute starts from the git folder.
+    // A relative path starts from the git folder.
     let named = files::real_path(&git_dir.join(text.trim_end_matches(['\n', '\r'])));
     matches!((named, files::real_path(link)), (Ok(named), Ok(link)) if named == link)
 }

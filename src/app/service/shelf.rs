@@ -18,7 +18,7 @@ use crate::domain::presented::{CheckedRef, DocumentId, DocumentRecord, PresentRe
 use crate::store::{DocumentFault, Documents, KeptDocument, Store};
 use crate::sys::clock;
 
-/// A longer document is refused, in bytes.
+/// Maximum size in bytes of a document.
 const LONGEST: usize = 4 << 20;
 /// Limit on stored documents; beyond it the oldest is removed.
 const MOST: usize = 1_000;
@@ -29,12 +29,12 @@ const UNKEPT: usize = 64 << 20;
 /// The number of locks: changes of one document are serialized; different documents rarely share a lock.
 const STRIPES: usize = 16;
 
-/// A document after something was presented.
+/// A document after a part was presented.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
     /// The document.
     pub presented: Presented,
-    /// The bytes of its Markdown that were written by this.
+    /// The byte range of its Markdown that this call wrote.
     pub written: Range<usize>,
     /// A note for the client, in sentences.
     pub note: Option<String>,
@@ -253,7 +253,7 @@ impl Service {
         Ok(records)
     }
 
-    /// References that were checked for another text are checked anew.
+    /// Checks references again that were checked for another text.
     fn whole(&self, kept: KeptDocument) -> Presented {
         let KeptDocument { id, markdown, base, references } = kept;
         let references: Vec<CheckedRef> = references.unwrap_or_else(|| self.checked(&base, &markdown).0);
@@ -268,7 +268,7 @@ impl Service {
         }
     }
 
-    /// The store belongs to the user, not to the server: it may hold documents about anything.
+    /// Checks access to a document: the store belongs to the user and may hold documents about any folder.
     fn may_see(&self, id: DocumentId, base: &Path) -> Result<(), PresentFault> {
         if self.roots.cover(base) { Ok(()) } else { Err(PresentFault::Elsewhere(id)) }
     }
@@ -296,7 +296,7 @@ fn within_limit(size: usize) -> Result<(), PresentFault> {
     if size <= LONGEST { Ok(()) } else { Err(PresentFault::TooLong { size }) }
 }
 
-/// A note as a sentence: a capital letter before, a full stop behind.
+/// Formats a note as a sentence, with a capital letter and a full stop.
 fn sentence(note: &str) -> String {
     let mut letters = note.trim().chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();

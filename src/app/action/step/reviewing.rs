@@ -27,7 +27,7 @@ use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::files;
 
-/// A step that is about to do something.
+/// A step before its task is performed.
 pub(super) struct Step {
     pub(super) inputs: Inputs,
     pub(super) flags: Flags,
@@ -42,7 +42,7 @@ pub(super) struct Step {
     pub(super) cancel: Cancel,
 }
 
-/// A review, and its files.
+/// A review and its files.
 pub(super) struct Written {
     pub(super) delivered: Delivered,
     pub(super) folder: PathBuf,

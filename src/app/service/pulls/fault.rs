@@ -7,19 +7,19 @@ use crate::forge::{FaultKind, ForgeError};
 /// The kind of a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PullFaultKind {
-    /// The forge failed, or said no.
+    /// The forge failed, or refused the request.
     Forge(FaultKind),
     /// The request is invalid.
     InvalidInput,
-    /// A name fits several remarks.
+    /// An id matches several remarks.
     Ambiguous,
-    /// This server may not change anything.
+    /// The server is read-only.
     ReadOnly,
     /// This server does not serve pull requests.
     Off,
     /// The server is at its capacity.
     Busy,
-    /// A part of this program failed.
+    /// An internal error.
     Broken,
 }
 
@@ -40,7 +40,7 @@ impl PullFaultKind {
     /// `true` if a retry may succeed.
     pub const fn is_retryable(self) -> bool {
         match self {
-            // The time was over: it may not be, the next time.
+            // A retry may be faster.
             Self::Forge(FaultKind::Stopped) | Self::Busy => true,
             Self::Forge(kind) => kind.is_retryable(),
             Self::InvalidInput | Self::Ambiguous | Self::ReadOnly | Self::Off | Self::Broken => false,
@@ -65,7 +65,7 @@ pub struct PullFault {
 }
 
 impl PullFault {
-    /// One of our own.
+    /// Creates a fault of this server.
     pub(super) fn new(kind: PullFaultKind, message: impl Into<String>, action: impl Into<String>) -> Self {
         Self { kind, message: message.into(), action: action.into(), retry_after: None, correlation: None }
     }

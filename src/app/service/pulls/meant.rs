@@ -93,7 +93,7 @@ impl Service {
         Err(PullFault::input(message, "start the server with GITHUB_SERVER_URL and GITHUB_API_URL of that forge"))
     }
 
-    /// The repository of the forge that the server's own folder is a clone of.
+    /// Determines the forge's repository that the server's own folder is a clone of.
     async fn own_repo(&self) -> Result<RepoName, PullFault> {
         let server = self.around.forge.server()?.to_string();
         let start = self.roots().start().to_owned();

@@ -198,14 +198,14 @@ impl Service {
         Err(PullFault::new(PullFaultKind::Off, message, "start it with --tools default,pr"))
     }
 
-    /// A client of the forge, with a deadline for one call.
+    /// Creates a client of the forge, with a deadline for one call.
     async fn github(&self) -> Result<GitHub, PullFault> {
         self.may_ask()?;
         let client = self.pulls.client.get_or_try_init(|| client(self)).await?;
         Ok(client.within(&Cancel::after(TIME)))
     }
 
-    /// A pull request with all that was said on it.
+    /// Reads a pull request with its conversation.
     pub async fn pull(&self, id: &PullId) -> Result<Arc<PullRead>, PullFault> {
         let github = self.github().await?;
         let read = self.pulls.reads.get(&folded(id), async || read(self, &github, id).await).await?;
@@ -213,7 +213,7 @@ impl Service {
         Ok(read)
     }
 
-    /// Its files.
+    /// Reads its files.
     pub async fn pull_files(&self, id: &PullId) -> Result<Arc<PullFiles>, PullFault> {
         let github = self.github().await?;
         let ask = async || {

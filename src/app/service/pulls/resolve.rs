@@ -12,7 +12,7 @@ use crate::sys::clock;
 /// The record of a resolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResolvedBy {
-    /// The forge, of its thread.
+    /// The forge resolved its thread.
     Thread,
     /// A comment of ours that records resolved entries of bots' lists.
     StateComment,
@@ -20,10 +20,10 @@ pub enum ResolvedBy {
     Tracker,
 }
 
-/// A remark that is resolved.
+/// A resolved remark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedRemark {
-    /// Its id, whole.
+    /// Its complete id.
     pub id: String,
     /// The record.
     pub by: ResolvedBy,
@@ -103,7 +103,7 @@ impl At<'_> {
         Ok(ResolvedRemark { id: thread.node.clone(), by: ResolvedBy::Thread, already, note: None })
     }
 
-    /// An entry of a list, or a part of a text that holds several.
+    /// Resolves an entry of a list, or a part of a text with several entries.
     async fn listed(&self, remark: &Remark) -> Result<ResolvedRemark, PullFault> {
         let mut state = self.read.state.clone();
         let at = clock::now();
@@ -127,7 +127,7 @@ impl At<'_> {
         Ok(ResolvedRemark { id: remark.id.clone(), by: ResolvedBy::StateComment, already, note })
     }
 
-    /// An entry of Qodo's guide.
+    /// Resolves an entry of Qodo's guide.
     async fn tracked(&self, remark: &Remark) -> Result<ResolvedRemark, PullFault> {
         if !remark.is_resolved {
             let mut tracker = self.read.tracker.clone();

@@ -27,9 +27,9 @@ pub enum News {
 pub struct Since {
     /// The pull request as read.
     pub read: Arc<PullRead>,
-    /// The places of the remarks in [`PullRead::remarks`], and how they differ.
+    /// The indices of the remarks in [`PullRead::remarks`], and how they changed.
     pub remarks: Vec<(usize, News)>,
-    /// Remarks that were shown and are not there any more.
+    /// Remarks shown before that no longer exist.
     pub gone: Vec<String>,
     /// The number of new or changed remarks, including those not returned yet.
     pub total: usize,

@@ -59,7 +59,7 @@ impl Drop for Watching {
 }
 
 impl Service {
-    /// Sees to it that [`Changed::Pull`] or [`Changed::Pulls`] is said of each change from now on.
+    /// Starts to send [`Changed::Pull`] or [`Changed::Pulls`] for each change.
     pub fn watch_pulls(self: &Arc<Self>, what: &WatchedPulls) -> Result<Watching, PullFault> {
         self.may_ask()?;
         let what = key(what);
@@ -123,7 +123,7 @@ struct Seen {
     list: Option<(usize, Vec<Row>)>,
 }
 
-/// A pull request in a list: number, last change, unresolved threads, comments.
+/// The compared fields of a listed pull request: number, last change, unresolved threads, comments.
 type Row = (u32, String, usize, usize);
 
 fn key(what: &WatchedPulls) -> WatchedPulls {

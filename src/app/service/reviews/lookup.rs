@@ -34,7 +34,7 @@ impl Listing {
         }
     }
 
-    /// When it was started: RFC 3339, UTC.
+    /// The time of its start: RFC 3339, UTC.
     pub fn started_at(&self) -> &str {
         match self {
             Self::Here(snapshot) => &snapshot.started_at,
@@ -62,10 +62,10 @@ pub enum FindFault {
     Unknown {
         /// The given id.
         given: String,
-        /// The newest there are.
+        /// The newest existing reviews.
         known: Vec<RunId>,
     },
-    /// Several have it.
+    /// Several reviews match.
     #[error("several reviews begin with {given:?} ({}): give more of the id", super::listed(ids))]
     Ambiguous {
         /// The given id.
@@ -76,7 +76,7 @@ pub enum FindFault {
     /// The repository has none.
     #[error("no review of {} is kept yet: start one with the tool review", .0.display())]
     NoneOf(PathBuf),
-    /// Anything that ends a command.
+    /// Any other error.
     #[error(transparent)]
     App(#[from] AppError),
 }
@@ -84,13 +84,13 @@ pub enum FindFault {
 /// An error in dismissing a finding.
 #[derive(Debug, thiserror::Error)]
 pub enum DismissFault {
-    /// Clients may not.
+    /// The server is read-only.
     #[error("this server changes nothing that is kept: start it with --allow-write to let clients dismiss findings")]
     ReadOnly,
     /// The review is still running.
     #[error("the review {0} is still running: its findings can be dismissed when it has ended")]
     Running(RunId),
-    /// It could not be done.
+    /// Any other error.
     #[error(transparent)]
     App(#[from] AppError),
 }
@@ -184,7 +184,7 @@ impl Service {
         }))
     }
 
-    /// A review that ended.
+    /// Loads an ended review.
     pub fn review(&self, id: RunId) -> Result<Arc<Review>, AppError> {
         if let Some(Snapshot { state: ReviewState::Ended(ended), .. }) = self.snapshot(id)
             && let Some(review) = ended.unkept

@@ -47,7 +47,7 @@ const BEAT: Duration = Duration::from_secs(10);
 /// Minimum interval between messages to a waiting client.
 const BREATH: Duration = Duration::from_secs(1);
 
-/// A review to be started.
+/// The request to start a review.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StartReview {
     /// The repository's folder, absolute or relative to the server's start folder; the start folder if `None`.
@@ -72,7 +72,7 @@ pub struct Started {
 /// An error in starting a review.
 #[derive(Debug, thiserror::Error)]
 pub enum StartFault {
-    /// The question makes no sense.
+    /// The scope is invalid.
     #[error(transparent)]
     Scope(#[from] InvalidScope),
     /// No base of the comparison was found.
@@ -92,10 +92,10 @@ pub enum StartFault {
     /// The scope is a pull request, and they are not available here.
     #[error("{message}; {action}", message = .0.message, action = .0.action)]
     Pull(#[from] PullFault),
-    /// The server is about to end.
+    /// The server is shutting down.
     #[error("the server is shutting down")]
     ShuttingDown,
-    /// Anything that ends a command.
+    /// Any other error.
     #[error("{}", for_client(.0, "at").1)]
     App(#[from] AppError),
 }
@@ -148,7 +148,7 @@ impl Reviews {
         self.known().runs.values().cloned().collect()
     }
 
-    /// Forgets the oldest of those that ended.
+    /// Drops the oldest ended runs.
     fn forget(&self) {
         let mut known = self.known();
         let mut over: Vec<(u64, RunId)> =
@@ -212,7 +212,7 @@ impl Service {
         if let Scope::Pull(ask) = scope {
             self.may_ask()?;
             let found = self.repository(named).map(|(folder, _)| folder);
-            // One that is named whole needs no clone.
+            // A pull request with a full name needs no clone.
             let folder = match (found, ask) {
                 (Err(AppError::NotARepository { .. }), PullAsk::Whole { .. }) => {
                     self.roots().folder(named.map(Path::new)).map_err(AppError::from)?
@@ -238,10 +238,10 @@ impl Service {
         Ok((self.roots().folder(Some(&whole))?, repo))
     }
 
-    /// Sees a run through to its end.
+    /// Executes a run to its end.
     async fn carry(self: Arc<Self>, job: Job, run: Arc<Run>, left_out: Option<LeftOut>) {
         let sink: Arc<dyn EventSink> = Arc::clone(&run) as Arc<dyn EventSink>;
-        // A task of its own, so that one that fails unexpectedly ends as a failed run.
+        // A task of its own, so that a panic ends as a failed run.
         let work = tokio::spawn(review(job, self.around.clone(), sink, run.cancel.clone()));
         let counted = Arc::clone(&run);
         let count = async {

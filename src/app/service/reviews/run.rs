@@ -27,12 +27,12 @@ const WIDTH: usize = 120;
 /// Limit on the stored notices of a run.
 const REMARKS: usize = 20;
 
-/// A review, as it is at a moment.
+/// The state of a review at one moment.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     /// The run.
     pub id: RunId,
-    /// When it was started: RFC 3339, UTC.
+    /// The time of its start: RFC 3339, UTC.
     pub started_at: String,
     /// The repository's folder.
     pub folder: PathBuf,
@@ -74,7 +74,7 @@ pub struct RunningReview {
     pub progress: Option<(u64, u64)>,
     /// The findings so far.
     pub findings: BTreeMap<Severity, u32>,
-    /// The turn of the model, and how many there may be.
+    /// The current turn of the model, and the limit.
     pub turn: Option<(u32, u32)>,
     /// The tokens sent so far, if known.
     pub input_tokens: Option<u64>,
@@ -84,7 +84,7 @@ pub struct RunningReview {
     began: Instant,
 }
 
-/// A review that ended.
+/// An ended review.
 #[derive(Debug, Clone)]
 pub struct EndedRun {
     /// Its outcome.
@@ -113,10 +113,10 @@ pub(super) struct Question {
     pub(super) rules_only: bool,
 }
 
-/// A review of this process.
+/// A run of this process.
 pub(super) struct Run {
     pub(super) id: RunId,
-    /// The how manieth it is.
+    /// Its sequence number.
     pub(super) number: u64,
     pub(super) cancel: Cancel,
     /// `true` if several clients requested it.
@@ -196,7 +196,7 @@ impl Run {
 
 impl EventSink for Run {
     fn emit(&self, event: Event) {
-        // Readers hold the state only while they copy it.
+        // Readers lock the state only to copy it.
         self.state.send_modify(|state| {
             if let ReviewState::Running(running) = state {
                 running.take(&event);

@@ -19,13 +19,13 @@ use crate::workspace::{self, Workspace};
 
 /// Limit on the references resolved in a document.
 const MOST: usize = references::MOST_REFERENCES;
-/// Looking them up may not take longer.
+/// Time limit for resolving references.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The tree of the repository that holds a base.
+/// The tree of the repository around a base.
 struct Ground {
     tree: Arc<dyn Workspace>,
-    /// The base, from the root of the tree; empty at the root.
+    /// The path of the base in the tree; empty at the root.
     prefix: Vec<u8>,
     /// The folder that is checked out.
     root: Option<PathBuf>,
