@@ -316,7 +316,7 @@ mod tests {
         use super::*;
         use std::os::unix::fs::PermissionsExt as _;
 
-        /// A program of that name, which says what it was asked with `script`.
+        /// A program of that name, which runs `script`.
         fn with_gh(script: &str) -> (tempfile::TempDir, ForgeEnvironment) {
             let folder = tempfile::tempdir().unwrap();
             let program = folder.path().join("gh");

@@ -43,7 +43,7 @@ pub async fn preview(
     let Job { run, request, flags, compare, leads, .. } = job;
     let compare = Compare { with: compare.with.of(&request.scope), ..compare };
     let resolved = subject::resolve(None, &flags, &around)?;
-    let Asked { chosen, second, missing } = asked(&resolved, &around.providers)?;
+    let Asked { chosen, second, missing } = choose_models(&resolved, &around.providers)?;
     model::priced(&resolved.settings, chosen.iter().chain(&second))?;
     let gathering = Gathering { request, flags, compare, leads, whose: Whose::User, is_model: chosen.is_some() };
     let Gathered { mut subject, instructions, guidelines, prompts, .. } =
@@ -96,7 +96,7 @@ pub async fn preview(
     let Plan { files, sent, notes } = plan.await?;
     let guidelines = given.into_iter().map(|given| given.path.to_string()).collect();
     let notices = chosen.notices.into_iter().chain(second.into_iter().flat_map(|second| second.notices));
-    let notes = told(&change, notices.chain(notes).collect());
+    let notes = collect_notes(&change, notices.chain(notes).collect());
     Ok(Preview {
         change,
         model: Some(model),
@@ -114,13 +114,13 @@ pub async fn preview(
 fn of_rules(change: Arc<ChangeSet>, more: Vec<String>) -> Preview {
     let Plan { files, sent, mut notes } = review::preview_rules(&change);
     notes.extend(more);
-    let notes = told(&change, notes);
+    let notes = collect_notes(&change, notes);
     let (next, guidelines) = (Vec::new(), Vec::new());
     Preview { change, model: None, next, second: None, files, instructions: None, guidelines, sent, notes }
 }
 
 /// Collects the notes of the receipt, each sentence once, including those about files left out by collection.
-fn told(change: &ChangeSet, notes: Vec<String>) -> Vec<String> {
+fn collect_notes(change: &ChangeSet, notes: Vec<String>) -> Vec<String> {
     let omissions = change.omissions.iter().map(|omission| match &omission.path {
         Some(path) => format!("{path}: {}", omission.reason),
         None => omission.reason.clone(),
@@ -135,7 +135,7 @@ fn told(change: &ChangeSet, notes: Vec<String>) -> Vec<String> {
 }
 
 /// Determines the models that would be called. A missing key is reported, not refused.
-fn asked(resolved: &Resolved, environment: &ProviderEnvironment) -> Result<Asked, AppError> {
+fn choose_models(resolved: &Resolved, environment: &ProviderEnvironment) -> Result<Asked, AppError> {
     let mut missing: Vec<(String, String)> = Vec::new();
     let mut environment = environment.clone();
     loop {

@@ -206,7 +206,7 @@ fn collect_range(
     let repository = folder_of(&repo);
     let mut notes: Vec<String> =
         changed_settings(&repo, range, &change, request.settings_from_worktree)?.into_iter().collect();
-    notes.extend(steered(&change));
+    notes.extend(note_prompt_injection(&change));
     notes.extend(dismissed::gone(&dismissals, &repo, range, &cancel)?);
     let pool = RepoPool::new(repo);
     let new = workspace::open(Some(&pool), range.new_at, Side::New, &[], options.filter.clone())?;
@@ -352,7 +352,7 @@ pub(super) fn settings_for(
 }
 
 /// Notes a prompt injection in the authors' description of the change. In the code itself, a rule reports it.
-fn steered(change: &ChangeSet) -> Option<String> {
+fn note_prompt_injection(change: &ChangeSet) -> Option<String> {
     let steers = |text: &str| !steering(text).is_empty();
     let pull = change.pull.as_ref().is_some_and(|pull| steers(&pull.title) || steers(&pull.body));
     let commits = change.commits.iter().any(|commit| steers(&commit.subject) || steers(&commit.body));

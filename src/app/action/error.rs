@@ -12,7 +12,7 @@ pub enum ActionError {
         input: &'static str,
         /// The defect; a secret value is not shown.
         wrong: String,
-        /// What to write.
+        /// The text to write instead.
         write: String,
     },
     /// A variable of the runner is missing or invalid.

@@ -36,7 +36,7 @@ const MAX_PAYLOAD: u64 = 32 << 20;
 /// The outcome of a step.
 #[derive(Debug)]
 pub(super) enum Did {
-    /// Nothing was done, with the reason.
+    /// No task was performed, with the reason.
     Skipped(String),
     /// The head moved.
     Superseded {

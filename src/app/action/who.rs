@@ -190,7 +190,7 @@ mod tests {
         let unused = chosen(&[("INPUT_MODEL", "none"), ("INPUT_KEY", "k")], &mut none, true).unwrap();
         assert!(unused.len() == 1 && unused[0].contains("key"), "{unused:?}");
         assert!(none.environment.is_empty());
-        // A key of the usual variable is one that somebody gave to this step.
+        // A key in the usual variable was given to this step by its author.
         assert!(chosen(&[], &mut around(&[("ANTHROPIC_API_KEY", "k")], &[]), false).is_ok());
         let own = [("INPUT_MODEL", "openai-chat/x"), ("INPUT_BASE_URL", "http://127.0.0.1:1/v1")];
         assert!(chosen(&own, &mut around(&[], &[]), false).is_ok(), "a server of one's own may ask for no key");

@@ -40,8 +40,8 @@ pub(super) fn place(finding: &Finding, text: &FileText, is_as_reviewed: bool) ->
     let anchors = finding.anchors.iter();
     let mut blocks = anchors.filter_map(|anchor| Block::of(anchor, suggestion));
     let block = blocks.next().ok_or(PlaceFault::Unknown)?;
-    let start = if is_as_reviewed { block.start } else { block.found_in(text)? };
-    if !block.stands_at(start, text) {
+    let start = if is_as_reviewed { block.start } else { block.find_start(text)? };
+    if !block.matches_at(start, text) {
         return Err(PlaceFault::Gone);
     }
     let moved = |line: u32| (line - block.start).checked_add(start).ok_or(PlaceFault::Gone);
@@ -71,7 +71,7 @@ impl<'a> Block<'a> {
     }
 
     /// Finds the start line of its only occurrence in a text.
-    fn found_in(&self, text: &FileText) -> Result<u32, PlaceFault> {
+    fn find_start(&self, text: &FileText) -> Result<u32, PlaceFault> {
         // A quote is found without the blank lines at its ends.
         let blank = self.lines.iter().take_while(|line| line.trim().is_empty()).count();
         match locate(text, &self.lines.join("\n"), None) {
@@ -86,7 +86,7 @@ impl<'a> Block<'a> {
     }
 
     /// Checks that each of its lines matches exactly: a quote is located regardless of indentation, but a replacement is not.
-    fn stands_at(&self, start: u32, text: &FileText) -> bool {
+    fn matches_at(&self, start: u32, text: &FileText) -> bool {
         (start..).zip(&self.lines).all(|(number, line)| text.line(number) == Some(line))
     }
 }

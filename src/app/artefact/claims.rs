@@ -37,7 +37,7 @@ pub(super) fn read(text: &str) -> Result<Review, ArtefactError> {
     }
     let review = json::parse_exactly(text.as_bytes(), &value).map_err(|error| document(&error))?;
     bounded(&review)?;
-    named(&review.findings)?;
+    check_ids(&review.findings)?;
     Ok(review)
 }
 
@@ -119,7 +119,7 @@ fn length(at: &str, text: &str, most: usize) -> Result<(), ArtefactError> {
 }
 
 /// Checks that ids have this program's format and are unique.
-fn named(findings: &[Finding]) -> Result<(), ArtefactError> {
+fn check_ids(findings: &[Finding]) -> Result<(), ArtefactError> {
     let hex = |text: &str, digits: usize| {
         text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     };
@@ -174,7 +174,7 @@ mod tests {
             let mut one = review.findings[0].clone();
             one.id.0 = id.to_owned();
             one.fingerprint.0 = fingerprint.to_owned();
-            named(&[one])
+            check_ids(&[one])
         };
         let fingerprint = "0f".repeat(16);
         for id in ["0123456789ab", "0123456789ab-2", "0123456789ab-17"] {

@@ -36,7 +36,7 @@ pub(super) fn prove(claimed: &Review, subject: &Subject, pull: &PullId) -> Resul
     let (mut proved, mut reasons) = (Vec::new(), Vec::new());
     for (n, finding) in claimed.findings.iter().enumerate().filter(|(_, finding)| !finding.status.is_resolved()) {
         subject.cancel.check()?;
-        match stand(finding, subject) {
+        match verify_finding(finding, subject) {
             Ok(stands) => proved.push(stands),
             Err(Fault::Stopped(stopped)) => return Err(stopped.into()),
             Err(why) => reasons.push(format!("findings[{n}]: {}", shown(&why.to_string()))),
@@ -108,7 +108,7 @@ impl From<Rejection> for Fault {
 }
 
 /// Builds the finding to post: its texts, with places of our own.
-fn stand(finding: &Finding, subject: &Subject) -> Result<Finding, Fault> {
+fn verify_finding(finding: &Finding, subject: &Subject) -> Result<Finding, Fault> {
     let anchors = without_repeats(&finding.anchors);
     let mut places = Vec::with_capacity(anchors.len());
     for anchor in &anchors {

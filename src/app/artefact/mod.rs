@@ -65,13 +65,13 @@ pub async fn post_artefact(
 
     let (flags, surroundings, stop) = (flags.clone(), around.clone(), cancel.clone());
     let head = fetched.head;
-    let work = move || proved(&claimed, &fetched, &flags, &surroundings, &stop);
+    let work = move || build_review(&claimed, &fetched, &flags, &surroundings, &stop);
     let review = blocking::run("proving the artefact", &cancel, work).await??;
     post_untrusted(&review, (id, head), &accept, options, &settings, around, events, &cancel).await
 }
 
 /// Builds the review to post: the verified parts of the claimed one, in a change of our own.
-fn proved(
+fn build_review(
     claimed: &Review,
     fetched: &Fetched,
     flags: &Flags,

@@ -14,7 +14,7 @@ pub(super) fn find(cancel: &Cancel) -> Found {
     ForgeEnvironment::of_this_process().client_and_origin(cancel)
 }
 
-fn told(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
+fn new_check(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
     Check::new(Area::Forge, name, state, found)
 }
 
@@ -27,22 +27,26 @@ pub(super) async fn check(found: Found, offline: bool, cancel: &Cancel) -> Vec<C
     let Some(origin) = origin else {
         let found = "there is no token: public pull requests can be read, nothing can be posted";
         let advice = "to review private ones and to post, set GITHUB_TOKEN, or sign in with `gh auth login`";
-        return vec![told("token", CheckState::Skipped, found).advised(advice)];
+        return vec![new_check("token", CheckState::Skipped, found).advised(advice)];
     };
     let host = client.server().host().to_owned();
-    let token = told("token", CheckState::Fine, format!("the token for {host} is from {origin}"));
+    let token = new_check("token", CheckState::Fine, format!("the token for {host} is from {origin}"));
     if offline {
-        return vec![token, told("account", CheckState::Skipped, "not asked: --offline")];
+        return vec![token, new_check("account", CheckState::Skipped, "not asked: --offline")];
     }
     let account = match client.within(cancel).viewer().await {
         Ok(actor) => {
             let kind = if actor.is_bot { ", an App" } else { "" };
-            told("account", CheckState::Fine, format!("{host} knows the token as {}{kind}", strip_line(&actor.login)))
+            new_check(
+                "account",
+                CheckState::Fine,
+                format!("{host} knows the token as {}{kind}", strip_line(&actor.login)),
+            )
         }
         // A workflow's token may have no user, so it cannot report a login.
         Err(error) if error.kind == FaultKind::Permission => {
             let found = format!("{host} takes the token, but does not say whose it is, as with the token of a job");
-            told("account", CheckState::Fine, found)
+            new_check("account", CheckState::Fine, found)
         }
         Err(error) => wrong("account", &error),
     };
@@ -58,5 +62,5 @@ fn wrong(name: &'static str, error: &ForgeError) -> Check {
         }
         FaultKind::RateLimit | FaultKind::Network | FaultKind::CircuitOpen | FaultKind::Stopped => CheckState::Warning,
     };
-    told(name, state, strip_line(&error.message)).advised(error.action.clone())
+    new_check(name, state, strip_line(&error.message)).advised(error.action.clone())
 }

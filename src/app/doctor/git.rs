@@ -34,7 +34,7 @@ pub(super) fn look(ask: &DoctorAsk) -> Looked {
     Looked { repo, range }
 }
 
-fn told(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
+fn new_check(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
     Check::new(Area::Git, name, state, found)
 }
 
@@ -50,7 +50,7 @@ pub(super) fn check(looked: &Looked, cancel: &Cancel) -> Vec<Check> {
     };
     let kind = if repo.workdir().is_some() { "a checkout" } else { "a bare repository" };
     let folder = repo.workdir().unwrap_or_else(|| repo.git_dir());
-    checks.push(told("repository", CheckState::Fine, format!("{kind} at {}", folder.display())));
+    checks.push(new_check("repository", CheckState::Fine, format!("{kind} at {}", folder.display())));
     checks.extend(history(repo));
     checks.push(target(&looked.range));
     checks
@@ -62,9 +62,9 @@ fn no_repository(error: &RepoError) -> Check {
         RepoError::NotARepository(folder) => {
             let found =
                 format!("{} is in no git repository: only --diff and --pr OWNER/REPO#N work here", folder.display());
-            told("repository", CheckState::Warning, found).advised("run it in one, or name one with -C DIR")
+            new_check("repository", CheckState::Warning, found).advised("run it in one, or name one with -C DIR")
         }
-        error => told("repository", CheckState::Failed(Culprit::Setup), error.to_string()),
+        error => new_check("repository", CheckState::Failed(Culprit::Setup), error.to_string()),
     }
 }
 
@@ -73,15 +73,16 @@ fn history(repo: &Repo) -> Vec<Check> {
     let mut checks = Vec::new();
     if repo.is_shallow() {
         let found = "this clone is shallow: where a branch and its target meet may not be here";
-        checks.push(told("history", CheckState::Warning, found).advised("`git fetch --unshallow` brings the rest"));
+        checks
+            .push(new_check("history", CheckState::Warning, found).advised("`git fetch --unshallow` brings the rest"));
     }
     if repo.is_partial() {
         let found = "this is a partial clone: objects that are not here cannot be read";
         let advice = "`git fetch --refetch --no-filter` brings all of them, once";
-        checks.push(told("history", CheckState::Warning, found).advised(advice));
+        checks.push(new_check("history", CheckState::Warning, found).advised(advice));
     }
     if checks.is_empty() {
-        checks.push(told("history", CheckState::Fine, "all of it is here"));
+        checks.push(new_check("history", CheckState::Fine, "all of it is here"));
     }
     checks
 }
@@ -90,13 +91,13 @@ fn target(range: &Result<Range, GitError>) -> Check {
     match range {
         Ok(range) => {
             let (head, target) = (strip_line(&range.head_name), strip_line(&range.target));
-            told("target", CheckState::Fine, format!("{head} would be compared with {target}"))
+            new_check("target", CheckState::Fine, format!("{head} would be compared with {target}"))
         }
         // The current branch is the base, or has no commits yet: that is no fault.
         Err(
             error @ (GitError::NoTarget { .. } | GitError::TargetIsHead { .. } | GitError::Repo(RepoError::Unborn)),
-        ) => told("target", CheckState::Warning, error.to_string()),
-        Err(error) => told("target", CheckState::Failed(Culprit::Setup), error.to_string()),
+        ) => new_check("target", CheckState::Warning, error.to_string()),
+        Err(error) => new_check("target", CheckState::Failed(Culprit::Setup), error.to_string()),
     }
 }
 
@@ -113,13 +114,13 @@ fn program(cancel: &Cancel) -> Check {
     match found {
         Ok((git, ended)) if ended.success => {
             let version = strip_line(&String::from_utf8_lossy(&ended.output));
-            told("program", CheckState::Fine, format!("{} at {}", version.trim(), git.path().display()))
+            new_check("program", CheckState::Fine, format!("{} at {}", version.trim(), git.path().display()))
         }
         Ok((git, ended)) => {
             let said = strip_line(&String::from_utf8_lossy(&ended.errors));
             let found = format!("{} does not run: {}", git.path().display(), said.trim());
-            told("program", CheckState::Warning, found).advised(format!("see why; {needed}"))
+            new_check("program", CheckState::Warning, found).advised(format!("see why; {needed}"))
         }
-        Err(error) => told("program", CheckState::Warning, error.to_string()).advised(needed),
+        Err(error) => new_check("program", CheckState::Warning, error.to_string()).advised(needed),
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn check(ask: &DoctorAsk, looked: &Looked) -> Vec<Check> {
     vec![state(), terminal(&ask.terminal), clock_of(looked.repo.as_ref().ok(), &clock::now())]
 }
 
-fn told(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
+fn new_check(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
     Check::new(Area::Machine, name, state, found)
 }
 
@@ -48,17 +48,17 @@ fn told(name: &'static str, state: CheckState, found: impl Into<String>) -> Chec
 fn state() -> Check {
     let root = match Store::default_root() {
         Ok(root) => root,
-        Err(error) => return told("state", CheckState::Failed(Culprit::Setup), error.to_string()),
+        Err(error) => return new_check("state", CheckState::Failed(Culprit::Setup), error.to_string()),
     };
     let trial = root.join(TRIAL);
     let tried = files::private_folder(&root)
         .and_then(|()| files::write_private(&trial, b"\n"))
         .and_then(|()| files::remove_file(&trial));
     match tried {
-        Ok(()) => told("state", CheckState::Fine, format!("runs are kept in {}", root.display())),
+        Ok(()) => new_check("state", CheckState::Fine, format!("runs are kept in {}", root.display())),
         Err(error) => {
             let advice = "free the folder, or name another one in XDG_STATE_HOME; without it no run can be resumed, shown again or posted later";
-            told("state", CheckState::Warning, unwritable(&error)).advised(advice)
+            new_check("state", CheckState::Warning, unwritable(&error)).advised(advice)
         }
     }
 }
@@ -86,7 +86,7 @@ fn terminal(terminal: &Terminal) -> Check {
     if logs.any() {
         found.push_str("; a build log reads along, and is given nothing that it would obey");
     }
-    told("terminal", CheckState::Fine, found)
+    new_check("terminal", CheckState::Fine, found)
 }
 
 /// Checks the clock: a wrong one breaks certificates and Apps' tokens, and gives reviews wrong dates.
@@ -95,15 +95,16 @@ fn clock_of(repo: Option<&Repo>, now: &str) -> Check {
     let advice = "set the clock: certificates and tokens are judged by it";
     if clock::between(NOT_BEFORE, now) == Some(Duration::ZERO) {
         let found = format!("{found}, which is before this version of review was made");
-        return told("clock", CheckState::Warning, found).advised(advice);
+        return new_check("clock", CheckState::Warning, found).advised(advice);
     }
     let youngest = repo.and_then(|repo| repo.commit_time(repo.commit("HEAD").ok()?).ok());
     match youngest {
         Some(time) if clock::between(now, &time).is_some_and(|ahead| ahead > TOLERANCE) => {
             let found = format!("{found}, and HEAD was committed at {time}");
-            told("clock", CheckState::Warning, found).advised(format!("{advice} (or the other machine's was wrong)"))
+            new_check("clock", CheckState::Warning, found)
+                .advised(format!("{advice} (or the other machine's was wrong)"))
         }
-        Some(_) | None => told("clock", CheckState::Fine, found),
+        Some(_) | None => new_check("clock", CheckState::Fine, found),
     }
 }
 

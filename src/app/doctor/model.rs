@@ -40,30 +40,34 @@ impl Calls {
     /// The result for a model known not to support tool calls.
     fn unknown_to_it() -> Self {
         let found = "not asked: it is known to call no tools, and is spoken to in text";
-        let checks = QUESTIONS[1..].iter().map(|name| told(name, CheckState::Skipped, found)).collect();
+        let checks = QUESTIONS[1..].iter().map(|name| new_check(name, CheckState::Skipped, found)).collect();
         Self { checks, wants_text: true, slowest: Duration::ZERO }
     }
 }
 
-fn told(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
+fn new_check(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
     Check::new(Area::Model, name, state, found)
 }
 
 /// Reports the models and probes them.
 pub(super) async fn check(found: Option<Found>, offline: bool, events: &dyn EventSink, cancel: &Cancel) -> Vec<Check> {
     let Some(Found { resolved, providers }) = found else {
-        return vec![told("choice", CheckState::Skipped, "the settings cannot be used, so nobody knows who reviews")];
+        return vec![new_check(
+            "choice",
+            CheckState::Skipped,
+            "the settings cannot be used, so nobody knows who reviews",
+        )];
     };
     let chosen = match choose(&resolved, &providers) {
         Ok(chosen) if chosen.is_empty() => return vec![by_rules(&resolved)],
         Ok(chosen) => chosen,
         Err(error) => {
-            return vec![told("choice", CheckState::Failed(Culprit::Setup), error.to_string())];
+            return vec![new_check("choice", CheckState::Failed(Culprit::Setup), error.to_string())];
         }
     };
     let grammar = match Prompts::built_in().and_then(|prompts| prompts.text_protocol()) {
         Ok(grammar) => grammar,
-        Err(error) => return vec![told("choice", CheckState::Failed(Culprit::Setup), error.to_string())],
+        Err(error) => return vec![new_check("choice", CheckState::Failed(Culprit::Setup), error.to_string())],
     };
     let mut checks = Vec::new();
     for chosen in &chosen {
@@ -73,11 +77,11 @@ pub(super) async fn check(found: Option<Found>, offline: bool, events: &dyn Even
         match llm::connect(&chosen.row, &chosen.model, &chosen.access) {
             // The address was already checked.
             Err(llm::ConnectError::Address { .. }) => {}
-            Err(error) => about.push(told("key", CheckState::Failed(Culprit::Setup), error.to_string())),
+            Err(error) => about.push(new_check("key", CheckState::Failed(Culprit::Setup), error.to_string())),
             Ok(provider) => {
                 about.push(limits(provider.capabilities()));
                 if offline {
-                    about.extend(QUESTIONS.map(|name| told(name, CheckState::Skipped, "not asked: --offline")));
+                    about.extend(QUESTIONS.map(|name| new_check(name, CheckState::Skipped, "not asked: --offline")));
                 } else {
                     let text = format!("asking {}; no code is sent", strip_line(&name));
                     events.emit(Event::Notice { text });
@@ -98,10 +102,10 @@ fn choose(resolved: &Resolved, providers: &ProviderEnvironment) -> Result<Vec<Ch
 
 fn by_rules(resolved: &Resolved) -> Check {
     match resolved.settings.model {
-        ModelChoice::Rules => told("choice", CheckState::Fine, "the built-in rules review, as the settings say"),
+        ModelChoice::Rules => new_check("choice", CheckState::Fine, "the built-in rules review, as the settings say"),
         ModelChoice::Auto | ModelChoice::Named { .. } => {
             let found = "no model is named and no key is found, so the built-in rules review";
-            told("choice", CheckState::Fine, found).advised(
+            new_check("choice", CheckState::Fine, found).advised(
                 "for a review by a model name one with --model, or set its key (`review --help` lists the variables)",
             )
         }
@@ -128,19 +132,19 @@ impl Subject<'_> {
             ModelChoice::Auto => " (its key was found, and nobody named another)".to_owned(),
             ModelChoice::Rules | ModelChoice::Named { .. } => String::new(),
         };
-        let mut checks = vec![told("choice", CheckState::Fine, format!("{name} reviews{why}")), self.key()];
+        let mut checks = vec![new_check("choice", CheckState::Fine, format!("{name} reviews{why}")), self.key()];
         checks.push(match (llm::address(&chosen.row, &chosen.access), model::reached_in_clear(chosen)) {
-            (Err(error), _) => told("address", CheckState::Failed(Culprit::Setup), error.to_string()),
-            (Ok(address), Some(warning)) => told("address", CheckState::Warning, format!("{address}: {warning}"))
+            (Err(error), _) => new_check("address", CheckState::Failed(Culprit::Setup), error.to_string()),
+            (Ok(address), Some(warning)) => new_check("address", CheckState::Warning, format!("{address}: {warning}"))
                 .advised("take an https:// address, unless the way there is safe"),
-            (Ok(address), None) => told("address", CheckState::Fine, address),
+            (Ok(address), None) => new_check("address", CheckState::Fine, address),
         });
         checks
     }
 
     fn key(&self) -> Check {
         match self.key_origin() {
-            Some(origin) => told("key", CheckState::Fine, format!("it is {origin}")),
+            Some(origin) => new_check("key", CheckState::Fine, format!("it is {origin}")),
             None => {
                 let name = &self.chosen.row.name;
                 let found = match self.usual_key() {
@@ -149,7 +153,7 @@ impl Subject<'_> {
                     ),
                     None => "none is set; the server may need none".to_owned(),
                 };
-                told("key", CheckState::Fine, found)
+                new_check("key", CheckState::Fine, found)
             }
         }
     }
@@ -181,10 +185,10 @@ impl Subject<'_> {
         let counted = prober.counting().await;
         let mut checks = vec![self.judge("streaming", &counted, judged::counting(&counted))];
         if counted.broken.is_some() {
-            if let (Some(check), Some(near)) = (checks.first_mut(), self.near(&counted).await) {
+            if let (Some(check), Some(near)) = (checks.first_mut(), self.suggest_similar(&counted).await) {
                 check.advice = Some(near);
             }
-            let skip = |name: &&'static str| told(name, CheckState::Skipped, "not asked: it failed before");
+            let skip = |name: &&'static str| new_check(name, CheckState::Skipped, "not asked: it failed before");
             checks.extend(QUESTIONS[1..].iter().map(skip));
             return checks;
         }
@@ -208,7 +212,7 @@ impl Subject<'_> {
     }
 
     /// Suggests similar models of the server for one that it does not know.
-    async fn near(&self, heard: &Heard) -> Option<String> {
+    async fn suggest_similar(&self, heard: &Heard) -> Option<String> {
         let Some(NoAnswer::Fault(TurnFault::Status { status: 404, .. })) = &heard.broken else { return None };
         let Chosen { row, model, access, .. } = self.chosen;
         let names = llm::list(row, access, PATIENCE).await.ok()?;
@@ -239,7 +243,7 @@ impl Subject<'_> {
         if refused {
             judged = Judged::in_text();
             checks.push(self.judge("forced_call", &forced, judged));
-            checks.push(told("two_tools", CheckState::Skipped, "not asked: the server takes no tools"));
+            checks.push(new_check("two_tools", CheckState::Skipped, "not asked: the server takes no tools"));
         } else {
             let two = prober.two_tools().await;
             let second = judged::two_tools(&two);
@@ -258,19 +262,19 @@ impl Subject<'_> {
     fn judge(&self, name: &'static str, heard: &Heard, judged: Judged) -> Check {
         let key = self.key_origin().map_or_else(|| KeyAt::Missing(self.key_places()), KeyAt::From);
         let check = match &heard.broken {
-            Some(NoAnswer::Stopped(Stopped::Interrupted)) => told(name, CheckState::Skipped, "interrupted"),
+            Some(NoAnswer::Stopped(Stopped::Interrupted)) => new_check(name, CheckState::Skipped, "interrupted"),
             Some(NoAnswer::Stopped(Stopped::DeadlinePassed)) => {
                 let found = "there was no answer within the time for these questions";
                 let advice = "give it more with --timeout: a model that is loaded first may need minutes";
-                told(name, CheckState::Failed(Culprit::Provider), found).advised(advice)
+                new_check(name, CheckState::Failed(Culprit::Provider), found).advised(advice)
             }
             Some(NoAnswer::Fault(fault)) => {
                 let advice = of_fault(fault, &key, model::is_own_server(self.chosen));
-                told(name, CheckState::Failed(Culprit::Provider), fault.to_string()).advised(advice)
+                new_check(name, CheckState::Failed(Culprit::Provider), fault.to_string()).advised(advice)
             }
-            None if judged.is_right => told(name, CheckState::Fine, judged.found),
+            None if judged.is_right => new_check(name, CheckState::Fine, judged.found),
             None => {
-                let check = told(name, CheckState::Warning, judged.found);
+                let check = new_check(name, CheckState::Warning, judged.found);
                 match judged.advice {
                     Some(advice) => check.advised(advice),
                     None => check.advised("a review needs more of a model than this; a larger one may do better"),
@@ -298,7 +302,7 @@ fn limits(known: &Capabilities) -> Check {
         "{} tokens for a request and its answer, {} for an answer; {prices}",
         known.context_window, known.max_output
     );
-    told("limits", CheckState::Fine, found)
+    new_check("limits", CheckState::Fine, found)
 }
 
 /// Checks whether a typical review would finish in time at this speed.
@@ -307,7 +311,7 @@ fn pace(turn: Duration, settings: &Settings) -> Check {
     let fits = limit.as_secs_f64() / turn.as_secs_f64().max(0.001);
     let seconds = turn.as_secs_f64();
     if fits >= f64::from(most) {
-        return told(
+        return new_check(
             "pace",
             CheckState::Fine,
             format!("a small turn takes {seconds:.1} s: {most} of them fit the time of a review"),
@@ -317,7 +321,7 @@ fn pace(turn: Duration, settings: &Settings) -> Check {
         "a small turn takes {seconds:.1} s: about {fits:.0} of them fit the {} s of a review, which may want {most}",
         limit.as_secs()
     );
-    told("pace", CheckState::Warning, found)
+    new_check("pace", CheckState::Warning, found)
         .advised("give reviews more time (--timeout, or timeout in the settings), or take a faster model")
 }
 

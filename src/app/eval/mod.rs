@@ -1,7 +1,7 @@
 //! `review eval`: benchmarks the configured engine on changes with known defects.
 //!
 //! ```text
-//! DIR ─▶ folder ─▶ case ─▶ recipe ─▶ run (app::review, as for anybody) ─▶ domain::eval::score ─▶ Evaluation
+//! DIR ─▶ folder ─▶ case ─▶ recipe ─▶ run (app::review) ─▶ domain::eval::score ─▶ Evaluation
 //! ```
 //!
 //! `folder` finds the cases, `case` parses one, `recipe` builds its change, `run` reviews it in a repository and a state folder of its

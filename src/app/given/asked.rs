@@ -66,11 +66,11 @@ impl Asked {
             Scope::Staged => Change::Staged,
             Scope::Uncommitted => Change::Uncommitted,
             Scope::Patch(PatchSource::Stdin) => Change::StandardInput,
-            Scope::Patch(PatchSource::File(path)) => Change::Patch(whole(path).unwrap_or_default()),
-            Scope::Pull(ask) => Change::Pull(named(ask)),
+            Scope::Patch(PatchSource::File(path)) => Change::Patch(absolute_utf8(path).unwrap_or_default()),
+            Scope::Pull(ask) => Change::Pull(format_pull(ask)),
         };
         Self {
-            directory: whole(&request.directory),
+            directory: absolute_utf8(&request.directory),
             scope,
             settings_from_worktree: request.settings_from_worktree,
             whose: match whose {
@@ -118,7 +118,7 @@ impl Asked {
 }
 
 /// Formats it as on the command line.
-fn named(ask: &PullAsk) -> String {
+fn format_pull(ask: &PullAsk) -> String {
     match ask {
         PullAsk::Number(number) => number.value().to_string(),
         PullAsk::Whole { host: None, id } => id.to_string(),
@@ -127,7 +127,7 @@ fn named(ask: &PullAsk) -> String {
 }
 
 /// An absolute path, if it is UTF-8.
-fn whole(path: &Path) -> Option<String> {
+fn absolute_utf8(path: &Path) -> Option<String> {
     std::path::absolute(path).ok()?.into_os_string().into_string().ok()
 }
 

@@ -76,7 +76,7 @@ pub fn explain(
     let repo = Repo::open(&request.directory)?;
     let mut explained =
         Explained { file: file.clone(), from: None, applies: Vec::new(), passed_over: Vec::new(), notes: Vec::new() };
-    let Some(ground) = ground(&repo, request)? else { return Ok(explained) };
+    let Some(ground) = open_tree(&repo, request)? else { return Ok(explained) };
     let found = gather(&ground, asked, &[file], cancel)?;
     explained.from = Some(found.guidelines.from.clone());
     explained.notes.clone_from(&found.guidelines.notes);
@@ -112,7 +112,7 @@ pub fn list(
     let asked = Asked::of(&resolved.settings);
     let pool = RepoPool::new(Repo::open(&request.directory)?);
     let repo = pool.take()?;
-    let Some(ground) = ground(&repo, request)? else { return Ok((None, Vec::new())) };
+    let Some(ground) = open_tree(&repo, request)? else { return Ok((None, Vec::new())) };
     let at = match &ground {
         Ground::Commit { commit, .. } => WorkspaceAt::Revision(*commit),
         Ground::Disk { .. } => WorkspaceAt::Worktree,
@@ -133,7 +133,7 @@ pub fn list(
         cancel.check()?;
         let Ok(path) = RepoPath::from_bytes(&candidate.path) else { continue };
         let applies = if asked.kinds.contains(&candidate.kind) {
-            reaches(&ground, &path, &candidate)?
+            describe_scope(&ground, &path, &candidate)?
         } else {
             Err("the setting guidelines leaves it out".to_owned())
         };
@@ -143,7 +143,11 @@ pub fn list(
 }
 
 /// Describes the scope of a file, or the reason why it is not used.
-fn reaches(ground: &Ground<'_>, path: &RepoPath, candidate: &Candidate) -> Result<Result<String, String>, AppError> {
+fn describe_scope(
+    ground: &Ground<'_>,
+    path: &RepoPath,
+    candidate: &Candidate,
+) -> Result<Result<String, String>, AppError> {
     let there = match resolve(ground, b"", path.as_bytes())? {
         Ok(there) => there,
         Err(astray) => return Ok(Err(astray.to_string())),
@@ -164,6 +168,6 @@ fn reaches(ground: &Ground<'_>, path: &RepoPath, candidate: &Candidate) -> Resul
 }
 
 /// Opens the tree that a review of the request would read guidelines from.
-fn ground<'r>(repo: &'r Repo, request: &ReviewRequest) -> Result<Option<Ground<'r>>, AppError> {
+fn open_tree<'r>(repo: &'r Repo, request: &ReviewRequest) -> Result<Option<Ground<'r>>, AppError> {
     Ground::of(repo, git::ends(repo, &request.scope)?.settings_at, request.settings_from_worktree)
 }

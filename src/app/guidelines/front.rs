@@ -62,7 +62,7 @@ impl Front {
 
     /// The values of a setting as patterns, which may also be separated by commas.
     pub(super) fn patterns(&self, key: &str) -> Vec<String> {
-        self.values(key).iter().flat_map(|value| parted(value)).collect()
+        self.values(key).iter().flat_map(|value| split_commas(value)).collect()
     }
 }
 
@@ -70,7 +70,7 @@ impl Front {
 fn list(value: &str) -> Vec<String> {
     match value.strip_prefix('[').and_then(|rest| rest.trim_end().strip_suffix(']')) {
         // A pattern may begin with brackets too.
-        Some(inner) if !inner.contains(']') => parted(inner).iter().filter_map(|item| scalar(item)).collect(),
+        Some(inner) if !inner.contains(']') => split_commas(inner).iter().filter_map(|item| scalar(item)).collect(),
         _ => scalar(value).into_iter().collect(),
     }
 }
@@ -89,7 +89,7 @@ fn scalar(value: &str) -> Option<String> {
 }
 
 /// Splits at commas, except within braces or quotes.
-fn parted(text: &str) -> Vec<String> {
+fn split_commas(text: &str) -> Vec<String> {
     let (mut depth, mut quote) = (0usize, None);
     let pieces = text.split(|c| {
         match (c, quote) {

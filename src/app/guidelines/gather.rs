@@ -107,13 +107,13 @@ pub(super) fn gather(
         imports_left: MOST_IMPORTS,
     };
     for path in asked.named {
-        gathering.named(path)?;
+        gathering.add_named(path)?;
     }
     for candidate in &found.all {
         cancel.check()?;
         gathering.candidate(candidate)?;
     }
-    Ok(gathering.done())
+    Ok(gathering.finish())
 }
 
 /// The scope declared in a file's front matter.
@@ -188,13 +188,13 @@ impl Gathering<'_> {
     }
 
     /// Adds a file that the settings name.
-    fn named(&mut self, path: &RepoPath) -> Result<(), AppError> {
+    fn add_named(&mut self, path: &RepoPath) -> Result<(), AppError> {
         let reach = Reach { kind: GuidelineKind::Named, applies: Applies::Everywhere, via: None };
         match resolve(self.ground, b"", path.as_bytes())? {
             Err(astray) => self.fault(&path.spelled(), &format!("the setting guideline_files names it, and {astray}")),
             Ok(there) => {
                 let reach = Reach { via: (there != *path).then(|| Via::Link(path.clone())), ..reach };
-                self.take(&there, &reach, Form::Place, 0)?;
+                self.add_text(&there, &reach, Form::Place, 0)?;
             }
         }
         Ok(())
@@ -233,7 +233,7 @@ impl Gathering<'_> {
             return Ok(());
         }
         let reach = Reach { kind: candidate.kind, applies, via };
-        self.take(&there, &reach, candidate.form, 0)
+        self.add_text(&there, &reach, candidate.form, 0)
     }
 
     /// Reads a file; `None` if it is unusable, which is recorded.
@@ -260,7 +260,7 @@ impl Gathering<'_> {
     }
 
     /// Adds a text and its imports.
-    fn take(&mut self, path: &RepoPath, reach: &Reach, form: Form, depth: usize) -> Result<(), AppError> {
+    fn add_text(&mut self, path: &RepoPath, reach: &Reach, form: Form, depth: usize) -> Result<(), AppError> {
         self.cancel.check()?;
         let at = match self.texts.iter().position(|text| text.path == *path) {
             Some(at) => {
@@ -354,7 +354,7 @@ impl Gathering<'_> {
             Ok(there) => {
                 let via = Some(Via::Import { path: (*by).clone(), line: import.line });
                 let reach = Reach { via, ..(*reach).clone() };
-                self.take(&there, &reach, Form::Place, *depth)?;
+                self.add_text(&there, &reach, Form::Place, *depth)?;
             }
             Err(astray @ (Astray::Outside | Astray::Endless | Astray::Apart)) => {
                 self.fault(&place, &astray.to_string());
@@ -367,7 +367,7 @@ impl Gathering<'_> {
     }
 
     /// Applies the limit on all texts and builds the result.
-    fn done(mut self) -> Gathered {
+    fn finish(mut self) -> Gathered {
         let mut ranked: Vec<usize> = (0..self.texts.len()).collect();
         ranked.sort_by_key(|at| self.texts[*at].rank());
         let (mut left, mut out) = (MOST_OF_ALL, Vec::new());

@@ -77,9 +77,9 @@ impl Ground {
             (found.review, found.gone)
         };
         if !has_same_base && !self.has_moved {
-            of_another_change(&mut review, &change);
+            note_other_base(&mut review, &change);
         }
-        let left_out = left_out(&review, &change);
+        let left_out = count_uncovered(&review, &change);
         if left_out > 0 && review.change.pull.is_none() && review.outcome == Outcome::Complete {
             // A review of one commit does not cover the whole pull request.
             review.outcome = Outcome::Incomplete;
@@ -150,7 +150,7 @@ impl Ground {
 
 /// Notes that a review is of another change than the pull request shows, because it has another base: for the pull request it is
 /// incomplete.
-fn of_another_change(review: &mut Review, shown: &ChangeSet) {
+fn note_other_base(review: &mut Review, shown: &ChangeSet) {
     let short = |id: Option<CommitId>| id.map_or_else(|| "the beginning".to_owned(), |id| id.short());
     if review.outcome == Outcome::Complete {
         review.outcome = Outcome::Incomplete;
@@ -164,7 +164,7 @@ fn of_another_change(review: &mut Review, shown: &ChangeSet) {
 }
 
 /// Counts the files changed by the pull request that the review did not include.
-fn left_out(review: &Review, change: &ChangeSet) -> usize {
+fn count_uncovered(review: &Review, change: &ChangeSet) -> usize {
     let of: std::collections::HashSet<&RepoPath> = review.coverage.files.iter().map(|file| &file.path).collect();
     change.files.iter().filter(|file| !of.contains(&file.path)).count()
 }

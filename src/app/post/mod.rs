@@ -214,14 +214,14 @@ pub async fn post(
     events: &dyn EventSink,
     cancel: &Cancel,
 ) -> Result<Posted, AppError> {
-    let review = runs::read(around, meant(name, &directory, around)?)?;
+    let review = runs::read(around, find_run(name, &directory, around)?)?;
     let kept = Store::at(&around.state).record(review.id).ok().and_then(|record| record.folder);
     let directory = kept.filter(|folder| folder.is_dir()).unwrap_or(directory);
     post_review(&review, directory, options, flags, around, events, cancel).await
 }
 
 /// Resolves the name of a run. `last` is the newest of the current repository, and outside of any the newest of all.
-fn meant(name: &str, directory: &Path, around: &Surroundings) -> Result<RunId, AppError> {
+fn find_run(name: &str, directory: &Path, around: &Surroundings) -> Result<RunId, AppError> {
     let newest = Store::at(&around.state).find(name)?;
     if name != "last" {
         return Ok(newest);
@@ -249,11 +249,11 @@ pub(super) async fn post_review(
     cancel: &Cancel,
 ) -> Result<Posted, AppError> {
     let (settings, cancel) = begin(flags, around, events, cancel)?;
-    let review = &without_fixed(review);
+    let review = &drop_fixed(review);
     let run = review.id.to_string();
     let what = review.change.head_name.clone();
     let reviewed = review.change.head.ok_or(PostError::NoCommit { run: run.clone(), what })?;
-    let ask = asked(review, options)?.ok_or(PostError::NoPull { run })?;
+    let ask = select_pull(review, options)?.ok_or(PostError::NoPull { run })?;
     let posting = Posting {
         review,
         reviewed,
@@ -275,7 +275,7 @@ pub(super) async fn post_review(
 
 /// Removes findings that the history calls fixed by their lines: their threads are checked against the current tree, and resolved if that
 /// shows the fix. The text of a disproved finding is unchanged, so a complete review decides it.
-fn without_fixed(review: &Review) -> Review {
+fn drop_fixed(review: &Review) -> Review {
     let mut told = review.clone();
     if let Some(previous) = &review.coverage.previous {
         // Another run with the same findings changes nothing on the page.
@@ -328,7 +328,7 @@ pub(super) async fn post_untrusted(
 }
 
 /// Determines the pull request; that of the review if none is named.
-fn asked(review: &Review, options: &PostOptions) -> Result<Option<PullAsk>, PostError> {
+fn select_pull(review: &Review, options: &PostOptions) -> Result<Option<PullAsk>, PostError> {
     let Some(of) = &review.change.pull else { return Ok(options.pull.clone()) };
     let other = match &options.pull {
         Some(PullAsk::Number(number)) => *number != of.id.number,

@@ -67,7 +67,7 @@ impl Posting<'_> {
         // `gh` may be called for its token.
         let github = blocking::run(SIGNING_IN, self.cancel, move || forge.client(&cancel)).await??;
         for round in 1..=ROUNDS {
-            let there = match self.look(&github).await {
+            let there = match self.read_state(&github).await {
                 Ok(there) => there,
                 Err(Fault::Forge(error)) => return self.refused(None, &error),
                 Err(Fault::App(error)) => return Err(error),
@@ -76,7 +76,7 @@ impl Posting<'_> {
                 events.emit(Event::Notice { text: text.clone() });
             }
             if round == 1 {
-                events.emit(Event::Notice { text: self.announced(&there) });
+                events.emit(Event::Notice { text: self.announce(&there) });
             }
             let has_moved = there.fetched.head != self.reviewed;
             if has_moved && self.options.moved_head == MovedHead::Stop {
@@ -105,7 +105,7 @@ impl Posting<'_> {
     }
 
     /// Announces what is about to be posted where, before anything is sent.
-    fn announced(&self, there: &There) -> String {
+    fn announce(&self, there: &There) -> String {
         let (pull, run) = (&there.fetched.pull.id, self.review.id);
         let findings = counted(self.review.findings.len(), "finding");
         let what = format!("the review {run} ({findings} at {})", self.reviewed.short());
@@ -115,7 +115,7 @@ impl Posting<'_> {
         format!("posting {what} on {pull}")
     }
 
-    async fn look(&self, github: &GitHub) -> Result<There, Fault> {
+    async fn read_state(&self, github: &GitHub) -> Result<There, Fault> {
         let fetched = match &self.asked {
             Asked::Near(ask, directory) => pull::fetch(ask, directory, github, self.around, self.cancel).await?,
             Asked::Apart(id) => pull::fetch_apart(id, github, self.around, self.cancel).await?,
@@ -174,7 +174,7 @@ impl Posting<'_> {
             plan: &prepared.plan,
             head,
             run: self.review.id,
-            known_reviews: known(&there.conversation),
+            known_reviews: existing_reviews(&there.conversation),
             summarise: &|told| telling.summary(told),
             introduce: &|told| telling.introduction(told),
         };
@@ -287,7 +287,7 @@ impl Posting<'_> {
 }
 
 /// Collects the ids of existing reviews on the forge.
-fn known(conversation: &Conversation) -> HashSet<String> {
+fn existing_reviews(conversation: &Conversation) -> HashSet<String> {
     conversation.reviews.iter().map(|review| review.comment.node.clone()).collect()
 }
 

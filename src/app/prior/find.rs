@@ -44,9 +44,9 @@ pub(super) fn find(
     let found = match &subject.compare.with {
         Previous::None => None,
         Previous::Newest => newest(subject, around, events)?,
-        Previous::Named(name) => Some(named(subject, around, name)?),
+        Previous::Named(name) => Some(load_named(subject, around, name)?),
     };
-    Ok(found.map(cleaned))
+    Ok(found.map(sanitize))
 }
 
 fn newest(subject: &Subject, around: &Surroundings, events: &dyn EventSink) -> Result<Option<Found>, AppError> {
@@ -57,7 +57,7 @@ fn newest(subject: &Subject, around: &Surroundings, events: &dyn EventSink) -> R
     let mut notes = Vec::new();
     for id in runs.take(MOST_TRIED) {
         match runs::read(around, id) {
-            Ok(review) if is_related(&review, subject) => return Ok(Some(own(review, around, notes))),
+            Ok(review) if is_related(&review, subject) => return Ok(Some(load_own(review, around, notes))),
             Ok(_) => {}
             Err(error) => {
                 let text = format!("The review {id} was passed over: {error}");
@@ -70,7 +70,7 @@ fn newest(subject: &Subject, around: &Surroundings, events: &dyn EventSink) -> R
 }
 
 /// Loads a run of this machine, with the findings hidden by thresholds: they are part of the history whatever is shown today.
-fn own(mut review: Review, around: &Surroundings, mut notes: Vec<String>) -> Found {
+fn load_own(mut review: Review, around: &Surroundings, mut notes: Vec<String>) -> Found {
     let coverage = &review.coverage;
     if !coverage.below_floor.is_empty() || !coverage.below_confidence.is_empty() {
         let bytes = Store::at(&around.state).read(review.id, hidden::NAME).map_err(|error| error.to_string());
@@ -116,11 +116,11 @@ fn is_related(review: &Review, subject: &Subject) -> bool {
 }
 
 /// Loads the review that the user named: a saved run, or a file.
-fn named(subject: &Subject, around: &Surroundings, name: &str) -> Result<Found, AppError> {
+fn load_named(subject: &Subject, around: &Surroundings, name: &str) -> Result<Found, AppError> {
     let store = Store::at(&around.state);
     let path = Path::new(name);
     let mut found = match store.find(name) {
-        Ok(id) => own(runs::read(around, id)?, around, Vec::new()),
+        Ok(id) => load_own(runs::read(around, id)?, around, Vec::new()),
         Err(StoreError::Unknown(_) | StoreError::Empty) if path.exists() => {
             let bytes = files::open(path).and_then(|file| files::read_within(file, path, MAX_FILE));
             let review = json::parse(&bytes.map_err(AppError::Input)?)
@@ -141,7 +141,7 @@ fn named(subject: &Subject, around: &Surroundings, name: &str) -> Result<Found, 
 }
 
 /// Removes fingerprints shared by two findings; masks secrets in a file's review, as in all input.
-fn cleaned(mut found: Found) -> Found {
+fn sanitize(mut found: Found) -> Found {
     let mut known = HashSet::new();
     let before = found.review.findings.len();
     found.review.findings.retain(|finding| known.insert(finding.id.clone()));
@@ -152,7 +152,7 @@ fn cleaned(mut found: Found) -> Found {
     // A file may be written by anyone: it dismisses nothing.
     if !found.is_own {
         for finding in &mut found.review.findings {
-            masked(finding);
+            mask_secrets(finding);
             finding.dismissed = None;
             if finding.status == FindingStatus::Dismissed {
                 finding.status = FindingStatus::Open;
@@ -162,7 +162,7 @@ fn cleaned(mut found: Found) -> Found {
     found
 }
 
-fn masked(finding: &mut Finding) {
+fn mask_secrets(finding: &mut Finding) {
     let hide = |text: &mut String| *text = mask(text).text;
     hide(&mut finding.title);
     hide(&mut finding.body);

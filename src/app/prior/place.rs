@@ -146,7 +146,7 @@ impl<'a> Places<'a> {
         let print = finding.fingerprint.0.clone();
         // A fixed finding takes no lines.
         let holds = finding.status != FindingStatus::Fixed;
-        // A finding of a rule is only accepted at an exact match.
+        // The rules report changed code again on their own.
         let loosely = holds && finding.origin.kind == OriginKind::Model;
         let mut anchors = Vec::with_capacity(finding.anchors.len());
         for (at, anchor) in finding.anchors.iter().enumerate() {
@@ -197,19 +197,19 @@ impl<'a> Places<'a> {
         };
         let text = match self.tree(side).read(&path) {
             Ok(text) => text,
-            Err(WorkspaceError::NotFound(_)) => return self.elsewhere(anchor),
+            Err(WorkspaceError::NotFound(_)) => return self.find_elsewhere(anchor),
             Err(WorkspaceError::Excluded(_)) => return Found::Excluded,
             Err(_) => return Found::Unknown,
         };
         let map = self.map(side, &anchor.path, &path, &text);
         let free = |there: LineRange| !self.taken.contains(&(print.to_owned(), path.clone(), side, there));
         match again(&anchor.quote, lines, &text, map.as_deref(), free) {
-            Again::At(there) => Found::At(at(anchor, &path, &text, there)),
+            Again::At(there) => Found::At(move_anchor(anchor, &path, &text, there)),
             Again::Gone(Some(near))
                 if loosely
                     && let Some(there) = dressed(&anchor.quote, near, &text, comment(&path)).filter(|at| free(*at)) =>
             {
-                Found::At(at(anchor, &path, &text, there))
+                Found::At(move_anchor(anchor, &path, &text, there))
             }
             Again::Gone(near) => Found::Gone(near.map(|lines| Near { path, side, lines: Some(lines) })),
             Again::Unknown => Found::Unknown,
@@ -217,13 +217,13 @@ impl<'a> Places<'a> {
     }
 
     /// Searches added files for a quote whose file was removed.
-    fn elsewhere(&self, anchor: &Anchor) -> Found {
+    fn find_elsewhere(&self, anchor: &Anchor) -> Found {
         let (Side::New, Some(lines)) = (anchor.side, anchor.lines) else { return Found::Gone(None) };
         let mut found = Vec::new();
         for path in self.came.iter().take(MOST_SEARCHED) {
             let Ok(text) = self.subject.new.read(path) else { continue };
             if let Again::At(there) = again(&anchor.quote, lines, &text, None, |_| true) {
-                found.push(at(anchor, path, &text, there));
+                found.push(move_anchor(anchor, path, &text, there));
             }
         }
         match (found.pop(), found.is_empty()) {
@@ -268,7 +268,7 @@ fn comment(path: &RepoPath) -> &'static str {
 }
 
 /// Moves an earlier anchor to the lines where it was found.
-fn at(anchor: &Anchor, path: &RepoPath, text: &FileText, lines: LineRange) -> Anchor {
+fn move_anchor(anchor: &Anchor, path: &RepoPath, text: &FileText, lines: LineRange) -> Anchor {
     let shown: Vec<&str> = text.lines(lines).map(|(_, line)| line).collect();
     Anchor {
         path: path.clone(),

@@ -53,14 +53,14 @@ impl Who {
 }
 
 impl Who {
-    /// Checks that all guidelines of the earlier review still apply. Additional ones affect some files only: see [`Who::knew`].
+    /// Checks that all guidelines of the earlier review still apply. Additional ones affect some files only: see [`Who::was_given`].
     fn has_all(&self, then: &Provenance) -> bool {
         let now = self.guidelines.given();
         then.guidelines.iter().all(|given| now.contains(given))
     }
 
     /// Checks that all current guidelines for a file were given to the earlier review.
-    fn knew(&self, file: &FileChange, then: &Provenance) -> bool {
+    fn was_given(&self, file: &FileChange, then: &Provenance) -> bool {
         let paths = [Some(&file.path), file.old_path.as_ref()].into_iter().flatten();
         let mut about = paths.flat_map(|path| self.guidelines.about(path));
         about.all(|text| then.guidelines.iter().any(|given| given.path == text.path && given.hash == text.hash()))
@@ -99,7 +99,7 @@ pub(super) fn carried(
     let is_same = |file: &&FileChange| {
         let before = then.get(&file.path).filter(|_| seen.contains(&file.path));
         file.reviewable()
-            && who.knew(file, &review.provenance)
+            && who.was_given(file, &review.provenance)
             && before.is_some_and(|before| {
                 file.patch_id.is_some()
                     && file.patch_id == before.patch_id

@@ -84,7 +84,7 @@ pub async fn replay(around: &Surroundings, name: &str, cancel: &Cancel) -> Resul
         let same = packs.hash() == opened.given.rules;
         (!same).then(|| "the rules of this program are not those of then".to_owned())
     });
-    let review = Box::pin(tell(opened, past, prompts, packs, None, cancel)).await?;
+    let review = Box::pin(run_replay(opened, past, prompts, packs, None, cancel)).await?;
     let options = RenderOptions::default();
     let told = presenter("json").map(|presenter| (presenter.render)(&review, &options)).unwrap_or_default();
     let difference = (told != kept).then(|| difference::of_documents(&kept, &told));
@@ -109,7 +109,7 @@ pub async fn compare(around: &Surroundings, name: &str, with: With, cancel: &Can
             (packs, past.with_rules_anew(), Some(trees(&opened)?))
         }
     };
-    Box::pin(tell(opened, past, prompts, packs, trees, cancel)).await?;
+    Box::pin(run_replay(opened, past, prompts, packs, trees, cancel)).await?;
     let (requests, found) = differences.take();
     Ok(Comparison { run, requests, changed: difference::of_requests(found) })
 }
@@ -135,7 +135,7 @@ async fn open(around: &Surroundings, name: &str, cancel: &Cancel) -> Result<Open
 type Trees = (Arc<dyn Workspace>, Arc<dyn Workspace>);
 
 /// Runs the engine on the journal. The trees are read only if `trees` requires them; nothing else is read.
-async fn tell(
+async fn run_replay(
     opened: Opened,
     past: Past,
     prompts: Prompts,

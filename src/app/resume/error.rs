@@ -62,7 +62,7 @@ pub enum ResumeError {
     #[error(
         "the run {run} cannot simply go on, because {} since it began: go on with what it was given (review --resume {run} \
          --resume-as-recorded), or review the change anew",
-        told(what)
+        join_differences(what)
     )]
     Changed {
         /// The run.
@@ -74,7 +74,7 @@ pub enum ResumeError {
     #[error(
         "the run {run} cannot go on, because what it reviews is not committed and {} since it began; what it was is kept nowhere: review \
          it anew",
-        told(what)
+        join_differences(what)
     )]
     Edited {
         /// The run.
@@ -142,7 +142,7 @@ pub enum ResumeError {
     Unnamed(RunId),
 }
 
-fn told(what: &[String]) -> String {
+fn join_differences(what: &[String]) -> String {
     let mut told: Vec<String> = what.iter().take(TOLD).cloned().collect();
     if what.len() > TOLD {
         told.push(format!("{} more", counted(what.len() - TOLD, "thing")));

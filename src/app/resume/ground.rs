@@ -106,7 +106,7 @@ impl Ground<'_> {
         self.rules(&mut subject, as_recorded, changes)?;
         subject.notes.clone_from(&given.notes);
         subject.known = opened.known.clone();
-        let (instructions, prompts) = self.words(&subject, as_recorded, changes)?;
+        let (instructions, prompts) = self.load_texts(&subject, as_recorded, changes)?;
         let guidelines = self.guidelines(&subject, as_recorded, changes)?;
         Ok(Looked { subject, instructions, guidelines, prompts })
     }
@@ -127,7 +127,7 @@ impl Ground<'_> {
     }
 
     /// Loads the model's prompts and instructions.
-    fn words(
+    fn load_texts(
         &self,
         subject: &Subject,
         as_recorded: bool,

@@ -90,10 +90,11 @@ pub(super) async fn resume(
     let limit = cancel.within(subject::resolve(None, &flags, &around)?.settings.timeout);
     // The inputs are complete; only runs of the rules have no reviewer, and they were refused.
     let reviewer = opened.given.reviewer.clone().ok_or(ResumeError::Rules(opened.run))?;
-    worth_going_on(&opened)?;
+    check_resumable(&opened)?;
 
     let mut changes = Changes::default();
-    let Who { chosen, second } = who(&opened, &reviewer, &mut flags, ask.as_recorded, &around, &mut changes)?;
+    let Who { chosen, second } =
+        connect_models(&opened, &reviewer, &mut flags, ask.as_recorded, &around, &mut changes)?;
     for text in chosen.notices.iter().chain(second.iter().flat_map(|second| &second.notices)) {
         events.emit(Event::Warning { text: text.clone() });
     }
@@ -126,12 +127,12 @@ pub(super) async fn resume(
         opened.given.notes.clone_from(&subject.notes);
     }
     let spent = opened.spent();
-    enough(&opened, &reviewer, &subject.settings, &chosen, spent)?;
+    check_budget(&opened, &reviewer, &subject.settings, &chosen, spent)?;
     subject.cancel = cancel.within(subject.settings.timeout.saturating_sub(spent));
     let answers = counted(opened.answers(), "answer");
     events.emit(Event::Notice { text: format!("going on with the run {}: {answers} are there already", opened.run) });
     opened.given.asked.flags = flags.clone();
-    let past = past(&opened)?;
+    let past = build_replay(&opened)?;
     let work = Work {
         run: opened.run,
         // The engine adds the time of earlier sessions.
@@ -145,7 +146,7 @@ pub(super) async fn resume(
 }
 
 /// Builds the journal replay that the engine continues.
-fn past(opened: &Opened) -> Result<Past, ResumeError> {
+fn build_replay(opened: &Opened) -> Result<Past, ResumeError> {
     let fault = |source| ResumeError::Past { run: opened.run, source };
     if opened.entries.is_empty() {
         // The process was killed before anything was recorded.
@@ -157,7 +158,7 @@ fn past(opened: &Opened) -> Result<Past, ResumeError> {
 }
 
 /// Refuses a run that is complete, or that would stop for the same reason again.
-fn worth_going_on(opened: &Opened) -> Result<(), ResumeError> {
+fn check_resumable(opened: &Opened) -> Result<(), ResumeError> {
     let Some(review) = &opened.review else { return Ok(()) };
     let run = opened.run;
     match review.ended {
@@ -182,7 +183,7 @@ struct Who {
 }
 
 /// Connects the models of the run with today's settings; adds notes if those name other models.
-fn who(
+fn connect_models(
     opened: &Opened,
     reviewer: &Reviewer,
     flags: &mut Flags,
@@ -193,7 +194,8 @@ fn who(
     let name = |chosen: &Chosen| format!("{}/{}", chosen.row.name, chosen.model);
     let second_was = reviewer.second_look.as_ref().map(|look| look.model.name());
     // With recorded inputs, today's models need not be available.
-    let today = today(flags, around).map(Some).or_else(|error| if as_recorded { Ok(None) } else { Err(error) })?;
+    let today =
+        choose_current(flags, around).map(Some).or_else(|error| if as_recorded { Ok(None) } else { Err(error) })?;
     if let Some((first, second)) = today {
         let models_are = first.as_ref().map_or_else(|| "the built-in rules".to_owned(), Chosen::names);
         let first_is = first.as_ref().map_or_else(String::new, name);
@@ -223,7 +225,7 @@ fn who(
 }
 
 /// Chooses the models by today's settings.
-fn today(flags: &Flags, around: &Surroundings) -> Result<(Option<Chosen>, Option<Chosen>), AppError> {
+fn choose_current(flags: &Flags, around: &Surroundings) -> Result<(Option<Chosen>, Option<Chosen>), AppError> {
     let today = subject::resolve(None, flags, around)?;
     let first = model::choose(&today, &around.providers)?;
     let second = model::choose_second(&today, &around.providers, first.as_ref())?;
@@ -231,7 +233,7 @@ fn today(flags: &Flags, around: &Surroundings) -> Result<(Option<Chosen>, Option
 }
 
 /// Refuses to resume a run that would stop like the last time, because its budget is spent.
-fn enough(
+fn check_budget(
     opened: &Opened,
     reviewer: &Reviewer,
     settings: &Settings,
@@ -240,8 +242,10 @@ fn enough(
 ) -> Result<(), AppError> {
     let run = opened.run;
     if spent >= settings.timeout {
-        let (took, limit) = (shown(spent), shown(settings.timeout));
-        return Err(ResumeError::OutOfTime { run, took, limit, more: shown(more_time(spent, settings)) }.into());
+        let (took, limit) = (format_duration(spent), format_duration(settings.timeout));
+        return Err(
+            ResumeError::OutOfTime { run, took, limit, more: format_duration(more_time(spent, settings)) }.into()
+        );
     }
     let Some(review) = &opened.review else { return Ok(()) };
     let had = reviewer.last_limits.limits();
@@ -258,10 +262,10 @@ fn enough(
         }
         Ended::CostLimit => {
             let more = has.cost.filter(|has| had.cost.is_some_and(|had| has.most <= had.most));
-            more.map(|has| ("dollars", plain(has.most), "--max-cost", plain(has.most.times(2))))
+            more.map(|has| ("dollars", format_amount(has.most), "--max-cost", format_amount(has.most.times(2))))
         }
         Ended::Deadline if has.time <= had.time => {
-            Some(("minutes", shown(had.time), "--timeout", shown(more_time(spent, settings))))
+            Some(("minutes", format_duration(had.time), "--timeout", format_duration(more_time(spent, settings))))
         }
         _ => None,
     };
@@ -272,7 +276,7 @@ fn enough(
 }
 
 /// Formats an amount for `--max-cost`.
-fn plain(money: Money) -> String {
+fn format_amount(money: Money) -> String {
     let nanos = money.nanos();
     let text = format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -284,7 +288,7 @@ fn more_time(spent: Duration, settings: &Settings) -> Duration {
 }
 
 /// Formats a duration for `--timeout`.
-fn shown(time: Duration) -> String {
+fn format_duration(time: Duration) -> String {
     let seconds = time.as_secs().max(1);
     if seconds.is_multiple_of(60) { format!("{}m", seconds / 60) } else { format!("{seconds}s") }
 }
@@ -308,7 +312,7 @@ mod tests {
     #[test]
     fn times_are_told_as_the_flag_takes_them() {
         for (seconds, text) in [(0, "1s"), (59, "59s"), (60, "1m"), (90, "90s"), (1_200, "20m")] {
-            assert_eq!(shown(Duration::from_secs(seconds)), text);
+            assert_eq!(format_duration(Duration::from_secs(seconds)), text);
             assert_eq!(crate::config::parse_duration(text).unwrap(), Duration::from_secs(seconds.max(1)));
         }
     }

@@ -113,7 +113,7 @@ mod tests {
         let ledger = Ledger::open(Some(&path)).unwrap();
         ledger.record("review", Duration::from_micros(7), false);
         drop(ledger);
-        // The thread that writes ends when the ledger is gone.
+        // The writing thread ends when the ledger is dropped.
         let mut text = String::new();
         for _ in 0..500 {
             text = std::fs::read_to_string(&path).unwrap();

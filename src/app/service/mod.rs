@@ -1,6 +1,6 @@
 //! The state of a running server: allowed folders, open trees, background reviews, presented documents, pull requests.
 //!
-//! Main type: [`Service`]. Protocols (MCP, editors) belong in the rooms above; they call this room, and nothing here knows any of them.
+//! Main type: [`Service`]. Protocols (MCP, editors) belong in the modules above; they call this module, which knows none of them.
 
 mod briefing;
 mod changes;

@@ -54,7 +54,7 @@ impl PullFaultKind {
 pub struct PullFault {
     /// Its kind.
     pub kind: PullFaultKind,
-    /// What happened.
+    /// A description of the failure.
     pub message: String,
     /// The action that the client, or the operator of the server, can take.
     pub action: String,

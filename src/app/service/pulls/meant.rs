@@ -36,7 +36,7 @@ impl Service {
                 if let Some(host) = host {
                     self.is_our_forge(&host)?;
                 }
-                let other = given(named)?.is_some_and(|repo| !repo.is(&id.repo));
+                let other = combine(named)?.is_some_and(|repo| !repo.is(&id.repo));
                 let other = other
                     || named.owner.as_ref().is_some_and(|owner| !owner.trim().eq_ignore_ascii_case(id.repo.owner()));
                 if other {
@@ -53,7 +53,7 @@ impl Service {
     /// Resolves the named repository.
     pub async fn repo_meant(&self, named: &NamedPull) -> Result<RepoName, PullFault> {
         self.may_ask()?;
-        if let Some(repo) = given(named)? {
+        if let Some(repo) = combine(named)? {
             return Ok(repo);
         }
         if named.owner.as_ref().is_some_and(|owner| !owner.trim().is_empty()) {
@@ -71,7 +71,7 @@ impl Service {
 }
 
 /// Combines `owner` and `repo`, if given.
-fn given(named: &NamedPull) -> Result<Option<RepoName>, PullFault> {
+fn combine(named: &NamedPull) -> Result<Option<RepoName>, PullFault> {
     let text =
         |given: &Option<String>| given.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
     let whole = match (text(&named.owner), text(&named.repo)) {

@@ -285,7 +285,7 @@ async fn read(service: &Service, github: &GitHub, id: &PullId) -> Result<PullRea
         }
         None => &[],
     };
-    let Remarks { mut remarks, notes: more } = forge::remarks(&conversation, files, &ours);
+    let Remarks { mut remarks, notes: more } = forge::remarks(&conversation, files, &own_severity);
     notes.extend(more.into_iter().map(sentence));
     let summary = forge::summary(&remarks);
     let (state, tracker) = (State::read(&conversation.comments), Tracker::read(&conversation.comments));
@@ -300,7 +300,7 @@ fn needs_files(conversation: &Conversation) -> bool {
 }
 
 /// The severity in the marker of our own comment.
-fn ours(comment: &Comment) -> Option<Severity> {
+fn own_severity(comment: &Comment) -> Option<Severity> {
     // Anyone can write the mark; only the forge knows the author of the text.
     if comment.mine { FindingMark::read(&comment.body).map(|mark| mark.severity) } else { None }
 }

@@ -77,7 +77,7 @@ impl Service {
         let pull = folded(id);
         let before = cursor.and_then(|cursor| self.pulls.cursors.find(cursor, &pull));
         let restarted = cursor.is_some() && before.is_none();
-        let looks: Vec<u64> = read.remarks.iter().map(|remark| look(&read, remark)).collect();
+        let looks: Vec<u64> = read.remarks.iter().map(|remark| hash_state(&read, remark)).collect();
         let news = news(&read.remarks, &looks, before.as_deref().map(|shown| &shown.remarks));
         let there: BTreeSet<&str> = read.remarks.iter().map(|remark| remark.id.as_str()).collect();
         let (mut shown, mut gone) = (BTreeMap::new(), Vec::new());
@@ -108,7 +108,7 @@ fn news(remarks: &[Remark], looks: &[u64], before: Option<&BTreeMap<String, u64>
 }
 
 /// Hashes the visible state of a remark.
-fn look(read: &PullRead, remark: &Remark) -> u64 {
+fn hash_state(read: &PullRead, remark: &Remark) -> u64 {
     let mut hash = DefaultHasher::new();
     (remark.is_resolved, remark.is_outdated, remark.lines, &remark.title, &remark.body).hash(&mut hash);
     for comment in read.thread_of(remark).iter().flat_map(|thread| &thread.comments) {

@@ -86,7 +86,7 @@ impl Service {
         }
     }
 
-    fn say_changed(&self, what: &WatchedPulls) {
+    fn notify_changed(&self, what: &WatchedPulls) {
         self.forget_pulls(what);
         self.changes().say(match what {
             WatchedPulls::One(id) => Changed::Pull(id.clone()),
@@ -151,7 +151,7 @@ async fn watch(service: Weak<Service>, what: WatchedPulls, stop: CancellationTok
             Ok((changed, now)) => {
                 // The first poll only sets the state, unless earlier ones failed: then a change may have been missed.
                 if changed && (seen.is_some() || failures > 0) {
-                    service.say_changed(&what);
+                    service.notify_changed(&what);
                 }
                 (seen, failures, wait) = (Some(now), 0, every);
             }

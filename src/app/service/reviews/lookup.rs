@@ -101,7 +101,7 @@ impl Service {
         let mut list = Vec::new();
         for run in runs::list(&self.around)? {
             let KeptRun::Whole(record) = run else { continue };
-            if self.may_tell(&record) {
+            if self.is_visible(&record) {
                 list.push(Listing::Kept(record));
             }
         }
@@ -125,7 +125,7 @@ impl Service {
             Some(given) => given,
         };
         if let Ok(id) = given.parse::<RunId>()
-            && self.knows_review(id)
+            && self.has_review(id)
         {
             return Ok(id);
         }
@@ -144,12 +144,12 @@ impl Service {
     }
 
     /// Checks whether an allowed repository has this review.
-    fn knows_review(&self, id: RunId) -> bool {
-        self.reviews.run(id).is_some() || runs::record(&self.around, id).is_ok_and(|record| self.may_tell(&record))
+    fn has_review(&self, id: RunId) -> bool {
+        self.reviews.run(id).is_some() || runs::record(&self.around, id).is_ok_and(|record| self.is_visible(&record))
     }
 
     /// Checks whether a run belongs to an allowed repository; the repository may no longer exist.
-    fn may_tell(&self, record: &RunRecord) -> bool {
+    fn is_visible(&self, record: &RunRecord) -> bool {
         record.folder.as_deref().is_some_and(|folder| self.roots().cover(folder))
     }
 
