@@ -94,7 +94,7 @@ pub(super) async fn engine(
     let is_first = matches!(sitting, Sitting::First(_));
     let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?);
     let capabilities = provider.capabilities();
-    // A resumed run has the same salt as the first session.
+    // A resumed run already has the salt and the history of its first session.
     let prompts = if is_first { prompts.salted(&RunId::random().to_string()) } else { prompts };
     if is_first {
         let who = who(capabilities, &prompts, &packs, instructions.as_ref(), &guidelines);

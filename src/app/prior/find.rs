@@ -140,7 +140,7 @@ fn load_named(subject: &Subject, around: &Surroundings, name: &str) -> Result<Fo
     Ok(found)
 }
 
-/// Removes fingerprints shared by two findings; masks secrets in a file's review, as in all input.
+/// Removes findings with a duplicate id; masks secrets in a file's review, as in all input.
 fn sanitize(mut found: Found) -> Found {
     let mut known = HashSet::new();
     let before = found.review.findings.len();
