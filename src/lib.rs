@@ -1,98 +1,98 @@
-//! `review` reviews a change the way a careful senior engineer would. This page is the architecture; each folder's page says more.
+//! `review` reviews a change with a model or with its built-in rules. This page is the architecture; each module's page has the details.
 //!
-//! # The way of the data
+//! # Data flow
 //!
 //! ```text
 //! cli ┬▶ app ─▶ git ─────────────▶ review ─────────────▶ present ─▶ terminal · file
 //! mcp ┘   │      ChangeSet         ▲  ▲  │   Review └──▶ publish ─▶ forge (a pull request)
 //!         ├─▶ workspace (the reviewed tree) ┘  │  └─ rules ─▶ claims ─▶ evidence ─▶ findings
-//!         ├─▶ store (kept runs)                └─ events ─▶ progress · NDJSON · notifications
-//!         ├─▶ forge (which pull request, and what is said on it) ─▶ resources · tools
-//!         └─▶ document (what an assistant presents) ─▶ references checked by evidence ─▶ resources · terminal
+//!         ├─▶ store (saved runs)               └─ events ─▶ progress · NDJSON · notifications
+//!         ├─▶ forge (pull requests and their conversations) ─▶ resources · tools
+//!         └─▶ document (presented by an assistant) ─▶ references checked by evidence ─▶ resources · terminal
 //! ```
 //!
-//! [`app::review`] is this picture in code: collect → open the trees → run the engine → keep → deliver.
+//! [`app::review`] is this picture in code: collect → open the trees → run the engine → save → deliver.
 //!
 //! 1. [`git`] resolves the range and collects a [`ChangeSet`](domain::change::ChangeSet): commits, files, hunks, patch texts.
-//! 2. [`workspace`] opens both sides as trees. No checkout is needed and nothing outside the tree can be reached.
-//! 3. [`review`] runs an engine: [`rules`] alone, or a model of [`llm`] that reads with [`tools`], in one conversation or in one for each part of a
-//!    large change (`review::units`). It makes [`Claim`](domain::claim::Claim)s; those of a model get a second look in a fresh conversation
-//!    (`review::verify`).
+//! 2. [`workspace`] opens both sides as trees. It needs no checkout, and nothing outside the tree can be reached.
+//! 3. [`review`] runs an engine: [`rules`] alone, or a model of [`llm`] that reads with [`tools`], in one conversation or in one for each
+//!    part of a large change (`review::units`). It makes [`Claim`](domain::claim::Claim)s; those of a model are verified in a separate
+//!    conversation (`review::verify`).
 //! 4. [`evidence`] checks each claim against the text: it becomes a [`Finding`](domain::finding::Finding), or is withheld and counted.
-//!    What the review before this one said is followed to where it is today (`app::prior`), and what the project dismissed is marked
-//!    (`app::dismissed`); what that makes of a finding is decided in [`review::Draft::finish`].
-//! 5. [`present`] renders the one [`Review`](domain::review::Review) for each surface; [`store`] keeps the run.
-//! 6. Where it was asked for, [`publish`] puts it on a pull request: a draft checked against the hunks, a plan against what stands there already,
-//!    and a receipt of what became of it.
-//! 7. What a run is given is kept before its engine begins (`app::given`), and what it takes from outside in its journal: so it can be taken up
-//!    again ([`app::resume_and_post`]) and told again ([`app::replay`]).
+//!    Findings of the previous review are mapped onto the current change (`app::prior`), and those that the project dismissed are marked
+//!    (`app::dismissed`); [`review::Draft::finish`] combines them.
+//! 5. [`present`] renders the one [`Review`](domain::review::Review) for each surface; [`store`] saves the run.
+//! 6. If requested, [`publish`] posts it on a pull request: a draft checked against the hunks, a plan based on the existing comments, and a
+//!    receipt of the result.
+//! 7. The inputs of a run are saved before its engine begins (`app::given`), and all external responses in its journal: so it can be resumed
+//!    ([`app::resume_and_post`]) and replayed ([`app::replay`]).
 //!
-//! A step of a workflow is the same with another beginning and end: [`app::action`] reads the event and the inputs, and ends with outputs, a job
-//! summary and one exit code. What a run without rights left is hostile until `app::artefact` has held it to the pull request as it is now.
+//! A workflow step does the same with another beginning and end: [`app::action`] reads the event and the inputs, and ends with outputs, a job
+//! summary and one exit code. The artefact of a run without permissions is hostile until `app::artefact` has verified it against the current
+//! pull request.
 //!
-//! How well all this finds what is wrong is measured by [`app::evaluate`]: cases with known defects, reviewed as anybody's change is, and
-//! scored by [`domain::eval`].
+//! [`app::evaluate`] benchmarks all this: cases with known defects, reviewed like any change, and scored by [`domain::eval`].
 //!
 //! # Layers
 //!
-//! Imports point down; rooms on one floor never meet, and what two of them share is a [`domain`] type. `tests/it/architecture.rs` holds
-//! the sources to this table.
+//! Imports point down; modules of one layer never import each other, and types shared by two of them belong in [`domain`].
+//! `tests/it/architecture.rs` enforces this table.
 //!
-//! | floor | folder | room for |
+//! | layer | folder | contents |
 //! | --- | --- | --- |
 //! | 0 | [`domain`] | plain data and pure functions over text |
-//! | 1 | [`sys`] | the outside world in thin wrappers |
-//! | 2 | [`config`] | settings: layers, who may set what |
+//! | 1 | [`sys`] | thin wrappers around the operating system and libraries |
+//! | 2 | [`config`] | settings: layers and permissions |
 //! | 2 | [`git`] | collection: range, diff, renames, attributes, patches |
 //! | 2 | [`workspace`] | the reviewed tree |
 //! | 2 | [`syntax`] | grammars; the only place that names tree-sitter and ast-grep |
 //! | 2 | [`document`] | presented Markdown: sections, references |
 //! | 2 | [`present`] | one pure file per output |
-//! | 2 | [`store`] | kept runs and presented documents |
-//! | 2 | [`prompt`] | the words for the model: templates with typed variables |
-//! | 2 | [`llm`] | models: one turn at a time, whoever serves them |
-//! | 2 | [`forge`] | pull requests: the client, and what bots write on them; the only place that names octocrab |
+//! | 2 | [`store`] | saved runs and presented documents |
+//! | 2 | [`prompt`] | the prompts: templates with typed variables |
+//! | 2 | [`llm`] | models: one turn at a time, with any provider |
+//! | 2 | [`forge`] | pull requests: the client, and parsers for bots' comments; the only place that names octocrab |
 //! | 3 | [`evidence`] | claims and references checked against text |
-//! | 3 | [`rules`] | the reviewer that needs no model |
-//! | 4 | [`tools`] | what a model may call |
-//! | 5 | [`review`] | the engine, and the one place that decides what `complete` means |
-//! | 5 | [`publish`] | what a review puts on a pull request: draft, plan, carrying out |
+//! | 3 | [`rules`] | the engine that needs no model |
+//! | 4 | [`tools`] | the tools of a model |
+//! | 5 | [`review`] | the engine, and the one place that defines `complete` |
+//! | 5 | [`publish`] | posting on a pull request: draft, plan, execution |
 //! | 6 | [`app`] | wiring |
-//! | 7 | [`mcp`] | other agents, over MCP |
-//! | 8 | [`cli`] | people; it also starts the servers |
+//! | 7 | [`mcp`] | adapter for other agents, over MCP |
+//! | 8 | [`cli`] | the command line; it also starts the servers |
 //!
 //! # Where do I add …
 //!
 //! | new | file | line |
 //! | --- | --- | --- |
-//! | custom of guideline files | `app/guidelines/find.rs` | a kind in `domain/guideline.rs`, its row in `docs/guidelines.md` |
+//! | kind of guideline file | `app/guidelines/find.rs` | a kind in `domain/guideline.rs`, its row in `docs/guidelines.md` |
 //! | output | `present/<name>.rs` | `PRESENTERS` in `present/mod.rs`, its row in `docs/formats.md` |
 //! | tool | `tools/<name>.rs` | `TOOLS` in `tools/mod.rs` |
 //! | tool that changes the review | `review/engine_tools/<name>.rs` | `ENGINE_TOOLS` in `review/engine_tools/mod.rs` |
 //! | rule | a document in `rules/packs/<language>.yml`, fixtures in `fixtures/rules/<language>/<id>/` | — |
 //! | rule pack | `rules/packs/<language>.yml` | `PACKS` in `rules/mod.rs` |
-//! | check that is blind to language | `rules/checks/<name>.rs` | `CHECKS` in `rules/checks/mod.rs` |
+//! | language-independent check | `rules/checks/<name>.rs` | `CHECKS` in `rules/checks/mod.rs` |
 //! | key of a rule | a field of `Document` in `rules/document.rs` | its name in `KEYS` there, its row in `docs/writing-rules.md` |
 //! | setting | a row in `config`, its default in `config/defaults.toml` | — |
 //! | prompt | `prompts/<name>.md` | `TEMPLATES` in `prompt/mod.rs`, a method of `Prompts`, a row in `docs/prompts.md` |
-//! | review bot whose remarks are told apart | `forge/bots/<name>.rs` | `BOTS` in `forge/bots/mod.rs`, cases in `fixtures/remarks/<name>/` |
-//! | markup of calls that models leak | a row of `DIALECTS` in `llm/markup.rs` | its samples in `fixtures/leaks/<dialect>/`, its row in `docs/weak-models.md` |
+//! | review bot whose remarks are parsed | `forge/bots/<name>.rs` | `BOTS` in `forge/bots/mod.rs`, cases in `fixtures/remarks/<name>/` |
+//! | tool call markup that models leak | a row of `DIALECTS` in `llm/markup.rs` | its samples in `fixtures/leaks/<dialect>/`, its row in `docs/weak-models.md` |
 //! | provider of models | a row in `llm/providers.toml` | its name in `config/keys.rs` |
-//! | tool of the MCP server | `mcp/tools/<name>.rs` | `tools()` in `mcp/tools/mod.rs`; a tool that only reads is a row of `TOOLS` and is served by itself |
+//! | tool of the MCP server | `mcp/tools/<name>.rs` | `tools()` in `mcp/tools/mod.rs`; a read-only tool is a row of `TOOLS` and is served automatically |
 //! | resource of the MCP server | `mcp/resources/<name>.rs` | `FAMILIES` in `mcp/resources/mod.rs` |
 //! | prompt of the MCP server | `mcp/prompts/<name>.rs` | `PROMPTS` in `mcp/prompts/mod.rs` |
 //! | client that `review mcp install` knows | a row of `CLIENTS` in `app/clients/mod.rs` | its row in `docs/mcp.md` |
 //! | event | a variant in `domain/event.rs` | its row in `docs/events.md` |
-//! | input of the Action | a row of `INPUTS` in `app/action/given.rs`, what it means in `inputs.rs` | its two in `action.yml` |
-//! | case of an evaluation | `fixtures/eval/<name>/`, what the scripted model says of it in `model.jsonl` | its rows in `docs/eval.md` |
+//! | input of the Action | a row of `INPUTS` in `app/action/given.rs`, its parsing in `inputs.rs` | its two in `action.yml` |
+//! | case of an evaluation | `fixtures/eval/<name>/`, the scripted model's responses in `model.jsonl` | its rows in `docs/eval.md` |
 //! | subcommand | `cli/<name>.rs` | a variant and an arm in `cli/mod.rs` |
 //!
-//! # Promises kept here
+//! # Guarantees and their place
 //!
-//! *Evidence*: [`evidence::anchor`] is the only way from a claim to a finding. *Never a false green*: [`review::Draft::finish`] computes the
-//! outcome from what was really seen. *Safe on hostile changes*: text is masked once, in [`FileText`](domain::text::FileText), and stripped once
-//! per surface, in [`present`] and [`publish`]; what the log of a build service would obey is spelled once, where [`cli`] writes; settings come
-//! from the target tip; other programs are started in [`sys::process`] alone. *No checkout*: see [`workspace`].
+//! *Evidence*: [`evidence::anchor`] is the only way from a claim to a finding. *No false pass*: [`review::Draft::finish`] computes the
+//! outcome from the actual coverage. *Safe on hostile changes*: secrets are masked once, in [`FileText`](domain::text::FileText), and control
+//! characters are stripped once per surface, in [`present`] and [`publish`]; commands to a build log are escaped once, where [`cli`] writes;
+//! settings come from the target commit; other programs are started in [`sys::process`] only. *No checkout*: see [`workspace`].
 
 pub mod app;
 pub mod cli;

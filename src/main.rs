@@ -1,8 +1,8 @@
-//! The program. Everything it does is in the library; this file only hands it the command line.
+//! The program's entry point. It only passes the command line to the library.
 
 use std::process::ExitCode;
 
-/// Parsing allocates all the time, in C as well, which takes this one too.
+/// mimalloc: parsing allocates constantly, also in C code, which uses this allocator as well.
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

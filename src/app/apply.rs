@@ -1,7 +1,8 @@
-//! Proven suggestions, written into the checkout. Main function: [`apply`].
+//! Writes verified suggestions into the working tree. Main function: [`apply`].
 //!
-//! A suggestion was proven against the reviewed head; the disk may have moved on. So it is written only where the lines that it replaces
-//! still stand as they were reviewed, at one place. Where that is belongs in `place`; how one file is read, changed and written in `file`.
+//! A suggestion was verified against the reviewed head; the working tree may have changed since. It is written only if the lines that it
+//! replaces are unchanged since the review and occur at exactly one place. Locating that place belongs in `place`; reading, changing and
+//! writing one file, in `file`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,67 +26,67 @@ mod place;
 pub use file::FileFault;
 pub use place::PlaceFault;
 
-/// Suggestions to be applied.
+/// The suggestions to apply.
 #[derive(Debug, Clone)]
 pub struct ApplyAsk {
     /// A folder of the checkout.
     pub directory: PathBuf,
-    /// The run, its beginning or `last`; `None` for the newest of this repository.
+    /// The run: its id, a prefix of it or `last`; `None` for the newest of this repository.
     pub run: Option<String>,
-    /// The ids of the findings, or the beginnings of them.
+    /// The ids of the findings, or prefixes of them.
     pub findings: Vec<String>,
-    /// Whether nothing is to be written.
+    /// `true` for a dry run: nothing is written.
     pub check: bool,
 }
 
-/// What became of them.
+/// The result of [`apply`].
 #[derive(Debug, Clone)]
 pub struct Applied {
     /// The run that they are from.
     pub run: RunId,
     /// The files that were changed, or would be, by path.
     pub files: Vec<AppliedFile>,
-    /// The files that were left as they are, by path.
+    /// The files that were left unchanged, by path.
     pub refused: Vec<Refused>,
 }
 
-/// A file with suggestions in it.
+/// A file with applied suggestions.
 #[derive(Debug, Clone)]
 pub struct AppliedFile {
     /// The file.
     pub path: RepoPath,
-    /// What was applied, by line.
+    /// The applied suggestions, by line.
     pub findings: Vec<AppliedFinding>,
     /// Its text before and after; secrets are not masked.
     pub texts: [String; 2],
 }
 
-/// A suggestion that was applied.
+/// An applied suggestion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppliedFinding {
-    /// Whose it is.
+    /// The id of the finding.
     pub id: FindingId,
-    /// What the finding says.
+    /// The title of the finding.
     pub title: String,
     /// The lines that were replaced, as they were numbered before.
     pub lines: LineRange,
 }
 
-/// A file that was left as it is: of several suggestions for one, all are applied or none.
+/// A file that was left unchanged: of several suggestions for one file, all are applied or none.
 #[derive(Debug, Clone)]
 pub struct Refused {
     /// The file.
     pub path: RepoPath,
-    /// Whose suggestions they are.
+    /// The findings that the suggestions belong to.
     pub findings: Vec<FindingId>,
-    /// Why.
+    /// The reason.
     pub why: FileFault,
 }
 
-/// Why no suggestion could be looked up.
+/// An error that stops [`apply`] before any suggestion is examined.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// There is no folder to write in.
+    /// The repository has no working tree to write to.
     #[error("there is no checkout to change: this repository is bare; run it in a clone")]
     Bare,
     /// The checkout cannot be opened.
@@ -93,10 +94,10 @@ pub enum ApplyError {
     Unreadable {
         /// Its folder.
         folder: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// There is nothing to apply.
+    /// The finding has no verified suggestion.
     #[error(
         "the finding {finding} has no suggestion that was proven{}",
         if others.is_empty() { "; nor has any other of this review".to_owned() } else { format!("; these have one: {}", others.join(", ")) }
@@ -109,10 +110,10 @@ pub enum ApplyError {
     },
 }
 
-/// So many findings with a suggestion are named.
+/// Limit on the findings with a suggestion that a message names.
 const NAMED: usize = 20;
 
-/// Applies the suggestions of findings of a kept review to the checkout, each file whole or not at all.
+/// Applies the suggestions of findings of a saved review to the working tree, each file completely or not at all.
 pub fn apply(around: &Surroundings, ask: &ApplyAsk, cancel: &Cancel) -> Result<Applied, AppError> {
     let repo = Repo::open(&ask.directory)?;
     let root = repo.workdir().ok_or(ApplyError::Bare)?.to_owned();
@@ -127,7 +128,7 @@ pub fn apply(around: &Surroundings, ask: &ApplyAsk, cancel: &Cancel) -> Result<A
             return Err(ApplyError::NoSuggestion { finding: finding.id.to_string(), others }.into());
         };
         let wanted = by_file.entry(&suggestion.path).or_default();
-        // Said twice, it is meant once.
+        // A finding named twice is applied once.
         if !wanted.iter().any(|one| one.id == finding.id) {
             wanted.push(finding);
         }
@@ -146,7 +147,7 @@ pub fn apply(around: &Surroundings, ask: &ApplyAsk, cancel: &Cancel) -> Result<A
         });
         match ended {
             Ok(file) => applied.files.push(file),
-            // What was written stays written, and is said.
+            // Files already written stay written and are reported.
             Err(FileFault::Stopped(stopped)) if applied.files.is_empty() => return Err(stopped.into()),
             Err(why) => {
                 let findings = findings.iter().map(|finding| finding.id.clone()).collect();
@@ -158,7 +159,7 @@ pub fn apply(around: &Surroundings, ask: &ApplyAsk, cancel: &Cancel) -> Result<A
 }
 
 impl Applied {
-    /// The process's exit code: 0 where all was applied, 5 where a file could not be written, 130 where somebody stopped it, else 2.
+    /// The exit code: 0 if all was applied, 5 if a file could not be written, 130 if interrupted, else 2.
     pub fn exit_code(&self) -> u8 {
         let code = |refused: &Refused| match refused.why {
             FileFault::Stopped(Stopped::Interrupted) => 130,

@@ -1,4 +1,4 @@
-//! The end of a run: keep it, write the files that were asked for, and say how the process ends. Main type: [`Delivered`].
+//! The end of a run: saves it, writes the requested files and determines the exit code. Main type: [`Delivered`].
 
 use std::path::PathBuf;
 
@@ -17,49 +17,49 @@ use crate::store::{Store, StoreError};
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::files;
 
-/// A file to write in some format.
+/// A file to write, with its format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
     /// The name of a presenter.
     pub format: String,
-    /// Where to.
+    /// The destination.
     pub file: PathBuf,
 }
 
-/// A review that was kept and delivered.
+/// A review that was saved and delivered.
 #[derive(Debug)]
 pub struct Delivered {
     /// The review.
     pub review: Review,
-    /// The settings it was made under.
+    /// The settings of the run.
     pub settings: Settings,
     /// The folder that is checked out, for links to its files.
     pub root: Option<PathBuf>,
     /// The files that could not be written; one sentence each.
     pub failures: Vec<String>,
-    /// Why the run could not be kept. Nobody asked for that, so it changes no exit code.
+    /// The reason why the run could not be saved. Saving is not requested by the user, so a failure changes no exit code.
     pub not_kept: Option<String>,
-    /// How to go on with it, where it ended too early and that may come to more: a command.
+    /// The command that resumes the run, if it stopped early and resuming may help.
     pub goes_on: Option<String>,
-    /// Whether somebody interrupted it.
+    /// `true` if the user interrupted it.
     pub interrupted: bool,
-    /// What became of posting it, where that was asked for.
+    /// The result of posting it, if requested.
     pub posted: Option<Posted>,
 }
 
 impl Delivered {
-    /// The process's exit code. Where several hold: 130, 4, 1, 3, 5 in that order (2 never gets here).
+    /// The exit code. If several apply: 130, 4, 1, 3, 5 in that order (2 never gets here).
     pub fn exit_code(&self) -> u8 {
         exit_code(&self.review, self.settings.fail_on, self.interrupted, !self.failures.is_empty())
     }
 
-    /// What a gate counts that nobody is shown, one line; nothing where it counts none of that.
+    /// Describes in one line the findings that fail the gate without being shown; `None` if there are none.
     pub fn hidden_gate(&self) -> Option<String> {
         hidden_gate(&self.review, self.settings.fail_on)
     }
 }
 
-/// Why a run whose findings are all hidden fails: the review alone does not say.
+/// Explains why a run whose findings are all hidden fails: the review alone does not show it.
 fn hidden_gate(review: &Review, fail_on: Option<Severity>) -> Option<String> {
     let floor = fail_on?;
     let hidden = review.blocking(floor).hidden;
@@ -78,15 +78,15 @@ fn exit_code(review: &Review, fail_on: Option<Severity>, interrupted: bool, unpu
     }
 }
 
-/// Where the change of a review is on this machine.
+/// The location of the reviewed change on this machine.
 pub(super) struct Places {
     /// The repository's folder.
     pub(super) repository: Option<PathBuf>,
-    /// The folder that is checked out, if what was reviewed is what is there.
+    /// The folder of the working tree, if the reviewed state is the one checked out.
     pub(super) root: Option<PathBuf>,
 }
 
-/// Keeps a review in every format that is looked back at. What a list reads comes last: a run that it shows is whole.
+/// Saves a review in every format that is read later. The file that lists read comes last, so a listed run is complete.
 pub(super) fn keep(store: &Store, review: &Review, folder: Option<PathBuf>) -> Result<(), StoreError> {
     for (format, file) in [("json", "review.json"), ("markdown", "review.md")] {
         let Some(bytes) = render(review, format, None) else { continue };
@@ -95,10 +95,10 @@ pub(super) fn keep(store: &Store, review: &Review, folder: Option<PathBuf>) -> R
     store.keep_record(&review.record(folder)).map(|_| ())
 }
 
-/// Keeps what the floors hid: the next review of the branch must know of it.
+/// Saves the findings hidden by thresholds: the next review of the branch must know them.
 fn keep_hidden(store: &Store, review: &Review) -> Result<(), String> {
     let hidden = &review.coverage.hidden;
-    // A run that went on may hide nothing any more.
+    // A resumed run may hide nothing any more.
     if hidden.is_empty() && !store.has(review.id, &[hidden::NAME]) {
         return Ok(());
     }
@@ -106,13 +106,13 @@ fn keep_hidden(store: &Store, review: &Review) -> Result<(), String> {
     store.keep(review.id, hidden::NAME, &bytes).map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// A review in the format of that name, measured by the gate.
+/// Renders a review in the named format, with the gate's threshold.
 pub(super) fn render(review: &Review, format: &str, fail_on: Option<Severity>) -> Option<Vec<u8>> {
     let options = RenderOptions { fail_on, ..RenderOptions::default() };
     presenter(format).map(|presenter| (presenter.render)(review, &options))
 }
 
-/// Keeps the review and writes its files. What cannot be written is said, and the rest is written all the same.
+/// Saves the review and writes its files. A file that cannot be written is reported; the others are still written.
 pub(super) fn deliver(
     review: Review,
     settings: Settings,
@@ -125,7 +125,7 @@ pub(super) fn deliver(
     let store = Store::at(&around.state);
     let kept = keep(&store, &review, places.repository).map_err(|error| error.to_string());
     let not_kept = kept.and_then(|()| keep_hidden(&store, &review)).err();
-    // Old runs go when a new one comes. That they could not be removed changes nothing for this review.
+    // Old runs are removed when a new one arrives. A failure to remove them does not affect this review.
     let _ = store.prune(settings.keep_runs);
 
     for output in outputs {

@@ -1,4 +1,4 @@
-//! Where the rest of a cut diff is read from: computed again from the repository, or out of the patch. Main type: [`Diffs`].
+//! Sources for the rest of a truncated diff: the repository, or the patch. Main type: [`Diffs`].
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use crate::git::{self, FilePatch, GitError, PatchChange, Position};
 use crate::sys::repo::RepoPool;
 use crate::tools::{DiffError, DiffPart, DiffPlace, DiffSource};
 
-/// Where the rest of a cut diff is read from.
+/// The source for the rest of a truncated diff.
 #[derive(Clone)]
 pub(super) enum Diffs {
     /// The repository.
     Repository(RepoPool),
-    /// There is only the patch, which was read whole.
+    /// The patch alone, which was read completely.
     Patch(Arc<PatchChange>),
 }
 
 impl Diffs {
-    /// The same for the tools.
+    /// Returns the source that the tools use.
     pub(super) fn source(&self, change: &Arc<ChangeSet>) -> Arc<dyn DiffSource> {
         match self {
             Self::Repository(pool) => Arc::new(FromGit { pool: pool.clone(), change: Arc::clone(change) }),
@@ -26,7 +26,7 @@ impl Diffs {
     }
 }
 
-/// Diffs computed again from the repository.
+/// Diffs recomputed from the repository.
 struct FromGit {
     pool: RepoPool,
     change: Arc<ChangeSet>,
@@ -43,7 +43,7 @@ impl DiffSource for FromGit {
     }
 }
 
-/// Diffs out of a patch that was read whole.
+/// Diffs from a patch that was read completely.
 struct FromPatch(Arc<PatchChange>);
 
 impl DiffSource for FromPatch {

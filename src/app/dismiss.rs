@@ -1,6 +1,6 @@
-//! A finding that is written down as dismissed, for the project. Main function: [`dismiss_for_project`].
+//! Dismisses a finding for the project. Main function: [`dismiss_for_project`].
 //!
-//! Where that is read again belongs in `dismissed`; a dismissal that only a kept review knows, in `runs`.
+//! Reading dismissals belongs in `dismissed`; a dismissal stored only in a saved review, in `runs`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use crate::sys::beneath::Beneath;
 use crate::sys::clock;
 use crate::sys::repo::Repo;
 
-/// Why a finding was not written down as dismissed.
+/// An error that stops a finding from being dismissed.
 #[derive(Debug, thiserror::Error)]
 pub enum DismissError {
     /// The project's file is something else.
@@ -31,26 +31,26 @@ pub enum DismissError {
         /// The file.
         file: String,
     },
-    /// There is no folder to write in.
+    /// The repository has no working tree to write to.
     #[error("there is no checkout to write {DISMISSED_FILE} in: this repository is bare; run it in a clone")]
     Bare,
-    /// The last day has passed.
+    /// The last day is in the past.
     #[error("--until {until} has passed already; today is {today} (UTC)")]
     Past {
-        /// What was given.
+        /// The given day.
         until: Day,
         /// Today.
         today: Day,
     },
-    /// It would not hold for the finding itself.
+    /// The glob does not match the finding's own file.
     #[error("--path {glob:?} does not match {path}, where the finding is: it would dismiss others, and not this one")]
     Elsewhere {
-        /// What was given.
+        /// The given glob.
         glob: String,
-        /// Where the finding is.
+        /// The path of the finding.
         path: RepoPath,
     },
-    /// It is settled.
+    /// The finding is already fixed.
     #[error("the finding {0} is fixed: there is nothing to dismiss")]
     Fixed(String),
     /// It is not a pattern.
@@ -59,7 +59,7 @@ pub enum DismissError {
     /// The file cannot be changed.
     #[error("{DISMISSED_FILE}: {0}")]
     Edit(#[from] file::EditFault),
-    /// Somebody else wrote it meanwhile.
+    /// Another process changed the file meanwhile.
     #[error("{DISMISSED_FILE} was changed by somebody else meanwhile; nothing was written, try again")]
     Changed,
     /// It cannot be written.
@@ -68,7 +68,7 @@ pub enum DismissError {
 }
 
 impl DismissError {
-    /// What could not be written is 5, all else 2.
+    /// Returns 5 if the file could not be written, else 2.
     pub(super) fn exit_code(&self) -> u8 {
         match self {
             Self::Write(_) | Self::Changed => 5,
@@ -83,41 +83,41 @@ impl DismissError {
     }
 }
 
-/// A finding to be dismissed for the project.
+/// The dismissal of a finding for the project.
 #[derive(Debug, Clone)]
 pub struct DismissAsk {
     /// A folder of the repository.
     pub directory: PathBuf,
-    /// The run, its beginning or `last`; `None` for the newest of this repository.
+    /// The run: its id, a prefix of it or `last`; `None` for the newest of this repository.
     pub run: Option<String>,
-    /// The id of the finding, or the beginning of it.
+    /// The id of the finding, or a prefix of it.
     pub finding: String,
-    /// Why.
+    /// The reason for the dismissal.
     pub reason: String,
-    /// The last day on which it holds.
+    /// The last day of its validity.
     pub until: Option<Day>,
-    /// The files in which it holds; `None` for the one where it is.
+    /// The files that the dismissal covers; `None` for the one with the finding.
     pub glob: Option<String>,
 }
 
-/// A finding that was dismissed.
+/// A dismissed finding.
 #[derive(Debug, Clone)]
 pub struct WrittenDown {
-    /// The run that it was found in.
+    /// The run of the finding.
     pub run: RunId,
     /// The finding.
     pub finding: Finding,
-    /// The file that says so.
+    /// The file of dismissals.
     pub file: PathBuf,
-    /// Whether that file dismissed it before: it says the new reason now.
+    /// `true` if the file already dismissed the finding: its reason is replaced.
     pub again: bool,
-    /// Why the kept review could not be marked, where it could not.
+    /// The reason why the saved review could not be marked, if so.
     pub not_marked: Option<String>,
 }
 
-/// Writes a finding into the project's dismissals, on the disk, and marks it in the kept review.
+/// Writes a dismissal into the project's file in the working tree and marks the finding in the saved review.
 ///
-/// It holds for other reviews once the branch that they compare with has the file.
+/// Other reviews apply it once the branch that they compare with has the file.
 pub fn dismiss_for_project(around: &Surroundings, ask: &DismissAsk) -> Result<WrittenDown, AppError> {
     let repo = Repo::open(&ask.directory)?;
     let root = repo.workdir().ok_or(DismissError::Bare)?.to_owned();
@@ -145,7 +145,7 @@ fn dismissal(finding: &Finding, ask: &DismissAsk) -> Result<Dismissal, AppError>
     }
     let glob = ask.glob.as_deref().map(file::glob).transpose().map_err(DismissError::Glob)?;
     let path = finding.anchors.first().map(|anchor| anchor.path.clone());
-    // Every finding has a place; one that was read from a damaged file may not.
+    // Every finding has an anchor, except one read from a damaged file.
     let path = path
         .ok_or_else(|| AppError::Damaged { id: finding.id.to_string(), why: "the finding has no place".to_owned() })?;
     if let Some(glob) = glob.as_ref().filter(|glob| !glob.filter.allows(&path)) {
@@ -155,7 +155,7 @@ fn dismissal(finding: &Finding, ask: &DismissAsk) -> Result<Dismissal, AppError>
         id: finding.id.clone(),
         fingerprint: finding.fingerprint.clone(),
         title: strip_line(&finding.title),
-        // What a rule finds is told from all else by its name.
+        // The rule id distinguishes findings of rules; a model's finding needs its severity.
         severity: (finding.origin.kind == OriginKind::Model).then_some(finding.severity),
         path,
         glob,
@@ -165,7 +165,7 @@ fn dismissal(finding: &Finding, ask: &DismissAsk) -> Result<Dismissal, AppError>
     })
 }
 
-/// Writes the entry; whether there was one for the finding. What the file holds must be right before it is changed.
+/// Writes the entry and returns `true` if the finding had one. The file must be valid before it is changed.
 fn write(root: &Path, dismissal: &Dismissal) -> Result<bool, AppError> {
     let before = on_disk(root)?;
     let text = match &before {
@@ -176,7 +176,7 @@ fn write(root: &Path, dismissal: &Dismissal) -> Result<bool, AppError> {
         None => String::new(),
     };
     let edited = file::set(&text, dismissal).map_err(DismissError::Edit)?;
-    // Nobody is to find out at the next review that it cannot be read.
+    // An entry that cannot be parsed must fail now, not at the next review.
     file::parse(DISMISSED_FILE, edited.text.as_bytes())?;
     let beneath = Beneath::new(root).map_err(DismissError::Write)?;
     let (folder, _) = DISMISSED_FILE.split_once('/').unwrap_or_default();

@@ -1,6 +1,6 @@
-//! The project's dismissals: where they are read, and which are about files that are gone. Main type: [`DismissedFile`].
+//! The project's dismissals: reads them and reports entries whose files were removed. Main type: [`DismissedFile`].
 //!
-//! What the file means belongs in `config`, which findings are meant in `review`, how one is written down in `dismiss`.
+//! Parsing belongs in `config`, matching findings in `review`, adding an entry in `dismiss`.
 
 use std::path::Path;
 
@@ -22,28 +22,28 @@ use crate::sys::files::FileError;
 use crate::sys::repo::{Repo, RepoError};
 use crate::sys::tree;
 
-/// So many entries whose file is gone are named.
+/// Limit on the entries named whose file was removed.
 const NAMED: usize = 5;
 
-/// The file as it was read.
+/// The dismissals file as read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DismissedFile {
-    /// How it is called in messages: its path, and the commit where it was read.
+    /// The name in messages: its path, and the commit from which it was read.
     pub(super) name: String,
     /// Its bytes.
     pub(super) bytes: Vec<u8>,
 }
 
-/// What it is called in the folder of a run.
+/// The file name in a run folder.
 const KEPT: &str = "dismissed.toml";
 
 impl DismissedFile {
-    /// Keeps it with a run that followed it.
+    /// Saves it with a run that applied it.
     pub(super) fn keep(&self, store: &Store, run: RunId) -> Result<(), StoreError> {
         store.keep(run, KEPT, &self.bytes).map(|_| ())
     }
 
-    /// That of a kept run, where it followed one.
+    /// Loads it from a saved run, if that run applied one.
     pub(super) fn kept(store: &Store, run: RunId) -> Result<Option<Self>, StoreError> {
         if !store.has(run, &[KEPT]) {
             return Ok(None);
@@ -51,13 +51,13 @@ impl DismissedFile {
         Ok(Some(Self { name: format!("{KEPT} of the run {run}"), bytes: store.read(run, KEPT)? }))
     }
 
-    /// What it says.
+    /// Parses the entries.
     pub(super) fn parse(&self) -> Result<Vec<Dismissal>, ConfigError> {
         file::parse(&self.name, &self.bytes)
     }
 }
 
-/// Reads the project's dismissals by the rule that its settings are read by: at the tip of the target, or on the disk.
+/// Reads the project's dismissals from where its settings are read: the target commit or the working tree.
 pub(super) fn read(repo: &Repo, at: Option<CommitId>, from_worktree: bool) -> Result<Option<DismissedFile>, AppError> {
     let name = DISMISSED_FILE.to_owned();
     if from_worktree {
@@ -81,13 +81,13 @@ pub(super) fn read(repo: &Repo, at: Option<CommitId>, from_worktree: bool) -> Re
     }
 }
 
-/// No link is followed, as for the settings.
+/// Reads the file from the working tree. As for the settings, no link is followed.
 pub(super) fn on_disk(root: &Path) -> Result<Option<Vec<u8>>, AppError> {
     let fault = |source| AppError::Input(FileError { verb: "read", path: root.join(DISMISSED_FILE), source });
     plain_file(root, DISMISSED_FILE, MAX_DISMISSED as u64).map_err(fault)
 }
 
-/// Says which entries are about a file that is neither in the target nor in the head any more.
+/// Reports the entries about a file that exists neither in the target nor in the head.
 pub(super) fn gone(
     dismissals: &[Dismissal],
     repo: &Repo,

@@ -1,4 +1,4 @@
-//! The engine that was chosen, put together: the rules, or a model with its tools, prompts and journal. Main function: [`engine`].
+//! Runs the chosen engine: the rules, or a model with its tools, prompts and journal. Main function: [`engine`].
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -29,53 +29,53 @@ use crate::sys::blocking::{self, Unfinished};
 use crate::sys::files::{AppendFile, Held};
 use crate::tools::ToolBox;
 
-/// When a run began, RFC 3339 in UTC, and on the clock that measures how long it takes.
+/// The start of a run: RFC 3339 in UTC, and an instant to measure the duration.
 pub(super) type Started = (String, Instant);
 
-/// What an engine works on.
+/// The input of an engine.
 pub(super) struct Work {
     pub(super) run: RunId,
     pub(super) started: Started,
     pub(super) subject: Subject,
-    /// `None` for the rules.
+    /// The model and its context; `None` for the built-in rules.
     pub(super) by_model: Option<ByModel>,
     pub(super) sitting: Sitting,
 }
 
-/// A model, and what it is told beside the change.
+/// A model and its context besides the change.
 pub(super) struct ByModel {
     pub(super) chosen: Chosen,
-    /// Who takes the second look, where it is another model.
+    /// The model for verification, if it is another one.
     pub(super) second: Option<Chosen>,
     pub(super) instructions: Option<Instructions>,
-    /// What the project says about its own code.
+    /// The project's guidelines.
     pub(super) guidelines: Arc<Guidelines>,
     pub(super) prompts: Prompts,
 }
 
-/// Which sitting of a run this is.
+/// New or resumed run.
 pub(super) enum Sitting {
-    /// The first: what it is given is kept.
+    /// A new run: its inputs are saved.
     First(Box<First>),
-    /// A later one: what was given is there.
+    /// A resumed run: its inputs are already saved.
     Again(Box<Again>),
 }
 
-/// What is kept of a question beside what is made of it.
+/// The request behind a new run, saved with its inputs.
 pub(super) struct First {
     pub(super) asked: Asked,
     pub(super) contents: Contents,
 }
 
-/// A run that is taken up again.
+/// A resumed run.
 pub(super) struct Again {
-    /// Keeps others from it.
+    /// The lock that keeps other processes from the run.
     pub(super) held: Held,
     pub(super) given: Given,
     pub(super) past: Past,
 }
 
-/// Reviews the subject with the engine that the settings ask for.
+/// Reviews the change with the engine that the settings select.
 pub(super) async fn engine(
     mut work: Work,
     around: &Surroundings,
@@ -84,7 +84,7 @@ pub(super) async fn engine(
     let memory = Arc::new(Remembered::at(&around.forge.mirrors(&around.state).with_file_name("symbols")));
     let mut packs = packs::load(&work.subject)?.remembering(memory);
     if work.by_model.is_some() {
-        // A crash would cost the money that was spent.
+        // A crash would waste the cost so far.
         packs = packs.probing(around.parser(ProbeScope::Everything));
     }
     let store = Store::at(&around.state);
@@ -94,7 +94,7 @@ pub(super) async fn engine(
     let is_first = matches!(sitting, Sitting::First(_));
     let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?);
     let capabilities = provider.capabilities();
-    // A later sitting knows what the first one knew.
+    // A resumed run already has the salt and the history of its first session.
     let prompts = if is_first { prompts.salted(&RunId::random().to_string()) } else { prompts };
     if is_first {
         let who = who(capabilities, &prompts, &packs, instructions.as_ref(), &guidelines);
@@ -110,7 +110,7 @@ pub(super) async fn engine(
     let (held, journal) = match journal {
         Ok((held, file)) => (held, Some(Box::new(file) as Box<dyn JournalSink>)),
         Err(error) => {
-            // A run that cannot keep a journal goes on without one, and says so.
+            // A run that cannot save a journal continues without one and says so.
             let text = format!("this run has no journal: {error}");
             subject.notes.push(text.clone());
             events.emit(Event::Notice { text });
@@ -154,7 +154,7 @@ pub(super) async fn engine(
     Ok(review)
 }
 
-/// Reviews the subject with the rules alone.
+/// Reviews the change with the rules only.
 async fn rules_alone(
     work: Work,
     packs: Packs,
@@ -168,7 +168,7 @@ async fn rules_alone(
     let (subject, packs) = (Arc::new(subject), Arc::new(packs));
     let (lent, shared, began, told) = (Arc::clone(&subject), Arc::clone(&packs), started.clone(), Arc::clone(&events));
     let work = move || {
-        // What cannot be kept is told at the end, when the review cannot be kept either.
+        // Inputs that cannot be saved are reported at the end, when the review cannot be saved either.
         let _held = begin(&store, run, &began, &lent, shared.hash(), None, &sitting).ok();
         by_rules(&rules_run(run, began, &lent, &shared, told.as_ref()))
     };
@@ -180,7 +180,7 @@ async fn rules_alone(
     }
 }
 
-/// Who reviews, for the comparison with an earlier review.
+/// Identifies the current reviewer, for comparison with an earlier review.
 pub(super) fn who(
     model: &llm::Capabilities,
     prompts: &Prompts,
@@ -199,13 +199,13 @@ pub(super) fn who(
     }
 }
 
-/// The journal of a run, open at its end. What a kill left of a last line is gone.
+/// Opens the journal of a run for appending. A partial last line, left by a killed process, is removed.
 fn journal_of(store: &Store, run: RunId) -> Result<AppendFile, StoreError> {
     if store.has(run, &[JOURNAL]) { Ok(store.take_up(run, JOURNAL)?.1) } else { store.append_alone(run, JOURNAL) }
 }
 
-/// Keeps what a run is given, in its first sitting; in a later one, what changed of it. The run counts as going on as long as what comes back is
-/// kept; a later sitting has that already.
+/// Saves the inputs of a new run; for a resumed run, the inputs that changed. The run counts as running as long as the returned lock is
+/// held; a resumed run already holds it.
 fn begin(
     store: &Store,
     run: RunId,
@@ -281,7 +281,7 @@ pub(super) fn floor(settings: &Settings) -> Floor {
     Floor { severity: settings.min_severity, confidence: settings.min_confidence }
 }
 
-/// Who takes over.
+/// Collects the failover candidates.
 pub(super) fn next(settings: &Settings, chosen: &Chosen) -> Result<Vec<Runner>, AppError> {
     let runner = |next: &Chosen| {
         let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&next.row, &next.model, &next.access)?);
@@ -290,7 +290,7 @@ pub(super) fn next(settings: &Settings, chosen: &Chosen) -> Result<Vec<Runner>, 
     chosen.next.iter().map(runner).collect()
 }
 
-/// Who takes the second look, and at what; `None` where nobody does.
+/// Determines the verification model and its scope; `None` if verification is off.
 pub(super) fn second_look(
     settings: &Settings,
     same: &Arc<dyn llm::Provider>,
@@ -309,10 +309,11 @@ pub(super) fn second_look(
     Ok(Some(SecondLook { which, provider, limits }))
 }
 
-/// A design default: no answer is longer, whatever the model could.
+/// Design default: upper bound on the tokens of a response, whatever the model supports.
 const MAX_OUTPUT: u32 = 16_000;
 
-/// What a run with this model may spend. A limit of money that nothing can be held against is refused: it would be none.
+/// Determines the limits of a run with this model. A cost limit is refused if the model's prices are unknown, because it could not be
+/// enforced.
 pub(super) fn limits(settings: &Settings, model: &llm::Capabilities) -> Result<Limits, AppError> {
     let cost = match (settings.max_cost, model.prices) {
         (None, _) => None,
@@ -322,7 +323,7 @@ pub(super) fn limits(settings: &Settings, model: &llm::Capabilities) -> Result<L
             return Err(AppError::NoPrice { model, most });
         }
     };
-    // A small window must hold more than answers.
+    // A small context window must hold more than responses.
     let share = u32::try_from(model.context_window / 6).unwrap_or(u32::MAX);
     Ok(Limits {
         turns: settings.max_turns,
@@ -334,7 +335,7 @@ pub(super) fn limits(settings: &Settings, model: &llm::Capabilities) -> Result<L
     })
 }
 
-/// What one result of a tool may show, so that a small window holds a few: a dozenth of it, at four bytes a token.
+/// Returns the maximum size in bytes of one tool result, so that a small window holds several: a twelfth of it, at four bytes per token.
 fn bytes_of_a_result(window: u64) -> usize {
     usize::try_from(window / 3).unwrap_or(usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! Everything that can end a command, with its exit code. Main type: [`AppError`].
+//! The errors that end a command, with their exit codes. Main type: [`AppError`].
 
 use super::action::ActionError;
 use super::apply::ApplyError;
@@ -32,42 +32,42 @@ use crate::sys::process::ProcessError;
 use crate::sys::repo::RepoError;
 use crate::workspace::WorkspaceError;
 
-/// Why a command could not do what it was asked. Each message is one to three lines: what, whose fault, what next.
+/// An error that ends a command. Each message is one to three lines: what happened, the cause, what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
-    /// The range or the change could not be had.
+    /// The range or the change could not be collected.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// The repository could not be had.
+    /// The repository could not be opened or read.
     #[error(transparent)]
     Repo(#[from] RepoError),
-    /// The forge could not be asked, or said no.
+    /// The forge could not be reached, or refused the request.
     #[error(transparent)]
     Forge(#[from] ForgeError),
-    /// The commits of a pull request could not be brought.
+    /// The commits of a pull request could not be fetched.
     #[error(transparent)]
     Fetch(#[from] FetchError),
     /// A review cannot be posted at all.
     #[error(transparent)]
     Post(#[from] PostError),
-    /// The review before this one cannot be had.
+    /// The previous review cannot be used.
     #[error(transparent)]
     Prior(#[from] PriorError),
     /// A review of an untrusted job is not posted.
     #[error(transparent)]
     Artefact(#[from] ArtefactError),
-    /// A review could not be posted, and there is no receipt to say so.
+    /// A review could not be posted, and there is no receipt to report it.
     #[error("nothing was posted on {pull}: {why}")]
     NotPosted {
         /// The pull request.
         pull: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// A step of a workflow cannot do what it was asked.
+    /// A workflow step cannot run.
     #[error(transparent)]
     Action(#[from] ActionError),
-    /// A setting is wrong.
+    /// A setting is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A tree could not be opened.
@@ -82,22 +82,22 @@ pub enum AppError {
     /// A project's rule packs cannot be read.
     #[error(transparent)]
     Packs(#[from] PackFileError),
-    /// There is no answer about rules.
+    /// A `review rules` command failed.
     #[error(transparent)]
     RulesAsked(#[from] RulesError),
-    /// The kept runs could not be reached.
+    /// The saved runs could not be accessed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What a run was given could not be kept or read.
+    /// The inputs of a run could not be saved or read.
     #[error(transparent)]
     Given(#[from] GivenError),
-    /// A run is not taken up again.
+    /// A run cannot be resumed.
     #[error(transparent)]
     Resume(#[from] ResumeError),
-    /// A run is not told again.
+    /// A run cannot be replayed.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-    /// A file that was named could not be read.
+    /// A named file could not be read.
     #[error("{0}")]
     Input(FileError),
     /// The user's own table of providers could not be read.
@@ -106,30 +106,30 @@ pub enum AppError {
     /// Something could not be written.
     #[error("{0}")]
     Output(#[from] std::io::Error),
-    /// A kept review is not readable.
+    /// A saved review is not readable.
     #[error("the kept review {id} is damaged: {why}; `review list` shows the others")]
     Damaged {
         /// The run.
         id: String,
-        /// What is wrong with it.
+        /// The defect.
         why: String,
     },
-    /// A server was asked about a folder that is in no repository.
+    /// A server was called with a folder outside any repository.
     #[error("{folder} is not inside a git repository: name the folder of one as repo")]
     NotARepository {
         /// The folder.
         folder: String,
     },
-    /// There is nothing to look back at.
+    /// The repository has no saved run.
     #[error("no review of {folder} is kept: review it first, or name a run with --run (`review list` shows them)")]
     NoRunHere {
         /// The repository's folder.
         folder: String,
     },
-    /// A finding could not be written down as dismissed.
+    /// A finding could not be dismissed.
     #[error(transparent)]
     Dismiss(#[from] DismissError),
-    /// Suggestions could not be looked up.
+    /// Suggestions could not be applied.
     #[error(transparent)]
     Apply(#[from] ApplyError),
     /// A review has no such finding.
@@ -140,58 +140,58 @@ pub enum AppError {
     NoFinding {
         /// The run.
         id: String,
-        /// What was asked for.
+        /// The requested finding.
         finding: String,
-        /// What there is.
+        /// The existing findings.
         known: Vec<String>,
     },
-    /// It needs to be dismissed no more.
+    /// The finding is already dismissed.
     #[error("the finding {finding} was dismissed already; the notes of the review say why")]
     DismissedAlready {
         /// The finding.
         finding: String,
     },
-    /// Nobody could tell later why.
+    /// A dismissal needs a reason that a reader understands later.
     #[error("a finding is dismissed for a reason of 1 to {most} characters: say why it is not one")]
     Reason {
-        /// The most characters.
+        /// The limit in characters.
         most: usize,
     },
-    /// An output format was named that there is not, or not for this.
+    /// The named output format does not exist, or does not suit this command.
     #[error("{origin}: format cannot be {name:?}; it takes {known}")]
     Format {
-        /// Where it was set.
+        /// The source of the setting.
         origin: String,
-        /// What was named.
+        /// The given name.
         name: String,
-        /// What there is.
+        /// The existing names.
         known: String,
     },
-    /// A model's provider is none of ours.
+    /// The provider of a model is unknown.
     #[error(
         "{origin}: there is no provider {provider:?}{}; it is one of {known}, as in anthropic/NAME (--no-model reviews with the \
          built-in rules)",
         near.as_ref().map_or_else(String::new, |near| format!(" (did you mean {near}?)"))
     )]
     UnknownProvider {
-        /// Where it was named.
+        /// The source of the setting.
         origin: String,
-        /// What was named.
+        /// The given name.
         provider: String,
         /// The provider with the most similar name.
         near: Option<String>,
-        /// What there is.
+        /// The existing providers.
         known: String,
     },
-    /// A provider was named whose models are whatever its server has.
+    /// A provider was named without a model, though its models depend on its server.
     #[error("{origin}: {provider} has no model of its own; name one, as in {provider}/NAME")]
     NoModelName {
-        /// Where it was named.
+        /// The source of the setting.
         origin: String,
         /// The provider.
         provider: String,
     },
-    /// A limit of money was set, and nobody knows what the model costs.
+    /// A cost limit was set, and the prices of the model are unknown.
     #[error(
         "the limit of {most} (--max-cost, max_cost) cannot be held, because nobody knows what {model} costs: give its prices (docs/models.md \
          says where), or set --max-tokens instead; nothing was sent"
@@ -215,7 +215,7 @@ pub enum AppError {
         /// The provider.
         provider: String,
     },
-    /// A key was found that no header can carry.
+    /// The key found is not a valid header value.
     #[error(
         "{variable} is set, but not to one line of plain ASCII (it is not shown here): copy the key again, or review with --no-model"
     )]
@@ -223,7 +223,7 @@ pub enum AppError {
         /// The variable.
         variable: String,
     },
-    /// A provider has another address for everybody, and what it hangs on is not set.
+    /// The address of a provider depends on a variable that is not set.
     #[error(
         "{model}: where {provider} is hangs on {variable}, which is not set: set it, or base_url under [{provider}] in your settings file"
     )]
@@ -253,19 +253,19 @@ pub enum AppError {
     /// The user's prompts, or this program, cannot put the question to the model.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// A folder may not be looked in, or is not there.
+    /// A folder is not allowed, or does not exist.
     #[error(transparent)]
     Roots(#[from] RootsError),
-    /// A client cannot be told how to start the server.
+    /// An MCP client cannot be set up.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// A server could not be started as it was asked to, or had to stop.
+    /// A server could not be started as requested, or had to stop.
     #[error("{0}")]
     Serve(String),
     /// Something could not be presented.
     #[error(transparent)]
     Present(#[from] PresentFault),
-    /// A change was named in a way that makes no sense.
+    /// The scope has an invalid form.
     #[error(transparent)]
     Scope(#[from] InvalidScope),
     /// Cases cannot be evaluated.
@@ -294,7 +294,7 @@ impl From<Unfinished> for AppError {
     }
 }
 
-/// What a user has to set right is 2, what may go well the next time 3.
+/// Returns 2 for faults that the user must fix, 3 for those that a retry may fix.
 fn forge_code(error: &ForgeError) -> u8 {
     match error.kind {
         FaultKind::Stopped if error.stopped == Some(Stopped::Interrupted) => 130,
@@ -303,7 +303,7 @@ fn forge_code(error: &ForgeError) -> u8 {
     }
 }
 
-/// The same for what comes over git.
+/// Returns the exit code of a failed fetch, likewise.
 fn fetch_code(error: &FetchError) -> u8 {
     match error {
         FetchError::Stopped(Stopped::Interrupted)
@@ -330,7 +330,7 @@ fn fetch_code(error: &FetchError) -> u8 {
     }
 }
 
-/// The first names of a list, and how many more there are.
+/// Formats the first names of a list, and the number of further ones.
 fn some(known: &[String]) -> String {
     const NAMED: usize = 20;
     let named = known.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
@@ -344,7 +344,7 @@ impl From<PromptError> for AppError {
 }
 
 impl AppError {
-    /// The process's exit code (design of the command line: 2 usage, 3 nothing reviewed, 5 could not publish, 130 interrupted).
+    /// The exit code (design of the command line: 2 usage, 3 nothing reviewed, 5 could not publish, 130 interrupted).
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Stopped(Stopped::Interrupted)

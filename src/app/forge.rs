@@ -1,7 +1,7 @@
-//! Which forge is asked, and as whom. Main type: [`ForgeEnvironment`].
+//! The forge connection: server and credentials. Main type: [`ForgeEnvironment`].
 //!
-//! Tokens and addresses come from the environment of the process alone, in the variables that GitHub's own programs read. A repository can set
-//! neither.
+//! Tokens and addresses come from the environment of the process alone, in the variables that GitHub's own programs read. A repository can
+//! set neither.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::http::Address;
 use crate::sys::process::{Call, Environment, Program};
 
-/// Variables that hold a token, in the order in which they count.
+/// Variables that hold a token, in order of precedence.
 const TOKENS: [&str; 3] = ["GITHUB_TOKEN", "GH_TOKEN", "GITHUB_PERSONAL_ACCESS_TOKEN"];
 const APP_ID: &str = "GITHUB_APP_ID";
 const APP_KEY: &str = "GITHUB_APP_PRIVATE_KEY";
@@ -27,20 +27,20 @@ const GRAPHQL: &str = "GITHUB_GRAPHQL_URL";
 const SERVER: &str = "GITHUB_SERVER_URL";
 const OTHERS: [&str; 7] = [APP_ID, APP_KEY, APP_KEY_FILE, APP_INSTALLATION, API, GRAPHQL, SERVER];
 
-/// How long `gh` may take to say its token: it may ask the system's store of passwords.
+/// Time limit for `gh` to print its token: it may have to ask the system's password store.
 const GH: Duration = Duration::from_secs(10);
-/// No token is longer, in bytes.
+/// Limit in bytes on a token.
 const LONGEST_TOKEN: usize = 64 << 10;
 
-/// The variables that say which GitHub is asked and as whom, as they were when the process began. `Debug` shows their names alone.
+/// The variables for the GitHub server and its credentials, as of the start of the process. `Debug` shows only their names.
 #[derive(Clone, Default)]
 pub struct ForgeEnvironment {
     variables: Vec<(&'static str, Secret)>,
-    /// Whether `gh` may be asked for its token.
+    /// `true` if `gh` may be called for its token.
     gh: bool,
-    /// What programs that are started may know; nothing finds none.
+    /// The environment of child processes; without one, no program is found.
     programs: Environment,
-    /// Where mirrors are kept.
+    /// The folder for mirrors.
     mirrors: Option<PathBuf>,
 }
 
@@ -50,7 +50,7 @@ impl fmt::Debug for ForgeEnvironment {
     }
 }
 
-/// The three addresses of one GitHub.
+/// The three addresses of a GitHub server.
 struct Addresses {
     api: Address,
     graphql: Address,
@@ -58,13 +58,13 @@ struct Addresses {
 }
 
 impl ForgeEnvironment {
-    /// Those of this process. Bytes that are not UTF-8 become U+FFFD, so that a token with them is refused.
+    /// Reads the variables of this process. Bytes that are not UTF-8 become U+FFFD, so that a token with them is refused.
     pub(super) fn of_this_process() -> Self {
         let read = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
         Self { gh: true, programs: Environment::of_this_process(), mirrors: config::mirrors(), ..Self::of(read) }
     }
 
-    /// What `read` says of each variable; an empty one says nothing. No other program is asked.
+    /// Reads each variable through `read`; an empty value counts as unset. No other program is started.
     pub fn of(read: impl Fn(&str) -> Option<String>) -> Self {
         let names = TOKENS.into_iter().chain(OTHERS);
         let found = names.filter_map(|name| {
@@ -74,34 +74,34 @@ impl ForgeEnvironment {
         Self { variables: found.collect(), ..Self::default() }
     }
 
-    /// The same where `git` may be started, with what it may know; mirrors are kept in `mirrors`.
+    /// Allows `git` to be started with this environment; mirrors are stored in `mirrors`.
     #[must_use]
     pub fn with_git(self, programs: Environment, mirrors: PathBuf) -> Self {
         Self { programs, mirrors: Some(mirrors), ..self }
     }
 
-    /// What programs that are started may know of this process's environment.
+    /// The part of this process's environment that child processes may see.
     pub(super) fn programs(&self) -> &Environment {
         &self.programs
     }
 
-    /// Where mirrors of repositories are kept: in the user's cache, or, where there is none, beside the runs in `state`.
+    /// The folder for repository mirrors: in the user's cache, or beside the runs in `state` if there is no cache.
     pub(super) fn mirrors(&self, state: &Path) -> PathBuf {
         self.mirrors.clone().unwrap_or_else(|| state.join("mirrors"))
     }
 
-    /// The secrets among them: what must stand in no text that goes out.
+    /// The secrets among the variables: no outgoing text may contain them.
     pub fn secrets(&self) -> Vec<Secret> {
         let is_secret = |name: &str| TOKENS.contains(&name) || name == APP_KEY;
         self.variables.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| value.clone()).collect()
     }
 
-    /// A client. Nothing is asked of the forge yet; `gh` may be asked for its token, so this may block for a moment.
+    /// Creates a client without a request to the forge; `gh` may be called for its token, so this may block briefly.
     pub fn client(&self, cancel: &Cancel) -> Result<GitHub, ForgeError> {
         Ok(self.client_and_origin(cancel)?.0)
     }
 
-    /// The same, and which variable or program says who we are; nothing where nobody does.
+    /// Creates a client; also returns the variable or program that supplied the credentials, `None` without credentials.
     pub(super) fn client_and_origin(&self, cancel: &Cancel) -> Result<(GitHub, Option<&'static str>), ForgeError> {
         let Addresses { api, graphql, server } = self.addresses()?;
         let (login, origin) = self.login(&server, cancel)?;
@@ -110,7 +110,7 @@ impl ForgeEnvironment {
         Ok(if origin.is_empty() { (github, None) } else { (github.told_by(origin), Some(origin)) })
     }
 
-    /// The address of the forge's pages, without asking anybody.
+    /// The address of the forge's pages, without a request.
     pub fn server(&self) -> Result<Address, ForgeError> {
         Ok(self.addresses()?.server)
     }
@@ -122,7 +122,7 @@ impl ForgeEnvironment {
     fn addresses(&self) -> Result<Addresses, ForgeError> {
         let given = |name: &'static str| self.get(name).map(|text| address(name, text.reveal())).transpose();
         let (api, graphql, server) = (given(API)?, given(GRAPHQL)?, given(SERVER)?);
-        // Whoever names only the server means its interfaces too: those of an Enterprise server lie below it.
+        // The server's address alone implies its API addresses: those of an Enterprise server are below it.
         let api = match (api, &server) {
             (Some(api), _) => api,
             (None, Some(server)) if is_tenant(server) => server.at_host(&format!("api.{}", server.host())),
@@ -142,7 +142,7 @@ impl ForgeEnvironment {
         Ok(Addresses { api, graphql, server })
     }
 
-    /// Who we are, and which variable or program says so.
+    /// Determines the credentials, and the variable or program that supplied them.
     fn login(&self, server: &Address, cancel: &Cancel) -> Result<(Login, &'static str), ForgeError> {
         if let Some((name, token)) = TOKENS.into_iter().find_map(|name| Some((name, self.get(name)?))) {
             return Ok((Login::Token(token.clone()), name));
@@ -179,7 +179,7 @@ impl ForgeEnvironment {
         Ok(Some(Login::App { id: number(APP_ID, id)?, key, installation }))
     }
 
-    /// The token that `gh` keeps for a host; nothing where it is not installed, or knows none.
+    /// Asks `gh` for its token for a host; `None` if it is not installed or has none.
     fn token_of_gh(&self, server: &Address, cancel: &Cancel) -> Result<Option<Secret>, ForgeError> {
         if !self.gh {
             return Ok(None);
@@ -201,7 +201,7 @@ fn is_public(server: &Address) -> bool {
     server.host().eq_ignore_ascii_case("github.com")
 }
 
-/// Whether it is a company's part of GitHub's own cloud, whose interfaces are where the public ones are.
+/// Checks whether the server is a tenant of GitHub's cloud, whose APIs are addressed like the public ones.
 fn is_tenant(server: &Address) -> bool {
     server.host().to_ascii_lowercase().ends_with(".ghe.com")
 }
@@ -316,7 +316,7 @@ mod tests {
         use super::*;
         use std::os::unix::fs::PermissionsExt as _;
 
-        /// A program of that name, which says what it was asked with `script`.
+        /// A program of that name, which runs `script`.
         fn with_gh(script: &str) -> (tempfile::TempDir, ForgeEnvironment) {
             let folder = tempfile::tempdir().unwrap();
             let program = folder.path().join("gh");

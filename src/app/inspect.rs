@@ -1,4 +1,4 @@
-//! The parts by hand: one tool call, and the settings with their origins.
+//! Runs single parts by hand: one tool call, and the settings with their origins.
 
 use super::error::AppError;
 use super::pending::Asking;
@@ -13,20 +13,20 @@ use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoError, RepoPool};
 use crate::tools::{ToolBox, ToolOutcome};
 
-/// A tool to be called by hand.
+/// A tool call by hand.
 #[derive(Debug, Clone)]
 pub struct ToolCall {
     /// Its name.
     pub name: String,
     /// Its input, JSON.
     pub input: String,
-    /// The change it is asked about.
+    /// The change to run the tool on.
     pub request: ReviewRequest,
-    /// What the command line says about settings.
+    /// The settings from the command line.
     pub flags: Flags,
 }
 
-/// Calls one tool as a model would, over the trees of the request.
+/// Calls one tool as a model would, on the trees of the request.
 pub fn call_tool(call: &ToolCall, around: &Surroundings, cancel: &Cancel) -> Result<ToolOutcome, AppError> {
     let input = serde_json::from_str(&call.input).map_err(AppError::ToolInput)?;
     let ToolCall { name, request, flags, .. } = call;
@@ -47,7 +47,7 @@ pub fn call_tool(call: &ToolCall, around: &Surroundings, cancel: &Cancel) -> Res
     view.call(&request.scope, name, input, cancel)
 }
 
-/// Every setting with its origin: the user's alone outside a repository, the project's too inside one.
+/// Lists every setting with its origin: only the user's outside a repository, also the project's inside one.
 pub fn settings(request: &ReviewRequest, flags: &Flags, around: &Surroundings) -> Result<Resolved, AppError> {
     let project = match Repo::open(&request.directory) {
         Err(RepoError::NotARepository(_)) => None,

@@ -1,7 +1,7 @@
-//! Instructions for the model, and whose word they are. Main function: [`load`].
+//! Extra instructions for the model and their trust level. Main function: [`load`].
 //!
-//! A file inside the repository under review is read from the target's tip, like the project's settings: else a change could bring the
-//! instructions that it is reviewed by. A file anywhere else is the user's own and read from the disk.
+//! A file inside the repository under review is read from the target commit, like the project's settings: otherwise a change could supply
+//! the instructions for its own review. Any other file belongs to the user and is read from the file system.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ use crate::sys::inside::inside;
 use crate::sys::repo::Repo;
 use crate::sys::tree;
 
-/// Longer instructions are refused, in bytes: they are sent with every turn.
+/// Maximum size in bytes of instructions, since they are sent with every turn.
 const MAX_BYTES: u64 = 64 << 10;
 
 /// Instructions for the model.
@@ -28,30 +28,30 @@ const MAX_BYTES: u64 = 64 << 10;
 pub(super) struct Instructions {
     /// The text, secrets masked; never blank.
     pub(super) text: String,
-    /// Where it was read: the path, and the commit where it was not the disk.
+    /// The source: the path, and the commit unless it was read from the file system.
     pub(super) from: String,
 }
 
-/// Whose word a path of instructions is.
+/// The trust level of an instructions path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Whose {
-    /// The user's: a path of this machine. What of it lies inside the repository is read from the target's tip.
+    /// The user's: a path of this machine. A file inside the repository is read from the target commit.
     User,
-    /// A file of the repository, by its path there: read from the target's tip whatever is on the disk.
+    /// The project's: a path in the repository, read from the target commit whatever the working tree has.
     Target,
 }
 
-/// The repository under review, as far as it matters here.
+/// The relevant parts of the repository under review.
 #[derive(Clone, Copy)]
 struct Reviewed<'r> {
     repo: &'r Repo,
-    /// The target's tip; `None` where there is none (a patch).
+    /// The target commit; `None` for a patch.
     settings_at: Option<CommitId>,
-    /// Whether the user asked for what is on the disk.
+    /// `true` if the user requested the working tree's version.
     from_worktree: bool,
 }
 
-/// Why instructions cannot be used.
+/// An error in reading instructions.
 #[derive(Debug, thiserror::Error)]
 pub enum InstructionsError {
     /// The file is not there.
@@ -59,10 +59,10 @@ pub enum InstructionsError {
     Unreadable {
         /// The file as it was named.
         path: String,
-        /// Why not.
+        /// The cause.
         why: String,
     },
-    /// The target's tip does not have it.
+    /// The target commit does not have the file.
     #[error(
         "{path} is not a file at {commit}: instructions inside the repository are read from the tip of the target, so that a change \
          cannot bring its own; commit it there, name a file outside, or read the disk with --settings worktree"
@@ -73,7 +73,7 @@ pub enum InstructionsError {
         /// The target's tip.
         commit: String,
     },
-    /// There is no target.
+    /// A patch has no target commit.
     #[error(
         "{path} is inside the repository, and a patch has no target to read it from; name a file outside, or read the disk with \
          --settings worktree"
@@ -105,7 +105,7 @@ pub enum InstructionsError {
     },
 }
 
-/// Reads the instructions that the settings name. `None` where they name none, or an empty file.
+/// Reads the instructions named by the settings. `None` if they name none, or an empty file.
 pub(super) fn load(request: &ReviewRequest, subject: &Subject, whose: Whose) -> Result<Option<Instructions>, AppError> {
     if subject.settings.instructions.is_none() && subject.settings.prompts.is_none() {
         return Ok(None);
@@ -116,7 +116,7 @@ pub(super) fn load(request: &ReviewRequest, subject: &Subject, whose: Whose) -> 
             let repo = pool.take()?;
             read(&subject.settings, Some(Reviewed { repo: &repo, settings_at, from_worktree }), whose)
         }
-        // The patch may well be of the repository that this folder is in, so its files are not the user's own either.
+        // The patch may be of the repository around this folder, so its files are not the user's own either.
         Diffs::Patch(_) => {
             let repo = Repo::open(&request.directory).ok();
             let reviewed = repo.as_ref().map(|repo| Reviewed { repo, settings_at, from_worktree });
@@ -141,7 +141,7 @@ fn read(settings: &Settings, reviewed: Option<Reviewed<'_>>, whose: Whose) -> Re
     Ok((!text.trim().is_empty()).then_some(Instructions { text, from }))
 }
 
-/// Refuses prompts inside the repository that the server stands in; `None` where it stands in none.
+/// Refuses prompts inside the repository in which the server runs; `repo` is `None` outside any repository.
 pub(super) fn prompts_may_be_used(settings: &Settings, repo: Option<&Repo>) -> Result<(), AppError> {
     let reviewed = repo.map(|repo| Reviewed { repo, settings_at: None, from_worktree: false });
     prompts_are_outside(settings, reviewed)
@@ -159,7 +159,7 @@ fn prompts_are_outside(settings: &Settings, reviewed: Option<Reviewed<'_>>) -> R
 fn from_disk(path: &Path) -> Result<Vec<u8>, AppError> {
     let shown = || path.display().to_string();
     let unreadable = |why: String| InstructionsError::Unreadable { path: shown(), why };
-    // It may be a pipe (`<(…)` of a shell), which tells no length beforehand.
+    // It may be a pipe (`<(…)` of a shell), which has no known length.
     let file = files::open(path).map_err(|error| unreadable(error.source.to_string()))?;
     files::read_within(file, path, MAX_BYTES).map_err(|error| match error.source.kind() {
         std::io::ErrorKind::Other => InstructionsError::TooLong { path: shown() }.into(),
@@ -167,7 +167,7 @@ fn from_disk(path: &Path) -> Result<Vec<u8>, AppError> {
     })
 }
 
-/// The bytes, and where they were read. No link is followed, neither in git nor on the disk.
+/// Returns the bytes and their source. No link is followed, neither in git nor in the file system.
 fn from_repository(reviewed: &Reviewed<'_>, within: &[u8]) -> Result<(Vec<u8>, String), AppError> {
     let path = spell(within).into_owned();
     let repo = reviewed.repo;

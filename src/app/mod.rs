@@ -1,6 +1,7 @@
-//! The wiring: the only place that knows all the parts.
+//! The wiring: the only module that imports all others.
 //!
-//! Start at [`review()`]: collect, open the trees, run the engine, keep, deliver. What people type belongs in `cli`; what any part does, in the part.
+//! Start at [`review()`]: collect, open the trees, run the engine, save, deliver. The command line belongs in `cli`; the logic of a part,
+//! in that part.
 
 pub mod action;
 mod apply;

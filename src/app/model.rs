@@ -1,14 +1,14 @@
-//! Which model reviews, and with which key at which address. Main function: [`choose`]; main type: [`Chosen`].
+//! The choice of the reviewing model, its key and its address. Main function: [`choose`]; main type: [`Chosen`].
 //!
 //! Keys and addresses come from the user alone: their settings first (`[anthropic]` `api_key`, `base_url`, also as `REVIEW_…`
 //! variables), then the variables that the providers' own libraries read. A repository can set neither (`config::trust`).
 //!
-//! A key that is merely found makes a reviewer of its provider where the table says so (`taken_when_found`), and nowhere else: one that lies
-//! around for another purpose must not send code anywhere.
+//! A key found in the environment selects its provider only if the table allows it (`taken_when_found`): a key intended for another
+//! purpose must not send code anywhere.
 //!
-//! A key goes only where its owner sends it. For a provider that needs one, that is the address in force. For a server that may need
-//! none (`openai-chat`, `ollama`) the usual variable is a key of somebody else's as soon as the settings name another address: there
-//! it takes the key of the settings.
+//! A key goes only where its owner sends it. A provider that needs a key gets it at the configured address. For a server that may need
+//! none (`openai-chat`, `ollama`) the usual variable belongs to another service as soon as the settings name another address: then only
+//! the key of the settings is used.
 
 mod environment;
 
@@ -22,55 +22,55 @@ use crate::llm::{Access, ProviderRow, ProviderTable, Rate, TableError, Wire};
 
 pub use environment::ProviderEnvironment;
 
-/// A model that reviews.
+/// A model chosen for a review.
 #[derive(Debug, Clone)]
 pub(super) struct Chosen {
     /// Its provider.
     pub(super) row: Arc<ProviderRow>,
-    /// Its name, as the provider knows it.
+    /// Its name at the provider.
     pub(super) model: String,
-    /// What it is reached with.
+    /// Its key and address.
     pub(super) access: Access,
-    /// What the person should know before anything is sent; one line each. Also about those that take over.
+    /// Notices for the user before anything is sent, one line each; also those about failover models.
     pub(super) notices: Vec<String>,
-    /// The models that take over from it, one after the other, when it fails for good.
+    /// The failover models, in order.
     pub(super) next: Vec<Chosen>,
 }
 
 impl Chosen {
-    /// As it is written on the command line, with those that take over.
+    /// Formats it as on the command line, with the failover models.
     pub(super) fn names(&self) -> String {
         let all = std::iter::once(self).chain(&self.next);
         all.map(|chosen| format!("{}/{}", chosen.row.name, chosen.model)).collect::<Vec<_>>().join(",")
     }
 }
 
-/// Why a model was chosen.
+/// The reason why a model was chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Why {
-    /// Somebody named it.
+    /// The user named it.
     Named,
-    /// Its key was found, and nobody said anything.
+    /// Its key was found, and no model was named.
     FoundKey {
         /// The variable, or the setting.
         variable: String,
     },
 }
 
-/// A provider, for the help text.
+/// A provider, as the help text shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownProvider {
-    /// Its word.
+    /// Its name.
     pub name: String,
-    /// Its model when none is named.
+    /// The model used if none is named.
     pub default_model: Option<String>,
-    /// What it is, and which variable makes it usable.
+    /// A description, with the variable that enables it.
     pub reached_by: String,
-    /// Whether its key makes it the reviewer where nobody names a model.
+    /// `true` if its key makes it the reviewer when no model is named.
     pub taken_when_found: bool,
 }
 
-/// The providers that `--model` knows without the user's own.
+/// Lists the providers that `--model` knows without the user's own table.
 pub fn providers() -> Result<Vec<KnownProvider>, TableError> {
     let known = |row: &Arc<ProviderRow>| {
         let variable = |names: &[Arc<str>]| names.first().map_or_else(String::new, ToString::to_string);
@@ -85,14 +85,14 @@ pub fn providers() -> Result<Vec<KnownProvider>, TableError> {
     Ok(ProviderTable::built_in()?.rows().iter().map(known).collect())
 }
 
-/// The model that reviews; `None` for the built-in rules.
+/// Chooses the reviewing model; `None` for the built-in rules.
 ///
-/// A model that was named and cannot be used is an error, never a quiet review by the rules. Nothing is sent and no file is read.
+/// A named model that cannot be used is an error, never a silent fallback to the rules. Nothing is sent and no file is read.
 pub(super) fn choose(resolved: &Resolved, environment: &ProviderEnvironment) -> Result<Option<Chosen>, AppError> {
     let Some(mut first) = choose_as(&resolved.settings.model, "model", resolved, environment)? else { return Ok(None) };
     for choice in &resolved.settings.next_models {
         let Some(next) = choose_as(choice, "model", resolved, environment)? else { continue };
-        // A provider alone is its usual model, which may be named, too.
+        // A provider alone stands for its default model, which may also be named explicitly.
         let is_there = std::iter::once(&first)
             .chain(&first.next)
             .any(|known| (&known.row.name, &known.model) == (&next.row.name, &next.model));
@@ -112,7 +112,7 @@ pub(super) fn choose(resolved: &Resolved, environment: &ProviderEnvironment) -> 
     Ok(Some(first))
 }
 
-/// That the model which somebody named can be used, its key and its address. What nobody named is left to the review. Nothing is sent.
+/// Checks that the named model, its key and its address can be used. Models that are not named are checked by the review. Nothing is sent.
 pub(super) fn check(resolved: &Resolved, environment: &ProviderEnvironment) -> Result<(), AppError> {
     if !matches!(resolved.settings.model, ModelChoice::Named { .. }) {
         return Ok(());
@@ -127,7 +127,7 @@ pub(super) fn check(resolved: &Resolved, environment: &ProviderEnvironment) -> R
     Ok(())
 }
 
-/// That a limit of money can be held against what each of these models costs. Nothing is sent.
+/// Checks that the prices of these models are known if a cost limit is set. Nothing is sent.
 pub(super) fn priced<'a>(settings: &Settings, models: impl Iterator<Item = &'a Chosen>) -> Result<(), AppError> {
     if settings.max_cost.is_none() {
         return Ok(());
@@ -139,9 +139,9 @@ pub(super) fn priced<'a>(settings: &Settings, models: impl Iterator<Item = &'a C
     Ok(())
 }
 
-/// The model that takes the second look at what `first` reports, where it is another one; `None` also where no second look is taken.
+/// Chooses the model that verifies the findings of `first`, if it is another one; `None` also if verification is off.
 ///
-/// The same rules as for the first: one that was named and cannot be used is an error, and its key goes only where its owner sends it.
+/// The same rules apply as for the first: a named model that cannot be used is an error, and a key goes only where its owner sends it.
 pub(super) fn choose_second(
     resolved: &Resolved,
     environment: &ProviderEnvironment,
@@ -163,7 +163,7 @@ pub(super) fn choose_second(
     Ok(Some(second))
 }
 
-/// The model of a choice that is written in the setting `key`.
+/// Parses the model choice of the setting `key`.
 fn choose_as(
     choice: &ModelChoice,
     key: &'static str,
@@ -175,7 +175,7 @@ fn choose_as(
         ModelChoice::Rules => Ok(None),
         ModelChoice::Auto => {
             let rows = || environment.table().rows().iter();
-            // A key that somebody put into our own settings is meant for us; one in a usual variable may be there for anything.
+            // A key in `review`'s own settings is intended for it; one in a provider's usual variable may be there for another program.
             let set = rows().filter(|row| row.needs_key).find_map(|row| {
                 settings.provider(&row.name).api_key?;
                 Some((row, row.default_model.as_ref()?, format!("{}.api_key", row.name)))
@@ -217,7 +217,7 @@ pub(super) fn unknown(table: &ProviderTable, provider: &str, origin: String) -> 
     }
 }
 
-/// What a provider is reached with, where somebody names a model of it; else what is missing.
+/// Determines key and address of a provider for a named model; else what is missing.
 pub(super) fn reach(
     row: &Arc<ProviderRow>,
     settings: &Settings,
@@ -227,7 +227,7 @@ pub(super) fn reach(
     chosen(row, model, &Why::Named, settings, environment).map(|chosen| chosen.access)
 }
 
-/// Where a provider is, where that is not its usual address; else the variable that its address hangs on and that is not set.
+/// Determines the address of a provider if it is not the usual one; else the variable that it needs and that is not set.
 pub(super) fn base_of<'r>(
     row: &'r ProviderRow,
     settings: &Settings,
@@ -250,7 +250,7 @@ fn chosen(
     let set = settings.provider(&row.name);
     let usual_key = environment.first(&row.key_variables).filter(|_| set.api_key.is_none());
     let mut notices = Vec::new();
-    // See the module: the key in the usual variable is not for a server of the user's own choosing.
+    // See the module: a key in the usual variable is not for a server of the user's own choice.
     let key = match (set.api_key, usual_key) {
         (Some(key), _) => Some(key),
         (None, Some((variable, _))) if !row.needs_key && set.base_url.is_some() => {
@@ -285,7 +285,7 @@ fn chosen(
     let access = Access { key, base_url, context_window: set.context_window, rate, paces };
     notices.extend(in_clear(row, &access));
     if let Why::FoundKey { variable } = why {
-        // First, because it is what somebody must read who did not ask for a model.
+        // First, because a user who did not request a model must read it.
         let place = access
             .base_url
             .as_deref()
@@ -300,21 +300,21 @@ fn chosen(
     Ok(Chosen { row: Arc::clone(row), model: model.to_owned(), access, notices, next: Vec::new() })
 }
 
-/// Whether it is asked on this machine, where its user starts it.
+/// Checks whether the server runs on this machine, started by its user.
 pub(super) fn is_own_server(chosen: &Chosen) -> bool {
     is_this_machine(scheme_and_host(chosen.access.base_url.as_deref().unwrap_or(&chosen.row.base_url)).1)
 }
 
-/// Says that a chosen model is reached without encryption, unless it is on this machine.
+/// Warns that a chosen model is reached without encryption, unless it is on this machine.
 pub(super) fn reached_in_clear(chosen: &Chosen) -> Option<String> {
     in_clear(&chosen.row, &chosen.access)
 }
 
-/// Says that an address is reached without encryption, unless it is on this machine.
+/// Warns that an address is reached without encryption, unless it is on this machine.
 fn in_clear(row: &ProviderRow, access: &Access) -> Option<String> {
     let address = access.base_url.as_deref().unwrap_or(&row.base_url);
     let (scheme, host) = scheme_and_host(address);
-    // Without a scheme Ollama's variable means http; the others' addresses have one.
+    // Without a scheme, Ollama's variable implies http; the other addresses have one.
     let is_clear = scheme == Some("http") || (scheme.is_none() && row.wire == Wire::Ollama);
     if !is_clear || is_this_machine(host) {
         return None;
@@ -323,9 +323,9 @@ fn in_clear(row: &ProviderRow, access: &Access) -> Option<String> {
     Some(format!("{what} to {host} without encryption (http://)"))
 }
 
-/// The scheme, where it is one of the web's, and the host without credentials and port; read as leniently as clients read an address.
+/// Extracts the scheme, if http or https, and the host without credentials and port; parsed as leniently as clients parse an address.
 fn scheme_and_host(address: &str) -> (Option<&'static str>, &str) {
-    // Quotes that a file of variables left there are taken off before the address is used, too.
+    // Quotes left by an env file are also removed before the address is used.
     let address = address.trim().trim_matches(['"', '\'']).trim();
     let after = |scheme: &str| {
         let (start, rest) = address.split_at_checked(scheme.len())?;
@@ -342,7 +342,7 @@ fn scheme_and_host(address: &str) -> (Option<&'static str>, &str) {
     (known.map(|(scheme, _)| scheme), host)
 }
 
-/// Also where the host is left out (`:11434`) or stands for every address of this machine: a client connects to itself then.
+/// Checks for a local host, also if it is omitted (`:11434`) or is the wildcard address: a client then connects to its own machine.
 fn is_this_machine(host: &str) -> bool {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     let by_name = host.is_empty() || host == "localhost" || host.ends_with(".localhost");

@@ -1,4 +1,4 @@
-//! Which models there are to review with: the providers as they are set up here, and what is known of their models. Main function: [`models`].
+//! Lists the available models: the providers as configured here and the known facts of their models. Main function: [`models`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,19 +10,19 @@ use crate::config::{Flags, Settings};
 use crate::domain::offer::{Key, Offer, OfferedModel, PriceList, There};
 use crate::llm::{self, Access, Facts, Fits, ProviderRow};
 
-/// How long one provider may take to tell what it has.
+/// Time limit for one provider to list its models.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is wanted to be known.
+/// The options of [`models`].
 #[derive(Debug, Clone, Default)]
 pub struct ModelsAsk {
-    /// One provider alone.
+    /// The only provider to list.
     pub provider: Option<String>,
-    /// Whether those that can be asked are asked what they have. Nothing of a change is sent, but a key is.
+    /// `true` to query the providers that can list their models. Nothing of a change is sent, but a key is.
     pub check: bool,
 }
 
-/// The providers, in the order of the table. No repository is read, and a key goes only where it would go for a review.
+/// Lists the providers in the order of the table. No repository is read, and a key goes only where it would go for a review.
 pub async fn models(ask: &ModelsAsk, around: &Surroundings) -> Result<Vec<Offer>, AppError> {
     let settings = subject::resolve(None, &Flags::default(), around)?.settings;
     let environment = &around.providers;

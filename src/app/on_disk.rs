@@ -1,15 +1,15 @@
-//! Files of a checkout that are the project's word, where somebody asks for the disk's. Main function: [`plain_file`].
+//! Reads the project's own files from the working tree, if requested. Main function: [`plain_file`].
 //!
-//! Whether the disk is asked at all belongs to whoever reads the file.
+//! The decision to read the working tree belongs to the callers.
 
 use std::io;
 use std::path::Path;
 
 use crate::sys::beneath::{Beneath, ReadFile};
 
-/// A plain file of the checkout, of at most `most` bytes; `None` where there is none.
+/// Reads a plain file of the working tree, of at most `most` bytes; `None` if there is none.
 ///
-/// No link is followed: whoever wrote the checkout could have the error message show any file of this machine.
+/// No link is followed: otherwise the author of the checkout could have the error message show any file of this machine.
 pub(super) fn plain_file(root: &Path, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
     let beneath = Beneath::new(root)?;
     match beneath.kind(name.as_bytes()) {

@@ -1,7 +1,7 @@
-//! The rules that a review runs: the built-in packs, the user's and the project's. Main functions: [`files`], [`load`].
+//! The rule packs of a review: the built-in ones, the user's and the project's. Main functions: [`files`], [`load`].
 //!
-//! A project's packs are read where its settings are: at the target's tip, or on the disk where somebody asks for that. What a pack means
-//! belongs in `rules`.
+//! A project's packs are read from where its settings are: the target commit, or the working tree if requested. Parsing packs belongs in
+//! `rules`.
 
 use std::path::Path;
 
@@ -18,26 +18,26 @@ use crate::sys::repo::Repo;
 
 /// The folder of a project's packs.
 pub(super) const PROJECT_RULES: &str = ".review/rules";
-/// A pack of the user's that is longer is refused, in bytes.
+/// Maximum size in bytes of a user's pack.
 const MAX_PACK: u64 = 1 << 20;
-/// A project's packs are smaller, and not many.
+/// Limits on a project's packs.
 const MAX_PROJECT_PACK: u64 = 256 << 10;
 const MOST_PROJECT_PACKS: usize = 50;
-/// All of them together: each run keeps a copy.
+/// Limit on all project packs together: each run stores a copy.
 const MOST_PROJECT_BYTES: u64 = 1 << 20;
 
-/// Why the packs of a project cannot be read.
+/// An error in reading a project's packs.
 #[derive(Debug, thiserror::Error)]
 pub enum PackFileError {
-    /// Something else stands where a pack should be.
+    /// The path of a pack is not a plain file.
     #[error("{file} is {what}: rules of a project are plain files in the folder {PROJECT_RULES}")]
     NotPlain {
-        /// What it is called.
+        /// Its path.
         file: String,
-        /// What it is.
+        /// Its type.
         what: &'static str,
     },
-    /// It is larger than any pack, or they are together.
+    /// One of the packs, or all together, exceed the limit.
     #[error(
         "{file} has {size} bytes, which is more than the {limit} that are read of a project's rules there: make it smaller"
     )]
@@ -49,7 +49,7 @@ pub enum PackFileError {
         /// The limit.
         limit: u64,
     },
-    /// There are more of them than are read.
+    /// There are too many packs.
     #[error("{folder} holds more than {most} packs: join some")]
     TooMany {
         /// The folder.
@@ -62,10 +62,10 @@ pub enum PackFileError {
     NotText {
         /// The file.
         file: String,
-        /// The first line that is not.
+        /// The first invalid line.
         line: usize,
     },
-    /// It was listed and is gone, or cannot be read.
+    /// A listed file was removed meanwhile, or cannot be read.
     #[error("{file} cannot be read")]
     Unreadable {
         /// The file.
@@ -73,12 +73,12 @@ pub enum PackFileError {
     },
 }
 
-/// The rules that the subject's settings ask for.
+/// Loads the rules that the settings of the change select.
 pub(super) fn load(subject: &Subject) -> Result<Packs, AppError> {
     Ok(with(&subject.settings, &subject.rule_files)?.probing(subject.parser.clone()))
 }
 
-/// The same of settings and files that were read.
+/// Loads the rules for settings and pack files.
 pub(super) fn with(settings: &Settings, files: &[PackFile]) -> Result<Packs, AppError> {
     Ok(Packs::with(files)?
         .without(&settings.rules_off)?
@@ -87,18 +87,18 @@ pub(super) fn with(settings: &Settings, files: &[PackFile]) -> Result<Packs, App
         .with_hints(settings.rules_hints))
 }
 
-/// The rules of a kept run; the built-in ones alone where this version cannot use the others.
+/// Loads the rules of a saved run; only the built-in ones if this version cannot parse the others.
 pub(super) fn of_then(given: &Given) -> Result<Packs, AppError> {
     as_then(given, &given.rule_files).or_else(|_| Ok(Packs::built_in()?))
 }
 
-/// The rules of a kept run with other packs of the user's.
+/// Loads the rules of a saved run, with other user packs.
 pub(super) fn of_then_with(given: &Given, own: Vec<PackFile>) -> Result<Packs, AppError> {
     let of_project = given.rule_files.iter().filter(|file| file.owner == PackOwner::Project);
     as_then(given, &own.into_iter().chain(of_project.cloned()).collect::<Vec<_>>())
 }
 
-/// Rules with what a run's settings said of them. Those that are not there any more need no switching off and no severity.
+/// Applies a run's settings to rules. Rules that no longer exist need neither disabling nor a severity.
 fn as_then(given: &Given, files: &[PackFile]) -> Result<Packs, AppError> {
     let packs = Packs::with(files)?;
     let off: Vec<String> = given.shaping.rules_off().iter().filter(|name| packs.knows(name)).cloned().collect();
@@ -108,7 +108,7 @@ fn as_then(given: &Given, files: &[PackFile]) -> Result<Packs, AppError> {
     Ok(packs.with_hints(given.shaping.rules_hints()))
 }
 
-/// The packs that did not come with the program: the user's folder, and the project's at `at`, or on the disk.
+/// Reads the packs that are not built in: the user's folder, and the project's at `at` or in the working tree.
 pub(super) fn files(
     settings: &Settings,
     project: Option<(&Repo, Option<CommitId>)>,
@@ -123,7 +123,7 @@ pub(super) fn files(
     Ok(files)
 }
 
-/// The user's packs of a folder.
+/// Reads the user's packs from a folder.
 pub(super) fn read_folder(folder: &Path) -> Result<Vec<PackFile>, AppError> {
     let found = templates::read_folder(folder, &["yml", "yaml"], MAX_PACK)?;
     let file = |(name, text): (String, String)| PackFile {
@@ -135,18 +135,18 @@ pub(super) fn read_folder(folder: &Path) -> Result<Vec<PackFile>, AppError> {
     Ok(found.into_iter().map(file).collect())
 }
 
-/// The name of a pack without its end.
+/// The name of a pack without its extension.
 pub(super) fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-/// Whether a name is that of a pack.
+/// Checks whether a file name is that of a pack.
 pub(super) fn is_pack(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     name.ends_with(b".yml") || name.ends_with(b".yaml")
 }
 
-/// The packs of a project's tree; none where it has no folder of them.
+/// Reads the packs of a project's tree; none if it has no folder for them.
 fn of_project(ground: &Ground<'_>) -> Result<Vec<PackFile>, AppError> {
     let at = match ground {
         Ground::Commit { .. } => format!(" {}", ground.words()),
@@ -156,7 +156,7 @@ fn of_project(ground: &Ground<'_>) -> Result<Vec<PackFile>, AppError> {
     let above = folder.iter().position(|byte| *byte == b'/').map_or(folder, |slash| &folder[..slash]);
     for path in [above, folder] {
         let what = match ground.kind(path)? {
-            // A plain file of that name is nobody's rules.
+            // A plain file at that path is not a folder of packs.
             None | Some(Kind::File) => return Ok(Vec::new()),
             Some(Kind::Folder) => continue,
             Some(Kind::Link) => "a link",
@@ -199,7 +199,7 @@ fn of_project(ground: &Ground<'_>) -> Result<Vec<PackFile>, AppError> {
     Ok(files)
 }
 
-/// The text of a pack.
+/// Decodes the text of a pack.
 pub(super) fn text(file: &str, bytes: Vec<u8>) -> Result<String, PackFileError> {
     String::from_utf8(bytes).map_err(|error| {
         let good = error.utf8_error().valid_up_to();

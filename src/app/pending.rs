@@ -1,4 +1,4 @@
-//! What is not committed, for tools that looked at `HEAD` and did not find it there. Main types: [`NotCommitted`], [`Asking`].
+//! Uncommitted changes, for tools that read `HEAD` and did not find what they looked for. Main types: [`NotCommitted`], [`Asking`].
 
 use crate::domain::filter::PathFilter;
 use crate::domain::id::CommitId;
@@ -7,24 +7,24 @@ use crate::git::{self, Pending};
 use crate::sys::repo::RepoPool;
 use crate::tools::{NotAtHead, Uncommitted};
 
-/// How whoever calls a tool asks for what is not committed.
+/// The way in which the caller of a tool requests uncommitted changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asking {
-    /// In a field of the call.
+    /// By a field of the call.
     ByField,
-    /// With a flag of the command.
+    /// By a flag of the command.
     ByFlag,
 }
 
-/// A checkout whose `HEAD` may be what the tools look at.
+/// A checkout whose `HEAD` may be the commit that the tools read.
 pub(super) struct NotCommitted {
     /// The repository.
     pub(super) pool: RepoPool,
-    /// The commit that the tools look at.
+    /// The commit that the tools read.
     pub(super) commit: CommitId,
-    /// What may be read.
+    /// The paths that may be read.
     pub(super) filter: PathFilter,
-    /// How to ask.
+    /// The way to request uncommitted changes.
     pub(super) asking: Asking,
 }
 
@@ -33,7 +33,7 @@ impl Uncommitted for NotCommitted {
         if path.is_some_and(|path| !self.filter.allows(path)) {
             return None;
         }
-        // It is a hint beside an answer: where the repository fails, there is none.
+        // This is a hint beside a result: if the repository fails, it is omitted.
         let repo = self.pool.take().ok()?;
         if repo.commit("HEAD").ok()? != self.commit {
             return None;

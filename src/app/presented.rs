@@ -1,4 +1,4 @@
-//! Presented documents for the rim: the Markdown of a file, a kept document, and how a document is written for a surface.
+//! Presented documents for the adapters: reads the Markdown of a file or a saved document, and renders it for a surface.
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,10 @@ use crate::sys::repo::Repo;
 
 pub use crate::document::Dialect;
 
-/// A longer file is refused, in bytes; a little more than a document may have, which is told better.
+/// Maximum file size in bytes; slightly above the limit of a document, whose message is more helpful.
 const LONGEST: u64 = 8 << 20;
 
-/// The text of a file, or of standard input where it is `-`.
+/// Reads the text of a file, or of standard input for `-`.
 pub fn read_content(file: &Path) -> Result<String, AppError> {
     let (name, bytes) = if file.as_os_str() == "-" {
         let name = Path::new("standard input");
@@ -29,13 +29,13 @@ pub fn read_content(file: &Path) -> Result<String, AppError> {
     String::from_utf8(bytes).map_err(|_| AppError::NotText { path: name.display().to_string() })
 }
 
-/// The id and the base of a kept document, by its id, the beginning of its id, or `last`.
+/// Finds the id and the base of a saved document by its id, a prefix of it, or `last`.
 pub fn find_document(around: &Surroundings, name: &str) -> Result<(DocumentId, PathBuf), AppError> {
     let kept = kept(around, name)?;
     Ok((kept.id, kept.base))
 }
 
-/// A kept document, likewise. Where its text is not the one that was checked, its references are checked anew.
+/// Loads a saved document, found likewise. If its text differs from the checked one, its references are checked again.
 pub fn show_document(around: &Surroundings, name: &str) -> Result<Presented, AppError> {
     let KeptDocument { id, markdown, base, references } = kept(around, name)?;
     if let Some(references) = references {
@@ -52,13 +52,13 @@ fn kept(around: &Surroundings, name: &str) -> Result<KeptDocument, PresentFault>
     store.documents().read(id)?.ok_or(PresentFault::Unknown(id))
 }
 
-/// The folder that is checked out around a base: what links to files on the disk start from.
+/// The working tree around a base: links to files start from there.
 pub fn checkout(base: &Path) -> Option<PathBuf> {
     let repo = Repo::open(base).ok()?;
     files::real_path(repo.workdir()?).ok()
 }
 
-/// The Markdown of a document, with its references in the form that a surface understands.
+/// Renders the Markdown of a document, with its references in the form of a surface.
 pub fn written(presented: &Presented, dialect: &Dialect) -> String {
     document::rewrite(&presented.markdown, &presented.references, dialect)
 }

@@ -1,6 +1,6 @@
-//! What a review would be, without a question to anybody: `review --preview`. Main function: [`preview`].
+//! Previews a review without sending anything: `review --preview`. Main function: [`preview`].
 //!
-//! It goes the way of a review up to the first question, and needs no key. Nothing is kept.
+//! It follows the path of a review up to the first request, and needs no key. Nothing is saved.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,15 +25,15 @@ use crate::sys::cancel::Cancel;
 use crate::sys::clock;
 use crate::tools::ToolBox;
 
-/// Who would be asked, and what of a key is missing.
+/// The models that would be called, and what is missing for their keys.
 struct Asked {
     chosen: Option<Chosen>,
     second: Option<Chosen>,
-    /// The variables that would have to hold a key, by provider.
+    /// The variables missing a key, by provider.
     missing: Vec<(String, String)>,
 }
 
-/// Says what a review would send to whom, what it would leave out, and what that may come to. Nobody is asked.
+/// Reports what a review would send to whom, what it would leave out, and the expected cost. No request is made.
 pub async fn preview(
     job: Job,
     around: Surroundings,
@@ -43,7 +43,7 @@ pub async fn preview(
     let Job { run, request, flags, compare, leads, .. } = job;
     let compare = Compare { with: compare.with.of(&request.scope), ..compare };
     let resolved = subject::resolve(None, &flags, &around)?;
-    let Asked { chosen, second, missing } = asked(&resolved, &around.providers)?;
+    let Asked { chosen, second, missing } = choose_models(&resolved, &around.providers)?;
     model::priced(&resolved.settings, chosen.iter().chain(&second))?;
     let gathering = Gathering { request, flags, compare, leads, whose: Whose::User, is_model: chosen.is_some() };
     let Gathered { mut subject, instructions, guidelines, prompts, .. } =
@@ -96,7 +96,7 @@ pub async fn preview(
     let Plan { files, sent, notes } = plan.await?;
     let guidelines = given.into_iter().map(|given| given.path.to_string()).collect();
     let notices = chosen.notices.into_iter().chain(second.into_iter().flat_map(|second| second.notices));
-    let notes = told(&change, notices.chain(notes).collect());
+    let notes = collect_notes(&change, notices.chain(notes).collect());
     Ok(Preview {
         change,
         model: Some(model),
@@ -110,17 +110,17 @@ pub async fn preview(
     })
 }
 
-/// The same for the built-in rules: nothing is sent.
+/// Previews a review by the built-in rules: nothing is sent.
 fn of_rules(change: Arc<ChangeSet>, more: Vec<String>) -> Preview {
     let Plan { files, sent, mut notes } = review::preview_rules(&change);
     notes.extend(more);
-    let notes = told(&change, notes);
+    let notes = collect_notes(&change, notes);
     let (next, guidelines) = (Vec::new(), Vec::new());
     Preview { change, model: None, next, second: None, files, instructions: None, guidelines, sent, notes }
 }
 
-/// What the receipt would say, each sentence once; also what collection left out.
-fn told(change: &ChangeSet, notes: Vec<String>) -> Vec<String> {
+/// Collects the notes of the receipt, each sentence once, including those about files left out by collection.
+fn collect_notes(change: &ChangeSet, notes: Vec<String>) -> Vec<String> {
     let omissions = change.omissions.iter().map(|omission| match &omission.path {
         Some(path) => format!("{path}: {}", omission.reason),
         None => omission.reason.clone(),
@@ -134,8 +134,8 @@ fn told(change: &ChangeSet, notes: Vec<String>) -> Vec<String> {
     told
 }
 
-/// Who would be asked. Where a key is missing, that is told and not refused.
-fn asked(resolved: &Resolved, environment: &ProviderEnvironment) -> Result<Asked, AppError> {
+/// Determines the models that would be called. A missing key is reported, not refused.
+fn choose_models(resolved: &Resolved, environment: &ProviderEnvironment) -> Result<Asked, AppError> {
     let mut missing: Vec<(String, String)> = Vec::new();
     let mut environment = environment.clone();
     loop {
@@ -165,7 +165,7 @@ fn receiver(
         address: llm::address(&chosen.row, &chosen.access)?,
         missing_key: missing.iter().find(of_it).map(|(_, variable)| variable.clone()),
         context_window: capabilities.context_window,
-        // As the table has them: what is reckoned with where it says nothing, is no price.
+        // Prices from the table only: the defaults assumed for budgets are no prices.
         prices: chosen.row.facts(&chosen.model).prices.map(PriceList::from),
     })
 }

@@ -1,6 +1,6 @@
-//! What a project says about its own reviews, and whether the change touches that. Main function: [`project_settings`].
+//! The project's review settings, and notes on changes to them. Main function: [`project_settings`].
 //!
-//! How it is merged with what the user says belongs in `subject`, what it dismissed in `dismissed`.
+//! Merging them with the user's settings belongs in `subject`, dismissals in `dismissed`.
 
 use super::error::AppError;
 use super::on_disk::plain_file;
@@ -15,10 +15,10 @@ use crate::sys::tree;
 
 /// The project's settings file, at the root of its tree.
 const PROJECT_SETTINGS: &str = ".review.toml";
-/// A larger settings file on the disk is refused, in bytes.
+/// Maximum size in bytes of a settings file in the working tree.
 const MAX_SETTINGS: u64 = 1 << 20;
 
-/// The project's settings: those of the disk, or those of a commit; none where there is neither.
+/// Reads the project's settings from the working tree or from a commit; `None` if there are none.
 pub(super) fn project_settings(
     repo: &Repo,
     at: Option<CommitId>,
@@ -36,9 +36,9 @@ pub(super) fn project_settings(
     Ok(Some(Document::from_bytes(&format!("{PROJECT_SETTINGS} at {}", commit.short()), &repo.blob(blob)?)?))
 }
 
-/// Says that the change touches what says how this project is reviewed, and whose version was followed.
+/// Notes that the change touches the project's review configuration, and which version was used.
 ///
-/// Also where the settings leave that file out of the review: whoever changes the rules should not be able to hide it.
+/// Also if the settings exclude that file from the review: a change of the configuration must not be able to hide itself.
 pub(super) fn changed_settings(
     repo: &Repo,
     range: &Range,

@@ -1,4 +1,4 @@
-//! A pull request that is asked for by its number, its name or its page: found on the forge, its commits fetched. Main function: [`fetch`].
+//! Resolves a pull request by number, name or page address and fetches its commits. Main function: [`fetch`].
 
 use std::path::{Path, PathBuf};
 
@@ -16,31 +16,31 @@ use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
 
-/// A pull request whose commits are on this machine.
+/// A pull request whose commits are in a local repository.
 #[derive(Debug, Clone)]
 pub struct Fetched {
-    /// The repository that has them, or a mirror.
+    /// The repository with the commits, or a mirror.
     pub directory: PathBuf,
-    /// What it is compared with.
+    /// The base of the comparison.
     pub base: CommitId,
     /// Its head.
     pub head: CommitId,
-    /// The pull request as the forge tells it.
+    /// The pull request as the forge describes it.
     pub pull: PullRequest,
-    /// What a review keeps of it.
+    /// The part of it that a review stores.
     pub of: PullOf,
-    /// What was done differently than one would think, one sentence each.
+    /// Notes on unexpected choices, one sentence each.
     pub notices: Vec<String>,
 }
 
-/// The work that signs in, as the subject of a sentence.
+/// The name of the sign-in step, as the subject of a sentence.
 pub(super) const SIGNING_IN: &str = "signing in to the forge";
-/// The work that looks where a pull request's commits belong.
+/// The step that finds the repository for a pull request's commits.
 const LOOKING: &str = "looking at the repository";
-/// The work that fetches commits.
+/// The name of the fetch step.
 const FETCHING: &str = "fetching the commits";
 
-/// Fetches what a request asks for, where that is a pull request.
+/// Fetches the pull request of a request, if it names one.
 pub(super) async fn of_request(
     request: &ReviewRequest,
     flags: &Flags,
@@ -51,7 +51,7 @@ pub(super) async fn of_request(
     let Scope::Pull(ask) = &request.scope else { return Ok(None) };
     let cancel = cancel.within(subject::resolve(None, flags, around)?.settings.timeout);
     let (forge, asked) = (around.forge.clone(), cancel.clone());
-    // `gh` may be asked for its token.
+    // `gh` may be called for its token.
     let github = blocking::run(SIGNING_IN, &cancel, move || forge.client(&asked)).await??;
     let (id, place) = found(ask, &request.directory, &github, &cancel).await?;
     events.emit(Event::Notice { text: format!("fetching {id}") });
@@ -62,8 +62,8 @@ pub(super) async fn of_request(
     Ok(Some(fetched))
 }
 
-/// Asks the forge about a pull request and brings its commits: into the repository that `directory` is in, where one of its remotes is the
-/// pull request's repository, else into a mirror.
+/// Looks up a pull request on the forge and fetches its commits: into the repository around `directory` if one of its remotes is the pull
+/// request's repository, else into a mirror.
 pub async fn fetch(
     ask: &PullAsk,
     directory: &Path,
@@ -75,7 +75,7 @@ pub async fn fetch(
     bring(&id, place, github, around, cancel).await
 }
 
-/// The same for one that is known by its name, always in a mirror: nothing that lies on this disk is asked.
+/// Fetches a pull request by its full name, always into a mirror: no local repository is used.
 pub(super) async fn fetch_apart(
     id: &PullId,
     github: &GitHub,
@@ -85,7 +85,7 @@ pub(super) async fn fetch_apart(
     bring(id, Place::Mirror, github, around, cancel).await
 }
 
-/// The repository of the forge that the repository in `directory` is a clone of, by its remotes.
+/// Determines the forge's repository that the one in `directory` is a clone of, by its remotes.
 pub(super) async fn repository_of(
     directory: &Path,
     github: &GitHub,
@@ -112,7 +112,7 @@ async fn bring(
     let pull = github.pull(id).await?;
     let job = job(&id.repo, place, &github, around).await?;
     let (pull, commits) = match commits(&job, &pull, cancel).await {
-        // Somebody pushed between the two questions.
+        // The branch was pushed between the two requests.
         Err(AppError::Fetch(FetchError::HeadMoved { .. } | FetchError::NoCommit { what: "head", .. })) => {
             let again = github.pull(id).await?;
             let commits = commits(&job, &again, cancel).await?;
@@ -142,7 +142,7 @@ async fn job(repo: &RepoName, place: Place, github: &GitHub, around: &Surroundin
     })
 }
 
-/// Brings two commits of a repository: into the one that `directory` is in, where one of its remotes is that repository, else into a mirror.
+/// Fetches two commits of a repository: into the one around `directory` if one of its remotes is that repository, else into a mirror.
 pub(super) async fn fetch_commits(
     repo: &RepoName,
     base: &FetchBase,
@@ -162,7 +162,7 @@ pub(super) async fn fetch_commits(
     Ok(blocking::run(FETCHING, cancel, work).await??)
 }
 
-/// No page is told apart by more of a title than this; GitHub itself takes no longer one.
+/// Maximum length of a title; GitHub's own limit.
 const LONGEST_TITLE: usize = 256;
 
 async fn commits(job: &FetchJob, pull: &PullRequest, cancel: &Cancel) -> Result<FetchedCommits, AppError> {
@@ -174,7 +174,7 @@ fn server(github: &GitHub) -> String {
     github.server().reveal().trim_end_matches('/').to_owned()
 }
 
-/// Which pull request is meant, and where its objects go.
+/// Determines the pull request and the repository for its objects.
 async fn found(ask: &PullAsk, directory: &Path, github: &GitHub, cancel: &Cancel) -> Result<(PullId, Place), AppError> {
     let (ask, directory, server) = (ask.clone(), directory.to_owned(), server(github));
     Ok(blocking::run(LOOKING, cancel, move || found_on(&ask, &directory, &server)).await??)
@@ -191,10 +191,10 @@ fn found_on(ask: &PullAsk, directory: &Path, server: &str) -> Result<(PullId, Pl
         PullAsk::Whole { host, id } => {
             let ours = git::host_of(server);
             if let Some(host) = host.as_ref().filter(|host| git::host_of(&format!("https://{host}")) != ours) {
-                // An address says where its page is, not whom to give a token.
+                // An address locates a page; it must not decide which server receives a token.
                 return Err(FetchError::OtherServer { host: strip_line(host), server: ours });
             }
-            // A repository that cannot be opened is not the place for anything.
+            // A repository that cannot be opened is no destination.
             let place = Repo::open(directory).map_or(Place::Mirror, |repo| git::standing_in(&repo, &id.repo, server));
             Ok((id.clone(), place))
         }

@@ -1,4 +1,4 @@
-//! A few things that were made lately, so that they are not made again. Main type: [`Recent`].
+//! Small LRU cache. Main type: [`Recent`].
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use crate::sys::cancel::{Cancel, Stopped};
 
-/// How often somebody who waits for another's work looks whether he was stopped.
+/// Interval at which a waiting thread checks for cancellation.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The things asked for last, at most so many. Two who ask for the same thing make it once; nobody waits for another thing.
+/// A bounded LRU cache. Concurrent requests for one key compute its value once; other keys are not blocked.
 pub(super) struct Recent<K, V> {
     most: usize,
-    /// The last one is the one asked for last.
+    /// The most recently used entry comes last.
     kept: Mutex<VecDeque<Kept<K, V>>>,
 }
 
@@ -34,12 +34,12 @@ enum State<V> {
 }
 
 impl<K: PartialEq, V: Clone> Recent<K, V> {
-    /// Keeps at most `most`.
+    /// Creates a cache of at most `most` entries.
     pub(super) fn new(most: usize) -> Self {
         Self { most: most.max(1), kept: Mutex::default() }
     }
 
-    /// What is kept for `key`, or what `make` makes. A failure is not kept: the next one tries again.
+    /// Returns the cached value of `key`, or computes it with `make`. Failures are not cached.
     pub(super) fn get<E: From<Stopped>>(
         &self,
         key: K,
@@ -66,7 +66,7 @@ impl<K: PartialEq, V: Clone> Recent<K, V> {
         Ok(value)
     }
 
-    /// Forgets what was not asked for during `time`; whether anything is left.
+    /// Drops the entries unused for `time`; `true` if any remain.
     pub(super) fn let_go(&self, time: Duration) -> bool {
         let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|kept| kept.asked.elapsed() < time);
@@ -88,7 +88,7 @@ impl<K: PartialEq, V: Clone> Recent<K, V> {
     }
 }
 
-/// The making of a thing; however it ends, those who wait hear of it.
+/// Guard of a computation in progress; however it ends, waiting threads are woken.
 struct Turn<'s, V> {
     slot: &'s Slot<V>,
     made: Option<V>,

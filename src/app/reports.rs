@@ -1,4 +1,4 @@
-//! Reports of other scanners that a review is given: `--leads FILE.sarif`. Main function: [`read`].
+//! SARIF reports of other scanners given to a review: `--leads FILE.sarif`. Main function: [`read`].
 
 use std::path::{Path, PathBuf};
 
@@ -8,12 +8,12 @@ use crate::domain::request::ReviewRequest;
 use crate::rules::{Around, ReportError, Reports, read_report};
 use crate::sys::files;
 
-/// A larger report is refused, in bytes: one about a change is never that large, and all of it is in memory at once.
+/// Maximum size in bytes of a report: it is held in memory completely, and reports about one change are far smaller.
 const MAX_REPORT: u64 = 64 << 20;
-/// More files are no reports about one change.
+/// Limit on the report files of one review.
 const MOST_FILES: usize = 50;
 
-/// Reads what these files report about the subject. One that cannot be read is an error: it was asked for.
+/// Reads the reports about the change. An unreadable file is an error, because the user named it.
 pub(super) fn read(leads: &[PathBuf], request: &ReviewRequest, subject: &Subject) -> Result<Reports, AppError> {
     if leads.len() > MOST_FILES {
         return Err(ReportError::TooMany { given: leads.len(), most: MOST_FILES }.into());
@@ -33,7 +33,7 @@ pub(super) fn read(leads: &[PathBuf], request: &ReviewRequest, subject: &Subject
     Ok(Reports(reports))
 }
 
-/// The folders that absolute paths of a report may begin with: the repository as it is named and where it really lies.
+/// The folders that absolute paths of a report may start with: the repository as named, and its canonical path.
 fn roots(request: &ReviewRequest, subject: &Subject) -> Vec<Vec<u8>> {
     let named = std::path::absolute(&request.directory).ok();
     let folders = [subject.root.clone(), subject.repository.clone(), named];

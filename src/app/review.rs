@@ -1,4 +1,4 @@
-//! The program in one screen: collect → open the trees → run the engine → keep → deliver. Main function: [`review`].
+//! The main steps of a review: collect → open the trees → run the engine → save → deliver. Main function: [`review`].
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,26 +25,26 @@ use crate::sys::blocking;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::clock;
 
-/// One review to be made.
+/// The input of a review.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// What the run will be called.
+    /// The id of the run.
     pub run: RunId,
-    /// The question.
+    /// The request.
     pub request: ReviewRequest,
-    /// What the command line says about settings.
+    /// The settings from the command line.
     pub flags: Flags,
     /// The files to write.
     pub outputs: Vec<Output>,
-    /// Which review it is compared with.
+    /// The choice of the previous review.
     pub compare: Compare,
-    /// Reports of other scanners, in SARIF.
+    /// SARIF reports of other scanners.
     pub leads: Vec<PathBuf>,
 }
 
-/// Reviews a change, keeps the run, and writes the files that were asked for.
+/// Reviews a change, saves the run, and writes the requested files.
 ///
-/// An interrupt or a passed deadline during the review is no error: what was found is kept and delivered, marked incomplete.
+/// An interrupt or an expired deadline during the review is not an error: the findings so far are saved and delivered, marked incomplete.
 pub async fn review(
     job: Job,
     around: Surroundings,
@@ -54,7 +54,7 @@ pub async fn review(
     review_with(job, Whose::User, around, events, cancel).await
 }
 
-/// The same; `whose` says where instructions are read.
+/// Reviews a change like [`review()`]; `whose` determines where instructions are read.
 pub(super) async fn review_with(
     job: Job,
     whose: Whose,
@@ -66,7 +66,7 @@ pub(super) async fn review_with(
 
     let Job { run, request, flags, outputs, compare, leads } = job;
     let compare = Compare { with: compare.with.of(&request.scope), ..compare };
-    // The repository has no say in which model reviews, so what is wrong with it is told before anything is collected.
+    // The model does not depend on the repository, so its errors are reported before anything is collected.
     let resolved = subject::resolve(None, &flags, &around)?;
     let chosen = model::choose(&resolved, &around.providers)?;
     let second = model::choose_second(&resolved, &around.providers, chosen.as_ref())?;
@@ -76,7 +76,7 @@ pub(super) async fn review_with(
     }
     let asked = Asked::new(&request, &flags, whose);
     let gathering = Gathering { request, flags, compare, leads, whose, is_model: chosen.is_some() };
-    // What the user allows counts from here; the project's settings may only say less.
+    // The user's time limit starts here; the project's settings can only shorten it.
     let bounded = cancel.within(resolved.settings.timeout);
     let Gathered { subject, instructions, guidelines, prompts, contents } =
         gather(gathering, &around, &events, &bounded).await?;
@@ -91,30 +91,30 @@ pub(super) async fn review_with(
     made(Work { run, started, subject, by_model, sitting }, outputs, around, events, cancel).await
 }
 
-/// What is to be reviewed, and what shapes it.
+/// The change to review, and the options that affect it.
 pub(super) struct Gathering {
     pub(super) request: ReviewRequest,
     pub(super) flags: Flags,
     pub(super) compare: Compare,
     /// Reports of other scanners.
     pub(super) leads: Vec<PathBuf>,
-    /// Where instructions are read.
+    /// The trust level of the instructions path.
     pub(super) whose: Whose,
     pub(super) is_model: bool,
 }
 
-/// What an engine needs beside a model.
+/// The input of an engine besides the model.
 pub(super) struct Gathered {
     pub(super) subject: Subject,
     pub(super) instructions: Option<Instructions>,
-    /// For a model.
+    /// Guidelines, for a model.
     pub(super) guidelines: Guidelines,
-    /// For a model.
+    /// Prompts, for a model.
     pub(super) prompts: Option<Prompts>,
     pub(super) contents: Contents,
 }
 
-/// Collects the change, opens its trees, and reads what a model is told beside it.
+/// Collects the change, opens its trees, and reads the model's context.
 pub(super) async fn gather(
     gathering: Gathering,
     around: &Surroundings,
@@ -147,7 +147,7 @@ pub(super) async fn gather(
     .await
 }
 
-/// Runs the engine, and delivers what comes of it.
+/// Runs the engine and delivers its review.
 pub(super) async fn made(
     work: Work,
     outputs: Vec<Output>,
@@ -161,13 +161,13 @@ pub(super) async fn made(
     events.emit(Event::Stage { stage: Stage::Review });
     let review = Box::pin(engine(work, &around, Arc::clone(&events))).await?;
 
-    // A review that is there is written, however late it is; whoever interrupts that twice ends it.
+    // A finished review is written, however late; a second interrupt ends the process.
     let limit = Cancel::never();
     let work = move || Ok(deliver::deliver(review, settings, places, &outputs, &around, &cancel));
     stage(Stage::Deliver, &events, &limit, work).await
 }
 
-/// Runs a stage away from the async threads, and says that it began. One that does not end when `limit` says so is abandoned.
+/// Runs a stage off the async threads, and announces it. A stage that exceeds `limit` is abandoned.
 pub(super) async fn stage<T: Send + 'static>(
     stage: Stage,
     events: &Arc<dyn EventSink>,
@@ -184,9 +184,9 @@ pub(super) async fn stage<T: Send + 'static>(
     blocking::run(what, limit, work).await?
 }
 
-/// Runs `work` until it ends, or until the second of two interrupts: the first asks it to stop and deliver what it has.
+/// Runs `work` until it ends, or until the second of two interrupts: the first requests that it stops and delivers what it has.
 ///
-/// Work that cannot hear the first one (it waits for a pipe, say) is left behind when `grace` has passed.
+/// Work that cannot observe the first one (for instance while it waits for a pipe) is abandoned after `grace`.
 pub async fn interruptible<T>(
     cancel: &Cancel,
     events: &dyn EventSink,
@@ -207,7 +207,7 @@ pub async fn interruptible<T>(
     }
 }
 
-/// Runs a command that reads what may never come back, from a thread that may wait. `what` names it should it not end in time.
+/// Runs a command whose reads may block forever, on a thread that may wait. `what` names it in the error after a timeout.
 pub fn bounded<T: Send + 'static>(
     what: &'static str,
     limit: Duration,
@@ -216,12 +216,12 @@ pub fn bounded<T: Send + 'static>(
     blocking::run_here(what, &Cancel::after(limit), work)?
 }
 
-/// The time that the user allows a run: the flags, else the user's settings. A project's may only say less.
+/// The user's time limit for a run: from the flags, else the user's settings. A project's can only shorten it.
 pub fn time_limit(flags: &Flags, around: &Surroundings) -> Result<Duration, AppError> {
     Ok(subject::resolve(None, flags, around)?.settings.timeout)
 }
 
-/// Waits for Ctrl-C, or for the signal with which runners and service managers ask a process to end.
+/// Waits for Ctrl-C, or for the termination signal of runners and service managers.
 pub async fn interrupted() {
     #[cfg(unix)]
     if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {

@@ -1,7 +1,7 @@
-//! The rules by hand: which there are, what one says, and whether those of a folder do what their fixtures say. Main functions:
-//! [`list_rules`], [`explain_rule`], [`test_rules`].
+//! The `review rules` commands: list the rules, explain one, test a folder of packs. Main functions: [`list_rules`], [`explain_rule`],
+//! [`test_rules`].
 //!
-//! What they print belongs in `cli`.
+//! Printing belongs in `cli`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,33 +22,33 @@ use crate::sys::repo::{Repo, RepoError};
 
 pub use crate::rules::{FixtureFault, PackOwner as RuleOwner, RuleSheet, Tried};
 
-/// Limits of a folder with packs and fixtures.
+/// Limits on a folder with packs and fixtures.
 const MOST_BYTES: u64 = 64 << 20;
 const MOST_FILES: usize = 20_000;
 
-/// Why there is no answer about rules.
+/// An error of a rules command.
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
-    /// There is no such rule.
+    /// The rule does not exist.
     #[error(
         "there is no rule {name:?}{}; `review rules list` shows those there are",
         near.as_ref().map_or_else(String::new, |near| format!(" (did you mean {near}?)"))
     )]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// The rule with the most similar name.
         near: Option<String>,
     },
-    /// Several rules have that id.
+    /// Several rules have the id.
     #[error("{name:?} may be {}: give the whole name", known.join(" or "))]
     Several {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// The rules.
         known: Vec<String>,
     },
-    /// The folder holds no pack.
+    /// The folder has no pack.
     #[error(
         "{folder} holds no rules: put a pack there (such as python-house.yml, docs/writing-rules.md says how) or name another folder"
     )]
@@ -61,7 +61,7 @@ pub enum RulesError {
     Folder(#[from] FolderError),
 }
 
-/// The rules that a review of the request would run, the built-in ones first.
+/// Lists the rules that a review of the request would run, the built-in ones first.
 pub fn list_rules(request: &ReviewRequest, flags: &Flags, around: &Surroundings) -> Result<Vec<RuleSheet>, AppError> {
     let settings = settings(request, flags, around)?.settings;
     let (repo, at) = match Repo::open(&request.directory) {
@@ -76,7 +76,7 @@ pub fn list_rules(request: &ReviewRequest, flags: &Flags, around: &Surroundings)
     Ok(packs::with(&settings, &files)?.sheets())
 }
 
-/// Where a review would read the project's rules.
+/// Determines the commit from which a review would read the project's rules.
 fn settings_at(repo: &Repo, scope: &Scope) -> Result<Option<CommitId>, AppError> {
     if matches!(scope, Scope::Patch(_)) {
         return Ok(None);
@@ -88,7 +88,7 @@ fn settings_at(repo: &Repo, scope: &Scope) -> Result<Option<CommitId>, AppError>
     }
 }
 
-/// One of those rules: by its name, or by its id where only one has that.
+/// Explains a rule, found by its name, or by its id if that is unique.
 pub fn explain_rule(
     request: &ReviewRequest,
     name: &str,
@@ -117,8 +117,8 @@ pub fn explain_rule(
     }
 }
 
-/// Tries the packs of a folder on their fixtures: of `x.yml` in `x/<id>/`. Where no folder is named, those of the project that `directory`
-/// is in, as they are on the disk.
+/// Tests the packs of a folder on their fixtures: of `x.yml` in `x/<id>/`. Without a folder, those of the project around `directory`, as in
+/// the working tree.
 pub fn test_rules(directory: &Path, folder: Option<&Path>, cancel: &Cancel) -> Result<(PathBuf, Tried), AppError> {
     let folder = match folder {
         Some(folder) if directory == Path::new(".") => folder.to_owned(),
@@ -134,7 +134,7 @@ pub fn test_rules(directory: &Path, folder: Option<&Path>, cancel: &Cancel) -> R
         FolderError::Read { path, source } if path == folder && source.kind() == io::ErrorKind::NotFound => none(),
         other => other.into(),
     })?;
-    // What they are called decides what their rules are called: those of a project are called after it.
+    // The owner of a pack is part of its rules' names.
     let owner = if folder.ends_with(PROJECT_RULES) { PackOwner::Project } else { PackOwner::User };
     let mut found = Vec::new();
     for file in files.iter().filter(|file| !file.path.contains(&b'/') && is_pack(&file.path)) {

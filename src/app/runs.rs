@@ -1,4 +1,4 @@
-//! Looking back at kept runs.
+//! Lists and shows saved runs, and marks their findings as dismissed.
 
 use std::path::Path;
 
@@ -16,33 +16,33 @@ use crate::present::json;
 use crate::store::Store;
 use crate::sys::repo::Repo;
 
-/// The kept runs, newest first.
+/// Lists the saved runs, newest first.
 pub fn list(around: &Surroundings) -> Result<Vec<KeptRun>, AppError> {
     Ok(Store::at(&around.state).list()?)
 }
 
-/// A kept review, by its id, the beginning of its id, or `last`.
+/// Loads a saved review by its id, a prefix of it, or `last`.
 pub fn show(around: &Surroundings, name: &str) -> Result<Review, AppError> {
     read(around, Store::at(&around.state).find(name)?)
 }
 
-/// A kept review.
+/// Loads a saved review.
 pub(super) fn read(around: &Surroundings, id: RunId) -> Result<Review, AppError> {
     read_from(&Store::at(&around.state), id)
 }
 
-/// The same from a store.
+/// Loads a saved review from a store.
 pub(super) fn read_from(store: &Store, id: RunId) -> Result<Review, AppError> {
     let bytes = store.read(id, "review.json")?;
     json::parse(&bytes).map_err(|error| AppError::Damaged { id: id.to_string(), why: error.to_string() })
 }
 
-/// What a list says about one run.
+/// Loads the list entry of one run.
 pub(super) fn record(around: &Surroundings, id: RunId) -> Result<RunRecord, AppError> {
     Ok(Store::at(&around.state).record(id)?)
 }
 
-/// The newest kept run of the repository with this folder (absolute, no link in it).
+/// Finds the newest saved run of the repository with this folder (absolute, without links).
 pub fn latest_of(around: &Surroundings, folder: &Path) -> Result<Option<RunRecord>, AppError> {
     Ok(list(around)?.into_iter().find_map(|run| match run {
         KeptRun::Whole(record) if record.folder.as_deref() == Some(folder) => Some(record),
@@ -50,16 +50,16 @@ pub fn latest_of(around: &Surroundings, folder: &Path) -> Result<Option<RunRecor
     }))
 }
 
-/// Which findings of a review are wanted.
+/// A selection of findings of a review.
 #[derive(Debug, Clone, Default)]
 pub struct FindingsAsk {
-    /// Only those that are at least so bad.
+    /// The minimum severity.
     pub floor: Option<Severity>,
-    /// Only those with a place in a file that this glob lets through (see [`PathFilter`]), or in this file or below this folder.
+    /// A filter by path: a glob (see [`PathFilter`]), a file, or a folder.
     pub path: Option<String>,
 }
 
-/// The finding with this id, or the only one whose id begins with it.
+/// Finds the finding with this id, or the only one whose id has this prefix.
 pub fn finding_like<'f>(findings: &'f [Finding], wanted: &str) -> Option<&'f Finding> {
     if wanted.is_empty() {
         return None;
@@ -71,7 +71,7 @@ pub fn finding_like<'f>(findings: &'f [Finding], wanted: &str) -> Option<&'f Fin
     })
 }
 
-/// The findings that are wanted, worst first.
+/// Selects findings, most severe first.
 pub fn findings<'r>(review: &'r Review, ask: &FindingsAsk) -> Result<Vec<&'r Finding>, FilterError> {
     let path = ask.path.as_deref();
     let glob = path.map(|path| PathFilter::new(&[path.to_owned()], &[])).transpose()?;
@@ -88,9 +88,9 @@ pub fn findings<'r>(review: &'r Review, ask: &FindingsAsk) -> Result<Vec<&'r Fin
     Ok(review.findings.iter().filter(wanted).collect())
 }
 
-/// Marks a finding of a kept run as dismissed, and says why in the review's notes. Everything that was kept of the run says so.
+/// Marks a finding of a saved run as dismissed, with the reason in the review's notes. All files of the run are updated.
 ///
-/// Reviews of the branch on this machine know of it; others raise it again, unless the project dismisses it
+/// Reviews of the branch on this machine apply it; others report it again, unless the project dismisses it
 /// ([`dismiss_for_project`](super::dismiss_for_project)).
 pub fn dismiss(around: &Surroundings, id: RunId, finding: &FindingId, reason: &str) -> Result<Review, AppError> {
     let reason = dismissed::reason(reason).ok_or(AppError::Reason { most: LONGEST_REASON })?;
@@ -103,7 +103,7 @@ pub fn dismiss(around: &Surroundings, id: RunId, finding: &FindingId, reason: &s
     mark_dismissed(around, review, finding, Dismissed { reason, until: None, by: DismissedBy::Reader })
 }
 
-/// Keeps a review in which a finding is dismissed; where it was already, with another reason.
+/// Saves a review in which a finding is dismissed; if it already was, replaces the reason.
 pub(super) fn mark_dismissed(
     around: &Surroundings,
     mut review: Review,
@@ -127,13 +127,13 @@ pub(super) fn mark_dismissed(
     Ok(review)
 }
 
-/// That a review has no such finding, and which ones it has.
+/// Builds the error for a missing finding, with the ids that exist.
 pub(super) fn no_finding(review: &Review, finding: &str) -> AppError {
     let known = review.findings.iter().map(|finding| finding.id.to_string()).collect();
     AppError::NoFinding { id: review.id.to_string(), finding: finding.to_owned(), known }
 }
 
-/// The run that is named by its id or the beginning of it; with `last`, or no name, the newest one of the repository.
+/// Finds a run by its id or a prefix of it; with `last`, or without a name, the newest of the repository.
 pub(super) fn of_repository(around: &Surroundings, repo: &Repo, name: Option<&str>) -> Result<RunId, AppError> {
     if let Some(name) = name.filter(|name| *name != "last") {
         return Ok(Store::at(&around.state).find(name)?);
@@ -145,7 +145,7 @@ pub(super) fn of_repository(around: &Surroundings, repo: &Repo, name: Option<&st
     })
 }
 
-/// Removes the runs that are older than the settings keep them; says how many.
+/// Removes the runs that are older than the settings allow; returns their number.
 pub fn prune(around: &Surroundings) -> Result<usize, AppError> {
     let settings = subject::resolve(None, &Flags::default(), around)?.settings;
     Ok(Store::at(&around.state).prune(settings.keep_runs)?)

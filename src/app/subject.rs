@@ -1,4 +1,4 @@
-//! From a request to what an engine needs: the change, its two trees, the settings. Main type: [`Subject`].
+//! Prepares a change for an engine: collects it, opens its two trees and resolves the settings. Main type: [`Subject`].
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -36,21 +36,21 @@ use crate::sys::repo::{Repo, RepoPool};
 use crate::tools::{Checkout, Limits, ToolContext};
 use crate::workspace::{self, Workspace};
 
-/// What the process was started with. It is read once, by the command line, so that no part reads the environment on its own.
-/// `Debug` shows no value of a variable: it may be a key.
+/// The environment of the process. It is read once, by the command line, so that no other part reads it on its own. `Debug` shows no value
+/// of a variable: it may be a key.
 #[derive(Clone)]
 pub struct Surroundings {
-    /// The user's settings file, where there is one.
+    /// The user's settings file, if any.
     pub user_settings: Option<Document>,
-    /// The environment variables that begin with `REVIEW_`.
+    /// The environment variables with the prefix `REVIEW_`.
     pub environment: Vec<(String, String)>,
     /// The keys and addresses in the variables that the providers' own libraries read.
     pub providers: ProviderEnvironment,
-    /// Which forge is asked, and as whom.
+    /// The forge's address and credentials.
     pub forge: ForgeEnvironment,
-    /// Where runs are kept.
+    /// The folder of saved runs.
     pub state: PathBuf,
-    /// Where texts are parsed on trial; `None` where this process is not the program itself.
+    /// The process for trial parses; `None` if this process is not the program itself.
     pub parser: Option<Arc<ParserProbe>>,
 }
 
@@ -65,7 +65,7 @@ impl fmt::Debug for Surroundings {
 }
 
 impl Surroundings {
-    /// Those of this process.
+    /// Reads the environment of this process.
     pub fn of_this_process() -> Result<Self, AppError> {
         let (environment, user_settings) = (config::environment(), config::user_document()?);
         let providers = ProviderEnvironment::of_this_process(table::known(user_settings.as_ref(), &environment)?);
@@ -76,46 +76,46 @@ impl Surroundings {
         Ok(Self { user_settings, environment, providers, forge, state, parser })
     }
 
-    /// The trial parser for texts that are trusted as little as `scope` says.
+    /// The trial parser for texts with the trust level of `scope`.
     pub(super) fn parser(&self, scope: ProbeScope) -> Option<Arc<ParserProbe>> {
         self.parser.as_ref().map(|parser| parser.with(scope))
     }
 }
 
-/// A change, ready to be reviewed.
+/// A change prepared for review.
 pub(super) struct Subject {
     pub(super) change: Arc<ChangeSet>,
     pub(super) new: Arc<dyn Workspace>,
     pub(super) old: Arc<dyn Workspace>,
     pub(super) settings: Settings,
-    /// The target's tip, from which all that the project says about its reviews is read; a patch has none.
+    /// The target commit, from which the project's configuration is read; `None` for a patch.
     pub(super) settings_at: Option<CommitId>,
-    /// The run's flag with the deadline of the settings.
+    /// The cancellation of the run, with the deadline of the settings.
     pub(super) cancel: Cancel,
-    /// The repository's folder, absolute and with no link in it; a patch has none.
+    /// The repository's folder, absolute and without links; `None` for a patch.
     pub(super) repository: Option<PathBuf>,
-    /// The folder that is checked out, if what is reviewed is what is there: places may link into it.
+    /// The folder of the working tree, if the reviewed state is the one checked out: places may link into it.
     pub(super) root: Option<PathBuf>,
-    /// Where the rest of a cut diff is read from.
+    /// The source for the rest of a truncated diff.
     pub(super) diffs: Diffs,
-    /// What other scanners report of the change.
+    /// Reports of other scanners on the change.
     pub(super) reports: Reports,
-    /// What the receipt says about how the change was reviewed.
+    /// Notes for the receipt on how the change was reviewed.
     pub(super) notes: Vec<String>,
-    /// What is known of the branch from before.
+    /// The results of earlier reviews of the branch.
     pub(super) known: Known,
-    /// Which review it is compared with.
+    /// The choice of the previous review.
     pub(super) compare: Compare,
-    /// The project's dismissals as they were read; `known` has what they say.
+    /// The project's dismissals as read; `known` has the parsed entries.
     pub(super) dismissed: Option<DismissedFile>,
-    /// The rules that did not come with the program: the user's and the project's.
+    /// The rules that are not built in: the user's and the project's.
     pub(super) rule_files: Vec<PackFile>,
-    /// Where its texts are parsed on trial.
+    /// The process for trial parses of its files.
     pub(super) parser: Option<Arc<ParserProbe>>,
 }
 
 impl Subject {
-    /// What the tools look at.
+    /// The context of the tools.
     pub(super) fn tool_context(&self) -> ToolContext {
         ToolContext {
             change: Some(Arc::clone(&self.change)),
@@ -123,7 +123,7 @@ impl Subject {
             old: Some(Arc::clone(&self.old)),
             diff: Some(self.diffs.source(&self.change)),
             from_merge_base: false,
-            // A model is told no path of this machine, and cannot ask for another revision.
+            // A model sees no path of this machine and cannot request another revision.
             checkout: Checkout::default(),
             cancel: self.cancel.clone(),
             limits: Limits::default(),
@@ -131,10 +131,10 @@ impl Subject {
     }
 }
 
-/// A larger file holds no secret that a header could carry, in bytes.
+/// Maximum size in bytes of a secret file: a header carries no larger secret.
 const MAX_SECRET: u64 = 64 << 10;
 
-/// The secret in a file, without the white space around it.
+/// Reads a secret from a file, without the surrounding white space.
 pub fn secret_file(path: &Path) -> Result<Secret, AppError> {
     let bytes =
         files::open(path).and_then(|file| files::read_within(file, path, MAX_SECRET)).map_err(AppError::Input)?;
@@ -142,9 +142,9 @@ pub fn secret_file(path: &Path) -> Result<Secret, AppError> {
     Ok(Secret::new(text).trimmed())
 }
 
-/// Finds the change and opens its trees.
+/// Collects the change and opens its trees.
 ///
-/// `patch` is what [`read_patch`] read, for a scope that is a patch.
+/// `patch` is the result of [`read_patch`], for a patch scope.
 pub(super) fn collect(
     request: &ReviewRequest,
     patch: &[u8],
@@ -161,7 +161,7 @@ pub(super) fn collect(
     collect_range(repo, &range, None, request, flags, around, cancel, events)
 }
 
-/// The same for a pull request that was fetched.
+/// Collects the change of a fetched pull request.
 pub(super) fn collect_pull(
     fetched: &Fetched,
     request: &ReviewRequest,
@@ -206,13 +206,13 @@ fn collect_range(
     let repository = folder_of(&repo);
     let mut notes: Vec<String> =
         changed_settings(&repo, range, &change, request.settings_from_worktree)?.into_iter().collect();
-    notes.extend(steered(&change));
+    notes.extend(note_prompt_injection(&change));
     notes.extend(dismissed::gone(&dismissals, &repo, range, &cancel)?);
     let pool = RepoPool::new(repo);
     let new = workspace::open(Some(&pool), range.new_at, Side::New, &[], options.filter.clone())?;
     let old = workspace::open(Some(&pool), range.old_at, Side::Old, &[], options.filter)?;
     let (change, settings_at, diffs) = (Arc::new(change), range.settings_at, Diffs::Repository(pool));
-    // A stranger may have written what a pull request holds.
+    // The files of a pull request may come from a stranger.
     let parser = around.parser(if of.is_some() { ProbeScope::Everything } else { ProbeScope::GrowingScanners });
     let known = Known { dismissals, ..Known::default() };
     let compare = Compare { with: Previous::None, full: false };
@@ -236,12 +236,12 @@ fn collect_range(
     })
 }
 
-/// What stands for a repository on this machine: the folder that is checked out, or the git folder of a bare one, with no link in it.
+/// The folder that identifies a repository on this machine: the working tree, or the git folder of a bare one, without links.
 pub(super) fn folder_of(repo: &Repo) -> Option<PathBuf> {
     files::real_path(repo.workdir().unwrap_or_else(|| repo.git_dir())).ok()
 }
 
-/// The folder that is checked out, if what is reviewed is what is there.
+/// The folder of the working tree, if the reviewed state is the one checked out.
 fn on_disk(repo: &Repo, range: &Range) -> Option<PathBuf> {
     let there = match range.new_at {
         WorkspaceAt::Worktree | WorkspaceAt::Index => true,
@@ -251,7 +251,7 @@ fn on_disk(repo: &Repo, range: &Range) -> Option<PathBuf> {
     repo.workdir().filter(|_| there).map(Path::to_owned)
 }
 
-/// Reads the patch of a scope that is one; nothing for the others. It may wait for a pipe for ever.
+/// Reads the patch of a patch scope; empty for the others. It may wait for a pipe forever.
 pub(super) fn read_patch(scope: &Scope) -> Result<Vec<u8>, AppError> {
     match scope {
         Scope::Patch(PatchSource::Stdin) => {
@@ -278,7 +278,7 @@ fn collect_patch(
     around: &Surroundings,
     cancel: &Cancel,
 ) -> Result<Subject, AppError> {
-    // There is no target to take a project's settings from: only the user's hold.
+    // Without a target there are no project settings: only the user's apply.
     let settings = resolve(None, flags, around)?.settings;
     let name = match source {
         PatchSource::Stdin => "(standard input)".to_owned(),
@@ -295,7 +295,7 @@ fn collect_patch(
     let (repository, root, notes) = (None, None, Vec::new());
     let diffs = Diffs::Patch(Arc::new(patch));
     let rule_files = packs::files(&settings, None, false)?;
-    // There is no target to take dismissals from either.
+    // Nor are there dismissals without a target.
     let (settings_at, known, dismissed) = (None, Known::default(), None);
     let compare = Compare { with: Previous::None, full: false };
     Ok(Subject {
@@ -318,7 +318,7 @@ fn collect_patch(
     })
 }
 
-/// What bounds a collection under these settings.
+/// The limits of a collection under these settings.
 pub(super) fn options(settings: &Settings) -> Result<CollectOptions, AppError> {
     Ok(CollectOptions {
         filter: filter(settings)?,
@@ -327,19 +327,19 @@ pub(super) fn options(settings: &Settings) -> Result<CollectOptions, AppError> {
     })
 }
 
-/// Which paths the settings let through, for the change and for whatever is read.
+/// The path filter of the settings, for the change and for everything read.
 pub(super) fn filter(settings: &Settings) -> Result<PathFilter, AppError> {
     filter_of(&settings.include, &settings.exclude)
 }
 
-/// The same of groups of globs: a path must match one of each of the first, and none of the others.
+/// Builds a filter from groups of globs: a path must match one of each group of `include`, and none of `exclude`.
 pub(super) fn filter_of(include: &[Vec<String>], exclude: &[String]) -> Result<PathFilter, AppError> {
     let all = PathFilter::new(&[], exclude);
     let narrowed = include.iter().fold(all, |filter, globs| filter.and_then(|filter| filter.narrowed(globs)));
     Ok(narrowed.map_err(git::GitError::from)?)
 }
 
-/// The settings of a range: the project's come from the target tip unless the disk was asked for.
+/// Resolves the settings of a range: the project's are read from the target commit unless the working tree was requested.
 pub(super) fn settings_for(
     repo: &Repo,
     range: &Range,
@@ -351,8 +351,8 @@ pub(super) fn settings_for(
     Ok(resolve(project, flags, around)?.settings)
 }
 
-/// Says that what the authors wrote about the change tells its reviewer what to find. In the code itself a rule tells it.
-fn steered(change: &ChangeSet) -> Option<String> {
+/// Notes a prompt injection in the authors' description of the change. In the code itself, a rule reports it.
+fn note_prompt_injection(change: &ChangeSet) -> Option<String> {
     let steers = |text: &str| !steering(text).is_empty();
     let pull = change.pull.as_ref().is_some_and(|pull| steers(&pull.title) || steers(&pull.body));
     let commits = change.commits.iter().any(|commit| steers(&commit.subject) || steers(&commit.body));
@@ -364,11 +364,11 @@ fn steered(change: &ChangeSet) -> Option<String> {
     Some(format!("{place} tells the reviewer what to say; this review did not follow it."))
 }
 
-/// The settings, merged, with their origins.
+/// Merges the settings, with their origins.
 pub(super) fn resolve(project: Option<Document>, flags: &Flags, around: &Surroundings) -> Result<Resolved, AppError> {
     let (user, environment) = (around.user_settings.clone(), around.environment.clone());
     let resolved = config::resolve(&Sources { user, repository: project, environment, flags: flags.clone() })?;
-    // Only here are the names of the outputs known; one that there is not would print nothing.
+    // The names of the output formats are known only here; an unknown one would print nothing.
     if presenter(&resolved.settings.format).is_none() {
         let origin = resolved.origins.iter().find(|(key, _, _)| *key == "format");
         return Err(AppError::Format {

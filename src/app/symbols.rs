@@ -1,11 +1,11 @@
-//! The symbols that runs share. Main type: [`Remembered`].
+//! The symbol cache shared by runs. Main type: [`Remembered`].
 
 use std::path::Path;
 
 use crate::rules::SymbolMemory;
 use crate::store::SymbolCache;
 
-/// What was read of files, kept in a folder.
+/// A symbol cache stored in a folder.
 pub(super) struct Remembered(SymbolCache);
 
 impl Remembered {

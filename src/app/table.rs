@@ -1,16 +1,16 @@
-//! The table of providers as this user has it. Main function: [`known`].
+//! The provider table of this user. Main function: [`known`].
 //!
-//! Only the user's own layers of settings name the file: a repository must not say where code is sent.
+//! Only the user's settings can name the file: a repository must not decide where code is sent.
 
 use super::error::AppError;
 use crate::config::{self, Document, Sources};
 use crate::llm::ProviderTable;
 use crate::sys::files;
 
-/// A file of providers is small, in bytes.
+/// Maximum size in bytes of a provider table.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The built-in providers with the user's own over them. Where the settings cannot be read, whoever needs them says so.
+/// Loads the built-in providers with the user's own merged in. If the settings cannot be read, the callers that need them report it.
 pub(super) fn known(user: Option<&Document>, environment: &[(String, String)]) -> Result<ProviderTable, AppError> {
     let table = ProviderTable::built_in()?;
     let sources = Sources { user: user.cloned(), environment: environment.to_vec(), ..Sources::default() };

@@ -1,4 +1,4 @@
-//! The user's own prompts: the folder of the setting `prompts`. Main function: [`load`].
+//! Loads the user's own prompts: the folder of the setting `prompts`. Main function: [`load`].
 
 use std::path::Path;
 
@@ -6,17 +6,17 @@ use super::error::AppError;
 use crate::prompt::Prompts;
 use crate::sys::files;
 
-/// A longer template is refused, in bytes.
+/// Maximum size in bytes of a template.
 const MAX_BYTES: u64 = 256 << 10;
 
-/// The built-in prompts, with the templates of `folder` in the place of those that have their names.
+/// Loads the built-in prompts, with templates of `folder` replacing those of the same names.
 pub(super) fn load(folder: Option<&Path>) -> Result<Prompts, AppError> {
     let Some(folder) = folder else { return Ok(Prompts::built_in()?) };
-    // Every file that looks like a template must be one: a misspelled name would silently change nothing.
+    // Every file with a template's extension must be a template: a misspelled name would silently have no effect.
     Ok(Prompts::with_overrides(read_folder(folder, &["md"], MAX_BYTES)?)?)
 }
 
-/// The names and texts of the files of a folder that end so, but for its README; refused where one is longer than `limit` bytes.
+/// Reads the names and texts of the files of a folder with these extensions, except its README; refuses a file longer than `limit` bytes.
 pub(super) fn read_folder(folder: &Path, ends: &[&str], limit: u64) -> Result<Vec<(String, String)>, AppError> {
     let mut found = Vec::new();
     for path in files::plain_files(folder).map_err(AppError::Input)? {

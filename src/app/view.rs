@@ -1,7 +1,7 @@
-//! What the reading tools look at, found with as little work as a call needs. Main type: [`View`].
+//! The input of the reading tools, found with as little work as a call needs. Main type: [`View`].
 //!
-//! Reading, searching and listing look at one tree: no change is collected for them. One way for calls by hand and for servers, which
-//! differ only in how long an [`Opened`] is kept. Which folders may be looked in belongs in `service`.
+//! Reading, searching and listing use one tree: no change is collected for them. Calls by hand and servers share this code; they differ
+//! only in the lifetime of an [`Opened`]. The allowed folders belong in `service`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,26 +27,26 @@ use crate::sys::repo::RepoPool;
 use crate::tools::{Checkout, ErrorKind, Limits, Looks, TOOLS, ToolBox, ToolContext, ToolOutcome, Uncommitted};
 use crate::workspace::{self, Workspace};
 
-/// Trees hold what was read of them, up to their own cap.
+/// Limit on open trees. A tree caches the files read from it, up to a cap of its own.
 const TREES: usize = 4;
 const CHANGES: usize = 4;
 const POLICIES: usize = 16;
 
-/// What was opened and is worth keeping for the next call: by commits, so that nothing in it grows old. Shared by all repositories; a
-/// repository is a number that is never used twice.
+/// A cache of opened trees and changes for later calls, keyed by commits, so that no entry goes stale. Shared by all repositories; a
+/// repository is a number that is never reused.
 pub(super) struct Opened {
     policies: Recent<(u64, Option<CommitId>), Arc<Policy>>,
     trees: Recent<(u64, CommitId, Option<CommitId>), Arc<dyn Workspace>>,
     changes: Recent<ChangeKey, Arc<Change>>,
 }
 
-/// What the settings say about reading.
+/// The settings for reading.
 struct Policy {
     settings: Settings,
     filter: PathFilter,
 }
 
-/// A change between two commits is the same as long as these are. It tells what its ends were called.
+/// The key of a change between two commits, with the names given for its ends.
 #[derive(PartialEq, Eq, Clone)]
 struct ChangeKey {
     repository: u64,
@@ -71,7 +71,7 @@ impl Default for Opened {
 }
 
 impl Opened {
-    /// Lets go of the trees and changes that were not asked for during `time`; whether any are left.
+    /// Drops the trees and changes unused for `time`; `true` if any remain.
     pub(super) fn let_go(&self, time: Duration) -> bool {
         // Changes hold trees.
         let changes = self.changes.let_go(time);
@@ -79,26 +79,26 @@ impl Opened {
     }
 }
 
-/// A repository, and how it is looked at.
+/// A repository and the options for reading it.
 pub(super) struct View<'a> {
-    /// Its number among those that were opened.
+    /// Its number among the opened ones.
     pub(super) repository: u64,
-    /// Its handles.
+    /// A pool of its handles.
     pub(super) pool: &'a RepoPool,
-    /// What was opened before.
+    /// The cache of opened trees.
     pub(super) opened: &'a Opened,
-    /// What the process was started with.
+    /// The environment of the process.
     pub(super) around: &'a Surroundings,
-    /// What the command line says about settings.
+    /// The settings from the command line.
     pub(super) flags: &'a Flags,
-    /// Whether the project's settings are read from the disk.
+    /// `true` if the project's settings are read from the working tree.
     pub(super) settings_from_worktree: bool,
-    /// How a caller asks for what is not committed.
+    /// The way in which a caller requests uncommitted changes.
     pub(super) asking: Asking,
 }
 
 impl View<'_> {
-    /// Calls a tool at a scope that is no patch. The call inherits the time limit of the settings.
+    /// Calls a tool on a scope other than a patch. The call is limited by the time limit of the settings.
     pub(super) fn call(
         &self,
         scope: &Scope,
@@ -143,7 +143,7 @@ impl View<'_> {
             let filter = subject::filter(&settings)?;
             Ok(Arc::new(Policy { settings, filter }))
         };
-        // The disk changes.
+        // The working tree changes, so it is not cached.
         if self.settings_from_worktree { make() } else { self.opened.policies.get((self.repository, at), cancel, make) }
     }
 
@@ -175,7 +175,7 @@ impl View<'_> {
         Ok(Checkout { root, uncommitted })
     }
 
-    /// Both sides and what lies between them.
+    /// Opens both sides of a change, and the change.
     fn of_change(&self, scope: &Scope, cancel: &Cancel) -> Result<ToolContext, AppError> {
         let range = git::resolve(&*self.pool.take()?, scope)?;
         let policy = self.policy(range.settings_at, cancel)?;
@@ -211,7 +211,7 @@ impl View<'_> {
     }
 }
 
-/// Whether there is nothing that the scope could be compared with.
+/// Checks whether the error means that the scope has no base to compare with.
 pub(super) fn has_no_target(error: &AppError) -> bool {
     matches!(error, AppError::Git(GitError::NoTarget { .. } | GitError::TargetIsHead { .. }))
 }

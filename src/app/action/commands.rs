@@ -1,9 +1,9 @@
-//! What a step tells its runner beside the annotations of a review. Main functions: [`mask`], [`said`].
+//! Commands of a step to its runner, besides the annotations of a review. Main functions: [`mask`], [`said`].
 
 use super::given::{self, Given};
 use crate::present::annotations::{command, plain};
 
-/// How loudly something is said.
+/// The level of an annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
     Notice,
@@ -11,10 +11,10 @@ pub(super) enum Level {
     Error,
 }
 
-/// What every such line is called.
+/// The title of every annotation.
 const TITLE: &str = "review";
 
-/// A line that says something on the page of the run.
+/// Formats an annotation for the page of the run.
 pub(super) fn said(level: Level, text: &str) -> String {
     let name = match level {
         Level::Notice => "notice",
@@ -24,7 +24,7 @@ pub(super) fn said(level: Level, text: &str) -> String {
     format!("{}\n", command(name, &[("title", TITLE)], &plain(text)))
 }
 
-/// Has the runner blot the key out wherever it would show it. Nothing where no runner listens: then it would be shown by this.
+/// Has the runner mask the key wherever it would show it. Empty outside a runner: there the command itself would show the key.
 pub fn mask(given: &Given) -> String {
     match given.secret(given::KEY.variable) {
         Some(key) if given.is_runner() => format!("{}\n", command("add-mask", &[], key.reveal())),

@@ -1,8 +1,8 @@
-//! Why a step cannot do what it was asked. Main type: [`ActionError`].
+//! Errors of a workflow step. Main type: [`ActionError`].
 
 use crate::sys::files::FileError;
 
-/// What is wrong with a step's inputs, its event or its machine. Each message says what to write.
+/// An error in a step's inputs, its event or its machine. Each message says what to write.
 #[derive(Debug, thiserror::Error)]
 pub enum ActionError {
     /// An input cannot be used.
@@ -10,19 +10,19 @@ pub enum ActionError {
     Input {
         /// Its name in `action.yml`.
         input: &'static str,
-        /// What is wrong with it; a secret value is not shown.
+        /// The defect; a secret value is not shown.
         wrong: String,
-        /// What to write.
+        /// The text to write instead.
         write: String,
     },
-    /// The runner did not say something.
+    /// A variable of the runner is missing or invalid.
     #[error(
         "{name} {wrong}: `review action` is for a step of a GitHub workflow, whose runner sets it; elsewhere use `review` itself"
     )]
     Variable {
         /// The variable.
         name: &'static str,
-        /// What is wrong with it.
+        /// The defect.
         wrong: String,
     },
     /// The event cannot be read.
@@ -34,10 +34,10 @@ pub enum ActionError {
         event: String,
         /// The file.
         path: String,
-        /// Why not.
+        /// The cause.
         why: String,
     },
-    /// There is nothing that it could be about.
+    /// The event has no change to review.
     #[error(
         "the event {event} names nothing to review: run on pull_request, pull_request_target, merge_group or push, or name a pull request \
          in the input pull"
@@ -46,23 +46,23 @@ pub enum ActionError {
         /// Its name.
         event: String,
     },
-    /// A run that another one follows needs what that one left.
+    /// A run that follows another one needs the artefact of that one.
     #[error(
         "the event workflow_run follows another run: name the folder of its downloaded artefact in the input artifact, or a pull request in \
          the input pull"
     )]
     NoArtefact,
-    /// Nobody said who reviews.
+    /// No model is named.
     #[error(
         "no model is named: write `model: PROVIDER/NAME` and `key: ${{{{ secrets.NAME }}}}` under `with:`, or `model: none` for the built-in \
          rules alone{}",
         of_fork(*is_fork)
     )]
     NoModel {
-        /// Whether the change comes from a fork.
+        /// `true` if the change comes from a fork.
         is_fork: bool,
     },
-    /// A model is named that does not answer without a key.
+    /// The named model needs a key.
     #[error(
         "{model} needs a key, and the input key is empty: write `key: ${{{{ secrets.NAME }}}}` under `with:` and look whether the repository \
          has a secret of that name, or write `model: none` for the built-in rules alone{}",
@@ -71,10 +71,10 @@ pub enum ActionError {
     NoKey {
         /// The model.
         model: String,
-        /// Whether the change comes from a fork.
+        /// `true` if the change comes from a fork.
         is_fork: bool,
     },
-    /// The forge is asked as nobody.
+    /// There is no token for the forge.
     #[error(
         "the input github-token is empty, and GitHub answers nobody without a token: leave it out for the workflow's own, or look whether \
          the repository has the secret that it is taken from"
@@ -85,7 +85,7 @@ pub enum ActionError {
     File(#[from] FileError),
 }
 
-/// What to say where a key is missing because GitHub withholds it.
+/// The hint to add if a key is missing because GitHub withholds it.
 fn of_fork(is_fork: bool) -> &'static str {
     if is_fork {
         ". This change comes from a fork: GitHub gives no secrets to runs of pull_request from forks; run on pull_request_target as \

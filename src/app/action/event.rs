@@ -1,73 +1,73 @@
-//! What happened that a step runs for. Main type: [`Occasion`]; main function: [`read`].
+//! The event that triggers a step. Main type: [`Occasion`]; main function: [`read`].
 //!
-//! The shapes are those of GitHub's webhooks (docs.github.com, "Webhook events and payloads"); of each only what is needed is read, and every
-//! text in it is data. What is reviewed because of it belongs in [`what`](super::what).
+//! The shapes are those of GitHub's webhooks (docs.github.com, "Webhook events and payloads"); only the needed fields are read, and every
+//! text is data. Deriving the task belongs in [`what`](super::what).
 
 use serde::Deserialize;
 
 use crate::domain::forge::{PullNumber, RepoName};
 use crate::domain::id::CommitId;
 
-/// What happened.
+/// The triggering event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Occasion {
-    /// Something about a pull request.
+    /// An event of a pull request.
     Pull(PullEvent),
-    /// A merge queue asks whether commits may be merged.
+    /// A merge queue requests a check of commits to merge.
     MergeGroup {
-        /// What they are merged into.
+        /// The base of the merge.
         base: CommitId,
-        /// What would be merged.
+        /// The head of the merge.
         head: CommitId,
     },
     /// A branch or tag moved.
     Push(PushEvent),
     /// Another run ended.
     Run(RunEvent),
-    /// Something that names no change.
+    /// An event without a change.
     Other,
 }
 
-/// A pull request when something happened to it.
+/// An event of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PullEvent {
-    /// Which.
+    /// Its number.
     pub(super) number: PullNumber,
-    /// Its head then.
+    /// Its head at the time of the event.
     pub(super) head: CommitId,
-    /// The branch that it asked to be merged into then.
+    /// Its target branch at the time of the event.
     pub(super) target: String,
-    /// Whether it was a draft.
+    /// `true` if it was a draft.
     pub(super) is_draft: bool,
-    /// Whether it was closed by it.
+    /// `true` if the event closed it.
     pub(super) is_closed: bool,
-    /// Whether it comes from a fork, also one that is gone.
+    /// `true` if it comes from a fork, also a deleted one.
     pub(super) is_fork: bool,
 }
 
 /// A push.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PushEvent {
-    /// Where the branch was; `None` where it is new.
+    /// The previous head of the branch; `None` for a new branch.
     pub(super) before: Option<CommitId>,
-    /// Where it is; `None` where it was deleted.
+    /// The new head; `None` if the branch was deleted.
     pub(super) after: Option<CommitId>,
-    /// The branch that a new one is compared with.
+    /// The branch that a new branch is compared with.
     pub(super) default_branch: String,
 }
 
 /// A run of another workflow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RunEvent {
-    /// The forge's number of it.
+    /// Its id on the forge.
     pub(super) id: u64,
-    /// The event that it ran for.
+    /// The event that triggered it.
     pub(super) event: String,
-    /// The commit that it ran on.
+    /// The commit it ran on.
     pub(super) head: CommitId,
-    /// Where that commit is; `None` where that fork is gone.
+    /// The repository of that commit; `None` if its fork was deleted.
     pub(super) head_repository: Option<RepoName>,
-    /// The pull request, where the forge names one; it names none of forks.
+    /// The pull request, if the forge names it; it names none for forks.
     pub(super) pull: Option<PullNumber>,
 }
 
@@ -134,7 +134,7 @@ struct Numbered {
     number: u64,
 }
 
-/// Reads the payload of the event `name` in the repository `here`. The fault is a phrase: what is wrong with the payload.
+/// Reads the payload of the event `name` in the repository `here`. The error is a phrase that describes the defect of the payload.
 pub(super) fn read(name: &str, bytes: &[u8], here: &RepoName) -> Result<Occasion, String> {
     let payload: Payload = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if let Some(repository) = &payload.repository {
@@ -170,7 +170,7 @@ pub(super) fn read(name: &str, bytes: &[u8], here: &RepoName) -> Result<Occasion
             let repository = payload.repository.ok_or("it has no repository")?;
             let before = commit_or_none(payload.before.as_deref(), "before")?;
             let after = commit_or_none(payload.after.as_deref(), "after")?;
-            // Of a tag with a text of its own, `after` is not the commit.
+            // For an annotated tag, `after` is not the commit.
             let commit = payload.head_commit.map(|head| commit(&head.id, "head_commit.id")).transpose()?;
             let default_branch = repository.default_branch.unwrap_or_default();
             Ok(Occasion::Push(PushEvent { before, after: after.map(|after| commit.unwrap_or(after)), default_branch }))
@@ -180,7 +180,7 @@ pub(super) fn read(name: &str, bytes: &[u8], here: &RepoName) -> Result<Occasion
             is_here(&run.repository, here)?;
             let head_repository = run.head_repository.map(|repository| name_of(&repository)).transpose()?;
             let mut pulls = run.pull_requests.iter();
-            // Several pull requests may have the same head; then none of them is meant.
+            // Several pull requests may have the same head; then none of them is selected.
             let pull = match (pulls.next(), pulls.next()) {
                 (Some(one), None) => Some(number(one.number)?),
                 _ => None,
@@ -208,7 +208,7 @@ fn commit(text: &str, what: &str) -> Result<CommitId, String> {
     text.parse().map(CommitId).map_err(|_| format!("its {what} is no id of a commit"))
 }
 
-/// Nothing is said by an id of zeros alone.
+/// Parses a commit id; an id of zeros is `None`.
 fn commit_or_none(text: Option<&str>, what: &str) -> Result<Option<CommitId>, String> {
     let text = text.ok_or_else(|| format!("it has no {what}"))?;
     let is_none = !text.is_empty() && text.bytes().all(|byte| byte == b'0');

@@ -1,35 +1,35 @@
-//! How a step ends: what it came to, and with which exit code. Main types: [`Verdict`], [`Kind`]. The whole of it is one table, `docs/gate.md`.
+//! The gate of a step: its result and exit code. Main types: [`Verdict`], [`Kind`]. `docs/gate.md` has the complete table.
 
 use super::inputs::OnError;
 use crate::domain::finding::Severity;
 use crate::domain::review::{Ended, Outcome, Review};
 use crate::domain::text::counted;
 
-/// What a step came to, in the words of its output `outcome`.
+/// The result of a step, as in its output `outcome`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The review is complete.
     Complete,
-    /// It is not.
+    /// The review is incomplete.
     Incomplete,
-    /// Nothing was reviewed.
+    /// The review failed.
     Failed,
     /// There was nothing to do.
     Skipped,
-    /// What another run left was checked and posted; what that one came to is for it to say.
+    /// An artefact of another run was verified and posted; its result is reported by that run.
     Posted,
-    /// The head moved: nothing is said about the commit that the step is for.
+    /// The head moved: nothing is reported about the commit of the step.
     Superseded,
-    /// The step could not do what it was asked.
+    /// The step could not run.
     Error,
 }
 
 impl Kind {
-    /// Every one, for whoever documents them.
+    /// Every kind, for the documentation.
     pub const ALL: [Self; 7] =
         [Self::Complete, Self::Incomplete, Self::Failed, Self::Skipped, Self::Posted, Self::Superseded, Self::Error];
 
-    /// The word.
+    /// The name in the output.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Complete => "complete",
@@ -53,23 +53,23 @@ impl From<Outcome> for Kind {
     }
 }
 
-/// How a step ends.
+/// The verdict of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
-    /// What it came to.
+    /// The result.
     pub kind: Kind,
-    /// The exit code that it came to.
+    /// The exit code before `on-error`.
     pub came_to: u8,
-    /// The exit code that the process ends with.
+    /// The exit code of the process.
     pub code: u8,
 }
 
 impl Verdict {
-    /// Of what a step came to; `ended` is how its review did, where there is one.
+    /// Determines the verdict; `ended` is the stop reason of the review, if there is one.
     ///
-    /// An outage of the provider alone may be let pass. All else that keeps a review from being whole can be brought about by the author of
-    /// the change: one that is too large for the budget, words that a model refuses to read, a head that moves at the right moment. Letting
-    /// that pass would make a green check of a commit that nobody reviewed.
+    /// Only an outage of the provider can pass. Every other reason for an incomplete review can be caused by the author of the change: a
+    /// change too large for the budget, text that a model refuses to read, a head moved at the right moment. Letting those pass would give
+    /// a green check to a commit that was not reviewed.
     pub(super) fn of(kind: Kind, came_to: u8, ended: Option<Ended>, on_error: OnError) -> Self {
         let is_outage = match kind {
             Kind::Incomplete | Kind::Failed => ended == Some(Ended::ProviderFault) && matches!(came_to, 3 | 4),
@@ -79,21 +79,21 @@ impl Verdict {
         Self { kind, came_to, code: if passes { 0 } else { came_to } }
     }
 
-    /// Whether it would have failed, but was let pass.
+    /// `true` if it would have failed, but `on-error` let it pass.
     pub(super) fn was_let_pass(self) -> bool {
         self.came_to != self.code
     }
 }
 
-/// The exit code of a review whose head moved meanwhile: an interrupt counts more.
+/// The exit code of a review whose head moved meanwhile; an interrupt takes precedence.
 pub(super) const SUPERSEDED: u8 = 3;
 
-/// How many unresolved findings are at or above a severity, shown or hidden by a floor.
+/// Counts the unresolved findings at or above a severity, shown or hidden by a threshold.
 pub(super) fn blocking(review: &Review, fail_on: Option<Severity>) -> usize {
     fail_on.map_or(0, |floor| review.blocking(floor).all())
 }
 
-/// Why a step fails though its review could be made: of the review alone nobody would see it, least of all where a floor hides the finding.
+/// Explains why a step fails though its review succeeded: the review alone does not show it, least of all if a threshold hides the finding.
 pub(super) fn closed(review: &Review, fail_on: Option<Severity>) -> Option<String> {
     let floor = fail_on?;
     let counted = review.blocking(floor);
@@ -111,8 +111,8 @@ pub(super) fn closed(review: &Review, fail_on: Option<Severity>) -> Option<Strin
     Some(format!("This step fails because of fail-on: {}. {count} at or above it{hidden}.", floor.word()))
 }
 
-/// What a model's word took out of the gate: the change may have talked it into that, so nobody should have to look for it. Nothing where
-/// nothing was.
+/// Reports the findings that a model removed from the gate: the change may contain a prompt injection, so they must be visible. `None` if
+/// there are none.
 pub(super) fn refuted(review: &Review) -> Option<String> {
     let second_look = review.provenance.second_look.as_ref().map_or(0, |look| look.refuted);
     let leads = review.coverage.leads.refuted;

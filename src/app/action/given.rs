@@ -1,6 +1,6 @@
-//! What a step of a workflow is given: the variables of its environment, as they were when the process began. Main type: [`Given`].
+//! The environment variables of a workflow step, as of the start of the process. Main type: [`Given`].
 //!
-//! What a value means belongs in [`inputs`](super::inputs) and [`event`](super::event).
+//! Parsing their values belongs in [`inputs`](super::inputs) and [`event`](super::event).
 
 use std::fmt;
 
@@ -9,13 +9,13 @@ use crate::domain::secret::Secret;
 /// An input of the Action, and the variable that brings it here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Input {
-    /// As `action.yml` calls it.
+    /// The name in `action.yml`.
     pub name: &'static str,
-    /// As its step passes it on.
+    /// The variable that carries the value.
     pub variable: &'static str,
 }
 
-/// The token of the forge; it is read with the forge's other variables.
+/// The forge's token; it is read with the forge's other variables.
 pub const TOKEN: Input = input("github-token", "GITHUB_TOKEN");
 
 pub(super) const MODEL: Input = input("model", "INPUT_MODEL");
@@ -81,7 +81,7 @@ pub(super) const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 pub(super) const WORKSPACE: &str = "GITHUB_WORKSPACE";
 const ACTIONS: &str = "GITHUB_ACTIONS";
 
-/// What the runner says.
+/// The variables set by the runner.
 const RUNNER: [&str; 8] = [EVENT_NAME, EVENT_PATH, REPOSITORY, TEMP, OUTPUT, SUMMARY, WORKSPACE, ACTIONS];
 
 /// The variables of a step. `Debug` shows the names of those that are set: a value may be a key.
@@ -95,12 +95,12 @@ impl fmt::Debug for Given {
 }
 
 impl Given {
-    /// Those of this process. Bytes that are not UTF-8 become U+FFFD, so that whoever reads them refuses them.
+    /// Reads the variables of this process. Bytes that are not UTF-8 become U+FFFD, so that parsing refuses them.
     pub fn of_this_process() -> Self {
         Self::of(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
     }
 
-    /// What `read` says of each; one that is blank says nothing.
+    /// Reads each variable through `read`; a blank value counts as unset.
     pub fn of(read: impl Fn(&str) -> Option<String>) -> Self {
         let inputs = INPUTS.iter().map(|input| input.variable).filter(|name| *name != TOKEN.variable);
         let names = inputs.chain(RUNNER);
@@ -123,7 +123,7 @@ impl Given {
         self.get(input.variable)
     }
 
-    /// Whether a build log listens that obeys commands.
+    /// `true` if the output goes to a build log that obeys commands.
     pub fn is_runner(&self) -> bool {
         self.get(ACTIONS) == Some("true")
     }

@@ -1,4 +1,4 @@
-//! The inputs of a step, each checked by itself, so that a message can name it. Main type: [`Inputs`].
+//! The inputs of a step, each checked separately, so that a message can name it. Main type: [`Inputs`].
 
 use std::path::PathBuf;
 
@@ -11,48 +11,48 @@ use crate::domain::secret::Secret;
 use crate::domain::text::strip_line;
 use crate::present::{self, Presenter, presenter};
 
-/// The longest value that stands in a message, in characters.
+/// The maximum length of a value in a message, in characters.
 const SHOWN: usize = 60;
 
-/// Where a review goes.
+/// The destination of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PostWish {
-    /// On the pull request; where the token may not, or there is none, it becomes annotations.
+    /// The pull request; without the permission, or without a pull request, annotations.
     Auto,
-    /// On the pull request, and nowhere else.
+    /// The pull request only.
     Review,
     /// Annotations of the run.
     Annotations,
-    /// Into the files and the job's summary alone.
+    /// Files and the job's summary only.
     Nowhere,
 }
 
-/// What is done about drafts.
+/// The policy for drafts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Drafts {
-    /// They are reviewed.
+    /// Drafts are reviewed.
     Review,
-    /// They are not.
+    /// Drafts are skipped.
     Skip,
 }
 
-/// What is done where a review could not be made, or not wholly.
+/// The policy for failed and incomplete reviews.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnError {
     /// The step fails.
     Fail,
-    /// It does not, and says so.
+    /// The step passes with a notice.
     Neutral,
 }
 
-/// What a step was told to do.
+/// The parsed inputs of a step.
 #[derive(Debug, Clone)]
 pub(super) struct Inputs {
     pub(super) key: Option<Secret>,
     pub(super) base_url: Option<String>,
     pub(super) context_window: Option<String>,
     pub(super) pull: Option<PullNumber>,
-    /// What becomes a flag of the command line.
+    /// The inputs that correspond to flags of the command line.
     pub(super) flags: Flags,
     /// A path in the repository, with slashes.
     pub(super) instructions: Option<String>,
@@ -90,12 +90,12 @@ impl Inputs {
     }
 }
 
-/// What `on-error` says. It counts before anything else is read, and where it is wrong the step fails.
+/// Reads `on-error`. It applies before anything else is read; an invalid value makes the step fail.
 pub(super) fn on_error(given: &Given) -> Result<OnError, ActionError> {
     word(given, given::ON_ERROR, &ON_ERROR)
 }
 
-/// The words of an input, the one that counts where nothing is said first.
+/// The values of an input, the default first.
 const POSTS: [(&str, PostWish); 4] = [
     ("auto", PostWish::Auto),
     ("review", PostWish::Review),
@@ -112,7 +112,7 @@ fn word<T: Copy>(given: &Given, input: Input, words: &[(&str, T)]) -> Result<T, 
     found.ok_or_else(|| cannot_be(input, said, &format!("write one of {}", known())))
 }
 
-/// That a value is not one of this input's.
+/// Builds the error for an invalid value of an input.
 pub(super) fn cannot_be(input: Input, value: &str, write: &str) -> ActionError {
     let value = strip_line(value);
     let shown: String = value.chars().take(SHOWN).collect();
@@ -124,7 +124,7 @@ fn no_number(text: &str) -> ActionError {
     cannot_be(given::PULL, text, "write the number of a pull request of this repository, such as 12")
 }
 
-/// The inputs that are settings, each held against its setting.
+/// Parses the inputs that are settings, each validated like its setting.
 fn flags(given: &Given) -> Result<Flags, ActionError> {
     let one = |input: Input, setting: &str, flag: &dyn Fn(String) -> Flags| -> Result<Option<String>, ActionError> {
         let Some(value) = given.input(input) else { return Ok(None) };
@@ -159,18 +159,18 @@ fn flags(given: &Given) -> Result<Flags, ActionError> {
             ..Flags::default()
         })?,
         verify: one(given::VERIFY, "verify", &|value| Flags { verify: some(value), ..Flags::default() })?,
-        // What the log shows is not a matter of a user's settings file.
+        // The log's format does not depend on a user's settings file.
         format: Some("terminal".to_owned()),
         ..Flags::default()
     })
 }
 
-/// What a setting takes.
+/// The values that a setting accepts.
 pub(super) fn allowed(setting: &str) -> &'static str {
     Key::named(setting).map_or("something else", |key| key.allowed)
 }
 
-/// Globs, one a line.
+/// Parses globs, one per line.
 fn globs(given: &Given, input: Input) -> Result<Vec<String>, ActionError> {
     let lines = given.input(input).unwrap_or_default().lines().map(str::trim).filter(|line| !line.is_empty());
     let globs: Vec<String> = lines.map(str::to_owned).collect();
@@ -182,7 +182,7 @@ fn globs(given: &Given, input: Input) -> Result<Vec<String>, ActionError> {
     Ok(globs)
 }
 
-/// A path in the repository. One that leads out of it would be a file of whoever has checked something out.
+/// Reads a path in the repository. A path that leaves it could name any file of the machine.
 fn instructions(given: &Given) -> Result<Option<String>, ActionError> {
     let Some(path) = given.input(given::INSTRUCTIONS) else { return Ok(None) };
     let path = path.strip_prefix("./").unwrap_or(path);

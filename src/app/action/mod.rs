@@ -1,13 +1,13 @@
-//! `review action`: a step of a GitHub workflow. The Action itself only installs the program; every decision is made here.
+//! `review action`: a step of a GitHub workflow. The Action only installs the program; all decisions are made here.
 //!
 //! ```text
 //! environment ─▶ given ─▶ inputs ─┐
 //! payload ─────▶ event ───────────┴▶ what ─▶ who ─▶ step ─▶ gate ─▶ outputs · summary · commands
 //! ```
 //!
-//! `given` is read once; `inputs` and `event` are checked before anybody is asked; `what` decides what a step is about and `who` who
-//! reviews; `step` does it; `gate` says how it ends (the table in `docs/gate.md`). What a review is, and how it is posted, is decided
-//! elsewhere in `app`. Main function: [`act`].
+//! `given` is read once; `inputs` and `event` are checked before any request; `what` derives the task of a step and `who` its reviewer;
+//! `step` performs it; `gate` determines the exit code (the table in `docs/gate.md`). Reviewing and posting belong elsewhere in `app`.
+//! Main function: [`act`].
 
 mod commands;
 mod error;

@@ -3,23 +3,23 @@
 use super::given::{self, Given};
 use crate::sys::files::{AppendFile, FileError};
 
-/// The outputs that every step has; beside them there is one for each file, called like its format.
+/// The outputs of every step; each file has another one, named like its format.
 pub const OUTPUTS: &[&str] = &["outcome", "findings", "blocking", "exit-code", "posted", "url", "run", "folder"];
 
-/// Outputs with their values.
+/// The outputs with their values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Outputs(Vec<(&'static str, String)>);
 
 impl Outputs {
-    /// One more.
+    /// Adds an output.
     pub(super) fn set(&mut self, name: &'static str, value: impl Into<String>) {
         self.0.push((name, value.into()));
     }
 
-    /// Appends them to the file that the runner names; nothing where it names none.
+    /// Appends them to the file that the runner names; does nothing if it names none.
     pub(super) fn write(&self, given: &Given) -> Result<(), FileError> {
         let Some(path) = given.get(given::OUTPUT) else { return Ok(()) };
-        // Nobody who wrote a value can know how it ends.
+        // The author of a value cannot guess its delimiter.
         let end = format!("end-{}", uuid::Uuid::new_v4().simple());
         AppendFile::open(path.as_ref())?.append(self.text(&end).as_bytes())
     }

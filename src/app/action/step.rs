@@ -1,4 +1,4 @@
-//! Doing what a step is about, and telling its runner. Main function: [`act`].
+//! Performs the task of a step and reports to its runner. Main function: [`act`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,26 +30,26 @@ mod commits;
 mod pull;
 mod reviewing;
 
-/// A longer payload is refused, in bytes: GitHub's have at most 25 MB.
+/// Maximum size in bytes of a payload: GitHub's have at most 25 MB.
 const MAX_PAYLOAD: u64 = 32 << 20;
 
-/// What a step did.
+/// The outcome of a step.
 #[derive(Debug)]
 pub(super) enum Did {
-    /// Nothing, and why.
+    /// No task was performed, with the reason.
     Skipped(String),
     /// The head moved.
     Superseded {
-        /// From what to what.
+        /// The old and the new head.
         why: String,
-        /// What was reviewed nevertheless: it is of another commit, or nobody is told.
+        /// The review that was made nevertheless: it is of another commit, or not posted.
         made: Option<Made>,
     },
-    /// What another run left was posted.
+    /// The artefact of another run was posted.
     Posted {
-        /// What became of it.
+        /// The receipt.
         receipt: Box<Delivery>,
-        /// Where.
+        /// The destination.
         posted: Where,
     },
     /// A review.
@@ -68,7 +68,7 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// What became of it on the pull request.
+    /// The receipt of posting it on the pull request.
     fn receipt(&self) -> Option<&Delivery> {
         match &self.delivered.posted {
             Some(Posted::Done(receipt)) => Some(receipt),
@@ -81,19 +81,19 @@ impl Made {
     }
 }
 
-/// Where a review went.
+/// The destination of a review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Where {
     /// On a pull request.
     Review {
-        /// Which.
+        /// The pull request.
         pull: PullId,
         /// Its page.
         url: Option<String>,
     },
-    /// Annotations of the run, and why where that is not plain.
+    /// Annotations of the run, with the reason unless it is obvious.
     Annotations(Option<String>),
-    /// Nowhere, and why.
+    /// No destination, with the reason.
     Nowhere(String),
 }
 
@@ -106,7 +106,7 @@ impl Where {
         }
     }
 
-    /// For the log, where a receipt does not say it: what became of the review that is not on a pull request.
+    /// Describes for the log a review that is not on a pull request, if no receipt does.
     fn elsewhere(&self) -> Option<String> {
         match self {
             Self::Review { .. } | Self::Annotations(None) => None,
@@ -116,22 +116,22 @@ impl Where {
     }
 }
 
-/// What a step came to. Its outputs and its summary are written already; the log is the caller's.
+/// The result of a step. Its outputs and its summary are already written; the log is left to the caller.
 #[derive(Debug)]
 pub struct Acted {
-    /// How it ends.
+    /// The verdict.
     pub verdict: Verdict,
     /// The review, for the log.
     pub delivered: Option<Delivered>,
-    /// Why there is none.
+    /// The error, if there is no review.
     pub error: Option<AppError>,
-    /// What is said beside it: one line each.
+    /// Additional messages, one line each.
     pub said: Vec<String>,
     /// Commands for the runner, whole lines.
     pub commands: String,
 }
 
-/// Does what the environment asks for, and tells the runner what it came to. It always comes to something: no fault ends it before that.
+/// Runs the step described by the environment and reports to the runner. Every error becomes a result; none ends the step early.
 pub async fn act(
     given: &Given,
     around: Result<Surroundings, AppError>,
@@ -155,7 +155,7 @@ pub async fn act(
     tell(given, did, verdict)
 }
 
-/// An error that speaks of flags and variables, in the words of who wrote the workflow.
+/// Rewrites an error about flags and variables for the author of the workflow.
 fn by_input(error: AppError, has_login: bool) -> AppError {
     match error {
         AppError::Forge(error) if error.kind == FaultKind::Auth && !has_login => ActionError::NoToken.into(),
@@ -186,7 +186,7 @@ async fn run(given: &Given, around: Surroundings, events: Arc<dyn EventSink>, ca
     let here = repository(given)?;
     let name = variable(given, given::EVENT_NAME)?;
     let occasion = occasion(name, variable(given, given::EVENT_PATH)?, &here)?;
-    // Where nothing is checked out there is no repository to look in, and none is needed.
+    // Without a checkout there is no repository to look in, and none is needed.
     let directory = given.get(given::WORKSPACE).map_or_else(|| PathBuf::from("."), PathBuf::from);
     let what = decide(name, occasion, &inputs, &here)?;
     let temporary = PathBuf::from(variable(given, given::TEMP)?);
@@ -218,7 +218,7 @@ fn occasion(name: &str, path: &str, here: &RepoName) -> Result<event::Occasion, 
     event::read(name, &bytes, here).map_err(payload)
 }
 
-/// Writes the outputs and the summary, and says the rest. What cannot be written is a failure where nothing else is.
+/// Writes the outputs and the summary, and collects the messages. A failed write makes a successful step fail.
 fn tell(given: &Given, did: Result<Did, AppError>, verdict: Verdict) -> Acted {
     let mut acted = Acted { verdict, delivered: None, error: None, said: Vec::new(), commands: String::new() };
     let mut beside = Vec::new();
@@ -254,7 +254,7 @@ fn tell(given: &Given, did: Result<Did, AppError>, verdict: Verdict) -> Acted {
     acted
 }
 
-/// What the summary says beside the review: why the step fails, what was done differently in posting it, and what failed.
+/// Collects the notes of the summary: why the step fails, deviations in posting, and failures.
 fn beside_the_review(did: &Result<Did, AppError>, verdict: Verdict) -> Vec<String> {
     let (posted, receipt, failures) = match did {
         Ok(Did::Reviewed(made)) => (&made.posted, made.receipt(), &made.delivered.failures),
@@ -266,7 +266,7 @@ fn beside_the_review(did: &Result<Did, AppError>, verdict: Verdict) -> Vec<Strin
         _ => None,
     };
     let notes = receipt.map(|receipt| receipt.notes.iter().cloned()).into_iter().flatten();
-    // Why nothing was posted stands there already.
+    // The reason for not posting is already there.
     let is_said = |failure: &&String| matches!(posted, Where::Nowhere(why) if why == *failure);
     let failures = failures.iter().filter(|failure| !is_said(failure)).map(|failure| format!("error: {failure}"));
     closed.into_iter().chain(notes).chain(failures).collect()
@@ -290,7 +290,7 @@ fn outputs(did: &Result<Did, AppError>, verdict: Verdict) -> Outputs {
     }
     let (made, is_said) = match did {
         Ok(Did::Reviewed(made)) => (made, true),
-        // It is of another commit than this step is for.
+        // The review is of another commit than the step.
         Ok(Did::Superseded { made: Some(made), .. }) => (made, false),
         Ok(Did::Superseded { made: None, .. } | Did::Skipped(_) | Did::Posted { .. }) | Err(_) => return outputs,
     };
@@ -307,7 +307,7 @@ fn outputs(did: &Result<Did, AppError>, verdict: Verdict) -> Outputs {
     outputs
 }
 
-/// What stands in the log: the review, annotations where it became some, and a line for what else there is to say.
+/// Builds the log: the review, annotations if any, and a line for each further message.
 fn log(did: Result<Did, AppError>, acted: &mut Acted) {
     match did {
         Err(error) => {
@@ -333,7 +333,7 @@ fn log(did: Result<Did, AppError>, acted: &mut Acted) {
             }
             if let (1, Some(why)) = (acted.verdict.came_to, made.closed()) {
                 match made.posted {
-                    // GitHub shows ten errors of a step, and they are of use elsewhere.
+                    // GitHub shows at most ten errors of a step, and other errors need them.
                     Where::Annotations(_) => acted.said.push(format!("review: {why}")),
                     Where::Review { .. } | Where::Nowhere(_) => acted.commands.push_str(&said(Level::Error, &why)),
                 }

@@ -1,4 +1,4 @@
-//! What stands on the page of the run: the review, where it went, and what went wrong. Main function: [`write`].
+//! The summary on the page of the run: the review, its destination, and failures. Main function: [`write`].
 
 use super::given::{self, Given};
 use super::step::{Did, Made, Where};
@@ -7,18 +7,18 @@ use crate::app::error::AppError;
 use crate::present::safe::{fenced, inline};
 use crate::sys::files::{AppendFile, FileError};
 
-/// GitHub takes so many bytes of each step, and nothing at all of more.
+/// GitHub's limit in bytes per step; a longer summary is discarded entirely.
 const MOST: usize = 1 << 20;
-/// Columns of an error.
+/// Columns of an error message.
 const WIDTH: usize = 100;
 
-/// Appends to the file that the runner names; nothing where it names none.
+/// Appends to the file that the runner names; does nothing if it names none.
 pub(super) fn write(given: &Given, text: &str) -> Result<(), FileError> {
     let Some(path) = given.get(given::SUMMARY) else { return Ok(()) };
     AppendFile::open(path.as_ref())?.append(text.as_bytes())
 }
 
-/// The text: Markdown of at most [`MOST`] bytes.
+/// Renders the summary: Markdown of at most [`MOST`] bytes.
 pub(super) fn text(did: &Result<Did, AppError>, beside: &[String]) -> String {
     let mut notes = String::new();
     for line in beside {
@@ -37,15 +37,15 @@ pub(super) fn text(did: &Result<Did, AppError>, beside: &[String]) -> String {
             if page.len() + end.len() <= MOST {
                 return format!("{page}{end}");
             }
-            // It has a limit of its own; this is for the few lines behind it.
+            // The review has a limit of its own; this one is for the few lines after it.
             format!("### Review: {}\n\nThe summary is too long for this page; the files have it.\n{end}", outcome(made))
         }
     }
 }
 
-/// What stands in a fence is not broken by the page.
+/// Wraps text, since the page does not wrap the contents of a fence.
 fn wrapped(text: &str) -> String {
-    // At blanks alone: it quotes what somebody has to write.
+    // Only at spaces: the text quotes what the user has to write.
     let options = textwrap::Options::new(WIDTH).word_separator(textwrap::WordSeparator::AsciiSpace);
     textwrap::fill(text, options.word_splitter(textwrap::WordSplitter::NoHyphenation).break_words(false))
 }
@@ -60,7 +60,7 @@ fn page(made: &Made) -> String {
     if text.is_empty() { format!("### Review: {}\n", outcome(made)) } else { text }
 }
 
-/// Where the review went, one paragraph.
+/// Describes the destination of the review in one paragraph.
 fn went(posted: &Where) -> String {
     match posted {
         Where::Review { pull, url: Some(url) } => {

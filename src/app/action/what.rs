@@ -1,4 +1,4 @@
-//! What a step is about, worked out from its event and its inputs; nobody is asked. Main type: [`What`].
+//! Derives the task of a step from its event and inputs, without requests. Main type: [`What`].
 
 use std::path::PathBuf;
 
@@ -11,27 +11,27 @@ use crate::domain::id::CommitId;
 use crate::domain::text::strip_line;
 use crate::git::FetchBase;
 
-/// What a step is about.
+/// The task of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum What {
-    /// Nothing, and why: one sentence.
+    /// No task, with the reason in one sentence.
     Skip(String),
     /// A pull request is reviewed.
     Pull(Wanted),
     /// Two commits are compared.
     Commits {
-        /// What the head is compared with.
+        /// The base of the comparison.
         base: FetchBase,
-        /// What is reviewed.
+        /// The head to review.
         head: CommitId,
     },
-    /// What an untrusted run left is checked and posted.
+    /// Verify and post the artefact of an untrusted run.
     Artefact {
         /// The folder.
         folder: PathBuf,
         /// That run.
         run: RunEvent,
-        /// The pull request, where it is known which.
+        /// The pull request, if known.
         pull: Option<PullNumber>,
     },
 }
@@ -40,17 +40,17 @@ pub(super) enum What {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wanted {
     pub(super) id: PullId,
-    /// Its head when the event happened; `None` where somebody named the pull request.
+    /// Its head at the time of the event; `None` if the pull request is named by an input.
     pub(super) head: Option<CommitId>,
-    /// The branch that it asked to be merged into then, likewise.
+    /// The target branch at the time of the event, likewise.
     pub(super) target: Option<String>,
-    /// Whether it was a draft then, likewise.
+    /// `true` if it was a draft at the time, likewise.
     pub(super) is_draft: Option<bool>,
-    /// Whether GitHub gives this run no secrets, because it is for a fork.
+    /// `true` if GitHub withholds secrets from this run, because it is for a fork.
     pub(super) lacks_secrets: bool,
 }
 
-/// Decides. `event` is the name of what happened.
+/// Derives the task. `event` is the name of the event.
 pub(super) fn decide(event: &str, occasion: Occasion, inputs: &Inputs, here: &RepoName) -> Result<What, ActionError> {
     let named = |number| Wanted {
         id: PullId { repo: here.clone(), number },

@@ -1,7 +1,7 @@
-//! Who reviews: the model that a step names, with the key that it was given for it. Main function: [`choose`].
+//! The choice of the reviewer in a step: the named model with the key given for it. Main function: [`choose`].
 //!
-//! The key goes the way of the settings' environment (`REVIEW_<PROVIDER>_API_KEY`), for the provider that is named and for no other. Without a
-//! model the built-in rules review where that was asked for, and nowhere else: a run that nobody gave a key must not look like a review.
+//! The key is passed through the settings' environment (`REVIEW_<PROVIDER>_API_KEY`), for the named provider only. Without a model the
+//! built-in rules review only if requested: a run without a key must not look like a review.
 
 use super::error::ActionError;
 use super::given;
@@ -12,7 +12,7 @@ use crate::app::subject::{self, Surroundings};
 use crate::config::{self, Flags, ModelChoice, Sources};
 use crate::llm::Wire;
 
-/// Checks who reviews, and puts the key and the address where the settings look for them.
+/// Checks the choice, and puts the key and the address where the settings look for them.
 pub(super) fn choose(
     inputs: &Inputs,
     flags: &Flags,
@@ -49,16 +49,15 @@ pub(super) fn choose(
     }
 }
 
-/// A server of one's own may ask for no key; the usual one does, whatever language is spoken with it.
+/// Checks for a missing key. A private server may need none; the provider's usual one does, whatever the protocol.
 fn lacks_key(chosen: &Chosen) -> bool {
     let is_usual = chosen.access.base_url.is_none() && !model::is_own_server(chosen);
     chosen.access.key.is_none() && chosen.row.wire == Wire::Chat && is_usual
 }
 
-/// Sets what was given for a provider, in place of what was set already.
+/// Sets the given values for a provider, replacing existing ones.
 fn give(inputs: &Inputs, provider: &str, around: &mut Surroundings) -> Result<(), ActionError> {
-    // There are settings for the providers of the built-in table alone. What is given here must not be left out in silence: the code would go
-    // to another address.
+    // Only providers of the built-in table have settings. A given address must not be ignored silently: the code would go to another one.
     let given = [
         (given::KEY, inputs.key.is_some()),
         (given::BASE_URL, inputs.base_url.is_some()),
@@ -100,7 +99,7 @@ fn give(inputs: &Inputs, provider: &str, around: &mut Surroundings) -> Result<()
     Ok(())
 }
 
-/// What was given for a model where there is none that it could be for.
+/// Collects the inputs for a model that have no effect without one.
 fn unused(inputs: &Inputs, asked: &ModelChoice) -> Result<Vec<String>, ActionError> {
     let given = [
         (given::KEY, inputs.key.is_some()),
@@ -191,7 +190,7 @@ mod tests {
         let unused = chosen(&[("INPUT_MODEL", "none"), ("INPUT_KEY", "k")], &mut none, true).unwrap();
         assert!(unused.len() == 1 && unused[0].contains("key"), "{unused:?}");
         assert!(none.environment.is_empty());
-        // A key of the usual variable is one that somebody gave to this step.
+        // A key in the usual variable was given to this step by its author.
         assert!(chosen(&[], &mut around(&[("ANTHROPIC_API_KEY", "k")], &[]), false).is_ok());
         let own = [("INPUT_MODEL", "openai-chat/x"), ("INPUT_BASE_URL", "http://127.0.0.1:1/v1")];
         assert!(chosen(&own, &mut around(&[], &[]), false).is_ok(), "a server of one's own may ask for no key");

@@ -20,15 +20,15 @@ use crate::sys::charset;
 use crate::sys::repo::Repo;
 use crate::sys::tree;
 
-/// A larger file is left alone, in bytes.
+/// Maximum file size in bytes; a larger file is skipped.
 const MAX_FILE: u64 = 32 << 20;
-/// A mark that some editors write at the beginning of a file in UTF-8.
+/// The UTF-8 byte order mark, which some editors write.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Why a file was left as it is.
+/// The reason why a file was left unchanged.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum FileFault {
-    /// It is gone.
+    /// It no longer exists.
     #[error("there is no such file here")]
     Missing,
     /// It is a link, a folder, or lies behind a link.
@@ -49,55 +49,55 @@ pub enum FileFault {
     /// A suggestion has no place in it.
     #[error("{finding}: {why}")]
     Place {
-        /// Whose suggestion.
+        /// The finding of the suggestion.
         finding: FindingId,
-        /// Why not.
+        /// The cause.
         why: PlaceFault,
     },
-    /// A suggestion does not fit what stands there now.
+    /// A suggestion does not fit the current text.
     #[error("{finding}: {why}; the file changed since the review, review again")]
     Suggestion {
-        /// Whose suggestion.
+        /// The finding of the suggestion.
         finding: FindingId,
-        /// Why not.
+        /// The cause.
         why: SuggestionFault,
     },
-    /// It would write what nobody saw.
+    /// It would write characters invisible to the reader.
     #[error("{0} would bring characters that nobody sees, and no output showed them; change the lines by hand")]
     Hidden(FindingId),
     /// Two of the suggestions replace the same lines.
     #[error("{0} and {1} replace the same lines: apply one of them and review again")]
     Overlap(FindingId, FindingId),
-    /// Together they break it.
+    /// Applied together, they break its syntax.
     #[error("it would no longer parse")]
     BreaksSyntax,
-    /// It was changed while this was done.
+    /// It was changed meanwhile.
     #[error("somebody changed it just now; nothing was written to it, try again")]
     Changed,
     /// It cannot be written.
     #[error("it cannot be written: {0}")]
     Write(Arc<io::Error>),
-    /// Somebody stopped it.
+    /// It was interrupted.
     #[error("{0}; nothing was written to it")]
     Stopped(Stopped),
 }
 
-/// A file, and what is to be done to it.
+/// A file and the suggestions to apply to it.
 pub(super) struct Asked<'a> {
     pub(super) path: &'a RepoPath,
     /// Findings with a suggestion for it.
     pub(super) findings: &'a [&'a Finding],
-    /// Its text at the reviewed head; `None` where that is not here any more, or was no commit.
+    /// Its text at the reviewed head; `None` if the commit is missing here, or the review was of no commit.
     pub(super) reviewed: Option<FileText>,
     pub(super) beneath: &'a Beneath,
-    /// Whether nothing is to be written.
+    /// `true` for a dry run: nothing is written.
     pub(super) check: bool,
-    /// Where its text is parsed on trial.
+    /// The process for trial parses of its text.
     pub(super) parser: Option<Arc<ParserProbe>>,
     pub(super) cancel: &'a Cancel,
 }
 
-/// The text of a file at the reviewed head, where both are still here.
+/// Reads a file at the reviewed head, if both exist here.
 pub(super) fn at_head(repo: &Repo, head: Option<CommitId>, path: &RepoPath) -> Option<FileText> {
     let tree = repo.tree_of(head?).ok()?;
     let Some(tree::Found::File(FileMode::File | FileMode::Executable, blob)) =
@@ -116,7 +116,7 @@ pub(super) fn change(asked: &Asked<'_>) -> Result<AppliedFile, FileFault> {
     let bytes = read(asked.beneath, asked.path)?;
     let mark = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK } else { b"" };
     let charset::Decoded { text: before, charset } = charset::decode(&bytes);
-    // What does not come back as it was would be lost with the first byte that is written.
+    // Text that does not round-trip through the charset would be lost by writing the file.
     let encode = |text: &str| charset::encode(text, charset).map(|encoded| [mark, &encoded].concat());
     if encode(&before).as_deref() != Some(bytes.as_slice()) {
         return Err(FileFault::Charset(charset));
@@ -168,17 +168,17 @@ fn read(beneath: &Beneath, path: &RepoPath) -> Result<Vec<u8>, FileFault> {
     if charset::is_binary(&bytes) { Err(FileFault::Binary) } else { Ok(bytes) }
 }
 
-/// Whether two texts have the same lines. A checkout may end them otherwise than the commit.
+/// Checks whether two texts have the same lines. The line endings of a checkout may differ from the commit's.
 fn same_lines(a: &FileText, b: &FileText) -> bool {
     a.line_count() == b.line_count() && a.all_lines().eq(b.all_lines())
 }
 
-/// Whether outputs leave a character out: who reads a suggestion there does not see it.
+/// Checks whether outputs omit a character: a reader of the suggestion would not see it.
 fn is_hidden(c: char) -> bool {
     is_invisible(c) || (c.is_control() && !matches!(c, '\t' | '\n'))
 }
 
-/// The suggestion of a finding for the lines where they are now.
+/// Builds the edit of a finding for the current place of its lines.
 fn edit(finding: &Finding, path: &RepoPath, text: &FileText, is_as_reviewed: bool) -> Result<Suggestion, FileFault> {
     let place_fault = |why| FileFault::Place { finding: finding.id.clone(), why };
     let lines = place(finding, text, is_as_reviewed).map_err(place_fault)?;
@@ -193,7 +193,7 @@ fn edit(finding: &Finding, path: &RepoPath, text: &FileText, is_as_reviewed: boo
         return Err(FileFault::Hidden(finding.id.clone()));
     }
     if !is_as_reviewed {
-        // What stands beside it now may be what it would bring.
+        // The adjacent line may already be what it would insert.
         evidence::prove(text, path, lines, &suggestion.replacement, |_| None).map_err(fault)?;
     }
     Ok(Suggestion { lines, ..suggestion.clone() })

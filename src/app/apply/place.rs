@@ -1,47 +1,47 @@
-//! Where a suggestion belongs in a file that may have changed since it was reviewed. Main function: [`place`].
+//! Locates a suggestion in a file that may have changed since the review. Main function: [`place`].
 
 use crate::domain::finding::{Anchor, Finding, Suggestion};
 use crate::domain::place::{LineRange, Side};
 use crate::domain::text::FileText;
 use crate::evidence::{Located, locate};
 
-/// Why a suggestion has no place in a file.
+/// The reason why a suggestion cannot be located.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceFault {
-    /// Nobody can tell what it replaces.
+    /// The replaced lines are unknown.
     #[error("the review does not say which text it replaces; review again")]
     Unknown,
     /// The lines changed.
     #[error("the lines that it replaces do not stand there any more as they were reviewed; review again")]
     Gone,
-    /// There are several such lines.
+    /// Several places have the same lines.
     #[error(
         "the file changed since the review, and the lines that it replaces stand at several places now; review again"
     )]
     Several,
-    /// They tell nothing apart.
+    /// The lines are not distinctive.
     #[error(
         "the file changed since the review, and the lines that it replaces (a brace, say) could be any; review again"
     )]
     NotDistinctive,
 }
 
-/// The lines that a suggestion replaces and those that were quoted around them, as they were reviewed.
+/// The lines that a suggestion replaces and the quoted lines around them, as reviewed.
 struct Block<'a> {
     /// The number of the first line.
     start: u32,
     lines: Vec<&'a str>,
 }
 
-/// The lines of `text` that the suggestion of a finding replaces. `is_as_reviewed` says that the file is what it was at the reviewed head:
-/// then they are where they were. Else the quote has to stand at one place, wherever that is.
+/// Locates the lines of `text` that the suggestion of a finding replaces. `is_as_reviewed` means that the file equals the reviewed head:
+/// then they are unchanged. Else the quote must occur at exactly one place, anywhere in the file.
 pub(super) fn place(finding: &Finding, text: &FileText, is_as_reviewed: bool) -> Result<LineRange, PlaceFault> {
     let suggestion = finding.suggestion.as_ref().ok_or(PlaceFault::Unknown)?;
     let anchors = finding.anchors.iter();
     let mut blocks = anchors.filter_map(|anchor| Block::of(anchor, suggestion));
     let block = blocks.next().ok_or(PlaceFault::Unknown)?;
-    let start = if is_as_reviewed { block.start } else { block.found_in(text)? };
-    if !block.stands_at(start, text) {
+    let start = if is_as_reviewed { block.start } else { block.find_start(text)? };
+    if !block.matches_at(start, text) {
         return Err(PlaceFault::Gone);
     }
     let moved = |line: u32| (line - block.start).checked_add(start).ok_or(PlaceFault::Gone);
@@ -50,8 +50,7 @@ pub(super) fn place(finding: &Finding, text: &FileText, is_as_reviewed: bool) ->
 }
 
 impl<'a> Block<'a> {
-    /// What is known to have stood on the lines of a suggestion: the quote, and the line beside it that an insertion takes along and gives
-    /// back as it was.
+    /// Builds the known lines of a suggestion: the quote, and the adjacent line that an insertion includes and restores unchanged.
     fn of(anchor: &'a Anchor, suggestion: &'a Suggestion) -> Option<Self> {
         let quoted = anchor.lines.filter(|_| anchor.side == Side::New && anchor.path == suggestion.path)?;
         let mut lines: Vec<&str> = anchor.quote.split('\n').collect();
@@ -71,8 +70,8 @@ impl<'a> Block<'a> {
         (start <= replaced.start() && replaced.end() < end).then_some(Self { start, lines })
     }
 
-    /// The line at which it begins in a text where it stands once.
-    fn found_in(&self, text: &FileText) -> Result<u32, PlaceFault> {
+    /// Finds the start line of its only occurrence in a text.
+    fn find_start(&self, text: &FileText) -> Result<u32, PlaceFault> {
         // A quote is found without the blank lines at its ends.
         let blank = self.lines.iter().take_while(|line| line.trim().is_empty()).count();
         match locate(text, &self.lines.join("\n"), None) {
@@ -86,8 +85,8 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Whether each of its lines stands there to the letter: what is found may be indented otherwise, and a replacement is not.
-    fn stands_at(&self, start: u32, text: &FileText) -> bool {
+    /// Checks that each of its lines matches exactly: a quote is located regardless of indentation, but a replacement is not.
+    fn matches_at(&self, start: u32, text: &FileText) -> bool {
         (start..).zip(&self.lines).all(|(number, line)| text.line(number) == Some(line))
     }
 }

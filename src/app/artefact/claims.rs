@@ -1,6 +1,7 @@
-//! From the text of an artefact to the review that it claims to be: strict in its form, bounded, and without secrets. Main function: [`read`].
+//! Parses the text of an artefact into the review that it claims to be: strict in form, bounded, and free of secrets. Main function:
+//! [`read`].
 //!
-//! Whether it is of this pull request belongs in `which`, whether its findings stand in `hunks`.
+//! Matching the pull request belongs in `which`, verifying the findings in `hunks`.
 
 use std::collections::HashSet;
 
@@ -12,40 +13,40 @@ use crate::domain::review::Review;
 use crate::domain::text::{secrets_in, shortened, strip_line};
 use crate::present::json::{self, NotExact};
 
-/// Parts of a review, and how many there may be of them at most.
+/// Limits on the parts of a review.
 const FINDINGS: usize = 2_000;
 const ANCHORS: usize = 21;
 const SECTIONS: usize = 100;
 const COMMITS: usize = 10_000;
 const FILES: usize = 50_000;
 const LINES: usize = 10_000;
-/// Characters of one line, of a text, of what is quoted.
+/// Limits in characters on a line, a text, a quote.
 const LINE: usize = 1_000;
 const TEXT: usize = 64 << 10;
 const QUOTE: usize = 256 << 10;
-/// Characters of what an artefact says, in a message.
+/// Limit in characters on an artefact's text in a message.
 const SHOWN: usize = 300;
 
-/// What the artefact claims.
+/// Parses the claimed review.
 pub(super) fn read(text: &str) -> Result<Review, ArtefactError> {
     let document = |error: &NotExact| ArtefactError::Document { why: shown(&error.to_string()) };
     let value = json::value(text.as_bytes()).map_err(|error| document(&error))?;
-    // Before anything of it is told.
+    // Before any of its text is shown.
     if let Some((at, kind)) = secret(&value) {
         return Err(ArtefactError::Secret { at: at.trim_start_matches('.').to_owned(), kind });
     }
     let review = json::parse_exactly(text.as_bytes(), &value).map_err(|error| document(&error))?;
     bounded(&review)?;
-    named(&review.findings)?;
+    check_ids(&review.findings)?;
     Ok(review)
 }
 
-/// What an artefact says, on one line of a message.
+/// Formats a text of the artefact on one line of a message.
 pub(super) fn shown(text: &str) -> String {
     shortened(&strip_line(text), SHOWN)
 }
 
-/// Where the first secret stands, and of what kind it is. A key that holds one is not named.
+/// Finds the first secret: its place and kind. A key that contains one is not named.
 fn secret(value: &Value) -> Option<(String, &'static str)> {
     let kind = |text: &str| secrets_in(text).first().map(|hit| hit.kind);
     match value {
@@ -103,7 +104,7 @@ fn bounded_finding(n: usize, finding: &Finding) -> Result<(), ArtefactError> {
     }
     let Some(suggestion) = &finding.suggestion else { return Ok(()) };
     length(&at("suggestion.replacement"), &suggestion.replacement, TEXT)?;
-    // Quotes are compared with the files, so whatever stands there may stand in them; a replacement is anybody's.
+    // Quotes are compared with the files, so they may contain whatever the files do; a replacement has no such check.
     let is_odd = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
     if suggestion.replacement.contains(is_odd) {
         let why = format!("{}: it has a control character", at("suggestion.replacement"));
@@ -113,12 +114,12 @@ fn bounded_finding(n: usize, finding: &Finding) -> Result<(), ArtefactError> {
 }
 
 fn length(at: &str, text: &str, most: usize) -> Result<(), ArtefactError> {
-    // Bytes are never fewer.
+    // A text never has fewer bytes than characters.
     if text.len() <= most { Ok(()) } else { count(at, "characters", text.chars().count(), most) }
 }
 
-/// Names are as this program makes them, and no two findings have one.
-fn named(findings: &[Finding]) -> Result<(), ArtefactError> {
+/// Checks that ids have this program's format and are unique.
+fn check_ids(findings: &[Finding]) -> Result<(), ArtefactError> {
     let hex = |text: &str, digits: usize| {
         text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     };
@@ -173,7 +174,7 @@ mod tests {
             let mut one = review.findings[0].clone();
             one.id.0 = id.to_owned();
             one.fingerprint.0 = fingerprint.to_owned();
-            named(&[one])
+            check_ids(&[one])
         };
         let fingerprint = "0f".repeat(16);
         for id in ["0123456789ab", "0123456789ab-2", "0123456789ab-17"] {

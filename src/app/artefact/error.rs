@@ -1,15 +1,16 @@
-//! Why the review of an untrusted job is not posted. Main type: [`ArtefactError`].
+//! Errors in posting the review of an untrusted job. Main type: [`ArtefactError`].
 
 use crate::domain::forge::{PullId, PullState};
 use crate::domain::id::CommitId;
 
-/// How many reasons are told.
+/// Limit on the listed reasons.
 const MOST: usize = 10;
 
-/// Why an artefact is refused. Nothing was posted. No message shows a secret: what an artefact says is told only after it was looked at for some.
+/// The reason why an artefact is refused. Nothing was posted. No message shows a secret: text of an artefact is shown only after a scan for
+/// secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArtefactError {
-    /// The folder cannot be looked into, or has no review.
+    /// The folder cannot be read, or has no review.
     #[error(
         "nothing was posted: there is no review to read in the artefact {folder} ({why}); it has to hold the file review.json itself, so \
          download it by its name"
@@ -17,13 +18,13 @@ pub enum ArtefactError {
     Missing {
         /// The folder.
         folder: String,
-        /// Why not.
+        /// The cause.
         why: String,
     },
     /// The review is a link, a folder, a pipe or a device.
     #[error("nothing was posted: review.json of the artefact is {what}, and only a plain file is read; {SUSPICIOUS}")]
     NotPlain {
-        /// What it is.
+        /// The type of the entry.
         what: &'static str,
     },
     /// The review is too large.
@@ -32,23 +33,23 @@ pub enum ArtefactError {
          exclude, min-severity)"
     )]
     TooLarge {
-        /// How large it is.
+        /// Its size.
         bytes: u64,
-        /// How large it may be.
+        /// The limit.
         most: u64,
     },
     /// The review is not UTF-8.
     #[error("nothing was posted: review.json of the artefact is not UTF-8; {SUSPICIOUS}")]
     NotText,
-    /// There is something in it that looks like a secret; it is not shown.
+    /// It contains something that looks like a secret, which is not shown.
     #[error(
         "nothing was posted: there is an unmasked secret ({kind}) in the artefact, at {at}; an honest run masks it, so {SUSPICIOUS}. If it is \
          a real one, it is public now: revoke it"
     )]
     Secret {
-        /// Where.
+        /// The place.
         at: String,
-        /// What kind of secret it looks like.
+        /// The kind of secret it looks like.
         kind: &'static str,
     },
     /// It is not the document that this program writes.
@@ -57,7 +58,7 @@ pub enum ArtefactError {
          workflows. If it is the same, {SUSPICIOUS}"
     )]
     Document {
-        /// What is wrong with it, and where.
+        /// The defect and its place.
         why: String,
     },
     /// It has more, or longer, parts than any review has.
@@ -67,9 +68,9 @@ pub enum ArtefactError {
     TooMuch {
         /// The place.
         at: String,
-        /// How much.
+        /// The quantity.
         what: String,
-        /// How much there may be.
+        /// The limit.
         most: usize,
     },
     /// It is of another commit than the run that made it.
@@ -79,26 +80,26 @@ pub enum ArtefactError {
     OtherHead {
         /// The commit that it names.
         named: String,
-        /// That of the run.
+        /// The commit of the run.
         expected: CommitId,
     },
     /// It, or the pull request that it names, is another than that of the run.
     #[error("nothing was posted: {why}; {SUSPICIOUS}")]
     OtherPull {
-        /// How they differ.
+        /// The difference.
         why: String,
     },
-    /// Nobody says which pull request.
+    /// The pull request is not specified.
     #[error(
         "nothing was posted: neither the artefact nor you say which pull request is meant; name it with --pr (pull, in the Action)"
     )]
     NoPull,
-    /// Nobody says which commit.
+    /// The commit is not specified.
     #[error(
         "an artefact is posted only on the commit that is said: name it with --head, or the pull request with --pr"
     )]
     NoHead,
-    /// The repository that says which is meant came with the artefact.
+    /// The repository that identifies the pull request came with the artefact.
     #[error(
         "the repository here lies in the artefact itself, so it is not asked which one is meant: name it with --pr OWNER/REPO#NUMBER"
     )]
@@ -108,10 +109,10 @@ pub enum ArtefactError {
     Closed {
         /// The pull request.
         pull: PullId,
-        /// What it is.
+        /// Its state.
         state: PullState,
     },
-    /// The head moved on: what was reviewed is no longer what the pull request is.
+    /// The head moved on: the review is of an outdated commit.
     #[error(
         "nothing was posted: {pull} is at {} now, and the artefact is of {}; the run for the new head posts its own review",
         now.short(),
@@ -134,10 +135,10 @@ pub enum ArtefactError {
     OtherChange {
         /// The pull request.
         pull: PullId,
-        /// How they differ, a few words each.
+        /// The differences, a few words each.
         reasons: Vec<String>,
     },
-    /// Some of its findings do not stand.
+    /// Some of its findings could not be verified.
     #[error(
         "nothing was posted: findings of the artefact do not stand in {pull}: {}; an honest run has no such finding, so {SUSPICIOUS}",
         some(reasons)
@@ -145,7 +146,7 @@ pub enum ArtefactError {
     Unproven {
         /// The pull request.
         pull: PullId,
-        /// Which and why, a few words each.
+        /// The findings and reasons, a few words each.
         reasons: Vec<String>,
     },
 }
@@ -169,12 +170,12 @@ fn some(reasons: &[String]) -> String {
 }
 
 impl ArtefactError {
-    /// Whether nothing is wrong with the artefact: it only came too late.
+    /// `true` if the artefact is valid but outdated.
     pub const fn is_superseded(&self) -> bool {
         matches!(self, Self::Superseded { .. })
     }
 
-    /// The process's exit code: 5, for nothing could be posted; 3 where a newer run will post, 2 where somebody has to say more.
+    /// The exit code: 5 if nothing could be posted, 3 if a newer run will post, 2 if the user has to specify more.
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::Superseded { .. } => 3,

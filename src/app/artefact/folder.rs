@@ -1,4 +1,4 @@
-//! Reading the one file of an artefact that is read. Main function: [`read`].
+//! Reads the only used file of an artefact. Main function: [`read`].
 
 use std::io;
 use std::path::Path;
@@ -6,12 +6,12 @@ use std::path::Path;
 use super::ArtefactError;
 use crate::sys::beneath::{Beneath, Kind, ReadFile};
 
-/// The file; no other is opened, and no folder below is looked into.
+/// The file name; no other file is opened, and no subfolder is read.
 const REVIEW: &str = "review.json";
-/// A larger review is refused, in bytes.
+/// Maximum size in bytes of a review.
 const MOST: u64 = 8 << 20;
 
-/// The text of the review in the folder. No link is followed, and no pipe or device waited for.
+/// Reads the review's text from the folder. Follows no link, and never blocks on a pipe or device.
 pub(super) fn read(folder: &Path) -> Result<String, ArtefactError> {
     let missing = |why: String| ArtefactError::Missing { folder: folder.display().to_string(), why };
     let fault = |error: io::Error| missing(error.to_string());

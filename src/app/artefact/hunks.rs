@@ -1,7 +1,7 @@
-//! The claims of an artefact against the change as it is: files, places, quotes, suggestions. Main function: [`prove`].
+//! Verifies the claims of an artefact against the current change: files, places, quotes, suggestions. Main function: [`prove`].
 //!
-//! Everything is found and compared by `evidence`, as it is for the claims of a model; here it is only asked whether that comes to what the
-//! artefact says. What comes out is made from our own trees wherever they have it.
+//! All locating and comparing is done by `evidence`, as for the claims of a model; this module only checks that the result matches the
+//! artefact. Its output is made from our own trees wherever they have the text.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -22,12 +22,12 @@ use crate::evidence::{self, Grammar as _, Languages, Rejection, SuggestionFault}
 use crate::syntax::Trees;
 use crate::sys::cancel::Stopped;
 
-/// So many reasons are enough; the others are counted.
+/// Limit on the reasons collected; further ones are counted.
 const MOST: usize = 50;
 
-/// The findings of an artefact, each proved in the subject; those that it calls fixed or dismissed are left out.
+/// Verifies the findings of an artefact; those that it calls fixed or dismissed are left out.
 ///
-/// An honest run cannot name a place that does not stand, so that one finding that fails refuses them all.
+/// An honest run cannot name an invalid place, so one finding that fails refuses them all.
 pub(super) fn prove(claimed: &Review, subject: &Subject, pull: &PullId) -> Result<Vec<Finding>, AppError> {
     let reasons = other_change(claimed, &subject.change);
     if !reasons.is_empty() {
@@ -36,7 +36,7 @@ pub(super) fn prove(claimed: &Review, subject: &Subject, pull: &PullId) -> Resul
     let (mut proved, mut reasons) = (Vec::new(), Vec::new());
     for (n, finding) in claimed.findings.iter().enumerate().filter(|(_, finding)| !finding.status.is_resolved()) {
         subject.cancel.check()?;
-        match stand(finding, subject) {
+        match verify_finding(finding, subject) {
             Ok(stands) => proved.push(stands),
             Err(Fault::Stopped(stopped)) => return Err(stopped.into()),
             Err(why) => reasons.push(format!("findings[{n}]: {}", shown(&why.to_string()))),
@@ -48,7 +48,7 @@ pub(super) fn prove(claimed: &Review, subject: &Subject, pull: &PullId) -> Resul
     if reasons.is_empty() { Ok(proved) } else { Err(ArtefactError::Unproven { pull: pull.clone(), reasons }.into()) }
 }
 
-/// How the change that an artefact is of differs from the one of the pull request.
+/// Describes how the change of an artefact differs from the one of the pull request.
 fn other_change(review: &Review, ours: &ChangeSet) -> Vec<String> {
     let claimed = &review.change;
     let mut reasons = Vec::new();
@@ -56,7 +56,7 @@ fn other_change(review: &Review, ours: &ChangeSet) -> Vec<String> {
         let short = |change: &ChangeSet| change.merge_base.map_or_else(|| "nowhere".to_owned(), |id| id.short());
         reasons.push(format!("it begins at {}, not at {}", short(claimed), short(ours)));
     }
-    // The name is what the forge says, without what cannot be shown.
+    // The name is the forge's, without unprintable characters.
     if claimed.target != strip_line(&ours.target) {
         reasons.push(format!("it is compared with {}, not with {}", shown(&claimed.target), shown(&ours.target)));
     }
@@ -81,7 +81,7 @@ fn other_change(review: &Review, ours: &ChangeSet) -> Vec<String> {
     reasons
 }
 
-/// Why a finding does not stand.
+/// The reason why a finding fails verification.
 #[derive(Debug, thiserror::Error)]
 enum Fault {
     #[error("{}", .0.brief())]
@@ -107,8 +107,8 @@ impl From<Rejection> for Fault {
     }
 }
 
-/// The finding as it may be posted: its words, and places of ours.
-fn stand(finding: &Finding, subject: &Subject) -> Result<Finding, Fault> {
+/// Builds the finding to post: its texts, with places of our own.
+fn verify_finding(finding: &Finding, subject: &Subject) -> Result<Finding, Fault> {
     let anchors = without_repeats(&finding.anchors);
     let mut places = Vec::with_capacity(anchors.len());
     for anchor in &anchors {
@@ -153,7 +153,7 @@ fn stand(finding: &Finding, subject: &Subject) -> Result<Finding, Fault> {
         body: finding.body.clone(),
         severity: finding.severity,
         category: finding.category,
-        // How sure it is and what a second look said are claims that nothing proves.
+        // Its confidence and the result of verification are claims that nothing supports.
         confidence: None,
         anchors: found.anchors,
         suggestion,
@@ -164,18 +164,18 @@ fn stand(finding: &Finding, subject: &Subject) -> Result<Finding, Fault> {
     })
 }
 
-/// All of an anchor but how it was found when it was made.
+/// The parts of an anchor that do not depend on how it was located.
 fn place_of(anchor: &Anchor) -> (&RepoPath, Side, Option<LineRange>, &str, bool) {
     (&anchor.path, anchor.side, anchor.lines, &anchor.quote, anchor.masked)
 }
 
-/// One place may have been found in two ways.
+/// Removes duplicates: one place may have been located in two ways.
 fn without_repeats(anchors: &[Anchor]) -> Vec<&Anchor> {
     let mut known = HashSet::new();
     anchors.iter().filter(|anchor| known.insert(place_of(anchor))).collect()
 }
 
-/// A suggestion stands where the finding does, or on the line beside it that an insertion takes along.
+/// Verifies a suggestion: it must be at the finding's place, or on the adjacent line that an insertion includes.
 fn suggestion(claimed: &Suggestion, anchors: &[&Anchor], subject: &Subject) -> Result<Suggestion, Fault> {
     let beside = |lines: LineRange| {
         claimed.lines.start() >= lines.start().saturating_sub(1) && claimed.lines.end() <= lines.end().saturating_add(1)

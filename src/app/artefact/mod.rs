@@ -1,9 +1,8 @@
-//! Posting the review that an untrusted job made. Main function: [`post_artefact`].
+//! Posts the review of an untrusted job. Main function: [`post_artefact`].
 //!
-//! On the `pull_request` event of a fork the author of the pull request writes the workflow that runs, so that whatever the job leaves behind is
-//! hostile input. It is read strictly (`folder`, `claims`), held against what the event says of the run and what the forge says of the pull
-//! request now (`which`), and proved against the change as git has it (`hunks`). What is left of it are findings: places of ours, words of
-//! theirs. All else that it says of itself is dropped, and what is posted takes nothing back ([`Trust::Untrusted`](crate::domain::forge::Trust)).
+//! On the `pull_request` event of a fork the author of the pull request controls the workflow, so everything the job leaves behind is
+//! hostile input. It is parsed strictly (`folder`, `claims`), matched against the event of the run and the current pull request on the
+//! forge (`which`), and verified against the change in git (`hunks`).
 
 mod claims;
 mod error;
@@ -29,17 +28,17 @@ use crate::sys::cancel::Cancel;
 pub use error::ArtefactError;
 pub use which::{Expected, expected_artefact};
 
-/// Collecting the change again tells nobody anything.
+/// Discards the events of collecting the change again.
 struct Quiet;
 
 impl EventSink for Quiet {
     fn emit(&self, _: Event) {}
 }
 
-/// Posts the review in `folder`, where all of it stands; else nothing is posted, and the error says why.
+/// Posts the review in `folder` if all of it can be verified; else nothing is posted, and the error says why.
 ///
-/// The change is collected with the settings of the target and `flags`: what they leave out has to be what the job left out. `options` says
-/// whether it is a dry run; which pull request is meant comes from `expected` alone. No receipt is kept: the run is none of ours.
+/// The change is collected with the settings of the target and `flags`: they must leave out what the job left out. `options` selects a dry
+/// run; the pull request is determined by `expected` alone. No receipt is saved, because the run is not one of this machine.
 pub async fn post_artefact(
     folder: &Path,
     expected: Expected,
@@ -58,7 +57,7 @@ pub async fn post_artefact(
     let github = blocking::run(SIGNING_IN, &cancel, move || forge.client(&asked)).await??;
     let id = which::meant(&claimed, &expected, github.server().reveal().trim_end_matches('/'))?;
     let accept = move |pull: &PullRequest| Ok(which::accept(pull, &expected)?);
-    // Nothing is fetched for a pull request that is none of ours.
+    // Nothing is fetched for a pull request that does not match.
     accept(&github.within(&cancel).about(&id.repo).pull(&id).await?)?;
     events.emit(Event::Notice { text: format!("fetching {id}, to hold the artefact against it") });
     let fetched = pull::fetch_apart(&id, &github, around, &cancel).await?;
@@ -66,13 +65,13 @@ pub async fn post_artefact(
 
     let (flags, surroundings, stop) = (flags.clone(), around.clone(), cancel.clone());
     let head = fetched.head;
-    let work = move || proved(&claimed, &fetched, &flags, &surroundings, &stop);
+    let work = move || build_review(&claimed, &fetched, &flags, &surroundings, &stop);
     let review = blocking::run("proving the artefact", &cancel, work).await??;
     post_untrusted(&review, (id, head), &accept, options, &settings, around, events, &cancel).await
 }
 
-/// The review that may be posted: what of the claimed one was proved, in a change of our own.
-fn proved(
+/// Builds the review to post: the verified parts of the claimed one, in a change of our own.
+fn build_review(
     claimed: &Review,
     fetched: &Fetched,
     flags: &Flags,
@@ -88,7 +87,7 @@ fn proved(
     let findings = hunks::prove(claimed, &subject, &fetched.pull.id)?;
     Ok(Review {
         id: claimed.id,
-        // Nobody vouches for it: it is never complete.
+        // It is not trusted, so it is never complete.
         outcome: Outcome::Incomplete,
         reasons: caveats(claimed),
         ended: Ended::Finished,
@@ -116,7 +115,7 @@ fn proved(
     })
 }
 
-/// What of its claims makes it worse than it looks, in words of ours.
+/// Describes the claims that make it weaker than it looks, in our own words.
 fn caveats(claimed: &Review) -> Vec<String> {
     let mut caveats = Vec::new();
     match claimed.outcome {

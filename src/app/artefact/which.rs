@@ -1,4 +1,4 @@
-//! Which pull request an artefact is posted on: what was expected of it, what it claims, and what the forge says now. Main types: [`Expected`].
+//! Matches an artefact with its pull request: the expected run, the claim, and the forge's current state. Main types: [`Expected`].
 
 use std::path::Path;
 
@@ -14,21 +14,21 @@ use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::files;
 
-/// What is known of the run that made an artefact, from somebody other than the artefact: the event that started this one.
+/// The trusted facts about the run that made an artefact: from the event that started this run, not from the artefact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expected {
-    /// The repository that is posted in.
+    /// The repository to post in.
     pub repository: RepoName,
-    /// The commit that the run was of.
+    /// The commit of the run.
     pub head: CommitId,
-    /// Where that commit was pushed to: the fork; `None` where nobody says.
+    /// The repository that the commit was pushed to: the fork; `None` if unknown.
     pub head_repository: Option<RepoName>,
-    /// The number of the pull request. Where nobody says it, the artefact's is taken, and believed only if its head is `head`.
+    /// The number of the pull request. If unknown, the artefact's is used, but accepted only if its head is `head`.
     pub pull: Option<u32>,
 }
 
-/// What a person who posts an artefact by hand says of it: a pull request, a commit, or both. The head of a pull request alone is the one that
-/// it has now. A number alone is of the repository that one stands in; that must not have come with the artefact.
+/// Builds the expectation from the options of a person who posts an artefact by hand: a pull request, a commit, or both. For a pull request
+/// alone, its current head is used. A number alone is of the current repository, which must not have come with the artefact.
 pub async fn expected_artefact(
     artefact: &Path,
     ask: Option<&PullAsk>,
@@ -61,7 +61,7 @@ pub async fn expected_artefact(
     Ok(Expected { repository, head, head_repository: None, pull: number.map(PullNumber::value) })
 }
 
-/// The pull request that is meant, where the artefact claims nothing else than what is expected. `server` is where we post.
+/// Determines the pull request, if the artefact's claims match the expectation. `server` is the forge posted to.
 pub(super) fn meant(claimed: &Review, expected: &Expected, server: &str) -> Result<PullId, ArtefactError> {
     let change = &claimed.change;
     if change.head != Some(expected.head) {
@@ -84,7 +84,7 @@ pub(super) fn meant(claimed: &Review, expected: &Expected, server: &str) -> Resu
     Ok(PullId { repo: expected.repository.clone(), number })
 }
 
-/// Whether the pull request, as the forge tells it now, is the one that was expected.
+/// Checks that the pull request on the forge is the expected one.
 pub(super) fn accept(pull: &PullRequest, expected: &Expected) -> Result<(), ArtefactError> {
     let other = |why: String| Err(ArtefactError::OtherPull { why });
     if !pull.id.repo.is(&expected.repository) {

@@ -1,15 +1,15 @@
-//! Where programs keep a user's settings on this system. Main type: [`Folders`].
+//! The folders in which programs store a user's settings on this system. Main type: [`Folders`].
 
 use std::path::PathBuf;
 
 use etcetera::BaseStrategy as _;
 
-/// The folders that clients' files are below.
+/// The folders below which clients store their files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
     /// The home folder.
     pub home: PathBuf,
-    /// Where desktop programs keep settings: `~/.config`, `~/Library/Application Support`, `%APPDATA%`.
+    /// The settings folder of desktop programs: `~/.config`, `~/Library/Application Support`, `%APPDATA%`.
     pub app: PathBuf,
     /// `~/.config`, or `%APPDATA%` on Windows.
     pub config: PathBuf,
@@ -18,7 +18,7 @@ pub struct Folders {
 }
 
 impl Folders {
-    /// Those of this process; `None` without a home folder.
+    /// Determines the folders of this process's user; `None` without a home folder.
     pub fn of_this_process() -> Option<Self> {
         let home = etcetera::home_dir().ok()?;
         let native = etcetera::base_strategy::choose_native_strategy().ok()?;

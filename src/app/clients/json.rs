@@ -1,7 +1,7 @@
-//! One entry of a JSON file, set without touching a byte of the rest: comments, order, white space and numbers stay. Main function: [`set`].
+//! Sets one entry of a JSON file without changing any other byte: comments, order, white space and numbers stay. Main function: [`set`].
 //!
-//! Comments and a comma after the last entry are read as blanks of the same length, so that what the parser checks and what the eyes of
-//! [`members`] see stand at the places of the file. What comes out is parsed again and must be the old value with the entry in it.
+//! Comments and trailing commas are replaced by blanks of the same length, so that the offsets seen by the parser and by [`members`] are
+//! those of the file. The result is parsed again and must equal the old value plus the entry.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::write::Edited;
 
-/// Why a file cannot be changed.
+/// The reason why a file cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum JsonFault {
     /// It is not JSON, with comments or without.
@@ -18,22 +18,22 @@ pub(super) enum JsonFault {
     /// Something in it is not an object.
     #[error("{0} is not an object in it")]
     NotAnObject(String),
-    /// What came out would not be what it should be.
+    /// The result would not be the expected value.
     #[error("it is written in a way that cannot be changed safely")]
     Unsafe,
 }
 
-/// The file if there were nothing else in it.
+/// Renders a file with only this entry.
 pub(super) fn alone(servers: &str, name: &str, entry: &Value) -> String {
     let whole = json!({ servers: { name: entry } });
     format!("{whole:#}\n")
 }
 
-/// Sets the entry `name` of the object `servers`. An entry that says something else is replaced only where that is allowed.
+/// Sets the entry `name` of the object `servers`. An entry with another value is replaced only with `replace`.
 pub(super) fn set(text: &str, servers: &str, name: &str, entry: &Value, replace: bool) -> Result<Edited, JsonFault> {
     let Plain { text: plain, commas } = without_comments(text);
     if plain.trim().is_empty() {
-        // A file with nothing in it, or with comments alone; they stay above.
+        // The reason why a file cannot be changed.
         let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
         return Ok(Edited::Added(format!("{text}{gap}{}", alone(servers, name, entry))));
     }
@@ -78,7 +78,7 @@ pub(super) fn set(text: &str, servers: &str, name: &str, entry: &Value, replace:
     }
 }
 
-/// An object of a text: its braces, and its members in order.
+/// An object of a text: its braces and its members in order.
 struct Members {
     open: usize,
     close: usize,
@@ -86,7 +86,7 @@ struct Members {
 }
 
 impl Members {
-    /// Where the value of a key stands; of the last one, as parsers have it.
+    /// The range of a key's value; of the last occurrence, like parsers.
     fn value_of(&self, plain: &str, key: &str) -> Option<Range<usize>> {
         let is_it = |(name, _): &&(Range<usize>, Range<usize>)| {
             plain.get(name.clone()).and_then(|name| serde_json::from_str::<String>(name).ok()).as_deref() == Some(key)
@@ -125,7 +125,7 @@ fn blanks(bytes: &[u8], from: usize) -> usize {
     from + rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count()
 }
 
-/// Where the value that begins at `from` ends.
+/// The end of the value that begins at `from`.
 fn value_end(bytes: &[u8], from: usize) -> Option<usize> {
     let mut depth = 0usize;
     let mut at = from;
@@ -153,7 +153,7 @@ fn value_end(bytes: &[u8], from: usize) -> Option<usize> {
     }
 }
 
-/// Where the string that opens at `open` ends.
+/// The end of the string that opens at `open`.
 fn string_end(bytes: &[u8], open: usize) -> Option<usize> {
     let mut at = open + 1;
     loop {
@@ -165,10 +165,10 @@ fn string_end(bytes: &[u8], open: usize) -> Option<usize> {
     }
 }
 
-/// A text with comments, a byte order mark and commas after last entries as blanks, of the same length.
+/// A text with comments, a byte order mark and trailing commas replaced by blanks of the same length.
 struct Plain {
     text: String,
-    /// Where these commas stand.
+    /// The offsets of these commas.
     commas: Vec<usize>,
 }
 
@@ -212,11 +212,11 @@ fn without_comments(text: &str) -> Plain {
     Plain { text: String::from_utf8(bytes).unwrap_or_default(), commas }
 }
 
-/// Puts a member behind the last one of an object, laid out as the others are.
+/// Inserts a member after the last one of an object, formatted like the others.
 fn insert(text: &str, (plain, commas): (&str, &[usize]), object: &Members, key: &str, value: &Value) -> String {
     let (unit, key) = (unit(text), Value::from(key));
     let Some((first, last)) = object.all.first().zip(object.all.last()) else {
-        // Whatever comments are in it stay above.
+        // Comments inside stay at the top.
         let outer = indent_of(text, object.open);
         let inside = text[object.open + 1..object.close].trim_end();
         let column = format!("{outer}{unit}");
@@ -229,7 +229,7 @@ fn insert(text: &str, (plain, commas): (&str, &[usize]), object: &Members, key: 
     if !on_lines {
         return format!("{}, {key}: {value}{}", &text[..end], &text[end..]);
     }
-    // A remark at the end of the last member's line stays there.
+    // A comment at the end of the last member's line stays there.
     let line = text[end..object.close].lines().next().unwrap_or_default().trim_end();
     let line = if text[end..object.close].contains('\n') { end + line.len() } else { end };
     let has_comma = commas.iter().any(|at| (end..object.close).contains(at));
@@ -240,7 +240,7 @@ fn insert(text: &str, (plain, commas): (&str, &[usize]), object: &Members, key: 
     ended(&format!("{head}{before}{remark}\n{column}{key}: {member}{behind}{tail}"), text)
 }
 
-/// What was put in, with the line endings of the text: those of Windows only where every line has them, else the rest would be touched.
+/// Converts the inserted text to the line endings of the file: CRLF only if every line has them, else other lines would change.
 fn ended(after: &str, before: &str) -> String {
     let windows = before.matches("\r\n").count();
     if windows > 0 && windows == before.matches('\n').count() {
@@ -250,7 +250,7 @@ fn ended(after: &str, before: &str) -> String {
     }
 }
 
-/// The white space that the line of a place begins with.
+/// The indentation of the line at an offset.
 fn indent_of(text: &str, at: usize) -> &str {
     let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let line = &text[start..at];
@@ -258,7 +258,7 @@ fn indent_of(text: &str, at: usize) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// One step of indentation, as the first indented line has it.
+/// Detects the indentation unit from the first indented line.
 fn unit(text: &str) -> &str {
     let indents = text.lines().map(|line| &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]);
     let first = indents.into_iter().find(|indent| !indent.is_empty()).unwrap_or("  ");
@@ -269,7 +269,7 @@ fn unit(text: &str) -> &str {
     }
 }
 
-/// A value on several lines, of which all but the first begin with `column`.
+/// Formats a value on several lines; all but the first are indented by `column`.
 fn pretty(value: &Value, column: &str, unit: &str) -> String {
     let text = format!("{value:#}");
     let mut lines = text.lines();

@@ -1,8 +1,7 @@
-//! The programs that people use assistants in, and how each is told to start the server. Main types: [`Client`], [`Setup`]; the table
-//! [`CLIENTS`].
+//! The MCP clients and how to configure each of them to start the server. Main types: [`Client`], [`Setup`]; the table [`CLIENTS`].
 //!
-//! What is put there is made in `setup`; how a file is changed without touching the rest of it, in `json` and `toml`; how it is written,
-//! in `write`. To add a client: one row.
+//! The entry is made in `setup`; editing a file without changing the rest, in `json` and `toml`; writing it, in `write`. To add a client:
+//! one row.
 
 mod folders;
 mod json;
@@ -17,64 +16,64 @@ pub use write::{Written, write};
 /// A program that starts MCP servers.
 #[derive(Debug, Clone, Copy)]
 pub struct Client {
-    /// Its word on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// What people call it.
+    /// Its product name.
     pub title: &'static str,
     shape: Shape,
-    /// The file for all of a user's projects.
+    /// The file for all projects of a user.
     user: File,
     /// The file of a project, from its root.
     project: Option<&'static str>,
-    /// What stands for the folder that is opened, in a project's file.
+    /// The client's variable for the opened folder, in a project's file.
     folder: Option<&'static str>,
-    /// Whether it starts servers in the folder of the project.
+    /// `true` if it starts servers in the folder of the project.
     starts_in_project: bool,
     /// Its own command, up to the name.
     command: Option<Command>,
-    /// What the person has to do afterwards.
+    /// The remaining step for the user.
     then: &'static str,
 }
 
-/// For whom a server is set up.
+/// The scope of a server's setup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum For {
-    /// Everybody who works on one project: the file is in it.
+    /// The whole project: the file is part of it.
     Project,
     /// One person, in all of their projects.
     User,
 }
 
-/// How a client's file is written.
+/// The format of a client's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// JSON, perhaps with comments: the field with all servers, and whether each says that it is `stdio`.
+    /// JSON, possibly with comments: the field of all servers, and whether each has the type `stdio`.
     Json { servers: &'static str, says_type: bool },
     /// TOML: the table with all servers.
     Toml { servers: &'static str },
 }
 
-/// Where a user's file is.
+/// The location of a user's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum File {
     /// Below the home folder.
     Home(&'static str),
-    /// Below the folder where desktop programs keep their settings.
+    /// Below the settings folder of desktop programs.
     App(&'static str),
     /// Below `~/.config`, or that folder on Windows.
     Config(&'static str),
     /// Below the folder of Codex.
     Codex(&'static str),
-    /// The client writes it all the time itself; only its own command may change it.
+    /// A file that the client rewrites constantly; only its own command may change it.
     Its,
 }
 
 /// The client's own command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Command {
-    /// These words for each scope, the name, then perhaps `--`, then the server's command line.
+    /// Arguments per scope, then the name, an optional `--`, and the server's command line.
     Words { user: &'static [&'static str], project: Option<&'static [&'static str]>, dashes: bool },
-    /// The words, then the server as JSON with its name in it; for a user only.
+    /// Arguments, then the server as JSON including its name; for a user only.
     Json(&'static [&'static str]),
 }
 
@@ -183,17 +182,17 @@ pub const CLIENTS: &[Client] = &[
 ];
 
 impl Client {
-    /// The client with this name.
+    /// Finds the client with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         CLIENTS.iter().find(|client| client.name == name)
     }
 
-    /// The file of a project, from its root, where it has one.
+    /// The project's file relative to its root, if the client has one.
     pub fn project_file(&self) -> Option<&'static str> {
         self.project
     }
 
-    /// For whom a server is set up where nobody says: the project, where it has a file.
+    /// The default scope: the project, if the client has a project file.
     pub fn usual(&self) -> For {
         if self.project.is_some() { For::Project } else { For::User }
     }

@@ -1,4 +1,4 @@
-//! What a client has to be told, and where. Main function: [`setup`].
+//! Determines the configuration of a client, and its file. Main function: [`setup`].
 
 use std::path::{Path, PathBuf};
 
@@ -8,16 +8,16 @@ use super::{Client, Command, File, Folders, For, Shape, json as json_file, toml 
 use crate::sys::files::{self, FileError};
 use crate::sys::repo::Repo;
 
-/// What somebody wants set up.
+/// The requested setup.
 #[derive(Debug, Clone)]
 pub struct Wanted {
     /// The client.
     pub client: &'static Client,
-    /// For whom.
+    /// The scope.
     pub scope: For,
-    /// What the server is called in the client.
+    /// The name of the server in the client.
     pub name: String,
-    /// What starts this program.
+    /// The command that starts this program.
     pub program: String,
     /// The root of the project; absolute.
     pub project: PathBuf,
@@ -25,14 +25,14 @@ pub struct Wanted {
     pub flags: Vec<String>,
 }
 
-/// What is to be done.
+/// The configuration to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setup {
-    /// The file, and what its whole contents would be if there were nothing else in it. `None` where the client alone may write it.
+    /// The file, and its contents if it had no other entry. `None` if only the client may write it.
     pub file: Option<(PathBuf, String)>,
-    /// The client's own command that does the same.
+    /// The client's own command with the same effect.
     pub command: Option<String>,
-    /// What has to be known: whole sentences without a full stop.
+    /// Notes for the user: sentences without a full stop.
     pub notes: Vec<String>,
     pub(super) shape: Shape,
     pub(super) name: String,
@@ -41,21 +41,21 @@ pub struct Setup {
     pub(super) within: Option<PathBuf>,
 }
 
-/// Why a client cannot be set up.
+/// The reason why a client cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// It has no file for that.
     #[error("{client} has no settings of a project; use --scope user")]
     NoProjectFile {
-        /// What people call it.
+        /// Its product name.
         client: &'static str,
     },
-    /// It is for its own command to write.
+    /// Only the client's own command may write the file.
     #[error(
         "{client} keeps these settings in a file that it writes itself while it runs; have it done by its own command: {command}"
     )]
     ItsOwn {
-        /// What people call it.
+        /// Its product name.
         client: &'static str,
         /// The command.
         command: String,
@@ -63,21 +63,21 @@ pub enum ClientError {
     /// There is no home folder.
     #[error("there is no home folder to find the settings of {client} in: set HOME")]
     NoHome {
-        /// What people call it.
+        /// Its product name.
         client: &'static str,
     },
-    /// A name that not every client takes.
+    /// The name is not valid for every client.
     #[error("{0:?} cannot be the name of the server: letters, digits, - and _ are needed")]
     Name(String),
-    /// The file is not what it should be.
+    /// The file is malformed.
     #[error("{path} is left as it is: {why}; the same command without --write shows what belongs there")]
     Unreadable {
         /// The file.
         path: String,
-        /// What is wrong.
+        /// The defect.
         why: String,
     },
-    /// There is another server of this name.
+    /// Another server has this name.
     #[error("{path} has another server {name:?}; give this one another --name, or replace that one with --force")]
     Taken {
         /// The file.
@@ -92,29 +92,29 @@ pub enum ClientError {
     LeadsOut {
         /// The file.
         path: String,
-        /// Where it leads.
+        /// The target of the link.
         real: String,
     },
-    /// The disk said no.
+    /// The file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
 }
 
-/// The root of the project that a folder is in: of its repository, where there is one.
+/// The root of the project around a folder: of its repository, if there is one.
 pub fn project(folder: &Path) -> Result<PathBuf, ClientError> {
     let folder = files::real_path(folder)?;
     let root = Repo::open(&folder).ok().and_then(|repo| files::real_path(repo.workdir()?).ok());
     Ok(root.unwrap_or(folder))
 }
 
-/// What starts this program. A desktop program does not search where a shell does, so it is told the path; what is shared in a project
-/// stands where everybody installed it.
+/// The command that starts this program. A desktop program does not search the path of a shell, so it gets an absolute path; a project's
+/// file gets the name alone, because each user's path differs.
 pub fn this_program(scope: For) -> String {
     let path = std::env::current_exe().ok().filter(|_| scope == For::User);
     path.map_or_else(|| "review".to_owned(), |path| path.display().to_string())
 }
 
-/// Says what to do. Nothing is read or written.
+/// Determines the configuration. Nothing is read or written.
 pub fn setup(wanted: &Wanted, folders: Option<&Folders>) -> Result<Setup, ClientError> {
     let Wanted { client, scope, name, .. } = wanted;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -168,10 +168,10 @@ fn arguments(wanted: &Wanted) -> Vec<String> {
     all
 }
 
-/// The folder that the server is told; none where it is started in the right one.
+/// The folder argument of the server; `None` if it is started in the right one.
 fn folder(wanted: &Wanted) -> Option<String> {
     match (wanted.scope, wanted.client.folder) {
-        // In a user's file the variable stays as it is written: it belongs to the project that has the file.
+        // In a user's file the variable would not be expanded: it belongs to project files.
         (For::Project, Some(variable)) => Some(variable.to_owned()),
         (For::Project, None) => None,
         (For::User, _) if wanted.client.starts_in_project => None,
@@ -226,7 +226,7 @@ fn tail(wanted: &Wanted, arguments: &[String], dashes: bool) -> Vec<String> {
     tail
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

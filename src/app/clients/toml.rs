@@ -1,11 +1,11 @@
-//! One entry of a TOML file, set without touching the rest. Main function: [`set`]. The only place that names `toml_edit`.
+//! Sets one entry of a TOML file without changing the rest. Main function: [`set`]. The only module that names `toml_edit`.
 
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, TomlError, value};
 
 use super::write::Edited;
 
-/// Why a file cannot be changed.
+/// The reason why a file cannot be changed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TomlFault {
     /// It is not TOML.
@@ -16,7 +16,7 @@ pub(super) enum TomlFault {
     NotATable(String),
 }
 
-/// The file if there were nothing else in it.
+/// Renders a file with only this entry.
 pub(super) fn alone(servers: &str, name: &str, entry: &Value) -> String {
     let mut document = DocumentMut::new();
     let mut all = Table::new();
@@ -26,7 +26,7 @@ pub(super) fn alone(servers: &str, name: &str, entry: &Value) -> String {
     document.to_string()
 }
 
-/// Sets the table `name` of `servers`. One that says something else is replaced only where that is allowed.
+/// Sets the table `name` of `servers`. One with another value is replaced only with `replace`.
 pub(super) fn set(text: &str, servers: &str, name: &str, entry: &Value, replace: bool) -> Result<Edited, TomlFault> {
     let mut document: DocumentMut = text.parse()?;
     if !document.contains_key(servers) {
@@ -48,7 +48,7 @@ pub(super) fn set(text: &str, servers: &str, name: &str, entry: &Value, replace:
     Ok(if replaced { Edited::Replaced(after) } else { Edited::Added(after) })
 }
 
-/// Texts and lists of texts: what an entry is made of.
+/// Converts an entry, which consists of strings and lists of strings.
 fn table(entry: &Value) -> Table {
     let mut table = Table::new();
     for (key, field) in entry.as_object().into_iter().flatten() {

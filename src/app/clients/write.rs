@@ -1,4 +1,4 @@
-//! Writing a client's file. Main function: [`write`].
+//! Writes a client's file. Main function: [`write`].
 
 use std::path::{Path, PathBuf};
 
@@ -6,36 +6,36 @@ use super::setup::{ClientError, Setup, shown};
 use super::{Shape, json, toml};
 use crate::sys::files;
 
-/// A larger file of settings is not touched, in bytes.
+/// Maximum size in bytes of a settings file to edit.
 const MOST: u64 = 16 << 20;
 
-/// What became of a text.
+/// The result of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Edited {
-    /// It has the entry now.
+    /// The entry was added.
     Added(String),
-    /// It has the entry in the place of another one.
+    /// The entry replaced another one.
     Replaced(String),
-    /// It had the entry already.
+    /// The entry was already there.
     Same,
-    /// It has another entry of this name.
+    /// Another entry has this name.
     Taken,
 }
 
-/// What was done.
+/// The result of writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
     /// The file is new.
     Created,
-    /// The entry was added to what was there.
+    /// The entry was added to the existing ones.
     Added,
-    /// The entry took the place of another.
+    /// The entry replaced another one.
     Replaced,
-    /// Nothing: it was there already.
+    /// The entry was already there; nothing was written.
     Same,
 }
 
-/// Puts the entry into the client's file, whole or not at all; the rest of the file stays as it is. Says what was done and where.
+/// Writes the entry into the client's file atomically; the rest of the file stays unchanged. Returns the result and the path.
 pub fn write(setup: &Setup, client: &'static str, force: bool) -> Result<(Written, PathBuf), ClientError> {
     let Some((path, alone)) = &setup.file else {
         let command = setup.command.clone().unwrap_or_default();
@@ -44,7 +44,7 @@ pub fn write(setup: &Setup, client: &'static str, force: bool) -> Result<(Writte
     if let Some(project) = &setup.within {
         stays_inside(path, project)?;
     }
-    // A pipe would be waited for, a device read without end.
+    // Opening a pipe would block; reading a device might not end.
     if path.metadata().is_ok_and(|found| !found.is_file()) {
         return Err(ClientError::Unreadable { path: shown(path), why: "it is not a file".to_owned() });
     }
@@ -73,13 +73,13 @@ pub fn write(setup: &Setup, client: &'static str, force: bool) -> Result<(Writte
     Ok((done, path.clone()))
 }
 
-/// A repository may hold links; what is set up for a project must not change a file elsewhere.
+/// Refuses paths through links that leave the project: the setup of a project must not change a file elsewhere.
 fn stays_inside(path: &Path, project: &Path) -> Result<(), ClientError> {
     let root = files::real_path(project)?;
-    // The nearest part that is there already: what is not there yet leads nowhere.
+    // Only the nearest existing part can be a link.
     let there = path.ancestors().find(|part| part.symlink_metadata().is_ok()).unwrap_or(project);
     let real = files::real_path(there)?;
-    // What git keeps for itself is no part of the project, though it lies in it.
+    // Git's own folder is not part of the project, although it is inside.
     let of_project = real.strip_prefix(&root).is_ok_and(|rest| {
         !rest.components().any(|part| part.as_os_str().to_str().is_some_and(|name| name.eq_ignore_ascii_case(".git")))
     });

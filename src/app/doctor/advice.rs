@@ -1,17 +1,17 @@
-//! What to do where a model's provider fails. Main function: [`of_fault`].
+//! Advice for failures of a model's provider. Main function: [`of_fault`].
 
 use crate::llm::TurnFault;
 
-/// Where the key of a model is.
+/// The location of a model's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum KeyAt {
-    /// It is from there.
+    /// The source.
     From(String),
-    /// None was sent; what would hold one.
+    /// No key was sent; its possible locations.
     Missing(String),
 }
 
-/// What the person can do about it; the message of the fault itself says what happened.
+/// Advises on a fault; its own message says what happened.
 pub(super) fn of_fault(fault: &TurnFault, key: &KeyAt, is_own_server: bool) -> String {
     match (fault, key) {
         (TurnFault::Status { status: 401 | 403, .. }, KeyAt::Missing(by)) => format!("no key was sent: set {by}"),

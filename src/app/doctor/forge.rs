@@ -1,4 +1,4 @@
-//! The forge: whether there is a token, and whose it is. Main functions: [`find`], [`check`].
+//! Checks the forge: its token and login. Main functions: [`find`], [`check`].
 
 use crate::app::forge::ForgeEnvironment;
 use crate::domain::checkup::{Area, Check, CheckState, Culprit};
@@ -6,19 +6,19 @@ use crate::domain::text::strip_line;
 use crate::forge::{FaultKind, ForgeError, GitHub};
 use crate::sys::cancel::Cancel;
 
-/// Who would be asked, and where the token is from; `None` without one.
+/// A client and the source of its token, `None` without one.
 pub(super) type Found = Result<(GitHub, Option<&'static str>), ForgeError>;
 
-/// Looks for a token; `gh` may be asked for it.
+/// Looks for a token; `gh` may be called for it.
 pub(super) fn find(cancel: &Cancel) -> Found {
     ForgeEnvironment::of_this_process().client_and_origin(cancel)
 }
 
-fn told(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
+fn new_check(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
     Check::new(Area::Forge, name, state, found)
 }
 
-/// Says where the token is from, and asks the forge whose it is.
+/// Reports the source of the token, and requests its login from the forge.
 pub(super) async fn check(found: Found, offline: bool, cancel: &Cancel) -> Vec<Check> {
     let (client, origin) = match found {
         Ok(found) => found,
@@ -27,22 +27,26 @@ pub(super) async fn check(found: Found, offline: bool, cancel: &Cancel) -> Vec<C
     let Some(origin) = origin else {
         let found = "there is no token: public pull requests can be read, nothing can be posted";
         let advice = "to review private ones and to post, set GITHUB_TOKEN, or sign in with `gh auth login`";
-        return vec![told("token", CheckState::Skipped, found).advised(advice)];
+        return vec![new_check("token", CheckState::Skipped, found).advised(advice)];
     };
     let host = client.server().host().to_owned();
-    let token = told("token", CheckState::Fine, format!("the token for {host} is from {origin}"));
+    let token = new_check("token", CheckState::Fine, format!("the token for {host} is from {origin}"));
     if offline {
-        return vec![token, told("account", CheckState::Skipped, "not asked: --offline")];
+        return vec![token, new_check("account", CheckState::Skipped, "not asked: --offline")];
     }
     let account = match client.within(cancel).viewer().await {
         Ok(actor) => {
             let kind = if actor.is_bot { ", an App" } else { "" };
-            told("account", CheckState::Fine, format!("{host} knows the token as {}{kind}", strip_line(&actor.login)))
+            new_check(
+                "account",
+                CheckState::Fine,
+                format!("{host} knows the token as {}{kind}", strip_line(&actor.login)),
+            )
         }
-        // The token of a job may act without being anybody: it cannot say whose it is.
+        // A workflow's token may have no user, so it cannot report a login.
         Err(error) if error.kind == FaultKind::Permission => {
             let found = format!("{host} takes the token, but does not say whose it is, as with the token of a job");
-            told("account", CheckState::Fine, found)
+            new_check("account", CheckState::Fine, found)
         }
         Err(error) => wrong("account", &error),
     };
@@ -52,11 +56,11 @@ pub(super) async fn check(found: Found, offline: bool, cancel: &Cancel) -> Vec<C
 /// Only reviews of pull requests need the forge.
 fn wrong(name: &'static str, error: &ForgeError) -> Check {
     let state = match error.kind {
-        // A token that somebody set and that is of no use.
+        // A configured token that is unusable.
         FaultKind::Auth | FaultKind::Permission | FaultKind::NotFound | FaultKind::Parse | FaultKind::Refused => {
             CheckState::Failed(Culprit::Setup)
         }
         FaultKind::RateLimit | FaultKind::Network | FaultKind::CircuitOpen | FaultKind::Stopped => CheckState::Warning,
     };
-    told(name, state, strip_line(&error.message)).advised(error.action.clone())
+    new_check(name, state, strip_line(&error.message)).advised(error.action.clone())
 }

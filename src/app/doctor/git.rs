@@ -1,4 +1,4 @@
-//! git: the program, and the repository one stands in. Main functions: [`look`], [`check`].
+//! Checks git: the program and the current repository. Main functions: [`look`], [`check`].
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,19 +12,19 @@ use crate::sys::cancel::Cancel;
 use crate::sys::process::{Call, Environment, Program};
 use crate::sys::repo::{Repo, RepoError};
 
-/// How long git may take to say its version.
+/// Time limit for git to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A version is not longer, in bytes.
+/// Limit in bytes on the output of `git --version`.
 const LONGEST: usize = 4 << 10;
 
-/// The repository, as far as it can be had.
+/// The current repository, as far as it can be opened.
 pub(super) struct Looked {
     pub(super) repo: Result<Repo, RepoError>,
-    /// What a review would be about.
+    /// The range of a review.
     pub(super) range: Result<Range, GitError>,
 }
 
-/// Opens the repository, and finds what a review of its branch would be compared with.
+/// Opens the repository, and finds the base of a review of its branch.
 pub(super) fn look(ask: &DoctorAsk) -> Looked {
     let repo = Repo::open(&ask.directory);
     let range = match &repo {
@@ -34,11 +34,11 @@ pub(super) fn look(ask: &DoctorAsk) -> Looked {
     Looked { repo, range }
 }
 
-fn told(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
+fn new_check(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
     Check::new(Area::Git, name, state, found)
 }
 
-/// Looks at the program and the repository.
+/// Checks the program and the repository.
 pub(super) fn check(looked: &Looked, cancel: &Cancel) -> Vec<Check> {
     let mut checks = vec![program(cancel)];
     let repo = match &looked.repo {
@@ -50,38 +50,39 @@ pub(super) fn check(looked: &Looked, cancel: &Cancel) -> Vec<Check> {
     };
     let kind = if repo.workdir().is_some() { "a checkout" } else { "a bare repository" };
     let folder = repo.workdir().unwrap_or_else(|| repo.git_dir());
-    checks.push(told("repository", CheckState::Fine, format!("{kind} at {}", folder.display())));
+    checks.push(new_check("repository", CheckState::Fine, format!("{kind} at {}", folder.display())));
     checks.extend(history(repo));
     checks.push(target(&looked.range));
     checks
 }
 
-/// Outside of a repository patches and pull requests can be reviewed all the same.
+/// Outside of a repository, patches and pull requests can still be reviewed.
 fn no_repository(error: &RepoError) -> Check {
     match error {
         RepoError::NotARepository(folder) => {
             let found =
                 format!("{} is in no git repository: only --diff and --pr OWNER/REPO#N work here", folder.display());
-            told("repository", CheckState::Warning, found).advised("run it in one, or name one with -C DIR")
+            new_check("repository", CheckState::Warning, found).advised("run it in one, or name one with -C DIR")
         }
-        error => told("repository", CheckState::Failed(Culprit::Setup), error.to_string()),
+        error => new_check("repository", CheckState::Failed(Culprit::Setup), error.to_string()),
     }
 }
 
-/// What is not here cannot be read: objects are never fetched on the way.
+/// Checks for missing objects: they are never fetched on demand.
 fn history(repo: &Repo) -> Vec<Check> {
     let mut checks = Vec::new();
     if repo.is_shallow() {
         let found = "this clone is shallow: where a branch and its target meet may not be here";
-        checks.push(told("history", CheckState::Warning, found).advised("`git fetch --unshallow` brings the rest"));
+        checks
+            .push(new_check("history", CheckState::Warning, found).advised("`git fetch --unshallow` brings the rest"));
     }
     if repo.is_partial() {
         let found = "this is a partial clone: objects that are not here cannot be read";
         let advice = "`git fetch --refetch --no-filter` brings all of them, once";
-        checks.push(told("history", CheckState::Warning, found).advised(advice));
+        checks.push(new_check("history", CheckState::Warning, found).advised(advice));
     }
     if checks.is_empty() {
-        checks.push(told("history", CheckState::Fine, "all of it is here"));
+        checks.push(new_check("history", CheckState::Fine, "all of it is here"));
     }
     checks
 }
@@ -90,17 +91,17 @@ fn target(range: &Result<Range, GitError>) -> Check {
     match range {
         Ok(range) => {
             let (head, target) = (strip_line(&range.head_name), strip_line(&range.target));
-            told("target", CheckState::Fine, format!("{head} would be compared with {target}"))
+            new_check("target", CheckState::Fine, format!("{head} would be compared with {target}"))
         }
-        // Somebody stands on the branch that others are compared with, or has not committed yet: that is no fault.
+        // The current branch is the base, or has no commits yet: that is no fault.
         Err(
             error @ (GitError::NoTarget { .. } | GitError::TargetIsHead { .. } | GitError::Repo(RepoError::Unborn)),
-        ) => told("target", CheckState::Warning, error.to_string()),
-        Err(error) => told("target", CheckState::Failed(Culprit::Setup), error.to_string()),
+        ) => new_check("target", CheckState::Warning, error.to_string()),
+        Err(error) => new_check("target", CheckState::Failed(Culprit::Setup), error.to_string()),
     }
 }
 
-/// Only pull requests need the program: everything else is read by this one.
+/// Only pull requests need the program: everything else is done by the library.
 fn program(cancel: &Cancel) -> Check {
     let needed = "it is needed for pull requests (--pr) alone";
     let environment = Environment::of_this_process();
@@ -113,13 +114,13 @@ fn program(cancel: &Cancel) -> Check {
     match found {
         Ok((git, ended)) if ended.success => {
             let version = strip_line(&String::from_utf8_lossy(&ended.output));
-            told("program", CheckState::Fine, format!("{} at {}", version.trim(), git.path().display()))
+            new_check("program", CheckState::Fine, format!("{} at {}", version.trim(), git.path().display()))
         }
         Ok((git, ended)) => {
             let said = strip_line(&String::from_utf8_lossy(&ended.errors));
             let found = format!("{} does not run: {}", git.path().display(), said.trim());
-            told("program", CheckState::Warning, found).advised(format!("see why; {needed}"))
+            new_check("program", CheckState::Warning, found).advised(format!("see why; {needed}"))
         }
-        Err(error) => told("program", CheckState::Warning, error.to_string()).advised(needed),
+        Err(error) => new_check("program", CheckState::Warning, error.to_string()).advised(needed),
     }
 }

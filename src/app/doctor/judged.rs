@@ -1,7 +1,6 @@
-//! What a model's answers to our questions mean. Main type: [`Judged`].
+//! Evaluates a model's responses to the probes. Main type: [`Judged`].
 //!
-//! A model that answers, but not as asked, is told as weak: the review itself has means against that. What the server fails at is told in
-//! `advice`.
+//! A model that responds, but not as requested, is reported as weak: reviews can handle that. Failures of the server belong in `advice`.
 
 use std::time::Duration;
 
@@ -9,19 +8,19 @@ use super::probe::{COLOUR, Heard, NOTE, Pace, RESULT, SUM};
 use crate::domain::text::{mask, shortened, strip_line};
 use crate::llm::{Stop, ToolCall, ToolInput, TurnResponse, leaked};
 
-/// Characters of what a model said that are shown.
+/// Limit in characters on the quoted part of a response.
 const SHOWN: usize = 80;
-/// What comes sooner may come at once without anybody holding it back.
+/// A faster response may arrive in one piece without a buffering proxy.
 const SOON: Duration = Duration::from_secs(2);
 
-/// What a question showed.
+/// The evaluation of a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Judged {
-    /// Whether it went as it should.
+    /// `true` if the response is as requested.
     pub(super) is_right: bool,
-    /// What happened.
+    /// The observation.
     pub(super) found: String,
-    /// What to do, where that is particular to it.
+    /// Specific advice, if any.
     pub(super) advice: Option<String>,
 }
 
@@ -34,26 +33,26 @@ impl Judged {
         Self { is_right: false, found: found.into(), advice: None }
     }
 
-    /// Of a server that refuses tools: the request was said in text by itself.
+    /// Evaluates a server that refuses tools: the request fell back to the text format automatically.
     pub(super) fn in_text() -> Self {
         let advice = "nothing needs to be done: a review speaks to it in text";
         Self { advice: Some(advice.to_owned()), ..Self::wrong("the server takes no tools") }
     }
 
-    /// The same with what to do, where nothing more particular is known.
+    /// Adds general advice if there is no specific one.
     pub(super) fn with_advice(self, advice: &str) -> Self {
         Self { advice: self.advice.or_else(|| Some(advice.to_owned())), ..self }
     }
 }
 
-/// A text that shall come in pieces.
+/// Evaluates the streaming of a text.
 pub(super) fn counting(heard: &Heard) -> Judged {
     let Some(answer) = heard.answers.first() else { return Judged::wrong("it answered nothing") };
-    if let Some(none) = no_use(answer) {
+    if let Some(none) = judge_unusable(answer) {
         return none;
     }
     let text = answer.text();
-    let came = came(&heard.pace);
+    let came = describe_timing(&heard.pace);
     if is_held_back(&heard.pace) {
         let advice = "look for what stands between: a proxy that buffers, or a server that is told not to stream. Else a long answer \
                       looks like a silent server, and is given up";
@@ -61,14 +60,14 @@ pub(super) fn counting(heard: &Heard) -> Judged {
         return Judged { advice: Some(advice.to_owned()), ..Judged::wrong(found) };
     }
     if text.split(|c: char| !c.is_ascii_digit()).filter(|word| ["57", "58", "59", "60"].contains(word)).count() < 4 {
-        let found = format!("it answers, {came}, but not as asked: {}", said(&text));
+        let found = format!("it answers, {came}, but not as asked: {}", quote_text(&text));
         return Judged::wrong(found);
     }
     Judged::right(format!("it answers, {came}"))
 }
 
-/// When an answer came.
-fn came(pace: &Pace) -> String {
+/// Describes the timing of a response.
+fn describe_timing(pace: &Pace) -> String {
     let seconds = |time: Duration| format!("{:.1} s", time.as_secs_f64());
     match pace.pieces {
         0 | 1 => format!("after {}", seconds(pace.took)),
@@ -78,39 +77,39 @@ fn came(pace: &Pace) -> String {
     }
 }
 
-/// Whether an answer that took its time came all at once.
+/// Checks whether a slow response arrived all at once.
 fn is_held_back(pace: &Pace) -> bool {
     pace.took >= SOON && pace.spread < pace.took / 20
 }
 
-/// A call that was the only answer allowed.
+/// Evaluates a forced tool call.
 pub(super) fn forced_call(heard: &Heard) -> Judged {
     let Some(answer) = heard.answers.first() else { return Judged::wrong("it answered nothing") };
-    if let Some(none) = no_use(answer) {
+    if let Some(none) = judge_unusable(answer) {
         return none;
     }
     let calls: Vec<&ToolCall> = answer.calls().collect();
-    let Some(call) = calls.first() else { return no_call(answer) };
+    let Some(call) = calls.first() else { return judge_missing_call(answer) };
     let (name, field, number) = NOTE;
     match &call.input {
-        ToolInput::Malformed(text) => Judged::wrong(format!("its call cannot be read: {}", said(text))),
+        ToolInput::Malformed(text) => Judged::wrong(format!("its call cannot be read: {}", quote_text(text))),
         ToolInput::Object(_) if call.name != name => {
-            Judged::wrong(format!("it called {}, which was not on offer", said(&call.name)))
+            Judged::wrong(format!("it called {}, which was not on offer", quote_text(&call.name)))
         }
         ToolInput::Object(input) if input.get(field).and_then(serde_json::Value::as_u64) == Some(number) => {
             Judged::right("it calls a tool when it must, with what was asked")
         }
         ToolInput::Object(input) => {
             let input = serde_json::Value::Object(input.clone()).to_string();
-            Judged::wrong(format!("it called the tool, but with {}", said(&input)))
+            Judged::wrong(format!("it called the tool, but with {}", quote_text(&input)))
         }
     }
 }
 
-/// Two calls, and a sentence that proves that their results were read.
+/// Evaluates two calls, and a sentence that proves that their results were read.
 pub(super) fn two_tools(heard: &Heard) -> Judged {
     let Some(first) = heard.answers.first() else { return Judged::wrong("it answered nothing") };
-    if let Some(none) = heard.answers.iter().find_map(no_use) {
+    if let Some(none) = heard.answers.iter().find_map(judge_unusable) {
         return none;
     }
     let called = |name: &str| heard.answers.iter().position(|answer| answer.calls().any(|call| call.name == name));
@@ -119,14 +118,14 @@ pub(super) fn two_tools(heard: &Heard) -> Judged {
         ToolInput::Object(_) => None,
     });
     if let Some(text) = malformed {
-        return Judged::wrong(format!("its call cannot be read: {}", said(text)));
+        return Judged::wrong(format!("its call cannot be read: {}", quote_text(text)));
     }
     let last = heard.answers.last().map(TurnResponse::text).unwrap_or_default();
     match (called(COLOUR), called(SUM)) {
-        (None, None) => no_call(first),
+        (None, None) => judge_missing_call(first),
         (Some(_), None) | (None, Some(_)) => Judged::wrong("it called one of two tools, and never the other"),
         (Some(_), Some(_)) if !last.contains(RESULT) => {
-            Judged::wrong(format!("it called both tools, and did not say what they answered: {}", said(&last)))
+            Judged::wrong(format!("it called both tools, and did not say what they answered: {}", quote_text(&last)))
         }
         (Some(colour), Some(sum)) if colour == sum => {
             Judged::right("it calls two tools in one turn, and reads what they answer")
@@ -135,11 +134,11 @@ pub(super) fn two_tools(heard: &Heard) -> Judged {
     }
 }
 
-/// An answer that is none, whatever was asked.
-fn no_use(answer: &TurnResponse) -> Option<Judged> {
+/// Evaluates a response that is unusable for every probe.
+fn judge_unusable(answer: &TurnResponse) -> Option<Judged> {
     let is_empty = answer.text().trim().is_empty() && answer.calls().next().is_none();
     match &answer.stop {
-        Stop::Refused => Some(Judged::wrong(format!("it refused: {}", said(&answer.text())))),
+        Stop::Refused => Some(Judged::wrong(format!("it refused: {}", quote_text(&answer.text())))),
         Stop::OutputLimit if is_empty => {
             Some(Judged::wrong("its answer was cut before anything was said: it may think too long"))
         }
@@ -150,23 +149,23 @@ fn no_use(answer: &TurnResponse) -> Option<Judged> {
     }
 }
 
-/// What it wrote where a call was to be made.
-fn no_call(answer: &TurnResponse) -> Judged {
+/// Describes the text given instead of a call.
+fn judge_missing_call(answer: &TurnResponse) -> Judged {
     let text = answer.text();
     match leaked(&text) {
         Some(dialect) => Judged {
             advice: Some(
                 "have the server parse its tool calls: it needs the right template or parser for this model".to_owned(),
             ),
-            ..Judged::wrong(format!("it wrote its tool call as text ({dialect}): {}", said(&text)))
+            ..Judged::wrong(format!("it wrote its tool call as text ({dialect}): {}", quote_text(&text)))
         },
         None if text.trim().is_empty() => Judged::wrong("it called no tool that it was asked for, and wrote nothing"),
-        None => Judged::wrong(format!("it called no tool, and wrote: {}", said(&text))),
+        None => Judged::wrong(format!("it called no tool, and wrote: {}", quote_text(&text))),
     }
 }
 
-/// A piece of what a model said, in quotes, fit to be shown.
-fn said(text: &str) -> String {
+/// Quotes a part of a model's text, safe for display.
+fn quote_text(text: &str) -> String {
     format!("\"{}\"", shortened(strip_line(&mask(text).text).trim(), SHOWN))
 }
 

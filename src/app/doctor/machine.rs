@@ -1,4 +1,4 @@
-//! This machine: where runs are kept, the terminal, the clock. Main function: [`check`].
+//! Checks this machine: the folder for runs, the terminal, the clock. Main function: [`check`].
 
 use std::time::Duration;
 
@@ -11,54 +11,54 @@ use crate::sys::clock;
 use crate::sys::files::{self, FileError};
 use crate::sys::repo::Repo;
 
-/// A file that is written and taken away again.
+/// The name of a file written and removed as a trial.
 const TRIAL: &str = "doctor.tmp";
-/// A commit may be so much younger than this machine's clock says it is: other machines' clocks differ.
+/// Tolerance for commits in the future: clocks of machines differ.
 const TOLERANCE: Duration = Duration::from_hours(24);
-/// This version was not there before.
+/// The release date of this version, as a lower bound for the clock.
 const NOT_BEFORE: &str = "2026-11-01T00:00:00Z";
 
 /// The terminal that this process writes to.
 #[derive(Debug, Clone, Copy)]
 pub struct Terminal {
-    /// Whether standard output is one.
+    /// `true` if standard output is a terminal.
     pub is_one: bool,
-    /// Columns that texts are laid out in.
+    /// The width for text layout, in columns.
     pub width: usize,
-    /// Whether colours are used.
+    /// `true` if colors are used.
     pub colour: bool,
-    /// Whether places become links.
+    /// `true` if places become links.
     pub links: bool,
-    /// The variable that keeps colours away, where one does.
+    /// The variable that disables colors, if one does.
     pub without_colour: Option<&'static str>,
-    /// The build logs that are written into.
+    /// The kind of build log written to.
     pub logs: BuildLogs,
 }
 
-/// Looks at the machine.
+/// Checks the machine.
 pub(super) fn check(ask: &DoctorAsk, looked: &Looked) -> Vec<Check> {
     vec![state(), terminal(&ask.terminal), clock_of(looked.repo.as_ref().ok(), &clock::now())]
 }
 
-fn told(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
+fn new_check(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
     Check::new(Area::Machine, name, state, found)
 }
 
-/// Runs are kept, so that they can be shown again, gone on with and compared with.
+/// Checks the folder for runs, which are saved to be shown, resumed and compared.
 fn state() -> Check {
     let root = match Store::default_root() {
         Ok(root) => root,
-        Err(error) => return told("state", CheckState::Failed(Culprit::Setup), error.to_string()),
+        Err(error) => return new_check("state", CheckState::Failed(Culprit::Setup), error.to_string()),
     };
     let trial = root.join(TRIAL);
     let tried = files::private_folder(&root)
         .and_then(|()| files::write_private(&trial, b"\n"))
         .and_then(|()| files::remove_file(&trial));
     match tried {
-        Ok(()) => told("state", CheckState::Fine, format!("runs are kept in {}", root.display())),
+        Ok(()) => new_check("state", CheckState::Fine, format!("runs are kept in {}", root.display())),
         Err(error) => {
             let advice = "free the folder, or name another one in XDG_STATE_HOME; without it no run can be resumed, shown again or posted later";
-            told("state", CheckState::Warning, unwritable(&error)).advised(advice)
+            new_check("state", CheckState::Warning, unwritable(&error)).advised(advice)
         }
     }
 }
@@ -86,24 +86,25 @@ fn terminal(terminal: &Terminal) -> Check {
     if logs.any() {
         found.push_str("; a build log reads along, and is given nothing that it would obey");
     }
-    told("terminal", CheckState::Fine, found)
+    new_check("terminal", CheckState::Fine, found)
 }
 
-/// A clock that is wrong breaks certificates and Apps' tokens, and dates reviews wrongly.
+/// Checks the clock: a wrong one breaks certificates and Apps' tokens, and gives reviews wrong dates.
 fn clock_of(repo: Option<&Repo>, now: &str) -> Check {
     let found = format!("it is {now}");
     let advice = "set the clock: certificates and tokens are judged by it";
     if clock::between(NOT_BEFORE, now) == Some(Duration::ZERO) {
         let found = format!("{found}, which is before this version of review was made");
-        return told("clock", CheckState::Warning, found).advised(advice);
+        return new_check("clock", CheckState::Warning, found).advised(advice);
     }
     let youngest = repo.and_then(|repo| repo.commit_time(repo.commit("HEAD").ok()?).ok());
     match youngest {
         Some(time) if clock::between(now, &time).is_some_and(|ahead| ahead > TOLERANCE) => {
             let found = format!("{found}, and HEAD was committed at {time}");
-            told("clock", CheckState::Warning, found).advised(format!("{advice} (or the other machine's was wrong)"))
+            new_check("clock", CheckState::Warning, found)
+                .advised(format!("{advice} (or the other machine's was wrong)"))
         }
-        Some(_) | None => told("clock", CheckState::Fine, found),
+        Some(_) | None => new_check("clock", CheckState::Fine, found),
     }
 }
 

@@ -1,8 +1,8 @@
-//! Whether a review would work here: settings, git, this machine, the forge, and the model, which is asked a few questions of our own.
-//! Main function: [`doctor`].
+//! Checks that reviews work here: settings, git, this machine, the forge, and the model, with a few probe requests. Main function:
+//! [`doctor`].
 //!
-//! Nothing of a repository is sent anywhere. Each file looks after one area and gives [`Check`]s; `probe` asks a model, and judges what it
-//! answers. How a [`Checkup`] is shown belongs in `present`.
+//! Nothing of a repository is sent anywhere. Each file covers one area and returns [`Check`]s; `probe` sends requests to a model. Rendering
+//! a [`Checkup`] belongs in `present`.
 
 mod advice;
 mod forge;
@@ -28,20 +28,20 @@ use crate::sys::blocking;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::sys::clock;
 
-/// What is to be looked at.
+/// The options of the checks.
 #[derive(Debug, Clone)]
 pub struct DoctorAsk {
-    /// The folder one stands in.
+    /// The current folder.
     pub directory: PathBuf,
-    /// What a review would be compared with.
+    /// The base of the comparison.
     pub target: Option<String>,
-    /// Whether the project's settings are read from the disk.
+    /// `true` if the project's settings are read from the working tree.
     pub settings_from_worktree: bool,
-    /// What the command line says about settings.
+    /// The settings from the command line.
     pub flags: Flags,
-    /// Whether nobody is asked over the network.
+    /// `true` to make no network requests.
     pub offline: bool,
-    /// How long asking may take, all together.
+    /// The total time limit for requests.
     pub limit: Duration,
     /// The terminal that this process writes to.
     pub terminal: Terminal,
@@ -57,7 +57,7 @@ impl DoctorAsk {
     }
 }
 
-/// Looks at everything. What cannot be looked at is a check that says so; an error is a defect of this program.
+/// Runs all checks. An area that cannot be checked is a check that says so; an error is a defect of this program.
 pub async fn doctor(ask: DoctorAsk, events: Arc<dyn EventSink>, cancel: Cancel) -> Result<Checkup, AppError> {
     let (started_at, began) = (clock::now(), Instant::now());
     let cancel = cancel.within(ask.limit);
@@ -73,7 +73,7 @@ pub async fn doctor(ask: DoctorAsk, events: Arc<dyn EventSink>, cancel: Cancel) 
     Ok(Checkup { version, started_at, took: began.elapsed(), interrupted, checks })
 }
 
-/// What needs no network. Also what the rest is asked with.
+/// Runs the checks that need no network, and returns the input of the others.
 fn around(ask: &DoctorAsk, cancel: &Cancel) -> (Vec<Check>, Option<settings::Found>, forge::Found) {
     let looked = git::look(ask);
     let (mut checks, found) = settings::check(ask, &looked);

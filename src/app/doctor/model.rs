@@ -1,4 +1,4 @@
-//! Who reviews: the choice, the key, the address, and whether the model answers as a review needs it. Main function: [`check`].
+//! Checks the reviewing model: choice, key, address, and its responses to probes. Main function: [`check`].
 
 use std::time::Duration;
 
@@ -16,54 +16,58 @@ use crate::llm::{self, Capabilities, Provider, TurnFault, TurnUsage};
 use crate::prompt::Prompts;
 use crate::sys::cancel::{Cancel, Stopped};
 
-/// The questions, in the order in which they are asked.
+/// The probes, in order.
 const QUESTIONS: [&str; 3] = ["streaming", "forced_call", "two_tools"];
-/// What helps where a model makes no calls.
+/// The advice for a model that does not call tools.
 const BY_TEXT: &str = "say `tools = false` for this model in your own file of providers, so that a review speaks to it in text from the \
     beginning (docs/models.md); a larger model may do better";
 
-/// How long a provider may take to tell what it has.
+/// Time limit for a provider to list its models.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Characters of a model's name that are shown.
+/// Limit in characters on a displayed model name.
 const LONGEST_NAME: usize = 100;
 
-/// What asking for calls showed.
+/// The result of the tool call probes.
 struct Calls {
     checks: Vec<Check>,
-    /// Whether the text is what is left.
+    /// `true` if only the text format works.
     wants_text: bool,
-    /// How long its slowest turn took.
+    /// The duration of the slowest turn.
     slowest: Duration,
 }
 
 impl Calls {
-    /// Of a model that is known to make none.
+    /// The result for a model known not to support tool calls.
     fn unknown_to_it() -> Self {
         let found = "not asked: it is known to call no tools, and is spoken to in text";
-        let checks = QUESTIONS[1..].iter().map(|name| told(name, CheckState::Skipped, found)).collect();
+        let checks = QUESTIONS[1..].iter().map(|name| new_check(name, CheckState::Skipped, found)).collect();
         Self { checks, wants_text: true, slowest: Duration::ZERO }
     }
 }
 
-fn told(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
+fn new_check(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
     Check::new(Area::Model, name, state, found)
 }
 
-/// Says who reviews, and asks them.
+/// Reports the models and probes them.
 pub(super) async fn check(found: Option<Found>, offline: bool, events: &dyn EventSink, cancel: &Cancel) -> Vec<Check> {
     let Some(Found { resolved, providers }) = found else {
-        return vec![told("choice", CheckState::Skipped, "the settings cannot be used, so nobody knows who reviews")];
+        return vec![new_check(
+            "choice",
+            CheckState::Skipped,
+            "the settings cannot be used, so nobody knows who reviews",
+        )];
     };
     let chosen = match choose(&resolved, &providers) {
         Ok(chosen) if chosen.is_empty() => return vec![by_rules(&resolved)],
         Ok(chosen) => chosen,
         Err(error) => {
-            return vec![told("choice", CheckState::Failed(Culprit::Setup), error.to_string())];
+            return vec![new_check("choice", CheckState::Failed(Culprit::Setup), error.to_string())];
         }
     };
     let grammar = match Prompts::built_in().and_then(|prompts| prompts.text_protocol()) {
         Ok(grammar) => grammar,
-        Err(error) => return vec![told("choice", CheckState::Failed(Culprit::Setup), error.to_string())],
+        Err(error) => return vec![new_check("choice", CheckState::Failed(Culprit::Setup), error.to_string())],
     };
     let mut checks = Vec::new();
     for chosen in &chosen {
@@ -71,13 +75,13 @@ pub(super) async fn check(found: Option<Found>, offline: bool, events: &dyn Even
         let of = Subject { chosen, resolved: &resolved, providers: &providers };
         let mut about = of.set_up();
         match llm::connect(&chosen.row, &chosen.model, &chosen.access) {
-            // Its address was looked at.
+            // The address was already checked.
             Err(llm::ConnectError::Address { .. }) => {}
-            Err(error) => about.push(told("key", CheckState::Failed(Culprit::Setup), error.to_string())),
+            Err(error) => about.push(new_check("key", CheckState::Failed(Culprit::Setup), error.to_string())),
             Ok(provider) => {
                 about.push(limits(provider.capabilities()));
                 if offline {
-                    about.extend(QUESTIONS.map(|name| told(name, CheckState::Skipped, "not asked: --offline")));
+                    about.extend(QUESTIONS.map(|name| new_check(name, CheckState::Skipped, "not asked: --offline")));
                 } else {
                     let text = format!("asking {}; no code is sent", strip_line(&name));
                     events.emit(Event::Notice { text });
@@ -98,17 +102,17 @@ fn choose(resolved: &Resolved, providers: &ProviderEnvironment) -> Result<Vec<Ch
 
 fn by_rules(resolved: &Resolved) -> Check {
     match resolved.settings.model {
-        ModelChoice::Rules => told("choice", CheckState::Fine, "the built-in rules review, as the settings say"),
+        ModelChoice::Rules => new_check("choice", CheckState::Fine, "the built-in rules review, as the settings say"),
         ModelChoice::Auto | ModelChoice::Named { .. } => {
             let found = "no model is named and no key is found, so the built-in rules review";
-            told("choice", CheckState::Fine, found).advised(
+            new_check("choice", CheckState::Fine, found).advised(
                 "for a review by a model name one with --model, or set its key (`review --help` lists the variables)",
             )
         }
     }
 }
 
-/// One of those who review.
+/// A model to check.
 struct Subject<'a> {
     chosen: &'a Chosen,
     resolved: &'a Resolved,
@@ -116,7 +120,7 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// What can be said without asking.
+    /// Runs the checks that need no request.
     fn set_up(&self) -> Vec<Check> {
         let Self { chosen, resolved, .. } = self;
         let name = strip_line(&format!("{}/{}", chosen.row.name, chosen.model));
@@ -128,19 +132,19 @@ impl Subject<'_> {
             ModelChoice::Auto => " (its key was found, and nobody named another)".to_owned(),
             ModelChoice::Rules | ModelChoice::Named { .. } => String::new(),
         };
-        let mut checks = vec![told("choice", CheckState::Fine, format!("{name} reviews{why}")), self.key()];
+        let mut checks = vec![new_check("choice", CheckState::Fine, format!("{name} reviews{why}")), self.key()];
         checks.push(match (llm::address(&chosen.row, &chosen.access), model::reached_in_clear(chosen)) {
-            (Err(error), _) => told("address", CheckState::Failed(Culprit::Setup), error.to_string()),
-            (Ok(address), Some(warning)) => told("address", CheckState::Warning, format!("{address}: {warning}"))
+            (Err(error), _) => new_check("address", CheckState::Failed(Culprit::Setup), error.to_string()),
+            (Ok(address), Some(warning)) => new_check("address", CheckState::Warning, format!("{address}: {warning}"))
                 .advised("take an https:// address, unless the way there is safe"),
-            (Ok(address), None) => told("address", CheckState::Fine, address),
+            (Ok(address), None) => new_check("address", CheckState::Fine, address),
         });
         checks
     }
 
     fn key(&self) -> Check {
         match self.key_origin() {
-            Some(origin) => told("key", CheckState::Fine, format!("it is {origin}")),
+            Some(origin) => new_check("key", CheckState::Fine, format!("it is {origin}")),
             None => {
                 let name = &self.chosen.row.name;
                 let found = match self.usual_key() {
@@ -149,24 +153,24 @@ impl Subject<'_> {
                     ),
                     None => "none is set; the server may need none".to_owned(),
                 };
-                told("key", CheckState::Fine, found)
+                new_check("key", CheckState::Fine, found)
             }
         }
     }
 
-    /// What would hold a key for this provider.
+    /// The possible locations of a key for this provider.
     fn key_places(&self) -> String {
         let row = &self.chosen.row;
         let setting = format!("{}.api_key", row.name);
         row.key_variables.iter().map(ToString::to_string).chain([setting]).collect::<Vec<_>>().join(" or ")
     }
 
-    /// The variable that holds a key for this provider.
+    /// The variable that is set and holds a key for this provider.
     fn usual_key(&self) -> Option<&str> {
         self.providers.names().find(|name| self.chosen.row.key_variables.iter().any(|known| **known == **name))
     }
 
-    /// Where the key is from; `None` without one.
+    /// The source of the key; `None` without one.
     fn key_origin(&self) -> Option<String> {
         self.chosen.access.key.as_ref()?;
         let setting = format!("{}.api_key", self.chosen.row.name);
@@ -175,16 +179,16 @@ impl Subject<'_> {
         set.map(|(_, _, origin)| format!("from {origin}")).or_else(usual)
     }
 
-    /// Asks the questions, until the provider fails.
+    /// Sends the probes until the provider fails.
     async fn ask(&self, provider: &dyn Provider, grammar: &str, cancel: &Cancel) -> Vec<Check> {
         let prober = Prober { provider, grammar, cancel };
         let counted = prober.counting().await;
         let mut checks = vec![self.judge("streaming", &counted, judged::counting(&counted))];
         if counted.broken.is_some() {
-            if let (Some(check), Some(near)) = (checks.first_mut(), self.near(&counted).await) {
+            if let (Some(check), Some(near)) = (checks.first_mut(), self.suggest_similar(&counted).await) {
                 check.advice = Some(near);
             }
-            let skip = |name: &&'static str| told(name, CheckState::Skipped, "not asked: it failed before");
+            let skip = |name: &&'static str| new_check(name, CheckState::Skipped, "not asked: it failed before");
             checks.extend(QUESTIONS[1..].iter().map(skip));
             return checks;
         }
@@ -198,7 +202,7 @@ impl Subject<'_> {
             slowest = slowest.max(heard.a_turn());
             let check = self.judge("text_protocol", &heard, judged::two_tools(&heard));
             checks.push(match check.state {
-                // Nothing is left that a review could be made with.
+                // No usable model remains for a review.
                 CheckState::Warning => Check { state: CheckState::Failed(Culprit::Provider), ..check },
                 CheckState::Fine | CheckState::Failed(_) | CheckState::Skipped => check,
             });
@@ -207,8 +211,8 @@ impl Subject<'_> {
         checks
     }
 
-    /// What the server has instead of a model that it does not know.
-    async fn near(&self, heard: &Heard) -> Option<String> {
+    /// Suggests similar models of the server for one that it does not know.
+    async fn suggest_similar(&self, heard: &Heard) -> Option<String> {
         let Some(NoAnswer::Fault(TurnFault::Status { status: 404, .. })) = &heard.broken else { return None };
         let Chosen { row, model, access, .. } = self.chosen;
         let names = llm::list(row, access, PATIENCE).await.ok()?;
@@ -228,7 +232,7 @@ impl Subject<'_> {
         ))
     }
 
-    /// Whether it calls tools as its interface has them.
+    /// Probes native tool calls.
     async fn ask_for_calls(&self, prober: &Prober<'_>) -> Calls {
         let forced = prober.forced_call().await;
         let mut judged = judged::forced_call(&forced);
@@ -239,12 +243,12 @@ impl Subject<'_> {
         if refused {
             judged = Judged::in_text();
             checks.push(self.judge("forced_call", &forced, judged));
-            checks.push(told("two_tools", CheckState::Skipped, "not asked: the server takes no tools"));
+            checks.push(new_check("two_tools", CheckState::Skipped, "not asked: the server takes no tools"));
         } else {
             let two = prober.two_tools().await;
             let second = judged::two_tools(&two);
             slowest = slowest.max(two.a_turn());
-            // Where the server itself failed, text is no way out: a review would end there.
+            // If the server itself failed, the text format is no alternative: a review would fail there.
             wants_text = !judged.is_right && !second.is_right && forced.broken.is_none() && two.broken.is_none();
             if wants_text {
                 judged = judged.with_advice(BY_TEXT);
@@ -258,19 +262,19 @@ impl Subject<'_> {
     fn judge(&self, name: &'static str, heard: &Heard, judged: Judged) -> Check {
         let key = self.key_origin().map_or_else(|| KeyAt::Missing(self.key_places()), KeyAt::From);
         let check = match &heard.broken {
-            Some(NoAnswer::Stopped(Stopped::Interrupted)) => told(name, CheckState::Skipped, "interrupted"),
+            Some(NoAnswer::Stopped(Stopped::Interrupted)) => new_check(name, CheckState::Skipped, "interrupted"),
             Some(NoAnswer::Stopped(Stopped::DeadlinePassed)) => {
                 let found = "there was no answer within the time for these questions";
                 let advice = "give it more with --timeout: a model that is loaded first may need minutes";
-                told(name, CheckState::Failed(Culprit::Provider), found).advised(advice)
+                new_check(name, CheckState::Failed(Culprit::Provider), found).advised(advice)
             }
             Some(NoAnswer::Fault(fault)) => {
                 let advice = of_fault(fault, &key, model::is_own_server(self.chosen));
-                told(name, CheckState::Failed(Culprit::Provider), fault.to_string()).advised(advice)
+                new_check(name, CheckState::Failed(Culprit::Provider), fault.to_string()).advised(advice)
             }
-            None if judged.is_right => told(name, CheckState::Fine, judged.found),
+            None if judged.is_right => new_check(name, CheckState::Fine, judged.found),
             None => {
-                let check = told(name, CheckState::Warning, judged.found);
+                let check = new_check(name, CheckState::Warning, judged.found);
                 match judged.advice {
                     Some(advice) => check.advised(advice),
                     None => check.advised("a review needs more of a model than this; a larger one may do better"),
@@ -281,7 +285,7 @@ impl Subject<'_> {
     }
 }
 
-/// What is known of the model without asking.
+/// Reports the known limits of the model.
 fn limits(known: &Capabilities) -> Check {
     let prices = match &known.prices {
         Some(prices) => {
@@ -298,16 +302,16 @@ fn limits(known: &Capabilities) -> Check {
         "{} tokens for a request and its answer, {} for an answer; {prices}",
         known.context_window, known.max_output
     );
-    told("limits", CheckState::Fine, found)
+    new_check("limits", CheckState::Fine, found)
 }
 
-/// Whether a review of the usual length would end in its time at this pace.
+/// Checks whether a typical review would finish in time at this speed.
 fn pace(turn: Duration, settings: &Settings) -> Check {
     let (most, limit) = (settings.max_turns, settings.timeout);
     let fits = limit.as_secs_f64() / turn.as_secs_f64().max(0.001);
     let seconds = turn.as_secs_f64();
     if fits >= f64::from(most) {
-        return told(
+        return new_check(
             "pace",
             CheckState::Fine,
             format!("a small turn takes {seconds:.1} s: {most} of them fit the time of a review"),
@@ -317,7 +321,7 @@ fn pace(turn: Duration, settings: &Settings) -> Check {
         "a small turn takes {seconds:.1} s: about {fits:.0} of them fit the {} s of a review, which may want {most}",
         limit.as_secs()
     );
-    told("pace", CheckState::Warning, found)
+    new_check("pace", CheckState::Warning, found)
         .advised("give reviews more time (--timeout, or timeout in the settings), or take a faster model")
 }
 

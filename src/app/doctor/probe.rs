@@ -1,6 +1,6 @@
-//! Asking a model: each question is a conversation of its own, and all words are ours. Main type: [`Prober`].
+//! Sends probes to a model: each is a conversation of its own, with fixed texts. Main type: [`Prober`].
 //!
-//! What the answers mean belongs in `judged`.
+//! Evaluating the responses belongs in `judged`.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,97 +24,97 @@ const TWO: &str = "Call two tools in one answer: `colour_of` with the thing \"bo
 const IN_TEXT: &str = "Write the calls of two tools: `colour_of` with the thing \"box\", and `sum_of` with the numbers 20 and 22. Both \
     in one answer. When you have both results, write one sentence that holds both of them.";
 
-/// The tool of the forced call, and what it must be called with.
+/// The tool of the forced call, with its required argument.
 pub(super) const NOTE: (&str, &str, u64) = ("note_number", "number", 7);
 /// The tools of the two-tool turn.
 pub(super) const COLOUR: &str = "colour_of";
 pub(super) const SUM: &str = "sum_of";
-/// What `colour_of` says: nobody can guess it, so whoever repeats it has read the result.
+/// The result of `colour_of`: it cannot be guessed, so a model that repeats it has read the result.
 pub(super) const RESULT: &str = "violet-5138";
 
-/// Answers to these questions are short; a model that thinks first needs more than their length.
+/// Limit on the tokens of a response. The responses are short, but reasoning needs more than their length.
 const LONGEST_ANSWER: u32 = 4_000;
-/// So many answers are waited for where two tools shall be called.
+/// Limit on the turns of the two-tool probe.
 const MOST_TURNS: usize = 4;
-/// How long a silent server is waited for where nothing else ends the waiting.
+/// Time limit for a silent server, if no other one applies.
 const QUIET: Duration = Duration::from_mins(2);
 
-/// Asks one model.
+/// A prober for one model.
 pub(super) struct Prober<'a> {
     pub(super) provider: &'a dyn Provider,
-    /// What explains to a model how calls are written in text.
+    /// The instructions for tool calls in text.
     pub(super) grammar: &'a str,
     pub(super) cancel: &'a Cancel,
 }
 
-/// Why there is no answer.
+/// The reason why there is no response.
 #[derive(Debug)]
 pub(super) enum NoAnswer {
-    /// The time is over, or somebody interrupted.
+    /// The time limit was reached, or the user interrupted.
     Stopped(Stopped),
     /// The provider failed.
     Fault(TurnFault),
 }
 
-/// What a question came to.
+/// The result of a probe.
 #[derive(Debug)]
 pub(super) struct Heard {
-    /// Every answer, in order.
+    /// Every response, in order.
     pub(super) answers: Vec<TurnResponse>,
-    /// Why there is no further one, where one was waited for.
+    /// The reason why an expected response is missing.
     pub(super) broken: Option<NoAnswer>,
-    /// How the first answer came.
+    /// The timing of the first response.
     pub(super) pace: Pace,
 }
 
-/// How an answer came in time.
+/// The timing of a response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Pace {
-    /// How long until anything of it came.
+    /// The time until its first piece.
     pub(super) first: Duration,
-    /// How long from the first of it to the last.
+    /// The time from the first piece to the last.
     pub(super) spread: Duration,
-    /// How often it grew.
+    /// The number of pieces.
     pub(super) pieces: u32,
-    /// How long all took, further answers too.
+    /// The total time, including further responses.
     pub(super) took: Duration,
 }
 
 impl Heard {
-    /// What all answers took; unknown where one is.
+    /// The usage of all responses; `None` if that of one is unknown.
     pub(super) fn usage(&self) -> Option<TurnUsage> {
         self.answers.iter().map(|answer| answer.usage).reduce(TurnUsage::plus)
     }
 
-    /// Whether its calls came in text.
+    /// `true` if its calls came in text.
     pub(super) fn in_text(&self) -> bool {
         self.answers.iter().flat_map(TurnResponse::calls).any(was_text)
     }
 
-    /// How long one of its turns took.
+    /// The duration of one of its turns.
     pub(super) fn a_turn(&self) -> Duration {
         self.pace.took / u32::try_from(self.answers.len()).unwrap_or(u32::MAX).max(1)
     }
 }
 
 impl Prober<'_> {
-    /// A plain text, long enough to come in pieces.
+    /// Requests a plain text, long enough to be streamed in pieces.
     pub(super) async fn counting(&self) -> Heard {
         self.hear(self.question(COUNT, Vec::new()), |_| None).await
     }
 
-    /// A call that is the only answer it may give.
+    /// Forces a tool call.
     pub(super) async fn forced_call(&self) -> Heard {
         let request = TurnRequest { choice: ToolChoice::Required, ..self.question(FORCED, vec![note()]) };
         self.hear(request, |_| None).await
     }
 
-    /// Two calls, their results, and what it makes of them.
+    /// Requests two calls, returns their results, and asks for a conclusion.
     pub(super) async fn two_tools(&self) -> Heard {
         self.hear(self.question(TWO, vec![colour(), sum()]), results).await
     }
 
-    /// The same where calls and results are written in text.
+    /// Requests two calls in the text format.
     pub(super) async fn in_text(&self) -> Heard {
         let request = TurnRequest { speech: Speech::Text, ..self.question(IN_TEXT, vec![colour(), sum()]) };
         self.hear(request, results).await
@@ -133,7 +133,7 @@ impl Prober<'_> {
         request
     }
 
-    /// Asks, and goes on for as long as `results` has some for what was answered.
+    /// Sends the request, and continues as long as `results` has results for the response.
     async fn hear(&self, mut request: TurnRequest, results: fn(&TurnResponse) -> Option<Vec<ToolResult>>) -> Heard {
         let began = Instant::now();
         let watch = Stopwatch::default();
@@ -168,7 +168,7 @@ impl Prober<'_> {
     }
 }
 
-/// What the two tools say; `None` where none was called.
+/// The results of the two tools; `None` if neither was called.
 fn results(response: &TurnResponse) -> Option<Vec<ToolResult>> {
     let answer = |call: &crate::llm::ToolCall| {
         let (text, is_error) = match call.name.as_str() {
@@ -203,11 +203,11 @@ fn sum() -> ToolDefinition {
     tool(SUM, "Adds two numbers.", &json!({ "first": number("first"), "second": number("second") }))
 }
 
-/// Notes when an answer grew.
+/// Records when a response grew.
 #[derive(Default)]
 struct Stopwatch(Mutex<Option<Grown>>);
 
-/// When it grew first and last, and how often.
+/// The times of the first and last growth, and their number.
 #[derive(Clone, Copy)]
 struct Grown {
     first: Instant,

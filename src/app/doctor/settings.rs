@@ -1,4 +1,4 @@
-//! Settings: the files and variables that they come from. Main function: [`check`].
+//! Checks the settings: the files and variables they come from. Main function: [`check`].
 
 use super::DoctorAsk;
 use super::git::Looked;
@@ -10,15 +10,15 @@ use crate::config::{self, ConfigError, Document, Key, Origin, Resolved, Sources}
 use crate::domain::checkup::{Area, Check, CheckState, Culprit};
 use crate::domain::text::{counted, strip_line};
 
-/// What the settings come to, for whoever is asked next.
+/// The resolved settings, for further checks.
 pub(super) struct Found {
-    /// The settings without the project's, which has no say in who reviews.
+    /// The settings without the project's, which cannot choose the model.
     pub(super) resolved: Resolved,
     /// The providers and their variables.
     pub(super) providers: ProviderEnvironment,
 }
 
-/// Looks at the settings; what they come to, where they can be used.
+/// Checks the settings, and returns them if they are usable.
 pub(super) fn check(ask: &DoctorAsk, looked: &Looked) -> (Vec<Check>, Option<Found>) {
     let mut checks = Vec::new();
     let user = match config::user_document() {
@@ -81,7 +81,7 @@ fn user_file(is_there: bool, resolved: &Resolved) -> Check {
     fine("user_file", format!("{path}: {} of it hold", counted(set, "setting")))
 }
 
-/// Variables that set something, and variables that were meant to.
+/// Reports variables that set something, and misspelled ones.
 fn variables(resolved: &Resolved) -> Vec<Check> {
     let set: Vec<&str> = resolved
         .origins
@@ -104,7 +104,7 @@ fn variables(resolved: &Resolved) -> Vec<Check> {
     std::iter::once(fine("variables", told)).chain(unknown).collect()
 }
 
-/// The user's own prompts, where there are any.
+/// Checks the user's own prompts, if any.
 fn prompts(resolved: &Resolved) -> Option<Check> {
     let folder = resolved.settings.prompts.as_deref()?;
     Some(match templates::load(Some(folder)) {
@@ -113,7 +113,7 @@ fn prompts(resolved: &Resolved) -> Option<Check> {
     })
 }
 
-/// What the project says, from where it is to be trusted.
+/// Checks the project's settings, read from the trusted commit.
 fn project(
     ask: &DoctorAsk,
     looked: &Looked,
@@ -165,7 +165,7 @@ fn project(
     checks
 }
 
-/// The user's own rules and the project's, where there are any, and what the settings say of rules.
+/// Checks the user's and the project's rules, if any, and the settings for rules.
 fn rules(
     ask: &DoctorAsk,
     looked: &Looked,
@@ -174,7 +174,7 @@ fn rules(
     let (repo, from_worktree) = (looked.repo.as_ref().ok(), ask.settings_from_worktree);
     let at = looked.range.as_ref().ok().and_then(|range| range.settings_at);
     let document = repo.and_then(|repo| project_settings(repo, at, from_worktree).ok().flatten());
-    // Settings that are wrong are told above.
+    // Invalid settings are reported above.
     let settings = resolve(document).ok()?.settings;
     let files = packs::files(&settings, repo.map(|repo| (repo, at)), from_worktree);
     match files.and_then(|files| packs::with(&settings, &files).map(|_| files.len())) {
@@ -186,7 +186,7 @@ fn rules(
     }
 }
 
-/// Whether the disk has other settings of the project than those that hold.
+/// Checks whether the working tree has other project settings than those in effect.
 fn on_disk_differs(repo: &crate::sys::repo::Repo, at: Option<crate::domain::id::CommitId>) -> bool {
     if repo.workdir().is_none() {
         return false;

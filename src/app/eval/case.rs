@@ -1,6 +1,6 @@
-//! A case as it is written down: `case.toml` beside the folders of its change. Main type: [`Case`].
+//! A case as written in `case.toml`, beside the folders of its change. Main type: [`Case`].
 //!
-//! What the change is made of is in `recipe`.
+//! Building its change belongs in `recipe`.
 
 use std::path::{Path, PathBuf};
 
@@ -17,26 +17,26 @@ use crate::sys::beneath::{Beneath, ReadFile};
 
 /// The file that makes a folder a case.
 pub(super) const CASE_FILE: &str = "case.toml";
-/// A larger one is refused, in bytes.
+/// Maximum size in bytes of a case file.
 const MAX_CASE: u64 = 256 << 10;
-/// More issues are not one case.
+/// Limit on the issues of a case.
 const MAX_ISSUES: usize = 100;
-/// More words, or longer ones, say nothing.
+/// Limits on the number and length of an issue's words.
 const MAX_WORDS: usize = 50;
 const MAX_WORD: usize = 200;
 
-/// A case, read and checked.
+/// A parsed and validated case.
 #[derive(Debug, Clone)]
 pub(super) struct Case {
     /// Its name: that of its folder.
     pub(super) name: String,
     /// Its folder.
     pub(super) folder: PathBuf,
-    /// What it is about, one line.
+    /// A description in one line.
     pub(super) about: String,
-    /// What a review of it must come to.
+    /// The expected result of a review.
     pub(super) expected: Expected,
-    /// What is reviewed.
+    /// The change to review.
     pub(super) recipe: Recipe,
     /// The bytes of its file, for the hash.
     pub(super) text: Vec<u8>,
@@ -85,7 +85,7 @@ struct MadeToml {
 /// Reads the case in `folder`.
 pub(super) fn read(folder: &Path) -> Result<Case, EvalError> {
     let file = folder.join(CASE_FILE);
-    // What is wrong may be quoted from the file.
+    // The error may quote the file.
     let fault = |why: String| EvalError::Case { case: file.clone(), why: strip_block(&why) };
     let mut buffer = Vec::new();
     let read =

@@ -1,4 +1,4 @@
-//! Why cases cannot be evaluated. Main type: [`EvalError`].
+//! Errors of an evaluation. Main type: [`EvalError`].
 
 use std::path::PathBuf;
 
@@ -7,31 +7,31 @@ use crate::sys::cancel::Stopped;
 use crate::sys::files::FileError;
 use crate::sys::folder::FolderError;
 
-/// Why an evaluation cannot begin. A case is the user's, so that each names its file and says what to write instead.
+/// The reason why an evaluation cannot start. A case is the user's, so each error names its file and says what to write instead.
 #[derive(Debug, thiserror::Error)]
 pub enum EvalError {
-    /// There is no case to review.
+    /// The folder has no case.
     #[error("there is no case in {}: a case is a folder in it that holds a case.toml (docs/eval.md)", .0.display())]
     NoCase(PathBuf),
-    /// `--only` leaves nothing.
+    /// No case matches `--only`.
     #[error("--only {pattern} leaves no case of the {count} in {}", folder.display())]
     NoneLeft {
-        /// What was asked for.
+        /// The given pattern.
         pattern: String,
-        /// How many cases there are.
+        /// The number of cases.
         count: usize,
-        /// Where.
+        /// The place.
         folder: PathBuf,
     },
     /// `--only` is no glob.
     #[error("--only: {0}")]
     Only(#[from] FilterError),
-    /// A case is not written as cases are.
+    /// A case is malformed.
     #[error("{}: {why}", case.display())]
     Case {
         /// The file or folder.
         case: PathBuf,
-        /// What is wrong, and what to write.
+        /// The defect, and what to write.
         why: String,
     },
     /// A folder of a case cannot be read.
@@ -40,12 +40,12 @@ pub enum EvalError {
     /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// What `--compare` names is no evaluation.
+    /// The file of `--compare` is not an evaluation.
     #[error("{}: {why}; give a file that `review eval --output json=FILE` wrote", file.display())]
     NotEarlier {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The defect.
         why: String,
     },
 }

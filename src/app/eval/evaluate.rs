@@ -1,4 +1,4 @@
-//! All cases of a folder, one evaluation. Main functions: [`evaluate`], [`earlier`].
+//! Evaluates all cases of a folder. Main functions: [`evaluate`], [`earlier`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,38 +25,38 @@ use crate::sys::clock;
 use crate::sys::files;
 use crate::sys::temporary::TemporaryFolder;
 
-/// A larger file holds no evaluation of ours, in bytes.
+/// Maximum size in bytes of an evaluation file.
 const MAX_EARLIER: u64 = 256 << 20;
 
-/// What is to be evaluated, and how.
+/// The options of an evaluation.
 #[derive(Debug, Clone)]
 pub struct EvalJob {
     /// The folder that holds the cases.
     pub folder: PathBuf,
-    /// Only the cases whose names match this glob.
+    /// A glob for the names of the cases to run.
     pub only: Option<String>,
-    /// How often each case is reviewed, at least once.
+    /// The number of reviews per case, at least one.
     pub repeat: u32,
-    /// How many reviews are made at once, at least one.
+    /// The number of concurrent reviews, at least one.
     pub at_once: usize,
-    /// The folder below which cases may name repositories; that of the cases where none is given.
+    /// The folder below which cases may name repositories; the cases' folder if `None`.
     pub repositories: Option<PathBuf>,
-    /// Where the runs are kept, a folder for each review; nowhere where none is given.
+    /// The folder to store the runs in, a subfolder for each review; `None` to discard them.
     pub keep: Option<PathBuf>,
-    /// What the command line says about settings.
+    /// The settings from the command line.
     pub flags: Flags,
 }
 
-/// A case that can be reviewed.
+/// A case ready for review.
 struct Ready {
     case: Case,
     prepared: Prepared,
 }
 
-/// Reviews every case with the configured engine, each in a repository and a state of its own.
+/// Reviews every case with the configured engine, each in a repository and a state folder of its own.
 ///
-/// A case that cannot be reviewed is part of the result. What is wrong with the cases themselves or with the engine's settings is told
-/// before anything is reviewed. An interrupt ends the reviews that go on; what was found until then is part of the result.
+/// A case that cannot be reviewed is part of the result. Defects of the cases or of the engine's settings are reported before anything is
+/// reviewed. An interrupt ends the running reviews; their findings so far are part of the result.
 pub async fn evaluate(
     job: EvalJob,
     around: Surroundings,
@@ -112,7 +112,7 @@ pub async fn evaluate(
     })
 }
 
-/// What is wrong with the engine's settings would fail each case in turn; it is told once and before.
+/// Checks the engine's settings once, because a defect would make every case fail.
 fn check_engine(flags: &Flags, around: &Surroundings) -> Result<(), AppError> {
     let resolved = subject::resolve(None, flags, around)?;
     let chosen = model::choose(&resolved, &around.providers)?;
@@ -125,7 +125,7 @@ fn make_ready(job: &EvalJob, root: &Path, cancel: &Cancel) -> Result<Vec<Ready>,
     let repositories = job.repositories.as_deref().unwrap_or(&job.folder);
     let found = cases(&job.folder, job.only.as_deref())?;
     let ready = found.into_iter().enumerate().map(|(at, case)| {
-        // By number: a name of the case's own choosing has no business in a path of ours.
+        // Named by number: a case's name must not become part of a path.
         let prepared = prepare(&case, &root.join(at.to_string()), repositories, cancel)?;
         Ok(Ready { case, prepared })
     });
@@ -150,7 +150,7 @@ fn result_of(ready: Ready) -> CaseResult {
     }
 }
 
-/// One line for whoever watches.
+/// Formats a run in one line of progress.
 fn in_short(run: &CaseRun) -> String {
     let score = &run.score;
     let found = score.issues.iter().filter(|issue| issue.found.counts()).count();
@@ -169,7 +169,7 @@ fn in_short(run: &CaseRun) -> String {
     format!("{}{issues}{wrong}{why}", run.end.word().replace('_', " "))
 }
 
-/// Reads an evaluation that was written to a file.
+/// Reads an evaluation from a file.
 pub fn earlier(file: &Path) -> Result<Earlier, AppError> {
     let bytes = files::open(file).and_then(|open| files::read_within(open, file, MAX_EARLIER));
     let bytes = bytes.map_err(EvalError::from)?;
@@ -177,7 +177,7 @@ pub fn earlier(file: &Path) -> Result<Earlier, AppError> {
     Ok(eval::parse(&bytes).map_err(fault)?)
 }
 
-/// Writes an evaluation to a file that somebody named.
+/// Writes an evaluation to a file named by the user.
 pub fn write_evaluation(file: &Path, bytes: &[u8]) -> Result<(), AppError> {
     Ok(files::write_output(file, bytes).map_err(EvalError::from)?)
 }

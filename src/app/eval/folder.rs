@@ -1,4 +1,4 @@
-//! The cases in a folder. Main function: [`cases`].
+//! Finds the cases in a folder. Main function: [`cases`].
 
 use std::path::Path;
 
@@ -7,9 +7,9 @@ use super::error::EvalError;
 use crate::domain::filter::PathFilter;
 use crate::sys::files;
 
-/// The cases directly inside `folder`, by name; with `only`, those whose names match that glob.
+/// Collects the cases directly inside `folder`, by name; with `only`, those whose names match that glob.
 ///
-/// A case that is not well written is an error even where it is left out: a case that silently goes missing makes every number a lie.
+/// A malformed case is an error even if it is not selected: a case silently missing would make every figure wrong.
 pub(super) fn cases(folder: &Path, only: Option<&str>) -> Result<Vec<Case>, EvalError> {
     let inside = files::folders(folder)?;
     let is_case = |path: &Path| files::modified(&path.join(CASE_FILE)).is_some();

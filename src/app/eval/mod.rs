@@ -1,12 +1,12 @@
-//! `review eval`: how well the configured engine reviews changes of which it is known what is wrong with them.
+//! `review eval`: benchmarks the configured engine on changes with known defects.
 //!
 //! ```text
-//! DIR ─▶ folder ─▶ case ─▶ recipe ─▶ run (app::review, as for anybody) ─▶ domain::eval::score ─▶ Evaluation
+//! DIR ─▶ folder ─▶ case ─▶ recipe ─▶ run (app::review) ─▶ domain::eval::score ─▶ Evaluation
 //! ```
 //!
-//! `folder` finds the cases, `case` reads what one expects, `recipe` says what its change is made of, `run` reviews it in a repository
-//! and a state of its own. What counts as found, and all arithmetic, is in [`domain::eval`](crate::domain::eval). Cases are untrusted:
-//! they name no place outside of what the caller gave, and nothing is fetched. Main function: [`evaluate`].
+//! `folder` finds the cases, `case` parses one, `recipe` builds its change, `run` reviews it in a repository and a state folder of its
+//! own. Matching findings, and all arithmetic, belong in [`domain::eval`](crate::domain::eval). Cases are untrusted: they can name no place
+//! outside of those that the caller gave, and nothing is fetched. Main function: [`evaluate`].
 
 mod case;
 mod error;

@@ -1,4 +1,4 @@
-//! What the change of a case is made of, and how it is put where a review finds it. Main types: [`Recipe`], [`Prepared`].
+//! Builds the change of a case in the place where a review finds it. Main types: [`Recipe`], [`Prepared`].
 
 use std::path::{Path, PathBuf};
 
@@ -22,41 +22,41 @@ use crate::sys::repo::Repo;
 /// Limits of one side of a change.
 const MAX_BYTES: u64 = 64 << 20;
 const MAX_FILES: usize = 20_000;
-/// The most bytes of a made file.
+/// Maximum size in bytes of a generated file.
 const MAX_MADE: usize = 32 << 20;
 
-/// The folders and the file that may make up a change.
+/// The folders and the file that can define a change.
 const BASE: &str = "base";
 const HEAD: &str = "head";
 const PATCH: &str = "change.patch";
 
-/// What the scratch repository is called. A model is told this name: it must not give away what is expected.
+/// The name of the scratch repository. A model sees it, so it must not reveal the expected result.
 const PROJECT: &str = "project";
 
-/// What the change is made of.
+/// The source of the change.
 #[derive(Debug, Clone)]
 pub(super) enum Recipe {
     /// The folders `base` and `head` of the case, or its `change.patch`.
     Files {
-        /// What the commit says.
+        /// The commit message.
         message: String,
-        /// Files that are made rather than kept.
+        /// Generated files.
         made: Vec<Made>,
     },
     /// Two commits of a repository.
     Repository(RepositoryEnds),
 }
 
-/// A file of one line, over and over.
+/// A generated file that repeats one line.
 #[derive(Debug, Clone)]
 pub(super) struct Made {
-    /// Where it is.
+    /// Its path.
     pub(super) path: RepoPath,
-    /// The line; `{n}` in it is its number.
+    /// The line; `{n}` in it is replaced by its number.
     pub(super) line: String,
-    /// How many there are.
+    /// The number of its lines.
     pub(super) times: u32,
-    /// `new`: in the head alone; `old`: in the base alone.
+    /// `new`: only in the head; `old`: only in the base.
     pub(super) side: Side,
 }
 
@@ -65,25 +65,24 @@ pub(super) struct Made {
 pub(super) struct RepositoryEnds {
     /// Its folder, below the one that the caller gave for repositories.
     pub(super) folder: PathBuf,
-    /// What the change is compared with.
+    /// The base of the change.
     pub(super) base: String,
-    /// What has it.
+    /// The head of the change.
     pub(super) head: String,
 }
 
-/// A change that can be reviewed.
+/// A change ready for review.
 #[derive(Debug, Clone)]
 pub(super) struct Prepared {
-    /// Where to look for the repository.
+    /// The folder of the repository.
     pub(super) directory: PathBuf,
-    /// Which change.
+    /// The change in it.
     pub(super) scope: Scope,
-    /// A hash of everything that the case is made of.
+    /// A hash of everything that defines the case.
     pub(super) digest: String,
 }
 
-/// Puts the change of a case where it can be reviewed. `scratch` is an empty place for it, `repositories` the folder below which cases
-/// may name repositories.
+/// Builds the change of a case. `scratch` is an empty folder for it, `repositories` the folder below which cases may name repositories.
 pub(super) fn prepare(case: &Case, scratch: &Path, repositories: &Path, cancel: &Cancel) -> Result<Prepared, AppError> {
     let mut hash = Sha256::new();
     add(&mut hash, &case.text);
@@ -93,7 +92,7 @@ pub(super) fn prepare(case: &Case, scratch: &Path, repositories: &Path, cancel: 
     }
 }
 
-/// Lengths go in as well, so that no two cases have the same bytes.
+/// Adds bytes to a hash with their length, so that no two cases hash the same input.
 fn add(hash: &mut Sha256, bytes: &[u8]) {
     hash.update((bytes.len() as u64).to_le_bytes());
     hash.update(bytes);
@@ -175,7 +174,7 @@ fn make(made: &Made, fault: &impl Fn(&str) -> EvalError) -> Result<ScratchFile, 
     Ok(ScratchFile { path: made.path.clone(), mode: FileMode::File, bytes: text.into_bytes() })
 }
 
-/// A case may name a repository only where the caller said that there are some: with a model, its code is sent away.
+/// Opens a repository named by a case, if the caller allows them: with a model, its code is sent away.
 fn from_repository(
     case: &Case,
     ends: &RepositoryEnds,
@@ -196,7 +195,7 @@ fn from_repository(
         return Err(outside().into());
     }
     let repo = Repo::open(&asked)?;
-    // A folder without a repository of its own is found to be in the one around it, and a linked worktree keeps its objects elsewhere.
+    // A folder without a repository of its own resolves to the one around it, and a linked worktree keeps its objects elsewhere.
     let kept = files::real_path(repo.common_dir()).map_err(EvalError::from)?;
     if !kept.starts_with(&asked) {
         return Err(outside().into());

@@ -1,4 +1,4 @@
-//! One review of one case. Main function: [`run`].
+//! Reviews a case once. Main function: [`run`].
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ use crate::domain::review::{Outcome, Review, Usage};
 use crate::domain::run::RunId;
 use crate::sys::cancel::{Cancel, Stopped};
 
-/// Lets through what must be said even in silence, and that once: twelve cases are sent to the same provider.
+/// Passes on the notices that must be shown even in quiet mode, each once: all cases are sent to the same provider.
 pub(super) struct Once {
     inner: Arc<dyn EventSink>,
     said: Mutex<Vec<String>>,
@@ -41,7 +41,7 @@ impl EventSink for Once {
     }
 }
 
-/// Reviews a case as anybody's change is reviewed, its run kept in `state`, and holds the review against what is expected.
+/// Reviews a case like any change, with its run stored in `state`, and compares the review with the expected result.
 pub(super) async fn run(
     case: &Case,
     prepared: &Prepared,

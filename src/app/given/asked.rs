@@ -1,4 +1,4 @@
-//! What was asked for, so that it can be asked again from any folder. Main type: [`Asked`].
+//! The request of a run, stored so that it can be repeated from any folder. Main type: [`Asked`].
 
 use std::path::{Path, PathBuf};
 
@@ -10,17 +10,17 @@ use crate::domain::forge::PullAsk;
 use crate::domain::request::{PatchSource, ReviewRequest, Scope};
 use crate::domain::text::mask;
 
-/// What was asked for. Paths start from the root of this machine.
+/// The request of a run. Paths are absolute.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::app) struct Asked {
-    /// The folder to look for a repository in; `None` where its name is not UTF-8.
+    /// The folder to find the repository from; `None` if its name is not UTF-8.
     pub(in crate::app) directory: Option<String>,
     scope: Change,
-    /// Whether the project's settings are read from the disk.
+    /// `true` if the project's settings are read from the working tree.
     pub(in crate::app) settings_from_worktree: bool,
-    /// Whose word a path of instructions is.
+    /// The trust level of an instructions path.
     whose: Word,
-    /// What the command line said about settings.
+    /// The settings from the command line.
     pub(in crate::app) flags: Flags,
 }
 
@@ -50,7 +50,7 @@ impl Asked {
     pub(in crate::app) fn new(request: &ReviewRequest, flags: &Flags, whose: Whose) -> Self {
         let mut flags = flags.clone();
         if whose == Whose::User {
-            // Another sitting may begin in another folder.
+            // A resumed run may start in another folder.
             flags.instructions = flags.instructions.map(|path| std::path::absolute(&path).unwrap_or(path));
         }
         // Masked names lead to the same commits (`Repo::commit`).
@@ -66,11 +66,11 @@ impl Asked {
             Scope::Staged => Change::Staged,
             Scope::Uncommitted => Change::Uncommitted,
             Scope::Patch(PatchSource::Stdin) => Change::StandardInput,
-            Scope::Patch(PatchSource::File(path)) => Change::Patch(whole(path).unwrap_or_default()),
-            Scope::Pull(ask) => Change::Pull(named(ask)),
+            Scope::Patch(PatchSource::File(path)) => Change::Patch(absolute_utf8(path).unwrap_or_default()),
+            Scope::Pull(ask) => Change::Pull(format_pull(ask)),
         };
         Self {
-            directory: whole(&request.directory),
+            directory: absolute_utf8(&request.directory),
             scope,
             settings_from_worktree: request.settings_from_worktree,
             whose: match whose {
@@ -81,7 +81,7 @@ impl Asked {
         }
     }
 
-    /// The same question again, of the repository around `directory` where another one is named. `None` where what is kept does not say enough.
+    /// Rebuilds the request, for the repository around `directory` if another one is named. `None` if the stored data is insufficient.
     pub(in crate::app) fn request(&self, directory: Option<&Path>) -> Option<ReviewRequest> {
         let kept = self.directory.as_ref().map(PathBuf::from);
         let scope = match &self.scope {
@@ -111,14 +111,14 @@ impl Asked {
         }
     }
 
-    /// Whether the change came in over standard input.
+    /// `true` if the change came over standard input.
     pub(in crate::app) fn is_fed(&self) -> bool {
         self.scope == Change::StandardInput
     }
 }
 
-/// As a person would write it.
-fn named(ask: &PullAsk) -> String {
+/// Formats it as on the command line.
+fn format_pull(ask: &PullAsk) -> String {
     match ask {
         PullAsk::Number(number) => number.value().to_string(),
         PullAsk::Whole { host: None, id } => id.to_string(),
@@ -126,8 +126,8 @@ fn named(ask: &PullAsk) -> String {
     }
 }
 
-/// A path from the root, where it is UTF-8.
-fn whole(path: &Path) -> Option<String> {
+/// An absolute path, if it is UTF-8.
+fn absolute_utf8(path: &Path) -> Option<String> {
     std::path::absolute(path).ok()?.into_os_string().into_string().ok()
 }
 

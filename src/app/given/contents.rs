@@ -1,5 +1,4 @@
-//! What tells whether what was reviewed is still there, where that is no commit: hashes of a patch, and of the changed files of a disk. Main type:
-//! [`Contents`].
+//! Hashes that detect changes of a reviewed patch or working tree. Main type: [`Contents`].
 
 use std::collections::BTreeMap;
 
@@ -13,24 +12,24 @@ use crate::domain::place::WorkspaceAt;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::workspace::{Workspace, WorkspaceError};
 
-/// Hashes of what was reviewed; nothing for commits and the index, whose objects have ids.
+/// Hashes of the reviewed files; empty for commits and the index, whose objects have ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::app) struct Contents {
     /// SHA-256 of the patch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     patch: Option<String>,
-    /// SHA-256 of the text of each changed file on the disk, or why it has none.
+    /// SHA-256 of the text of each changed file in the working tree, or the reason why it has none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     files: BTreeMap<RepoPath, String>,
 }
 
 impl Contents {
-    /// Of a patch.
+    /// Hashes a patch.
     pub(in crate::app) fn of_patch(bytes: &[u8]) -> Self {
         Self { patch: Some(hex(&Sha256::digest(bytes))), files: BTreeMap::new() }
     }
 
-    /// Of the changed files, where they are on the disk.
+    /// Hashes the changed files, if they are in the working tree.
     pub(in crate::app) fn of(change: &ChangeSet, new: &dyn Workspace, cancel: &Cancel) -> Result<Self, Stopped> {
         let mut contents = Self::default();
         if change.new_at != WorkspaceAt::Worktree {
@@ -48,7 +47,7 @@ impl Contents {
         Ok(contents)
     }
 
-    /// The files that are not as they were, in order.
+    /// Lists the changed files, in order.
     pub(in crate::app) fn changed<'c>(&'c self, now: &'c Self) -> Vec<&'c RepoPath> {
         let either = self.files.iter().filter(|(path, was)| now.files.get(*path) != Some(was)).map(|(path, _)| path);
         let new = now.files.keys().filter(|path| !self.files.contains_key(*path));
@@ -57,7 +56,7 @@ impl Contents {
         paths
     }
 
-    /// Whether the patch is another one.
+    /// `true` if the patch differs.
     pub(in crate::app) fn is_other_patch(&self, now: &Self) -> bool {
         self.patch != now.patch
     }

@@ -1,4 +1,4 @@
-//! Writing and reading what a run was given. Main functions: [`keep`], [`read`].
+//! Writes and reads the inputs of a run. Main functions: [`keep`], [`read`].
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ struct Document<G> {
     given: G,
 }
 
-/// Why what a run was given cannot be kept or read.
+/// An error in writing or reading the inputs of a run.
 #[derive(Debug, thiserror::Error)]
 pub enum GivenError {
     /// The folder of the run.
@@ -31,14 +31,14 @@ pub enum GivenError {
     /// The change.
     #[error("{0}; the run cannot be used any more: review the change anew")]
     Change(#[from] change::ChangeFault),
-    /// What stands in the file is not what was written.
+    /// The file is damaged.
     #[error(
         "given.json of the run {run} cannot be read ({source}); the run cannot be used any more: review the change anew"
     )]
     Shape {
         /// The run.
         run: RunId,
-        /// Why.
+        /// The cause.
         #[source]
         source: serde_json::Error,
     },
@@ -52,17 +52,17 @@ pub enum GivenError {
         /// Its version.
         version: u32,
     },
-    /// It cannot be put into words; a path that is not UTF-8, say.
+    /// It cannot be serialized, for instance a path that is not UTF-8.
     #[error("cannot write down what the run was given: {0}")]
     Words(#[source] serde_json::Error),
-    /// What was kept of the review before it cannot be read.
+    /// The stored previous review cannot be read.
     #[error(
         "prior.json of the run {run} cannot be read ({source}); the run cannot be used any more: review the change anew"
     )]
     Prior {
         /// The run.
         run: RunId,
-        /// Why.
+        /// The cause.
         #[source]
         source: PriorError,
     },
@@ -71,18 +71,18 @@ pub enum GivenError {
     Dismissed {
         /// The run.
         run: RunId,
-        /// Why.
+        /// The cause.
         #[source]
         source: Box<ConfigError>,
     },
-    /// It is a run of before this was kept, or of another program.
+    /// The run was made by an older version, or by another program.
     #[error(
         "the run {0} keeps nothing of what it was given: it was made by an older version, or got no further; review the change anew"
     )]
     Nothing(RunId),
 }
 
-/// Keeps what a run is given, before its engine begins. As long as what this gives is kept, the run counts as going on.
+/// Writes the inputs of a run before its engine begins. While the returned lock is held, the run counts as running.
 pub(in crate::app) fn keep(
     store: &Store,
     run: &BegunRun,
@@ -92,23 +92,23 @@ pub(in crate::app) fn keep(
 ) -> Result<Held, GivenError> {
     let held = store.begin(run)?;
     store.keep(run.id, change::NAME, &change::write(change).map_err(GivenError::Words)?)?;
-    // What the review before this one said is kept when it is found.
+    // The data of the previous review is stored when it is found.
     if let Some(file) = dismissed {
         file.keep(store, run.id)?;
     }
-    // Last: with it, all is there.
+    // Written last: its presence means that the inputs are complete.
     update(store, run.id, given)?;
     Ok(held)
 }
 
-/// Keeps it anew, for a sitting that changed something.
+/// Writes the inputs again, after a resumed run changed them.
 pub(in crate::app) fn update(store: &Store, run: RunId, given: &Given) -> Result<(), GivenError> {
     let bytes = serde_json::to_vec_pretty(&Document { version: VERSION, given }).map_err(GivenError::Words)?;
     store.keep(run, NAME, &bytes)?;
     Ok(())
 }
 
-/// Reads what a run was given.
+/// Reads the inputs of a run.
 pub(in crate::app) fn read(store: &Store, run: RunId) -> Result<(Given, ChangeSet, Known), GivenError> {
     #[derive(Deserialize)]
     struct Versioned {
@@ -128,7 +128,7 @@ pub(in crate::app) fn read(store: &Store, run: RunId) -> Result<(Given, ChangeSe
     Ok((given, change, read_known(store, run)?))
 }
 
-/// What was known of the branch from before: the earlier review and what people dismissed.
+/// Reads the history of the branch: the previous review and the dismissals.
 fn read_known(store: &Store, run: RunId) -> Result<Known, GivenError> {
     let prior = if store.has(run, &[prior::NAME]) {
         let fault = |source| GivenError::Prior { run, source };

@@ -1,7 +1,7 @@
-//! What a run was given: `given.json`, kept in its folder before the engine begins, beside the change. Main type: [`Given`].
+//! The pinned inputs of a run: `given.json`, written to its folder before the engine begins, beside the change. Main type: [`Given`].
 //!
-//! With the journal it is all that taking a run up again, or telling it again, needs. How it was asked stands in `asked`, what shapes an answer in
-//! `shaping`, who reviews in `reviewer`; the writing and reading of the whole folder in `folder`. No key is in any of it.
+//! Together with the journal they suffice to resume or replay a run. The request belongs in `asked`, settings that affect the outcome in
+//! `shaping`, the model in `reviewer`; writing and reading the folder in `folder`. No key is in any of them.
 
 mod asked;
 mod contents;
@@ -19,36 +19,36 @@ pub(super) use folder::{GivenError, NAME, keep, read, update};
 pub(super) use reviewer::{GivenRunner, Reviewer, Told};
 pub(super) use shaping::Shaping;
 
-/// The version of this program, on whose prompts, rules and decisions a run hangs.
+/// The version of this program, whose prompts, rules and decisions a run depends on.
 pub(super) const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
-/// What a run was given.
+/// The pinned inputs of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Given {
     /// The version of the program.
     pub(super) program: String,
-    /// What was asked for, in which words.
+    /// The request.
     pub(super) asked: Asked,
-    /// The settings that shape an answer.
+    /// The settings that affect the outcome.
     pub(super) shaping: Shaping,
     /// The commit from which the project's settings were read.
     pub(super) settings_at: Option<String>,
-    /// The repository that has the objects: what is checked out, or the git folder of a bare one or a mirror.
+    /// The repository with the objects: the working tree, or the git folder of a bare one or a mirror.
     pub(super) repository: Option<String>,
-    /// The folder that was checked out, if what is reviewed is what was there.
+    /// The folder of the working tree, if the reviewed state was the one checked out.
     pub(super) root: Option<String>,
     /// The hash of the rule packs.
     pub(super) rules: String,
-    /// The rules that did not come with the program.
+    /// The rules that are not built in.
     #[serde(default)]
     pub(super) rule_files: Vec<PackFile>,
-    /// The model, and what it is told beside the change; `None` for the rules engine.
+    /// The model and its context; `None` for the rules engine.
     pub(super) reviewer: Option<Reviewer>,
-    /// What tells whether files that are no commit's are still the same.
+    /// Hashes that detect changes of uncommitted files.
     pub(super) contents: Contents,
-    /// What other scanners report of the change.
+    /// Reports of other scanners on the change.
     #[serde(default, skip_serializing_if = "Reports::is_empty")]
     pub(super) reports: Reports,
-    /// What the receipt says about how the change came here.
+    /// Notes for the receipt on the origin of the change.
     pub(super) notes: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Who reviews, with which words and limits, as a run had it. Main type: [`Reviewer`].
+//! The recorded reviewer of a run: model, context and limits. Main type: [`Reviewer`].
 
 use std::time::Duration;
 
@@ -10,30 +10,30 @@ use crate::llm::{Capabilities, Prices};
 use crate::prompt::{PromptError, Prompts};
 use crate::review::{CostLimit, Limits, Runner, SecondLook, Which};
 
-/// A model, and what it is told beside the change.
+/// A model and its context besides the change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::app) struct Reviewer {
     /// The model.
     pub(in crate::app) model: GivenModel,
-    /// The limits that the run began with: how the change was shown hangs on them.
+    /// The limits at the start of the run, on which the layout of the change depends.
     pub(in crate::app) limits: GivenLimits,
-    /// The limits of the last sitting.
+    /// The limits of the last session.
     pub(in crate::app) last_limits: GivenLimits,
     /// The hash of the prompts.
     pub(in crate::app) prompts: String,
-    /// All prompts: the names of their files, and their texts.
+    /// All prompts: file names and texts.
     texts: Vec<(String, String)>,
-    /// The random part of the marks in them; none in runs of versions before there was one.
+    /// The random part of the delimiters in them; empty in runs of versions without it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(in crate::app) salt: String,
-    /// What the user asks of the review, and where that was read.
+    /// The user's instructions and their source.
     pub(in crate::app) instructions: Option<(String, String)>,
-    /// What the project says about its own code.
+    /// The project's guidelines.
     #[serde(default)]
     pub(in crate::app) guidelines: Guidelines,
-    /// Who takes the second look.
+    /// The verification model and scope.
     pub(in crate::app) second_look: Option<GivenLook>,
-    /// Who takes over, one after the other; none in runs of versions before there was such a list.
+    /// The failover models in order; empty in runs of versions without failover.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::app) next: Vec<GivenRunner>,
 }
@@ -47,24 +47,24 @@ pub(in crate::app) struct GivenRunner {
     pub(in crate::app) limits: GivenLimits,
 }
 
-/// What a model is told beside the change.
+/// The context of a model besides the change.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::app) struct Told<'a> {
     pub(in crate::app) instructions: Option<&'a Instructions>,
     pub(in crate::app) guidelines: &'a Guidelines,
 }
 
-/// A model as a provider knows it.
+/// A model as its provider identifies it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::app) struct GivenModel {
     provider: String,
     model: String,
     context_window: u64,
     max_output: u32,
-    /// Whether it was taken to call tools; so it was in runs of versions before this was written down.
+    /// `true` if it was assumed to support tool calls, as in runs of versions that did not record it.
     #[serde(default = "calls_tools", skip_serializing_if = "is_so")]
     tools: bool,
-    /// What it cost then, where that was known.
+    /// Its prices at the time, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     prices: Option<Prices>,
 }
@@ -86,7 +86,7 @@ pub(in crate::app) struct GivenLimits {
     window: u64,
     max_output: u32,
     time_ms: u64,
-    /// Where money was a limit.
+    /// The cost limit, if set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cost: Option<CostLimit>,
 }
@@ -168,17 +168,17 @@ impl GivenModel {
         Self { provider: provider.to_string(), model, context_window, max_output, tools, prices }
     }
 
-    /// As it is written on the command line.
+    /// Formats it as on the command line.
     pub(in crate::app) fn name(&self) -> String {
         format!("{}/{}", self.provider, self.model)
     }
 
-    /// Tokens of a request and its answer together.
+    /// The context window in tokens, for a request and its response together.
     pub(in crate::app) fn context_window(&self) -> u64 {
         self.context_window
     }
 
-    /// The same for an engine.
+    /// Converts it for an engine.
     pub(in crate::app) fn capabilities(&self) -> Capabilities {
         let Self { provider, model, context_window, max_output, tools, prices } = self.clone();
         Capabilities { provider: provider.into(), model, context_window, max_output, tools, prices }
@@ -192,7 +192,7 @@ impl GivenLimits {
         Self { turns, input_tokens, window, max_output, time_ms, cost }
     }
 
-    /// The same for an engine.
+    /// Converts them for an engine.
     pub(in crate::app) fn limits(&self) -> Limits {
         let Self { turns, input_tokens, window, max_output, time_ms, cost } = *self;
         Limits { turns, input_tokens, window, max_output, time: Duration::from_millis(time_ms), cost }
@@ -200,7 +200,7 @@ impl GivenLimits {
 }
 
 impl GivenLook {
-    /// Which findings get one, and its limits.
+    /// Returns the scope of verification and its limits.
     pub(in crate::app) fn parts(&self) -> (Which, Limits) {
         let which = match self.which {
             Looked::Worst => Which::Worst,

@@ -1,6 +1,6 @@
-//! The settings that shape an answer, as a run had them. Main type: [`Shaping`].
+//! The settings of a run that affect its outcome. Main type: [`Shaping`].
 //!
-//! Budgets, outputs and gates are none of them: each sitting may have its own.
+//! Budgets, outputs and gates are not among them: a resumed run may change them.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::domain::filter::PathFilter;
 use crate::domain::finding::{Confidence, Severity};
 use crate::review::Floor;
 
-/// The settings that shape an answer.
+/// The settings that affect the outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::app) struct Shaping {
     include: Vec<Vec<String>>,
@@ -49,9 +49,9 @@ impl Which {
 }
 
 impl Shaping {
-    /// Those of a run that begins.
+    /// Extracts them for a new run.
     pub(in crate::app) fn of(settings: &Settings) -> Self {
-        // Whole, so that whoever adds a setting says here whether an answer hangs on it.
+        // Destructured completely, so that a new setting forces a decision here.
         let Settings {
             include,
             exclude,
@@ -63,7 +63,7 @@ impl Shaping {
             rules_all_lines,
             rules_hints,
             rules_severity,
-            // Each sitting may have its own.
+            // A resumed run may change them.
             timeout: _,
             max_turns: _,
             max_tokens: _,
@@ -73,7 +73,7 @@ impl Shaping {
             format: _,
             fail_on: _,
             request_changes_on: _,
-            // Kept as what they come to: see `reviewer`.
+            // Stored in resolved form: see `reviewer`.
             model: _,
             next_models: _,
             verify_model: _,
@@ -82,7 +82,7 @@ impl Shaping {
             guidelines: _,
             guideline_files: _,
             providers_file: _,
-            // Kept as the texts that it comes to.
+            // Stored as the texts of the packs.
             rule_packs: _,
             providers: _,
         } = settings;
@@ -105,7 +105,7 @@ impl Shaping {
         }
     }
 
-    /// Puts them in the place of those that hold now.
+    /// Applies them to the current settings.
     pub(in crate::app) fn put_into(&self, settings: &mut Settings) {
         let Self {
             include,
@@ -135,37 +135,37 @@ impl Shaping {
         };
     }
 
-    /// Which paths they let through.
+    /// The path filter.
     pub(in crate::app) fn filter(&self) -> Result<PathFilter, AppError> {
         subject::filter_of(&self.include, &self.exclude)
     }
 
-    /// Below which findings are counted, not shown.
+    /// The threshold below which findings are counted but not shown.
     pub(in crate::app) fn floor(&self) -> Floor {
         Floor { severity: self.min_severity, confidence: self.min_confidence }
     }
 
-    /// Whether the rules spoke of all lines of the changed files.
+    /// `true` if the rules reported all lines of the changed files.
     pub(in crate::app) fn rules_all_lines(&self) -> bool {
         self.rules_all_lines
     }
 
-    /// Whether hints of the rules were told without a model.
+    /// `true` if hints of the rules were reported without a model.
     pub(in crate::app) fn rules_hints(&self) -> bool {
         self.rules_hints
     }
 
-    /// The rules and packs that do not run.
+    /// The disabled rules and packs.
     pub(in crate::app) fn rules_off(&self) -> &[String] {
         &self.rules_off
     }
 
-    /// The severities that rules have by the settings.
+    /// The severities of rules that the settings override.
     pub(in crate::app) fn rules_severity(&self) -> &[(String, Severity)] {
         &self.rules_severity
     }
 
-    /// The settings that are not as they were: their names, what they were, what they are.
+    /// Compares the settings: name, old value, new value of each one that differs.
     pub(in crate::app) fn changed(&self, now: &Self) -> Vec<(&'static str, String, String)> {
         let rows = self.rows().into_iter().zip(now.rows());
         rows.filter(|(was, is)| was != is).map(|((name, was), (_, is))| (name, was, is)).collect()

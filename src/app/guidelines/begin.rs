@@ -1,4 +1,4 @@
-//! The guidelines of a review that begins, and what its receipt says of them. Main function: [`for_review`].
+//! Loads the guidelines of a new review, with notes for its receipt. Main function: [`for_review`].
 
 use super::changed::changed;
 use super::gather::load;
@@ -7,10 +7,10 @@ use crate::app::subject::Subject;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::guideline::Guidelines;
 
-/// So many files are named.
+/// Limit on the files named in a note.
 const NAMED: usize = 6;
 
-/// Reads the guidelines for a model, and notes which they are; the rules have no use for them, which is said where there are some.
+/// Loads the guidelines for a model and notes them; the built-in rules do not use them, which is noted if there are any.
 pub(in crate::app) fn for_review(
     subject: &mut Subject,
     from_worktree: bool,
@@ -23,7 +23,7 @@ pub(in crate::app) fn for_review(
             let text = format!("the built-in rules do not read the project's guidelines ({})", names(&guidelines));
             events.emit(Event::Notice { text });
         }
-        // A person who reads the receipt wants to know, whoever reviewed.
+        // Readers of the receipt need this for both engines.
         subject.notes.extend(changed(subject, &guidelines, from_worktree, false)?);
         return Ok(Guidelines::default());
     }

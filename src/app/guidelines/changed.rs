@@ -1,6 +1,6 @@
-//! Whether a change touches the guidelines that it is reviewed by. Main function: [`changed`].
+//! Detects changes to the guidelines of the review itself. Main function: [`changed`].
 //!
-//! What the change makes of them is only a diff; whose version was followed is said.
+//! The changed text itself is only a diff; the note says which version was used.
 
 use std::collections::BTreeSet;
 
@@ -17,12 +17,12 @@ use crate::domain::place::WorkspaceAt;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
 
-/// So many files are named.
+/// Limit on the files named in a note.
 const NAMED: usize = 6;
 
-/// Says that the change touches guidelines, and whose version a model follows; `None` where it does not, or none would be followed.
+/// Notes that the change touches guidelines, and which version a model follows; `None` if it does not, or if none apply.
 ///
-/// Also where the settings leave such a file out of the review: whoever changes the rules should not be able to hide it.
+/// Also if the settings exclude such a file from the review: a change of the guidelines must not be able to hide itself.
 pub(in crate::app) fn changed(
     subject: &Subject,
     guidelines: &Guidelines,
@@ -55,7 +55,7 @@ pub(in crate::app) fn changed(
     Ok(Some(format!("The change touches the project's guidelines ({}{more}); {followed}.", names.join(", "))))
 }
 
-/// The guidelines that are not the same in the two commits of a change.
+/// Lists the guidelines that differ between the two commits of a change.
 fn between(
     repo: &Repo,
     change: &ChangeSet,

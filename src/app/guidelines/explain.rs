@@ -1,4 +1,4 @@
-//! Which guidelines are about one file, and which there are. Main functions: [`explain`], [`list`].
+//! Lists guidelines, and explains those that apply to one file. Main functions: [`explain`], [`list`].
 
 use std::ops::ControlFlow;
 
@@ -23,32 +23,32 @@ use crate::sys::charset;
 use crate::sys::repo::{Repo, RepoPool};
 use crate::workspace;
 
-/// More of a file's head is not read for a list, in bytes.
+/// Limit in bytes on the part of a file read for a list.
 const MOST_HEAD: u64 = 1 << 20;
-/// A longer list ends there.
+/// Limit on the listed guidelines.
 const MOST_LISTED: usize = 10_000;
 
-/// What there is to say of one file.
+/// The guidelines of one file.
 #[derive(Debug, Clone)]
 pub struct Explained {
     /// The file.
     pub file: RepoPath,
-    /// Where the guidelines were read: `at 0123456789`, `on the disk`; `None` where there is no target to read them from.
+    /// The source of the guidelines: `at 0123456789`, `on the disk`; `None` without a target to read them from.
     pub from: Option<String>,
-    /// Those that are about it, the broadest first.
+    /// The guidelines that apply to it, the broadest first.
     pub applies: Vec<Reached>,
-    /// Other files that were looked at, and why they are none: as it follows the path.
+    /// Other examined files, with the reason why they do not apply, as it follows the path.
     pub passed_over: Vec<(String, String)>,
-    /// What goes into the receipt of a review.
+    /// Notes for the receipt of a review.
     pub notes: Vec<String>,
 }
 
-/// A guideline that is about a file.
+/// A guideline that applies to a file.
 #[derive(Debug, Clone)]
 pub struct Reached {
     /// The text.
     pub guideline: Guideline,
-    /// Whose customs it follows.
+    /// The kinds of guideline that it is.
     pub kinds: Vec<GuidelineKind>,
 }
 
@@ -57,13 +57,13 @@ pub struct Reached {
 pub struct ListedGuideline {
     /// The file.
     pub path: RepoPath,
-    /// Whose custom it follows.
+    /// The kind of guideline.
     pub kind: GuidelineKind,
-    /// What it is about, or why it is not used: a clause.
+    /// Its scope, or the reason why it is not used: a clause.
     pub applies: Result<String, String>,
 }
 
-/// Says which guidelines a review would give a model about one file, and why.
+/// Explains the guidelines that a review would give a model about one file.
 pub fn explain(
     request: &ReviewRequest,
     file: &RepoPath,
@@ -76,7 +76,7 @@ pub fn explain(
     let repo = Repo::open(&request.directory)?;
     let mut explained =
         Explained { file: file.clone(), from: None, applies: Vec::new(), passed_over: Vec::new(), notes: Vec::new() };
-    let Some(ground) = ground(&repo, request)? else { return Ok(explained) };
+    let Some(ground) = open_tree(&repo, request)? else { return Ok(explained) };
     let found = gather(&ground, asked, &[file], cancel)?;
     explained.from = Some(found.guidelines.from.clone());
     explained.notes.clone_from(&found.guidelines.notes);
@@ -101,7 +101,7 @@ pub fn explain(
     Ok(explained)
 }
 
-/// Every guideline of the tree that a review would read them from, in the order of their paths, and where that is.
+/// Lists every guideline of the tree that a review would use, by path, and names the source.
 pub fn list(
     request: &ReviewRequest,
     flags: &Flags,
@@ -112,7 +112,7 @@ pub fn list(
     let asked = Asked::of(&resolved.settings);
     let pool = RepoPool::new(Repo::open(&request.directory)?);
     let repo = pool.take()?;
-    let Some(ground) = ground(&repo, request)? else { return Ok((None, Vec::new())) };
+    let Some(ground) = open_tree(&repo, request)? else { return Ok((None, Vec::new())) };
     let at = match &ground {
         Ground::Commit { commit, .. } => WorkspaceAt::Revision(*commit),
         Ground::Disk { .. } => WorkspaceAt::Worktree,
@@ -133,7 +133,7 @@ pub fn list(
         cancel.check()?;
         let Ok(path) = RepoPath::from_bytes(&candidate.path) else { continue };
         let applies = if asked.kinds.contains(&candidate.kind) {
-            reaches(&ground, &path, &candidate)?
+            describe_scope(&ground, &path, &candidate)?
         } else {
             Err("the setting guidelines leaves it out".to_owned())
         };
@@ -142,8 +142,12 @@ pub fn list(
     Ok((Some(ground.words()), listed))
 }
 
-/// What a file is about, or why it is not used.
-fn reaches(ground: &Ground<'_>, path: &RepoPath, candidate: &Candidate) -> Result<Result<String, String>, AppError> {
+/// Describes the scope of a file, or the reason why it is not used.
+fn describe_scope(
+    ground: &Ground<'_>,
+    path: &RepoPath,
+    candidate: &Candidate,
+) -> Result<Result<String, String>, AppError> {
     let there = match resolve(ground, b"", path.as_bytes())? {
         Ok(there) => there,
         Err(astray) => return Ok(Err(astray.to_string())),
@@ -151,7 +155,7 @@ fn reaches(ground: &Ground<'_>, path: &RepoPath, candidate: &Candidate) -> Resul
     let front = match candidate.form {
         Form::Place => Front::default(),
         Form::Rule | Form::Instruction => match ground.read(there.as_bytes(), MOST_HEAD)? {
-            // Masked, as everywhere: patterns are shown.
+            // Masked like all text that is shown: patterns appear in the output.
             Some(Ok(bytes)) => Front::of(&mask(&charset::text(&bytes)).text),
             Some(Err(_)) | None => return Ok(Err("it cannot be read".to_owned())),
         },
@@ -163,7 +167,7 @@ fn reaches(ground: &Ground<'_>, path: &RepoPath, candidate: &Candidate) -> Resul
     })
 }
 
-/// The tree that a review of the request would read guidelines from.
-fn ground<'r>(repo: &'r Repo, request: &ReviewRequest) -> Result<Option<Ground<'r>>, AppError> {
+/// Opens the tree that a review of the request would read guidelines from.
+fn open_tree<'r>(repo: &'r Repo, request: &ReviewRequest) -> Result<Option<Ground<'r>>, AppError> {
     Ground::of(repo, git::ends(repo, &request.scope)?.settings_at, request.settings_from_worktree)
 }

@@ -1,4 +1,4 @@
-//! Which files are guidelines by their names and places. Main type: [`Candidate`]; main functions: [`candidates`], [`by_name`].
+//! Finds guideline files by name and place. Main type: [`Candidate`]; main functions: [`candidates`], [`by_name`].
 //!
 //! The names and places are those that the tools document; `docs/guidelines.md` has the table with its sources.
 
@@ -10,7 +10,7 @@ use crate::domain::guideline::GuidelineKind;
 use crate::domain::path::RepoPath;
 use crate::sys::cancel::Cancel;
 
-/// Files with these names are about all that lies below their folder.
+/// Names of files that apply to everything below their folder.
 const BELOW: [(&str, GuidelineKind); 4] = [
     ("AGENTS.md", GuidelineKind::Agents),
     ("CLAUDE.md", GuidelineKind::Claude),
@@ -22,28 +22,28 @@ const CURSOR: &str = ".cursor";
 const BUGBOT: &str = "BUGBOT.md";
 const RULES: &str = "rules";
 const RULE: &[u8] = b".mdc";
-/// Those of Copilot, at the root alone.
+/// Copilot's files, at the root only.
 const COPILOT: &str = ".github/copilot-instructions.md";
 const INSTRUCTIONS: &str = ".github/instructions";
 const INSTRUCTION: &[u8] = b".instructions.md";
 
-/// More folders of the changed files are not looked into.
+/// Limit on the folders of changed files that are searched.
 const MOST_FOLDERS: usize = 5_000;
-/// More files of one kind of folder (`.cursor/rules`) are not read.
+/// Limit on the files read from folders of one kind (`.cursor/rules`).
 const MOST_FILES: usize = 300;
-/// Folders within such a folder go no deeper.
+/// Limit on the depth of folders within such a folder.
 const MOST_DEPTH: usize = 6;
-/// After so many names in such folders, all together, no more are looked at: a few objects of git can stand for any number of folders.
+/// Limit on the names examined in such folders in total: a few git objects can represent any number of folders.
 const MOST_NAMES: usize = 50_000;
 
-/// How a file says what it is about.
+/// The way in which a file declares its scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// By its place.
+    /// By its location.
     Place,
-    /// By the settings at its head, as Cursor writes them.
+    /// By its front matter, in Cursor's format.
     Rule,
-    /// By the settings at its head, as Copilot writes them.
+    /// By its front matter, in Copilot's format.
     Instruction,
 }
 
@@ -52,21 +52,21 @@ pub(super) enum Form {
 pub(super) struct Candidate {
     pub(super) path: Vec<u8>,
     pub(super) kind: GuidelineKind,
-    /// The folder from which it reaches down.
+    /// The folder below which it applies.
     pub(super) folder: Vec<u8>,
     pub(super) form: Form,
 }
 
-/// What was found, and what was not looked at.
+/// The found files, and the skipped ones.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
     pub(super) all: Vec<Candidate>,
     pub(super) notes: Vec<String>,
-    /// How many names were looked at in folders of rules.
+    /// The number of names examined in rule folders.
     names: usize,
 }
 
-/// The folders that files are in, and those above them: the root first, then by depth.
+/// Collects the folders of files and their parents: the root first, then by depth.
 fn folders<'p>(files: impl Iterator<Item = &'p RepoPath>) -> Vec<&'p [u8]> {
     let mut all: BTreeSet<(usize, &[u8])> = BTreeSet::from([(0, &b""[..])]);
     for file in files {
@@ -82,7 +82,7 @@ fn folders<'p>(files: impl Iterator<Item = &'p RepoPath>) -> Vec<&'p [u8]> {
     all.into_iter().map(|(_, folder)| folder).collect()
 }
 
-/// The files that may be about `files`: the broadest first, the nearest last.
+/// Finds the files that may apply to `files`: the broadest first, the nearest last.
 pub(super) fn candidates<'p>(
     ground: &Ground<'_>,
     files: impl Iterator<Item = &'p RepoPath>,
@@ -157,7 +157,7 @@ fn cursor(
     Ok(())
 }
 
-/// The files of a folder and of those within it whose names end so, in their order.
+/// Lists the files below a folder with this extension, in order.
 fn scoped(
     ground: &Ground<'_>,
     (top, end): (&[u8], &[u8]),
@@ -198,7 +198,7 @@ fn scoped(
     Ok(())
 }
 
-/// What a file is by its path alone; `None` for one that is no guideline.
+/// Classifies a file by its path alone; `None` if it is no guideline.
 pub(super) fn by_name(path: &[u8]) -> Option<Candidate> {
     let (folder, name) = match path.iter().rposition(|byte| *byte == b'/') {
         Some(slash) => (&path[..slash], &path[slash + 1..]),

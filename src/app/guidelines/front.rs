@@ -1,23 +1,23 @@
-//! The settings at the head of a file: lines between two of `---`. Main type: [`Front`].
+//! The front matter of a file: the lines between two of `---`. Main type: [`Front`].
 //!
-//! Own code, because most of what stands there is not YAML though it looks so: `globs: *.ts` is an alias to a YAML parser. Only what the tools
-//! document is read: one key on a line, a text, a list in brackets, or a list of lines with dashes.
+//! A parser of its own, because most front matter looks like YAML without being it: `globs: *.ts` is an alias to a YAML parser. Only the
+//! documented forms are read: one key per line, a string, a list in brackets, or a list of lines with dashes.
 
 use std::collections::BTreeMap;
 
-/// Without an end within so many lines it is no head.
+/// Limit on the lines of front matter; without an end within them, the text has none.
 const MOST_LINES: usize = 200;
 
-/// The settings of a file.
+/// The front matter of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Front {
-    /// How many lines they take, with both lines of dashes; 0 where there are none.
+    /// The number of its lines, with both lines of dashes; 0 without front matter.
     pub(super) lines: u32,
     fields: BTreeMap<String, Vec<String>>,
 }
 
 impl Front {
-    /// Reads those that a text begins with.
+    /// Parses the front matter of a text.
     pub(super) fn of(text: &str) -> Self {
         let mut lines = text.lines().take(MOST_LINES + 2);
         if lines.next().map(str::trim_end) != Some("---") {
@@ -50,32 +50,32 @@ impl Front {
         front
     }
 
-    /// Whether a setting is on.
+    /// Checks whether a setting is `true`.
     pub(super) fn is_on(&self, key: &str) -> bool {
         self.values(key).first().is_some_and(|value| value.eq_ignore_ascii_case("true"))
     }
 
-    /// What a setting says; nothing where it says nothing.
+    /// The values of a setting; empty if it is missing.
     pub(super) fn values(&self, key: &str) -> &[String] {
         self.fields.get(&key.to_ascii_lowercase()).map_or(&[], Vec::as_slice)
     }
 
-    /// The same where it is a list of patterns, which may also stand between commas.
+    /// The values of a setting as patterns, which may also be separated by commas.
     pub(super) fn patterns(&self, key: &str) -> Vec<String> {
-        self.values(key).iter().flat_map(|value| parted(value)).collect()
+        self.values(key).iter().flat_map(|value| split_commas(value)).collect()
     }
 }
 
-/// A text, or a list in brackets.
+/// Parses a string, or a list in brackets.
 fn list(value: &str) -> Vec<String> {
     match value.strip_prefix('[').and_then(|rest| rest.trim_end().strip_suffix(']')) {
         // A pattern may begin with brackets too.
-        Some(inner) if !inner.contains(']') => parted(inner).iter().filter_map(|item| scalar(item)).collect(),
+        Some(inner) if !inner.contains(']') => split_commas(inner).iter().filter_map(|item| scalar(item)).collect(),
         _ => scalar(value).into_iter().collect(),
     }
 }
 
-/// A text without its quotes, and without a remark behind it; `None` where it is empty.
+/// Strips quotes and a trailing comment; `None` if the result is empty.
 fn scalar(value: &str) -> Option<String> {
     let value = value.trim();
     let quoted = ['"', '\''].into_iter().find_map(|quote| value.strip_prefix(quote)?.split_once(quote));
@@ -83,13 +83,13 @@ fn scalar(value: &str) -> Option<String> {
         Some((inner, _)) => inner,
         None => value.split_once(" #").map_or(value, |(text, _)| text.trim_end()),
     };
-    // What announces a text of several lines, and what stands for nothing.
+    // Block scalar indicators, and null values.
     let is_empty = text.is_empty() || (quoted.is_none() && matches!(text, "|" | ">" | "|-" | ">-" | "null" | "~"));
     (!is_empty).then(|| text.to_owned())
 }
 
-/// The pieces between commas; a comma within braces or quotes belongs to its piece.
-fn parted(text: &str) -> Vec<String> {
+/// Splits at commas, except within braces or quotes.
+fn split_commas(text: &str) -> Vec<String> {
     let (mut depth, mut quote) = (0usize, None);
     let pieces = text.split(|c| {
         match (c, quote) {

@@ -1,4 +1,4 @@
-//! The guidelines of some files, read and put together under the limits. Main functions: [`load`], [`gather`].
+//! Reads the guidelines of some files and combines them under the limits. Main functions: [`load`], [`gather`].
 
 use super::find::{Candidate, Form, candidates};
 use super::front::Front;
@@ -15,31 +15,31 @@ use crate::domain::text::{FileText, counted, strip_line};
 use crate::sys::cancel::Cancel;
 use crate::sys::charset;
 
-/// A larger file is not read, in bytes: nobody wrote it for a reader.
+/// Maximum file size in bytes: larger files are not written for readers.
 const MOST_READ: u64 = 1 << 20;
-/// So much of one file is used, in bytes.
+/// Limit in bytes on the text of one file.
 pub(super) const MOST_OF_ONE: usize = 64 << 10;
-/// So much of all together.
+/// Limit in bytes on all texts together.
 pub(super) const MOST_OF_ALL: usize = 128 << 10;
-/// Patterns that take more are none, in bytes: they are shown wherever the guideline is.
+/// Limit in bytes on a file's patterns, which are shown wherever the guideline is; longer ones are invalid.
 const MOST_PATTERNS: usize = 4 << 10;
-/// A longer line is cut, in characters.
+/// Limit in characters on a line; a longer one is truncated.
 const LONGEST_LINE: usize = 2_000;
-/// So many files are read.
+/// Limit on the files read.
 const MOST_TEXTS: usize = 200;
-/// An import within an import, and so on, goes no deeper.
+/// Limit on the depth of nested imports.
 const MOST_DEPTH: usize = 5;
-/// So many imports are followed in all.
+/// Limit on the imports followed in total.
 const MOST_IMPORTS: usize = 500;
-/// So many sentences about them go into the receipt.
+/// Limit on notes in the receipt.
 const MOST_NOTES: usize = 12;
 
-/// Which guidelines are wanted.
+/// The requested kinds and files.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::app) struct Asked<'a> {
-    /// Those that are found by their names.
+    /// The kinds that are found by name.
     pub(in crate::app) kinds: &'a [GuidelineKind],
-    /// Further files of the tree.
+    /// Further files of the tree, named by the settings.
     pub(in crate::app) named: &'a [RepoPath],
 }
 
@@ -48,28 +48,28 @@ impl<'a> Asked<'a> {
         Self { kinds: &settings.guidelines, named: &settings.guideline_files }
     }
 
-    /// Whether none are.
+    /// `true` if no guidelines are requested.
     pub(super) fn nothing(&self) -> bool {
         self.kinds.is_empty() && self.named.is_empty()
     }
 }
 
-/// A file that is none of the guidelines in question, and why.
+/// A file that does not apply, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PassedOver {
     pub(super) path: String,
-    /// As it follows the path: "does not apply: …".
+    /// The reason, as it follows the path: "does not apply: …".
     pub(super) why: String,
 }
 
-/// What was found.
+/// The result of gathering.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     pub(super) guidelines: Guidelines,
     pub(super) passed_over: Vec<PassedOver>,
 }
 
-/// The guidelines of a subject, from where its project's settings come from; none for a patch, which has no target.
+/// Loads the guidelines of a change from the source of its project settings; none for a patch, which has no target.
 pub(in crate::app) fn load(subject: &Subject, from_worktree: bool) -> Result<Guidelines, AppError> {
     let asked = Asked::of(&subject.settings);
     let Diffs::Repository(pool) = &subject.diffs else { return Ok(Guidelines::default()) };
@@ -84,12 +84,12 @@ pub(in crate::app) fn load(subject: &Subject, from_worktree: bool) -> Result<Gui
     Ok(gather(&ground, asked, &files, &subject.cancel)?.guidelines)
 }
 
-/// What a changed file is and was called.
+/// The current and the old path of a changed file.
 pub(super) fn paths(file: &crate::domain::change::FileChange) -> impl Iterator<Item = &RepoPath> {
     [Some(&file.path), file.old_path.as_ref()].into_iter().flatten()
 }
 
-/// The guidelines that are about some of these files.
+/// Gathers the guidelines that apply to some of these files.
 pub(super) fn gather(
     ground: &Ground<'_>,
     asked: Asked<'_>,
@@ -107,25 +107,25 @@ pub(super) fn gather(
         imports_left: MOST_IMPORTS,
     };
     for path in asked.named {
-        gathering.named(path)?;
+        gathering.add_named(path)?;
     }
     for candidate in &found.all {
         cancel.check()?;
         gathering.candidate(candidate)?;
     }
-    Ok(gathering.done())
+    Ok(gathering.finish())
 }
 
-/// What a file's head says of where it applies.
+/// The scope declared in a file's front matter.
 pub(super) enum Scope {
     Applies(Applies),
-    /// Not by itself, and why.
+    /// Not applied automatically, with the reason.
     Not(&'static str),
-    /// Its patterns are none.
+    /// Its patterns are invalid.
     Bad(String),
 }
 
-/// Where a candidate applies.
+/// Determines the scope of a candidate.
 pub(super) fn scope(candidate: &Candidate, front: &Front) -> Scope {
     let below = || RepoPath::from_bytes(&candidate.folder).ok();
     let matching = |patterns: Vec<String>| {
@@ -168,7 +168,7 @@ struct Gathering<'a> {
     imports_left: usize,
 }
 
-/// Where an import stands.
+/// The context of an import.
 struct Importing<'i> {
     by: &'i RepoPath,
     reach: &'i Reach,
@@ -181,20 +181,20 @@ impl Gathering<'_> {
         self.passed_over.push(PassedOver { path, why });
     }
 
-    /// The same where somebody should know of it.
+    /// Records a skipped file that the user should know about.
     fn fault(&mut self, path: &str, why: &str) {
         self.pass_over(path, why);
         self.notes.push(format!("The guidelines {path} were not used: {why}"));
     }
 
-    /// A file that the settings name.
-    fn named(&mut self, path: &RepoPath) -> Result<(), AppError> {
+    /// Adds a file that the settings name.
+    fn add_named(&mut self, path: &RepoPath) -> Result<(), AppError> {
         let reach = Reach { kind: GuidelineKind::Named, applies: Applies::Everywhere, via: None };
         match resolve(self.ground, b"", path.as_bytes())? {
             Err(astray) => self.fault(&path.spelled(), &format!("the setting guideline_files names it, and {astray}")),
             Ok(there) => {
                 let reach = Reach { via: (there != *path).then(|| Via::Link(path.clone())), ..reach };
-                self.take(&there, &reach, Form::Place, 0)?;
+                self.add_text(&there, &reach, Form::Place, 0)?;
             }
         }
         Ok(())
@@ -227,16 +227,16 @@ impl Gathering<'_> {
                 }
             }
         };
-        // By its place it is: the folders of the files were looked into.
+        // Its place implies its scope: the folders of the changed files were searched.
         if candidate.form != Form::Place && !self.files.iter().any(|file| applies.has(file)) {
             self.pass_over(shown, format!("it applies to {}", applies.words()));
             return Ok(());
         }
         let reach = Reach { kind: candidate.kind, applies, via };
-        self.take(&there, &reach, candidate.form, 0)
+        self.add_text(&there, &reach, candidate.form, 0)
     }
 
-    /// Reads a file; `None` where it cannot be used, which is told.
+    /// Reads a file; `None` if it is unusable, which is recorded.
     fn read(&mut self, path: &RepoPath) -> Result<Option<FileText>, AppError> {
         let shown = path.spelled().into_owned();
         Ok(match self.ground.read(path.as_bytes(), MOST_READ)? {
@@ -259,8 +259,8 @@ impl Gathering<'_> {
         })
     }
 
-    /// Takes a text in, and what it imports.
-    fn take(&mut self, path: &RepoPath, reach: &Reach, form: Form, depth: usize) -> Result<(), AppError> {
+    /// Adds a text and its imports.
+    fn add_text(&mut self, path: &RepoPath, reach: &Reach, form: Form, depth: usize) -> Result<(), AppError> {
         self.cancel.check()?;
         let at = match self.texts.iter().position(|text| text.path == *path) {
             Some(at) => {
@@ -290,7 +290,7 @@ impl Gathering<'_> {
         Ok(())
     }
 
-    /// The text of a file as it is used; `None` where there is nothing to use, which is told.
+    /// Prepares the text of a file; `None` if nothing of it is usable, which is recorded.
     fn text(&mut self, path: &RepoPath, reach: &Reach, form: Form) -> Result<Option<Guideline>, AppError> {
         if self.texts.len() >= MOST_TEXTS {
             self.fault(&path.spelled(), &format!("there are more than {MOST_TEXTS} files of guidelines"));
@@ -354,20 +354,20 @@ impl Gathering<'_> {
             Ok(there) => {
                 let via = Some(Via::Import { path: (*by).clone(), line: import.line });
                 let reach = Reach { via, ..(*reach).clone() };
-                self.take(&there, &reach, Form::Place, *depth)?;
+                self.add_text(&there, &reach, Form::Place, *depth)?;
             }
             Err(astray @ (Astray::Outside | Astray::Endless | Astray::Apart)) => {
                 self.fault(&place, &astray.to_string());
             }
             Err(astray) if import.is_surely_a_file() => self.fault(&place, &astray.to_string()),
-            // Somebody's name, most likely.
+            // Most likely a person's name.
             Err(_) => {}
         }
         Ok(())
     }
 
-    /// What of all fits together.
-    fn done(mut self) -> Gathered {
+    /// Applies the limit on all texts and builds the result.
+    fn finish(mut self) -> Gathered {
         let mut ranked: Vec<usize> = (0..self.texts.len()).collect();
         ranked.sort_by_key(|at| self.texts[*at].rank());
         let (mut left, mut out) = (MOST_OF_ALL, Vec::new());

@@ -1,6 +1,6 @@
-//! The tree that guidelines are read from: a commit, or the disk where somebody asks for it. Main type: [`Ground`].
+//! The tree that guidelines are read from: a commit, or the working tree if requested. Main type: [`Ground`].
 //!
-//! Nothing outside of it can be reached, and no link is followed here: that is `resolve`'s, which stays inside.
+//! Nothing outside of it can be reached, and no link is followed here: `resolve` does so, within the tree.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,12 +13,12 @@ use crate::sys::files::FileError;
 use crate::sys::repo::{Repo, RepoError};
 use crate::sys::tree::{self, Found};
 
-/// A folder with more names on the disk is not listed.
+/// Limit on the names in a folder of the working tree; a larger one is not listed.
 const MOST_NAMES: usize = 100_000;
-/// A longer place that a link points to is none, in bytes.
+/// Limit in bytes on a link's target; a longer one is invalid.
 const LONGEST_LINK: u64 = 4 << 10;
 
-/// What stands at a path.
+/// The type of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) enum Kind {
     File,
@@ -30,24 +30,24 @@ pub(in crate::app) enum Kind {
 
 /// A tree.
 pub(in crate::app) enum Ground<'r> {
-    /// That of a commit.
+    /// The tree of a commit.
     Commit {
         repo: &'r Repo,
         commit: CommitId,
-        /// The folders that were looked for.
+        /// Cache of folders.
         folders: RefCell<HashMap<Vec<u8>, Option<TreeId>>>,
     },
-    /// The folder that is checked out.
+    /// The working tree.
     Disk {
         /// The folder.
         beneath: Beneath,
-        /// Whose it is.
+        /// The repository it belongs to.
         repo: &'r Repo,
     },
 }
 
 impl<'r> Ground<'r> {
-    /// The tree that what the project says is read from; `None` where there is none.
+    /// Opens the tree that the project's configuration is read from; `None` if there is none.
     pub(in crate::app) fn of(
         repo: &'r Repo,
         at: Option<CommitId>,
@@ -69,7 +69,7 @@ impl<'r> Ground<'r> {
         Ok(Self::Commit { repo, commit, folders })
     }
 
-    /// Where it is, in words.
+    /// Describes the source of the tree.
     pub(in crate::app) fn words(&self) -> String {
         match self {
             Self::Commit { commit, .. } => format!("at {}", commit.short()),
@@ -77,7 +77,7 @@ impl<'r> Ground<'r> {
         }
     }
 
-    /// What stands at a path; `None` where nothing does, or a link or a file is on the way.
+    /// The type of the entry at a path; `None` if there is none, or if the path leads through a link or a file.
     pub(in crate::app) fn kind(&self, path: &[u8]) -> Result<Option<Kind>, RepoError> {
         match self {
             Self::Disk { beneath, .. } => Ok(beneath.kind(path).ok().map(Kind::from)),
@@ -88,7 +88,7 @@ impl<'r> Ground<'r> {
         }
     }
 
-    /// The names in a folder in their order, and what stands there; none where it is no folder.
+    /// Lists a folder in order, with the types of its entries; empty if it is no folder.
     pub(in crate::app) fn list(&self, folder: &[u8]) -> Result<Vec<(Vec<u8>, Kind)>, RepoError> {
         match self {
             Self::Disk { beneath, .. } => {
@@ -107,11 +107,11 @@ impl<'r> Ground<'r> {
         }
     }
 
-    /// Which of these names stand in a folder.
+    /// Looks up these names in a folder.
     pub(in crate::app) fn these(&self, folder: &[u8], names: &[&str]) -> Result<Vec<Option<Kind>>, RepoError> {
         match self {
             Self::Disk { .. } => names.iter().map(|name| self.kind(&join(folder, name.as_bytes()))).collect(),
-            // One look at the folder is enough for all.
+            // One lookup of the folder serves all names.
             Self::Commit { repo, .. } => {
                 let Some(tree) = self.folder(repo, folder)? else { return Ok(vec![None; names.len()]) };
                 let data = repo.tree(tree)?;
@@ -125,7 +125,7 @@ impl<'r> Ground<'r> {
         }
     }
 
-    /// The bytes of a plain file, or how many they are where there are more than `most`; `None` where it has none.
+    /// Reads a plain file; returns its size instead if it exceeds `most` bytes, and `None` if there is none.
     pub(in crate::app) fn read(&self, path: &[u8], most: u64) -> Result<Option<Result<Vec<u8>, u64>>, RepoError> {
         match self {
             Self::Disk { beneath, .. } => Ok(match beneath.read(path, most, &mut Vec::new()) {
@@ -142,7 +142,7 @@ impl<'r> Ground<'r> {
         }
     }
 
-    /// The place that a link points to, as it is written there; `None` where it is no link.
+    /// The target of a link as written; `None` if it is no link.
     pub(in crate::app) fn link(&self, path: &[u8]) -> Result<Option<Vec<u8>>, RepoError> {
         match self {
             Self::Disk { beneath, .. } => Ok(beneath.read_link(path).ok()),
@@ -155,7 +155,7 @@ impl<'r> Ground<'r> {
         }
     }
 
-    /// Whether a file is none of the repository's though it stands on the disk: git ignores it, or another repository holds it.
+    /// Checks whether a file in the working tree is not part of the repository: ignored by git, or in a nested repository.
     pub(in crate::app) fn is_apart(&self, path: &[u8]) -> Result<bool, RepoError> {
         let Self::Disk { beneath, repo } = self else { return Ok(false) };
         let folders = memchr::memchr_iter(b'/', path).map(|slash| &path[..slash]);
@@ -163,7 +163,7 @@ impl<'r> Ground<'r> {
         Ok(is_within || repo.leaves_out(path)?)
     }
 
-    /// What git calls what stands at a path of a commit; `None` where nothing does, and for the disk.
+    /// The git object at a path of a commit; `None` if there is none, and for the working tree.
     pub(in crate::app) fn object(&self, path: &[u8]) -> Result<Option<Found>, RepoError> {
         match self {
             Self::Commit { repo, .. } => self.found(repo, path),
@@ -180,7 +180,7 @@ impl<'r> Ground<'r> {
         tree::find(repo, tree, name)
     }
 
-    /// The tree of a folder. Each is looked for once, from the one that holds it.
+    /// Finds the tree of a folder. Each is looked up once, in its parent.
     fn folder(&self, repo: &Repo, path: &[u8]) -> Result<Option<TreeId>, RepoError> {
         let Self::Commit { folders, .. } = self else { return Ok(None) };
         let mut known = 0;
@@ -205,13 +205,13 @@ impl<'r> Ground<'r> {
     }
 }
 
-/// Where each component of a path ends; none for the root.
+/// The end offset of each component of a path; none for the root.
 fn ends(path: &[u8]) -> impl Iterator<Item = usize> {
     let slashes = memchr::memchr_iter(b'/', path);
     slashes.chain((!path.is_empty()).then_some(path.len()))
 }
 
-/// A name in a folder, which is empty for the root.
+/// Joins a name to a folder, which is empty for the root.
 pub(in crate::app) fn join(folder: &[u8], name: &[u8]) -> Vec<u8> {
     if folder.is_empty() { name.to_vec() } else { [folder, b"/", name].concat() }
 }

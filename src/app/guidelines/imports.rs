@@ -1,23 +1,23 @@
-//! What a text imports: `@path` in its running text. Main function: [`imports`].
+//! Finds the imports of a text: `@path` in running text. Main function: [`imports`].
 
 use crate::document::prose;
 
-/// More imports of one text are not looked at.
+/// Limit on the imports of one text.
 const MOST: usize = 100;
-/// No longer name is a path, in bytes.
+/// Limit in bytes on an import's path.
 const LONGEST: usize = 512;
 
-/// An import as it is written.
+/// An import as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Import {
-    /// What follows the `@`.
+    /// The text after the `@`.
     pub(super) path: String,
-    /// Its line, 1-indexed in the text.
+    /// Its line in the text, from 1.
     pub(super) line: u32,
 }
 
 impl Import {
-    /// Whether it can only be meant as a file: others write `@name` to somebody, or `@scope/package`.
+    /// `true` if it can only be a file: `@name` may also be a mention, `@scope/package` a package.
     pub(super) fn is_surely_a_file(&self) -> bool {
         let path = &self.path;
         let is_document = [".md", ".mdc", ".mdx", ".txt"].iter().any(|end| path.to_ascii_lowercase().ends_with(end));
@@ -25,7 +25,7 @@ impl Import {
     }
 }
 
-/// The imports of a text, in order. None is in code or in a comment, and none stands in the middle of a word.
+/// Finds the imports of a text, in order. Code, comments and the middle of words contain none.
 pub(super) fn imports(text: &str) -> Vec<Import> {
     let mut found = Vec::new();
     let (mut line, mut counted) = (1u32, 0);
@@ -36,7 +36,7 @@ pub(super) fn imports(text: &str) -> Vec<Import> {
             }
             let rest = &text[at + 1..piece.end];
             let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-            // A sentence may end behind it.
+            // A sentence may end after it.
             let path = rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')']);
             let begins_so =
                 path.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '~' | '/'));

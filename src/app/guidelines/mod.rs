@@ -1,10 +1,9 @@
-//! The guidelines of a project: which texts they are, where they are read, and which files they are about. Main functions: [`load`],
-//! [`explain`], [`list`].
+//! The guidelines of a project: finds and reads them, and determines their scope. Main functions: [`load`], [`explain`], [`list`].
 //!
-//! They come from where the project's settings come from: the target's tip, never from the head, whose author would write the rules that he is
-//! reviewed by. What an import or a link names is looked for in the same tree and nowhere else. `ground` is that tree, `find` looks for the
-//! files, `front` reads the settings at their heads, `imports` what they import, `gather` puts it together under the limits, `changed` tells
-//! where a change touches them. How they are said to a model belongs in `review`.
+//! They are read from where the project's settings are: the target commit, never the head, whose author would otherwise write the rules of
+//! the review. Imports and links are resolved in the same tree only. `ground` is that tree, `find` finds the files, `front` parses their
+//! front matter, `imports` finds what they import, `gather` combines them under the limits, `changed` detects changes to them. Presenting
+//! them to a model belongs in `review`.
 
 mod begin;
 mod changed;

@@ -1,18 +1,18 @@
-//! A path through links, inside one tree. Main function: [`resolve`].
+//! Resolves a path through links, inside one tree. Main function: [`resolve`].
 
 use super::ground::{Ground, Kind, join};
 use crate::domain::path::{PathError, RepoPath};
 use crate::sys::repo::RepoError;
 
-/// So many links are followed on one way.
+/// Limit on the links followed for one path.
 const MOST_LINKS: usize = 16;
-/// No path has more components.
+/// Limit on the components of a path.
 const MOST_COMPONENTS: usize = 256;
 
-/// Why a path leads to no file of the tree.
+/// The reason why a path leads to no file of the tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(in crate::app) enum Astray {
-    /// Nothing is there.
+    /// There is no such entry.
     #[error("it is not there")]
     NotThere,
     /// It is a folder, a submodule or another thing without text.
@@ -21,16 +21,16 @@ pub(in crate::app) enum Astray {
     /// It leads out of the tree.
     #[error("it leads out of the repository")]
     Outside,
-    /// It is on the disk, and git would not take it: what nobody shares is nobody's guideline.
+    /// It is in the working tree, but not part of the repository: an unshared file is no project guideline.
     #[error("git ignores it, or it belongs to a repository within this one")]
     Apart,
-    /// Its links lead on and on.
+    /// Its links form a loop, or are too many.
     #[error("its links do not end")]
     Endless,
 }
 
-/// Where a path leads, which may go through links: `start` is a folder, `path` is what is written, relative to it. Nothing leads out of the
-/// tree, and a path of the machine or of somebody's home is outside of it.
+/// Resolves a path that may go through links: `start` is a folder, `path` the written path, relative to it. No result is outside of the
+/// tree; absolute paths and those of a home folder are.
 pub(in crate::app) fn resolve(
     ground: &Ground<'_>,
     start: &[u8],

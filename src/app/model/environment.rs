@@ -1,6 +1,6 @@
-//! The providers there are, and what this process has for them. Main type: [`ProviderEnvironment`].
+//! The known providers and this process's credentials for them. Main type: [`ProviderEnvironment`].
 //!
-//! Which of it counts for a review is decided by whoever chooses a model.
+//! Applying it to a review belongs in the choice of a model.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,30 +8,31 @@ use std::sync::Arc;
 use crate::domain::secret::Secret;
 use crate::llm::{Paces, ProviderTable};
 
-/// The providers, and the variables that their own libraries read, as they were when the process began. `Debug` shows the names of those alone.
+/// The providers and the variables that their own libraries read, as of the start of the process. `Debug` shows only their names.
 #[derive(Clone)]
 pub struct ProviderEnvironment {
     pub(super) table: ProviderTable,
     pub(super) variables: Vec<(Arc<str>, Secret)>,
-    /// The lines in which requests wait, for all reviews of this process.
+    /// The rate limiters, shared by all reviews of this process.
     pub(super) paces: Paces,
 }
 
-/// The built-in providers, and no variable set.
+/// The built-in providers, with no variable set.
 impl Default for ProviderEnvironment {
     fn default() -> Self {
-        // A test reads the built-in table, so that it is never none.
+        // A test parses the built-in table, so this never falls back.
         Self { table: ProviderTable::built_in().unwrap_or_default(), variables: Vec::new(), paces: Paces::default() }
     }
 }
 
 impl ProviderEnvironment {
-    /// What this process has for the providers of a table. Bytes that are not UTF-8 become U+FFFD, so that a key with them is refused.
+    /// Reads the variables of this process for the providers of a table. Bytes that are not UTF-8 become U+FFFD, so that a key with them is
+    /// refused.
     pub(in crate::app) fn of_this_process(table: ProviderTable) -> Self {
         Self::of(table, |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
     }
 
-    /// What `read` says of each variable in the table; an empty one says nothing.
+    /// Reads each variable in the table through `read`; an empty value counts as unset.
     pub(in crate::app) fn of(table: ProviderTable, read: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: Arc<str>| {
             let value = Secret::new(read(&name)?).trimmed();
@@ -46,7 +47,7 @@ impl ProviderEnvironment {
         &self.table
     }
 
-    /// The same with something in the place of a key for a provider that has none, for looking at what would be done with one.
+    /// Adds a placeholder key for a provider without one, to preview a review that would have one.
     pub(in crate::app) fn with_a_key_for(&self, provider: &str) -> Self {
         let mut with = self.clone();
         let variable = self.table.named(provider).and_then(|row| row.key_variables.first().cloned());
@@ -54,19 +55,19 @@ impl ProviderEnvironment {
         with
     }
 
-    /// The names of those that are set, in the order of the table.
+    /// The names of the set variables, in the order of the table.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.variables.iter().map(|(name, _)| &**name)
     }
 
-    /// The first of `names` that is set.
+    /// Returns the first of `names` that is set.
     pub(in crate::app) fn first(&self, names: &[Arc<str>]) -> Option<(&str, &Secret)> {
         names.iter().find_map(|name| {
             self.variables.iter().find(|(known, _)| known == name).map(|(known, value)| (&**known, value))
         })
     }
 
-    /// What a variable holds.
+    /// The value of a variable.
     pub(super) fn value(&self, name: &str) -> Option<String> {
         self.variables.iter().find(|(known, _)| **known == *name).map(|(_, value)| value.reveal().to_owned())
     }

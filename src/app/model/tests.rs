@@ -1,4 +1,4 @@
-//! Who reviews, with whose key, and what is said about it.
+//! Tests of the model choice: provider, key and notices.
 
 use super::*;
 use crate::config::{self, Document, KEYS, Sources};

@@ -1,4 +1,4 @@
-//! From what was read of a forge and of a repository to a plan. Main types: [`Ground`], [`Prepared`]. It blocks.
+//! Builds a plan from the state of a forge and a repository. Main types: [`Ground`], [`Prepared`]. It blocks.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoPool};
 use crate::workspace::{self, Workspace};
 
-/// All that a plan is made from.
+/// The input of a plan.
 pub(super) struct Ground {
     pub(super) review: Review,
     pub(super) reviewed: CommitId,
@@ -42,13 +42,13 @@ pub(super) struct Ground {
     pub(super) cancel: Cancel,
 }
 
-/// A plan, and the review with the places that its findings have at the head.
+/// A plan, and the review with its findings located at the head.
 pub(super) struct Prepared {
     pub(super) review: Review,
     pub(super) plan: Plan,
 }
 
-/// Collecting for the second time tells nobody anything.
+/// Discards the events of collecting the change again.
 struct Quiet;
 
 impl EventSink for Quiet {
@@ -56,11 +56,11 @@ impl EventSink for Quiet {
 }
 
 impl Ground {
-    /// Collects the change as the pull request shows it now, finds every finding in it, and plans.
+    /// Collects the change as the pull request shows it now, locates every finding in it, and plans.
     pub(super) fn prepare(self) -> Result<Prepared, AppError> {
         let repo = Repo::open(&self.directory)?;
         self.check_history(&repo)?;
-        // The forge shows a pull request from where the histories met.
+        // The forge shows a pull request from the merge base.
         let scope = Scope::Range { from: self.base.to_string(), to: self.head.to_string(), from_merge_base: true };
         let range = git::resolve(&repo, &scope)?;
         let change = git::collect(&repo, &range, &CollectOptions::default(), &self.cancel, &Quiet)?;
@@ -77,11 +77,11 @@ impl Ground {
             (found.review, found.gone)
         };
         if !has_same_base && !self.has_moved {
-            of_another_change(&mut review, &change);
+            note_other_base(&mut review, &change);
         }
-        let left_out = left_out(&review, &change);
+        let left_out = count_uncovered(&review, &change);
         if left_out > 0 && review.change.pull.is_none() && review.outcome == Outcome::Complete {
-            // A review of one commit is none of all of them.
+            // A review of one commit does not cover the whole pull request.
             review.outcome = Outcome::Incomplete;
             let files = if left_out == 1 { "One file".to_owned() } else { format!("{left_out} files") };
             review.reasons.push(format!("{files} that the pull request changes: not part of what was reviewed"));
@@ -105,7 +105,7 @@ impl Ground {
         Ok(Prepared { review, plan })
     }
 
-    /// A review that is not of a pull request is of one only where its commit is on the way to the head.
+    /// Checks that a review without a pull request applies to this one: its commit must be an ancestor of the head.
     fn check_history(&self, repo: &Repo) -> Result<(), AppError> {
         if self.review.change.pull.is_some() || !self.has_moved {
             return Ok(());
@@ -121,11 +121,11 @@ impl Ground {
         if met == Some(self.reviewed) { Ok(()) } else { Err(not_there().into()) }
     }
 
-    /// Where each finding can stand.
+    /// Determines where each finding can be placed.
     fn inline(&self, review: &Review, change: &ChangeSet, is_gone: impl Fn(&FindingId) -> bool) -> Vec<Inline> {
         let mut standing = review.clone();
         standing.findings.retain(|finding| !is_gone(&finding.id));
-        // Which of them are posted is the plan's business.
+        // The plan selects those to post.
         let limits = Limits { comments: usize::MAX, ..Limits::default() };
         let draft = draft(&standing, change, &limits, &self.guard, self.trust);
         let comments = draft.comments.into_iter().map(|one| (one.finding, Inline::Here(one.comment)));
@@ -138,7 +138,7 @@ impl Ground {
         review.findings.iter().map(of).collect()
     }
 
-    /// What the last complete review saw, where our summary says that there was one and its commit is still here.
+    /// Loads what the last complete review saw, if our summary records one and its commit is still here.
     fn earlier(&self, pool: &RepoPool) -> Option<Earlier> {
         let summary = existing_summary(&self.conversation, self.trust).0?;
         let mark = SummaryMark::read_as(&summary.body, self.trust).filter(|mark| mark.complete)?;
@@ -148,22 +148,23 @@ impl Ground {
     }
 }
 
-/// Says that a review is of another change than the pull request shows, because it begins elsewhere: of the pull request it is not complete.
-fn of_another_change(review: &mut Review, shown: &ChangeSet) {
+/// Notes that a review is of another change than the pull request shows, because it has another base: for the pull request it is
+/// incomplete.
+fn note_other_base(review: &mut Review, shown: &ChangeSet) {
     let short = |id: Option<CommitId>| id.map_or_else(|| "the beginning".to_owned(), |id| id.short());
     if review.outcome == Outcome::Complete {
         review.outcome = Outcome::Incomplete;
     }
     let (from, begins) = (short(review.change.merge_base), short(shown.merge_base));
     review.reasons.push(format!("What was reviewed begins at {from}, but the pull request at {begins}."));
-    // The mark of the summary names what the pull request shows, even where the review has nothing to name.
+    // The marker in the summary identifies the pull request's change, even if the review has none.
     let mut change = ChangeSet::clone(&review.change);
     change.merge_base = shown.merge_base;
     review.change = Arc::new(change);
 }
 
-/// How many files that the pull request changes the review was not of.
-fn left_out(review: &Review, change: &ChangeSet) -> usize {
+/// Counts the files changed by the pull request that the review did not include.
+fn count_uncovered(review: &Review, change: &ChangeSet) -> usize {
     let of: std::collections::HashSet<&RepoPath> = review.coverage.files.iter().map(|file| &file.path).collect();
     change.files.iter().filter(|file| !of.contains(&file.path)).count()
 }
@@ -172,18 +173,18 @@ fn everything() -> Result<PathFilter, AppError> {
     Ok(PathFilter::new(&[], &[]).map_err(git::GitError::from)?)
 }
 
-/// What an earlier, complete review saw and said.
+/// The coverage and findings of an earlier, complete review.
 struct Earlier {
     tree: Arc<dyn Workspace>,
     said: String,
     made: Made,
-    /// What this review was made with.
+    /// The engine of this review.
     engine: Engine,
 }
 
 impl Earlier {
-    /// What its summary names was not overlooked: it had no place on lines. Nor was what it had no room for, what it hid, and what rules
-    /// cannot find.
+    /// Checks whether the earlier review overlooked a finding. Findings in its summary were not overlooked: they could not be placed on
+    /// lines. Nor were those that it omitted or hid, nor any that rules cannot find.
     fn is_late(&self, finding: &Finding) -> bool {
         let could_find = self.made.engine == Engine::Model || self.engine == Engine::Rules;
         could_find

@@ -1,6 +1,7 @@
-//! Putting a review on a pull request: read what stands there, plan, carry out, keep the receipt. Main functions: [`post`], [`review_and_post`].
+//! Posts a review on a pull request: reads the current state, plans, executes, and saves the receipt. Main functions: [`post`],
+//! [`review_and_post`].
 //!
-//! What is posted is worked out in `publish` and asked for by flags alone: no setting of a repository and no variable has a review posted.
+//! Planning belongs in `publish`. Posting is requested by flags only: no setting of a repository and no variable can request it.
 
 mod ground;
 mod posting;
@@ -36,53 +37,53 @@ use crate::sys::repo::{Repo, RepoError};
 pub(super) use posting::Accept;
 use posting::{Asked, Posting};
 
-/// The name of the receipt in the folder of a run.
+/// The file name of the receipt in a run folder.
 const RECEIPT: &str = "delivery.json";
-/// What to do when the pull request has another head than the one that was reviewed.
+/// The policy if the pull request has another head than the reviewed one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MovedHead {
-    /// Find every finding again on the new head, and say that what came after the review was not reviewed.
+    /// Locate every finding on the new head, and note that later commits were not reviewed.
     #[default]
     Reanchor,
     /// Post nothing.
     Stop,
 }
 
-/// How a review is posted.
+/// The options of posting.
 #[derive(Debug, Clone, Default)]
 pub struct PostOptions {
-    /// Which pull request; that of the review where not said.
+    /// The pull request; that of the review if `None`.
     pub pull: Option<PullAsk>,
-    /// Whether only to say what would be sent.
+    /// `true` to only report what would be sent.
     pub dry_run: bool,
-    /// What to do when the head moved.
+    /// The policy if the head moved.
     pub moved_head: MovedHead,
 }
 
-/// What a dry run would have done.
+/// The result of a dry run.
 #[derive(Debug, Clone)]
 pub struct DryRun {
     /// The exact requests, in order.
     pub requests: Vec<Value>,
-    /// What would have become of everything.
+    /// The planned delivery of each item.
     pub items: Vec<DeliveryItem>,
-    /// What to tell people.
+    /// Notes for the user.
     pub notes: Vec<String>,
-    /// What the review would have said.
+    /// The verdict of the review.
     pub verdict: Verdict,
 }
 
-/// What became of posting.
+/// The outcome of posting.
 #[derive(Debug, Clone)]
 pub enum Posted {
-    /// It was tried, and this is the receipt.
+    /// The delivery was attempted, with this receipt.
     Done(Box<Delivery>),
-    /// It was not tried.
+    /// A dry run: nothing was sent.
     Dry(DryRun),
 }
 
 impl Posted {
-    /// What failed: one sentence each.
+    /// The failures, one sentence each.
     pub fn failures(&self) -> &[String] {
         match self {
             Self::Done(delivery) => &delivery.failures,
@@ -91,23 +92,23 @@ impl Posted {
     }
 }
 
-/// Why a review cannot be posted at all.
+/// The reason why a review cannot be posted at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PostError {
-    /// There is nothing to tie comments to.
+    /// There is no commit to attach comments to.
     #[error(
         "the review {run} is not of a commit but of {what}, so it cannot stand on a pull request; commit the change and review it again"
     )]
     NoCommit {
         /// The run.
         run: String,
-        /// What was reviewed.
+        /// The reviewed state.
         what: String,
     },
-    /// Something else than a pull request is reviewed.
+    /// The scope is not a pull request.
     #[error("--post posts the review of a pull request: name it with --pr")]
     NotAPull,
-    /// Nobody said which pull request.
+    /// No pull request was specified.
     #[error(
         "the review {run} is not of a pull request: name one with --pr NUMBER, if it has the commit that was reviewed"
     )]
@@ -115,27 +116,27 @@ pub enum PostError {
         /// The run.
         run: String,
     },
-    /// Nothing of this repository is kept.
+    /// The repository has no saved review.
     #[error(
         "no review of the repository {folder} is kept; if you mean the newest of all, which is of {of}: review post {newest}"
     )]
     NoneHere {
         /// The repository.
         folder: String,
-        /// The newest run of all.
+        /// The newest run of all repositories.
         newest: String,
-        /// What that is of.
+        /// The pull request of the review.
         of: String,
     },
     /// Two pull requests were named.
     #[error("the review is of {of}, not of {asked}: leave out --pr, or review {asked} with review --pr")]
     OtherPull {
-        /// What it is of.
+        /// The repository of the review.
         of: String,
-        /// What was asked for.
+        /// The requested pull request.
         asked: String,
     },
-    /// The reviewed commit is on no way to the head.
+    /// The reviewed commit is not an ancestor of the head.
     #[error("{pull} does not have the commit {reviewed} that was reviewed: review it with review --pr {number}")]
     NotThere {
         /// The pull request.
@@ -147,7 +148,7 @@ pub enum PostError {
     },
 }
 
-/// Reviews a change, and posts the review where that was asked for. What could not be posted is a failure of the delivery.
+/// Reviews a change, and posts the review if requested. What could not be posted is a failure of the delivery.
 pub async fn review_and_post(
     job: Job,
     options: Option<PostOptions>,
@@ -164,7 +165,7 @@ pub async fn review_and_post(
     Ok(and_post(delivered, directory, &options, &flags, &around, &*events, &cancel).await)
 }
 
-/// The same for a run that is taken up again.
+/// Resumes a run, and posts its review if requested.
 pub async fn resume_and_post(
     ask: Resume,
     options: Option<PostOptions>,
@@ -203,7 +204,7 @@ async fn and_post(
     delivered
 }
 
-/// Posts a kept review, named by its id, the beginning of its id, or `last` (of the repository that `directory` is in).
+/// Posts a saved review, found by its id, a prefix of it, or `last` (of the repository around `directory`).
 pub async fn post(
     name: &str,
     directory: PathBuf,
@@ -213,14 +214,14 @@ pub async fn post(
     events: &dyn EventSink,
     cancel: &Cancel,
 ) -> Result<Posted, AppError> {
-    let review = runs::read(around, meant(name, &directory, around)?)?;
+    let review = runs::read(around, find_run(name, &directory, around)?)?;
     let kept = Store::at(&around.state).record(review.id).ok().and_then(|record| record.folder);
     let directory = kept.filter(|folder| folder.is_dir()).unwrap_or(directory);
     post_review(&review, directory, options, flags, around, events, cancel).await
 }
 
-/// The run that is named. `last` is the newest of the repository that one stands in, and outside of any the newest of all.
-fn meant(name: &str, directory: &Path, around: &Surroundings) -> Result<RunId, AppError> {
+/// Resolves the name of a run. `last` is the newest of the current repository, and outside of any the newest of all.
+fn find_run(name: &str, directory: &Path, around: &Surroundings) -> Result<RunId, AppError> {
     let newest = Store::at(&around.state).find(name)?;
     if name != "last" {
         return Ok(newest);
@@ -248,11 +249,11 @@ pub(super) async fn post_review(
     cancel: &Cancel,
 ) -> Result<Posted, AppError> {
     let (settings, cancel) = begin(flags, around, events, cancel)?;
-    let review = &without_fixed(review);
+    let review = &drop_fixed(review);
     let run = review.id.to_string();
     let what = review.change.head_name.clone();
     let reviewed = review.change.head.ok_or(PostError::NoCommit { run: run.clone(), what })?;
-    let ask = asked(review, options)?.ok_or(PostError::NoPull { run })?;
+    let ask = select_pull(review, options)?.ok_or(PostError::NoPull { run })?;
     let posting = Posting {
         review,
         reviewed,
@@ -272,12 +273,12 @@ pub(super) async fn post_review(
     Ok(posted)
 }
 
-/// What a history says is fixed by its lines is left to the threads: they are held to the tree as it is now, and resolved where that shows it.
-/// What was disproved stands there as it did, so the review's word is taken where it is whole.
-fn without_fixed(review: &Review) -> Review {
+/// Removes findings that the history calls fixed by their lines: their threads are checked against the current tree, and resolved if that
+/// shows the fix. The text of a disproved finding is unchanged, so a complete review decides it.
+fn drop_fixed(review: &Review) -> Review {
     let mut told = review.clone();
     if let Some(previous) = &review.coverage.previous {
-        // Another run that finds the same changes no page.
+        // Another run with the same findings changes nothing on the page.
         told.coverage.notes.retain(|note| !prior::is_reference(note));
         let is_told = |id: &FindingId| review.outcome == Outcome::Complete && previous.disproved.contains(id);
         told.findings.retain(|finding| finding.status != FindingStatus::Fixed || is_told(&finding.id));
@@ -285,7 +286,7 @@ fn without_fixed(review: &Review) -> Review {
     told
 }
 
-/// Says that posting begins, and gives what it is held to: the repository has no say in how a review is posted, nor for how long.
+/// Announces posting, and returns its time limit and settings: the repository cannot influence how a review is posted, nor for how long.
 pub(super) fn begin(
     flags: &Flags,
     around: &Surroundings,
@@ -298,7 +299,8 @@ pub(super) fn begin(
     Ok((settings, cancel))
 }
 
-/// Posts a review that nobody vouches for, on a pull request that `accept` says yes to each time. No receipt is kept: the run is none of ours.
+/// Posts a review of an untrusted run, on a pull request that `accept` approves each time. No receipt is saved: the run is not one of this
+/// machine.
 #[expect(clippy::too_many_arguments, reason = "what `post` takes, and what is to be posted where")]
 pub(super) async fn post_untrusted(
     review: &Review,
@@ -325,8 +327,8 @@ pub(super) async fn post_untrusted(
     posting.go(events).await
 }
 
-/// The pull request that is meant; of the review itself where none is named.
-fn asked(review: &Review, options: &PostOptions) -> Result<Option<PullAsk>, PostError> {
+/// Determines the pull request; that of the review if none is named.
+fn select_pull(review: &Review, options: &PostOptions) -> Result<Option<PullAsk>, PostError> {
     let Some(of) = &review.change.pull else { return Ok(options.pull.clone()) };
     let other = match &options.pull {
         Some(PullAsk::Number(number)) => *number != of.id.number,
@@ -345,7 +347,7 @@ fn asked(review: &Review, options: &PostOptions) -> Result<Option<PullAsk>, Post
     Ok(Some(PullAsk::Whole { host, id: of.id.clone() }))
 }
 
-/// A guard over the secrets of this process: its environment, and the keys it was given otherwise.
+/// Builds a guard over the secrets of this process: its environment, and keys from other sources.
 fn guard(forge: &ForgeEnvironment, settings: &Settings) -> Guard {
     let keys = settings.providers.values().filter_map(|provider| provider.api_key.clone());
     let environment = std::env::vars_os()

@@ -1,4 +1,4 @@
-//! One posting: look, plan, send, and what the receipt says. Main type: [`Posting`].
+//! One posting: reads the forge's state, plans, sends, and writes the receipt. Main type: [`Posting`].
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -24,16 +24,16 @@ use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
 
-/// How often a review is planned anew because the head moved meanwhile.
+/// Limit on planning attempts when the head keeps moving.
 const ROUNDS: usize = 2;
 
-/// A review that is to be posted, and on what.
+/// A review to post, and its pull request.
 pub(super) struct Posting<'a> {
     pub(super) review: &'a Review,
     pub(super) reviewed: CommitId,
     pub(super) asked: Asked,
     pub(super) trust: Trust,
-    /// What must hold of the pull request each time that it is looked at.
+    /// The check of the pull request each time that it is read.
     pub(super) accept: Option<&'a Accept>,
     pub(super) options: &'a PostOptions,
     pub(super) floor: Option<Severity>,
@@ -42,18 +42,18 @@ pub(super) struct Posting<'a> {
     pub(super) cancel: &'a Cancel,
 }
 
-/// Says whether a review may stand on a pull request as that is now.
+/// Checks that a review may be posted on a pull request in its current state.
 pub(in crate::app) type Accept = dyn Fn(&PullRequest) -> Result<(), AppError> + Send + Sync;
 
-/// Which pull request, and whose objects.
+/// The pull request to post on, and the repository with its objects.
 pub(super) enum Asked {
-    /// As somebody named it; the repository in the folder is used where it is the pull request's.
+    /// As named by the user; the repository in the folder is used if it is the pull request's.
     Near(PullAsk, PathBuf),
-    /// This one, in a mirror.
+    /// By its full name; its objects are in a mirror.
     Apart(PullId),
 }
 
-/// What stands on the forge.
+/// The current state on the forge.
 pub(super) struct There {
     fetched: Fetched,
     viewer: Actor,
@@ -61,13 +61,13 @@ pub(super) struct There {
 }
 
 impl Posting<'_> {
-    /// Posts, in a second round where the head moved in the first.
+    /// Posts the review, with a second attempt if the head moved during the first.
     pub(super) async fn go(self, events: &dyn EventSink) -> Result<Posted, AppError> {
         let (forge, cancel) = (self.around.forge.clone(), self.cancel.clone());
-        // `gh` may be asked for its token.
+        // `gh` may be called for its token.
         let github = blocking::run(SIGNING_IN, self.cancel, move || forge.client(&cancel)).await??;
         for round in 1..=ROUNDS {
-            let there = match self.look(&github).await {
+            let there = match self.read_state(&github).await {
                 Ok(there) => there,
                 Err(Fault::Forge(error)) => return self.refused(None, &error),
                 Err(Fault::App(error)) => return Err(error),
@@ -76,7 +76,7 @@ impl Posting<'_> {
                 events.emit(Event::Notice { text: text.clone() });
             }
             if round == 1 {
-                events.emit(Event::Notice { text: self.announced(&there) });
+                events.emit(Event::Notice { text: self.announce(&there) });
             }
             let has_moved = there.fetched.head != self.reviewed;
             if has_moved && self.options.moved_head == MovedHead::Stop {
@@ -88,7 +88,7 @@ impl Posting<'_> {
                 );
                 return self.nothing_posted(Some(&there), &why);
             }
-            // The login is known only now: it may come from a file or from another program, or be lent to an App.
+            // The credentials are known only now: they may come from a file or another program, or be issued for an App.
             let guard = self.guard.clone().with(github.secrets());
             let prepared = self.prepare(&there, has_moved, &guard).await?;
             if let Some(posted) = self.deliver(&github, &there, &prepared, &guard, round).await? {
@@ -104,8 +104,8 @@ impl Posting<'_> {
         )
     }
 
-    /// What is about to be posted where, before anything is sent.
-    fn announced(&self, there: &There) -> String {
+    /// Announces what is about to be posted where, before anything is sent.
+    fn announce(&self, there: &There) -> String {
         let (pull, run) = (&there.fetched.pull.id, self.review.id);
         let findings = counted(self.review.findings.len(), "finding");
         let what = format!("the review {run} ({findings} at {})", self.reviewed.short());
@@ -115,7 +115,7 @@ impl Posting<'_> {
         format!("posting {what} on {pull}")
     }
 
-    async fn look(&self, github: &GitHub) -> Result<There, Fault> {
+    async fn read_state(&self, github: &GitHub) -> Result<There, Fault> {
         let fetched = match &self.asked {
             Asked::Near(ask, directory) => pull::fetch(ask, directory, github, self.around, self.cancel).await?,
             Asked::Apart(id) => pull::fetch_apart(id, github, self.around, self.cancel).await?,
@@ -130,7 +130,7 @@ impl Posting<'_> {
         self.accept.map_or(Ok(()), |accept| accept(pull))
     }
 
-    /// Reads the trees and works out the plan, away from the async threads.
+    /// Reads the trees and builds the plan, off the async threads.
     async fn prepare(&self, there: &There, has_moved: bool, guard: &Guard) -> Result<Prepared, AppError> {
         let ground = Ground {
             review: self.review.clone(),
@@ -150,7 +150,7 @@ impl Posting<'_> {
         blocking::run("preparing the post", self.cancel, move || ground.prepare()).await?
     }
 
-    /// Sends what was planned; `None` where the head moved before anything was posted and there is another round.
+    /// Sends the plan; `None` if the head moved before anything was posted and an attempt remains.
     async fn deliver(
         &self,
         github: &GitHub,
@@ -174,7 +174,7 @@ impl Posting<'_> {
             plan: &prepared.plan,
             head,
             run: self.review.id,
-            known_reviews: known(&there.conversation),
+            known_reviews: existing_reviews(&there.conversation),
             summarise: &|told| telling.summary(told),
             introduce: &|told| telling.introduction(told),
         };
@@ -218,7 +218,7 @@ impl Posting<'_> {
         }))
     }
 
-    /// What to tell people about the pull request.
+    /// Notes on the pull request for the user.
     fn about(&self, there: &There) -> Vec<String> {
         let pull = &there.fetched.pull;
         let state = match pull.state {
@@ -233,12 +233,12 @@ impl Posting<'_> {
         state.into_iter().chain(moved).collect()
     }
 
-    /// The receipt of a delivery of which nothing came.
+    /// Builds the receipt of a failed delivery.
     fn nothing_posted(&self, there: Option<&There>, why: &str) -> Result<Posted, AppError> {
         self.nothing_came(there, why, false)
     }
 
-    /// The same because of the forge.
+    /// Builds the receipt of a delivery refused by the forge.
     fn refused(&self, there: Option<&There>, error: &ForgeError) -> Result<Posted, AppError> {
         self.nothing_came(there, &error.to_string(), error.kind == FaultKind::Permission)
     }
@@ -248,7 +248,7 @@ impl Posting<'_> {
             (Some(there), _, _) => there.fetched.pull.id.clone(),
             (None, Asked::Near(PullAsk::Whole { id, .. }, _) | Asked::Apart(id), _) => id.clone(),
             (None, Asked::Near(PullAsk::Number(_), _), Some(of)) => of.id.clone(),
-            // There is no name to put on a receipt.
+            // The receipt has no pull request to name.
             (None, Asked::Near(PullAsk::Number(number), _), None) => {
                 return Err(AppError::NotPosted { pull: format!("#{number}"), why: why.to_owned() });
             }
@@ -286,12 +286,12 @@ impl Posting<'_> {
     }
 }
 
-/// The reviews that stand there, by the forge's ids.
-fn known(conversation: &Conversation) -> HashSet<String> {
+/// Collects the ids of existing reviews on the forge.
+fn existing_reviews(conversation: &Conversation) -> HashSet<String> {
     conversation.reviews.iter().map(|review| review.comment.node.clone()).collect()
 }
 
-/// What may go wrong while looking: the forge's faults leave a receipt, the others are told as they are.
+/// A fault before sending: faults of the forge leave a receipt, the others are returned unchanged.
 enum Fault {
     Forge(ForgeError),
     App(AppError),

@@ -1,4 +1,4 @@
-//! Which review is the one before this. Main function: [`find`].
+//! Chooses the previous review. Main function: [`find`].
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -20,22 +20,22 @@ use crate::present::json;
 use crate::store::{Store, StoreError};
 use crate::sys::files;
 
-/// A larger file of a review is refused, in bytes.
+/// Maximum size in bytes of a review file.
 const MAX_FILE: u64 = 64 << 20;
-/// So many branches that begin like the head's name are looked through.
+/// Limit on the branches examined whose names begin like the head's.
 const MOST_NAMES: usize = 1_000;
-/// So many kept runs are tried before it is given up.
+/// Limit on the saved runs tried.
 const MOST_TRIED: usize = 5;
 
-/// A review before this one.
+/// A previous review.
 pub(super) struct Found {
     pub(super) review: Review,
-    /// Whether it is one of this machine's own runs, and not a file that anybody may have written.
+    /// `true` for a run of this machine, `false` for a file, which anyone may have written.
     pub(super) is_own: bool,
     pub(super) notes: Vec<String>,
 }
 
-/// The review before this one; nothing where there is none, or none is wanted.
+/// Finds the previous review; `None` if there is none, or none is requested.
 pub(super) fn find(
     subject: &Subject,
     around: &Surroundings,
@@ -44,9 +44,9 @@ pub(super) fn find(
     let found = match &subject.compare.with {
         Previous::None => None,
         Previous::Newest => newest(subject, around, events)?,
-        Previous::Named(name) => Some(named(subject, around, name)?),
+        Previous::Named(name) => Some(load_named(subject, around, name)?),
     };
-    Ok(found.map(cleaned))
+    Ok(found.map(sanitize))
 }
 
 fn newest(subject: &Subject, around: &Surroundings, events: &dyn EventSink) -> Result<Option<Found>, AppError> {
@@ -57,7 +57,7 @@ fn newest(subject: &Subject, around: &Surroundings, events: &dyn EventSink) -> R
     let mut notes = Vec::new();
     for id in runs.take(MOST_TRIED) {
         match runs::read(around, id) {
-            Ok(review) if is_related(&review, subject) => return Ok(Some(own(review, around, notes))),
+            Ok(review) if is_related(&review, subject) => return Ok(Some(load_own(review, around, notes))),
             Ok(_) => {}
             Err(error) => {
                 let text = format!("The review {id} was passed over: {error}");
@@ -69,8 +69,8 @@ fn newest(subject: &Subject, around: &Surroundings, events: &dyn EventSink) -> R
     Ok(None)
 }
 
-/// A run of this machine, with what its floors hid: whatever is shown today, that is not forgotten.
-fn own(mut review: Review, around: &Surroundings, mut notes: Vec<String>) -> Found {
+/// Loads a run of this machine, with the findings hidden by thresholds: they are part of the history whatever is shown today.
+fn load_own(mut review: Review, around: &Surroundings, mut notes: Vec<String>) -> Found {
     let coverage = &review.coverage;
     if !coverage.below_floor.is_empty() || !coverage.below_confidence.is_empty() {
         let bytes = Store::at(&around.state).read(review.id, hidden::NAME).map_err(|error| error.to_string());
@@ -83,7 +83,7 @@ fn own(mut review: Review, around: &Surroundings, mut notes: Vec<String>) -> Fou
     Found { review, is_own: true, notes }
 }
 
-/// Whether a run is of the same pull request, or of the same branch of the same repository against the same target.
+/// Checks whether a run is of the same pull request, or of the same branch of the same repository with the same target.
 fn is_of(record: &RunRecord, subject: &Subject) -> bool {
     let change = &subject.change;
     if let Some(pull) = &change.pull {
@@ -93,7 +93,7 @@ fn is_of(record: &RunRecord, subject: &Subject) -> bool {
     same_folder && record.pull.is_none() && record.head_name == change.head_name && record.target == change.target
 }
 
-/// Whether a review that bears the same names is of the same work: a detached head and the disk have the same name for all that ever was there.
+/// Checks whether a review with the same names is of related history: all detached heads and working trees have the same name.
 fn is_related(review: &Review, subject: &Subject) -> bool {
     let (then, now) = (&review.change, &subject.change);
     if let (Some(then), Some(now)) = (&then.pull, &now.pull) {
@@ -115,12 +115,12 @@ fn is_related(review: &Review, subject: &Subject) -> bool {
         || now.files.iter().filter_map(|file| file.patch_id.as_ref()).any(|id| patches.contains(id))
 }
 
-/// A review that somebody names: a kept run, or a file.
-fn named(subject: &Subject, around: &Surroundings, name: &str) -> Result<Found, AppError> {
+/// Loads the review that the user named: a saved run, or a file.
+fn load_named(subject: &Subject, around: &Surroundings, name: &str) -> Result<Found, AppError> {
     let store = Store::at(&around.state);
     let path = Path::new(name);
     let mut found = match store.find(name) {
-        Ok(id) => own(runs::read(around, id)?, around, Vec::new()),
+        Ok(id) => load_own(runs::read(around, id)?, around, Vec::new()),
         Err(StoreError::Unknown(_) | StoreError::Empty) if path.exists() => {
             let bytes = files::open(path).and_then(|file| files::read_within(file, path, MAX_FILE));
             let review = json::parse(&bytes.map_err(AppError::Input)?)
@@ -140,8 +140,8 @@ fn named(subject: &Subject, around: &Surroundings, name: &str) -> Result<Found, 
     Ok(found)
 }
 
-/// Without names that stand for two findings; of a file, with secrets masked as in all that enters.
-fn cleaned(mut found: Found) -> Found {
+/// Removes findings with a duplicate id; masks secrets in a file's review, as in all input.
+fn sanitize(mut found: Found) -> Found {
     let mut known = HashSet::new();
     let before = found.review.findings.len();
     found.review.findings.retain(|finding| known.insert(finding.id.clone()));
@@ -149,10 +149,10 @@ fn cleaned(mut found: Found) -> Found {
     if twice > 0 {
         found.notes.push(format!("{twice} findings of the earlier review had the name of another and were left out."));
     }
-    // Anybody may have written a file: it dismisses nothing.
+    // A file may be written by anyone: it dismisses nothing.
     if !found.is_own {
         for finding in &mut found.review.findings {
-            masked(finding);
+            mask_secrets(finding);
             finding.dismissed = None;
             if finding.status == FindingStatus::Dismissed {
                 finding.status = FindingStatus::Open;
@@ -162,12 +162,12 @@ fn cleaned(mut found: Found) -> Found {
     found
 }
 
-fn masked(finding: &mut Finding) {
+fn mask_secrets(finding: &mut Finding) {
     let hide = |text: &mut String| *text = mask(text).text;
     hide(&mut finding.title);
     hide(&mut finding.body);
     finding.verification.rationale.iter_mut().for_each(hide);
     finding.anchors.iter_mut().for_each(|anchor| hide(&mut anchor.quote));
-    // Nobody here proved it.
+    // It was not verified here.
     finding.suggestion = None;
 }

@@ -1,5 +1,4 @@
-//! `hidden.json`: what a review found and did not show, as bytes, so that the next review of the branch knows of it. Main functions: [`write`],
-//! [`read`].
+//! `hidden.json`: the findings that a review hid, stored for the next review of the branch. Main functions: [`write`], [`read`].
 
 use serde::{Deserialize, Serialize};
 
@@ -16,27 +15,27 @@ struct Document {
     findings: Vec<serde_json::Value>,
 }
 
-/// Why it cannot be had.
+/// An error in reading or writing it.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::app) enum HiddenError {
     /// It is damaged.
     #[error("{NAME} cannot be read: {0}")]
     Shape(#[from] serde_json::Error),
-    /// The same.
+    /// A finding is malformed.
     #[error("{NAME} cannot be read: {0}")]
     Finding(#[from] json::ParseError),
-    /// Another version of the program kept it.
+    /// It has the format of another version.
     #[error("{NAME} has version {0}, this program reads {VERSION}")]
     Version(u32),
 }
 
-/// What a floor hid, as bytes.
+/// Serializes the hidden findings.
 pub(in crate::app) fn write(findings: &[Finding]) -> Result<Vec<u8>, HiddenError> {
     let findings = findings.iter().map(json::finding).collect();
     Ok(serde_json::to_vec_pretty(&Document { version: VERSION, findings })?)
 }
 
-/// Reads it back.
+/// Parses the hidden findings.
 pub(in crate::app) fn read(bytes: &[u8]) -> Result<Vec<Finding>, HiddenError> {
     let Document { version, findings } = serde_json::from_slice(bytes)?;
     if version != VERSION {

@@ -1,4 +1,4 @@
-//! `prior.json`: what was known of the review before a run, as bytes. Main functions: [`write`], [`read`].
+//! `prior.json`: the stored history that a run was given. Main functions: [`write`], [`read`].
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ struct One {
     disproved: bool,
 }
 
-/// Why the review before this one cannot be had.
+/// An error in reading or writing the previous review.
 #[derive(Debug, thiserror::Error)]
 pub enum PriorError {
     /// It is no run and no file.
@@ -45,25 +45,25 @@ pub enum PriorError {
     NotAReview {
         /// The file.
         name: String,
-        /// What is wrong with it.
+        /// The defect.
         #[source]
         source: json::ParseError,
     },
-    /// What was kept of it is damaged.
+    /// The stored data is damaged.
     #[error("{NAME} cannot be read: {0}")]
     Shape(#[from] serde_json::Error),
-    /// The same.
+    /// A finding is malformed.
     #[error("{NAME} cannot be read: {0}")]
     Finding(#[from] json::ParseError),
-    /// The same.
+    /// A run id is malformed.
     #[error("{NAME} cannot be read: {0}")]
     Run(#[from] InvalidRunId),
-    /// Another version of the program kept it.
+    /// It has the format of another version.
     #[error("{NAME} has version {0}, this program reads {VERSION}")]
     Version(u32),
 }
 
-/// What is known of the review before this one, as bytes.
+/// Serializes the history.
 pub(in crate::app) fn write(prior: &Prior) -> Result<Vec<u8>, PriorError> {
     let one = |earlier: &Earlier| One {
         finding: json::finding(&earlier.finding),
@@ -80,7 +80,7 @@ pub(in crate::app) fn write(prior: &Prior) -> Result<Vec<u8>, PriorError> {
     })?)
 }
 
-/// Reads it back.
+/// Parses the history.
 pub(in crate::app) fn read(bytes: &[u8]) -> Result<Prior, PriorError> {
     #[derive(Deserialize)]
     struct Versioned {

@@ -1,7 +1,8 @@
-//! The review of a branch before this one: which it is, and where what it said is now. Main functions: [`recall`], [`write`], [`read`].
+//! The previous review of a branch: finds it, and maps its findings onto the current change. Main functions: [`recall`], [`write`],
+//! [`read`].
 //!
-//! All that asks a repository is asked here, before an engine runs, and put into one [`Prior`]; what follows from it is decided in `review`
-//! without any repository. So a run can be told again from [`write`]'s bytes.
+//! Everything that needs a repository happens here, before an engine runs, and is put into one [`Prior`]; conclusions are drawn in `review`
+//! without a repository. So a run can be replayed from the bytes of [`write`].
 
 mod find;
 pub(super) mod hidden;
@@ -27,12 +28,13 @@ use crate::sys::blocking;
 use find::Found;
 use place::Places;
 
-/// How the note on the earlier review begins.
+/// The beginning of the note on the previous review.
 const COMPARED: &str = "Compared with the review";
-/// More earlier findings are not looked for: they would be worse known than read again.
+/// Limit on the earlier findings that are followed; beyond it, a new review is more useful.
 const MOST: usize = 2_000;
 
-/// Finds the review before this one, and where what it said is now; keeps that with the run. A subject that knows one keeps it.
+/// Finds the previous review and maps its findings onto the current change; saves the result with the run. A change that already has one
+/// keeps it.
 pub(super) async fn recall(
     run: RunId,
     subject: Subject,
@@ -43,7 +45,7 @@ pub(super) async fn recall(
     find_and_keep(Some(run), subject, around, who, events).await
 }
 
-/// The same for a run that is not made: nothing is kept.
+/// Finds and maps the history for a preview: nothing is saved.
 pub(super) async fn known(
     subject: Subject,
     around: &Surroundings,
@@ -74,7 +76,7 @@ async fn find_and_keep(
                 let text = format!("this run cannot be told again: {error}");
                 events.emit(Event::Notice { text });
             }
-            // What is kept is what is used: a run that is told again reads the same.
+            // The saved bytes are used, so that a replay reads the same.
             subject.known.prior = Some(read(&bytes)?);
         }
         Ok(subject)
@@ -86,12 +88,12 @@ fn day(review: &Review) -> &str {
     review.provenance.started_at.get(..10).unwrap_or("an unknown day")
 }
 
-/// What the receipt says first: only the run and the day differ from review to review.
+/// Builds the first note of the receipt: only run and day differ between reviews.
 fn compared_with(run: RunId, day: &str) -> String {
     format!("{COMPARED} {run} of {day}.")
 }
 
-/// Whether a note says no more than which review it was compared with.
+/// Checks whether a note only names the review compared with.
 pub(super) fn is_reference(note: &str) -> bool {
     note.starts_with(COMPARED)
 }

@@ -1,7 +1,7 @@
-//! Where what an earlier review said is in the change as it is now. Main type: [`Places`].
+//! Maps findings of an earlier review onto the current diff. Main type: [`Places`].
 //!
-//! The lines of the earlier head (or merge base) are followed through the difference to today's, as long as git still has that commit; otherwise a
-//! quote is looked for. How lines are followed belongs in `evidence::history`.
+//! The lines of the earlier head (or merge base) are mapped through the difference to today's if git still has that commit; otherwise the
+//! quote is searched. Mapping lines belongs in `evidence::history`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -21,31 +21,31 @@ use crate::evidence::history::{Again, LineMap, again, dressed};
 use crate::git;
 use crate::workspace::{self, Workspace, WorkspaceError};
 
-/// So many files that came are searched for a quote whose file is gone.
+/// Limit on the added files that are searched for a quote whose file was removed.
 const MOST_SEARCHED: usize = 50;
 
-/// Finds places again.
+/// Maps places of an earlier review onto the current change.
 pub(super) struct Places<'a> {
     subject: &'a Subject,
-    /// Today's files, by their paths on either side.
+    /// The current files, by their paths on either side.
     files: HashMap<(Side, &'a RepoPath), &'a FileChange>,
-    /// The trees of the earlier change, where they can still be read.
+    /// The trees of the earlier change, if still readable.
     then: [Option<Arc<dyn Workspace>>; 2],
-    /// Where files of the earlier head are now.
+    /// The current paths of files of the earlier head.
     moved: BTreeMap<RepoPath, RepoPath>,
-    /// Files that are new to the change since.
+    /// Files added to the change since.
     came: Vec<&'a RepoPath>,
     maps: HashMap<(Side, RepoPath, RepoPath), Option<Arc<LineMap>>>,
-    /// Lines that are spoken for: no two earlier findings of one fingerprint are on the same.
+    /// Lines that are already taken: two earlier findings of one fingerprint cannot be on the same.
     taken: HashSet<(String, RepoPath, Side, LineRange)>,
     notes: Vec<String>,
 }
 
-/// What became of one anchor.
+/// The fate of an anchor.
 enum Found {
     At(Anchor),
     Gone(Option<Near>),
-    /// Whoever asked wants nothing of that file.
+    /// The file is excluded by the user.
     Excluded,
     Unknown,
 }
@@ -95,7 +95,7 @@ impl<'a> Places<'a> {
         Ok(())
     }
 
-    /// Which files were moved since: as git tells it, else those whose change says the same.
+    /// Determines the files moved since: by git's renames, else by equal changes.
     fn follow_files(&mut self, review: &Review) -> Result<(), AppError> {
         let wanted =
             review.findings.iter().flat_map(|finding| &finding.anchors).filter(|anchor| anchor.side == Side::New);
@@ -141,18 +141,18 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// A finding where it is now, and what became of its lines.
+    /// Maps a finding onto the current change, and reports the state of its lines.
     pub(super) fn now(&mut self, mut finding: Finding) -> (Finding, Standing, Option<Near>) {
         let print = finding.fingerprint.0.clone();
-        // What is over claims no lines.
+        // A fixed finding takes no lines.
         let holds = finding.status != FindingStatus::Fixed;
-        // A rule speaks for itself.
+        // The rules report changed code again on their own.
         let loosely = holds && finding.origin.kind == OriginKind::Model;
         let mut anchors = Vec::with_capacity(finding.anchors.len());
         for (at, anchor) in finding.anchors.iter().enumerate() {
             match self.find(anchor, &print, loosely) {
                 Found::At(there) => anchors.push(there),
-                // The first place is what it is about.
+                // The first anchor is the main one.
                 Found::Gone(near) if at == 0 => return (finding, Standing::Gone, near),
                 Found::Excluded if at == 0 => return (finding, Standing::Outside, None),
                 Found::Unknown if at == 0 => return (finding, Standing::Unknown, None),
@@ -165,7 +165,7 @@ impl<'a> Places<'a> {
         }
         let near = Some(Near { path: first.path.clone(), side: first.side, lines: first.lines });
         if !anchors.iter().any(|anchor| self.touches(anchor)) {
-            // A deletion that the change does not make any more is undone, or the target made it, too.
+            // A deletion missing from the change was undone, or was also made in the target.
             let standing = if first.side == Side::Old { Standing::Gone } else { Standing::Outside };
             return (finding, standing, near);
         }
@@ -197,33 +197,33 @@ impl<'a> Places<'a> {
         };
         let text = match self.tree(side).read(&path) {
             Ok(text) => text,
-            Err(WorkspaceError::NotFound(_)) => return self.elsewhere(anchor),
+            Err(WorkspaceError::NotFound(_)) => return self.find_elsewhere(anchor),
             Err(WorkspaceError::Excluded(_)) => return Found::Excluded,
             Err(_) => return Found::Unknown,
         };
         let map = self.map(side, &anchor.path, &path, &text);
         let free = |there: LineRange| !self.taken.contains(&(print.to_owned(), path.clone(), side, there));
         match again(&anchor.quote, lines, &text, map.as_deref(), free) {
-            Again::At(there) => Found::At(at(anchor, &path, &text, there)),
+            Again::At(there) => Found::At(move_anchor(anchor, &path, &text, there)),
             Again::Gone(Some(near))
                 if loosely
                     && let Some(there) = dressed(&anchor.quote, near, &text, comment(&path)).filter(|at| free(*at)) =>
             {
-                Found::At(at(anchor, &path, &text, there))
+                Found::At(move_anchor(anchor, &path, &text, there))
             }
             Again::Gone(near) => Found::Gone(near.map(|lines| Near { path, side, lines: Some(lines) })),
             Again::Unknown => Found::Unknown,
         }
     }
 
-    /// Looks for a quote whose file is gone in the files that came since.
-    fn elsewhere(&self, anchor: &Anchor) -> Found {
+    /// Searches added files for a quote whose file was removed.
+    fn find_elsewhere(&self, anchor: &Anchor) -> Found {
         let (Side::New, Some(lines)) = (anchor.side, anchor.lines) else { return Found::Gone(None) };
         let mut found = Vec::new();
         for path in self.came.iter().take(MOST_SEARCHED) {
             let Ok(text) = self.subject.new.read(path) else { continue };
             if let Again::At(there) = again(&anchor.quote, lines, &text, None, |_| true) {
-                found.push(at(anchor, path, &text, there));
+                found.push(move_anchor(anchor, path, &text, there));
             }
         }
         match (found.pop(), found.is_empty()) {
@@ -233,7 +233,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Where lines of an earlier file are in today's.
+    /// The mapping of an earlier file's lines onto today's.
     fn map(&mut self, side: Side, then: &RepoPath, now: &RepoPath, text: &FileText) -> Option<Arc<LineMap>> {
         let key = (side, then.clone(), now.clone());
         if let Some(known) = self.maps.get(&key) {
@@ -250,13 +250,13 @@ impl<'a> Places<'a> {
         map
     }
 
-    /// What could not be done.
+    /// Notes on what could not be mapped.
     pub(super) fn notes(self) -> Vec<String> {
         self.notes
     }
 }
 
-/// What begins a comment in a file.
+/// The comment prefix in a file.
 fn comment(path: &RepoPath) -> &'static str {
     match language::of(path) {
         Some(
@@ -267,8 +267,8 @@ fn comment(path: &RepoPath) -> &'static str {
     }
 }
 
-/// An earlier anchor on the lines where it was found.
-fn at(anchor: &Anchor, path: &RepoPath, text: &FileText, lines: LineRange) -> Anchor {
+/// Moves an earlier anchor to the lines where it was found.
+fn move_anchor(anchor: &Anchor, path: &RepoPath, text: &FileText, lines: LineRange) -> Anchor {
     let shown: Vec<&str> = text.lines(lines).map(|(_, line)| line).collect();
     Anchor {
         path: path.clone(),
@@ -280,7 +280,7 @@ fn at(anchor: &Anchor, path: &RepoPath, text: &FileText, lines: LineRange) -> An
     }
 }
 
-/// A replacement goes with the lines that it was proven on; where they are not the same to the letter, it is proven no more.
+/// Keeps a replacement with its verified lines; if they differ in any character, it is no longer verified.
 fn follow_suggestion(finding: &mut Finding, now: &Anchor) {
     let Some(then) = finding.anchors.first() else { return };
     let shift = |line: u32| {

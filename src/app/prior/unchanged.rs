@@ -1,7 +1,7 @@
-//! Which changed files need not be reviewed again. Main function: [`carried`].
+//! Chooses the changed files that need no new review. Main function: [`carried`].
 //!
-//! A file is passed over only where the same reviewer, told the same, saw the very same change of it, said that it was done, and hid nothing of
-//! what it found. In doubt all is reviewed again.
+//! A file is skipped only if the same reviewer with the same context saw the very same change of it, completed it, and had none of its
+//! findings hidden. In doubt everything is reviewed again.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::domain::path::RepoPath;
 use crate::domain::prior::{Earlier, Standing};
 use crate::domain::review::{CoverageState, Engine, Outcome, Provenance};
 
-/// Who reviews now, and what it is told.
+/// The identity of the reviewer, with its context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::app) struct Who {
     pub(in crate::app) engine: Engine,
@@ -24,7 +24,7 @@ pub(in crate::app) struct Who {
     pub(in crate::app) prompts: Option<String>,
     pub(in crate::app) rules: Option<String>,
     pub(in crate::app) instructions: Option<String>,
-    /// What the project says about its own code.
+    /// The project's guidelines.
     pub(in crate::app) guidelines: Arc<Guidelines>,
 }
 
@@ -36,7 +36,7 @@ impl Who {
         Self { engine: Engine::Rules, provider, model, prompts, rules, instructions, guidelines }
     }
 
-    /// Why somebody else's review stands for none of this one's; nothing where it was the same one.
+    /// The reason why the earlier review is by another reviewer; `None` if it is by the same one.
     fn differs(&self, then: &Provenance) -> Option<&'static str> {
         let pairs = [
             (
@@ -53,21 +53,21 @@ impl Who {
 }
 
 impl Who {
-    /// Whether all that the project said then is said now. What more is said now concerns some files alone: see [`Who::knew`].
+    /// Checks that all guidelines of the earlier review still apply. Additional ones affect some files only: see [`Who::was_given`].
     fn has_all(&self, then: &Provenance) -> bool {
         let now = self.guidelines.given();
         then.guidelines.iter().all(|given| now.contains(given))
     }
 
-    /// Whether all that the project says now about a file was given then.
-    fn knew(&self, file: &FileChange, then: &Provenance) -> bool {
+    /// Checks that all current guidelines for a file were given to the earlier review.
+    fn was_given(&self, file: &FileChange, then: &Provenance) -> bool {
         let paths = [Some(&file.path), file.old_path.as_ref()].into_iter().flatten();
         let mut about = paths.flat_map(|path| self.guidelines.about(path));
         about.all(|text| then.guidelines.iter().any(|given| given.path == text.path && given.hash == text.hash()))
     }
 }
 
-/// The changed files that are as they were, and why they need not be reviewed again. Where none may be passed over, a note says why.
+/// Chooses the unchanged files, with the reason why they need no new review. If none may be skipped, a note says why.
 pub(super) fn carried(
     subject: &Subject,
     found: &Found,
@@ -76,7 +76,7 @@ pub(super) fn carried(
     notes: &mut Vec<String>,
 ) -> BTreeMap<RepoPath, String> {
     let review = &found.review;
-    // The rules look at everything each time: that costs nothing.
+    // The rules review everything each time, which costs nothing.
     if who.engine == Engine::Rules || subject.compare.full {
         return BTreeMap::new();
     }
@@ -99,7 +99,7 @@ pub(super) fn carried(
     let is_same = |file: &&FileChange| {
         let before = then.get(&file.path).filter(|_| seen.contains(&file.path));
         file.reviewable()
-            && who.knew(file, &review.provenance)
+            && who.was_given(file, &review.provenance)
             && before.is_some_and(|before| {
                 file.patch_id.is_some()
                     && file.patch_id == before.patch_id
@@ -113,7 +113,7 @@ pub(super) fn carried(
     same.into_iter().map(|path| (path.clone(), reason.clone())).collect()
 }
 
-/// What an open finding is about is reviewed as one: where a part of it changed, or is not found again, none is passed over.
+/// Keeps the files of an open finding together: if a part of it changed, or cannot be located, all of them are reviewed.
 fn keep_together<'a>(subject: &'a Subject, earlier: &[Earlier], same: &mut HashSet<&'a RepoPath>) {
     let mut files: HashMap<&RepoPath, &RepoPath> = HashMap::new();
     for file in &subject.change.files {

@@ -1,4 +1,4 @@
-//! What two requests, or two documents, do not have in common. Main types: [`ChangedRequest`], [`Piece`].
+//! Differences between two requests, or two documents. Main types: [`ChangedRequest`], [`Piece`].
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -8,32 +8,32 @@ use similar::TextDiff;
 use crate::llm::{Message, Part, ToolDefinition, ToolInput, TurnRequest};
 use crate::review::{Difference, Unit};
 
-/// Lines of a diff of documents that are told.
+/// Limit on the lines of a document diff.
 const MOST_LINES: usize = 60;
-/// Lines around a change.
+/// Lines of context around a change.
 const CONTEXT: usize = 3;
 
-/// A request that would be another one.
+/// A request that would change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedRequest {
     /// The conversation.
     pub unit: Unit,
     /// The turn, from 1.
     pub turn: u32,
-    /// What would be others in it, but for what a turn before it has already.
+    /// The parts that differ, except those already reported for an earlier turn.
     pub pieces: Vec<Piece>,
 }
 
-/// A piece of a request.
+/// A part of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// What it is: `system text`, `tools`, `message 1`.
+    /// Its name: `system text`, `tools`, `message 1`.
     pub name: String,
-    /// A unified diff from what was sent to what would be.
+    /// A unified diff from the recorded part to the new one.
     pub diff: String,
 }
 
-/// The pieces of the requests that differ. A conversation is sent again with every turn: what differs is told once.
+/// Collects the parts that differ. A conversation is sent again with every turn: each difference is reported once.
 pub(super) fn of_requests(found: Vec<Difference>) -> Vec<ChangedRequest> {
     let mut told: HashMap<(Unit, String), String> = HashMap::new();
     let mut changed = Vec::with_capacity(found.len());
@@ -81,7 +81,7 @@ fn tools(tools: &[ToolDefinition]) -> String {
     text
 }
 
-/// A message as a reader understands it. What only a provider understands is passed over.
+/// Formats a message for a reader, without opaque data of the provider.
 fn message(message: &Message) -> String {
     let mut text = String::new();
     match message {
@@ -109,7 +109,7 @@ fn message(message: &Message) -> String {
     text
 }
 
-/// How a kept document and the one that came of a replay differ.
+/// Diffs a saved document and the replayed one.
 pub(super) fn of_documents(kept: &[u8], told: &[u8]) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let whole = unified(&text(kept), &text(told));

@@ -1,7 +1,7 @@
-//! Telling a run again: `review replay`. Main functions: [`replay`], [`compare`].
+//! Replays a run: `review replay`. Main functions: [`replay`], [`compare`].
 //!
-//! Nothing is asked and no repository is needed: what the run took from outside is in its folder. The same binary comes to the same bytes, and
-//! with other prompts or rules it says which requests would be others. What a difference looks like stands in `difference`.
+//! No request is made and no repository is needed: the run's folder has all external inputs. The same binary produces the same bytes; with
+//! other prompts or rules, the changed requests are reported. Diffs belong in `difference`.
 
 mod difference;
 mod error;
@@ -37,29 +37,29 @@ use crate::workspace::memory::Memory;
 use crate::workspace::{self, Workspace};
 use nobody::Nobody;
 
-/// A run that was told again.
+/// A replayed run.
 #[derive(Debug)]
 pub struct Replayed {
     /// The review.
     pub review: Review,
-    /// Where it is not the one that was kept: how, as a unified diff of their documents.
+    /// The difference from the saved review, if any, as a unified diff of their documents.
     pub difference: Option<String>,
-    /// What may be behind that, where something is known: a sentence.
+    /// The probable cause of the difference, if known: a sentence.
     pub because: Option<String>,
 }
 
-/// What would be asked with other prompts or rules.
+/// The requests that would change with other prompts or rules.
 #[derive(Debug)]
 pub struct Comparison {
     /// The run.
     pub run: RunId,
-    /// How many requests were compared.
+    /// The number of compared requests.
     pub requests: u32,
-    /// Those that would be others, by conversation and turn.
+    /// The changed ones, by conversation and turn.
     pub changed: Vec<ChangedRequest>,
 }
 
-/// What a comparison is made with.
+/// The options of a comparison.
 #[derive(Debug, Clone, Default)]
 pub struct With {
     /// A folder with prompts.
@@ -68,7 +68,7 @@ pub struct With {
     pub rules: Option<PathBuf>,
 }
 
-/// Tells a run again, named by its id, the beginning of its id, or `last`, and holds it against the review that was kept.
+/// Replays a run, found by its id, a prefix of it, or `last`, and compares the result with the saved review.
 pub async fn replay(around: &Surroundings, name: &str, cancel: &Cancel) -> Result<Replayed, AppError> {
     let opened = open(around, name, cancel).await?;
     let store = Store::at(&around.state);
@@ -84,7 +84,7 @@ pub async fn replay(around: &Surroundings, name: &str, cancel: &Cancel) -> Resul
         let same = packs.hash() == opened.given.rules;
         (!same).then(|| "the rules of this program are not those of then".to_owned())
     });
-    let review = Box::pin(tell(opened, past, prompts, packs, None, cancel)).await?;
+    let review = Box::pin(run_replay(opened, past, prompts, packs, None, cancel)).await?;
     let options = RenderOptions::default();
     let told = presenter("json").map(|presenter| (presenter.render)(&review, &options)).unwrap_or_default();
     let difference = (told != kept).then(|| difference::of_documents(&kept, &told));
@@ -92,7 +92,7 @@ pub async fn replay(around: &Surroundings, name: &str, cancel: &Cancel) -> Resul
     Ok(Replayed { review, difference, because })
 }
 
-/// Says which requests of a run would be others with these prompts and rules. No model is asked.
+/// Determines which requests of a run would change with these prompts and rules. No model is called.
 pub async fn compare(around: &Surroundings, name: &str, with: With, cancel: &Cancel) -> Result<Comparison, AppError> {
     let opened = open(around, name, cancel).await?;
     let run = opened.run;
@@ -109,12 +109,12 @@ pub async fn compare(around: &Surroundings, name: &str, with: With, cancel: &Can
             (packs, past.with_rules_anew(), Some(trees(&opened)?))
         }
     };
-    Box::pin(tell(opened, past, prompts, packs, trees, cancel)).await?;
+    Box::pin(run_replay(opened, past, prompts, packs, trees, cancel)).await?;
     let (requests, found) = differences.take();
     Ok(Comparison { run, requests, changed: difference::of_requests(found) })
 }
 
-/// A run that came to its end.
+/// Opens a run that ended.
 async fn open(around: &Surroundings, name: &str, cancel: &Cancel) -> Result<Opened, AppError> {
     let (store, name) = (Store::at(&around.state), name.to_owned());
     let work = move || {
@@ -131,11 +131,11 @@ async fn open(around: &Surroundings, name: &str, cancel: &Cancel) -> Result<Open
     Ok(opened)
 }
 
-/// The new side and the old one.
+/// The new tree and the old one.
 type Trees = (Arc<dyn Workspace>, Arc<dyn Workspace>);
 
-/// Runs the engine over what the journal holds. Where `trees` are needed they are read, and nothing else is.
-async fn tell(
+/// Runs the engine on the journal. The trees are read only if `trees` requires them; nothing else is read.
+async fn run_replay(
     opened: Opened,
     past: Past,
     prompts: Prompts,
@@ -200,7 +200,7 @@ async fn tell(
     Ok(review.await?)
 }
 
-/// The trees of a run, where they are commits that are still there.
+/// Opens the trees of a run, if its commits still exist.
 fn trees(opened: &Opened) -> Result<Trees, AppError> {
     let (run, change, given) = (opened.run, &opened.change, &opened.given);
     let gone = |why: String| ReplayError::NoTrees { run, why };
@@ -219,7 +219,7 @@ fn trees(opened: &Opened) -> Result<Trees, AppError> {
     Ok((new, old))
 }
 
-/// Prompts of a folder, which must have some.
+/// Loads the prompts of a folder, which must have some.
 fn own_prompts(folder: &Path) -> Result<Prompts, AppError> {
     let prompts = templates::load(Some(folder))?;
     let is_same = prompts.hash() == Prompts::built_in()?.hash();
@@ -231,7 +231,7 @@ fn own_prompts(folder: &Path) -> Result<Prompts, AppError> {
     Ok(prompts)
 }
 
-/// Rule packs of a folder, in the place of the built-in ones of their names and beside them.
+/// Loads the rule packs of a folder, which replace built-in ones of the same names or are added.
 fn own_rules(given: &Given, folder: &Path) -> Result<Packs, AppError> {
     let found = packs::read_folder(folder)?;
     if found.is_empty() {

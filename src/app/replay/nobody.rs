@@ -1,10 +1,10 @@
-//! Who is asked when a run is told again: nobody. Main type: [`Nobody`].
+//! The provider of a replay, which is never reached. Main type: [`Nobody`].
 
 use std::time::Duration;
 
 use crate::llm::{Capabilities, Provider, TurnFault, TurnRequest, TurnResponse, Waited, Watch};
 
-/// A model that is known, and not reached.
+/// A model with known capabilities and no connection.
 pub(super) struct Nobody(pub(super) Capabilities);
 
 impl Provider for Nobody {

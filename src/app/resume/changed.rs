@@ -1,11 +1,11 @@
-//! What is not as it was when a run began. Main type: [`Changes`].
+//! Differences from the start of a run. Main type: [`Changes`].
 
 use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::forge::PullRequest;
 use crate::domain::id::CommitId;
 use crate::git::Range;
 
-/// Pieces of a sentence: "the head is … now, and was …".
+/// The differences as phrases: "the head is … now, and was …".
 #[derive(Debug, Default)]
 pub(super) struct Changes(Vec<String>);
 
@@ -22,19 +22,19 @@ impl Changes {
         self.0.join("; ")
     }
 
-    /// Notes that something is another one.
+    /// Records a changed value.
     pub(super) fn note(&mut self, what: &str, was: &str, is: &str) {
         if was != is {
             self.0.push(format!("{what} is {} now and was {}", name(is), name(was)));
         }
     }
 
-    /// Notes something that cannot be put so.
+    /// Records a difference in free form.
     pub(super) fn say(&mut self, what: String) {
         self.0.push(what);
     }
 
-    /// Notes what a range has for other ends.
+    /// Records the changed ends of a range.
     pub(super) fn ends(&mut self, change: &ChangeSet, range: &Range) {
         self.commit(&format!("the head ({})", change.head_name), change.head, range.head);
         self.commit(&format!("the target ({})", change.target), change.base, range.base);
@@ -43,7 +43,7 @@ impl Changes {
         }
     }
 
-    /// The same of a pull request.
+    /// Records the changed ends of a pull request.
     pub(super) fn pull(&mut self, change: &ChangeSet, pull: &PullRequest) {
         self.commit(&format!("the head of {}", pull.id), change.head, Some(pull.head));
         self.commit(&format!("the base of {}", pull.id), change.base, Some(pull.base));
@@ -54,9 +54,9 @@ impl Changes {
         self.note(what, &short(was), &short(is));
     }
 
-    /// Notes the files of which something is not as it was.
+    /// Records the files that changed.
     pub(super) fn files(&mut self, was: &ChangeSet, is: &ChangeSet) {
-        // Plain data, of which nothing is left out when it is shown.
+        // Plain data, so its `Debug` output is complete.
         let shown = |file: &FileChange| format!("{file:?}");
         for file in &was.files {
             match is.files.iter().find(|other| other.path == file.path) {

@@ -1,7 +1,7 @@
-//! What a run reviews, opened again, and held against what it was. Main type: [`Ground`].
+//! Reopens what a run reviews, and compares it with the recording. Main type: [`Ground`].
 //!
-//! Commits are read as they were recorded, whatever branches point to now. What is no commit (the disk, the index, a patch) is collected again,
-//! and must be the same.
+//! Commits are read as recorded, whatever branches point to now. Uncommitted files (the working tree, the index, a patch) are collected
+//! again, and must be equal.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoPool};
 use crate::workspace;
 
-/// What a run reviews, and what the question means today.
+/// The reviewed change, and the request resolved today.
 pub(super) struct Ground<'a> {
     pub(super) opened: &'a Opened,
     pub(super) request: &'a ReviewRequest,
@@ -44,7 +44,7 @@ pub(super) struct Ground<'a> {
     pub(super) cancel: &'a Cancel,
 }
 
-/// What an engine needs to go on.
+/// The input of an engine for resuming.
 pub(super) struct Looked {
     pub(super) subject: Subject,
     pub(super) instructions: Option<Instructions>,
@@ -52,8 +52,8 @@ pub(super) struct Looked {
     pub(super) prompts: Prompts,
 }
 
-/// Notes where a pull request has other ends than those that are reviewed. A forge that does not answer holds nobody up: what is reviewed is
-/// here.
+/// Records whether a pull request has other ends than the reviewed ones. A forge that does not respond does not block: the reviewed commits
+/// are here.
 pub(super) async fn pull(
     of: &PullOf,
     change: &ChangeSet,
@@ -82,7 +82,7 @@ pub(super) async fn pull(
 }
 
 impl Ground<'_> {
-    /// Opens what the run reviews, and notes what is not as it was. With `as_recorded`, what was given holds.
+    /// Opens what the run reviews, and records the differences. With `as_recorded`, the recorded inputs are used.
     pub(super) fn look(
         &self,
         patch: &[u8],
@@ -106,12 +106,12 @@ impl Ground<'_> {
         self.rules(&mut subject, as_recorded, changes)?;
         subject.notes.clone_from(&given.notes);
         subject.known = opened.known.clone();
-        let (instructions, prompts) = self.words(&subject, as_recorded, changes)?;
+        let (instructions, prompts) = self.load_texts(&subject, as_recorded, changes)?;
         let guidelines = self.guidelines(&subject, as_recorded, changes)?;
         Ok(Looked { subject, instructions, guidelines, prompts })
     }
 
-    /// The rules, and whether they are those of then.
+    /// Loads the rules, and records whether they differ.
     fn rules(&self, subject: &mut Subject, as_recorded: bool, changes: &mut Changes) -> Result<(), AppError> {
         let given = &self.opened.given;
         match packs::load(subject) {
@@ -126,8 +126,8 @@ impl Ground<'_> {
         Ok(())
     }
 
-    /// What the model is told beside the change.
-    fn words(
+    /// Loads the model's prompts and instructions.
+    fn load_texts(
         &self,
         subject: &Subject,
         as_recorded: bool,
@@ -157,11 +157,11 @@ impl Ground<'_> {
             Err(_) if as_recorded => changes.say("the prompts cannot be read any more".to_owned()),
             Err(error) => return Err(error),
         }
-        // Where nothing changed they are the same, and where something did, these are what was given.
+        // Without changes they are equal; with changes, the recorded ones apply.
         Ok((was, kept))
     }
 
-    /// What the project says about its own code, as it was given.
+    /// Loads the project's guidelines as recorded.
     fn guidelines(&self, subject: &Subject, as_recorded: bool, changes: &mut Changes) -> Result<Guidelines, AppError> {
         let given = &self.opened.given;
         let was = given.reviewer.as_ref().map(|reviewer| reviewer.guidelines.clone()).unwrap_or_default();
@@ -192,11 +192,11 @@ impl Ground<'_> {
         self.collected(patch)
     }
 
-    /// What is not committed, collected again.
+    /// Collects uncommitted files again.
     fn uncommitted(&self, as_recorded: bool) -> Result<Subject, AppError> {
         let opened = self.opened;
         let subject = self.collected(&[])?;
-        // A setting that leaves files out would be told as files that changed.
+        // A setting that excludes files would be reported as changed files.
         let same_settings = opened.given.shaping == Shaping::of(&subject.settings);
         let mut edited = Changes::default();
         edited.files(&opened.change, &subject.change);
@@ -221,7 +221,7 @@ impl Ground<'_> {
         subject::collect(self.request, patch, self.flags, self.around, self.cancel, &Silent)
     }
 
-    /// The recorded commits, and whether the question still means them.
+    /// Reads the recorded commits, and compares them with what the request resolves to now.
     fn commits(&self, moved: Option<&Path>, as_recorded: bool, changes: &mut Changes) -> Result<Subject, AppError> {
         let opened = self.opened;
         let (given, change) = (&opened.given, &opened.change);
@@ -295,7 +295,7 @@ impl Ground<'_> {
             reports: given.reports.clone(),
             notes,
             known,
-            // Both are in what is known.
+            // Both are in `known`.
             dismissed: None,
             rule_files: Vec::new(),
             compare: Compare { with: Previous::None, full: false },

@@ -1,8 +1,8 @@
-//! Taking a run up again: `--resume`. Main function: [`resume`]; main type: [`Resume`].
+//! Resumes a run: `--resume`. Main function: [`resume`]; main type: [`Resume`].
 //!
-//! The run goes on with what it was given, from what its journal holds: answers that were paid for are not asked for again. What hangs on what
-//! is not the run's own (commits, files, settings, prompts, rules, the model) is looked at first: where it is not what it was, nothing goes on
-//! without being told to. What a run left behind stands in `opened`, what was reviewed in `ground`, what may differ in `changed`.
+//! The run continues with its recorded inputs and journal: responses that were paid for are not requested again. External inputs (commits,
+//! files, settings, prompts, rules, the model) are compared first: if one of them changed, the run continues only on request. Reading the
+//! run's folder belongs in `opened`, reopening the change in `ground`, differences in `changed`.
 
 mod changed;
 mod error;
@@ -38,32 +38,32 @@ use crate::sys::cancel::Cancel;
 use changed::Changes;
 use ground::{Ground, Looked};
 
-/// The work that reads a saved run, as the subject of a sentence.
+/// The name of the step that reads a saved run, as the subject of a sentence.
 pub(super) const READING_RUN: &str = "reading the saved run";
 
-/// A run to be taken up again.
+/// The options of resuming a run.
 #[derive(Debug, Clone)]
 pub struct Resume {
-    /// Its id, the beginning of its id, or `last`.
+    /// Its id, a prefix of it, or `last`.
     pub run: String,
-    /// Whether what it was given counts though something else holds now.
+    /// `true` to use the recorded inputs even if they changed.
     pub as_recorded: bool,
-    /// What the command line says of budgets, gates and outputs.
+    /// The budgets, gates and outputs from the command line.
     pub flags: Flags,
-    /// Where the repository is now, if it is elsewhere.
+    /// The current folder of the repository, if it moved.
     pub directory: Option<PathBuf>,
     /// The files to write.
     pub outputs: Vec<Output>,
 }
 
-/// A run that was taken up again, and what posting it needs to know.
+/// A resumed run, with the data for posting it.
 pub(super) struct Resumed {
     pub(super) delivered: Delivered,
     pub(super) directory: PathBuf,
     pub(super) flags: Flags,
 }
 
-/// Takes a run up again, keeps it, and writes the files that were asked for. `ready` may still refuse it, once it is known what it is of.
+/// Resumes a run, saves it, and writes the requested files. `ready` may still refuse it, once its change is known.
 pub(super) async fn resume(
     ask: Resume,
     ready: impl FnOnce(Option<&PullOf>) -> Result<(), AppError>,
@@ -78,7 +78,7 @@ pub(super) async fn resume(
         let (store, name) = (store.clone(), ask.run.clone());
         let work = move || -> Result<_, AppError> {
             let run = store.find_begun(&name)?;
-            // Before it is held: the folder of a run that cannot go on is left as it is.
+            // Before it is locked: the folder of a run that cannot be resumed stays unchanged.
             opened::of_a_model(&store, run)?;
             let held = store.hold(run)?;
             Ok((held, Opened::read(&store, run)?))
@@ -88,12 +88,13 @@ pub(super) async fn resume(
     ready(opened.change.pull.as_ref())?;
     let mut flags = opened.given.asked.flags.for_another_sitting(&ask.flags);
     let limit = cancel.within(subject::resolve(None, &flags, &around)?.settings.timeout);
-    // What was given is whole; only the rules have nobody, and they were refused.
+    // The inputs are complete; only runs of the rules have no reviewer, and they were refused.
     let reviewer = opened.given.reviewer.clone().ok_or(ResumeError::Rules(opened.run))?;
-    worth_going_on(&opened)?;
+    check_resumable(&opened)?;
 
     let mut changes = Changes::default();
-    let Who { chosen, second } = who(&opened, &reviewer, &mut flags, ask.as_recorded, &around, &mut changes)?;
+    let Who { chosen, second } =
+        connect_models(&opened, &reviewer, &mut flags, ask.as_recorded, &around, &mut changes)?;
     for text in chosen.notices.iter().chain(second.iter().flat_map(|second| &second.notices)) {
         events.emit(Event::Warning { text: text.clone() });
     }
@@ -126,15 +127,15 @@ pub(super) async fn resume(
         opened.given.notes.clone_from(&subject.notes);
     }
     let spent = opened.spent();
-    enough(&opened, &reviewer, &subject.settings, &chosen, spent)?;
+    check_budget(&opened, &reviewer, &subject.settings, &chosen, spent)?;
     subject.cancel = cancel.within(subject.settings.timeout.saturating_sub(spent));
     let answers = counted(opened.answers(), "answer");
     events.emit(Event::Notice { text: format!("going on with the run {}: {answers} are there already", opened.run) });
     opened.given.asked.flags = flags.clone();
-    let past = past(&opened)?;
+    let past = build_replay(&opened)?;
     let work = Work {
         run: opened.run,
-        // The engine adds what the sittings before took.
+        // The engine adds the time of earlier sessions.
         started: (opened.started_at, began),
         subject,
         by_model: Some(ByModel { chosen, second, instructions, guidelines: Arc::new(guidelines), prompts }),
@@ -144,20 +145,20 @@ pub(super) async fn resume(
     Ok(Resumed { delivered, directory, flags })
 }
 
-/// What the engine goes on from.
-fn past(opened: &Opened) -> Result<Past, ResumeError> {
+/// Builds the journal replay that the engine continues.
+fn build_replay(opened: &Opened) -> Result<Past, ResumeError> {
     let fault = |source| ResumeError::Past { run: opened.run, source };
     if opened.entries.is_empty() {
-        // It was killed before anything was written down.
+        // The process was killed before anything was recorded.
         return Ok(Past::default());
     }
-    // Killed between its end and its review: all is there, and only told.
+    // The process was killed between the end record and the review: everything is recorded, and only replayed.
     let is_told = opened.is_over() && opened.review.is_none();
     if is_told { Past::replay(&opened.entries) } else { Past::resume(&opened.entries) }.map_err(fault)
 }
 
-/// Refuses a run that is complete, or that would end again as it ended.
-fn worth_going_on(opened: &Opened) -> Result<(), ResumeError> {
+/// Refuses a run that is complete, or that would stop for the same reason again.
+fn check_resumable(opened: &Opened) -> Result<(), ResumeError> {
     let Some(review) = &opened.review else { return Ok(()) };
     let run = opened.run;
     match review.ended {
@@ -170,19 +171,19 @@ fn worth_going_on(opened: &Opened) -> Result<(), ResumeError> {
     }
 }
 
-/// Whether a run that ended so may end otherwise when it is taken up again, with more budget or another day. No budget widens a window.
+/// Checks whether resuming a run with this stop reason can help, with more budget or another day. No budget extends a context window.
 pub(super) fn may_go_on(ended: Ended) -> bool {
     ended.can_be_undone() && ended != Ended::WindowLimit
 }
 
-/// Who is asked.
+/// The models of the run.
 struct Who {
     chosen: Chosen,
     second: Option<Chosen>,
 }
 
-/// The models of the run, reached as the settings of today say; notes where those name others.
-fn who(
+/// Connects the models of the run with today's settings; adds notes if those name other models.
+fn connect_models(
     opened: &Opened,
     reviewer: &Reviewer,
     flags: &mut Flags,
@@ -192,8 +193,9 @@ fn who(
 ) -> Result<Who, AppError> {
     let name = |chosen: &Chosen| format!("{}/{}", chosen.row.name, chosen.model);
     let second_was = reviewer.second_look.as_ref().map(|look| look.model.name());
-    // Whoever goes on with what was recorded need not have what today's settings name.
-    let today = today(flags, around).map(Some).or_else(|error| if as_recorded { Ok(None) } else { Err(error) })?;
+    // With recorded inputs, today's models need not be available.
+    let today =
+        choose_current(flags, around).map(Some).or_else(|error| if as_recorded { Ok(None) } else { Err(error) })?;
     if let Some((first, second)) = today {
         let models_are = first.as_ref().map_or_else(|| "the built-in rules".to_owned(), Chosen::names);
         let first_is = first.as_ref().map_or_else(String::new, name);
@@ -222,16 +224,16 @@ fn who(
     Ok(Who { chosen, second })
 }
 
-/// The models that today's settings choose.
-fn today(flags: &Flags, around: &Surroundings) -> Result<(Option<Chosen>, Option<Chosen>), AppError> {
+/// Chooses the models by today's settings.
+fn choose_current(flags: &Flags, around: &Surroundings) -> Result<(Option<Chosen>, Option<Chosen>), AppError> {
     let today = subject::resolve(None, flags, around)?;
     let first = model::choose(&today, &around.providers)?;
     let second = model::choose_second(&today, &around.providers, first.as_ref())?;
     Ok((first, second))
 }
 
-/// Refuses a sitting that would end where the last one did, because it has no more to spend.
-fn enough(
+/// Refuses to resume a run that would stop like the last time, because its budget is spent.
+fn check_budget(
     opened: &Opened,
     reviewer: &Reviewer,
     settings: &Settings,
@@ -240,8 +242,10 @@ fn enough(
 ) -> Result<(), AppError> {
     let run = opened.run;
     if spent >= settings.timeout {
-        let (took, limit) = (shown(spent), shown(settings.timeout));
-        return Err(ResumeError::OutOfTime { run, took, limit, more: shown(more_time(spent, settings)) }.into());
+        let (took, limit) = (format_duration(spent), format_duration(settings.timeout));
+        return Err(
+            ResumeError::OutOfTime { run, took, limit, more: format_duration(more_time(spent, settings)) }.into()
+        );
     }
     let Some(review) = &opened.review else { return Ok(()) };
     let had = reviewer.last_limits.limits();
@@ -258,10 +262,10 @@ fn enough(
         }
         Ended::CostLimit => {
             let more = has.cost.filter(|has| had.cost.is_some_and(|had| has.most <= had.most));
-            more.map(|has| ("dollars", plain(has.most), "--max-cost", plain(has.most.times(2))))
+            more.map(|has| ("dollars", format_amount(has.most), "--max-cost", format_amount(has.most.times(2))))
         }
         Ended::Deadline if has.time <= had.time => {
-            Some(("minutes", shown(had.time), "--timeout", shown(more_time(spent, settings))))
+            Some(("minutes", format_duration(had.time), "--timeout", format_duration(more_time(spent, settings))))
         }
         _ => None,
     };
@@ -271,25 +275,25 @@ fn enough(
     }
 }
 
-/// As `--max-cost` takes it.
-fn plain(money: Money) -> String {
+/// Formats an amount for `--max-cost`.
+fn format_amount(money: Money) -> String {
     let nanos = money.nanos();
     let text = format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A limit that leaves as much time as the run may take now.
+/// Formats a time limit that leaves as much time as the settings allow.
 fn more_time(spent: Duration, settings: &Settings) -> Duration {
     Duration::from_secs((spent + settings.timeout).as_secs().div_ceil(60).max(1) * 60)
 }
 
-/// As `--timeout` takes it.
-fn shown(time: Duration) -> String {
+/// Formats a duration for `--timeout`.
+fn format_duration(time: Duration) -> String {
     let seconds = time.as_secs().max(1);
     if seconds.is_multiple_of(60) { format!("{}m", seconds / 60) } else { format!("{seconds}s") }
 }
 
-/// What a person types to go on with a run that ended so, where that may come to more.
+/// The command that resumes a run with this stop reason, if resuming can help.
 pub(super) fn how(run: RunId, ended: Ended) -> Option<String> {
     let more = match ended {
         Ended::Deadline => " --timeout TIME (more than it had)",
@@ -308,7 +312,7 @@ mod tests {
     #[test]
     fn times_are_told_as_the_flag_takes_them() {
         for (seconds, text) in [(0, "1s"), (59, "59s"), (60, "1m"), (90, "90s"), (1_200, "20m")] {
-            assert_eq!(shown(Duration::from_secs(seconds)), text);
+            assert_eq!(format_duration(Duration::from_secs(seconds)), text);
             assert_eq!(crate::config::parse_duration(text).unwrap(), Duration::from_secs(seconds.max(1)));
         }
     }

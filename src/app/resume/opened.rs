@@ -1,4 +1,4 @@
-//! A kept run, opened to go on with it or to tell it again. Main type: [`Opened`].
+//! A saved run, opened to resume or replay it. Main type: [`Opened`].
 
 use std::time::Duration;
 
@@ -12,21 +12,21 @@ use crate::domain::run::{BegunRun, RunId};
 use crate::review::{Account, JOURNAL, JournalEntry, Known, Record, read_journal};
 use crate::store::{Store, StoreError};
 
-/// What a run left behind.
+/// The recorded data of a run.
 pub(in crate::app) struct Opened {
     pub(in crate::app) run: RunId,
-    /// When it began: RFC 3339, UTC.
+    /// The time of its start: RFC 3339, UTC.
     pub(in crate::app) started_at: String,
     pub(in crate::app) given: Given,
     pub(in crate::app) change: ChangeSet,
     pub(in crate::app) known: Known,
-    /// The journal; empty where the run got no further.
+    /// The journal; empty if the run ended before it.
     pub(in crate::app) entries: Vec<JournalEntry>,
-    /// The review, where the last sitting came to one.
+    /// The review, if the last session produced one.
     pub(in crate::app) review: Option<Review>,
 }
 
-/// What was known of a run when its engine began; refuses one that keeps nothing to go on from.
+/// Reads the start record of a run; refuses one of the rules, which cannot be resumed.
 pub(super) fn of_a_model(store: &Store, run: RunId) -> Result<BegunRun, AppError> {
     let begun = match store.begun(run) {
         Err(StoreError::Missing { .. }) => return Err(GivenError::Nothing(run).into()),
@@ -36,7 +36,7 @@ pub(super) fn of_a_model(store: &Store, run: RunId) -> Result<BegunRun, AppError
 }
 
 impl Opened {
-    /// Reads what is there.
+    /// Reads the run's folder.
     pub(in crate::app) fn read(store: &Store, run: RunId) -> Result<Self, AppError> {
         let begun = of_a_model(store, run)?;
         let (given, change, known) = given::read(store, run)?;
@@ -52,19 +52,19 @@ impl Opened {
         Ok(opened)
     }
 
-    /// Whether the last sitting came to its end.
+    /// `true` if the last session ended properly.
     pub(in crate::app) fn is_over(&self) -> bool {
         let turning = |entry: &&JournalEntry| matches!(entry.record, Record::Done { .. } | Record::Resumed { .. });
         let last = self.entries.iter().rev().find(turning);
         last.is_some_and(|entry| matches!(entry.record, Record::Done { .. }))
     }
 
-    /// How many answers are paid for.
+    /// The number of responses that were paid for.
     pub(in crate::app) fn answers(&self) -> usize {
         self.entries.iter().filter(|entry| matches!(entry.record, Record::Answer { .. })).count()
     }
 
-    /// How long all sittings took together.
+    /// The total time of all sessions.
     pub(in crate::app) fn spent(&self) -> Duration {
         Account::of(&self.entries).map(|account| account.took).unwrap_or_default()
     }

@@ -1,7 +1,7 @@
-//! What a person's own assistant is told when it is set to work: a change to review, or a finding to explain.
+//! Messages that set a person's own assistant to work: review a change, or explain a finding.
 //!
-//! Main methods: [`Service::brief_review`], [`Service::brief_finding`]. The words are templates of `prompt`; how a change is laid out is the
-//! engine's own (`review::brief`), so that both see a change alike.
+//! Main methods: [`Service::brief_review`], [`Service::brief_finding`]. The texts are templates of `prompt`; the layout of a change is the
+//! engine's (`review::brief`), so that both present it alike.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,50 +25,50 @@ use crate::review;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
 
-/// What a message about a change may take beside the person's own words, in tokens.
+/// Token limit of a message about a change, besides the person's own words.
 const ROOM: u64 = 12_000;
-/// A longer focus is refused, in bytes: it is a remark, not a document.
+/// Maximum size in bytes of a focus: it is a remark, not a document.
 const MOST_FOCUS: usize = 8 << 10;
-/// Collecting a change for a message takes at most so long.
+/// Time limit for collecting a change for a message.
 const TIME: Duration = Duration::from_mins(1);
-/// So many values are proposed for what is being typed.
+/// Limit on completion values.
 const MOST_VALUES: usize = 100;
-/// Proposing them takes at most so long.
+/// Time limit for a completion.
 const TYPING: Duration = Duration::from_secs(2);
-/// So many findings are named where one was not found.
+/// Limit on the findings named when one was not found.
 const MOST_NAMED: usize = 20;
 
-/// Why there is no message.
+/// An error in building a message.
 #[derive(Debug, thiserror::Error)]
 pub enum BriefingError {
-    /// The change or the run cannot be had.
+    /// The change or the run cannot be read.
     #[error("{}", for_client(.0, "target").1)]
     App(#[from] AppError),
-    /// There is nothing in the change.
+    /// The change is empty.
     #[error(
         "there is nothing to review: {head} has nothing that {target} has not; name another target, or uncommitted{}, staged or a range A..B",
         uncommitted_words(*uncommitted)
     )]
     Nothing {
-        /// What it was compared with.
+        /// The base of the comparison.
         target: String,
-        /// What would be reviewed.
+        /// The revision to review.
         head: String,
-        /// How many files are not committed, as far as that is known.
+        /// The number of uncommitted files, as far as known.
         uncommitted: usize,
     },
-    /// Nobody said what to compare with, and it cannot be found.
+    /// No base was given, and none can be found.
     #[error(
         "no target found to compare {head} with: give the branch that it is meant for as target (or uncommitted, staged, or a range A..B)"
     )]
     NoTarget {
-        /// What would be reviewed.
+        /// The revision to review.
         head: String,
     },
-    /// What is to be reviewed is named in no way that there is.
+    /// The scope has an invalid form.
     #[error(transparent)]
     Scope(#[from] InvalidScope),
-    /// No such review.
+    /// The review does not exist.
     #[error(transparent)]
     Review(#[from] FindFault),
     /// The review has not ended.
@@ -82,9 +82,9 @@ pub enum BriefingError {
         "the template assistant_review.md takes {needed} tokens without any of the change, and the message may take {room}; shorten it"
     )]
     NoRoom {
-        /// How many it takes.
+        /// The required number of tokens.
         needed: u64,
-        /// How many there may be.
+        /// The available number of tokens.
         room: u64,
     },
     /// The run has no such finding.
@@ -92,9 +92,9 @@ pub enum BriefingError {
     NoFinding {
         /// The run.
         run: String,
-        /// What was asked for.
+        /// The requested finding.
         wanted: String,
-        /// What there is, in words.
+        /// The existing ones, as a phrase.
         known: String,
     },
 }
@@ -115,10 +115,10 @@ impl From<PromptError> for BriefingError {
 }
 
 impl Service {
-    /// The message with which an assistant reviews a change of the server's repository itself.
+    /// Builds the message with which an assistant reviews a change of the server's repository itself.
     ///
-    /// `target` is what `HEAD` is compared with (found where it is `None`), or `uncommitted`, `staged`, `A..B` or `A...B`; `focus` is what the
-    /// person wants looked at most.
+    /// `target` is the base to compare `HEAD` with (found automatically if `None`), or `uncommitted`, `staged`, `A..B` or `A...B`; `focus`
+    /// is the aspect that matters most to the person.
     pub fn brief_review(
         &self,
         target: Option<&str>,
@@ -158,12 +158,13 @@ impl Service {
         let note = note.map_or_else(String::new, |note| format!("\n\n{note}. Say so in the chat.\n"));
         let own = review::estimate_tokens(&vars.focus) + review::estimate_tokens(&vars.instructions);
         let room = ROOM + own - review::estimate_tokens(&note);
-        // Behind what the template says, so that no template of the person's own can leave it out.
+        // Appended after the template's text, so that no user template can omit it.
         let message = review::brief(&prompts, change, &vars, room)?;
         Ok(if note.is_empty() { message } else { message.trim_end().to_owned() + &note })
     }
 
-    /// The message with which an assistant explains and judges a finding of a review that ended: of `run`, or of the repository's latest.
+    /// Builds the message with which an assistant explains and judges a finding of an ended review: of `run`, or of the repository's
+    /// latest.
     pub fn brief_finding(&self, run: Option<&str>, finding: &str, cancel: &Cancel) -> Result<String, BriefingError> {
         let id = self.find_review(run, None)?;
         if self.snapshot(id).is_some_and(|snapshot| matches!(snapshot.state, ReviewState::Running(_))) {
@@ -197,7 +198,7 @@ impl Service {
         Ok(prompts.explain_finding(&vars)?)
     }
 
-    /// The folder of the repository that a review is of; the server's where that was not kept.
+    /// The repository folder of a review; the server's if the run has none on record.
     fn folder_of(&self, id: RunId) -> Result<PathBuf, AppError> {
         let here = self.snapshot(id).map(|snapshot| snapshot.folder);
         let kept = || runs::record(&self.around, id).ok().and_then(|record| record.folder);
@@ -214,7 +215,7 @@ impl Service {
         whole.unwrap_or_else(|| start.to_owned())
     }
 
-    /// Branches of the server's repository that begin with what was typed, and the words that stand beside them; none where that fails.
+    /// Completes branches of the server's repository and the scope keywords; empty if that fails.
     pub fn targets_like(&self, typed: &str) -> Vec<String> {
         let cancel = Cancel::after(TYPING);
         let found = Repo::open(self.roots().start()).map_err(GitError::from);
@@ -225,13 +226,13 @@ impl Service {
         values
     }
 
-    /// Reviews whose ids begin with what was typed, newest first; none where that fails.
+    /// Completes ids of reviews, newest first; empty if that fails.
     pub fn runs_like(&self, typed: &str) -> Vec<String> {
         let ids = self.list_reviews().unwrap_or_default().into_iter().map(|review| review.id().to_string());
         ids.filter(|id| id.starts_with(typed)).take(MOST_VALUES).collect()
     }
 
-    /// Findings of a review (of the repository's latest) whose ids begin with what was typed, worst first; none where that fails.
+    /// Completes ids of findings of a review (of the repository's latest), most severe first; empty if that fails.
     pub fn findings_like(&self, run: Option<&str>, typed: &str) -> Vec<String> {
         let found = self.find_review(run, None).ok().and_then(|id| self.review(id).ok());
         let findings = found.iter().flat_map(|review| &review.findings).map(|finding| finding.id.0.clone());
@@ -247,7 +248,7 @@ fn uncommitted_words(count: usize) -> String {
     }
 }
 
-/// What the reading tools are asked with to see exactly this change.
+/// The scope to pass to the reading tools so that they see exactly this change.
 fn at(change: &ChangeSet, scope: &Scope) -> String {
     match scope {
         Scope::Staged => "staged".to_owned(),
@@ -264,7 +265,7 @@ fn at(change: &ChangeSet, scope: &Scope) -> String {
     }
 }
 
-/// The commits of a kept change as a range; none where it has no head.
+/// The commits of a saved change as a range; `None` if it has no head.
 fn range_of(change: &ChangeSet) -> Option<String> {
     let head = change.head?;
     Some(match (change.base, change.merge_base) {
@@ -285,7 +286,7 @@ fn known(findings: &[Finding]) -> String {
     format!("it has {}{more}", named.join(", "))
 }
 
-/// What a finding says.
+/// Formats the text of a finding.
 fn words(finding: &Finding) -> Data {
     let mut text = format!("title: {}\nfound by: {} {}\n", finding.title, finding.origin.kind, finding.origin.name);
     if let Some(confidence) = finding.confidence {

@@ -1,4 +1,4 @@
-//! Saying that something changed, to whoever listens. Main type: [`Changes`].
+//! Broadcasts change notifications to subscribers. Main type: [`Changes`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,25 +9,25 @@ use crate::domain::forge::{PullId, RepoName};
 use crate::domain::presented::DocumentId;
 use crate::domain::run::RunId;
 
-/// So many changes wait for a listener that is slow; then the oldest are lost to it, and it is told how many.
+/// Capacity of a slow subscriber's queue; beyond it the oldest notifications are dropped, and it learns how many.
 const WAITING: usize = 256;
 
-/// Something that changed.
+/// A change notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Changed {
-    /// A review: it went on, ended, or a finding of it was dismissed.
+    /// A review progressed or ended, or one of its findings was dismissed.
     Review(RunId),
     /// A presented document.
     Document(DocumentId),
-    /// A pull request, or what was said on it.
+    /// A pull request or its conversation changed.
     Pull(PullId),
-    /// Which pull requests of a repository are open, or what their list tells of them.
+    /// The list of a repository's open pull requests changed.
     Pulls(RepoName),
-    /// What there is: a review or a document is new.
+    /// The list of reviews or documents changed.
     List,
 }
 
-/// The bus of a service. Nobody waits for a listener.
+/// The notification bus of a service. Sending never waits for a subscriber.
 #[derive(Debug, Clone)]
 pub struct Changes {
     sender: broadcast::Sender<(u64, Changed)>,
@@ -39,18 +39,18 @@ impl Changes {
         Self { sender: broadcast::Sender::new(WAITING), count: Arc::default() }
     }
 
-    /// Says it.
+    /// Sends a notification.
     pub fn say(&self, changed: Changed) {
-        // An error says that nobody listens.
+        // An error means that there is no subscriber.
         let _ = self.sender.send((self.count.fetch_add(1, Ordering::SeqCst), changed));
     }
 
-    /// The number of changes so far, which is that of the next one.
+    /// The number of notifications so far, which is the sequence number of the next.
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::SeqCst)
     }
 
-    /// Listens from now on; each change comes with its number.
+    /// Subscribes to later notifications; each has its sequence number.
     pub fn listen(&self) -> broadcast::Receiver<(u64, Changed)> {
         self.sender.subscribe()
     }

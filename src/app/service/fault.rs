@@ -1,4 +1,4 @@
-//! Errors in the words of somebody who calls a tool or a prompt, not of somebody at a command line. Main function: [`for_client`].
+//! Error messages for clients of tools and prompts, instead of for the command line. Main function: [`for_client`].
 
 use super::roots::RootsError;
 use crate::app::error::AppError;
@@ -9,7 +9,7 @@ use crate::sys::repo::RepoError;
 use crate::tools::ErrorKind;
 use crate::workspace::WorkspaceError;
 
-/// What kind of error it is, and what is said of it. `field` is the input that says what to look at: `at`, or `target` of a prompt.
+/// Returns the kind of the error and its message. `field` is the input that selects the revision: `at`, or `target` of a prompt.
 pub(super) fn for_client(error: &AppError, field: &str) -> (ErrorKind, String) {
     match error {
         AppError::Git(GitError::Repo(error)) | AppError::Repo(error) => of_repository(error, field),
@@ -81,7 +81,7 @@ fn of_stop(stopped: Stopped) -> &'static str {
     }
 }
 
-/// Only whoever starts the server says which model reviews; a client can do without one.
+/// Explains an error of the model: only the operator of the server can choose it; a client can review without one.
 fn of_model(error: &AppError) -> Option<String> {
     const RULES: &str = "rules_only: true reviews with the built-in rules";
     Some(match error {

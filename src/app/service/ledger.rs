@@ -1,6 +1,6 @@
-//! What a server was asked and how that went: counts, times, and a log where one is wanted. Main type: [`Ledger`].
+//! Call metrics of a server: counts, times, and an optional log. Main type: [`Ledger`].
 //!
-//! Neither holds what was asked about or answered: both are for whoever runs the server, not for who uses it.
+//! Neither contains requests or responses: both are for the operator of the server, not for its users.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 use crate::sys::clock;
 use crate::sys::files::{AppendFile, FileError};
 
-/// The newest calls of each kind whose times are kept.
+/// The number of latest calls per kind whose times are stored.
 const TIMES: usize = 1000;
-/// Lines that may wait for the disk; more are counted and lost.
+/// Lines that may wait to be written; further ones are counted and dropped.
 const WAITING: usize = 1024;
 
-/// The ledger of one server.
+/// The call metrics of a server.
 pub struct Ledger {
     started: (String, Instant),
     kinds: Mutex<BTreeMap<&'static str, Kind>>,
@@ -29,12 +29,12 @@ pub struct Ledger {
 struct Kind {
     calls: u64,
     failed: u64,
-    /// A ring: the newest take the places of the oldest.
+    /// A ring buffer of the latest times.
     times: Vec<Duration>,
 }
 
 impl Ledger {
-    /// An empty ledger; with `log`, each call is also written to that file, a JSON object a line.
+    /// Creates empty metrics; with `log`, each call is also written to that file, one JSON object per line.
     pub(super) fn open(log: Option<&Path>) -> Result<Self, FileError> {
         let log = log.map(AppendFile::open).transpose()?.map(|mut file| {
             let (sender, lines) = sync_channel::<String>(WAITING);
@@ -49,7 +49,7 @@ impl Ledger {
         Ok(Self { started: (clock::now(), Instant::now()), kinds: Mutex::default(), log })
     }
 
-    /// Enters one call.
+    /// Records one call.
     pub fn record(&self, kind: &'static str, took: Duration, went_well: bool) {
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = kinds.entry(kind).or_default();
@@ -113,7 +113,7 @@ mod tests {
         let ledger = Ledger::open(Some(&path)).unwrap();
         ledger.record("review", Duration::from_micros(7), false);
         drop(ledger);
-        // The thread that writes ends when the ledger is gone.
+        // The writing thread ends when the ledger is dropped.
         let mut text = String::new();
         for _ in 0..500 {
             text = std::fs::read_to_string(&path).unwrap();

@@ -1,4 +1,4 @@
-//! What a review of commits leaves out without being told to: what is not committed. Main type: [`LeftOut`].
+//! Counts the uncommitted files that a review of commits does not include. Main type: [`LeftOut`].
 
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
@@ -10,14 +10,14 @@ use crate::git;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
 
-/// Counting takes at most so long; the review does not wait longer for it.
+/// Time limit for counting; the review waits no longer for it.
 const TIME: Duration = Duration::from_secs(2);
 
-/// Files that are being counted, beside whatever else is done.
+/// A count of files running in the background.
 pub(super) struct LeftOut(Receiver<usize>);
 
 impl LeftOut {
-    /// Begins to count; `None` where the scope does not stand for what is checked out.
+    /// Starts to count; `None` if the scope is not the checked-out commit.
     pub(super) fn of(scope: &Scope, folder: &Path) -> Option<Self> {
         match scope {
             Scope::Branch { head, .. } if head.as_deref().is_none_or(|head| head == "HEAD") => {}
@@ -31,23 +31,23 @@ impl LeftOut {
         }
         let (say, heard) = mpsc::sync_channel(1);
         let folder = folder.to_owned();
-        // The library cannot be stopped in the middle of a large checkout: then the thread ends when it has seen it, and nobody waits.
+        // The library cannot be interrupted in a large checkout: the thread then ends when it is done, and nothing waits for it.
         let counting = thread::Builder::new().name("left out".to_owned()).spawn(move || {
             let count = Repo::open(&folder).map_err(git::GitError::from);
             let count = count.and_then(|repo| git::count_uncommitted(&repo, &Cancel::after(TIME)));
-            // An error says that nobody listens any more.
+            // An error means that the receiver is gone.
             let _ = count.map(|count| say.send(count));
         });
         counting.is_ok().then_some(Self(heard))
     }
 
-    /// How many there are; 0 where they could not be counted in time. It may wait.
+    /// The count; 0 if counting timed out. May block.
     pub(super) fn count(&self) -> usize {
         self.0.recv_timeout(TIME).unwrap_or(0)
     }
 }
 
-/// What is said of so many files; `None` of none.
+/// Formats a note about `count` files; `None` for 0.
 pub(super) fn note(count: usize) -> Option<String> {
     match count {
         0 => None,

@@ -1,7 +1,6 @@
-//! What a server holds while it runs: the folders it may look in, open trees, reviews in the background, presented
-//! documents, pull requests that were read.
+//! The state of a running server: allowed folders, open trees, background reviews, presented documents, pull requests.
 //!
-//! Main type: [`Service`]. Protocols (MCP, editors) belong in the rooms above; each of them asks here, and nothing here knows of any.
+//! Main type: [`Service`]. Protocols (MCP, editors) belong in the modules above; they call this module, which knows none of them.
 
 mod briefing;
 mod changes;
@@ -44,30 +43,30 @@ use crate::sys::blocking::Workers;
 use crate::sys::cancel::Cancel;
 use shelf::Shelf;
 
-/// How a service is set up.
+/// The options of a service.
 #[derive(Debug, Clone)]
 pub struct ServiceOptions {
-    /// The folder that stands for the repository where none is named.
+    /// The folder of the default repository.
     pub directory: PathBuf,
     /// Further folders below which repositories may be read.
     pub roots: Vec<PathBuf>,
-    /// What the command line says about settings.
+    /// The settings from the command line.
     pub flags: Flags,
-    /// Whether clients may change what is kept (dismiss findings).
+    /// `true` if clients may change saved data (dismiss findings).
     pub allow_write: bool,
-    /// A file to write a line to for each call.
+    /// The log file for calls, one line each.
     pub log: Option<PathBuf>,
 }
 
-/// One server's state; shared by all of its connections.
+/// The state of a server, shared by all of its connections.
 pub struct Service {
-    /// What the process was started with.
+    /// The environment of the process.
     pub(super) around: Surroundings,
-    /// How it was set up.
+    /// Its options.
     pub(super) options: ServiceOptions,
     roots: Roots,
     readers: Readers,
-    /// Where calls that only look run.
+    /// The threads for read-only calls.
     workers: Workers,
     changes: Changes,
     ledger: Ledger,
@@ -77,7 +76,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// A service; the folders are looked up now, so that a wrong one is told before anything is served.
+    /// Creates a service; the folders are resolved now, so that a wrong one is reported before anything is served.
     pub fn open(options: ServiceOptions, mut around: Surroundings) -> Result<Self, AppError> {
         // A crash would end the sessions of all clients.
         around.parser = around.parser(ProbeScope::Everything);
@@ -89,7 +88,7 @@ impl Service {
         Ok(Self { around, options, roots, readers, workers, changes, ledger, shelf, reviews, pulls })
     }
 
-    /// Runs what may take its time, or never end, away from the async threads: after a minute it is left behind, and named.
+    /// Runs blocking work off the async threads: after a minute it is abandoned and named in the error.
     pub async fn apart<T: Send + 'static>(
         self: &Arc<Self>,
         what: &'static str,
@@ -99,34 +98,34 @@ impl Service {
         Ok(self.workers.run(what, &Cancel::after(readers::LONGEST), move || work(&service)).await?)
     }
 
-    /// The folders it may look in.
+    /// The allowed folders.
     pub fn roots(&self) -> &Roots {
         &self.roots
     }
 
-    /// Where it says that something changed.
+    /// The bus for change notifications.
     pub fn changes(&self) -> &Changes {
         &self.changes
     }
 
-    /// What it was asked so far.
+    /// The metrics of its calls.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// Whether clients may change what is kept.
+    /// `true` if clients may change saved data.
     pub fn may_write(&self) -> bool {
         self.options.allow_write
     }
 }
 
-/// Who asks: clients of one connection share what they present.
+/// The caller's identity: clients of one connection share their documents.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Connection {
     /// The one client of a process (stdio).
     Process,
-    /// A session of a protocol that has them, by its id.
+    /// A protocol session, by its id.
     Session(String),
-    /// A request that stands alone: whoever asks about the same repository shares.
+    /// A stateless request: callers with the same repository share.
     Stateless,
 }

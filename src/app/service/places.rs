@@ -1,4 +1,4 @@
-//! The code around the places of a finding, read from what was reviewed. Main function: [`places`].
+//! The code around the places of a finding, read from the reviewed trees. Main function: [`places`].
 
 use std::sync::Arc;
 
@@ -15,26 +15,26 @@ use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoPool};
 use crate::workspace::{self, Workspace};
 
-/// Lines shown before and after those of a place.
+/// Lines of context around a place.
 const AROUND: u32 = 12;
-/// So many lines of one place are shown, those around it included.
+/// Limit on the lines shown for one place, including context.
 const MOST_LINES: u32 = 80;
-/// So many places are shown.
+/// Limit on the places shown.
 const MOST_PLACES: usize = 8;
-/// Longer lines are cut, in characters.
+/// Limit in characters on a line; a longer one is truncated.
 const MOST_LINE: usize = 400;
 
-/// What there is to see of a finding's places.
+/// The code at a finding's places.
 pub(super) struct Places {
-    /// Each place with its lines; empty where the finding has none.
+    /// Each place with its lines; empty if the finding has none.
     pub(super) code: Data,
-    /// What is missing in `code` and why, whole sentences.
+    /// Notes on what is missing in `code` and why, in sentences.
     pub(super) note: String,
-    /// Whether the commits that were reviewed are in the server's repository.
+    /// `true` if the reviewed commits are in the server's repository.
     pub(super) readable: bool,
 }
 
-/// Reads them, as far as the repository has what was reviewed; else the quotes of the anchors are all there is.
+/// Reads the places if the repository has the reviewed commits; else uses the quotes of the anchors.
 pub(super) fn places(
     service: &Service,
     repo: Option<Repo>,
@@ -75,14 +75,14 @@ pub(super) fn places(
 
 type Trees = (Arc<dyn Workspace>, Arc<dyn Workspace>);
 
-/// The old and the new tree; none where the repository has not got the commits.
+/// The old and the new tree; `None` if the repository lacks the commits.
 fn trees(service: &Service, repo: Option<Repo>, change: &ChangeSet) -> Result<Option<Trees>, AppError> {
     let (Some(head), Some(repo)) = (change.head, repo) else { return Ok(None) };
     let wanted = [Some(head), change.merge_base, change.base];
     if wanted.into_iter().flatten().any(|commit| repo.tree_of(commit).is_err()) {
         return Ok(None);
     }
-    // What the settings leave out is read by nobody, here neither.
+    // Paths excluded by the settings are not read here either.
     let project = project_settings(&repo, change.base, false)?;
     let settings = subject::resolve(project, &service.options.flags, &service.around)?.settings;
     let filter = subject::filter(&settings)?;
@@ -93,7 +93,7 @@ fn trees(service: &Service, repo: Option<Repo>, change: &ChangeSet) -> Result<Op
     Ok(Some((old, new)))
 }
 
-/// No line of code begins with `=`: each has its number first.
+/// Formats a heading. No line of code begins with `=`, because each begins with its number.
 fn heading(anchor: &Anchor) -> String {
     let lines = match anchor.lines {
         Some(lines) if lines.count() == 1 => format!(":{}", lines.start()),

@@ -1,6 +1,6 @@
-//! Calling the reading tools for clients: which repository, at which revision, within which bounds. Main method: [`Service::call_tool`].
+//! Calls the reading tools for clients: repository, revision, limits. Main method: [`Service::call_tool`].
 //!
-//! What is opened for a call, and what is kept for the next one, belongs in `view`.
+//! Opening and caching trees belongs in `view`.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,22 +23,22 @@ use crate::sys::repo::{Repo, RepoError, RepoPool};
 use crate::tools::{ErrorKind, ToolFault, ToolOutcome};
 use crate::workspace::WorkspaceError;
 
-/// A call may take so long; the settings may say less.
+/// Time limit for a call; the settings can shorten it.
 pub(super) const LONGEST: Duration = Duration::from_mins(1);
-/// So many calls run at once, the others wait: each holds a handle of its repository, and its lines and trees in memory.
+/// Limit on concurrent calls; further ones wait. Each holds a handle of its repository, and its lines and trees in memory.
 pub(super) const AT_ONCE: usize = 16;
-/// So many repositories are kept open.
+/// Limit on open repositories.
 const MOST_OPEN: usize = 8;
-/// What nobody asked for during this time is let go.
+/// Idle time after which cached data is dropped.
 const IDLE: Duration = Duration::from_mins(5);
 
-/// What clients read from.
+/// The open repositories of clients.
 pub(super) struct Readers {
-    /// The one asked for last comes last.
+    /// The most recently used comes last.
     open: Mutex<Vec<Arc<Reader>>>,
     numbers: AtomicU64,
     opened: Opened,
-    /// Whether somebody sees to it that what is idle is let go.
+    /// `true` while a task drops idle data.
     watched: AtomicBool,
 }
 
@@ -62,7 +62,7 @@ impl Default for Readers {
 }
 
 impl Readers {
-    /// The repository that `folder` is in. One that was removed, or replaced by another one, is noticed.
+    /// Opens the repository around `folder`, or returns the open one. Detects that it was removed or replaced.
     fn reader(&self, folder: &Path, roots: &Roots) -> Result<Arc<Reader>, AppError> {
         let git_dir = Repo::find(folder)?;
         let identity = files::identity(&git_dir).map_err(AppError::Input)?;
@@ -79,7 +79,7 @@ impl Readers {
         }
         let repo = roots.open(folder)?;
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        // Somebody else may have opened it in the meantime.
+        // Another thread may have opened it in the meantime.
         if let Some(reader) = known(&mut open) {
             return Ok(reader);
         }
@@ -92,7 +92,7 @@ impl Readers {
         Ok(reader)
     }
 
-    /// Lets go of what was not asked for during `time`; whether anything is left.
+    /// Drops the data unused for `time`; `true` if any remains.
     fn let_go(&self, time: Duration) -> bool {
         let left = self.opened.let_go(time);
         if !left {
@@ -103,10 +103,10 @@ impl Readers {
 }
 
 impl Service {
-    /// Calls a reading tool, from a thread that may wait.
+    /// Calls a reading tool, from a thread that may block.
     ///
-    /// `repo` names a folder by a path or a `file://` URI (the server's own where there is none), `at` what to look at: a revision (`HEAD` where there is none), `A..B`,
-    /// `A...B`, `staged` or `uncommitted`. Names are looked up anew each time. Whatever goes wrong comes back as an outcome.
+    /// `repo` names a folder by a path or a `file://` URI (default: the server's own), `at` the input: a revision (default: `HEAD`),
+    /// `A..B`, `A...B`, `staged` or `uncommitted`. Names are resolved again for each call. Every failure is returned as an outcome.
     pub fn call_tool(
         &self,
         name: &str,
@@ -122,9 +122,9 @@ impl Service {
         }
     }
 
-    /// Likewise, away from the async threads, and in turn: so many calls run at once, whoever asks.
+    /// Calls a reading tool off the async threads, with limited concurrency over all clients.
     ///
-    /// Whoever drops this should interrupt `cancel` first; then the work ends soon.
+    /// Before dropping this future, interrupt `cancel`: the work then ends soon.
     pub async fn call_tool_in_turn(
         self: Arc<Self>,
         name: String,
@@ -158,7 +158,7 @@ impl Service {
             return Err(InvalidScope::Unread(at.unwrap_or_default().to_owned()).into());
         }
         let reader = self.readers.reader(&folder, &self.roots)?;
-        // A handle knows the index as it was when it first looked.
+        // A handle caches the index as of its first use.
         let fresh = match scope {
             Scope::Staged | Scope::Uncommitted => Some(RepoPool::new(self.roots.open(&folder)?)),
             Scope::Branch { .. } | Scope::Commit(_) | Scope::Range { .. } | Scope::Patch(_) | Scope::Pull(_) => None,
@@ -175,7 +175,7 @@ impl Service {
         view.call(&scope, name, input, cancel)
     }
 
-    /// Sees to it that what is idle is let go, as long as anything is open.
+    /// Drops idle data periodically, as long as anything is open.
     fn watch(self: &Arc<Self>) {
         if self.readers.watched.swap(true, Ordering::AcqRel) {
             return;
@@ -194,7 +194,7 @@ impl Service {
     }
 }
 
-/// Why a call did not end: somebody stopped it, or its time was over.
+/// The reason why a call ended early: cancelled, or timed out.
 fn stopped(cancel: &Cancel) -> ToolFault {
     let seconds = LONGEST.as_secs();
     let message = match cancel.check() {
@@ -206,7 +206,7 @@ fn stopped(cancel: &Cancel) -> ToolFault {
     ToolFault::new(ErrorKind::Stopped, message)
 }
 
-/// What is said of an error, with the field that it is about.
+/// Converts an error for the client, with the field that caused it.
 fn fault(error: &AppError, cancel: &Cancel) -> ToolFault {
     let (kind, message) = match error {
         AppError::Stopped(_)

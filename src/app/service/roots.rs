@@ -1,6 +1,6 @@
-//! The folders that a server may look in. Main type: [`Roots`].
+//! The folders that a server may read. Main type: [`Roots`].
 //!
-//! A client is another program's model; what it names is checked here before anything is opened.
+//! A client is controlled by another program's model; the paths it names are checked here before anything is opened.
 
 use std::path::{Path, PathBuf};
 
@@ -11,44 +11,44 @@ use crate::sys::folder::read_plain;
 use crate::sys::place::PlaceError;
 use crate::sys::repo::{Repo, RepoError};
 
-/// The most bytes of a file that names a folder.
+/// Limit in bytes on a file that names a folder.
 const LONGEST_NAME: usize = 64 << 10;
 
-/// The folders below which repositories and documents may lie.
+/// The folders that may contain repositories and documents.
 #[derive(Debug, Clone)]
 pub struct Roots {
     start: PathBuf,
     allowed: Vec<PathBuf>,
-    /// The git folders of the repositories that stand at these folders, wherever git keeps them: whoever named the folder meant them.
+    /// The git folders of the repositories at these folders, wherever git stores them: naming the folder includes them.
     meant: Vec<PathBuf>,
 }
 
-/// Why a folder is not looked in.
+/// An error in resolving a folder.
 #[derive(Debug, thiserror::Error)]
 pub enum RootsError {
     /// It is not there.
     #[error(transparent)]
     Missing(#[from] FileError),
-    /// It lies elsewhere.
+    /// The path is not allowed.
     #[error(
         "{path} is outside the folders this server may look in ({allowed}); start it with --root {path} to allow it"
     )]
     Outside {
-        /// What was named.
+        /// The given path.
         path: String,
-        /// What is allowed.
+        /// The allowed folders.
         allowed: String,
     },
-    /// It is no name of a folder of this machine.
+    /// It does not name a folder of this machine.
     #[error("{0:?} does not name a folder of this machine; write a path, or a URI such as file:///home/me/project")]
     Address(String),
 }
 
 impl Roots {
-    /// `start`, the repository that holds it, and `more`.
+    /// Allows `start`, the repository around it, and `more`.
     pub fn new(start: &Path, more: &[PathBuf]) -> Result<Self, RootsError> {
         let start = files::real_path(start)?;
-        // Whoever starts a server in a folder of a repository means the repository, but not what its settings name as checked out elsewhere.
+        // Starting a server in a subfolder includes the whole repository, but not a working tree that its settings place elsewhere.
         let whole = Repo::open(&start).ok();
         let whole = whole.and_then(|repo| files::real_path(repo.workdir().unwrap_or_else(|| repo.git_dir())).ok());
         let whole = whole.filter(|whole| start.starts_with(whole));
@@ -65,17 +65,17 @@ impl Roots {
         Ok(Self { start, allowed, meant })
     }
 
-    /// The folder that stands for the repository where none is named.
+    /// The folder of the default repository.
     pub fn start(&self) -> &Path {
         &self.start
     }
 
-    /// Whether a real path lies below one of the folders, by its words alone: it may be gone.
+    /// Checks by path only whether a canonical path is below one of the folders: it may no longer exist.
     pub fn cover(&self, path: &Path) -> bool {
         self.allowed.iter().any(|root| path.starts_with(root))
     }
 
-    /// The folder that is meant by `named` (absolute, from the start, or a `file://` URI), with all links in it followed; the start where none is.
+    /// Resolves `named` (absolute, relative to the start folder, or a `file://` URI) to a canonical folder; the start folder if `None`.
     pub fn folder(&self, named: Option<&Path>) -> Result<PathBuf, RootsError> {
         let Some(named) = named.filter(|named| !named.as_os_str().is_empty()) else { return Ok(self.start.clone()) };
         let named = match named.to_str().filter(|text| text.contains("://")) {
@@ -86,13 +86,13 @@ impl Roots {
         match files::real_path(&path) {
             Ok(found) if self.cover(&found) => Ok(found),
             Ok(found) => Err(self.outside(&found)),
-            // What is or is not there is told of the allowed folders alone.
+            // The existence of a path is revealed only below the allowed folders.
             Err(_) if !self.cover(&nearest(&path)) => Err(self.outside(&path)),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Opens the repository that an allowed folder is in, if that may be read too. What a client named is opened here and nowhere else.
+    /// Opens the repository around an allowed folder, if the repository is allowed too. Paths from clients are opened only here.
     pub(super) fn open(&self, folder: &Path) -> Result<Repo, AppError> {
         let repo = match Repo::open(folder) {
             Err(RepoError::Place(fault)) => return Err(self.misplaced(fault)),
@@ -102,10 +102,10 @@ impl Roots {
         Ok(repo)
     }
 
-    /// Whether a repository that was found for an allowed folder may be read: it stands in one, and so does all that git keeps of it.
+    /// Checks whether the repository found for an allowed folder may be read: it and all of its git data must be below an allowed folder.
     ///
-    /// A folder below a root can lie in a repository that begins above it, and the files and links of a `.git` folder can name any folder of
-    /// the machine. Git keeps a linked worktree elsewhere by design; then that place names the worktree in turn.
+    /// A folder below a root can be part of a repository that begins above it, and the files and links of a `.git` folder can name any
+    /// folder of the machine. Git stores a linked worktree elsewhere by design; then that place must name the worktree in turn.
     fn allow(&self, repo: &Repo) -> Result<(), AppError> {
         let git_dir = files::real_path(repo.git_dir()).map_err(RootsError::from)?;
         if self.meant.contains(&git_dir) {
@@ -118,13 +118,13 @@ impl Roots {
         let shared = files::real_path(repo.common_dir()).map_err(RootsError::from)?;
         match (self.cover(&git_dir), self.cover(&shared)) {
             (true, true) => repo.refuse_outside(&|path| self.cover(path)).map_err(|fault| self.misplaced(fault)),
-            // What lies elsewhere was not written by whoever wrote this folder.
+            // A git folder elsewhere was not written by the author of this folder.
             (false, false) if names(&git_dir, &top.join(".git")) => Ok(()),
             _ => Err(self.outside(&shared).into()),
         }
     }
 
-    /// A part of a repository that is elsewhere is outside; if it may be read all the same, it does not belong to the repository.
+    /// Converts a misplaced part of a repository into an error: outside the roots, or not part of the repository.
     fn misplaced(&self, fault: PlaceError) -> AppError {
         match fault.place() {
             Some(place) if !self.cover(place) => self.outside(place).into(),
@@ -138,21 +138,22 @@ impl Roots {
     }
 }
 
-/// The real path of the deepest folder on the way to `path` that is there.
+/// The canonical path of the deepest existing folder on the way to `path`.
 fn nearest(path: &Path) -> PathBuf {
     path.ancestors().find_map(|above| files::real_path(above).ok()).unwrap_or_else(|| path.to_owned())
 }
 
-/// Whether the git folder of a linked worktree names the worktree whose `.git` file is `link` (its file `gitdir`, see gitrepository-layout).
+/// Checks whether the git folder of a linked worktree names the worktree whose `.git` file is `link` (its file `gitdir`, see
+/// gitrepository-layout).
 fn names(git_dir: &Path, link: &Path) -> bool {
     let Some(bytes) = read_plain(&git_dir.join("gitdir"), LONGEST_NAME) else { return false };
     let Ok(text) = String::from_utf8(bytes) else { return false };
-    // A path that is not absolute starts from the git folder.
+    // A relative path starts from the git folder.
     let named = files::real_path(&git_dir.join(text.trim_end_matches(['\n', '\r'])));
     matches!((named, files::real_path(link)), (Ok(named), Ok(link)) if named == link)
 }
 
-/// The path of a `file://` URI of this machine (RFC 8089); `None` for every other one.
+/// The path of a `file://` URI of this machine (RFC 8089); `None` for any other.
 fn from_uri(uri: &str) -> Option<PathBuf> {
     let (scheme, rest) = uri.split_once("://")?;
     let path = rest.strip_prefix("localhost").unwrap_or(rest);
@@ -163,7 +164,7 @@ fn from_uri(uri: &str) -> Option<PathBuf> {
     if !is_whole {
         return None;
     }
-    // On Windows a drive stands behind the slash.
+    // On Windows a drive follows the slash.
     let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
     Some(PathBuf::from(if cfg!(windows) { text.trim_start_matches('/').to_owned() } else { text }))
 }

@@ -1,8 +1,8 @@
-//! What assistants present: documents that are written part by part, with their references checked. Main function: [`Service::present`].
+//! Documents presented by assistants: written part by part, with their references checked. Main function: [`Service::present`].
 //!
-//! The folders of the store are the shelf: a document is read from there for every change, so that it outlives the server and other
-//! processes may write to it too. In memory are only who has which document, and the documents that the disk did not take.
-//! Where a base may be is decided in `base`, what references are checked against in `ground`.
+//! The store holds the documents: each is read from there for every change, so that it outlives the server and other processes may write to
+//! it too. Only the assignment of documents to owners, and documents that could not be saved, are in memory. The base folder belongs in
+//! `base`, checking references in `ground`.
 
 mod base;
 mod ground;
@@ -18,32 +18,32 @@ use crate::domain::presented::{CheckedRef, DocumentId, DocumentRecord, PresentRe
 use crate::store::{DocumentFault, Documents, KeptDocument, Store};
 use crate::sys::clock;
 
-/// A longer document is refused, in bytes.
+/// Maximum size in bytes of a document.
 const LONGEST: usize = 4 << 20;
-/// So many documents are kept; the oldest goes when there are more.
+/// Limit on stored documents; beyond it the oldest is removed.
 const MOST: usize = 1_000;
-/// So many connections are remembered; the one that presented nothing for the longest time is forgotten when there are more.
+/// Limit on remembered connections; beyond it the one idle for longest is dropped.
 const CONNECTIONS: usize = 1_000;
-/// So many bytes of Markdown are held for a disk that takes nothing.
+/// Limit in bytes on Markdown in memory that could not be saved.
 const UNKEPT: usize = 64 << 20;
-/// Changes of one document wait for each other; those of others wait only by chance.
+/// The number of locks: changes of one document are serialized; different documents rarely share a lock.
 const STRIPES: usize = 16;
 
-/// A document after something was presented.
+/// A document after a part was presented.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
     /// The document.
     pub presented: Presented,
-    /// The bytes of its Markdown that were written by this.
+    /// The byte range of its Markdown that this call wrote.
     pub written: Range<usize>,
-    /// What whoever presented should know, in sentences.
+    /// A note for the client, in sentences.
     pub note: Option<String>,
 }
 
-/// Why something is not presented, or a document not shown.
+/// An error in presenting or reading a document.
 #[derive(Debug, thiserror::Error)]
 pub enum PresentFault {
-    /// There is nothing in it.
+    /// The document is empty.
     #[error("there is nothing to present: the content is blank")]
     Blank,
     /// The document would be too long.
@@ -51,10 +51,10 @@ pub enum PresentFault {
         "the document would have {size} bytes, more than the {LONGEST} that are kept; split it over several documents (reviewId \"new\")"
     )]
     TooLong {
-        /// How long it would be, in bytes.
+        /// Its resulting length, in bytes.
         size: usize,
     },
-    /// The base is not a folder that may be looked in.
+    /// The base is not an allowed folder.
     #[error(transparent)]
     Base(#[from] RootsError),
     /// The base is a file.
@@ -73,18 +73,18 @@ pub enum PresentFault {
         /// The document's.
         root: PathBuf,
     },
-    /// There is no such document.
+    /// The document does not exist.
     #[error("there is no presented document {0} (any more); leave reviewId out, or give \"new\"")]
     Unknown(DocumentId),
-    /// The document belongs to a place that the server may not look in.
+    /// The document belongs to a folder that the server may not read.
     #[error("the presented document {0} belongs to a folder outside of those this server may look in")]
     Elsewhere(DocumentId),
-    /// The document cannot be read, or others write to it for ever.
+    /// The document cannot be read, or other processes keep writing to it.
     #[error(transparent)]
     Kept(#[from] DocumentFault),
 }
 
-/// What a service holds of documents.
+/// The document state of a service.
 pub(super) struct Shelf {
     documents: Documents,
     held: Mutex<Held>,
@@ -94,25 +94,25 @@ pub(super) struct Shelf {
 
 #[derive(Default)]
 struct Held {
-    /// Whoever presented last comes last.
+    /// The most recent presenter comes last.
     own: Vec<Own>,
-    /// The documents that the disk did not take, with the time of the last change; the oldest first.
+    /// The documents that could not be saved, with the time of the last change; the oldest first.
     unkept: Vec<(String, Presented)>,
 }
 
 struct Own {
     owner: Owner,
     id: DocumentId,
-    /// Whether anything was presented there.
+    /// `true` if anything was presented in it.
     begun: bool,
 }
 
-/// Who has a document of their own.
+/// The owner of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Owner {
     Process,
     Session(String),
-    /// Whoever asks about this repository, or about this folder where there is none.
+    /// All callers for this repository, or for this folder outside of any repository.
     Repository(PathBuf),
 }
 
@@ -126,13 +126,13 @@ impl Shelf {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps other threads from a document until the answer is dropped.
+    /// Locks a document until the guard is dropped.
     fn turn(&self, id: DocumentId) -> MutexGuard<'_, ()> {
         let stripe = usize::try_from(self.hasher.hash_one(id) % STRIPES as u64).unwrap_or(0);
         self.stripes[stripe].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The document that is meant.
+    /// Resolves the requested document.
     fn which(&self, which: WhichDocument, owner: Owner) -> DocumentId {
         let mut held = self.held();
         let own = held.own.iter().position(|own| own.owner == owner).map(|at| {
@@ -142,7 +142,7 @@ impl Shelf {
         match (which, own) {
             (WhichDocument::Known(id), _) | (WhichDocument::Own, Some(id)) => id,
             (WhichDocument::New, Some(_)) => DocumentId::random(),
-            // The first one of a connection is its own, however it came to be.
+            // The first document of a connection becomes its own, however it was requested.
             (WhichDocument::New | WhichDocument::Own, None) => {
                 let id = DocumentId::random();
                 if held.own.len() >= CONNECTIONS {
@@ -154,7 +154,7 @@ impl Shelf {
         }
     }
 
-    /// Remembers that a connection's own document is there; whether that was known already.
+    /// Marks a connection's own document as begun; `true` if it already was.
     fn begin(&self, id: DocumentId) -> bool {
         let mut held = self.held();
         held.own.iter_mut().find(|own| own.id == id).is_some_and(|own| std::mem::replace(&mut own.begun, true))
@@ -168,7 +168,7 @@ impl Shelf {
         self.documents.read(id)
     }
 
-    /// Keeps a document, on the disk where that is possible; says what became of it where not.
+    /// Saves a document, in the store if possible; else returns a note.
     fn keep(&self, presented: &Presented) -> Option<String> {
         let kept = self.documents.keep(presented);
         let mut held = self.held();
@@ -194,8 +194,8 @@ impl Shelf {
 }
 
 impl Service {
-    /// Presents Markdown in a document, checks the references in it, and keeps it. Reads files and waits for other writers: call it away
-    /// from the async threads.
+    /// Presents Markdown in a document, checks its references, and saves it. Reads files and waits for other writers: call it off the async
+    /// threads.
     pub fn present(&self, connection: &Connection, ask: PresentReview) -> Result<Shown, PresentFault> {
         let PresentReview { content, mode, base, document } = ask;
         if content.trim().is_empty() {
@@ -239,21 +239,21 @@ impl Service {
         Ok(Shown { presented, written: edited.written, note: (!notes.is_empty()).then(|| notes.join(" ")) })
     }
 
-    /// A document as it stands.
+    /// Loads a document.
     pub fn document(&self, id: DocumentId) -> Result<Presented, PresentFault> {
         let kept = self.shelf.read(id)?.ok_or(PresentFault::Unknown(id))?;
         self.may_see(id, &kept.base)?;
         Ok(self.whole(kept))
     }
 
-    /// The documents of the folders that the server may look in, newest first.
+    /// Lists the documents of the allowed folders, newest first.
     pub fn documents(&self) -> Result<Vec<DocumentRecord>, PresentFault> {
         let mut records = self.shelf.records()?;
         records.retain(|record| self.roots.cover(&record.base));
         Ok(records)
     }
 
-    /// References that were checked for another text are checked anew.
+    /// Checks references again that were checked for another text.
     fn whole(&self, kept: KeptDocument) -> Presented {
         let KeptDocument { id, markdown, base, references } = kept;
         let references: Vec<CheckedRef> = references.unwrap_or_else(|| self.checked(&base, &markdown).0);
@@ -268,14 +268,14 @@ impl Service {
         }
     }
 
-    /// The store belongs to the user, not to the server: it may hold documents about anything.
+    /// Checks access to a document: the store belongs to the user and may hold documents about any folder.
     fn may_see(&self, id: DocumentId, base: &Path) -> Result<(), PresentFault> {
         if self.roots.cover(base) { Ok(()) } else { Err(PresentFault::Elsewhere(id)) }
     }
 
-    /// Lets the oldest documents go: those that are older than the settings keep runs, and those that are too many.
+    /// Removes the oldest documents: those past the retention time of runs, and those beyond the limit.
     fn make_room(&self) -> Option<String> {
-        // That they could not be removed changes nothing for the new one.
+        // A failure to prune does not affect the new document.
         if let Ok(resolved) = subject::resolve(None, &self.options.flags, &self.around) {
             let _ = self.shelf.documents.prune(resolved.settings.keep_runs);
         }
@@ -296,7 +296,7 @@ fn within_limit(size: usize) -> Result<(), PresentFault> {
     if size <= LONGEST { Ok(()) } else { Err(PresentFault::TooLong { size }) }
 }
 
-/// A note as a sentence: a capital letter before, a full stop behind.
+/// Formats a note as a sentence, with a capital letter and a full stop.
 fn sentence(note: &str) -> String {
     let mut letters = note.trim().chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();

@@ -1,4 +1,4 @@
-//! Reviewing two commits in a step: what a merge queue would merge, and what was pushed.
+//! Reviews two commits in a step: those of a merge queue or a push.
 
 use super::reviewing::{Step, Written};
 use super::{Did, Made, Where};
@@ -21,7 +21,7 @@ impl Step {
         for text in notices {
             self.events.emit(Event::Notice { text });
         }
-        // A branch is compared with where it left the other one; a push with what was there before.
+        // A branch is compared with its merge base; a push with the previous head.
         let from_merge_base = matches!(base, FetchBase::Branch(_));
         let scope = Scope::Range { from: from.to_string(), to: to.to_string(), from_merge_base };
         let Written { delivered, folder, files } = self.review(directory, scope).await?;

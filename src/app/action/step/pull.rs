@@ -1,4 +1,4 @@
-//! Reviewing a pull request in a step, and putting the review where it was asked for.
+//! Reviews a pull request in a step, and posts the review as configured.
 
 use super::reviewing::{Step, Written, stands_on};
 use super::{Did, Made, Where};
@@ -12,29 +12,29 @@ use crate::domain::request::Scope;
 use crate::domain::text::{mask, strip_line};
 use crate::forge::GitHub;
 
-/// Why a review is not on its pull request.
+/// The reason why a review is not on its pull request.
 const FORBIDDEN: &str =
     "the token may not write on pull requests (give the job pull-requests: write to have it comment)";
 
-/// What became of a review that was to be put somewhere.
+/// The result of posting a review.
 enum Put {
-    /// It is there, or nowhere.
+    /// It was posted, or could not be posted anywhere.
     Done(Where),
-    /// It is not of what the step is for: why.
+    /// The pull request no longer matches the step, with the reason.
     Moved(String),
 }
 
-/// What a step is for: the check that it makes is of this head, for this target.
+/// The head and target that the step's check is for.
 struct Meant {
     id: PullId,
     head: CommitId,
-    /// The branch whose settings and rules count, and which the change is compared with. Whoever opened a pull request may change it at any
-    /// time, and back: what was reviewed for another one says nothing.
+    /// The target branch: the source of settings and rules, and the base of the comparison. The author of a pull request can change it at
+    /// any time, and back: a review for another target does not apply.
     target: String,
 }
 
 impl Meant {
-    /// Why something else is there now; `None` where it is this.
+    /// Describes the difference from the pull request's current state; `None` if there is none.
     fn other(&self, head: CommitId, target: &str) -> Option<String> {
         let Self { id, head: own, target: meant } = self;
         if head != *own {
@@ -58,7 +58,7 @@ impl Meant {
 
 impl Step {
     pub(super) async fn pull(mut self, wanted: Wanted) -> Result<Did, AppError> {
-        // What the event said and what the forge says must agree: either of the two may be late, and a review too many does less harm.
+        // The event and the forge must agree: either may be outdated, and an extra review does less harm.
         let may_skip = self.inputs.drafts == Drafts::Skip && wanted.is_draft != Some(false);
         if !may_skip {
             self.choose(wanted.lacks_secrets)?;
@@ -93,7 +93,7 @@ impl Step {
         })
     }
 
-    /// Puts the review where it is to go, unless it is of another head, or for another target, than the pull request has now.
+    /// Posts the review, unless the pull request now has another head or target.
     async fn put(&self, meant: &Meant, github: &GitHub, delivered: &mut crate::app::Delivered) -> Put {
         match github.pull(&meant.id).await {
             Ok(now) => {
@@ -107,7 +107,7 @@ impl Step {
                 return Put::Done(Where::Nowhere("the pull request could not be asked for again".to_owned()));
             }
         }
-        // It was asked for once more while it was fetched, and may have moved there and back.
+        // The target was requested again while fetching, and may have changed there and back.
         let change = &delivered.review.change;
         if let Some(why) = meant.other(change.head.unwrap_or(meant.head), &change.target) {
             return Put::Moved(why);
@@ -120,7 +120,7 @@ impl Step {
     }
 
     async fn post(&self, meant: &Meant, delivered: &mut crate::app::Delivered) -> Put {
-        // What was reviewed is what the step is for: on another head it would claim something else.
+        // The review must be of the step's head: on another head it would be wrong.
         let options = PostOptions { moved_head: MovedHead::Stop, ..PostOptions::default() };
         let (directory, events) = (self.directory.clone(), &*self.events);
         let (flags, around) = (&self.flags, &self.around);
@@ -138,7 +138,7 @@ impl Step {
         } else if receipt.is_forbidden && self.inputs.post == PostWish::Auto {
             Put::Done(Where::Annotations(Some(FORBIDDEN.to_owned())))
         } else if receipt.is_forbidden {
-            // What the forge says of it names the rights of other tokens.
+            // The forge's message names the permissions of other tokens.
             delivered.failures.push(FORBIDDEN.to_owned());
             Put::Done(Where::Nowhere(FORBIDDEN.to_owned()))
         } else {

@@ -1,4 +1,4 @@
-//! What all reviews of a step have in common. Main type: [`Step`].
+//! The shared parts of a step's reviews. Main type: [`Step`].
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,14 +27,14 @@ use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::files;
 
-/// A step that is about to do something.
+/// A step before its task is performed.
 pub(super) struct Step {
     pub(super) inputs: Inputs,
     pub(super) flags: Flags,
     pub(super) around: Surroundings,
-    /// Where a checkout may be.
+    /// The folder of a possible checkout.
     pub(super) directory: PathBuf,
-    /// Where files go.
+    /// The folder for files.
     pub(super) temporary: PathBuf,
     /// The repository that the workflow is of.
     pub(super) here: RepoName,
@@ -42,7 +42,7 @@ pub(super) struct Step {
     pub(super) cancel: Cancel,
 }
 
-/// A review, and its files.
+/// A review and its files.
 pub(super) struct Written {
     pub(super) delivered: Delivered,
     pub(super) folder: PathBuf,
@@ -50,7 +50,7 @@ pub(super) struct Written {
 }
 
 impl Step {
-    /// Checks who reviews, and says what was given for nothing.
+    /// Checks the choice of the reviewer, and reports inputs without effect.
     pub(super) fn choose(&mut self, is_fork: bool) -> Result<(), AppError> {
         for text in who::choose(&self.inputs, &self.flags, &mut self.around, is_fork)? {
             self.events.emit(Event::Notice { text });
@@ -61,7 +61,7 @@ impl Step {
         Ok(())
     }
 
-    /// A client that asks no longer than the whole step may take.
+    /// Creates a client limited to the time of the step.
     pub(super) async fn github(&self) -> Result<GitHub, AppError> {
         let timeout = subject::resolve(None, &self.flags, &self.around)?.settings.timeout;
         let (forge, cancel) = (self.around.forge.clone(), self.cancel.within(timeout));
@@ -93,7 +93,7 @@ impl Step {
         Ok(Written { delivered, folder, files })
     }
 
-    /// Checks what an untrusted run left, and posts it.
+    /// Verifies the artefact of an untrusted run, and posts it.
     pub(super) async fn artefact(
         self,
         folder: PathBuf,
@@ -118,7 +118,7 @@ impl Step {
     }
 }
 
-/// Where a receipt says that a review stands.
+/// The destination according to a receipt.
 pub(super) fn stands_on(receipt: &Delivery) -> Where {
     let url = receipt.delivered.review_url.clone().or_else(|| receipt.delivered.summary_url.clone());
     let is_there = url.is_some() || receipt.is_whole();

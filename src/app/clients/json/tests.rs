@@ -1,4 +1,4 @@
-//! What is put in, and that nothing else is touched.
+//! Tests that an entry is set and nothing else is changed.
 
 use proptest::prelude::*;
 

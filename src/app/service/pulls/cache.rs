@@ -1,28 +1,28 @@
-//! What was read a moment ago, so that a resource and what stands below it are asked for once. Main type: [`Cache`].
+//! A short-lived cache, so that a resource and its children are requested once. Main type: [`Cache`].
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex as Turn;
 
-/// A few answers, each for a short time. Whoever asks for what is just being read waits for it; failures are not kept.
+/// A bounded cache with a lifetime. Concurrent requests for one key share one call; failures are not cached.
 pub(super) struct Cache<K, V> {
-    /// The one asked for last comes last.
+    /// The most recently used slot comes last.
     slots: Mutex<Vec<(K, Slot<V>)>>,
     most: usize,
     life: Duration,
 }
 
-/// One answer, once there is one, and when it was asked for.
+/// A slot: the value, if any, and the time of its request.
 type Slot<V> = Arc<Turn<Option<(Instant, Arc<V>)>>>;
 
 impl<K: Clone + PartialEq, V> Cache<K, V> {
-    /// For at most so many answers, each for so long.
+    /// Creates a cache of at most `most` values, each valid for `life`.
     pub(super) fn new(most: usize, life: Duration) -> Self {
         Self { slots: Mutex::default(), most, life }
     }
 
-    /// The answer for `key`, asked for with `ask` where there is none that is young enough.
+    /// Returns the value for `key`; calls `ask` if there is none or it expired.
     pub(super) async fn get<E>(&self, key: &K, ask: impl AsyncFnOnce() -> Result<V, E>) -> Result<Arc<V>, E> {
         let slot = self.slot(key);
         let mut held = slot.lock().await;
@@ -31,14 +31,14 @@ impl<K: Clone + PartialEq, V> Cache<K, V> {
         {
             return Ok(Arc::clone(value));
         }
-        // Taken before it is asked: what changes meanwhile is not younger than the answer.
+        // Taken before the request: a change made meanwhile must not count as included.
         let at = Instant::now();
         let value = Arc::new(ask().await?);
         *held = Some((at, Arc::clone(&value)));
         Ok(value)
     }
 
-    /// Lets go what is known of `key`; an answer that is under way reaches only those that wait for it.
+    /// Drops the value of `key`; a request in flight reaches only the callers that already wait for it.
     pub(super) fn forget(&self, key: &K) {
         self.slots().retain(|(known, _)| known != key);
     }
@@ -46,7 +46,7 @@ impl<K: Clone + PartialEq, V> Cache<K, V> {
     fn slot(&self, key: &K) -> Slot<V> {
         let mut slots = self.slots();
         let found = slots.iter().position(|(known, _)| known == key).map(|at| slots.remove(at));
-        // What is old is let go, so that a quiet server holds nothing large.
+        // Expired values are dropped, so that an idle server holds nothing large.
         slots.retain(|(_, slot)| {
             slot.try_lock().map_or(true, |held| held.as_ref().is_none_or(|(at, _)| at.elapsed() < self.life))
         });

@@ -1,30 +1,30 @@
-//! Why something about a pull request could not be done, for whoever asked. Main type: [`PullFault`].
+//! Errors of pull request operations, for the client. Main type: [`PullFault`].
 
 use std::time::Duration;
 
 use crate::forge::{FaultKind, ForgeError};
 
-/// What sort of failure it is.
+/// The kind of a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PullFaultKind {
-    /// The forge failed, or said no.
+    /// The forge failed, or refused the request.
     Forge(FaultKind),
-    /// What was asked for makes no sense.
+    /// The request is invalid.
     InvalidInput,
-    /// A name fits several remarks.
+    /// An id matches several remarks.
     Ambiguous,
-    /// This server may not change anything.
+    /// The server is read-only.
     ReadOnly,
     /// This server does not serve pull requests.
     Off,
-    /// It does as much as it may already.
+    /// The server is at its capacity.
     Busy,
-    /// A part of this program failed.
+    /// An internal error.
     Broken,
 }
 
 impl PullFaultKind {
-    /// The word used in JSON.
+    /// The name used in JSON.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Forge(kind) => kind.word(),
@@ -37,10 +37,10 @@ impl PullFaultKind {
         }
     }
 
-    /// Whether the same may succeed later.
+    /// `true` if a retry may succeed.
     pub const fn is_retryable(self) -> bool {
         match self {
-            // The time was over: it may not be, the next time.
+            // A retry may be faster.
             Self::Forge(FaultKind::Stopped) | Self::Busy => true,
             Self::Forge(kind) => kind.is_retryable(),
             Self::InvalidInput | Self::Ambiguous | Self::ReadOnly | Self::Off | Self::Broken => false,
@@ -48,34 +48,34 @@ impl PullFaultKind {
     }
 }
 
-/// A failure: what happened, and what to do about it. Holds no token.
+/// A failure: what happened, and what to do about it. Contains no token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PullFault {
-    /// What sort.
+    /// Its kind.
     pub kind: PullFaultKind,
-    /// What happened.
+    /// A description of the failure.
     pub message: String,
-    /// What whoever asked, or whoever runs the server, can do.
+    /// The action that the client, or the operator of the server, can take.
     pub action: String,
-    /// How long the forge asks to wait.
+    /// The delay that the forge requests.
     pub retry_after: Option<Duration>,
     /// The forge's id of the request.
     pub correlation: Option<String>,
 }
 
 impl PullFault {
-    /// One of our own.
+    /// Creates a fault of this server.
     pub(super) fn new(kind: PullFaultKind, message: impl Into<String>, action: impl Into<String>) -> Self {
         Self { kind, message: message.into(), action: action.into(), retry_after: None, correlation: None }
     }
 
-    /// What was asked for makes no sense.
+    /// An invalid request.
     pub(super) fn input(message: impl Into<String>, action: impl Into<String>) -> Self {
         Self::new(PullFaultKind::InvalidInput, message, action)
     }
 
-    /// There is no such thing.
+    /// A missing object.
     pub(super) fn not_found(message: impl Into<String>, action: impl Into<String>) -> Self {
         Self::new(PullFaultKind::Forge(FaultKind::NotFound), message, action)
     }
@@ -84,7 +84,7 @@ impl PullFault {
 impl From<ForgeError> for PullFault {
     fn from(error: ForgeError) -> Self {
         let ForgeError { kind, mut message, mut action, retry_after, request_id, .. } = error;
-        // Whoever asks a server gave no time limit, and cannot raise one.
+        // A client of a server set no time limit and cannot raise one.
         if kind == FaultKind::Stopped {
             "the forge took too long to answer".clone_into(&mut message);
             "ask again later".clone_into(&mut action);

@@ -1,18 +1,18 @@
-//! Secrets in what others wrote on a forge: taken out here, before anybody reads it. Main functions: [`pull`], [`said`].
+//! Masks secrets in texts from a forge before anything reads them. Main functions: [`pull`], [`said`].
 //!
-//! Names of remarks are made from the texts as they were (`forge::bots`), so this comes after; lines stay lines.
+//! Ids of remarks are derived from the unmasked texts (`forge::bots`), so masking comes after; the number of lines stays.
 
 use crate::domain::forge::{Comment, Conversation, PullRequest, Remark};
 use crate::domain::text::mask;
 
-/// In what is said of a pull request.
+/// Masks the pull request itself.
 pub(super) fn pull(pull: &mut PullRequest) {
     own(&mut pull.title);
     own(&mut pull.body);
     own(&mut pull.base_ref);
 }
 
-/// In what is said on it.
+/// Masks its conversation.
 pub(super) fn said(conversation: &mut Conversation, remarks: &mut [Remark]) {
     let Conversation { threads, reviews, comments } = conversation;
     let threads = threads.iter_mut().flat_map(|thread| &mut thread.comments);

@@ -1,4 +1,4 @@
-//! Which pull request, or which repository, somebody means. Main type: [`NamedPull`].
+//! Resolves the pull request or repository that a client names. Main type: [`NamedPull`].
 
 use super::{PullFault, Service};
 use crate::app::service::readers::LONGEST;
@@ -7,10 +7,10 @@ use crate::git;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
 
-/// What somebody wrote to name a pull request. What is left out is that of the server's own folder.
+/// A client's name for a pull request. Omitted parts default to the repository of the server's folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NamedPull {
-    /// Who the repository belongs to.
+    /// The owner of the repository.
     pub owner: Option<String>,
     /// Its name on the forge; `owner/name` too.
     pub repo: Option<String>,
@@ -18,11 +18,11 @@ pub struct NamedPull {
     pub pr: Option<String>,
 }
 
-/// How a pull request is named.
+/// Help on naming a pull request.
 const HOW: &str = "give owner, repo and pr, or pr as owner/repo#number or as the address of its page";
 
 impl Service {
-    /// The pull request that is meant.
+    /// Resolves the named pull request.
     pub async fn pull_meant(&self, named: &NamedPull) -> Result<PullId, PullFault> {
         self.may_ask()?;
         let text = named.pr.as_deref().unwrap_or_default().trim();
@@ -36,7 +36,7 @@ impl Service {
                 if let Some(host) = host {
                     self.is_our_forge(&host)?;
                 }
-                let other = given(named)?.is_some_and(|repo| !repo.is(&id.repo));
+                let other = combine(named)?.is_some_and(|repo| !repo.is(&id.repo));
                 let other = other
                     || named.owner.as_ref().is_some_and(|owner| !owner.trim().eq_ignore_ascii_case(id.repo.owner()));
                 if other {
@@ -50,10 +50,10 @@ impl Service {
         }
     }
 
-    /// The repository that is meant.
+    /// Resolves the named repository.
     pub async fn repo_meant(&self, named: &NamedPull) -> Result<RepoName, PullFault> {
         self.may_ask()?;
-        if let Some(repo) = given(named)? {
+        if let Some(repo) = combine(named)? {
             return Ok(repo);
         }
         if named.owner.as_ref().is_some_and(|owner| !owner.trim().is_empty()) {
@@ -61,7 +61,7 @@ impl Service {
         }
         let own = self.own_repo().await?;
         match &named.repo {
-            // The name alone: of the same owner.
+            // The name alone implies the same owner.
             Some(name) => {
                 RepoName::new(own.owner(), name.trim()).map_err(|fault| PullFault::input(fault.to_string(), HOW))
             }
@@ -70,8 +70,8 @@ impl Service {
     }
 }
 
-/// What `owner` and `repo` name together, where they do.
-fn given(named: &NamedPull) -> Result<Option<RepoName>, PullFault> {
+/// Combines `owner` and `repo`, if given.
+fn combine(named: &NamedPull) -> Result<Option<RepoName>, PullFault> {
     let text =
         |given: &Option<String>| given.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
     let whole = match (text(&named.owner), text(&named.repo)) {
@@ -83,7 +83,7 @@ fn given(named: &NamedPull) -> Result<Option<RepoName>, PullFault> {
 }
 
 impl Service {
-    /// Refuses a page of another forge than the one that is asked.
+    /// Refuses a page of another forge than the configured one.
     fn is_our_forge(&self, host: &str) -> Result<(), PullFault> {
         let ours = git::host_of(&self.around.forge.server()?.to_string());
         if ours.eq_ignore_ascii_case(host) {
@@ -93,7 +93,7 @@ impl Service {
         Err(PullFault::input(message, "start the server with GITHUB_SERVER_URL and GITHUB_API_URL of that forge"))
     }
 
-    /// The repository of the forge that the server's own folder is a clone of.
+    /// Determines the forge's repository that the server's own folder is a clone of.
     async fn own_repo(&self) -> Result<RepoName, PullFault> {
         let server = self.around.forge.server()?.to_string();
         let start = self.roots().start().to_owned();

@@ -1,7 +1,7 @@
-//! What a server knows of pull requests: read from the forge when somebody asks, kept for a moment, watched for whoever wants to hear of changes.
+//! The pull requests of a server: read from the forge on request, cached briefly, and watched for subscribers.
 //!
-//! Main types: [`PullRead`], [`PullFault`]; main method: [`Service::pull`]. How the forge is asked belongs in `forge`, how clients name and see all
-//! this in `mcp`. Everything in it was written by others: data, nothing else.
+//! Main types: [`PullRead`], [`PullFault`]; main method: [`Service::pull`]. Requests to the forge belong in `forge`, the presentation to
+//! clients in `mcp`. All texts in it come from others: they are data.
 
 mod cache;
 mod fault;
@@ -35,21 +35,21 @@ use crate::sys::blocking::Unfinished;
 use crate::sys::cancel::Cancel;
 use cache::Cache;
 
-/// Whatever is asked of the forge for one call takes at most so long.
+/// Time limit for all forge requests of one call.
 const TIME: Duration = Duration::from_mins(1);
-/// What was read is believed for so long.
+/// Lifetime of cached data.
 const LIFE: Duration = Duration::from_secs(10);
-/// So many pull requests are kept meanwhile; each may be many megabytes.
+/// Limit on cached pull requests; each may be many megabytes.
 const KEPT: usize = 8;
-/// So many pull requests that were read are listed.
+/// Limit on listed pull requests that were read.
 const SEEN: usize = 50;
 
-/// How a server serves pull requests.
+/// The options for serving pull requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PullsServed {
-    /// Whether it does.
+    /// `true` to serve them.
     pub on: bool,
-    /// How often a pull request that somebody watches is looked at.
+    /// The polling interval of a watched pull request.
     pub every: Duration,
 }
 
@@ -59,32 +59,32 @@ impl Default for PullsServed {
     }
 }
 
-/// A pull request, all that was said on it, and what that comes to.
+/// A pull request with its conversation, remarks and summary.
 #[derive(Debug)]
 pub struct PullRead {
     /// The pull request.
     pub pull: PullRequest,
-    /// What was said, without secrets.
+    /// The conversation, without secrets.
     pub conversation: Conversation,
-    /// What of it asks for something, told apart; in the order of the threads, then of the lists that bots keep.
+    /// The actionable remarks in it; in the order of the threads, then of the lists that bots maintain.
     pub remarks: Vec<Remark>,
-    /// What the remarks come to.
+    /// The summary of the remarks.
     pub summary: Summary,
-    /// What could not be read, one sentence each.
+    /// Notes on what could not be read, one sentence each.
     pub notes: Vec<String>,
-    /// What comments say is resolved, as they say it.
+    /// The resolutions recorded in comments.
     state: State,
     tracker: Tracker,
 }
 
 impl PullRead {
-    /// The thread that a remark stands in.
+    /// Finds the thread of a remark.
     pub fn thread_of(&self, remark: &Remark) -> Option<&Thread> {
         let node = remark.thread.as_deref()?;
         self.conversation.threads.iter().find(|thread| thread.node == node)
     }
 
-    /// The remark that has this id, or whose id alone ends so.
+    /// Finds the remark with this id, or with the only id that has this suffix.
     pub fn remark(&self, given: &str) -> Result<&Remark, PullFault> {
         if let Some(exact) = self.remarks.iter().find(|remark| remark.id == given) {
             return Ok(exact);
@@ -110,32 +110,32 @@ impl PullRead {
     }
 }
 
-/// So many ids are named where several fit.
+/// Limit on the ids named if several match.
 const NAMED: usize = 10;
 
 /// The files of a pull request.
 #[derive(Debug)]
 pub struct PullFiles {
-    /// As the forge lists them.
+    /// The files, as the forge lists them.
     pub files: Vec<PullFile>,
-    /// Whether the forge lists no more than these though there are more.
+    /// `true` if the forge truncated the list.
     pub cut: bool,
 }
 
-/// A pull request that somebody read.
+/// A pull request that a client read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenPull {
-    /// Which.
+    /// Its id.
     pub id: PullId,
-    /// Its title then.
+    /// Its title when read.
     pub title: String,
-    /// Its state then.
+    /// Its state when read.
     pub state: PullState,
-    /// When it was last changed then: RFC 3339.
+    /// The time of its last change when read: RFC 3339.
     pub updated_at: String,
 }
 
-/// What a service holds of pull requests.
+/// The pull request state of a service.
 pub(super) struct Pulls {
     served: PullsServed,
     client: OnceCell<GitHub>,
@@ -146,7 +146,7 @@ pub(super) struct Pulls {
     seen: Mutex<VecDeque<SeenPull>>,
     cursors: since::Cursors,
     watched: watch::Watched,
-    /// Two remarks must not be resolved at the same time: the comments that say so are written whole.
+    /// Serializes resolving: the comments that record it are written whole.
     resolving: tokio::sync::Mutex<()>,
 }
 
@@ -166,7 +166,7 @@ impl Default for Pulls {
     }
 }
 
-/// The name of a pull request by which it is kept: forges ignore case.
+/// The cache key of a pull request: forges ignore case.
 fn folded(id: &PullId) -> PullId {
     PullId { repo: folded_repo(&id.repo), number: id.number }
 }
@@ -177,19 +177,19 @@ fn folded_repo(repo: &RepoName) -> RepoName {
 }
 
 impl Service {
-    /// The same service, serving pull requests in another way.
+    /// Sets the options for serving pull requests.
     #[must_use]
     pub fn serving_pulls(mut self, served: PullsServed) -> Self {
         self.pulls.served = served;
         self
     }
 
-    /// Whether clients may read pull requests.
+    /// `true` if clients may read pull requests.
     pub fn serves_pulls(&self) -> bool {
         self.pulls.served.on
     }
 
-    /// Refuses where pull requests are not served.
+    /// Returns an error if pull requests are not served.
     pub(super) fn may_ask(&self) -> Result<(), PullFault> {
         if self.serves_pulls() {
             return Ok(());
@@ -198,14 +198,14 @@ impl Service {
         Err(PullFault::new(PullFaultKind::Off, message, "start it with --tools default,pr"))
     }
 
-    /// A client of the forge, with a deadline for one call.
+    /// Creates a client of the forge, with a deadline for one call.
     async fn github(&self) -> Result<GitHub, PullFault> {
         self.may_ask()?;
         let client = self.pulls.client.get_or_try_init(|| client(self)).await?;
         Ok(client.within(&Cancel::after(TIME)))
     }
 
-    /// A pull request with all that was said on it.
+    /// Reads a pull request with its conversation.
     pub async fn pull(&self, id: &PullId) -> Result<Arc<PullRead>, PullFault> {
         let github = self.github().await?;
         let read = self.pulls.reads.get(&folded(id), async || read(self, &github, id).await).await?;
@@ -213,7 +213,7 @@ impl Service {
         Ok(read)
     }
 
-    /// Its files.
+    /// Reads its files.
     pub async fn pull_files(&self, id: &PullId) -> Result<Arc<PullFiles>, PullFault> {
         let github = self.github().await?;
         let ask = async || {
@@ -223,7 +223,7 @@ impl Service {
         self.pulls.files.get(&folded(id), ask).await
     }
 
-    /// Pull requests of a repository in this state (in any where it is `None`), newest first: the first hundred of them.
+    /// Lists the pull requests of a repository in this state (in any if `None`), newest first: at most the first hundred.
     pub async fn pulls_of(&self, repo: &RepoName, state: Option<PullState>) -> Result<Arc<PullPage>, PullFault> {
         let github = self.github().await?;
         let ask = async || {
@@ -234,7 +234,7 @@ impl Service {
         self.pulls.lists.get(&(folded_repo(repo), state), ask).await
     }
 
-    /// Pull requests that were read, newest first. Asks nobody.
+    /// Lists the pull requests that were read, newest first. No request is made.
     pub fn seen_pulls(&self) -> Vec<SeenPull> {
         self.pulls.seen.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
@@ -256,14 +256,14 @@ impl Service {
         }
     }
 
-    /// Lets go what is known of a pull request, because it is not so any more.
+    /// Drops the cached data of a pull request, because it is outdated.
     fn forget_pull(&self, id: &PullId) {
         self.pulls.reads.forget(&folded(id));
         self.pulls.files.forget(&folded(id));
     }
 }
 
-/// Signs in as the environment says; `gh` may be asked for its token, so this is done away from the async threads.
+/// Creates a client with the credentials of the environment, off the async threads, because `gh` may be called for its token.
 async fn client(service: &Service) -> Result<GitHub, PullFault> {
     let environment = service.around.forge.clone();
     let limit = Cancel::after(super::readers::LONGEST);
@@ -285,7 +285,7 @@ async fn read(service: &Service, github: &GitHub, id: &PullId) -> Result<PullRea
         }
         None => &[],
     };
-    let Remarks { mut remarks, notes: more } = forge::remarks(&conversation, files, &ours);
+    let Remarks { mut remarks, notes: more } = forge::remarks(&conversation, files, &own_severity);
     notes.extend(more.into_iter().map(sentence));
     let summary = forge::summary(&remarks);
     let (state, tracker) = (State::read(&conversation.comments), Tracker::read(&conversation.comments));
@@ -294,14 +294,14 @@ async fn read(service: &Service, github: &GitHub, id: &PullId) -> Result<PullRea
     Ok(PullRead { pull, conversation, remarks, summary, notes, state, tracker })
 }
 
-/// Whether something names files by the hashes of their paths, as one bot does: only the list of files tells which they are.
+/// Checks whether a remark names files by the hashes of their paths, as one bot does: these need the list of files.
 fn needs_files(conversation: &Conversation) -> bool {
     conversation.comments.iter().any(|comment| comment.body.contains("#diff-"))
 }
 
-/// The severity that a comment of ours has by its own mark.
-fn ours(comment: &Comment) -> Option<Severity> {
-    // Anybody can write the mark; only the forge says who wrote the text.
+/// The severity in the marker of our own comment.
+fn own_severity(comment: &Comment) -> Option<Severity> {
+    // Anyone can write the mark; only the forge knows the author of the text.
     if comment.mine { FindingMark::read(&comment.body).map(|mark| mark.severity) } else { None }
 }
 

@@ -1,7 +1,7 @@
-//! Calling a remark resolved. Main method: [`Service::resolve_remark`].
+//! Resolves remarks. Main method: [`Service::resolve_remark`].
 //!
-//! A thread is resolved by the forge itself. For what no thread holds, a comment of our own account on the pull request keeps what is resolved
-//! (`forge::bots::state`).
+//! A thread is resolved by the forge itself. For a remark outside of threads, a comment of our own account on the pull request records the
+//! resolution (`forge::bots::state`).
 
 use super::{Changed, FaultKind, PullFault, PullFaultKind, PullRead, Service, folded};
 use crate::domain::forge::{Held, PullId, Remark, Thread};
@@ -9,27 +9,27 @@ use crate::forge::GitHub;
 use crate::forge::bots::state::{Recorded, TooMuch};
 use crate::sys::clock;
 
-/// What says now that a remark is resolved.
+/// The record of a resolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResolvedBy {
-    /// The forge, of its thread.
+    /// The forge resolved its thread.
     Thread,
-    /// A comment of ours that keeps what is resolved of bots' lists.
+    /// A comment of ours that records resolved entries of bots' lists.
     StateComment,
-    /// A comment of ours with a list of Qodo's entries.
+    /// Our own comment with a list of Qodo's entries.
     Tracker,
 }
 
-/// A remark that is resolved.
+/// A resolved remark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedRemark {
-    /// Its id, whole.
+    /// Its complete id.
     pub id: String,
-    /// What says so.
+    /// The record.
     pub by: ResolvedBy,
-    /// Whether it was resolved before, and nothing was changed.
+    /// `true` if it was already resolved and nothing was changed.
     pub already: bool,
-    /// What else there is to know, one sentence.
+    /// An additional note, one sentence.
     pub note: Option<String>,
 }
 
@@ -39,7 +39,7 @@ impl From<TooMuch> for PullFault {
     }
 }
 
-/// Where it is resolved.
+/// The place of the resolution.
 struct At<'a> {
     github: &'a GitHub,
     id: &'a PullId,
@@ -47,7 +47,7 @@ struct At<'a> {
 }
 
 impl Service {
-    /// Calls a remark resolved, where that is not said already. `given` is the id of a remark or its end, or that of a whole thread.
+    /// Resolves a remark unless it already is. `given` is the id of a remark or a suffix of it, or that of a whole thread.
     pub async fn resolve_remark(&self, id: &PullId, given: &str) -> Result<ResolvedRemark, PullFault> {
         self.may_ask()?;
         if !self.may_write() {
@@ -59,13 +59,13 @@ impl Service {
             ));
         }
         let _turn = self.pulls.resolving.lock().await;
-        // What is written rests on what is read: on nothing that is a moment old.
+        // The written state depends on the read one, so cached data will not do.
         self.forget_pull(id);
         let read = self.pull(id).await?;
         let github = self.github().await?.about(&id.repo);
         let at = At { github: &github, id, read: &read };
         let resolved = at.resolve(given).await;
-        // Also where it failed: part of it may have been done.
+        // Also after a failure: part of it may have been done.
         self.forget_pull(id);
         let resolved = resolved?;
         if !resolved.already {
@@ -77,7 +77,7 @@ impl Service {
 
 impl At<'_> {
     async fn resolve(&self, given: &str) -> Result<ResolvedRemark, PullFault> {
-        // The thread as a whole, where it was split into several remarks.
+        // The whole thread, if it was split into several remarks.
         let whole = self.read.conversation.threads.iter().find(|thread| thread.node == given);
         if let Some(thread) = whole {
             return self.thread(thread).await;
@@ -103,7 +103,7 @@ impl At<'_> {
         Ok(ResolvedRemark { id: thread.node.clone(), by: ResolvedBy::Thread, already, note: None })
     }
 
-    /// An entry of a list, or a part of a text that holds several.
+    /// Resolves an entry of a list, or a part of a text with several entries.
     async fn listed(&self, remark: &Remark) -> Result<ResolvedRemark, PullFault> {
         let mut state = self.read.state.clone();
         let at = clock::now();
@@ -127,7 +127,7 @@ impl At<'_> {
         Ok(ResolvedRemark { id: remark.id.clone(), by: ResolvedBy::StateComment, already, note })
     }
 
-    /// An entry of Qodo's guide.
+    /// Resolves an entry of Qodo's guide.
     async fn tracked(&self, remark: &Remark) -> Result<ResolvedRemark, PullFault> {
         if !remark.is_resolved {
             let mut tracker = self.read.tracker.clone();

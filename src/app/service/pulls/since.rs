@@ -1,7 +1,7 @@
-//! What is new on a pull request since somebody last asked. Main type: [`Since`].
+//! Changes on a pull request since a client's last request. Main type: [`Since`].
 //!
-//! GitHub does not say when a thread was resolved or fell behind. So a cursor names what its holder was shown, and that is kept here for a while;
-//! whoever comes with another cursor begins again, and is told.
+//! GitHub does not report when a thread was resolved or became outdated. So a cursor identifies the state shown to its holder, which is
+//! stored here for a while; a client with an unknown cursor starts over, and is notified.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -11,44 +11,44 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::{PullFault, PullRead, Service, folded};
 use crate::domain::forge::{PullId, Remark};
 
-/// So many cursors are remembered; the oldest are forgotten first.
+/// Limit on remembered cursors; the oldest are dropped first.
 const REMEMBERED: usize = 64;
 
-/// How a remark differs from what was shown.
+/// The difference between a remark and its previously shown state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum News {
-    /// It was not there.
+    /// The remark is new.
     New,
-    /// It was resolved, reopened, answered, changed, or its lines were.
+    /// The remark was resolved, reopened, answered or changed, or its lines were.
     Changed,
 }
 
-/// What is new.
+/// The changes since a cursor.
 pub struct Since {
-    /// Where it was looked.
+    /// The pull request as read.
     pub read: Arc<PullRead>,
-    /// The places of the remarks in [`PullRead::remarks`], and how they differ.
+    /// The indices of the remarks in [`PullRead::remarks`], and how they changed.
     pub remarks: Vec<(usize, News)>,
-    /// Remarks that were shown and are not there any more.
+    /// Remarks shown before that no longer exist.
     pub gone: Vec<String>,
-    /// How many are new or changed, those that are not shown yet included.
+    /// The number of new or changed remarks, including those not returned yet.
     pub total: usize,
-    /// What to ask with next time.
+    /// The cursor for the next request.
     pub cursor: String,
-    /// What could not be read, as far as the holder of the cursor was not told that before.
+    /// Notes on what could not be read, without those already shown to the holder of the cursor.
     pub notes: Vec<String>,
-    /// Whether the cursor was not known, so that everything counts as new.
+    /// `true` if the cursor was unknown, so that all remarks count as new.
     pub restarted: bool,
 }
 
-/// What the holder of a cursor was shown: remarks, what each of them looked like, and what was noted.
+/// The state shown to the holder of a cursor: remarks, a hash of each, and notes.
 struct Shown {
     pull: PullId,
     remarks: BTreeMap<String, u64>,
     notes: Vec<String>,
 }
 
-/// What the holders of cursors were shown.
+/// The states of the cursors given out.
 #[derive(Default)]
 pub(super) struct Cursors(Mutex<VecDeque<(String, Arc<Shown>)>>);
 
@@ -71,13 +71,13 @@ impl Cursors {
 }
 
 impl Service {
-    /// The remarks that are new or changed since `cursor` was given out, at most `max` of them; all of them where there is no cursor.
+    /// Returns at most `max` remarks that are new or changed since `cursor`; all of them without a cursor.
     pub async fn pull_since(&self, id: &PullId, cursor: Option<&str>, max: usize) -> Result<Since, PullFault> {
         let read = self.pull(id).await?;
         let pull = folded(id);
         let before = cursor.and_then(|cursor| self.pulls.cursors.find(cursor, &pull));
         let restarted = cursor.is_some() && before.is_none();
-        let looks: Vec<u64> = read.remarks.iter().map(|remark| look(&read, remark)).collect();
+        let looks: Vec<u64> = read.remarks.iter().map(|remark| hash_state(&read, remark)).collect();
         let news = news(&read.remarks, &looks, before.as_deref().map(|shown| &shown.remarks));
         let there: BTreeSet<&str> = read.remarks.iter().map(|remark| remark.id.as_str()).collect();
         let (mut shown, mut gone) = (BTreeMap::new(), Vec::new());
@@ -107,8 +107,8 @@ fn news(remarks: &[Remark], looks: &[u64], before: Option<&BTreeMap<String, u64>
     remarks.iter().enumerate().filter_map(of).collect()
 }
 
-/// What a remark looks like, as a number that another look hardly has.
-fn look(read: &PullRead, remark: &Remark) -> u64 {
+/// Hashes the visible state of a remark.
+fn hash_state(read: &PullRead, remark: &Remark) -> u64 {
     let mut hash = DefaultHasher::new();
     (remark.is_resolved, remark.is_outdated, remark.lines, &remark.title, &remark.body).hash(&mut hash);
     for comment in read.thread_of(remark).iter().flat_map(|thread| &thread.comments) {

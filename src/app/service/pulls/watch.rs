@@ -1,6 +1,6 @@
-//! Noticing that a pull request changed, for as long as somebody wants to know: the forge is asked again and again. Main type: [`Watching`].
+//! Watches pull requests for changes by polling the forge. Main type: [`Watching`].
 //!
-//! Nobody is asked while nobody watches. A forge that fails, or that wants to be left alone, is asked less and less often.
+//! No request is made without a watcher. A forge that fails or limits the rate is polled less and less often.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -13,29 +13,29 @@ use super::{Changed, Service, folded};
 use crate::domain::forge::{PullId, PullState, RepoName};
 use crate::forge::{Marks, PullFilter};
 
-/// So many pull requests and lists are watched at once, over all clients: each of them costs requests all the time.
+/// Limit on watched pull requests and lists over all clients: each costs requests continuously.
 const MOST: usize = 32;
-/// However often it failed, it is asked again after this.
+/// Upper bound of the polling interval after failures.
 const LONGEST: Duration = Duration::from_mins(15);
-/// So many pull requests of a list are compared.
+/// Limit on the compared pull requests of a list.
 const LISTED: usize = 100;
 
-/// What can be watched.
+/// The target of a watch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WatchedPulls {
-    /// A pull request, and what is said on it.
+    /// A pull request and its conversation.
     One(PullId),
-    /// Which pull requests of a repository are open.
+    /// The list of a repository's open pull requests.
     Open(RepoName),
 }
 
-/// As long as this lives, changes are noticed.
+/// A watch; it ends when this is dropped.
 pub struct Watching {
     what: WatchedPulls,
     service: Weak<Service>,
 }
 
-/// What is watched, by how many, and how it is ended.
+/// The watched targets with their number of watchers and cancellation token.
 #[derive(Default)]
 pub(super) struct Watched(Mutex<BTreeMap<WatchedPulls, (usize, CancellationToken)>>);
 
@@ -59,11 +59,11 @@ impl Drop for Watching {
 }
 
 impl Service {
-    /// Sees to it that [`Changed::Pull`] or [`Changed::Pulls`] is said of each change from now on.
+    /// Starts to send [`Changed::Pull`] or [`Changed::Pulls`] for each change.
     pub fn watch_pulls(self: &Arc<Self>, what: &WatchedPulls) -> Result<Watching, PullFault> {
         self.may_ask()?;
         let what = key(what);
-        // What is read from now on must not be older than what is compared with.
+        // Data read from now on must not be older than the compared state.
         self.forget_pulls(&what);
         let mut all = self.pulls.watched.all();
         if !all.contains_key(&what) && all.len() >= MOST {
@@ -86,7 +86,7 @@ impl Service {
         }
     }
 
-    fn say_changed(&self, what: &WatchedPulls) {
+    fn notify_changed(&self, what: &WatchedPulls) {
         self.forget_pulls(what);
         self.changes().say(match what {
             WatchedPulls::One(id) => Changed::Pull(id.clone()),
@@ -94,7 +94,7 @@ impl Service {
         });
     }
 
-    /// Whether something is not as it was, and how it is now.
+    /// Checks for a change, and returns the current state.
     async fn look_at_pulls(&self, what: &WatchedPulls, before: Seen) -> Result<(bool, Seen), PullFault> {
         let github = self.github().await?;
         match what {
@@ -116,14 +116,14 @@ impl Service {
     }
 }
 
-/// What it looked like.
+/// The compared state.
 #[derive(Clone, Default)]
 struct Seen {
     marks: Marks,
     list: Option<(usize, Vec<Row>)>,
 }
 
-/// A pull request in a list: number, last change, unresolved threads, comments.
+/// The compared fields of a listed pull request: number, last change, unresolved threads, comments.
 type Row = (u32, String, usize, usize);
 
 fn key(what: &WatchedPulls) -> WatchedPulls {
@@ -149,9 +149,9 @@ async fn watch(service: Weak<Service>, what: WatchedPulls, stop: CancellationTok
         };
         match looked {
             Ok((changed, now)) => {
-                // The first look only says how it is, unless earlier ones failed: then nobody knows what was missed.
+                // The first poll only sets the state, unless earlier ones failed: then a change may have been missed.
                 if changed && (seen.is_some() || failures > 0) {
-                    service.say_changed(&what);
+                    service.notify_changed(&what);
                 }
                 (seen, failures, wait) = (Some(now), 0, every);
             }
@@ -163,10 +163,10 @@ async fn watch(service: Weak<Service>, what: WatchedPulls, stop: CancellationTok
     }
 }
 
-/// How long to wait after so many failures in a row.
+/// The delay after a number of consecutive failures.
 fn pause(every: Duration, failures: u32, asked_for: Option<Duration>) -> Duration {
     let longer = every.saturating_mul(1 << failures.min(8)).min(LONGEST);
-    // A forge that asks for more is left alone for as long, within a day.
+    // A longer delay requested by the forge is respected, up to a day.
     longer.max(asked_for.unwrap_or_default().min(Duration::from_hours(24)))
 }
 

@@ -1,6 +1,6 @@
-//! Which reviews a server's clients may look back at, and which one a name means. Main type: [`Listing`].
+//! The reviews that a server's clients may read, and the resolution of their names. Main type: [`Listing`].
 //!
-//! A review quotes the code that it is about: whoever may not look into a repository is not told of its reviews either.
+//! A review quotes its code: a client that may not read a repository does not see its reviews either.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
@@ -13,15 +13,15 @@ use crate::domain::finding::FindingId;
 use crate::domain::review::Review;
 use crate::domain::run::{KeptRun, RunId, RunRecord};
 
-/// So many ids are named in an error.
+/// Limit on the ids named in an error.
 const NAMED: usize = 5;
 
 /// A review in a list.
 #[derive(Debug, Clone)]
 pub enum Listing {
-    /// One of this process that is not kept: it goes on, failed, or could not be kept.
+    /// A review of this process that is not saved: it is running, failed, or could not be saved.
     Here(Snapshot),
-    /// A kept one.
+    /// A saved one.
     Kept(RunRecord),
 }
 
@@ -34,7 +34,7 @@ impl Listing {
         }
     }
 
-    /// When it was started: RFC 3339, UTC.
+    /// The time of its start: RFC 3339, UTC.
     pub fn started_at(&self) -> &str {
         match self {
             Self::Here(snapshot) => &snapshot.started_at,
@@ -51,24 +51,24 @@ impl Listing {
     }
 }
 
-/// Why no review is meant.
+/// An error in finding a review.
 #[derive(Debug, thiserror::Error)]
 pub enum FindFault {
-    /// None has the id.
+    /// No review has the id.
     #[error(
         "no review of the repositories this server may look in has the id {given:?}{}",
         if known.is_empty() { "; there is none yet: start one with the tool review".to_owned() } else { format!("; the newest are {}", super::listed(known)) }
     )]
     Unknown {
-        /// What was given.
+        /// The given id.
         given: String,
-        /// The newest there are.
+        /// The newest existing reviews.
         known: Vec<RunId>,
     },
-    /// Several have it.
+    /// Several reviews match.
     #[error("several reviews begin with {given:?} ({}): give more of the id", super::listed(ids))]
     Ambiguous {
-        /// What was given.
+        /// The given id.
         given: String,
         /// Some of them.
         ids: Vec<RunId>,
@@ -76,32 +76,32 @@ pub enum FindFault {
     /// The repository has none.
     #[error("no review of {} is kept yet: start one with the tool review", .0.display())]
     NoneOf(PathBuf),
-    /// Anything that ends a command.
+    /// Any other error.
     #[error(transparent)]
     App(#[from] AppError),
 }
 
-/// Why a finding was not dismissed.
+/// An error in dismissing a finding.
 #[derive(Debug, thiserror::Error)]
 pub enum DismissFault {
-    /// Clients may not.
+    /// The server is read-only.
     #[error("this server changes nothing that is kept: start it with --allow-write to let clients dismiss findings")]
     ReadOnly,
-    /// The review goes on.
+    /// The review is still running.
     #[error("the review {0} is still running: its findings can be dismissed when it has ended")]
     Running(RunId),
-    /// It could not be done.
+    /// Any other error.
     #[error(transparent)]
     App(#[from] AppError),
 }
 
 impl Service {
-    /// The reviews of the repositories it may look in, newest first.
+    /// Lists the reviews of the allowed repositories, newest first.
     pub fn list_reviews(&self) -> Result<Vec<Listing>, AppError> {
         let mut list = Vec::new();
         for run in runs::list(&self.around)? {
             let KeptRun::Whole(record) = run else { continue };
-            if self.may_tell(&record) {
+            if self.is_visible(&record) {
                 list.push(Listing::Kept(record));
             }
         }
@@ -118,14 +118,14 @@ impl Service {
         Ok(list)
     }
 
-    /// The one review whose id begins with `given`; the latest of a repository where that is `None`, `last` or `latest`.
+    /// Finds the only review whose id has the prefix `given`; the latest of a repository if it is `None`, `last` or `latest`.
     pub fn find_review(&self, given: Option<&str>, repo: Option<&str>) -> Result<RunId, FindFault> {
         let given = match given {
             None | Some("last" | "latest") => return self.latest_review(repo),
             Some(given) => given,
         };
         if let Ok(id) = given.parse::<RunId>()
-            && self.knows_review(id)
+            && self.has_review(id)
         {
             return Ok(id);
         }
@@ -143,17 +143,17 @@ impl Service {
         }
     }
 
-    /// Whether there is such a review of a repository that it may look in.
-    fn knows_review(&self, id: RunId) -> bool {
-        self.reviews.run(id).is_some() || runs::record(&self.around, id).is_ok_and(|record| self.may_tell(&record))
+    /// Checks whether an allowed repository has this review.
+    fn has_review(&self, id: RunId) -> bool {
+        self.reviews.run(id).is_some() || runs::record(&self.around, id).is_ok_and(|record| self.is_visible(&record))
     }
 
-    /// Whether a run is of a repository that it may look in; the repository may be gone.
-    fn may_tell(&self, record: &RunRecord) -> bool {
+    /// Checks whether a run belongs to an allowed repository; the repository may no longer exist.
+    fn is_visible(&self, record: &RunRecord) -> bool {
         record.folder.as_deref().is_some_and(|folder| self.roots().cover(folder))
     }
 
-    /// The newest review of a repository (of the server's where none is named) that there is something to read of.
+    /// Finds the newest readable review of a repository (of the server's by default).
     pub fn latest_review(&self, repo: Option<&str>) -> Result<RunId, FindFault> {
         let (folder, _) = self.repository(repo)?;
         let unkept = self.reviews.all().into_iter().map(|run| run.snapshot()).filter(|snapshot| {
@@ -162,14 +162,14 @@ impl Service {
         });
         let unkept: Vec<_> = unkept.map(|snapshot| (snapshot.started_at, snapshot.id)).collect();
         let kept = runs::latest_of(&self.around, &folder);
-        // A store that fails has kept nothing new.
+        // A store that fails has saved nothing new.
         let kept = if unkept.is_empty() { kept? } else { kept.unwrap_or_default() };
         let kept = kept.map(|record| (record.started_at, record.id));
         let newest = unkept.into_iter().chain(kept).max_by(|a, b| a.0.cmp(&b.0));
         newest.map(|(_, id)| id).ok_or(FindFault::NoneOf(folder))
     }
 
-    /// The newest review of the same repository that was started after this one and that nothing can be read of: it goes on, or failed.
+    /// Finds the newest review of the same repository that was started after this one and is not readable: it is running, or failed.
     pub fn later_review(&self, id: RunId) -> Result<Option<Snapshot>, AppError> {
         let list = self.list_reviews()?;
         let Some(at) = list.iter().position(|listing| listing.id() == id) else { return Ok(None) };
@@ -184,7 +184,7 @@ impl Service {
         }))
     }
 
-    /// A review that ended.
+    /// Loads an ended review.
     pub fn review(&self, id: RunId) -> Result<Arc<Review>, AppError> {
         if let Some(Snapshot { state: ReviewState::Ended(ended), .. }) = self.snapshot(id)
             && let Some(review) = ended.unkept
@@ -194,7 +194,7 @@ impl Service {
         runs::read(&self.around, id).map(Arc::new)
     }
 
-    /// Dismisses a finding of a kept review, for a reason.
+    /// Dismisses a finding of a saved review, with a reason.
     pub fn dismiss(&self, id: RunId, finding: &FindingId, reason: &str) -> Result<Review, DismissFault> {
         if !self.may_write() {
             return Err(DismissFault::ReadOnly);

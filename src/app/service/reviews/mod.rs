@@ -1,7 +1,7 @@
-//! Reviews in the background of a server: started, waited for, stopped. Main types: [`StartReview`], [`Snapshot`].
+//! Background reviews of a server: start, wait, stop. Main types: [`StartReview`], [`Snapshot`].
 //!
-//! What is known of one of them while it goes on stands in `run`, looking back at those that ended in `lookup`. At most [`AT_ONCE`] go on at
-//! the same time: a further one is refused with the names of those, because whoever asks can wait, and a queue would hide that nothing happens.
+//! The state of a running review belongs in `run`, finding those that ended in `lookup`. At most [`AT_ONCE`] run concurrently: a further
+//! one is refused with the ids of those, because the client can wait, while a queue would hide the delay.
 
 mod lookup;
 mod run;
@@ -36,67 +36,66 @@ use crate::git::{self, GitError};
 use crate::sys::blocking;
 use crate::sys::repo::{Repo, RepoError};
 
-/// How many reviews go on at the same time.
+/// Limit on concurrent reviews.
 pub const AT_ONCE: usize = 2;
-/// How many that ended are remembered; of those before them only the kept files tell.
+/// Limit on ended reviews in memory; older ones are read from the store.
 const REMEMBERED: usize = 32;
-/// It is said at most so often that a review went on.
+/// Minimum interval between progress notifications.
 const PACE: Duration = Duration::from_millis(500);
-/// Whoever waits hears something at least so often: silence is taken for death.
+/// Maximum interval between messages to a waiting client, which takes silence for a failure.
 const BEAT: Duration = Duration::from_secs(10);
-/// Whoever waits hears something at most so often.
+/// Minimum interval between messages to a waiting client.
 const BREATH: Duration = Duration::from_secs(1);
 
-/// A review to be started.
+/// The request to start a review.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StartReview {
-    /// The repository's folder, absolute or from the server's start; the start where `None`.
+    /// The repository's folder, absolute or relative to the server's start folder; the start folder if `None`.
     pub repo: Option<String>,
-    /// What the head is compared with; found where `None`.
+    /// The base of the comparison; found automatically if `None`.
     pub target: Option<String>,
-    /// What is reviewed: a revision, `A..B`, `A...B`, `staged` or `uncommitted` (which `target` may be, too), or a pull request; `HEAD` where
-    /// `None`.
+    /// The scope: a revision, `A..B`, `A...B`, `staged` or `uncommitted` (also allowed in `target`), or a pull request; `HEAD` if `None`.
     pub at: Option<String>,
-    /// Whether no model is asked, whatever the settings say.
+    /// `true` to use no model, whatever the settings say.
     pub rules_only: bool,
 }
 
-/// A review that goes on.
+/// A review that was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Started {
     /// Its run.
     pub id: RunId,
-    /// Whether somebody asked the same before, and it went on already.
+    /// `true` if the same review was already running.
     pub joined: bool,
 }
 
-/// Why no review was started.
+/// An error in starting a review.
 #[derive(Debug, thiserror::Error)]
 pub enum StartFault {
-    /// The question makes no sense.
+    /// The scope is invalid.
     #[error(transparent)]
     Scope(#[from] InvalidScope),
-    /// Nothing to compare with was found.
+    /// No base of the comparison was found.
     #[error(
         "nothing was found to compare {head} with: name a branch or a commit as target, or review what is not committed with at: uncommitted"
     )]
     NoTarget {
-        /// What was to be reviewed.
+        /// The revision to review.
         head: String,
     },
-    /// So many go on that one more has to wait.
+    /// The limit of concurrent reviews is reached.
     #[error("{} reviews are running already ({}): wait for one of them or stop it, then ask again", ids.len(), listed(ids))]
     TooMany {
-        /// Those that go on.
+        /// The running ones.
         ids: Vec<RunId>,
     },
-    /// It is of a pull request, and there are none here.
+    /// The scope is a pull request, and they are not available here.
     #[error("{message}; {action}", message = .0.message, action = .0.action)]
     Pull(#[from] PullFault),
-    /// The server is about to end.
+    /// The server is shutting down.
     #[error("the server is shutting down")]
     ShuttingDown,
-    /// Anything that ends a command.
+    /// Any other error.
     #[error("{}", for_client(.0, "at").1)]
     App(#[from] AppError),
 }
@@ -120,11 +119,11 @@ impl From<GitError> for StartFault {
     }
 }
 
-/// The reviews of a service: those that go on, and the last that ended.
+/// The reviews of a service: the running ones, and the latest that ended.
 #[derive(Default)]
 pub(super) struct Reviews {
     known: Mutex<Known>,
-    /// Two findings must not be dismissed at the same time: each writes the whole review.
+    /// Serializes dismissals: each writes the whole review.
     writing: Mutex<()>,
 }
 
@@ -132,7 +131,7 @@ pub(super) struct Reviews {
 struct Known {
     runs: BTreeMap<RunId, Arc<Run>>,
     shutting_down: bool,
-    /// Counts the starts, to tell which run is older.
+    /// The number of starts, to order runs by age.
     started: u64,
 }
 
@@ -149,7 +148,7 @@ impl Reviews {
         self.known().runs.values().cloned().collect()
     }
 
-    /// Forgets the oldest of those that ended.
+    /// Drops the oldest ended runs.
     fn forget(&self) {
         let mut known = self.known();
         let mut over: Vec<(u64, RunId)> =
@@ -162,14 +161,14 @@ impl Reviews {
 }
 
 impl Service {
-    /// That the model which reviews, where one is named, can be asked: its provider, key and address. Nothing is sent.
+    /// Checks that the named model, if any, can be used: its provider, key and address. Nothing is sent.
     pub fn check_model(&self) -> Result<(), AppError> {
         let resolved = subject::resolve(None, &self.options.flags, &self.around)?;
         model::check(&resolved, &self.around.providers)
     }
 
-    /// Starts a review, or joins one of the same commits that goes on. What is wrong with the question is told now, what is wrong with
-    /// the settings by the run. It looks into the repository, so it is called away from the async threads, but inside their runtime.
+    /// Starts a review, or joins a running one of the same commits. Errors of the request are returned now, errors of the settings by the
+    /// run. It reads the repository, so it is called off the async threads, but inside their runtime.
     pub fn start_review(self: &Arc<Self>, start: &StartReview) -> Result<Started, StartFault> {
         let runtime = Handle::try_current().map_err(|_| AppError::Broken)?;
         let scope = Scope::named(start.target.as_deref(), start.at.as_deref())?;
@@ -199,7 +198,7 @@ impl Service {
         }
         let left_out = LeftOut::of(&scope, &folder);
         let request = ReviewRequest { directory: folder, scope, settings_from_worktree: false };
-        // Whoever asks by name for a review gets all of it; what was found before keeps its name.
+        // A review requested by name is complete; known findings keep their ids.
         let compare = Compare { full: true, ..Compare::default() };
         let job = Job { run: run.id, request, flags, outputs: Vec::new(), compare, leads: Vec::new() };
         let id = run.id;
@@ -208,12 +207,12 @@ impl Service {
         Ok(Started { id, joined: false })
     }
 
-    /// Where it is looked, and what is compared, where that is known already: the commits of a pull request are fetched first.
+    /// Determines the folder and the commits, if already known: the commits of a pull request are fetched first.
     fn place(&self, named: Option<&str>, scope: &Scope) -> Result<(PathBuf, Option<Commits>), StartFault> {
         if let Scope::Pull(ask) = scope {
             self.may_ask()?;
             let found = self.repository(named).map(|(folder, _)| folder);
-            // One that is named whole needs no clone.
+            // A pull request with a full name needs no clone.
             let folder = match (found, ask) {
                 (Err(AppError::NotARepository { .. }), PullAsk::Whole { .. }) => {
                     self.roots().folder(named.map(Path::new)).map_err(AppError::from)?
@@ -227,7 +226,7 @@ impl Service {
         Ok((folder, range.head.map(|head| (range.base, range.merge_base, head))))
     }
 
-    /// The folder that stands for a repository, and the repository; refused where it lies outside of the roots.
+    /// The folder that identifies a repository, and the repository; refused outside of the allowed folders.
     fn repository(&self, named: Option<&str>) -> Result<(PathBuf, Repo), AppError> {
         let repo = self.roots().open(&self.roots().folder(named.map(Path::new))?).map_err(|error| match error {
             AppError::Repo(RepoError::NotARepository(folder)) => {
@@ -239,10 +238,10 @@ impl Service {
         Ok((self.roots().folder(Some(&whole))?, repo))
     }
 
-    /// Sees a run through to its end.
+    /// Executes a run to its end.
     async fn carry(self: Arc<Self>, job: Job, run: Arc<Run>, left_out: Option<LeftOut>) {
         let sink: Arc<dyn EventSink> = Arc::clone(&run) as Arc<dyn EventSink>;
-        // A task of its own, so that one that fails unexpectedly ends as a failed run.
+        // A task of its own, so that a panic ends as a failed run.
         let work = tokio::spawn(review(job, self.around.clone(), sink, run.cancel.clone()));
         let counted = Arc::clone(&run);
         let count = async {
@@ -260,7 +259,7 @@ impl Service {
         self.changes().say(Changed::List);
     }
 
-    /// Waits until a review ends, or for so long, and says meanwhile how far it is. `None` where this process does not know it.
+    /// Waits until a review ends, or for `limit`, and reports progress meanwhile. `None` if this process does not know it.
     pub async fn wait_review(
         &self,
         id: RunId,
@@ -291,30 +290,30 @@ impl Service {
                 let _ = timeout(BEAT.saturating_sub(BREATH), news.changed()).await;
             }
         };
-        // At the end of the time what there is so far is the answer.
+        // After the time limit, the current state is returned.
         let _ = timeout(limit, listen).await;
         Some(run.snapshot())
     }
 
-    /// Interrupts a review: it ends soon, and what was found is kept. Says whether it was going on.
+    /// Interrupts a review: it ends soon, and its findings so far are saved. Returns `true` if it was running.
     pub fn stop_review(&self, id: RunId) -> bool {
         let Some(run) = self.reviews.run(id).filter(|run| !run.is_over()) else { return false };
         run.cancel.interrupt();
         true
     }
 
-    /// Interrupts a review that whoever started it does not want any more, unless somebody else waits for it too.
+    /// Interrupts a review abandoned by its client, unless another one waits for it too.
     pub fn abandon_review(&self, id: RunId) -> bool {
         let shared = self.reviews.run(id).is_none_or(|run| run.shared.load(Ordering::SeqCst));
         !shared && self.stop_review(id)
     }
 
-    /// What is known of a review that goes on, or ended in this process not long ago.
+    /// The state of a review that is running, or ended recently in this process.
     pub fn snapshot(&self, id: RunId) -> Option<Snapshot> {
         self.reviews.run(id).map(|run| run.snapshot())
     }
 
-    /// Interrupts what goes on and waits until it is kept, for at most `grace`. No review is started any more.
+    /// Interrupts the running reviews and waits until they are saved, for at most `grace`. No further review can start.
     pub async fn shut_down(&self, grace: Duration) {
         self.reviews.known().shutting_down = true;
         let runs = self.reviews.all();
@@ -330,7 +329,7 @@ impl Service {
     }
 }
 
-/// Says that a review went on, not too often, and after the last event too.
+/// Notifies of a running review's progress, at a limited rate, and after the last event too.
 async fn tell(run: &Run, changes: &Changes) -> Infallible {
     loop {
         run.news.notified().await;

@@ -1,4 +1,4 @@
-//! One review that goes on, or just ended. Main types: [`Run`], [`Snapshot`].
+//! One review that is running or just ended. Main types: [`Run`], [`Snapshot`].
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,110 +22,110 @@ use crate::present::progress::{Turns, doing};
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
 
-/// Columns of a line that says what is going on.
+/// Columns of a progress line.
 const WIDTH: usize = 120;
-/// So many remarks are kept of a run.
+/// Limit on the stored notices of a run.
 const REMARKS: usize = 20;
 
-/// A review, as it is at a moment.
+/// The state of a review at one moment.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     /// The run.
     pub id: RunId,
-    /// When it was started: RFC 3339, UTC.
+    /// The time of its start: RFC 3339, UTC.
     pub started_at: String,
     /// The repository's folder.
     pub folder: PathBuf,
-    /// How it stands.
+    /// Its state.
     pub state: ReviewState,
-    /// What is not in it though somebody may think so: files that are not committed.
+    /// A note on what is not included though a reader may expect it: uncommitted files.
     pub note: Option<String>,
 }
 
-/// How a review stands.
+/// The state of a review.
 #[derive(Debug, Clone)]
 pub enum ReviewState {
-    /// It goes on.
+    /// It is running.
     Running(Box<RunningReview>),
     /// It ended with a review.
     Ended(EndedRun),
     /// It ended before anything was reviewed.
     Failed {
-        /// What went wrong, and what to do.
+        /// The error, and what to do.
         message: String,
-        /// As the command would have ended: 2 usage or settings, 3 nothing could be reviewed, 130 interrupted.
+        /// The exit code of the command: 2 usage or settings, 3 nothing could be reviewed, 130 interrupted.
         exit_code: u8,
     },
 }
 
 impl ReviewState {
-    /// Whether nothing more happens.
+    /// `true` if the review has ended.
     pub fn is_over(&self) -> bool {
         !matches!(self, Self::Running(_))
     }
 }
 
-/// A review that goes on.
+/// The progress of a running review.
 #[derive(Debug, Clone)]
 pub struct RunningReview {
-    /// What it is at.
+    /// The current stage.
     pub stage: Option<Stage>,
-    /// How many units of the stage are done, and how many there are.
+    /// The completed and total units of the stage.
     pub progress: Option<(u64, u64)>,
     /// The findings so far.
     pub findings: BTreeMap<Severity, u32>,
-    /// The turn of the model, and how many there may be.
+    /// The current turn of the model, and the limit.
     pub turn: Option<(u32, u32)>,
-    /// The tokens sent so far, where that is known.
+    /// The tokens sent so far, if known.
     pub input_tokens: Option<u64>,
-    /// What the person should know who pays for it: where code is sent, and that it is not encrypted; one line each.
+    /// Warnings for the person who pays for it: where code is sent, and that it is not encrypted; one line each.
     pub warnings: Vec<String>,
     turns: Turns,
     began: Instant,
 }
 
-/// A review that ended.
+/// An ended review.
 #[derive(Debug, Clone)]
 pub struct EndedRun {
-    /// How.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// Whether somebody interrupted it.
+    /// `true` if it was interrupted.
     pub interrupted: bool,
-    /// As the command would have ended.
+    /// The exit code of the command.
     pub exit_code: u8,
-    /// As of a running one.
+    /// The warnings, as in [`RunningReview`].
     pub warnings: Vec<String>,
-    /// Why it could not be kept.
+    /// The reason why it could not be saved.
     pub not_kept: Option<String>,
-    /// The review, where it could not be kept: it is nowhere else.
+    /// The review, if it could not be saved: there is no other copy.
     pub(super) unkept: Option<Arc<Review>>,
 }
 
 /// Base, merge base and head.
 pub(super) type Commits = (Option<CommitId>, Option<CommitId>, CommitId);
 
-/// What is asked, to know it again.
+/// The request, compared to join a running review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Question {
     pub(super) folder: PathBuf,
-    /// `None` where what is reviewed is no commit, or may be another one the next time.
+    /// `None` if the scope is not made of commits, or may resolve differently next time.
     pub(super) commits: Option<Commits>,
     pub(super) rules_only: bool,
 }
 
-/// A review of this process.
+/// A run of this process.
 pub(super) struct Run {
     pub(super) id: RunId,
-    /// The how manieth it is.
+    /// Its sequence number.
     pub(super) number: u64,
     pub(super) cancel: Cancel,
-    /// Whether several asked for it.
+    /// `true` if several clients requested it.
     pub(super) shared: AtomicBool,
-    /// Woken when something happened that is worth a look.
+    /// Notified after every visible change.
     pub(super) news: Notify,
     question: Question,
     started_at: String,
-    /// How many files are not committed and so not reviewed.
+    /// The number of uncommitted files, which are not reviewed.
     left_out: AtomicUsize,
     state: watch::Sender<ReviewState>,
 }
@@ -149,7 +149,7 @@ impl Run {
         self.state.borrow().is_over()
     }
 
-    /// Whether the question is the one that this run answers. One that was told to stop answers nobody new.
+    /// Checks whether the request is the one of this run. A run that was stopped accepts no further client.
     pub(super) fn is_joined_by(&self, question: &Question) -> bool {
         question.commits.is_some() && self.question == *question && !self.cancel.is_stopped()
     }
@@ -168,7 +168,7 @@ impl Run {
         }
     }
 
-    /// So many files are not committed and so not reviewed.
+    /// Sets the number of uncommitted files.
     pub(super) fn leaves_out(&self, count: usize) {
         self.left_out.store(count, Ordering::Relaxed);
     }
@@ -196,7 +196,7 @@ impl Run {
 
 impl EventSink for Run {
     fn emit(&self, event: Event) {
-        // Readers hold the state only while they copy it.
+        // Readers lock the state only to copy it.
         self.state.send_modify(|state| {
             if let ReviewState::Running(running) = state {
                 running.take(&event);
@@ -245,7 +245,7 @@ impl RunningReview {
         }
     }
 
-    /// What it is doing, in one line; whoever wrote the change may have words in it.
+    /// Formats the current activity in one line, which may contain text of the change's author.
     pub fn line(&self) -> String {
         if self.stage == Some(Stage::Review) && self.turns.began() {
             return self.turns.line(self.began.elapsed(), WIDTH);
@@ -262,7 +262,7 @@ impl RunningReview {
         line
     }
 
-    /// How many findings there are so far.
+    /// The number of findings so far.
     pub fn total(&self) -> u32 {
         self.findings.values().sum()
     }

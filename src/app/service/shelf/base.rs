@@ -1,4 +1,4 @@
-//! The folder that relative references start from: what was named, and what a document allows. Main function: [`Service::base_of`].
+//! The base folder of relative references: the given one, as far as the document allows it. Main function: [`Service::base_of`].
 
 use std::path::{Path, PathBuf};
 
@@ -7,13 +7,13 @@ use crate::domain::presented::PresentMode;
 use crate::store::KeptDocument;
 
 impl Service {
-    /// A folder that a client named, if the server may look in it.
+    /// Resolves a folder named by a client, if allowed.
     pub(super) fn base(&self, named: &Path) -> Result<PathBuf, PresentFault> {
         let base = self.roots().folder(Some(named))?;
         if base.is_dir() { Ok(base) } else { Err(PresentFault::NotAFolder(base)) }
     }
 
-    /// The base of a document that is presented to, and what is to be said of it.
+    /// Determines the base of the presented document, and a note about it.
     pub(super) fn base_of(
         &self,
         current: Option<&KeptDocument>,

@@ -1,4 +1,4 @@
-//! What the references of a document are checked against: the files around its base. Main function: [`Service::checked`].
+//! Checks the references of a document against the files around its base. Main function: [`Service::checked`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,28 +17,28 @@ use crate::sys::files;
 use crate::sys::repo::{Repo, RepoError, RepoPool};
 use crate::workspace::{self, Workspace};
 
-/// So many references of a document are looked up.
+/// Limit on the references resolved in a document.
 const MOST: usize = references::MOST_REFERENCES;
-/// Looking them up may not take longer.
+/// Time limit for resolving references.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The tree of the repository that holds a base.
+/// The tree of the repository around a base.
 struct Ground {
     tree: Arc<dyn Workspace>,
-    /// The base, from the root of the tree; empty at the root.
+    /// The path of the base in the tree; empty at the root.
     prefix: Vec<u8>,
     /// The folder that is checked out.
     root: Option<PathBuf>,
 }
 
-/// What stands for all who ask about the same repository: its folder; the folder itself where there is none.
+/// The folder that identifies a repository for all its callers: its root, or the folder itself outside of any repository.
 pub(super) fn repository(folder: &Path) -> PathBuf {
     let found = Repo::open(folder).ok().map(|repo| repo.workdir().unwrap_or_else(|| repo.git_dir()).to_owned());
     found.and_then(|path| files::real_path(&path).ok()).unwrap_or_else(|| folder.to_owned())
 }
 
 impl Service {
-    /// The references of a text, each looked up or told why not; and what is to be said of all.
+    /// Resolves the references of a text, with the reason for each one skipped, and a note about all.
     pub(super) fn checked(&self, base: &Path, markdown: &str) -> (Vec<CheckedRef>, Option<String>) {
         let mut found = document::references(markdown);
         let count = found.len();
@@ -61,7 +61,7 @@ impl Service {
         (found.into_iter().map(|one| unresolved(one, &why)).collect(), note)
     }
 
-    /// The disk where there is one, else what is committed. The settings of the project say what may be read, as they do for a review.
+    /// Uses the working tree if there is one, else the commit. The project's settings limit the readable paths, as in a review.
     fn ground(&self, base: &Path) -> Result<Ground, AppError> {
         let repo = self.roots().open(base)?;
         let head = match repo.commit("HEAD") {
@@ -98,7 +98,7 @@ impl Ground {
     }
 }
 
-/// A reference that was not looked up.
+/// Builds an unresolved reference.
 fn unresolved(found: Found, why: &str) -> CheckedRef {
     let Found { at, form, text, to, .. } = found;
     let (to, why) = match to {
