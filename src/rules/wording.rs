@@ -1,4 +1,4 @@
-//! A match in words: the claim that `evidence` will check.
+//! Builds the claim for a match, which `evidence` will check.
 
 use super::checks::CHECKS;
 use super::introduced::HeadHit;
@@ -11,19 +11,19 @@ use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 use crate::domain::text::{FileText, is_telling};
 
-/// A quote is no longer than this.
+/// Maximum number of quoted lines.
 pub(super) const QUOTE_LINES: u32 = 8;
 
-/// Why a match is told, and where.
+/// Why a match is reported, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Why {
-    /// It came with the change.
+    /// Introduced by the change.
     Came,
-    /// It went with the change.
+    /// Removed by the change.
     Went,
-    /// These changed lines made a match of lines that did not change.
+    /// Caused by these changed lines, though the matched lines did not change.
     Made(Side, LineRange),
-    /// It stood before the change.
+    /// Pre-existing.
     Stood,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn rule_info(input: &RulesInput<'_>, rule: RuleRef) -> Option<RuleInf
     }
 }
 
-/// The claim for a match; `None` when its text cannot be read any more.
+/// Builds the claim for a match; `None` if its text cannot be read any more.
 pub(super) fn claim(input: &RulesInput<'_>, found: HeadHit, why: Why) -> Option<Claim> {
     let file = input.change.files.get(found.file)?;
     let info = rule_info(input, found.rule).filter(|info| !input.packs.is_off(&info.name))?;
@@ -44,7 +44,7 @@ pub(super) fn claim(input: &RulesInput<'_>, found: HeadHit, why: Why) -> Option<
         text.ok()
     };
     let text = read(side)?;
-    // The part that the rule names, where the change is in it.
+    // The part that the rule names, if the change is in it.
     let all = match found.touched {
         Some((line, _)) if !found.hit.at.contains(line) => found.hit.lines,
         _ => found.hit.at,
@@ -94,7 +94,7 @@ pub(super) fn claim(input: &RulesInput<'_>, found: HeadHit, why: Why) -> Option<
     })
 }
 
-/// Marks by which people tell other tools that they have looked at a place.
+/// Markers by which people tell other tools that a place was reviewed.
 const VOUCHED: &[&str] = &[
     "nosec",
     "nolint",
@@ -108,13 +108,13 @@ const VOUCHED: &[&str] = &[
     "pylint: disable",
 ];
 
-/// Whether somebody vouches for the place, on its lines or on the one above.
+/// Checks whether such a marker is on the lines of the place or on the line above.
 fn is_vouched_for(text: &FileText, lines: LineRange) -> bool {
     let near = LineRange::new(lines.start().saturating_sub(1).max(1), lines.end()).unwrap_or(lines);
     text.lines(near).take(8).any(|(_, line)| VOUCHED.iter().any(|mark| line.contains(mark)))
 }
 
-/// What is quoted of `all`: from `start`, so many lines as a quote has, and more below or above where those say nothing by themselves.
+/// Selects the quoted lines of `all`: from `start`, as many as a quote has, and more below or above if those are not distinctive.
 fn window(text: &FileText, all: LineRange, start: u32) -> LineRange {
     let lines = if all.count() <= QUOTE_LINES {
         all
