@@ -1,4 +1,4 @@
-//! Statements for finding a bug that were left in: breakpoints and prints that say so.
+//! Debugging statements that were left in: breakpoints, and prints marked as such.
 
 use std::sync::LazyLock;
 
@@ -21,7 +21,7 @@ static INFO: CheckInfo = CheckInfo {
     cwe: None,
 };
 
-/// Extensions, a text that must be there, and the line. Only whole statements, so that strings and prose do not match.
+/// Extensions, a required substring, and the pattern of the line. Only whole statements, so that strings and prose do not match.
 const LINES: &[(&[&str], &[&str], &str)] = &[
     (&["rs"], &["dbg!("], r"^\s*(?:let\s+(?:mut\s+)?\w+\s*=\s*)?dbg!\("),
     (

@@ -1,4 +1,4 @@
-//! Text that tells its reviewer what to find: no program should follow it, and people want to know of it.
+//! Prompt injections aimed at reviewers: no program should follow such text, and people want to know of it.
 
 use super::super::subject::{Hit, Subject};
 use super::{Check, CheckInfo};
@@ -25,7 +25,7 @@ impl Check for SteersReviewer {
 
     fn find(&self, subject: &Subject<'_>) -> Vec<Hit> {
         let mut hits: Vec<Hit> = Vec::new();
-        // These ask people not to report this or that.
+        // These ask people not to report something.
         if memchr::memmem::find(subject.path.as_bytes(), b"ISSUE_TEMPLATE").is_some() {
             return hits;
         }

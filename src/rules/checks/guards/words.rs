@@ -1,4 +1,4 @@
-//! The rules of this folder in words. Main table: [`GUARDS`].
+//! Titles and messages of the rules of this folder. Main table: [`GUARDS`].
 
 use super::super::CheckInfo;
 use super::Guard;
@@ -14,7 +14,7 @@ const fn guard(
     Guard { rule, info: CheckInfo { name, title, message, severity, category, cwe } }
 }
 
-/// Every rule about what a change takes away.
+/// Every rule about removed guards.
 pub(in crate::rules) static GUARDS: [Guard; 13] = [
     guard(
         Rule::NullCheck,
