@@ -1,4 +1,4 @@
-//! Callers that still call a function the way it was. Main type: [`CallersNotUpdated`].
+//! Calls that still use the old signature of a function. Main type: [`CallersNotUpdated`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -89,21 +89,21 @@ fn taken(all: &[Parameters]) -> String {
     }
 }
 
-/// How many arguments a call gives that was right and is wrong now.
+/// Returns the number of arguments of a call that was valid and is not any more.
 fn given(altered: &Altered, found: &Found) -> Option<u32> {
     let call = found.call.as_ref().filter(|call| !call.open)?;
     altered.breaks(call.count).then_some(call.count)
 }
 
-/// Whether a use of the name can mean nothing but this function.
+/// Checks whether a use of the name can only mean this function.
 fn is_only_one(ground: &Ground<'_>, altered: &Altered) -> Result<bool, Stopped> {
     let home = &altered.home;
-    // What an implementation of something else asks for is not decided here, and a path call gives the object too.
+    // Overriding methods are not resolved here, and a path call passes the object too.
     let Some(symbols) = ground.symbols(&home.path)? else { return Ok(false) };
     let of_other = symbols.definitions.iter().filter(|one| Some(&one.name) == home.owner.as_ref());
     let mut of_other = of_other.filter(|one| one.kind == DefinitionKind::Implementation || home.family != Family::Rust);
     let inherits = of_other.any(|one| one.open || one.bases.iter().any(|base| base != "object"));
-    // What makes objects is nobody's but the type's own.
+    // A constructor belongs to its type only.
     if home.owner.is_some() && inherits && !home.is_maker() {
         return Ok(false);
     }
@@ -131,7 +131,7 @@ fn is_only_one(ground: &Ground<'_>, altered: &Altered) -> Result<bool, Stopped> 
                 return Ok(false);
             }
         }
-        // A header of C++ that is read as C hides what it declares, and with it what need not be given.
+        // A C++ header parsed as C hides its declarations, and with them the optional parameters.
         let is_header = matches!(path.extension(), Some("h" | "hh" | "hpp" | "hxx"));
         let is_understood = || {
             symbols.definitions.iter().any(|one| one.name == home.name)
@@ -148,7 +148,7 @@ fn is_only_one(ground: &Ground<'_>, altered: &Altered) -> Result<bool, Stopped> 
     Ok(true)
 }
 
-/// The calls that do not fit any more.
+/// Returns the calls that no longer match the signature.
 fn behind(ground: &Ground<'_>, altered: &Altered) -> Result<BTreeMap<RepoPath, Vec<Found>>, Stopped> {
     let home: &Home = &altered.home;
     let of_object = altered.after.iter().any(|taken| taken.of_object);
@@ -157,7 +157,7 @@ fn behind(ground: &Ground<'_>, altered: &Altered) -> Result<BTreeMap<RepoPath, V
         let Some(symbols) = ground.symbols(path)? else { continue };
         let mut found = resolve::uses(ground, path, &symbols, home)?;
         found.retain(|one| given(altered, one).is_some());
-        // By the path of its type, an object is given with the others.
+        // In a call through the type's path, the object is one of the arguments.
         if of_object && home.family == Family::Rust {
             found.retain(|one| {
                 symbols.uses.iter().any(|used| {

@@ -1,4 +1,4 @@
-//! Files that are gone and still asked for by their path. Main type: [`RemovedFileUsed`].
+//! Removed files that are still referenced by their path. Main type: [`RemovedFileUsed`].
 
 use std::collections::BTreeMap;
 
@@ -26,11 +26,11 @@ static INFO: CheckInfo = CheckInfo {
     cwe: None,
 };
 
-/// More files than this are not looked for: a change that moves so many is about moving them.
+/// Maximum number of removed files that are searched for: a change that moves more is about moving them.
 const MOST: usize = 200;
-/// The search ends when so many lines were found.
+/// The search ends at this number of matching lines.
 const MOST_LINES: usize = 20_000;
-/// Folders of what is made from other files.
+/// Folders of generated files.
 const MADE: &[&str] = &["dist", "build", "out", "target", "gen", "generated", "node_modules", "vendor", "snapshots"];
 
 impl Impact for RemovedFileUsed {
@@ -76,13 +76,13 @@ impl Impact for RemovedFileUsed {
     }
 }
 
-/// A line of the change to point at; `None` for the file as a whole.
+/// Returns a line of the change to point at; `None` for the file as a whole.
 fn first_line(file: &FileChange) -> Option<LineRange> {
     let touched = Touched::of(file, Side::Old);
     (file.status == FileStatus::Deleted).then(|| LineRange::line(1)).filter(|line| touched.first_in(*line).is_some())
 }
 
-/// Whether a path is told from others by what it says, and is no product of a tool.
+/// Checks whether a path is distinctive, and not generated.
 fn is_told(path: &RepoPath) -> bool {
     let text = path.spelled();
     text.contains('/') && text.len() >= 10 && !text.split('/').any(|part| MADE.contains(&part))
@@ -124,7 +124,7 @@ fn still(ground: &Ground<'_>, lost: &BTreeMap<RepoPath, usize>) -> Result<BTreeM
     Ok(found)
 }
 
-/// Whether what stands in a file is followed, by a build or a service. Prose tells of the past as well: plans, decisions, what was done.
+/// Checks whether a build or a service uses the references in a file. Prose also describes the past: plans, decisions, history.
 fn asks(path: &RepoPath) -> bool {
     let text = path.spelled().to_ascii_lowercase();
     let name = text.rsplit('/').next().unwrap_or_default();
@@ -157,7 +157,7 @@ fn is_remark(line: &str) -> bool {
         || ["//", "<!--", "`", "* "].iter().any(|mark| line.starts_with(mark))
 }
 
-/// Whether a line names a path from the root of the tree, and not the end of another one.
+/// Checks whether a line names a path from the root of the tree, and not the end of another path.
 fn names_path(line: &str, path: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '@' | '*' | '}' | ')' | '%');
     let mut from = 0;

@@ -1,4 +1,4 @@
-//! What the change takes away and somebody still asks for. Main type: [`RemovedButUsed`].
+//! Removed definitions that are still used. Main type: [`RemovedButUsed`].
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ impl Impact for RemovedButUsed {
         for gone in &changed.gone {
             ground.input.cancel.check()?;
             let home = &gone.home;
-            // Whoever imports a file that is gone is told so once.
+            // The import of a removed file is reported once.
             if changed.modules.iter().any(|module| module.path == home.path) || !is_really_gone(ground, home)? {
                 continue;
             }
@@ -66,7 +66,7 @@ impl Impact for RemovedButUsed {
     }
 }
 
-/// Whether the change writes the name again somewhere in C or C++, where more stands for a function than declarations: templates and macros.
+/// Checks whether the change writes the name again somewhere in C or C++, where templates and macros can replace a function declaration.
 fn comes_back(ground: &Ground<'_>, home: &Home) -> bool {
     let adds_it = |file: &FileChange| {
         let Ok(text) = ground.input.new.read(&file.path) else { return false };
@@ -77,8 +77,8 @@ fn comes_back(ground: &Ground<'_>, home: &Home) -> bool {
     home.family == Family::C && files.into_iter().any(adds_it)
 }
 
-/// Whether a class of Java may come from a dependency now: the change says anew what is built against, and the class was never called as the
-/// project's own are.
+/// Checks whether a Java class may come from a dependency now: the change edits the build's dependencies, and the class is not in the
+/// project's own packages.
 fn is_brought_along(ground: &Ground<'_>, home: &Home) -> bool {
     let files = &ground.input.change.files;
     let is_build = |file: &FileChange| {
@@ -93,7 +93,7 @@ fn is_brought_along(ground: &Ground<'_>, home: &Home) -> bool {
     others.len() > own.len()
 }
 
-/// The first two folders of the package that a file of Java is in, as its path tells: `org/apache`.
+/// Returns the first two folders of the package of a Java file, derived from its path: `org/apache`.
 fn package_root(path: &RepoPath) -> Option<String> {
     let text = path.spelled();
     let (_, package) = text.split_once("/java/").filter(|_| path.extension() == Some("java"))?;
@@ -101,7 +101,7 @@ fn package_root(path: &RepoPath) -> Option<String> {
     Some(format!("{}/{}", folders.next()?, folders.next()?))
 }
 
-/// Who imports a file that is not there any more.
+/// Returns the imports of a removed file.
 fn importers(ground: &Ground<'_>, module: &Module) -> Result<Option<Effect>, Stopped> {
     let mut elsewhere = Vec::new();
     for path in ground.hits()?.of(module.family, &module.stem).into_iter().flatten() {
@@ -149,12 +149,12 @@ fn elsewhere(left: &BTreeMap<RepoPath, Vec<Found>>, name: &str) -> Vec<Elsewhere
         .collect()
 }
 
-/// Whether nothing at the head gives the name any more that a use could mean.
+/// Checks whether nothing at the head provides the name any more that a use could mean.
 fn is_really_gone(ground: &Ground<'_>, home: &Home) -> Result<bool, Stopped> {
     if home.kind == DefinitionKind::Macro && home.family == Family::C {
         return Ok(false);
     }
-    // Nobody asks for what only its own file may name, where that does not.
+    // A file-private name is unused if its own file does not use it.
     if home.reach == Reach::File {
         let text = ground.read(Side::New, &home.path)?;
         if text.is_none_or(|text| names(text.text(), &home.name).next().is_none()) {
@@ -162,7 +162,7 @@ fn is_really_gone(ground: &Ground<'_>, home: &Home) -> Result<bool, Stopped> {
         }
     }
     let Some(files) = ground.places(home)? else { return Ok(false) };
-    // What only its own file could name may come from another one now, by an import of everything or a header.
+    // A file-private name may come from another file now, by a wildcard import or a header.
     if home.reach == Reach::File && matches!(home.family, Family::Rust | Family::C) {
         let symbols = ground.symbols(&home.path)?;
         let all = |symbols: &Symbols| symbols.imports.iter().any(|import| import.name.as_deref() == Some("*"));
@@ -178,7 +178,7 @@ fn is_really_gone(ground: &Ground<'_>, home: &Home) -> Result<bool, Stopped> {
         let named =
             |kind: bool| symbols.definitions.iter().any(|one| one.name == home.name && (kind || one.owner.is_none()));
         let gives_it = match home.family {
-            // By path: only the same file can give it.
+            // By path: only the same file can provide it.
             Family::Python | Family::Script => *path == home.path && gives(&symbols, &home.name, None),
             Family::Java => named(true),
             Family::Go => path.folder() == home.path.folder() && (named(false) || symbols.others.contains(&home.name)),
@@ -199,7 +199,7 @@ fn is_really_gone(ground: &Ground<'_>, home: &Home) -> Result<bool, Stopped> {
     Ok(true)
 }
 
-/// Whether a type that is still there has no such member any more, and nobody it could have it from.
+/// Checks whether a remaining type has no such member any more, and nothing from which it could inherit it.
 fn owner_lost_it(ground: &Ground<'_>, home: &Home, owner: &str) -> Result<bool, Stopped> {
     if !matches!(home.family, Family::Python | Family::Script | Family::Rust) {
         return Ok(false);
@@ -214,7 +214,7 @@ fn owner_lost_it(ground: &Ground<'_>, home: &Home, owner: &str) -> Result<bool, 
             && matches!(&one.how, How::Member(of) if of == "self" || of == "this")
     });
     let stands = symbols.definitions.iter().any(|one| one.name == home.name) || symbols.others.contains(&home.name);
-    // A trait may give it to a type of Rust, wherever that is.
+    // A trait may provide it to a Rust type, wherever that is defined.
     let elsewhere = match ground.places(home)? {
         Some(files) if home.family == Family::Rust => {
             let mut any = false;
@@ -229,7 +229,7 @@ fn owner_lost_it(ground: &Ground<'_>, home: &Home, owner: &str) -> Result<bool, 
     Ok(alone && !assigned && !stands && !elsewhere && !symbols.open)
 }
 
-/// Who still asks for it.
+/// Returns the remaining uses.
 fn left(ground: &Ground<'_>, home: &Home) -> Result<BTreeMap<RepoPath, Vec<Found>>, Stopped> {
     let mut left = BTreeMap::new();
     for path in &ground.places(home)?.unwrap_or_default() {

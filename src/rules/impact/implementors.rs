@@ -1,4 +1,4 @@
-//! Types that lack what an interface asks for now. Main type: [`ImplementorsNotUpdated`].
+//! Types that lack new required members of an interface. Main type: [`ImplementorsNotUpdated`].
 
 use super::super::checks::CheckInfo;
 use super::super::subject::is_test_path;
@@ -81,20 +81,20 @@ fn behind(ground: &Ground<'_>, grown: &Grown, member: &str) -> Result<Vec<Elsewh
             }
         }
     }
-    // Two traits of one name cannot be told apart.
+    // Two traits of the same name cannot be distinguished.
     Ok(if same_name == 1 || home.family == Family::Java { found } else { Vec::new() })
 }
 
 fn may_implement(family: Family, one: &Definition) -> bool {
     match family {
         Family::Rust => one.kind == DefinitionKind::Implementation,
-        // A class that is abstract may leave it to others.
+        // An abstract class may leave it to others.
         Family::Java | Family::Script => matches!(one.kind, DefinitionKind::Type | DefinitionKind::Enum) && !one.body,
         Family::Python | Family::Go | Family::C => false,
     }
 }
 
-/// Whether the name of the interface means this one in a file.
+/// Checks whether the name of the interface means this one in a file.
 fn means(ground: &Ground<'_>, path: &RepoPath, symbols: &Symbols, home: &Home) -> Result<bool, Stopped> {
     if *path == home.path {
         return Ok(true);

@@ -1,4 +1,4 @@
-//! Choices that told all values of a type apart and do not know the new one. Main type: [`NewVariantUnhandled`].
+//! Branches over all values of a type that do not handle a new one. Main type: [`NewVariantUnhandled`].
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ static INFO: CheckInfo = CheckInfo {
     cwe: Some("CWE-478"),
 };
 
-/// Fewer values may be told apart by chance.
+/// Minimum number of handled values; fewer may be a coincidence.
 const FEWEST: usize = 3;
 
 impl Impact for NewVariantUnhandled {
@@ -35,7 +35,7 @@ impl Impact for NewVariantUnhandled {
         for widened in &ground.changed()?.widened {
             ground.input.cancel.check()?;
             let Some((name, lines)) = widened.added.first() else { continue };
-            // Rust does not compile until all values are told apart.
+            // Rust does not compile until all values are handled.
             if widened.before.len() < FEWEST || widened.home.family == Family::Rust {
                 continue;
             }

@@ -1,9 +1,8 @@
 //! Removed guards whose guarded code remains: checks, locks, releases, awaits, exits of error branches.
 //!
-//! Main types: [`Guard`] (one rule of [`GUARDS`]), [`Taken`] (what all of them found; looked for once a run). Both sides of a file are
-//! parsed, functions are paired by their names (`pair`), and each function is compared with itself: `unguarded` (questions that are not asked
-//! any more), `statements`, `weaker` (expressions that lost what was around them), `attributes`. A guard that the change has moved somewhere
-//! else is not lost: what all files gain is in [`pair::Around`].
+//! Main types: [`Guard`] (one rule of [`GUARDS`]), [`Taken`] (the removed guards; computed once per run). Both sides of a file are
+//! parsed, functions are paired by name (`pair`), and each pair is compared: `unguarded` (removed conditions), `statements` (removed
+//! statements). A guard that the change moved is not lost: [`pair::Around`] holds the lines added in all files.
 
 mod assertions;
 mod attributes;
