@@ -86,7 +86,7 @@ pub fn anchor_standing(
     check(claim, change, new, old, grammar, if may_stand { Reach::ChangedFiles } else { Reach::Change })
 }
 
-/// How far the places of a claim may be from the change.
+/// The permitted distance of a claim's places from the change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
     /// One of them touches the change.
@@ -148,7 +148,7 @@ fn check(
     Ok(Anchored { anchors, suggestion, prose_suggestion, fingerprint: named, remarks, notes })
 }
 
-/// How a place was found.
+/// The corrections under which a place was found.
 #[derive(Default)]
 struct Manner {
     /// Indentation was ignored.

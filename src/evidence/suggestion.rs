@@ -1,4 +1,4 @@
-//! Validates suggestions in memory before anybody sees them. Main functions: [`prove`], [`apply`].
+//! Validates suggestions in memory before they are shown. Main functions: [`prove`], [`apply`].
 //!
 //! An invalid suggestion is still shown, but as prose. Writing to a file belongs in `app`.
 
@@ -25,7 +25,7 @@ pub enum SuggestionFault {
     /// The quote was found only by ignoring its indentation, so the replacement's cannot be trusted.
     #[error("the quote is indented otherwise than the file, and so the replacement may be")]
     Reindented,
-    /// Nothing would change.
+    /// It would change nothing.
     #[error("the replacement changes nothing")]
     ChangesNothing,
     /// It would write a mask into the file.

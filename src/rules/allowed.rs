@@ -41,7 +41,7 @@ struct InFile {
     allows: BTreeMap<u32, (Allow, Stands)>,
 }
 
-/// What the change did to a comment, in order of preference.
+/// A change's effect on a comment, in order of preference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Stands {
     /// Unchanged.

@@ -49,7 +49,7 @@ const KEYS: &[&str] = &[
     "transform",
 ];
 
-/// Whether a rule applies to test-only code.
+/// The rule's scope: all code, or without test-only code.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Tests {
@@ -103,7 +103,7 @@ pub(super) struct Document {
     /// For `on: removed`: the metavariables whose texts must still be in the function that lost the match, that is, what was guarded.
     #[serde(default)]
     pub(super) stays: Vec<String>,
-    /// The same, but only after the place of the removed match.
+    /// As above, but only after the place of the removed match.
     #[serde(default)]
     pub(super) guards: Vec<String>,
     /// A field of the matched node that must equal the same field of an earlier node under the same parent; tested before the rule.

@@ -118,7 +118,7 @@ pub enum PackFault {
     /// A limit for packs of a repository is exceeded.
     #[error("the rules of a project have at most {most} {what}")]
     TooMany {
-        /// What is limited.
+        /// The limited quantity.
         what: &'static str,
         /// The limit.
         most: usize,
@@ -126,7 +126,7 @@ pub enum PackFault {
     /// A rule of a repository exceeds a limit for one rule.
     #[error("a rule of a project has at most {most} {what}: make it smaller, or make two of it")]
     TooMuch {
-        /// What is limited.
+        /// The limited quantity.
         what: &'static str,
         /// The limit.
         most: usize,

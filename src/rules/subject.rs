@@ -42,7 +42,7 @@ pub(super) struct Hit {
     pub(super) around: LineRange,
     /// For removal rules: folded snippets that must still exist in the function at the head.
     pub(super) stays: Vec<String>,
-    /// The same, but only after the place of the match.
+    /// As above, but only after the place of the match.
     pub(super) guards: Vec<String>,
     /// The text of the match with white space folded: identifies equal matches.
     pub(super) key: String,

@@ -30,7 +30,7 @@ const MOST_BYTES: u32 = 256 << 20;
 /// The response of a helper that survived a text.
 const SURVIVED: u8 = b'.';
 
-/// Which texts are tried in a helper first.
+/// The texts that are tried in a helper first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProbeScope {
     /// Those of grammars whose scanners keep a state that grows with the text: the ones in which such defects were found.

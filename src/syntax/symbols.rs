@@ -141,7 +141,7 @@ pub struct Import {
     pub depth: u32,
 }
 
-/// How a name is used.
+/// The way a name is used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum How {
     /// Unqualified.
@@ -159,7 +159,7 @@ pub enum How {
 pub struct Use {
     /// The name.
     pub name: String,
-    /// How it is used.
+    /// The way it is used.
     pub how: How,
     /// The arguments of the call; `None` if it is not called.
     pub call: Option<Arguments>,

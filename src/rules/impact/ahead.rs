@@ -1,6 +1,6 @@
 //! Reads the definitions of a changed file while its trees are in memory. Main function: [`read_ahead`].
 //!
-//! What is needed is decided in `changed`; this module only computes it earlier.
+//! The decision on what is needed belongs in `changed`; this module only computes it earlier.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

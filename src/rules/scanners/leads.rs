@@ -38,7 +38,7 @@ pub fn run_with(input: &RulesInput<'_>, reports: &Reports) -> RulesReport {
     report
 }
 
-/// How a result in a file of the change was used.
+/// The use made of a result in a file of the change.
 enum Became {
     Lead(Box<Claim>),
     /// A rule reports the same.

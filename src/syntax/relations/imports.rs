@@ -1,4 +1,4 @@
-//! What a node imports, language by language. Main function: [`of`].
+//! Extracts the imports in a node, language by language. Main function: [`of`].
 
 use tree_sitter::Node;
 

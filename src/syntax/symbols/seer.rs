@@ -45,7 +45,7 @@ pub(super) struct Seer<'a> {
     pub(super) symbols: Symbols,
     /// Starts of the names that were handled.
     pub(super) claimed: HashSet<usize>,
-    /// What comes next is conditional.
+    /// `true` if what comes next is conditional.
     pub(super) pending: bool,
     /// `true` if the bodies of functions are skipped.
     pub(super) outline: bool,

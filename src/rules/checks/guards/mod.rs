@@ -39,7 +39,7 @@ pub(in crate::rules) use words::GUARDS;
 
 /// Larger texts are not compared; that they are not parsed is in the receipt.
 const LARGEST: usize = 1 << 20;
-/// How long one file may take.
+/// Time limit for one file.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Number of places with one loss from which they are reported as one.

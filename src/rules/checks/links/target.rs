@@ -104,7 +104,7 @@ fn joined(folder: &[u8], written: &[u8]) -> Option<Vec<u8>> {
 pub(super) enum Found {
     File,
     Folder,
-    /// Nothing, except for a file whose name differs in case.
+    /// No entry, except possibly one whose name differs in case.
     OtherCase(RepoPath),
     Missing,
     /// Unknown: it is excluded, ignored, or behind a symlink or a submodule.
