@@ -140,7 +140,7 @@ fn check(
     settled.extend(related);
     let touching = settled.iter().position(|place| place.touches);
     let Some(first) = touching.or((reach == Reach::ChangedFiles).then_some(0)) else {
-        return Err(not_touching(file, &main_anchor));
+        return Err(outside_change_rejection(file, &main_anchor));
     };
     settled[..=first].rotate_right(1);
     let remarks = settled.iter_mut().enumerate().filter_map(|(at, place)| Some((at, place.note.take()?))).collect();
@@ -245,7 +245,7 @@ impl<'a> Trees<'a> {
             Located::Ambiguous(places) => {
                 let changed = file.map(|file| Touched::of(file, side));
                 let touching = |lines: &LineRange| changed.as_ref().is_some_and(|changed| changed.touches(*lines));
-                let only = only_one(places.iter().copied().filter(touching));
+                let only = single_in_change(places.iter().copied().filter(touching));
                 let Some(lines) = only else { return Err(Rejection::Ambiguous { path: path.clone(), places }) };
                 (lines, if place.lines.is_none() { AnchorMatch::Exact } else { AnchorMatch::Moved })
             }
@@ -276,7 +276,7 @@ impl<'a> Trees<'a> {
     }
 }
 
-fn only_one<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
+fn single_in_change<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
     let first = items.next()?;
     items.next().is_none().then_some(first)
 }
@@ -315,7 +315,7 @@ fn settle_related(
     Ok(related)
 }
 
-fn not_touching(file: &FileChange, anchor: &Anchor) -> Rejection {
+fn outside_change_rejection(file: &FileChange, anchor: &Anchor) -> Rejection {
     let lines = anchor.lines.unwrap_or(LineRange::line(1));
     let changed = Touched::of(file, anchor.side).nearest(lines);
     Rejection::NotTouching { path: anchor.path.clone(), lines, changed }

@@ -105,7 +105,7 @@ pub fn again(
 ) -> Again {
     let mapped = map.map(|map| map.forward(lines));
     if let Some(Mapped::Same(there)) = mapped
-        && reads(text, there, quote)
+        && lines_equal_quote(text, there, quote)
     {
         return Again::At(there);
     }
@@ -135,18 +135,18 @@ pub fn again(
 /// Finds an earlier quote of a model among the lines that replaced it, ignoring white space and comments, since such edits do not change
 /// behavior. `comment` begins a comment in that language.
 pub fn dressed(quote: &str, near: LineRange, text: &FileText, comment: &str) -> Option<LineRange> {
-    let wanted: Vec<String> = quote.split('\n').filter_map(|line| bare(line, comment)).collect();
+    let wanted: Vec<String> = quote.split('\n').filter_map(|line| strip_comment(line, comment)).collect();
     if near.end() > text.line_count() || !quote.split('\n').any(is_telling) || wanted.is_empty() {
         return None;
     }
     let there: Vec<(u32, String)> =
-        text.lines(near).filter_map(|(number, line)| Some((number, bare(line, comment)?))).collect();
+        text.lines(near).filter_map(|(number, line)| Some((number, strip_comment(line, comment)?))).collect();
     let same = there.windows(wanted.len()).find(|lines| lines.iter().map(|(_, line)| line).eq(&wanted))?;
     LineRange::new(same.first()?.0, same.last()?.0).ok()
 }
 
 /// Strips white space and a trailing comment from a line; `None` if nothing is left.
-fn bare(line: &str, comment: &str) -> Option<String> {
+fn strip_comment(line: &str, comment: &str) -> Option<String> {
     let opens =
         |at: &usize| line.get(..*at).is_some_and(|before| before.chars().last().is_none_or(char::is_whitespace));
     let end = line.match_indices(comment).map(|(at, _)| at).find(opens).unwrap_or(line.len());
@@ -155,7 +155,7 @@ fn bare(line: &str, comment: &str) -> Option<String> {
 }
 
 /// Checks whether lines of a text equal a quote, ignoring trailing white space.
-fn reads(text: &FileText, lines: LineRange, quote: &str) -> bool {
+fn lines_equal_quote(text: &FileText, lines: LineRange, quote: &str) -> bool {
     lines.end() <= text.line_count()
         && text.lines(lines).map(|(_, line)| normal_line(line)).eq(quote.split('\n').map(normal_line))
 }

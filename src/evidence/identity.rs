@@ -27,7 +27,7 @@ const CONTEXT_REACH: u32 = 50;
 pub fn fingerprint(snippet: &str, symbol: Option<&str>, context: [&str; 2], name: &str) -> Fingerprint {
     let mut hash = Sha256::new();
     for part in [name, symbol.unwrap_or_default(), snippet, context[0], context[1]] {
-        let folded = fold(part);
+        let folded = hash_folded(part);
         // The length prevents two parts from being read as one.
         hash.update(u64::try_from(folded.len()).unwrap_or(u64::MAX).to_le_bytes());
         hash.update(folded.as_bytes());
@@ -35,7 +35,7 @@ pub fn fingerprint(snippet: &str, symbol: Option<&str>, context: [&str; 2], name
     Fingerprint(hex(&hash.finalize()[..FINGERPRINT_DIGITS / 2]))
 }
 
-fn fold(text: &str) -> String {
+fn hash_folded(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -72,7 +72,7 @@ pub(super) fn stand(text: &FileText, quote: &str, claimed: Option<LineRange>) ->
         for form in &forms {
             let places = places_of(text, form, reindented);
             if !places.is_empty() {
-                return standing(decide(places, form, claim_of(form)), form);
+                return standing(select_place(places, form, claim_of(form)), form);
             }
         }
     }
@@ -81,7 +81,7 @@ pub(super) fn stand(text: &FileText, quote: &str, claimed: Option<LineRange>) ->
 }
 
 /// Selects one of the places by the claim, if possible.
-fn decide(places: Vec<LineRange>, quote: &Quote, claimed: Option<LineRange>) -> Located {
+fn select_place(places: Vec<LineRange>, quote: &Quote, claimed: Option<LineRange>) -> Located {
     if !quote.lines.iter().any(|line| is_telling(line)) {
         return Located::NotDistinctive;
     }

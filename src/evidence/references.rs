@@ -114,11 +114,11 @@ impl<'c> Checker<'c> {
         let (to, found) = match to {
             Err(why) => {
                 let to = FileRef { path: strip_line(&written), lines: None, columns: (None, None), pattern: None };
-                (to, Err(broken(why)))
+                (to, Err(broken_reference(why)))
             }
             Ok(to) if index >= MOST_REFERENCES => {
                 let why = format!("not checked: {MOST_REFERENCES} references of a document are, and this is one more");
-                (to, Err(broken(why)))
+                (to, Err(broken_reference(why)))
             }
             Ok(mut to) => {
                 let found = self.place(&mut to)?;
@@ -136,7 +136,7 @@ impl<'c> Checker<'c> {
         let text = match file {
             File::Text(text) => text,
             // A file behind a symlink has no text either, but is not part of the tree.
-            File::NoText(what) if !self.is_listed(&path)? => return Ok(Err(broken(what))),
+            File::NoText(what) if !self.is_listed(&path)? => return Ok(Err(broken_reference(what))),
             File::NoText(_) if to.lines.is_none() && to.pattern.is_none() => {
                 return Ok(Ok(RefPlace { path, lines: None, preview: None }));
             }
@@ -173,7 +173,7 @@ impl<'c> Checker<'c> {
             };
             first.get_or_insert((candidate.path.clone(), why));
         }
-        let Some((wanted, why)) = first else { return Ok(Err(broken("the path names no file"))) };
+        let Some((wanted, why)) = first else { return Ok(Err(broken_reference("the path names no file"))) };
         let near = self.near(&wanted, to.lines)?;
         Ok(Err(BrokenRef { why, near }))
     }
@@ -194,7 +194,7 @@ impl<'c> Checker<'c> {
             return Err(BrokenRef { why, near: vec![kept.map_or(spelled.clone(), |kept| with_lines(&spelled, kept))] });
         }
         let Some(pattern) = &to.pattern else { return Ok(to.lines) };
-        let needle = Needle::new(pattern).map_err(broken)?;
+        let needle = Needle::new(pattern).map_err(broken_reference)?;
         match needle.find(text, to.lines) {
             Ok(lines) => Ok(Some(lines)),
             Err(why) => {
@@ -281,7 +281,7 @@ impl<'c> Checker<'c> {
         let entries = self.entries()?;
         let names = if self.compared < MOST_COMPARED {
             self.compared += entries.len();
-            likely(wanted, near(wanted, entries.iter()))
+            suggest_files(wanted, near(wanted, entries.iter()))
         } else {
             Vec::new()
         };
@@ -320,7 +320,7 @@ impl<'c> Checker<'c> {
 }
 
 /// Returns those of the same name, in any folder; else those with similar names.
-fn likely(wanted: &RepoPath, names: Vec<RepoPath>) -> Vec<RepoPath> {
+fn suggest_files(wanted: &RepoPath, names: Vec<RepoPath>) -> Vec<RepoPath> {
     let mut names: Vec<(Likeness, RepoPath)> =
         names.into_iter().filter_map(|name| Some((is_like(wanted, &name)?, name))).collect();
     let best = names.iter().map(|(likeness, _)| *likeness).min();
@@ -328,7 +328,7 @@ fn likely(wanted: &RepoPath, names: Vec<RepoPath>) -> Vec<RepoPath> {
     names.into_iter().map(|(_, name)| name).collect()
 }
 
-fn broken(why: impl Into<String>) -> BrokenRef {
+fn broken_reference(why: impl Into<String>) -> BrokenRef {
     BrokenRef { why: why.into(), near: Vec::new() }
 }
 

@@ -23,19 +23,19 @@ pub(super) fn reindented(text: &FileText, lines: LineRange, quote: &str, replace
         let later = new.iter().skip(1).filter(|line| !line.trim().is_empty());
         let shallowest = later.map(|line| indentation(line).len()).min();
         // It was written relative to the quote if a later line is indented less than the quote in the file; else it may be either.
-        return shallowest.is_none_or(|depth| depth < first.len()).then(|| indented(&new, first, first));
+        return shallowest.is_none_or(|depth| depth < first.len()).then(|| add_indentation(&new, first, first));
     }
     let is_even = rest.iter().all(|more| *more == rest[0]);
     let is_trimmed =
         rest[0].is_empty() && new.first().is_some_and(|line| indentation(line) == indentation(&form.lines[0]));
-    (is_even && (rest[0] == *first || is_trimmed)).then(|| indented(&new, first, rest[0]))
+    (is_even && (rest[0] == *first || is_trimmed)).then(|| add_indentation(&new, first, rest[0]))
 }
 
 fn indentation(line: &str) -> &str {
     &line[..line.len() - line.trim_start().len()]
 }
 
-fn indented(lines: &[&str], first: &str, rest: &str) -> String {
+fn add_indentation(lines: &[&str], first: &str, rest: &str) -> String {
     let mut out = String::new();
     for (index, line) in lines.iter().enumerate() {
         if index > 0 {

@@ -178,7 +178,7 @@ fn check_content(text: &FileText, edit: &Edit<'_>) -> Result<(), SuggestionFault
         return Err(SuggestionFault::WritesMask);
     }
     let stood = |line: &&str| edit.old.iter().any(|old| old.trim() == line.trim());
-    if edit.new.iter().any(|line| leaves_out(line) && !stood(line)) {
+    if edit.new.iter().any(|line| is_omission(line) && !stood(line)) {
         return Err(SuggestionFault::LeavesOut);
     }
     let not_plain = |line: &str| line.starts_with("@@ ") || line.trim_start().starts_with("```");
@@ -201,7 +201,7 @@ fn check_content(text: &FileText, edit: &Edit<'_>) -> Result<(), SuggestionFault
 }
 
 /// Checks for a line that is a placeholder for omitted code.
-fn leaves_out(line: &str) -> bool {
+fn is_omission(line: &str) -> bool {
     const MARKS: &[&str] = &["//", "#", "/*", "*", "--", "<!--", "{/*", ";", "%"];
     const PHRASES: &[&str] = &[
         "rest of",
@@ -316,10 +316,10 @@ mod tests {
 
     #[test]
     fn a_comment_may_speak_of_the_rest() {
-        assert!(!leaves_out("// The rest of the bytes belong to the header of the next one."));
-        assert!(!leaves_out("let all = [first, ...others];"));
+        assert!(!is_omission("// The rest of the bytes belong to the header of the next one."));
+        assert!(!is_omission("let all = [first, ...others];"));
         for line in ["// ...", "# rest of the code", "/* ... */", "<!-- ... -->", "  // … remaining code unchanged"] {
-            assert!(leaves_out(line), "{line}");
+            assert!(is_omission(line), "{line}");
         }
     }
 

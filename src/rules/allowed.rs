@@ -129,7 +129,7 @@ impl<'a> Allowed<'a> {
 impl InFile {
     fn read(input: &RulesInput<'_>, file: &FileChange) -> Self {
         let Ok(new) = input.new.read(&file.path) else { return Self::default() };
-        let found = allows_in(file.language, &new);
+        let found = parse_comments(file.language, &new);
         if found.is_empty() {
             return Self::default();
         }
@@ -137,7 +137,7 @@ impl InFile {
         // A comment moved within the file is not an addition, but is no longer where its author put it; a second copy is an addition.
         let mut before: HashMap<String, usize> = HashMap::new();
         if let Ok(old) = input.old.read(file.path_at(Side::Old)) {
-            for (_, allow) in allows_in(file.language, &old) {
+            for (_, allow) in parse_comments(file.language, &old) {
                 *before.entry(allow.text).or_default() += 1;
             }
         }
@@ -177,7 +177,7 @@ impl InFile {
 }
 
 /// Comment prefixes of a language; all known prefixes if the language is unknown.
-fn openers(language: Option<&str>) -> &'static [&'static str] {
+fn comment_prefixes(language: Option<&str>) -> &'static [&'static str] {
     match language {
         Some("rust" | "javascript" | "typescript" | "tsx" | "go" | "java" | "c" | "cpp") => &["//", "/*"],
         Some("python" | "shell" | "yaml" | "toml" | "ruby") => &["#"],
@@ -185,7 +185,7 @@ fn openers(language: Option<&str>) -> &'static [&'static str] {
     }
 }
 
-fn allows_in(language: Option<&str>, text: &FileText) -> BTreeMap<u32, Allow> {
+fn parse_comments(language: Option<&str>, text: &FileText) -> BTreeMap<u32, Allow> {
     let mut found = BTreeMap::new();
     let mut seen = 0;
     for at in memchr::memmem::find_iter(text.text().as_bytes(), MARK.as_bytes()) {
@@ -194,7 +194,7 @@ fn allows_in(language: Option<&str>, text: &FileText) -> BTreeMap<u32, Allow> {
             continue;
         }
         seen = number;
-        if let Some(allow) = text.line(number).and_then(|line| parse(openers(language), line)) {
+        if let Some(allow) = text.line(number).and_then(|line| parse(comment_prefixes(language), line)) {
             found.insert(number, allow);
         }
     }
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     fn read(line: &str) -> Option<(Vec<String>, String, bool)> {
-        parse(openers(None), line).map(|allow| (allow.names, allow.reason, allow.alone))
+        parse(comment_prefixes(None), line).map(|allow| (allow.names, allow.reason, allow.alone))
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(read("print(\"# review:allow(a/b) so\")"), None);
         assert_eq!(read("review:allow(a/b) so"), None);
         assert_eq!(read("// review:allow(a/b so"), None);
-        assert_eq!(parse(openers(Some("python")), "// review:allow(a/b) so"), None);
+        assert_eq!(parse(comment_prefixes(Some("python")), "// review:allow(a/b) so"), None);
     }
 
     /// `eval` is high, `== NaN` in Rust is lower.

@@ -84,12 +84,12 @@ pub(super) fn ask(input: &RulesInput<'_>, alone: &Alone, at: usize, hits: &[Head
     let taken = if is_asked { taken_from(&BothSides::of(input, alone), at)? } else { Vec::new() };
     impact::read_ahead(input, at, &alone.read)?;
     let told = hits.iter().filter(|hit| hit.touched.is_some()).map(|hit| &hit.hit);
-    proofs(input, file, Side::New, told)?;
-    proofs(input, file, Side::Old, left.hits().chain(taken.iter().map(|(_, hit)| hit)))
+    precompute_proofs(input, file, Side::New, told)?;
+    precompute_proofs(input, file, Side::Old, left.hits().chain(taken.iter().map(|(_, hit)| hit)))
 }
 
 /// Computes what is needed to prove matches that may be reported: enclosing symbols, and whether the text parses in its language.
-fn proofs<'h>(
+fn precompute_proofs<'h>(
     input: &RulesInput<'_>,
     file: &FileChange,
     side: Side,

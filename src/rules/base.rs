@@ -90,7 +90,7 @@ pub(super) fn at_base(
         return Ok(base);
     }
     let held = each_file(input.change.files.len(), |at| {
-        held_by(input, at, &sought, alone.of(at).and_then(|answers| answers.stood.get()))
+        search_file(input, at, &sought, alone.of(at).and_then(|answers| answers.stood.get()))
     });
     let mut unread = 0;
     for (at, outcome) in held.into_iter().enumerate() {
@@ -119,7 +119,7 @@ pub(super) fn at_base(
     Ok(base)
 }
 
-fn held_by(input: &RulesInput<'_>, at: usize, sought: &Sought<'_>, stood: Option<&Stood>) -> Result<Held, Stopped> {
+fn search_file(input: &RulesInput<'_>, at: usize, sought: &Sought<'_>, stood: Option<&Stood>) -> Result<Held, Stopped> {
     input.cancel.check()?;
     let file = &input.change.files[at];
     if !has_base(file) {

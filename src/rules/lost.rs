@@ -115,17 +115,17 @@ pub(super) fn lost(
         return Ok(Vec::new());
     }
     let words = Words::of(files.iter().flat_map(|file| &file.gone).map(|gone| (gone.rule, gone.hit.key.as_str())));
-    let elsewhere = each_file(files.len(), |at| come_elsewhere(input, at, &words, &files[at]));
+    let elsewhere = each_file(files.len(), |at| find_added_matches(input, at, &words, &files[at]));
     let mut come: Vec<Come> = files.iter_mut().flat_map(|file| std::mem::take(&mut file.come)).collect();
     for found in elsewhere.into_iter().flatten() {
         come.extend(found?);
     }
     let heads = files.iter_mut().enumerate().filter_map(|(at, file)| Some((at, file.head.take()?))).collect();
-    Ok(unanswered(files.into_iter().flat_map(|file| file.gone).collect(), &come, &heads))
+    Ok(unmatched_removals(files.into_iter().flat_map(|file| file.gone).collect(), &come, &heads))
 }
 
 /// Finds matches on the added lines of one file that may equal removals elsewhere.
-fn come_elsewhere(input: &RulesInput<'_>, at: usize, words: &Words, left: &Left) -> Result<Vec<Come>, Stopped> {
+fn find_added_matches(input: &RulesInput<'_>, at: usize, words: &Words, left: &Left) -> Result<Vec<Come>, Stopped> {
     let Some(file) = input.change.files.get(at).filter(|file| file.additions > 0) else { return Ok(Vec::new()) };
     if file.without_text().is_some() || file.status == FileStatus::Deleted {
         return Ok(Vec::new());
@@ -248,10 +248,10 @@ impl Deleted {
 }
 
 /// Keeps the removals that were not re-added elsewhere, removed with their enclosing code, or rewritten in the same function.
-fn unanswered(gone: Vec<Gone>, come: &[Come], heads: &HashMap<usize, Head>) -> Vec<(usize, RuleRef, Hit)> {
+fn unmatched_removals(gone: Vec<Gone>, come: &[Come], heads: &HashMap<usize, Head>) -> Vec<(usize, RuleRef, Hit)> {
     let mut used = vec![false; come.len()];
-    let left = answered_by(gone, come, &mut used, Gone::identity, Come::identity);
-    let left = answered_by(
+    let left = cancel_matches(gone, come, &mut used, Gone::identity, Come::identity);
+    let left = cancel_matches(
         left,
         come,
         &mut used,
@@ -260,7 +260,7 @@ fn unanswered(gone: Vec<Gone>, come: &[Come], heads: &HashMap<usize, Head>) -> V
     );
     let left: Vec<Gone> =
         left.into_iter().filter(|gone| heads.get(&gone.file).is_none_or(|head| head.still_has(gone))).collect();
-    let left = answered_by(
+    let left = cancel_matches(
         left,
         come,
         &mut used,
@@ -271,7 +271,7 @@ fn unanswered(gone: Vec<Gone>, come: &[Come], heads: &HashMap<usize, Head>) -> V
 }
 
 /// Returns those of `gone` without an equal added match; each added match cancels one.
-fn answered_by<K: std::hash::Hash + Eq>(
+fn cancel_matches<K: std::hash::Hash + Eq>(
     gone: Vec<Gone>,
     come: &[Come],
     used: &mut [bool],

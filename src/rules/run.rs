@@ -71,7 +71,7 @@ pub fn run(input: &RulesInput<'_>) -> RulesReport {
 pub(super) fn run_with(input: &RulesInput<'_>, alone: &Alone) -> RulesReport {
     let total = input.change.files.len();
     let done = AtomicU64::new(0);
-    let heads = each_file(total, |at| head(input, at, alone, &done));
+    let heads = each_file(total, |at| scan_head(input, at, alone, &done));
     let mut report = RulesReport::default();
     let mut hits = Vec::new();
     // Settings, including a project's, may switch rules off; the report names them rather than leave them silent.
@@ -153,9 +153,9 @@ impl Head {
     }
 }
 
-fn head(input: &RulesInput<'_>, at: usize, alone: &Alone, done: &AtomicU64) -> Result<Head, Stopped> {
+fn scan_head(input: &RulesInput<'_>, at: usize, alone: &Alone, done: &AtomicU64) -> Result<Head, Stopped> {
     input.cancel.check()?;
-    let head = head_of(input, at, &input.change.files[at]);
+    let head = scan_file_head(input, at, &input.change.files[at]);
     // If this is stopped, the head was scanned all the same; what is missing is computed later.
     let _ = head.as_ref().map(|head| ask(input, alone, at, &head.hits));
     let done = done.fetch_add(1, Ordering::Relaxed) + 1;
@@ -163,7 +163,7 @@ fn head(input: &RulesInput<'_>, at: usize, alone: &Alone, done: &AtomicU64) -> R
     head
 }
 
-fn head_of(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Result<Head, Stopped> {
+fn scan_file_head(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Result<Head, Stopped> {
     if let Some(reason) = file.without_text() {
         return Ok(Head::without_hits(CoverageState::Skipped, Some(reason.to_owned())));
     }

@@ -47,7 +47,7 @@ pub(super) fn tell(
 ) -> Result<Told, Stopped> {
     let base = at_base(input, &heads, alone, notes)?;
     let Compared { new, made, mut stood } = introduced(heads, &base);
-    let (rewritten, new) = rewritten(input, new, &base);
+    let (rewritten, new) = split_rewritten(input, new, &base);
     stood.extend(rewritten);
     let mut found: Vec<(HeadHit, Why)> = new.into_iter().map(|hit| (hit, Why::Came)).collect();
     let mut scopes = HashMap::new();
@@ -60,20 +60,21 @@ pub(super) fn tell(
     let sides = BothSides::of(input, alone);
     for (rule, check) in CHECKS.iter().enumerate().filter(|(_, check)| !input.packs.is_off(check.info().name)) {
         for (file, hit) in check.lost(&sides)? {
-            found.push((compared(file, RuleRef::Check(rule), hit), Why::Went));
+            found.push((precompared(file, RuleRef::Check(rule), hit), Why::Went));
         }
         for (file, hit) in check.gained(&sides)? {
-            found.push((compared(file, RuleRef::Check(rule), hit), Why::Came));
+            found.push((precompared(file, RuleRef::Check(rule), hit), Why::Came));
         }
     }
     notes.extend(alone.notes());
-    found
-        .extend(lost(input, alone, notes)?.into_iter().map(|(file, rule, hit)| (compared(file, rule, hit), Why::Went)));
+    found.extend(
+        lost(input, alone, notes)?.into_iter().map(|(file, rule, hit)| (precompared(file, rule, hit), Why::Went)),
+    );
     if input.packs.tells_all_lines() {
         found.extend(stood.into_iter().map(|hit| (hit, Why::Stood)));
     }
     found.sort_by_key(|(hit, why)| (hit.file, *why == Why::Stood, *why == Why::Went, hit.hit.at.start(), hit.rule));
-    worded(input, found, notes)
+    build_claims(input, found, notes)
 }
 
 /// Applies suppression comments to claims from elsewhere; returns the rest and the number silenced.
@@ -99,7 +100,7 @@ pub(super) fn allow(input: &RulesInput<'_>, claims: Vec<Claim>, notes: &mut BTre
 
 /// Separates matches that only replaced a match of the same rule: editing existing wrong code introduces nothing new. The replaced match
 /// was removed in the same run of lines, or else in the same hunk.
-fn rewritten(input: &RulesInput<'_>, new: Vec<HeadHit>, base: &Base) -> (Vec<HeadHit>, Vec<HeadHit>) {
+fn split_rewritten(input: &RulesInput<'_>, new: Vec<HeadHit>, base: &Base) -> (Vec<HeadHit>, Vec<HeadHit>) {
     let mut taken: HashSet<(usize, RuleRef, u32)> = HashSet::new();
     new.into_iter().partition(|hit| {
         let Some(file) = input.change.files.get(hit.file).filter(|_| hit.may_replace_one()) else { return false };
@@ -114,12 +115,16 @@ fn rewritten(input: &RulesInput<'_>, new: Vec<HeadHit>, base: &Base) -> (Vec<Hea
     })
 }
 
-/// A match already compared with the other side.
-fn compared(file: usize, rule: RuleRef, hit: super::subject::Hit) -> HeadHit {
+/// Creates a match that was compared with the other side before.
+fn precompared(file: usize, rule: RuleRef, hit: super::subject::Hit) -> HeadHit {
     HeadHit { file, rule, hit, touched: None, was_at: None }
 }
 
-fn worded(input: &RulesInput<'_>, found: Vec<(HeadHit, Why)>, notes: &mut BTreeSet<String>) -> Result<Told, Stopped> {
+fn build_claims(
+    input: &RulesInput<'_>,
+    found: Vec<(HeadHit, Why)>,
+    notes: &mut BTreeSet<String>,
+) -> Result<Told, Stopped> {
     let mut told = Told::default();
     let mut seen = HashSet::new();
     let mut allowed = Allowed::new(input);

@@ -54,14 +54,14 @@ pub(super) fn claim(input: &RulesInput<'_>, found: HeadHit, why: Why) -> Option<
         Some((line, _)) if line >= all.start() + QUOTE_LINES => line,
         _ => all.start(),
     };
-    let lines = window(&text, all, start);
+    let lines = quote_window(&text, all, start);
     let replacement = found.hit.replacement.filter(|_| lines == found.hit.lines && !text.is_masked(lines));
     let match_at = place(file.path_at(side), side, &text, lines);
     let (place, related) = match why {
         Why::Came | Why::Went | Why::Stood => (match_at, Vec::new()),
         Why::Made(changed_side, changed) => {
             let text = read(changed_side)?;
-            let lines = window(&text, changed, changed.start());
+            let lines = quote_window(&text, changed, changed.start());
             let note = Some("These lines did not change.".to_owned());
             let related = vec![ClaimedPlace { note, ..match_at }];
             (place(file.path_at(changed_side), changed_side, &text, lines), related)
@@ -80,7 +80,7 @@ pub(super) fn claim(input: &RulesInput<'_>, found: HeadHit, why: Why) -> Option<
         body.push_str(cwe);
         body.push('.');
     }
-    let confidence = input.packs.confidence(&info, found.hit.is_hint || is_vouched_for(&text, all));
+    let confidence = input.packs.confidence(&info, found.hit.is_hint || has_reviewed_marker(&text, all));
     input.packs.settled(Claim {
         title: found.hit.title.unwrap_or(info.title),
         body,
@@ -109,13 +109,13 @@ const VOUCHED: &[&str] = &[
 ];
 
 /// Checks whether such a marker is on the lines of the place or on the line above.
-fn is_vouched_for(text: &FileText, lines: LineRange) -> bool {
+fn has_reviewed_marker(text: &FileText, lines: LineRange) -> bool {
     let near = LineRange::new(lines.start().saturating_sub(1).max(1), lines.end()).unwrap_or(lines);
     text.lines(near).take(8).any(|(_, line)| VOUCHED.iter().any(|mark| line.contains(mark)))
 }
 
 /// Selects the quoted lines of `all`: from `start`, as many as a quote has, and more below or above if those are not distinctive.
-fn window(text: &FileText, all: LineRange, start: u32) -> LineRange {
+fn quote_window(text: &FileText, all: LineRange, start: u32) -> LineRange {
     let lines = if all.count() <= QUOTE_LINES {
         all
     } else {

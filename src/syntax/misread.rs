@@ -30,16 +30,16 @@ impl Tree {
             // The lines of the first one extend to the end: others would add nothing, and each costs a scan of the rest.
             found.extend(each_node(root, watch, 1, |node| misread_heredoc(node, text, last))?);
         }
-        found.extend(decoded(self.grammar, text, root.end_position().row));
+        found.extend(escaped_lines(self.grammar, text, root.end_position().row));
         if root.has_error() {
-            found.extend(each_node(root, watch, usize::MAX, |node| unread(node, self.grammar, text))?);
+            found.extend(each_node(root, watch, usize::MAX, |node| given_up_lines(node, self.grammar, text))?);
             let faults = each_node(root, watch, usize::MAX, |node| {
                 let is_fault = (node.is_error() || node.is_missing()) && node.id() != root.id();
                 is_fault.then(|| [node.start_position().row, node.end_position().row])
             })?;
             let mut faults = faults.concat();
             faults.sort_unstable();
-            found.extend(each_node(root, watch, usize::MAX, |node| swallowed(node, &faults))?);
+            found.extend(each_node(root, watch, usize::MAX, |node| is_swallowed_code(node, &faults))?);
         }
         Ok(found)
     }
@@ -77,7 +77,7 @@ fn each_node<T>(
 
 /// Returns lines that the parser gave up: an error over several lines in a shell script, elsewhere one that extends to the end of the
 /// text. In C, where a macro is enough for that, such a file would never be reviewed in full.
-fn unread(node: &Node<'_>, grammar: Grammar, text: &[u8]) -> Option<Misread> {
+fn given_up_lines(node: &Node<'_>, grammar: Grammar, text: &[u8]) -> Option<Misread> {
     let (first, last) = (node.start_position().row, node.end_position().row);
     if !node.is_error() || last == first {
         return None;
@@ -88,7 +88,7 @@ fn unread(node: &Node<'_>, grammar: Grammar, text: &[u8]) -> Option<Misread> {
 }
 
 /// Returns lines whose characters a compiler reads differently than they are written: a comment here is code there.
-fn decoded(grammar: Grammar, text: &[u8], last: usize) -> Option<Misread> {
+fn escaped_lines(grammar: Grammar, text: &[u8], last: usize) -> Option<Misread> {
     match grammar {
         Grammar::Java => {
             let at = java_escape(text)?;
@@ -141,7 +141,7 @@ fn is_superset_of_ascii(encoding: &str) -> bool {
 }
 
 /// Checks for a text of several lines that begins on a line with a syntax error: the error may be that it is not a text.
-fn swallowed(node: &Node<'_>, faults: &[usize]) -> Option<Misread> {
+fn is_swallowed_code(node: &Node<'_>, faults: &[usize]) -> Option<Misread> {
     const TEXTS: &[&str] = &["string", "comment", "jsx_text", "regex", "scalar"];
     let (first, last) = (node.start_position().row, node.end_position().row);
     let kind = node.kind();

@@ -230,7 +230,7 @@ impl Parameters {
 /// Extracts the symbols of `text`; `None` if the language has no grammar here, the text is very large, or parsing took too long. The text
 /// is parsed and read once per `trees`.
 pub fn symbols(language: &str, text: &str, trees: &Trees, cancel: &Cancel) -> Option<Arc<Symbols>> {
-    seen(language, (text, None), trees, cancel, false)
+    cached_symbols(language, (text, None), trees, cancel, false)
 }
 
 /// Extracts the symbols without the bodies of functions: what a text exports, at a fraction of the work. `beside` is another version of
@@ -242,10 +242,10 @@ pub fn outline(
     trees: &Trees,
     cancel: &Cancel,
 ) -> Option<Arc<Symbols>> {
-    seen(language, (text, beside), trees, cancel, true)
+    cached_symbols(language, (text, beside), trees, cancel, true)
 }
 
-fn seen(
+fn cached_symbols(
     language: &str,
     (text, beside): (&str, Option<&Beside<'_>>),
     trees: &Trees,

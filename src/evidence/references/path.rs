@@ -13,7 +13,7 @@ pub(super) struct Candidate {
 /// Returns the possible paths, the likeliest first; never empty.
 pub(super) fn candidates(written: &[u8], base: &Base<'_>) -> Result<Vec<Candidate>, String> {
     if is_absolute(written) {
-        let inside = base.root.and_then(|root| below(written, root.as_os_str().as_encoded_bytes()));
+        let inside = base.root.and_then(|root| path_below_root(written, root.as_os_str().as_encoded_bytes()));
         let path =
             inside.ok_or("absolute paths outside of the repository are refused; give one relative to baseUri")?;
         let path = join(b"", path).map_err(|error| error.to_string())?;
@@ -58,7 +58,7 @@ fn is_absolute(path: &[u8]) -> bool {
 }
 
 /// Returns the part of an absolute path below the root.
-fn below<'p>(path: &'p [u8], root: &[u8]) -> Option<&'p [u8]> {
+fn path_below_root<'p>(path: &'p [u8], root: &[u8]) -> Option<&'p [u8]> {
     let mut root: Vec<u8> =
         root.iter().map(|byte| if cfg!(windows) && *byte == b'\\' { b'/' } else { *byte }).collect();
     while root.last() == Some(&b'/') {

@@ -29,7 +29,7 @@ pub(super) fn lines(pattern: &str, text: &FileText) -> Vec<u32> {
         end -= 1;
     }
     let looked_at = &text.text()[..end];
-    let mut wanted = names.iter().map(|name| in_text(name, looked_at));
+    let mut wanted = names.iter().map(|name| matching_word(name, looked_at));
     let Some(Some(name)) = wanted.next() else { return Vec::new() };
     let others: Vec<&str> = wanted.flatten().collect();
     let mut found: Vec<(usize, u32)> = Vec::new();
@@ -83,12 +83,12 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the word as the text has it: the same, or the most similar one.
-fn in_text<'t>(word: &str, text: &'t str) -> Option<&'t str> {
+fn matching_word<'t>(word: &str, text: &'t str) -> Option<&'t str> {
     if let Some(at) = memchr::memmem::find(text.as_bytes(), word.as_bytes()) {
         return Some(&text[at..at + word.len()]);
     }
     let lower = word.to_lowercase();
-    let allowed = slips(&lower);
+    let allowed = allowed_typos(&lower);
     let mut seen: HashSet<&str> = HashSet::new();
     let mut best: Option<(usize, &str)> = None;
     for other in words(text) {
@@ -104,7 +104,7 @@ fn in_text<'t>(word: &str, text: &'t str) -> Option<&'t str> {
 }
 
 /// Returns the number of letters of a word that may be wrong, missing, added or swapped with the next one.
-fn slips(word: &str) -> usize {
+fn allowed_typos(word: &str) -> usize {
     match word.chars().count() {
         ..=2 => 0,
         3..=7 => 1,
@@ -136,7 +136,7 @@ pub(super) fn is_like(wanted: &RepoPath, other: &RepoPath) -> Option<Likeness> {
     let is_part = short.len() > SHORTEST && 2 * short.len() >= long.len() && long.contains(short.as_str());
     // Short names are similar more often if both are in the same folder.
     let least = usize::from(is_beside && short.chars().count() > 1);
-    (is_part || strsim::osa_distance(&wanted, &other) <= slips(short).max(least)).then_some(Likeness::Similar)
+    (is_part || strsim::osa_distance(&wanted, &other) <= allowed_typos(short).max(least)).then_some(Likeness::Similar)
 }
 
 #[cfg(test)]

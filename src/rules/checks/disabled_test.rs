@@ -75,12 +75,12 @@ impl Check for DisabledTest {
         if extension == "go" && !subject.path.as_bytes().ends_with(b"_test.go") {
             return Vec::new();
         }
-        let mut hits = matching(subject, &extension, OFF, &OFF_LINES);
+        let mut hits = matching_lines(subject, &extension, OFF, &OFF_LINES);
         if extension == "go" || SCRIPT.contains(&extension.as_str()) {
             // In scripts a loop may generate tests; skipping there skips all of them.
             hits.retain(|hit| !is_conditional(subject, hit.lines.start(), extension == "go"));
         }
-        hits.retain(|hit| !says_why(subject, &extension, hit.lines.start()));
+        hits.retain(|hit| !has_reason(subject, &extension, hit.lines.start()));
         for hit in &mut hits {
             // The mark alone is the same for every test; the line below identifies it.
             let below = hit.lines.end() + 1;
@@ -124,11 +124,16 @@ impl Check for FocusedTest {
     }
 
     fn find(&self, subject: &Subject<'_>) -> Vec<Hit> {
-        matching(subject, &subject.extension(), ONLY, &ONLY_LINES)
+        matching_lines(subject, &subject.extension(), ONLY, &ONLY_LINES)
     }
 }
 
-fn matching(subject: &Subject<'_>, extension: &str, table: &[(&[&str], &[&str], &str)], lines: &Patterns) -> Vec<Hit> {
+fn matching_lines(
+    subject: &Subject<'_>,
+    extension: &str,
+    table: &[(&[&str], &[&str], &str)],
+    lines: &Patterns,
+) -> Vec<Hit> {
     let mut hits = Vec::new();
     let whole = subject.text.text();
     for (at, (extensions, needles, _)) in table.iter().enumerate() {
@@ -143,7 +148,7 @@ fn matching(subject: &Subject<'_>, extension: &str, table: &[(&[&str], &[&str], 
 }
 
 /// Checks whether the mark, or a comment at it, gives a reason: then disabling was deliberate.
-fn says_why(subject: &Subject<'_>, extension: &str, line: u32) -> bool {
+fn has_reason(subject: &Subject<'_>, extension: &str, line: u32) -> bool {
     let text = |line: u32| subject.text.line(line).unwrap_or_default();
     let (mark, below) = (text(line).trim(), text(line + 1).trim());
     // In scripts the string is the name of the test.

@@ -53,8 +53,8 @@ impl Check for InvisibleCharacter {
             }
             // A file of unknown type may be subtitles, where such marks occur beside letters that need them.
             let prose = prose || (!is_code && line.chars().any(is_right_to_left));
-            let listed = if is_bundle { listed(line) } else { Vec::new() };
-            let worst = returned.or_else(|| worst_on(line, prose, data, &listed));
+            let listed = if is_bundle { listed_characters(line) } else { Vec::new() };
+            let worst = returned.or_else(|| worst_character(line, prose, data, &listed));
             let Some((column, c, harm)) = worst else { continue };
             let mut hit = Hit::of_lines(subject.text, LineRange::line(number));
             let code = u32::from(c);
@@ -116,7 +116,7 @@ enum Harm {
 
 /// Returns the indices of the characters of a line that are in a row of different invisible ones: a bundler's output for a pattern that
 /// lists them. Reversed text has letters in between.
-fn listed(line: &str) -> Vec<bool> {
+fn listed_characters(line: &str) -> Vec<bool> {
     let chars: Vec<char> = line.chars().collect();
     let mut listed = vec![false; chars.len()];
     let mut from = 0;
@@ -131,7 +131,7 @@ fn listed(line: &str) -> Vec<bool> {
     listed
 }
 
-fn worst_on(line: &str, prose: bool, data: bool, listed: &[bool]) -> Option<(usize, char, Harm)> {
+fn worst_character(line: &str, prose: bool, data: bool, listed: &[bool]) -> Option<(usize, char, Harm)> {
     let mut worst: Option<(usize, char, Harm)> = None;
     let (mut before, mut selectors, mut only_pictures, mut flag) = (' ', 0, true, false);
     // Right-to-left text needs them, whatever else is in it.
@@ -226,18 +226,18 @@ mod tests {
             "\u{feff}use a;",
             "'\u{1f468}\u{200d}\u{1f4bb}'",
         ] {
-            assert_eq!(worst_on(line, false, false, &[]), None, "{line:?}");
+            assert_eq!(worst_character(line, false, false, &[]), None, "{line:?}");
         }
         let flag = "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}";
-        assert_eq!(worst_on(flag, false, false, &[]), None);
+        assert_eq!(worst_character(flag, false, false, &[]), None);
     }
 
     #[test]
     fn characters_that_deceive_are_told_with_their_column() {
-        assert_eq!(worst_on("ab\u{202e}c", false, false, &[]), Some((3, '\u{202e}', Harm::Reorders)));
-        assert_eq!(worst_on("is_\u{200b}ok", false, false, &[]), Some((4, '\u{200b}', Harm::Unseen)));
-        assert_eq!(worst_on("# hi\u{e0049}\u{e0067}", true, false, &[]), Some((5, '\u{e0049}', Harm::Hides)));
-        assert_eq!(worst_on("is_\u{200b}ok", true, false, &[]), None);
+        assert_eq!(worst_character("ab\u{202e}c", false, false, &[]), Some((3, '\u{202e}', Harm::Reorders)));
+        assert_eq!(worst_character("is_\u{200b}ok", false, false, &[]), Some((4, '\u{200b}', Harm::Unseen)));
+        assert_eq!(worst_character("# hi\u{e0049}\u{e0067}", true, false, &[]), Some((5, '\u{e0049}', Harm::Hides)));
+        assert_eq!(worst_character("is_\u{200b}ok", true, false, &[]), None);
     }
 
     #[test]

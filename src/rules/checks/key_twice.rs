@@ -63,7 +63,7 @@ impl Check for KeyTwice {
             let Some(format) = Format::of(file).filter(|_| may_gain(file)) else { continue };
             let Some(text) = read(sides.new, file, Side::New)? else { continue };
             let touched = Touched::of(file, Side::New);
-            let found = twice_in(sides, file, format, &text)?;
+            let found = find_duplicates(sides, file, format, &text)?;
             let mut fresh: Vec<(Twice, u32)> = found
                 .into_iter()
                 .filter_map(|twice| Some((touched_line(&twice, &touched)?, twice)))
@@ -135,7 +135,7 @@ fn at_base(sides: &BothSides<'_>, file: &FileChange, format: Format) -> Result<V
         .filter(|other| other.status == FileStatus::Deleted && Format::of(other) == Some(format));
     for source in own.into_iter().chain(gone) {
         if let Some(text) = read(sides.old, source, Side::Old)? {
-            stood.extend(twice_in(sides, source, format, &text)?);
+            stood.extend(find_duplicates(sides, source, format, &text)?);
         }
     }
     Ok(stood)
@@ -166,7 +166,12 @@ fn hit(text: &FileText, twice: &Twice, line: u32) -> Hit {
     hit
 }
 
-fn twice_in(sides: &BothSides<'_>, file: &FileChange, format: Format, text: &FileText) -> Result<Vec<Twice>, Stopped> {
+fn find_duplicates(
+    sides: &BothSides<'_>,
+    file: &FileChange,
+    format: Format,
+    text: &FileText,
+) -> Result<Vec<Twice>, Stopped> {
     let text = text.text().trim_start_matches('\u{feff}');
     if format == Format::Yaml && is_template(text) {
         return Ok(Vec::new());

@@ -93,17 +93,17 @@ impl Use {
 }
 
 /// Checks whether a line shows the format of a secret rather than a real one.
-fn is_shown(line: &str, kind: &str) -> bool {
+fn is_example(line: &str, kind: &str) -> bool {
     let is_remark = || ["#", "//", "*", "--", "<!--"].iter().any(|mark| line.trim_start().starts_with(mark));
     LOOSE.contains(&kind)
         && (line.contains("e.g.")
             || line.contains("xample")
             || (kind == "url-password" && is_remark())
-            || (kind == "assigned-secret" && is_given_to_browsers(line)))
+            || (kind == "assigned-secret" && is_public_key_name(line)))
 }
 
 /// Checks whether the only secret of a line is named as one that every visitor of a page sees.
-fn is_given_to_browsers(line: &str) -> bool {
+fn is_public_key_name(line: &str) -> bool {
     let mut parts = line.split(MASK_PREFIX);
     let (Some(before), Some(_), None) = (parts.next(), parts.next(), parts.next()) else { return false };
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -129,9 +129,9 @@ impl Check for SecretAdded {
         let is_web = memchr::memmem::find(text.text().as_bytes(), b"authDomain").is_some();
         let mut block: Option<(LineRange, String)> = None;
         for (number, line) in text.all_lines() {
-            let kind = kind_on(line).filter(|_| text.is_masked(LineRange::line(number)));
+            let kind = kind_on_line(line).filter(|_| text.is_masked(LineRange::line(number)));
             let kind = kind.filter(|kind| used.grade(kind).is_some() && !(is_web && *kind == "google-api-key"));
-            let Some(kind) = kind.filter(|kind| !is_shown(line, kind)) else { continue };
+            let Some(kind) = kind.filter(|kind| !is_example(line, kind)) else { continue };
             // A key block is masked line by line and is one secret.
             if let Some((lines, last)) = &mut block
                 && kind == "private-key"
@@ -170,7 +170,7 @@ fn hit(subject: &Subject<'_>, used: Use, lines: LineRange, kind: &str) -> Hit {
     for part in print.to_be_bytes().chunks(2) {
         hit.key.push_str(&format!(" {part:02x?}"));
     }
-    hit.title = Some(format!("A secret is added to the code: {}", in_words(kind)));
+    hit.title = Some(format!("A secret is added to the code: {}", kind_label(kind)));
     hit.severity = used.grade(kind);
     hit
 }
@@ -211,13 +211,13 @@ const CALLED: &[(&str, &str)] = &[
     ("flyio-access-token", "a Fly.io token"),
 ];
 
-fn in_words(kind: &str) -> String {
+fn kind_label(kind: &str) -> String {
     let known = CALLED.iter().find(|(known, _)| *known == kind);
     known.map_or_else(|| kind.replace('-', " "), |(_, words)| (*words).to_owned())
 }
 
 /// Returns the kind in the first mask on a line.
-fn kind_on(line: &str) -> Option<&str> {
+fn kind_on_line(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once(MASK_PREFIX)?;
     let (kind, _) = rest.split_once(']')?;
     kind.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-').then_some(kind)

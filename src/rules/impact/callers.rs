@@ -39,8 +39,8 @@ impl Impact for CallersNotUpdated {
             if !is_only_one(ground, altered)? {
                 continue;
             }
-            let behind = behind(ground, altered)?;
-            let Some(count) = behind.values().flatten().find_map(|found| given(altered, found)) else {
+            let behind = outdated_calls(ground, altered)?;
+            let Some(count) = behind.values().flatten().find_map(|found| wrong_argument_count(altered, found)) else {
                 continue;
             };
             let note = format!("It still gives {}.", arguments(count));
@@ -50,7 +50,7 @@ impl Impact for CallersNotUpdated {
                 lines: LineRange::line(found.line),
                 note: note.clone(),
             });
-            let taken = taken(&altered.after);
+            let taken = describe_arity(&altered.after);
             let calls = counted(&behind, std::vec::Vec::len, "still call", "still calls", home.asked());
             effects.push(Effect {
                 file: home.file,
@@ -71,7 +71,7 @@ fn arguments(count: u32) -> String {
 }
 
 /// `1 argument`, `2 to 3 arguments`, `at least 1 argument`, `1, 2 or 4 arguments`.
-fn taken(all: &[Parameters]) -> String {
+fn describe_arity(all: &[Parameters]) -> String {
     let exact: Option<BTreeSet<u32>> =
         all.iter().map(|one| Some(one.required).filter(|required| one.most == Some(*required))).collect();
     match (exact, all) {
@@ -90,7 +90,7 @@ fn taken(all: &[Parameters]) -> String {
 }
 
 /// Returns the number of arguments of a call that was valid and is not any more.
-fn given(altered: &Altered, found: &Found) -> Option<u32> {
+fn wrong_argument_count(altered: &Altered, found: &Found) -> Option<u32> {
     let call = found.call.as_ref().filter(|call| !call.open)?;
     altered.breaks(call.count).then_some(call.count)
 }
@@ -149,14 +149,14 @@ fn is_only_one(ground: &Ground<'_>, altered: &Altered) -> Result<bool, Stopped> 
 }
 
 /// Returns the calls that no longer match the signature.
-fn behind(ground: &Ground<'_>, altered: &Altered) -> Result<BTreeMap<RepoPath, Vec<Found>>, Stopped> {
+fn outdated_calls(ground: &Ground<'_>, altered: &Altered) -> Result<BTreeMap<RepoPath, Vec<Found>>, Stopped> {
     let home: &Home = &altered.home;
     let of_object = altered.after.iter().any(|taken| taken.of_object);
     let mut behind = BTreeMap::new();
     for path in &ground.places(home)?.unwrap_or_default() {
         let Some(symbols) = ground.symbols(path)? else { continue };
         let mut found = resolve::uses(ground, path, &symbols, home)?;
-        found.retain(|one| given(altered, one).is_some());
+        found.retain(|one| wrong_argument_count(altered, one).is_some());
         // In a call through the type's path, the object is one of the arguments.
         if of_object && home.family == Family::Rust {
             found.retain(|one| {

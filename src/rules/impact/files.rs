@@ -43,7 +43,7 @@ impl Impact for RemovedFileUsed {
         for (at, file) in ground.input.change.files.iter().enumerate() {
             let gone = matches!(file.status, FileStatus::Deleted | FileStatus::Renamed);
             let path = file.path_at(Side::Old);
-            if gone && is_told(path) && !ground.exists(path.as_bytes())? {
+            if gone && is_distinctive_path(path) && !ground.exists(path.as_bytes())? {
                 lost.insert(path.clone(), at);
             }
         }
@@ -83,7 +83,7 @@ fn first_line(file: &FileChange) -> Option<LineRange> {
 }
 
 /// Checks whether a path is distinctive, and not generated.
-fn is_told(path: &RepoPath) -> bool {
+fn is_distinctive_path(path: &RepoPath) -> bool {
     let text = path.spelled();
     text.contains('/') && text.len() >= 10 && !text.split('/').any(|part| MADE.contains(&part))
 }
@@ -108,7 +108,7 @@ fn still(ground: &Ground<'_>, lost: &BTreeMap<RepoPath, usize>) -> Result<BTreeM
     if !hits.exhausted {
         ground.note("the paths of removed files stand in too many places to be followed".to_owned());
     }
-    for file in hits.files.iter().filter(|file| asks(&file.path)) {
+    for file in hits.files.iter().filter(|file| follows_references(&file.path)) {
         ground.input.cancel.check()?;
         for (number, line) in file.lines.iter().filter_map(|number| Some((*number, file.text.line(*number)?))) {
             if is_remark(line) {
@@ -125,7 +125,7 @@ fn still(ground: &Ground<'_>, lost: &BTreeMap<RepoPath, usize>) -> Result<BTreeM
 }
 
 /// Checks whether a build or a service uses the references in a file. Prose also describes the past: plans, decisions, history.
-fn asks(path: &RepoPath) -> bool {
+fn follows_references(path: &RepoPath) -> bool {
     let text = path.spelled().to_ascii_lowercase();
     let name = text.rsplit('/').next().unwrap_or_default();
     let tells_of_the_past = ["changelog", "changes", "history", "news", "release", "-lock.", ".lock", "migration"];

@@ -44,11 +44,11 @@ impl Impact for RemovedButUsed {
             ground.input.cancel.check()?;
             let home = &gone.home;
             // The import of a removed file is reported once.
-            if changed.modules.iter().any(|module| module.path == home.path) || !is_really_gone(ground, home)? {
+            if changed.modules.iter().any(|module| module.path == home.path) || !is_unprovided(ground, home)? {
                 continue;
             }
-            let left = left(ground, home)?;
-            if left.is_empty() || comes_back(ground, home) || is_brought_along(ground, home) {
+            let left = remaining_uses(ground, home)?;
+            if left.is_empty() || is_rewritten(ground, home) || may_be_dependency(ground, home) {
                 continue;
             }
             let only_tests = left.keys().all(is_test_path);
@@ -67,7 +67,7 @@ impl Impact for RemovedButUsed {
 }
 
 /// Checks whether the change writes the name again somewhere in C or C++, where templates and macros can replace a function declaration.
-fn comes_back(ground: &Ground<'_>, home: &Home) -> bool {
+fn is_rewritten(ground: &Ground<'_>, home: &Home) -> bool {
     let adds_it = |file: &FileChange| {
         let Ok(text) = ground.input.new.read(&file.path) else { return false };
         let mut added = file.runs().filter_map(|run| run.new.range());
@@ -79,7 +79,7 @@ fn comes_back(ground: &Ground<'_>, home: &Home) -> bool {
 
 /// Checks whether a Java class may come from a dependency now: the change edits the build's dependencies, and the class is not in the
 /// project's own packages.
-fn is_brought_along(ground: &Ground<'_>, home: &Home) -> bool {
+fn may_be_dependency(ground: &Ground<'_>, home: &Home) -> bool {
     let files = &ground.input.change.files;
     let is_build = |file: &FileChange| {
         let names: [&[u8]; 4] = [b"pom.xml", b"build.gradle", b"build.gradle.kts", b"libs.versions.toml"];
@@ -150,7 +150,7 @@ fn elsewhere(left: &BTreeMap<RepoPath, Vec<Found>>, name: &str) -> Vec<Elsewhere
 }
 
 /// Checks whether nothing at the head provides the name any more that a use could mean.
-fn is_really_gone(ground: &Ground<'_>, home: &Home) -> Result<bool, Stopped> {
+fn is_unprovided(ground: &Ground<'_>, home: &Home) -> Result<bool, Stopped> {
     if home.kind == DefinitionKind::Macro && home.family == Family::C {
         return Ok(false);
     }
@@ -171,7 +171,7 @@ fn is_really_gone(ground: &Ground<'_>, home: &Home) -> Result<bool, Stopped> {
         }
     }
     if let Some(owner) = &home.owner {
-        return owner_lost_it(ground, home, owner);
+        return owner_lacks_member(ground, home, owner);
     }
     for path in &files {
         let Some(symbols) = ground.symbols(path)? else { return Ok(false) };
@@ -200,7 +200,7 @@ fn is_really_gone(ground: &Ground<'_>, home: &Home) -> Result<bool, Stopped> {
 }
 
 /// Checks whether a remaining type has no such member any more, and nothing from which it could inherit it.
-fn owner_lost_it(ground: &Ground<'_>, home: &Home, owner: &str) -> Result<bool, Stopped> {
+fn owner_lacks_member(ground: &Ground<'_>, home: &Home, owner: &str) -> Result<bool, Stopped> {
     if !matches!(home.family, Family::Python | Family::Script | Family::Rust) {
         return Ok(false);
     }
@@ -230,7 +230,7 @@ fn owner_lost_it(ground: &Ground<'_>, home: &Home, owner: &str) -> Result<bool, 
 }
 
 /// Returns the remaining uses.
-fn left(ground: &Ground<'_>, home: &Home) -> Result<BTreeMap<RepoPath, Vec<Found>>, Stopped> {
+fn remaining_uses(ground: &Ground<'_>, home: &Home) -> Result<BTreeMap<RepoPath, Vec<Found>>, Stopped> {
     let mut left = BTreeMap::new();
     for path in &ground.places(home)?.unwrap_or_default() {
         if let Some(symbols) = ground.symbols(path)? {

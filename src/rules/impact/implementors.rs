@@ -34,7 +34,7 @@ impl Impact for ImplementorsNotUpdated {
         for grown in &ground.changed()?.grown {
             ground.input.cancel.check()?;
             for (member, lines) in &grown.members {
-                let elsewhere = behind(ground, grown, member)?;
+                let elsewhere = types_without_member(ground, grown, member)?;
                 let Some(first) = elsewhere.first() else { continue };
                 let more =
                     if elsewhere.len() > 1 { format!(" and {} more", elsewhere.len() - 1) } else { String::new() };
@@ -54,7 +54,7 @@ impl Impact for ImplementorsNotUpdated {
     }
 }
 
-fn behind(ground: &Ground<'_>, grown: &Grown, member: &str) -> Result<Vec<Elsewhere>, Stopped> {
+fn types_without_member(ground: &Ground<'_>, grown: &Grown, member: &str) -> Result<Vec<Elsewhere>, Stopped> {
     let home = &grown.home;
     let mut found = Vec::new();
     let Some(files) = ground.hits()?.of(home.family, &home.name) else { return Ok(found) };

@@ -109,7 +109,7 @@ fn removed(ground: &Ground<'_>) -> Result<BTreeMap<String, (usize, LineRange)>, 
     }
     for (at, file) in ground.input.change.files.iter().enumerate() {
         let path = file.path_at(Side::Old);
-        if file.without_text().is_some() || file.language.is_none() || file.deletions == 0 || is_aside(path) {
+        if file.without_text().is_some() || file.language.is_none() || file.deletions == 0 || is_excluded(path) {
             continue;
         }
         let Some(text) = ground.read(Side::Old, path)? else { continue };
@@ -160,7 +160,7 @@ fn is_distinctive(name: &str) -> bool {
 }
 
 /// Checks for tests, generated and vendored files.
-fn is_aside(path: &RepoPath) -> bool {
+fn is_excluded(path: &RepoPath) -> bool {
     let text = path.spelled().to_ascii_lowercase();
     is_test_path(path) || text.split('/').any(|part| matches!(part, "vendor" | "node_modules" | "third_party" | "dist"))
 }
@@ -195,7 +195,7 @@ fn mentions(
         for (number, line) in file.lines.iter().filter_map(|number| Some((*number, file.text.line(*number)?))) {
             for name in automaton.find_overlapping_iter(line).map(|hit| names[hit.pattern().as_usize()]) {
                 let tells = kind == Kind::Prose || (kind == Kind::Code && is_comment(line));
-                if kind == Kind::Past || (tells && is_past(line)) || (tells && !has_word(line, name)) {
+                if kind == Kind::Past || (tells && is_history(line)) || (tells && !has_word(line, name)) {
                     continue;
                 }
                 if !tells {
@@ -230,7 +230,7 @@ impl Kind {
         }
         let text = path.spelled();
         let is_past = PAST_FILE.as_ref().is_none_or(|pattern| pattern.is_match(&text));
-        if is_past || is_aside(path) { Self::Past } else { Self::Prose }
+        if is_past || is_excluded(path) { Self::Past } else { Self::Prose }
     }
 }
 
@@ -240,7 +240,7 @@ fn is_comment(line: &str) -> bool {
     ["//", "/*", "* ", "# ", "<!--", ";; ", "-- "].iter().any(|mark| line.starts_with(mark))
 }
 
-fn is_past(line: &str) -> bool {
+fn is_history(line: &str) -> bool {
     PAST_LINE.as_ref().is_none_or(|pattern| pattern.is_match(line))
 }
 

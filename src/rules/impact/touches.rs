@@ -70,7 +70,7 @@ fn may_define(file: &FileChange, side: Side, text: &FileText) -> bool {
         let Some(lines) = span.range() else { continue };
         for (number, line) in text.lines(lines) {
             seen += 1;
-            let in_list = || opener(text, number, line).is_some_and(|opener| lists.is_match(opener));
+            let in_list = || opening_line(text, number, line).is_some_and(|opener| lists.is_match(opener));
             if seen > MOST || (begins.is_match(line) && !steps.is_match(line)) || in_list() {
                 return true;
             }
@@ -80,7 +80,7 @@ fn may_define(file: &FileChange, side: Side, text: &FileText) -> bool {
 }
 
 /// Returns the nearest line above that is indented less.
-fn opener<'t>(text: &'t FileText, number: u32, line: &str) -> Option<&'t str> {
+fn opening_line<'t>(text: &'t FileText, number: u32, line: &str) -> Option<&'t str> {
     let depth = |line: &str| line.len() - line.trim_start().len();
     let own = depth(line);
     let above = (number.saturating_sub(FARTHEST).max(1)..number).rev().filter_map(|at| text.line(at));

@@ -39,7 +39,7 @@ impl Impact for NewVariantUnhandled {
             if widened.before.len() < FEWEST || widened.home.family == Family::Rust {
                 continue;
             }
-            let elsewhere = behind(ground, widened, name)?;
+            let elsewhere = unhandled_switches(ground, widened, name)?;
             if let Some(first) = elsewhere.first() {
                 effects.push(Effect {
                     file: widened.home.file,
@@ -56,7 +56,7 @@ impl Impact for NewVariantUnhandled {
     }
 }
 
-fn behind(ground: &Ground<'_>, widened: &Widened, name: &str) -> Result<Vec<Elsewhere>, Stopped> {
+fn unhandled_switches(ground: &Ground<'_>, widened: &Widened, name: &str) -> Result<Vec<Elsewhere>, Stopped> {
     let home = &widened.home;
     let telling = widened.before.iter().max_by_key(|name| (name.len(), name.as_str()));
     let mut found = Vec::new();

@@ -47,13 +47,13 @@ pub(super) fn claim(input: &RulesInput<'_>, info: &CheckInfo, effect: Effect) ->
     let place = match effect.lines {
         Some(lines) => {
             let lines = shown(lines, &Touched::of(file, effect.side))?;
-            quoted(input, path, effect.side, lines, None)?
+            quote_text(input, path, effect.side, lines, None)?
         }
         None => ClaimedPlace { path: path.clone(), side: effect.side, quote: None, lines: None, note: None },
     };
     let shown = effect.elsewhere.iter().take(MOST_SHOWN);
     let related: Vec<ClaimedPlace> = shown
-        .filter_map(|other| quoted(input, &other.path, Side::New, cut(other.lines), Some(other.note.clone())))
+        .filter_map(|other| quote_text(input, &other.path, Side::New, cut(other.lines), Some(other.note.clone())))
         .collect();
     if related.is_empty() {
         return None;
@@ -83,7 +83,7 @@ fn cut(lines: LineRange) -> LineRange {
     LineRange::new(lines.start(), lines.end().min(lines.start() + QUOTE_LINES - 1)).unwrap_or(lines)
 }
 
-fn quoted(
+fn quote_text(
     input: &RulesInput<'_>,
     path: &RepoPath,
     side: Side,

@@ -61,7 +61,7 @@ fn add(
         for result in &report.results {
             input.cancel.check()?;
             let became = if seen.insert((&result.name, &result.path, result.lines, &result.text)) {
-                became(input, result, &mut claims[..ours])
+                describe_use(input, result, &mut claims[..ours])
             } else {
                 Became::LeftOut("say what another one says")
             };
@@ -114,13 +114,13 @@ fn sentence(report: &Report, leads: usize, left_out: &[(String, usize)]) -> Stri
     }
 }
 
-fn became(input: &RulesInput<'_>, result: &Reported, ours: &mut [Claim]) -> Became {
+fn describe_use(input: &RulesInput<'_>, result: &Reported, ours: &mut [Claim]) -> Became {
     let Some(file) = input.change.files.iter().find(|file| file.path == result.path) else {
         return Became::LeftOut("lie outside the change");
     };
     let place = match result.lines {
         None => ClaimedPlace { path: result.path.clone(), side: Side::New, quote: None, lines: None, note: None },
-        Some(lines) => match quoted(input, file, result, lines) {
+        Some(lines) => match quote_place(input, file, result, lines) {
             Ok(place) => place,
             Err(why) => return Became::LeftOut(why),
         },
@@ -140,7 +140,7 @@ fn became(input: &RulesInput<'_>, result: &Reported, ours: &mut [Claim]) -> Beca
 }
 
 /// The place with the text of the tree there.
-fn quoted(
+fn quote_place(
     input: &RulesInput<'_>,
     file: &FileChange,
     result: &Reported,

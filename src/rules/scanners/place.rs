@@ -32,7 +32,7 @@ pub(super) fn path_of(location: &ArtifactLocation, run: &Run, roots: &[Vec<u8>])
     } else {
         &uri.bytes
     };
-    RepoPath::from_bytes(&normal(bytes)?).ok()
+    RepoPath::from_bytes(&normalize(bytes)?).ok()
 }
 
 /// A path taken from a URI.
@@ -90,7 +90,7 @@ impl Uri {
 }
 
 /// Removes `.`, `..` and doubled slashes; `None` if the path leads out.
-fn normal(bytes: &[u8]) -> Option<Vec<u8>> {
+fn normalize(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut kept: Vec<&[u8]> = Vec::new();
     for part in bytes.split(|byte| *byte == b'/') {
         match part {

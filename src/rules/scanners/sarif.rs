@@ -86,7 +86,7 @@ pub fn read(from: &str, bytes: &[u8], around: Around<'_>) -> Result<Report, Repo
         for result in run.results.iter().flat_map(|results| &results.items) {
             around.cancel.check()?;
             report.given += 1;
-            match taken(result, run, &files, around.roots) {
+            match select_result(result, run, &files, around.roots) {
                 Ok(_) if report.results.len() >= MOST_KEPT => left_out.add("are beyond the first 2,000", 1),
                 Ok(result) => report.results.push(result),
                 Err(why) => left_out.add(why, 1),
@@ -122,7 +122,7 @@ impl Counts {
 }
 
 /// Returns the result, or the reason why it is not about this change.
-fn taken(
+fn select_result(
     result: &Lenient<Outcome>,
     run: &Run,
     files: &HashMap<&[u8], &RepoPath>,

@@ -34,7 +34,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
             }
         }
         "import_from_statement" => {
-            imported_from(seer, node, around);
+            record_from_import(seer, node, around);
             return None;
         }
         "import_statement" => {
@@ -117,7 +117,7 @@ fn class(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
     Some(Frame { owner: Some(at), decorated: false, of_type: false, ..around })
 }
 
-fn imported_from(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
+fn record_from_import(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
     let Some(module) = seer.field(node, "module_name").map(str::to_owned) else { return };
     if node.named_children(&mut node.walk()).any(|child| child.kind() == "wildcard_import") {
         seer.symbols.open = true;

@@ -35,7 +35,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
             return Some(Frame { depth: around.depth + 1, ..around });
         }
         "use_declaration" => {
-            imported(seer, node, around);
+            record_use(seer, node, around);
             return None;
         }
         "macro_invocation" if !around.function => match around.owner.and_then(|owner| seer.definition(owner)) {
@@ -110,7 +110,7 @@ fn base(mut node: Node<'_>) -> Option<Node<'_>> {
     }
 }
 
-fn imported(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
+fn record_use(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
     let mut paths = Vec::new();
     imports::of(Grammar::Rust, node, seer.text, &mut |path| paths.push(path));
     let text = seer.of(node);

@@ -44,11 +44,11 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
         }
         "variable_declarator" if !around.function => variable(seer, node, around),
         "import_statement" => {
-            imported(seer, node, around);
+            record_import(seer, node, around);
             return None;
         }
         "export_statement" => {
-            exported(seer, node, around);
+            record_export(seer, node, around);
             return Some(Frame { exported: true, ..around });
         }
         "call_expression" => call(seer, node, around, "function"),
@@ -178,7 +178,7 @@ fn unquoted(text: &str) -> String {
     text.trim_matches(['"', '\'', '`']).to_owned()
 }
 
-fn imported(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
+fn record_import(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
     let Some(path) = seer.field(node, "source").map(unquoted) else { return };
     let clause = node.named_children(&mut node.walk()).find(|child| child.kind() == "import_clause");
     let Some(clause) = clause else { return seer.import(node, path, None, None, around) };
@@ -204,7 +204,7 @@ fn specifiers(seer: &mut Seer<'_>, list: Node<'_>, path: &str, around: Frame) {
     }
 }
 
-fn exported(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
+fn record_export(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
     let clause = node.named_children(&mut node.walk()).find(|child| child.kind() == "export_clause");
     let is_default = node.children(&mut node.walk()).any(|child| child.kind() == "default");
     if is_default {

@@ -247,7 +247,7 @@ impl<'a> Code<'a> {
         let arguments = self.nodes.child(node, "arguments");
         let list = arguments.map(|list| {
             let is_argument =
-                |node: &usize| !self.nodes.is_token(*node) || self.nodes.text(*node).starts_with(is_wordy);
+                |node: &usize| !self.nodes.is_token(*node) || self.nodes.text(*node).starts_with(is_word_token);
             self.nodes.children(list).filter(is_argument).collect()
         });
         let (receiver, name) = match kind {
@@ -357,7 +357,7 @@ pub(super) struct Call {
     pub(super) arguments: Vec<usize>,
 }
 
-fn is_wordy(letter: char) -> bool {
+fn is_word_token(letter: char) -> bool {
     letter.is_alphanumeric() || matches!(letter, '_' | '"' | '\'' | '$' | '`')
 }
 

@@ -108,27 +108,27 @@ static SIZE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^len \( (.+) \)$|^(.+) \. (?:length|len|size|count|Length|Count)(?: \( \))?$").ok());
 
 /// Returns the node whose length is taken.
-fn sized(said: &str) -> Option<&str> {
+fn length_argument(said: &str) -> Option<&str> {
     let groups = SIZE.as_ref()?.captures(said)?;
     groups.iter().skip(1).flatten().next().map(|found| found.as_str())
 }
 
 fn question(code: &Code<'_>, node: usize, decides: usize) -> Question {
-    let (asks, about) = asked(code, node).unwrap_or((Asks::Other, String::new()));
+    let (asks, about) = classify_test(code, node).unwrap_or((Asks::Other, String::new()));
     Question { asks, about, node, decides }
 }
 
-fn asked(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
+fn classify_test(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
     let kind = code.nodes.kind(node);
     match kind {
-        "binary_expression" | "comparison_operator" => compared(code, node),
+        "binary_expression" | "comparison_operator" => classify_comparison(code, node),
         "instanceof_expression" => code.nodes.child(node, "left").map(|left| (Asks::Kind, code.say(left))),
         "let_condition" => code.nodes.child(node, "value").map(|value| (Asks::Null, code.say(value))),
-        _ if is_call(kind) => asked_by_call(code, node),
-        "identifier" if code.grammar == Grammar::Go => found_by(code, node),
+        _ if is_call(kind) => classify_call(code, node),
+        "identifier" if code.grammar == Grammar::Go => go_lookup_source(code, node),
         _ if code.is_path(node) && is_truthy(code.grammar) => {
             let said = code.say(node);
-            Some(sized(&said).map_or_else(|| (Asks::Null, said.clone()), |of| (Asks::Size, of.to_owned())))
+            Some(length_argument(&said).map_or_else(|| (Asks::Null, said.clone()), |of| (Asks::Size, of.to_owned())))
         }
         _ => None,
     }
@@ -145,7 +145,7 @@ fn is_null(said: &str) -> bool {
     matches!(said, "nil" | "null" | "None" | "NULL" | "nullptr" | "undefined" | "void 0")
 }
 
-fn compared(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
+fn classify_comparison(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
     let mut sides = code.nodes.children(node).filter(|child| {
         !code.nodes.is_token(*child)
             || code.nodes.text(*child).starts_with(|letter: char| {
@@ -172,7 +172,7 @@ fn compared(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
         if let Some(typed) = said[at].strip_prefix("typeof ") {
             return Some((Asks::Kind, typed.to_owned()));
         }
-        if let Some(of) = sized(&said[at]) {
+        if let Some(of) = length_argument(&said[at]) {
             return Some((Asks::Size, of.to_owned()));
         }
         if said[other] == "0" && code.is_path(asked) {
@@ -182,7 +182,7 @@ fn compared(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
     None
 }
 
-fn asked_by_call(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
+fn classify_call(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
     let call = code.call(node)?;
     let name = code.nodes.text(call.name);
     let receiver = call.receiver.map(|receiver| code.say(receiver));
@@ -218,7 +218,7 @@ fn asked_by_call(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
 }
 
 /// Returns what `ok` is about in Go: `v, ok := m[k]`.
-fn found_by(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
+fn go_lookup_source(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
     let name = code.nodes.text(node);
     if !matches!(name, "ok" | "found" | "exists" | "exist" | "has") {
         return None;

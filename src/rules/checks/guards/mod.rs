@@ -70,7 +70,7 @@ impl Check for Guard {
     }
 
     fn lost(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
-        let taken = sides.taken.get_or_init(|| taken(sides)).as_ref().map_err(|stopped| *stopped)?;
+        let taken = sides.taken.get_or_init(|| collect_losses(sides)).as_ref().map_err(|stopped| *stopped)?;
         let own = taken.iter().filter(|(_, (rule, _))| *rule == self.rule);
         Ok(own.map(|(file, (_, hit))| (*file, hit.clone())).collect())
     }
@@ -99,13 +99,13 @@ static SIGNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 });
 
 /// Returns every guard that the change removes, each with the index of its file in the change.
-fn taken(sides: &BothSides<'_>) -> Result<Vec<(usize, Taken)>, Stopped> {
+fn collect_losses(sides: &BothSides<'_>) -> Result<Vec<(usize, Taken)>, Stopped> {
     let found = each_file(sides.change.files.len(), |at| taken_from(sides, at));
     let mut all = Vec::new();
     for (at, of_file) in found.into_iter().enumerate().filter_map(|(at, of_file)| Some((at, of_file?))) {
         all.extend(of_file?.into_iter().map(|taken| (at, taken)));
     }
-    let mut found = once(all);
+    let mut found = merge_repeated(all);
     if is_meant(sides.change) {
         for (_, (_, hit)) in &mut found {
             hit.is_hint = true;
@@ -164,7 +164,7 @@ fn candidate(sides: &BothSides<'_>, file: &FileChange) -> Result<Candidate, Stop
     let Some(grammar) = grammar_of(file) else { return Ok(None) };
     let Some(old) = read(sides.old, file, Side::Old)? else { return Ok(None) };
     let Some(new) = read(sides.new, file, Side::New)? else { return Ok(None) };
-    Ok(shows_signs(file, &old, &new).then_some((grammar, old, new)))
+    Ok(has_fewer_guard_words(file, &old, &new).then_some((grammar, old, new)))
 }
 
 fn hits(sides: &BothSides<'_>, file: &FileChange) -> Result<Vec<Taken>, Stopped> {
@@ -190,7 +190,7 @@ fn hits(sides: &BothSides<'_>, file: &FileChange) -> Result<Vec<Taken>, Stopped>
 }
 
 /// A loss repeated in many places is intentional: it is reported once, with the number of places.
-fn once(found: Vec<(usize, Taken)>) -> Vec<(usize, Taken)> {
+fn merge_repeated(found: Vec<(usize, Taken)>) -> Vec<(usize, Taken)> {
     let mut count: HashMap<Rule, usize> = HashMap::new();
     for (_, (rule, _)) in &found {
         *count.entry(*rule).or_default() += 1;
@@ -229,7 +229,7 @@ fn read(tree: &dyn Workspace, file: &FileChange, side: Side) -> Result<Option<Ar
 }
 
 /// Checks whether some place of the file has fewer of the words that guards consist of.
-fn shows_signs(file: &FileChange, old: &FileText, new: &FileText) -> bool {
+fn has_fewer_guard_words(file: &FileChange, old: &FileText, new: &FileText) -> bool {
     file.runs().filter(|run| run.old.count > 0).any(|run| {
         let said = |text: &FileText, span: crate::domain::change::Span| -> String {
             let lines = span.range().map(|lines| text.lines(lines).map(|(_, line)| line).collect::<Vec<_>>());

@@ -38,7 +38,7 @@ pub(super) fn both<'t>(
             left_out.extend(leave_out.then_some(body));
             !leave_out
         });
-        Ok(outers(&code?, &left_out))
+        Ok(outer_functions(&code?, &left_out))
     };
     let (before, after): (Vec<Outer>, Vec<Outer>) = (outline(&old_tree, old)?, outline(&new_tree, new)?);
     let stands = Keys::of(after.iter());
@@ -111,7 +111,7 @@ fn is_of_function(nodes: &Nodes<'_>, body: usize) -> bool {
 }
 
 /// Collects the top-level functions of an outline, and the bodies left out of each.
-fn outers(code: &Code<'_>, left_out: &[usize]) -> Vec<Outer> {
+fn outer_functions(code: &Code<'_>, left_out: &[usize]) -> Vec<Outer> {
     let mut numbers = vec![None; code.functions.len()];
     let mut outers: Vec<Outer> = Vec::new();
     for (number, function) in code.functions.iter().enumerate().filter(|(number, one)| one.outermost == *number) {

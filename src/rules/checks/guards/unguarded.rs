@@ -28,11 +28,11 @@ pub(super) fn unguarded(pair: &Pair<'_>) -> Vec<Lost> {
             continue;
         }
         if !is_error(&question.about)
-            && !is_a_choice(pair, question)
-            && !is_tried(pair)
-            && !is_asked_anew(pair, question)
-            && !leaves_anew(pair, question)
-            && (is_missed(pair, question) || is_inlined(pair, question))
+            && !selects_value(pair, question)
+            && !catches_failure(pair)
+            && !is_tested_elsewhere(pair, question)
+            && !has_replacement_exit(pair, question)
+            && (is_still_needed(pair, question) || is_inlined(pair, question))
         {
             told.insert(question.about.clone());
             let place = if is_if(pair.old.nodes.kind(question.decides)) { question.decides } else { question.node };
@@ -97,7 +97,7 @@ fn fits(asks: Asks, need: &Need, about: &str) -> bool {
 }
 
 /// Checks whether the new function uses without the test what the old one used after it.
-fn is_missed(pair: &Pair<'_>, question: &Question) -> bool {
+fn is_still_needed(pair: &Pair<'_>, question: &Question) -> bool {
     let mut before: HashSet<String> = HashSet::new();
     for range in guarded(pair.old, question) {
         let there = needs(pair.old, range).into_iter();
@@ -111,13 +111,13 @@ fn is_missed(pair: &Pair<'_>, question: &Question) -> bool {
         .iter()
         .filter(|need| fits(question.asks, need, &question.about))
         .filter(|need| before.contains(&need.said) || pair.is_fresh(need.node))
-        .filter(|need| question.asks != Asks::Size || fails_alone(pair.new, need))
+        .filter(|need| question.asks != Asks::Size || access_fails(pair.new, need))
         .collect();
     bare(pair, question, &still) && !is_excused(pair, question)
 }
 
 /// Checks whether accessing a missing element fails; in scripts only using the result does.
-fn fails_alone(code: &Code<'_>, need: &Need) -> bool {
+fn access_fails(code: &Code<'_>, need: &Need) -> bool {
     let is_script = matches!(code.grammar, Grammar::JavaScript | Grammar::TypeScript | Grammar::Tsx);
     !is_script
         || code.nodes.parent(need.node).is_some_and(|parent| {
@@ -128,14 +128,17 @@ fn fails_alone(code: &Code<'_>, need: &Need) -> bool {
 /// Checks whether one of the uses has no test of the same thing at the head, though it had one at the base.
 fn bare(pair: &Pair<'_>, question: &Question, still: &[&Need]) -> bool {
     let same = pair.asks.iter().filter(|other| other.about == question.about);
-    let covered: Vec<_> =
-        same.filter(|other| !is_leftover(pair, question, other)).flat_map(|other| guarded(pair.new, other)).collect();
-    still.iter().any(|need| !covered.iter().any(|range| range.contains(&need.node))) && !was_bare(pair, question)
+    let covered: Vec<_> = same
+        .filter(|other| !is_weaker_half(pair, question, other))
+        .flat_map(|other| guarded(pair.new, other))
+        .collect();
+    still.iter().any(|need| !covered.iter().any(|range| range.contains(&need.node)))
+        && !was_unchecked_before(pair, question)
 }
 
 /// Checks whether a test at the head is the weaker half of the old one: `typeof a === 'object'` holds for `null` as well, and `typeof a
 /// === 'string'` for an empty string.
-fn is_leftover(pair: &Pair<'_>, question: &Question, other: &Question) -> bool {
+fn is_weaker_half(pair: &Pair<'_>, question: &Question, other: &Question) -> bool {
     let said = pair.new.say(other.node);
     let lets_through = ["'object'", "\"object\"", "'string'", "\"string\""].iter().any(|kind| said.ends_with(kind));
     question.asks == Asks::Null
@@ -146,7 +149,7 @@ fn is_leftover(pair: &Pair<'_>, question: &Question, other: &Question) -> bool {
 }
 
 /// Checks whether the old function already used it without a test: then the test was redundant there.
-fn was_bare(pair: &Pair<'_>, question: &Question) -> bool {
+fn was_unchecked_before(pair: &Pair<'_>, question: &Question) -> bool {
     let same = pair.asked.iter().filter(|other| other.about == question.about);
     let covered: Vec<_> = same.flat_map(|other| guarded(pair.old, other)).collect();
     let is_access = question.node == question.decides;
@@ -163,8 +166,8 @@ fn is_inlined(pair: &Pair<'_>, question: &Question) -> bool {
     if question.asks != Asks::Null || question.about.contains(' ') {
         return false;
     }
-    let Some(from) = declared_as(pair.old, pair.then(), question) else { return false };
-    if !from.contains('(') || comes_from_what_changed(pair, question) {
+    let Some(from) = initializer_of(pair.old, pair.then(), question) else { return false };
+    if !from.contains('(') || comes_from_changed_code(pair, question) {
         return false;
     }
     let asks_it = pair.asks.iter().any(|other| other.about == from || other.about == question.about);
@@ -184,25 +187,25 @@ fn is_inlined(pair: &Pair<'_>, question: &Question) -> bool {
 }
 
 /// Checks whether the test selects a value, as an `if` expression of Rust does: that guards nothing after it.
-fn is_a_choice(pair: &Pair<'_>, question: &Question) -> bool {
+fn selects_value(pair: &Pair<'_>, question: &Question) -> bool {
     let parent = pair.old.nodes.parent(question.decides).map(|parent| pair.old.nodes.kind(parent));
     question.asks == Asks::Size && matches!(parent, Some("let_declaration" | "assignment_expression" | "arguments"))
 }
 
 /// Checks whether the change catches the failure here.
-fn is_tried(pair: &Pair<'_>) -> bool {
+fn catches_failure(pair: &Pair<'_>) -> bool {
     pair.fresh.iter().any(|line| line.contains("try{") || line.contains("try {") || line.contains("try:"))
 }
 
 /// Checks whether the change adds the same test with the same consequence elsewhere in the function.
-fn is_asked_anew(pair: &Pair<'_>, question: &Question) -> bool {
+fn is_tested_elsewhere(pair: &Pair<'_>, question: &Question) -> bool {
     let (kind, said) = (pair.old.nodes.kind(question.decides), pair.old.say(question.decides));
     let mut inside = pair.new.nodes.inside(pair.now());
     inside.any(|at| pair.new.nodes.kind(at) == kind && pair.is_fresh(at) && pair.new.say(at) == said)
 }
 
 /// Checks whether the change adds a test that exits the function as the removed one did: the exit was kept and its condition replaced.
-fn leaves_anew(pair: &Pair<'_>, question: &Question) -> bool {
+fn has_replacement_exit(pair: &Pair<'_>, question: &Question) -> bool {
     let leave = |code: &Code<'_>, decides: usize| {
         let branch = code.nodes.child(decides, "consequence").filter(|_| is_if(code.nodes.kind(decides)))?;
         code.statements(branch).last().copied().filter(|last| code.leaves(*last)).map(|last| code.say(last))
@@ -217,8 +220,8 @@ fn leaves_anew(pair: &Pair<'_>, question: &Question) -> bool {
 }
 
 /// Checks whether the value comes from a call of something that the change also touches, which may never return nothing any more.
-fn comes_from_what_changed(pair: &Pair<'_>, question: &Question) -> bool {
-    let Some(from) = declared_as(pair.old, pair.then(), question) else { return false };
+fn comes_from_changed_code(pair: &Pair<'_>, question: &Question) -> bool {
+    let Some(from) = initializer_of(pair.old, pair.then(), question) else { return false };
     let Some(called) = from.split(" (").next().and_then(|path| path.rsplit(' ').next()) else { return false };
     let defines = format!(" {called}(");
     from.contains(" (")
@@ -227,7 +230,7 @@ fn comes_from_what_changed(pair: &Pair<'_>, question: &Question) -> bool {
 }
 
 /// Returns the initializer of a name in the old function, if it is declared exactly once.
-fn declared_as(code: &Code<'_>, function: usize, question: &Question) -> Option<String> {
+fn initializer_of(code: &Code<'_>, function: usize, question: &Question) -> Option<String> {
     let mut values = code.nodes.inside(function).filter_map(|node| {
         let (name, value) = match code.nodes.kind(node) {
             "variable_declarator" | "init_declarator" => {
@@ -252,7 +255,7 @@ fn is_excused(pair: &Pair<'_>, question: &Question) -> bool {
     let root = Code::root_of(about);
     // It comes from elsewhere now.
     let is_new = |word: &&str| is_set(pair, word);
-    if [root, last].iter().any(is_new) || is_in_header(pair, root) || comes_from_what_changed(pair, question) {
+    if [root, last].iter().any(is_new) || is_in_header(pair, root) || comes_from_changed_code(pair, question) {
         return true;
     }
     let safe = safe_accesses(pair.new, pair.now());
@@ -275,7 +278,7 @@ fn is_excused(pair: &Pair<'_>, question: &Question) -> bool {
     if pair.around.gone.contains(&format!("{squeezed}?:")) && pair.around.come.contains(&format!("{squeezed}:")) {
         return true;
     }
-    moved(pair, &squeezed)
+    tests_name_elsewhere(pair, &squeezed)
 }
 
 /// Cases of a `switch` replace an `if`.
@@ -321,7 +324,7 @@ fn is_in_header(pair: &Pair<'_>, word: &str) -> bool {
 }
 
 /// Checks whether the change tests something of that name elsewhere.
-fn moved(pair: &Pair<'_>, last: &str) -> bool {
+fn tests_name_elsewhere(pair: &Pair<'_>, last: &str) -> bool {
     let last = regex::escape(last);
     let truthy = if matches!(pair.old.grammar, Grammar::Go | Grammar::Java) {
         ""

@@ -56,13 +56,13 @@ impl Headings {
         }
         let mut anchors = HashSet::new();
         let mut add = |text: &str| {
-            let all = folded(text);
+            let all = fold(text);
             anchors.insert(all.trim_start_matches(|c: char| c.is_ascii_digit()).to_owned());
             anchors.insert(without_number(text));
             // Some tools spell emoji out, some drop them, and some read an anchor that follows.
-            anchors.insert(folded(&without_names(text)));
+            anchors.insert(fold(&without_names(text)));
             if let Some((before, _)) = text.split_once(['{', '<']) {
-                anchors.insert(folded(before));
+                anchors.insert(fold(before));
             }
             anchors.insert(all);
         };
@@ -77,7 +77,7 @@ impl Headings {
 
     /// Checks whether there may be such an anchor.
     pub(super) fn has(&self, fragment: &str) -> bool {
-        let wanted = folded(fragment);
+        let wanted = fold(fragment);
         let bare = wanted.trim_start_matches(|c: char| c.is_ascii_digit());
         let own = ["user-content-", "fn", "cite", "markdown-header-"].iter().any(|mark| fragment.starts_with(mark));
         own || ALWAYS.contains(&wanted.as_str())
@@ -86,13 +86,13 @@ impl Headings {
 }
 
 /// Returns the letters and digits of a text, in lower case.
-fn folded(text: &str) -> String {
+fn fold(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// The same, without the number that distinguishes repeated headings.
 fn without_number(text: &str) -> String {
-    folded(text.trim_end_matches(|c: char| c.is_ascii_digit()))
+    fold(text.trim_end_matches(|c: char| c.is_ascii_digit()))
 }
 
 /// Removes emoji names between colons.

@@ -77,7 +77,7 @@ impl Check for LeadsNowhere {
             let found = asked.file(file, &text, &touched)?;
             dead.extend(found.into_iter().map(|link| DeadLink { file: at, ..link }));
         }
-        Ok(told(dead))
+        Ok(select_reported(dead))
     }
 }
 
@@ -311,7 +311,7 @@ impl Tally {
 }
 
 /// Selects the dead links to report: each destination once, and one for a file with many.
-fn told(dead: Vec<DeadLink>) -> Vec<(usize, Hit)> {
+fn select_reported(dead: Vec<DeadLink>) -> Vec<(usize, Hit)> {
     let mut places: BTreeMap<Dead, usize> = BTreeMap::new();
     for link in &dead {
         *places.entry(link.why.clone()).or_default() += 1;
@@ -320,7 +320,7 @@ fn told(dead: Vec<DeadLink>) -> Vec<(usize, Hit)> {
     let firsts: Vec<DeadLink> = dead.into_iter().filter(|link| seen.insert(link.why.clone())).collect();
     let mut of_file: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for link in &firsts {
-        of_file.entry(link.file).or_default().push(shown(&link.destination));
+        of_file.entry(link.file).or_default().push(display_destination(&link.destination));
     }
     let mut hits = Vec::new();
     for link in firsts {
@@ -330,7 +330,7 @@ fn told(dead: Vec<DeadLink>) -> Vec<(usize, Hit)> {
             _ => Vec::new(),
         };
         let more = places.get(&link.why).copied().unwrap_or(1).saturating_sub(1);
-        hits.push((link.file, worded(link, more, others.get(1..).unwrap_or_default())));
+        hits.push((link.file, build_message(link, more, others.get(1..).unwrap_or_default())));
     }
     hits
 }
@@ -345,13 +345,13 @@ fn place(text: &FileText, link: &Link, touched: &Touched) -> Option<u32> {
     touched.first_in(lines).filter(|(_, stands)| *stands).map(|(line, _)| line)
 }
 
-fn shown(destination: &str) -> String {
+fn display_destination(destination: &str) -> String {
     shortened(&strip_line(destination).replace('`', "'"), MOST_SHOWN)
 }
 
 /// Builds the message for a link; `more` links have the same destination, and `others` are dead in the same file.
-fn worded(link: DeadLink, more: usize, others: &[String]) -> Hit {
-    let destination = shown(&link.destination);
+fn build_message(link: DeadLink, more: usize, others: &[String]) -> Hit {
+    let destination = display_destination(&link.destination);
     let (title, mut detail) = match link.why {
         Dead::NoFile(path) => {
             (format!("`{destination}` leads to a file that is not there"), format!("There is no {path}."))

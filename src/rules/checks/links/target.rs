@@ -68,7 +68,7 @@ impl Destination {
             return None;
         }
         let decoded = percent::decode(path).0;
-        let whole = joined(from.folder(), &decoded)?;
+        let whole = join_path(from.folder(), &decoded)?;
         // Pages of a forge about a repository rather than files in it.
         let shown = whole.split(|byte| *byte == b'/').any(|part| matches!(part, b"blob" | b"tree" | b"raw" | b"wiki"));
         let path = RepoPath::from_bytes(&whole).ok().filter(|_| !shown)?;
@@ -86,7 +86,7 @@ fn is_anchor(fragment: &str) -> bool {
 }
 
 /// Resolves `written` to a path from the root; `None` if it leaves the tree.
-fn joined(folder: &[u8], written: &[u8]) -> Option<Vec<u8>> {
+fn join_path(folder: &[u8], written: &[u8]) -> Option<Vec<u8>> {
     let parts = |bytes: &'_ [u8]| bytes.split(|byte| *byte == b'/').map(<[u8]>::to_vec).collect::<Vec<_>>();
     let mut kept: Vec<Vec<u8>> = Vec::new();
     for part in parts(folder).into_iter().chain(parts(written)) {
@@ -164,7 +164,7 @@ impl<'a> Tree<'a> {
             return false;
         }
         let page = from.extension().and_then(|end| from.as_bytes().strip_suffix(end.as_bytes())?.strip_suffix(b"."));
-        let path = page.and_then(|page| joined(page, &to.written));
+        let path = page.and_then(|page| join_path(page, &to.written));
         path.is_some_and(|path| self.at(&path).is_some())
             && self.files.iter().any(|entry| SITES.contains(&entry.path.file_name()))
     }

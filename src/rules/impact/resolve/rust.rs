@@ -25,7 +25,7 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
             for one in here.certain() {
                 if let How::Path(path) = &one.how
                     && names_module(path, &home.path)
-                    && leads_home(here, path)?
+                    && is_project_path(here, path)?
                 {
                     found.push(super::found(one));
                 }
@@ -83,7 +83,7 @@ fn names_module(path: &str, home: &RepoPath) -> bool {
 }
 
 /// Checks whether a path begins in this project, directly or through the import of its first part.
-fn leads_home(here: &Here<'_>, path: &str) -> Result<bool, Stopped> {
+fn is_project_path(here: &Here<'_>, path: &str) -> Result<bool, Stopped> {
     if is_ours(here.ground, here.user, path)? {
         return Ok(true);
     }

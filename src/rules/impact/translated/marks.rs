@@ -75,16 +75,16 @@ pub(super) fn faults(dialect: Dialect, sources: &[&str], translation: &str, plur
         return Vec::new();
     }
     match dialect {
-        Dialect::Braces => named(dialect, sources, translation, plural),
+        Dialect::Braces => named_placeholders(dialect, sources, translation, plural),
         Dialect::Percent => {
-            let mut found = named(dialect, sources, translation, plural);
+            let mut found = named_placeholders(dialect, sources, translation, plural);
             if sources.iter().all(|source| names(dialect, source).is_empty()) {
                 found.extend(in_order(sources, translation, plural));
             }
             found
         }
         Dialect::Printf => in_order(sources, translation, plural),
-        Dialect::Qt => counted(sources, translation, plural),
+        Dialect::Qt => number_faults(sources, translation, plural),
     }
 }
 
@@ -138,7 +138,7 @@ fn is_name(name: &str) -> bool {
         && chars.all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '$' | ' '))
 }
 
-fn named(dialect: Dialect, sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
+fn named_placeholders(dialect: Dialect, sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
     if dialect == Dialect::Braces && sources.iter().copied().chain([translation]).any(is_choosing) {
         return Vec::new();
     }
@@ -241,7 +241,7 @@ fn in_order(sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
     found
 }
 
-fn counted(sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
+fn number_faults(sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
     let Some(pattern) = QT.as_ref() else { return Vec::new() };
     let marks = |text: &str| {
         let mut marks: BTreeMap<Mark, usize> = BTreeMap::new();
@@ -256,7 +256,7 @@ fn counted(sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
     let has = marks(translation);
     let lost: Vec<&Mark> = wanted.keys().filter(|mark| !has.contains_key(mark)).collect();
     // Turkish and Basque write `%5` for `5%`.
-    let is_share = |mark: &Mark| sources.iter().any(|source| is_turned(mark, source));
+    let is_share = |mark: &Mark| sources.iter().any(|source| has_sign_after_number(mark, source));
     // The number that selects the form is available to every string with forms.
     let is_number = |mark: &Mark| plural && mark.name == "n";
     let fresh = has
@@ -268,7 +268,7 @@ fn counted(sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
         return found;
     }
     let broken = |mark: &&&Mark| {
-        is_turned(mark, translation)
+        has_sign_after_number(mark, translation)
             || ["$", "% ", "٪", "٪ ", "％"]
                 .iter()
                 .any(|sign| starts_whole(&format!("{sign}{}", mark.name), translation))
@@ -287,7 +287,7 @@ fn counted(sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
 }
 
 /// Checks whether the sign is after the number: `1%` for `%1`.
-fn is_turned(mark: &Mark, text: &str) -> bool {
+fn has_sign_after_number(mark: &Mark, text: &str) -> bool {
     ["%", " %", "٪", "％"].iter().any(|sign| starts_whole(&format!("{}{sign}", mark.name), text))
 }
 

@@ -74,7 +74,7 @@ pub(super) fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
             let next = new.following(now);
             let asks = next
                 .iter()
-                .take_while(|at| !sets_again(new, **at, &asked.about))
+                .take_while(|at| !reassigns_error(new, **at, &asked.about))
                 .any(|at| new.say(*at).split(' ').any(|word| word == asked.about));
             if !sets || asks || next.is_empty() {
                 return None;
@@ -138,7 +138,7 @@ pub(super) fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
 
 /// Checks whether a Go statement assigns another value to an error that was set before, so that the following test applies to the new
 /// one.
-fn sets_again(code: &Code<'_>, node: usize, error: &str) -> bool {
+fn reassigns_error(code: &Code<'_>, node: usize, error: &str) -> bool {
     let sets = match code.nodes.kind(node) {
         "if_statement" | "expression_switch_statement" => code.nodes.child(node, "initializer"),
         "short_var_declaration" | "assignment_statement" => Some(node),
