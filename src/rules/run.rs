@@ -283,7 +283,7 @@ mod tests {
     fn the_value_of_a_secret_is_nowhere() {
         let value = "kX9mQ2vL7pR4tW8zB3nD";
         let report = MadeUp::default().now("a.py", &format!("password = \"{value}\"\n")).review();
-        assert_eq!(report.claims[0].title, "A secret is added to the code: a password or token in a literal");
+        assert_eq!(report.claims[0].title, "Secret leaked into the code: a password or token in a literal");
         assert_eq!(report.claims[0].severity, Severity::High);
         assert!(!format!("{report:?}").contains(value));
     }

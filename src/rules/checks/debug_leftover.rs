@@ -13,7 +13,7 @@ pub(super) struct DebugLeftover;
 
 static INFO: CheckInfo = CheckInfo {
     name: "general/debug-leftover",
-    title: "A debugging statement was left in",
+    title: "Debugging statement left in",
     message: "A breakpoint stops the program wherever this line is reached and waits for somebody at a terminal; a debugging print \
               mixes with the real output. Remove it.",
     severity: Severity::Medium,

@@ -20,7 +20,7 @@ pub(super) struct DeletedTests;
 
 static INFO: CheckInfo = CheckInfo {
     name: "general/test-deleted",
-    title: "Tests are deleted while what they tested stays",
+    title: "Tests deleted, but the tested code remains",
     message: "A change of what they checked goes unnoticed from now on. Bring the tests back or adapt them; if they were wrong or are \
               covered elsewhere, say so in the commit.",
     severity: Severity::Medium,

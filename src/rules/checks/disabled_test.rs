@@ -14,7 +14,7 @@ pub(super) struct FocusedTest;
 
 static DISABLED: CheckInfo = CheckInfo {
     name: "general/test-disabled",
-    title: "A test is switched off",
+    title: "Test disabled",
     message: "What it checked can break from now on and nothing will say so. Repair the test or the code; if it must wait, say in the \
               code what it waits for.",
     severity: Severity::Medium,
@@ -24,7 +24,7 @@ static DISABLED: CheckInfo = CheckInfo {
 
 static FOCUSED: CheckInfo = CheckInfo {
     name: "general/test-focused",
-    title: "Only this test runs: the others of the file are skipped silently",
+    title: "Focused test: the other tests of the file are skipped",
     message: "`.only` is for working on one test. Committed, it switches off every other test of the file while the run stays green. \
               Remove it.",
     severity: Severity::High,

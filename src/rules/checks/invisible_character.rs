@@ -13,7 +13,7 @@ pub(super) struct InvisibleCharacter;
 
 static INFO: CheckInfo = CheckInfo {
     name: "general/invisible-character",
-    title: "A character that cannot be seen is added",
+    title: "Invisible character added",
     message: "Code with such characters can do something else than it shows, or carry text that people do not see but programs read. \
               Remove it, or write it as an escape where a string needs it.",
     severity: Severity::High,
@@ -62,8 +62,8 @@ impl Check for InvisibleCharacter {
                 Harm::EndsLine if c == '\r' => format!("A carriage return within a line is added (U+{code:04X})"),
                 Harm::EndsLine => format!("A character that ends a line is added within one (U+{code:04X})"),
                 Harm::Reorders => format!("A character that reverses the text around it is added (U+{code:04X})"),
-                Harm::Hides => format!("Text that cannot be seen is added (U+{code:04X})"),
-                Harm::Unseen => format!("A character that cannot be seen is added (U+{code:04X})"),
+                Harm::Hides => format!("Hidden text added (U+{code:04X})"),
+                Harm::Unseen => format!("Invisible character added (U+{code:04X})"),
             });
             let ends =
                 if harm == Harm::EndsLine { " Programs end the line there, editors and diffs do not." } else { "" };

@@ -19,7 +19,7 @@ pub(super) struct KeyTwice;
 
 static INFO: CheckInfo = CheckInfo {
     name: "general/key-written-twice",
-    title: "A key stands twice in one mapping",
+    title: "Duplicate key in a mapping",
     message: "Whoever reads the file either refuses it or takes one of the two, most often the last, without a word. Remove one of them, or \
               give it the name that was meant.",
     severity: Severity::Medium,

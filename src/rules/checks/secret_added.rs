@@ -12,7 +12,7 @@ pub(super) struct SecretAdded;
 
 static INFO: CheckInfo = CheckInfo {
     name: "general/secret-added",
-    title: "A secret is added to the code",
+    title: "Secret leaked into the code",
     message: "Whoever can read the repository, now or in any later copy of its history, can use it. Revoke the secret, since it has \
               already been committed, and read the new one from the environment or a secret store.",
     severity: Severity::Critical,
@@ -170,7 +170,7 @@ fn hit(subject: &Subject<'_>, used: Use, lines: LineRange, kind: &str) -> Hit {
     for part in print.to_be_bytes().chunks(2) {
         hit.key.push_str(&format!(" {part:02x?}"));
     }
-    hit.title = Some(format!("A secret is added to the code: {}", kind_label(kind)));
+    hit.title = Some(format!("Secret leaked into the code: {}", kind_label(kind)));
     hit.severity = used.grade(kind);
     hit
 }
@@ -292,7 +292,7 @@ mod tests {
         let key = format!("AIza{}", noise(1, 35));
         assert_eq!(
             told("src/a.js", &format!("const key = '{key}';\n")),
-            [("A secret is added to the code: a Google API key".to_owned(), Severity::Medium)]
+            [("Secret leaked into the code: a Google API key".to_owned(), Severity::Medium)]
         );
         let web = format!("init({{\n  apiKey: '{key}',\n  authDomain: 'a.firebaseapp.com',\n}});\n");
         assert_eq!(told("src/a.js", &web), []);

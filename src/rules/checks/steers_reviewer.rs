@@ -10,7 +10,7 @@ pub(super) struct SteersReviewer;
 
 static INFO: CheckInfo = CheckInfo {
     name: "general/steers-reviewer",
-    title: "Text is added that tells a reviewer what to say",
+    title: "Prompt injection aimed at AI reviewers",
     message: "It reads like an instruction to whoever reviews this change, a program above all, and has no effect on what the code does. This \
               review did not follow it. Remove it, or say why it is there; look at the rest of the change with care.",
     severity: Severity::Medium,

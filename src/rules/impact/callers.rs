@@ -19,7 +19,7 @@ pub(super) struct CallersNotUpdated;
 
 static INFO: CheckInfo = CheckInfo {
     name: "impact/callers-not-updated",
-    title: "A function takes other arguments now, and a caller still gives the old ones",
+    title: "Signature changed, but a caller passes the old arguments",
     message: "That call fails when it is built or first run. Change it in the same change, or make the new parameter optional.",
     severity: Severity::High,
     category: Category::SideEffects,

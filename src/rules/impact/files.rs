@@ -19,7 +19,7 @@ pub(super) struct RemovedFileUsed;
 
 static INFO: CheckInfo = CheckInfo {
     name: "impact/removed-file-used",
-    title: "A file is gone and its path is still used",
+    title: "Removed file is still referenced",
     message: "What names it there finds nothing any more. Correct the path in the same change.",
     severity: Severity::Medium,
     category: Category::SideEffects,

@@ -21,7 +21,7 @@ pub(super) struct RemovedButUsed;
 
 static INFO: CheckInfo = CheckInfo {
     name: "impact/removed-but-used",
-    title: "What is removed here is still used elsewhere",
+    title: "Removed definition is still used elsewhere",
     message: "That place fails when it is built or first run. Change it in the same change, or keep the old name for now.",
     severity: Severity::High,
     category: Category::SideEffects,

@@ -17,7 +17,7 @@ pub(super) struct ImplementorsNotUpdated;
 
 static INFO: CheckInfo = CheckInfo {
     name: "impact/implementors-not-updated",
-    title: "An interface asks for more now, and an implementor does not have it",
+    title: "New interface member missing in an implementor",
     message: "The implementor does not compile any more. Give it the new member in the same change, or give the interface a default.",
     severity: Severity::High,
     category: Category::SideEffects,

@@ -24,7 +24,7 @@ pub(super) struct RemovedButMentioned;
 
 static INFO: CheckInfo = CheckInfo {
     name: "impact/removed-but-mentioned",
-    title: "What is removed here is still described elsewhere",
+    title: "Removed name is still documented elsewhere",
     message: "Whoever follows that text looks for something that is not there any more. Correct it in the same change.",
     severity: Severity::Low,
     category: Category::Documentation,

@@ -15,7 +15,7 @@ pub(super) struct NewVariantUnhandled;
 
 static INFO: CheckInfo = CheckInfo {
     name: "impact/new-variant-unhandled",
-    title: "A new value is not handled where all the others are",
+    title: "New enum value not handled where the others are",
     message: "There the new value falls through and nothing is done for it. Add a case for it, or a default that says it is unknown.",
     severity: Severity::Medium,
     category: Category::Logic,

@@ -27,7 +27,7 @@ pub(super) struct LeadsNowhere;
 
 static INFO: CheckInfo = CheckInfo {
     name: "general/link-leads-nowhere",
-    title: "A link leads nowhere",
+    title: "Dead link",
     message: "Whoever follows it finds nothing. Correct the destination, or add what it leads to in the same change.",
     severity: Severity::Low,
     category: Category::Documentation,

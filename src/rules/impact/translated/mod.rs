@@ -30,7 +30,7 @@ pub(super) struct TranslationPlaceholder;
 
 static INFO: CheckInfo = CheckInfo {
     name: "impact/translation-placeholder",
-    title: "A translation does not have the placeholders of its source",
+    title: "Translation placeholders differ from the source",
     message: "What the program fills in is missing there, or its readers see the placeholder itself; some formatters fail instead. Write \
               it as the source does: the name in it is not translated.",
     severity: Severity::Medium,
