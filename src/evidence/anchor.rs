@@ -1,6 +1,6 @@
-//! From a claim to anchors: every place is looked up in the tree, and one of them must touch the change.
+//! Turns a claim into anchors: every place is looked up in the tree, and one of them must touch the change.
 //!
-//! Main functions: [`anchor`], [`anchor_with`]. Finding a quote in a text belongs in `locate`; words for what fails in `rejection`.
+//! Main functions: [`anchor`], [`anchor_with`]. Finding a quote in a text belongs in `locate`; error messages in `rejection`.
 
 use std::sync::Arc;
 
@@ -20,36 +20,36 @@ use super::rejection::{Rejection, near_lines};
 use super::suggestion::{SuggestionFault, prove};
 use super::touched::Touched;
 
-/// How many related places a claim may have; a defect that needs more is not one defect.
+/// Maximum number of related places of a claim; a defect that needs more is not one defect.
 const MAX_RELATED: usize = 20;
 
-/// A claim whose evidence stands.
+/// A claim with proven evidence.
 #[derive(Debug, Clone)]
 pub struct Anchored {
     /// The proven places: the first touches the change.
     pub anchors: Vec<Anchor>,
-    /// The replacement, where it stands.
+    /// The replacement, if it is valid.
     pub suggestion: Option<Suggestion>,
-    /// The replacement and what is wrong with it, where it can only be shown as prose.
+    /// The replacement and why it is invalid, if it can only be shown as prose.
     pub prose_suggestion: Option<(String, SuggestionFault)>,
-    /// What the finding is about.
+    /// The fingerprint of the finding.
     pub fingerprint: Fingerprint,
-    /// Why some of the places matter, as the claim says: the anchor by its index.
+    /// Captions of places, as claimed: the index of the anchor, and why it matters.
     pub remarks: Vec<(usize, String)>,
-    /// What was dropped or corrected, one sentence each.
+    /// Notes on what was dropped or corrected, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// What a grammar can tell about a file; `None` where there is none for its language.
+/// Syntax queries about a file; `None` if there is no grammar for its language.
 pub trait Grammar {
-    /// How many nodes of the parsed text are errors.
+    /// Counts the error nodes of the parsed text.
     fn error_nodes(&self, path: &RepoPath, text: &str) -> Option<u32>;
 
-    /// The name of the innermost function or type around a line.
+    /// Returns the name of the innermost function or type around a line.
     fn enclosing_symbol(&self, path: &RepoPath, text: &FileText, line: u32) -> Option<String>;
 }
 
-/// Knows no language.
+/// A [`Grammar`] that supports no language.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoGrammar;
 
@@ -63,7 +63,7 @@ impl Grammar for NoGrammar {
     }
 }
 
-/// Checks a claim with the grammars at hand; see [`anchor_with`].
+/// Checks a claim with the built-in grammars; see [`anchor_with`].
 pub fn anchor(
     claim: &Claim,
     change: &ChangeSet,
@@ -73,8 +73,8 @@ pub fn anchor(
     anchor_with(claim, change, new, old, &Languages::default())
 }
 
-/// Checks a claim of a rule about what stood before the change, in a file that it touches: as [`anchor`] does, but no place must touch the
-/// change. What a model claims never comes here.
+/// Checks a rule's claim about pre-existing code in a file that the change touches: like [`anchor`], but no place must touch the change.
+/// Never used for claims of a model.
 pub fn anchor_standing(
     claim: &Claim,
     change: &ChangeSet,
@@ -86,19 +86,19 @@ pub fn anchor_standing(
     check(claim, change, new, old, grammar, if may_stand { Reach::ChangedFiles } else { Reach::Change })
 }
 
-/// How far the places of a claim may be from the change.
+/// The permitted distance of a claim's places from the change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    /// One of them touches it.
+    /// One of them touches the change.
     Change,
-    /// The first is in a file that it touches.
+    /// The first is in a changed file.
     ChangedFiles,
 }
 
 /// Checks every place of a claim against the two trees.
 ///
-/// The claim's own place must stand and be in a changed file; a related place that does not stand is dropped with a note. One
-/// of them must touch the change, and becomes the first anchor. A replacement that does not stand is kept as prose.
+/// The claim's own place must exist and be in a changed file; a related place that does not is dropped with a note. One of them must
+/// touch the change, and becomes the first anchor. An invalid replacement is kept as prose.
 pub fn anchor_with(
     claim: &Claim,
     change: &ChangeSet,
@@ -140,7 +140,7 @@ fn check(
     settled.extend(related);
     let touching = settled.iter().position(|place| place.touches);
     let Some(first) = touching.or((reach == Reach::ChangedFiles).then_some(0)) else {
-        return Err(not_touching(file, &main_anchor));
+        return Err(outside_change_rejection(file, &main_anchor));
     };
     settled[..=first].rotate_right(1);
     let remarks = settled.iter_mut().enumerate().filter_map(|(at, place)| Some((at, place.note.take()?))).collect();
@@ -148,18 +148,18 @@ fn check(
     Ok(Anchored { anchors, suggestion, prose_suggestion, fingerprint: named, remarks, notes })
 }
 
-/// How a place was found.
+/// The corrections under which a place was found.
 #[derive(Default)]
 struct Manner {
-    /// Ignoring indentation.
+    /// Indentation was ignored.
     reindented: bool,
-    /// Without marks that the quote had.
+    /// Marks in the quote were removed.
     stripped: bool,
-    /// Among several, because it touches the change.
+    /// One of several, chosen because it touches the change.
     chosen: bool,
 }
 
-/// One place that stands.
+/// A verified place.
 struct Settled {
     anchor: Anchor,
     touches: bool,
@@ -176,11 +176,11 @@ struct Trees<'a> {
 }
 
 impl<'a> Trees<'a> {
-    /// The changed file that a place means: by its path on the claimed side, else by its other path.
+    /// Returns the changed file of a place: by its path on the claimed side, else by its other path.
     fn file(&self, place: &ClaimedPlace) -> Option<&'a FileChange> {
         let files = &self.change.files;
-        // Collections are sorted by path, the collapsed files last: the usual claim is found without asking all files, of which there
-        // may be as many as claims.
+        // Collections are sorted by path, the collapsed files last, so that the usual claim is found without a scan of all files, of
+        // which there may be as many as claims.
         let (shown, collapsed) = files.split_at(files.partition_point(|file| file.generated.is_none()));
         for sorted in [shown, collapsed] {
             let found = sorted.binary_search_by(|file| file.path.cmp(&place.path)).ok().and_then(|at| sorted.get(at));
@@ -218,9 +218,9 @@ impl<'a> Trees<'a> {
         Rejection::NotInChange { path: path.clone(), near }
     }
 
-    /// Looks one place up. `file` is the changed file it is in, if it is in one.
+    /// Looks up one place. `file` is the changed file that contains it, if any.
     fn settle(&self, place: &ClaimedPlace, file: Option<&FileChange>) -> Result<Settled, Rejection> {
-        // A file has lines only on the sides on which it exists, whatever the claim says.
+        // A file has lines only on the sides on which it exists, whatever the claim states.
         let side = match file.map(|file| file.status) {
             Some(FileStatus::Deleted) => Side::Old,
             Some(FileStatus::Added) => Side::New,
@@ -245,7 +245,7 @@ impl<'a> Trees<'a> {
             Located::Ambiguous(places) => {
                 let changed = file.map(|file| Touched::of(file, side));
                 let touching = |lines: &LineRange| changed.as_ref().is_some_and(|changed| changed.touches(*lines));
-                let only = only_one(places.iter().copied().filter(touching));
+                let only = single_in_change(places.iter().copied().filter(touching));
                 let Some(lines) = only else { return Err(Rejection::Ambiguous { path: path.clone(), places }) };
                 (lines, if place.lines.is_none() { AnchorMatch::Exact } else { AnchorMatch::Moved })
             }
@@ -265,7 +265,7 @@ impl<'a> Trees<'a> {
         Ok(Settled { anchor, touches, manner, text: Some(text), note: place.note.clone() })
     }
 
-    /// Where a quote stands on the side that was not claimed.
+    /// Finds the quote on the side that was not claimed.
     fn on_other_side(&self, file: &FileChange, side: Side, quote: &str) -> Option<LineRange> {
         let other = if side == Side::New { Side::Old } else { Side::New };
         let text = self.tree(other).read(file.path_at(other)).ok()?;
@@ -276,7 +276,7 @@ impl<'a> Trees<'a> {
     }
 }
 
-fn only_one<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
+fn single_in_change<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
     let first = items.next()?;
     items.next().is_none().then_some(first)
 }
@@ -290,7 +290,7 @@ fn settle_related(
     let mut related: Vec<Settled> = Vec::new();
     for place in claim.related.iter().take(MAX_RELATED) {
         let settled = match trees.settle(place, trees.file(place)) {
-            // Lines that prove an effect may be those that were removed.
+            // Removed lines may prove an effect too.
             Err(Rejection::Nowhere { side, other_side: Some(_), .. }) => {
                 let side = if side == Side::Old { Side::New } else { Side::Old };
                 let other = ClaimedPlace { side, lines: None, ..place.clone() };
@@ -315,13 +315,13 @@ fn settle_related(
     Ok(related)
 }
 
-fn not_touching(file: &FileChange, anchor: &Anchor) -> Rejection {
+fn outside_change_rejection(file: &FileChange, anchor: &Anchor) -> Rejection {
     let lines = anchor.lines.unwrap_or(LineRange::line(1));
     let changed = Touched::of(file, anchor.side).nearest(lines);
     Rejection::NotTouching { path: anchor.path.clone(), lines, changed }
 }
 
-/// The fingerprint of the claim's own place.
+/// Computes the fingerprint of the claim's own place.
 fn name(claim: &Claim, main: &Settled, grammar: &dyn Grammar) -> Fingerprint {
     let kind = match claim.origin.kind {
         OriginKind::Model => claim.category.word(),
@@ -333,7 +333,7 @@ fn name(claim: &Claim, main: &Settled, grammar: &dyn Grammar) -> Fingerprint {
             let symbol = grammar.enclosing_symbol(&anchor.path, text, lines.start());
             fingerprint(&anchor.quote, symbol.as_deref(), context_around(text, lines), kind)
         }
-        // Of a whole file the name is what survives a move to another folder.
+        // For a whole file, the name survives a move to another folder.
         _ => fingerprint(&String::from_utf8_lossy(anchor.path.file_name()), None, ["", ""], kind),
     }
 }
@@ -344,7 +344,7 @@ fn try_suggestion(
     main: &Settled,
     grammar: &dyn Grammar,
 ) -> Result<Suggestion, (String, SuggestionFault)> {
-    // A replacement is text that enters, as a file is: a secret in it is masked, and then it cannot be written anywhere.
+    // A replacement is external text like a file: a secret in it is masked, and then it cannot be applied.
     let wanted = mask(&if main.manner.stripped { unmarked(wanted) } else { wanted.into() }).text;
     let anchor = &main.anchor;
     let proven = match (&main.text, anchor.lines) {

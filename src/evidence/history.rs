@@ -1,7 +1,7 @@
-//! Finding again what was said of an earlier state: where its lines are now ([`again`]), and which of today's findings says the same
-//! ([`same`]). Pure: texts and findings come in, places come out.
+//! Matches findings of an earlier state: the current place of their lines ([`again`]), and the equal finding of today ([`same`]). Pure
+//! functions on texts and findings.
 //!
-//! Where the earlier state is read from belongs in `app`; what follows for a review in `review`.
+//! Reading the earlier state belongs in `app`; its consequences for a review in `review`.
 
 use std::collections::HashMap;
 
@@ -13,55 +13,55 @@ use crate::domain::text::{FileText, is_telling, normal_line};
 
 use super::locate::{Located, locate};
 
-/// So many pairs of one fingerprint in one file are measured; more are taken in order.
+/// Maximum number of pairs of one fingerprint in one file that are ranked by distance; more are matched in order.
 const MOST_MEASURED: usize = 10_000;
-/// So many earlier findings on the lines of a new one are compared with it.
+/// Maximum number of earlier findings on the lines of a new one that are compared with it.
 const MOST_COMPARED: usize = 64;
 
-/// Where lines of one text are in another.
+/// Maps the lines of one text to another.
 #[derive(Debug, Clone, Default)]
 pub struct LineMap {
     runs: Vec<ChangeRun>,
 }
 
-/// Lines of one text in another.
+/// The lines of one text in another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mapped {
-    /// All of them stand there as they were.
+    /// All of them are there, unchanged.
     Same(LineRange),
-    /// Some of them were changed; what stands in their stead, where anything does.
+    /// Some of them were changed; the lines that replaced them, if any.
     Changed(Option<LineRange>),
 }
 
 impl LineMap {
-    /// A map from the runs of changed lines between two texts, in order.
+    /// Creates a map from the runs of changed lines between two texts, in order.
     pub fn new(runs: Vec<ChangeRun>) -> Self {
         Self { runs }
     }
 
-    /// Where lines of the old text are in the new one.
+    /// Maps lines of the old text to the new one.
     pub fn forward(&self, lines: LineRange) -> Mapped {
         map(&self.runs, lines, |run| run.old, |run| run.new)
     }
 
-    /// Whether all of these lines of the new text stood in the old one already.
+    /// Checks whether all of these lines of the new text were in the old one.
     pub fn stood_before(&self, lines: LineRange) -> bool {
         matches!(map(&self.runs, lines, |run| run.new, |run| run.old), Mapped::Same(_))
     }
 }
 
-/// Lines before a span.
+/// Start of a span: the number of lines before it.
 fn before(span: Span) -> u32 {
     if span.count == 0 { span.start } else { span.start.saturating_sub(1) }
 }
 
-/// Lines above a span and those of it.
+/// End of a span: the number of lines up to its last.
 fn end(span: Span) -> u32 {
     before(span).saturating_add(span.count)
 }
 
 fn map(runs: &[ChangeRun], lines: LineRange, from: fn(&ChangeRun) -> Span, to: fn(&ChangeRun) -> Span) -> Mapped {
-    // What is above does not touch the lines; what comes between two of them does.
+    // An insertion above or below does not touch the lines; one between two of them does.
     let first = runs.partition_point(|run| end(from(run)) < lines.start());
     let below = runs.partition_point(|run| before(from(run)) < lines.end());
     let above = first.checked_sub(1).and_then(|at| runs.get(at));
@@ -81,21 +81,21 @@ fn map(runs: &[ChangeRun], lines: LineRange, from: fn(&ChangeRun) -> Span, to: f
     Mapped::Changed(LineRange::new(start, stop).ok())
 }
 
-/// Whether an earlier quote is there again.
+/// Result of searching for an earlier quote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Again {
-    /// It stands on these lines.
+    /// Found on these lines.
     At(LineRange),
-    /// It is gone; what stands in its stead, where that can be told.
+    /// Removed; the lines that replaced it, if known.
     Gone(Option<LineRange>),
-    /// Nothing tells its place from others.
+    /// Found at several places, and nothing distinguishes them.
     Unknown,
 }
 
-/// Where the lines of an earlier anchor are in a text.
+/// Finds the lines of an earlier anchor in a text.
 ///
-/// `map` leads from the text that it was made in, where that can still be read. `fits` says whether lines may be taken: they are nobody else's.
-/// Lines that stood elsewhere before are not those that were meant, however equal they are.
+/// `map` maps from the text in which the anchor was made, if that is still readable. `fits` accepts lines that belong to no other
+/// finding. Equal lines that were elsewhere before are never taken.
 pub fn again(
     quote: &str,
     lines: LineRange,
@@ -105,7 +105,7 @@ pub fn again(
 ) -> Again {
     let mapped = map.map(|map| map.forward(lines));
     if let Some(Mapped::Same(there)) = mapped
-        && reads(text, there, quote)
+        && lines_equal_quote(text, there, quote)
     {
         return Again::At(there);
     }
@@ -116,7 +116,7 @@ pub fn again(
     };
     let meant = near.unwrap_or(lines);
     let came = |place: &LineRange| map.is_none_or(|map| !map.stood_before(*place));
-    // A place that is spoken for hides the others as long as it is claimed.
+    // A place taken by another finding hides the others as long as it is claimed.
     for claimed in [Some(meant), None] {
         let places = match locate(text, quote, claimed) {
             Located::Exact(place) | Located::Moved(place) => vec![place],
@@ -132,21 +132,21 @@ pub fn again(
     Again::Gone(near)
 }
 
-/// Where an earlier quote of a model stands among the lines that came in its stead, white space and comments aside: who changed no more than
-/// that changed nothing of what it does. `comment` begins a comment in that language.
+/// Finds an earlier quote of a model among the lines that replaced it, ignoring white space and comments, since such edits do not change
+/// behavior. `comment` begins a comment in that language.
 pub fn dressed(quote: &str, near: LineRange, text: &FileText, comment: &str) -> Option<LineRange> {
-    let wanted: Vec<String> = quote.split('\n').filter_map(|line| bare(line, comment)).collect();
+    let wanted: Vec<String> = quote.split('\n').filter_map(|line| strip_comment(line, comment)).collect();
     if near.end() > text.line_count() || !quote.split('\n').any(is_telling) || wanted.is_empty() {
         return None;
     }
     let there: Vec<(u32, String)> =
-        text.lines(near).filter_map(|(number, line)| Some((number, bare(line, comment)?))).collect();
+        text.lines(near).filter_map(|(number, line)| Some((number, strip_comment(line, comment)?))).collect();
     let same = there.windows(wanted.len()).find(|lines| lines.iter().map(|(_, line)| line).eq(&wanted))?;
     LineRange::new(same.first()?.0, same.last()?.0).ok()
 }
 
-/// A line without white space and without the comment at its end; nothing where nothing is left.
-fn bare(line: &str, comment: &str) -> Option<String> {
+/// Strips white space and a trailing comment from a line; `None` if nothing is left.
+fn strip_comment(line: &str, comment: &str) -> Option<String> {
     let opens =
         |at: &usize| line.get(..*at).is_some_and(|before| before.chars().last().is_none_or(char::is_whitespace));
     let end = line.match_indices(comment).map(|(at, _)| at).find(opens).unwrap_or(line.len());
@@ -154,30 +154,30 @@ fn bare(line: &str, comment: &str) -> Option<String> {
     (!bare.is_empty()).then_some(bare)
 }
 
-/// Whether lines of a text are a quote, white space at their ends aside.
-fn reads(text: &FileText, lines: LineRange, quote: &str) -> bool {
+/// Checks whether lines of a text equal a quote, ignoring trailing white space.
+fn lines_equal_quote(text: &FileText, lines: LineRange, quote: &str) -> bool {
     lines.end() <= text.line_count()
         && text.lines(lines).map(|(_, line)| normal_line(line)).eq(quote.split('\n').map(normal_line))
 }
 
-/// What of a finding tells it from others.
+/// The identity of a finding, for matching across runs.
 #[derive(Debug, Clone)]
 pub struct Told<'a> {
     fingerprint: &'a str,
     title: &'a str,
     category: Category,
-    /// The rule, where one made it.
+    /// The rule, if a rule made it.
     rule: Option<&'a str>,
-    /// The first place; `None` where it has none any more.
+    /// The first place; `None` if it has none any more.
     place: Option<(&'a RepoPath, Side, Option<LineRange>)>,
-    /// Whether it is over: only the same lines of the same file bring it back.
+    /// `true` if it is resolved: only the same lines of the same file reopen it.
     is_over: bool,
-    /// Whether its own lines are known to stand: what is equal in another file is another one.
+    /// `true` if its own lines are known to exist: an equal finding in another file is a different one.
     stands: bool,
 }
 
 impl<'a> Told<'a> {
-    /// A finding where it says it is.
+    /// Takes a finding at its own place.
     pub fn of(finding: &'a Finding) -> Self {
         let place = finding.anchors.first().map(|Anchor { path, side, lines, .. }| (path, *side, *lines));
         let rule = (finding.origin.kind == OriginKind::Rule).then_some(finding.origin.name.as_str());
@@ -185,19 +185,19 @@ impl<'a> Told<'a> {
         Self { fingerprint, title, category: finding.category, rule, place, is_over: false, stands: false }
     }
 
-    /// The same finding at another place.
+    /// Moves the finding to another place.
     #[must_use]
     pub fn at(self, place: Option<(&'a RepoPath, Side, Option<LineRange>)>) -> Self {
         Self { place, ..self }
     }
 
-    /// The same finding, over.
+    /// Marks the finding as resolved.
     #[must_use]
     pub fn over(self) -> Self {
         Self { is_over: true, ..self }
     }
 
-    /// The same finding, whose lines stand where it says.
+    /// Marks the lines of the finding as still existing at its place.
     #[must_use]
     pub fn standing(self) -> Self {
         Self { stands: true, ..self }
@@ -212,11 +212,11 @@ impl<'a> Told<'a> {
     }
 }
 
-/// For each of `now` the one of `earlier` that says the same, by its place in the slice. Nothing is given twice.
+/// Matches each of `now` with the equal one of `earlier`, by its index in the slice. Each earlier finding is used at most once.
 ///
-/// First by fingerprint: on the same lines, then in the same file, the nearest first, then anywhere, but for those that stand where they were.
-/// Then by place: on lines that overlap, with
-/// a title that is `alike`, else of the same category; two rules are never the same. What is over is found by its fingerprint in its own file alone.
+/// First by fingerprint: on the same lines, then in the same file, the nearest first, then anywhere, except for those that still exist at
+/// their place. Then by place: on lines that overlap, with a title that is `alike`, else of the same category; two rules are never equal.
+/// A resolved finding is matched by its fingerprint in its own file only.
 pub fn same(earlier: &[Told<'_>], now: &[Told<'_>], alike: impl Fn(&str, &str) -> bool) -> Vec<Option<usize>> {
     let mut pairs = Pairs { earlier, now, found: vec![None; now.len()], taken: vec![false; earlier.len()] };
     pairs.by_fingerprint();
@@ -300,7 +300,7 @@ impl Pairs<'_, '_> {
         }
     }
 
-    /// What is left of a fingerprint was moved to another file.
+    /// Matches the remaining findings of a fingerprint across files: moved code.
     fn in_order(&mut self, was: &[usize], is: &[usize]) {
         let moved = |at: &usize| !self.taken[*at] && !self.earlier[*at].is_over && !self.earlier[*at].stands;
         let mut was: Vec<_> = was.iter().copied().filter(moved).collect();

@@ -1,7 +1,7 @@
-//! Names of findings: [`fingerprint`] says what a finding is about, [`assign_ids`] makes names of it that do not repeat.
+//! Identity of findings: [`fingerprint`] identifies the subject of a finding, [`assign_ids`] derives unique ids.
 //!
-//! Matching against an earlier review belongs above; here only the text counts, so that the same defect gets the same name
-//! after lines moved, a file was renamed or a title was worded otherwise.
+//! Matching with an earlier review belongs in callers; here only the text counts, so that the same defect gets the same id after lines
+//! moved, a file was renamed or a title was reworded.
 
 use std::collections::HashMap;
 
@@ -12,34 +12,34 @@ use crate::domain::id::hex;
 use crate::domain::place::LineRange;
 use crate::domain::text::{FileText, is_telling};
 
-/// How many hexadecimal digits a fingerprint has.
+/// Length of a fingerprint, in hexadecimal digits.
 const FINGERPRINT_DIGITS: usize = 32;
-/// How many of them name a finding.
+/// Length of an id, in hexadecimal digits.
 const ID_DIGITS: usize = 12;
-/// How far a telling line is looked for.
+/// Maximum distance of a context line.
 const CONTEXT_REACH: u32 = 50;
 
-/// The hash of what a finding is about.
+/// Hashes the subject of a finding.
 ///
-/// `snippet` is the quoted text and `context` the telling lines around it ([`context_around`]), in all of which white space is
-/// folded; `symbol` is the function or type that encloses it, where a grammar can tell; `name` is the rule, or the category
-/// where a model found it. The path, the line numbers and the title do not count. 32 hexadecimal digits of a SHA-256.
+/// `snippet` is the quoted text and `context` the distinctive lines around it ([`context_around`]), in all of which white space is
+/// folded; `symbol` is the enclosing function or type, if known; `name` is the rule, or the category for findings of a model. The path,
+/// the line numbers and the title do not count. 32 hexadecimal digits of a SHA-256.
 pub fn fingerprint(snippet: &str, symbol: Option<&str>, context: [&str; 2], name: &str) -> Fingerprint {
     let mut hash = Sha256::new();
     for part in [name, symbol.unwrap_or_default(), snippet, context[0], context[1]] {
-        let folded = fold(part);
-        // The length keeps two parts from being read as one.
+        let folded = hash_folded(part);
+        // The length prevents two parts from being read as one.
         hash.update(u64::try_from(folded.len()).unwrap_or(u64::MAX).to_le_bytes());
         hash.update(folded.as_bytes());
     }
     Fingerprint(hex(&hash.finalize()[..FINGERPRINT_DIGITS / 2]))
 }
 
-fn fold(text: &str) -> String {
+fn hash_folded(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The nearest telling line above `lines` and the nearest below; empty where there is none within 50 lines.
+/// Returns the nearest distinctive line above `lines` and the nearest below; empty if there is none within 50 lines.
 pub fn context_around(text: &FileText, lines: LineRange) -> [&str; 2] {
     let telling = |number: u32| text.line(number).filter(|line| is_telling(line));
     let above = (lines.start().saturating_sub(CONTEXT_REACH)..lines.start()).rev().find_map(telling);
@@ -47,14 +47,14 @@ pub fn context_around(text: &FileText, lines: LineRange) -> [&str; 2] {
     [above.unwrap_or_default(), below.unwrap_or_default()]
 }
 
-/// The names that findings of a fingerprint have, the first one first.
+/// Yields the ids of findings with a fingerprint, the first one first.
 pub fn ids(fingerprint: &Fingerprint) -> impl Iterator<Item = FindingId> {
     let stem: String = fingerprint.0.chars().take(ID_DIGITS).collect();
     (1u32..).map(move |count| FindingId(if count == 1 { stem.clone() } else { format!("{stem}-{count}") }))
 }
 
-/// Names the findings after their fingerprints. Where several share one, all but the first of them by path, line and title get
-/// an ordinal (`-2`, `-3`, …); the order of the slice does not matter and is kept.
+/// Assigns ids from the fingerprints. If several findings share one, all but the first of them by path, line and title get an ordinal
+/// (`-2`, `-3`, …); the order of the slice does not matter and is kept.
 pub fn assign_ids(findings: &mut [Finding]) {
     let mut order: Vec<usize> = (0..findings.len()).collect();
     order.sort_by(|a, b| {

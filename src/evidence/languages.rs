@@ -1,4 +1,4 @@
-//! What the grammars at hand say about a file. Main type: [`Languages`].
+//! Syntax queries with the built-in grammars. Main type: [`Languages`].
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use crate::domain::path::RepoPath;
 use crate::domain::text::FileText;
 use crate::syntax::{self, Trees};
 
-/// A larger text is not parsed for a single finding: it would take longer than the finding is worth.
+/// Maximum size of a text parsed for a single finding: a larger one takes longer than the finding is worth.
 const MOST_BYTES: usize = 512 << 10;
 
-/// Every language that has a grammar, by the name of the file.
+/// All languages with a grammar, by the name of the file.
 #[derive(Debug, Clone, Default)]
 pub struct Languages {
     trees: Arc<Trees>,
 }
 
 impl Languages {
-    /// The same, with the trees of texts that somebody has parsed already.
+    /// Uses the cached trees of texts that were parsed before.
     pub fn with(trees: Arc<Trees>) -> Self {
         Self { trees }
     }

@@ -1,6 +1,6 @@
-//! Finding a quote in a file: pure, linear in the file and the quote. Main function: [`locate`].
+//! Finds a quote in a file: pure, linear in the file and the quote. Main function: [`locate`].
 //!
-//! Quotes are compared in the normal form of `domain::text`. What a place means for a change belongs in `anchor`.
+//! Quotes are compared in the normal form of `domain::text`. The place's relation to a change belongs in `anchor`.
 
 use std::collections::HashMap;
 
@@ -9,46 +9,46 @@ use crate::domain::text::{FileText, Quote, QuoteForm, is_telling, normal_line, q
 
 use super::nearest::nearest;
 
-/// How far a claim may miss one of several places and still mean it.
+/// Maximum distance between a claimed place and one of several actual places to match it.
 const NEAR_LINES: u32 = 3;
 
-/// How many lines are compared to see whether places of a loosely matched quote keep its indentation.
+/// Maximum number of lines compared to check whether a loosely matched quote has consistent indentation.
 const INDENTATION_BUDGET: usize = 1_000_000;
 
-/// Where a quote stands.
+/// The result of searching for a quote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Located {
     /// On the claimed lines, or at its only place when no lines were claimed.
     Exact(LineRange),
     /// At one place that is not the claimed one.
     Moved(LineRange),
-    /// At no place; the lines that are most like it, or those that were claimed.
+    /// Not found; the most similar lines, or the claimed ones.
     Nowhere {
         /// Up to three places, in the order of the file.
         nearest: Vec<LineRange>,
     },
-    /// At these places, and nothing tells which is meant.
+    /// Found at these places, and nothing selects one.
     Ambiguous(Vec<LineRange>),
-    /// It stands somewhere, but no line of it tells that place from another (`}`).
+    /// Found, but no line of it is distinctive (`}`).
     NotDistinctive,
-    /// The quote has no line that is not blank.
+    /// The quote has only blank lines.
     Empty,
 }
 
-/// [`Located`], and how the quote had to be read.
+/// A [`Located`] with the corrections made to the quote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Standing {
     pub(super) located: Located,
-    /// It matches only when indentation is ignored.
+    /// It matches only if indentation is ignored.
     pub(super) reindented: bool,
-    /// It carried line numbers, a fence or the marks of a diff.
+    /// It contained line numbers, a fence or the marks of a diff.
     pub(super) stripped: bool,
 }
 
 /// Finds `quote` in `text`.
 ///
-/// `claimed` is where it is said to stand; with it a place is told from its likes, and a quote that stands exactly there
-/// need not be distinctive. The quote is masked as the text is, so that a secret which the engine knows still matches.
+/// `claimed` is the stated place; it selects one of several places, and a quote exactly there need not be distinctive. The quote is
+/// masked as the text is, so that a secret which the engine knows still matches.
 pub fn locate(text: &FileText, quote: &str, claimed: Option<LineRange>) -> Located {
     stand(text, quote, claimed).located
 }
@@ -58,7 +58,7 @@ pub(super) fn stand(text: &FileText, quote: &str, claimed: Option<LineRange>) ->
     let Some(literal) = forms.first() else {
         return Standing { located: Located::Empty, reindented: false, stripped: false };
     };
-    // The numbers that a quote was copied with are a claim too, where no other is made.
+    // Copied line numbers count as a claim if there is no other.
     let claim_of = |form: &Quote| claimed.or_else(|| place_from(form.first_line.filter(|line| *line > 0)?, form));
     for reindented in [false, true] {
         let standing =
@@ -72,7 +72,7 @@ pub(super) fn stand(text: &FileText, quote: &str, claimed: Option<LineRange>) ->
         for form in &forms {
             let places = places_of(text, form, reindented);
             if !places.is_empty() {
-                return standing(decide(places, form, claim_of(form)), form);
+                return standing(select_place(places, form, claim_of(form)), form);
             }
         }
     }
@@ -80,8 +80,8 @@ pub(super) fn stand(text: &FileText, quote: &str, claimed: Option<LineRange>) ->
     Standing { located: Located::Nowhere { nearest }, reindented: false, stripped: false }
 }
 
-/// Which of the places is meant, where a claim can tell.
-fn decide(places: Vec<LineRange>, quote: &Quote, claimed: Option<LineRange>) -> Located {
+/// Selects one of the places by the claim, if possible.
+fn select_place(places: Vec<LineRange>, quote: &Quote, claimed: Option<LineRange>) -> Located {
     if !quote.lines.iter().any(|line| is_telling(line)) {
         return Located::NotDistinctive;
     }
@@ -102,12 +102,12 @@ fn decide(places: Vec<LineRange>, quote: &Quote, claimed: Option<LineRange>) -> 
     }
 }
 
-/// How far apart two ranges are; 0 where they share a line, 1 where they meet.
+/// Returns the distance of two ranges: 0 if they share a line, 1 if they are adjacent.
 fn gap(a: LineRange, b: LineRange) -> u32 {
     if a.overlaps(b) { 0 } else { a.start().saturating_sub(b.end()).max(b.start().saturating_sub(a.end())) }
 }
 
-/// The claimed lines as far as they exist, without blank lines at the ends.
+/// Clips the claimed lines to the file, without blank lines at the ends.
 fn without_blank_ends(text: &FileText, claimed: LineRange) -> Option<LineRange> {
     let is_blank = |number: u32| text.line(number).is_none_or(|line| normal_line(line).is_empty());
     let mut last = claimed.end().min(text.line_count());
@@ -118,7 +118,7 @@ fn without_blank_ends(text: &FileText, claimed: LineRange) -> Option<LineRange> 
     LineRange::new(first, last).ok()
 }
 
-/// The place of the quote if it is the claimed one. A claim of one line is taken as the place where the quote begins.
+/// Returns the place of the quote if it is the claimed one. A claim of one line is the place where the quote begins.
 fn place_as_claimed(text: &FileText, quote: &Quote, claimed: LineRange, reindented: bool) -> Option<LineRange> {
     let place = place_from(claimed.start(), quote)?;
     if place.end() > text.line_count() || (place != claimed && claimed.count() > 1) {
@@ -130,7 +130,7 @@ fn place_as_claimed(text: &FileText, quote: &Quote, claimed: LineRange, reindent
     (holds && (!reindented || keeps_indentation(text, place, quote))).then_some(place)
 }
 
-/// What of a line is compared.
+/// Returns the compared part of a line.
 fn comparison(reindented: bool) -> fn(&str) -> &str {
     if reindented { str::trim_start } else { |line| line }
 }
@@ -140,12 +140,12 @@ fn place_from(start: u32, quote: &Quote) -> Option<LineRange> {
     LineRange::new(start, start.checked_add(more)?).ok()
 }
 
-/// Every place at which the quote stands, by the algorithm of Knuth, Morris and Pratt over lines: a file of equal lines
-/// costs no more than any other.
+/// Finds every place of the quote, by the algorithm of Knuth, Morris and Pratt over lines: a file of equal lines costs no more than any
+/// other.
 fn places_of(text: &FileText, quote: &Quote, reindented: bool) -> Vec<LineRange> {
     let compare = comparison(reindented);
     let pattern: Vec<&str> = quote.lines.iter().map(|line| compare(line)).collect();
-    // Most quotes that are not there, or not in this form, are given up without splitting the file.
+    // Most quotes that are absent, or in another form, are rejected without splitting the file.
     let longest = pattern.iter().max_by_key(|line| line.len()).copied().unwrap_or_default();
     if memchr::memmem::find(text.text().as_bytes(), longest.as_bytes()).is_none() {
         return Vec::new();
@@ -172,7 +172,7 @@ fn places_of(text: &FileText, quote: &Quote, reindented: bool) -> Vec<LineRange>
     places
 }
 
-/// For each prefix of the pattern, the length of its longest proper prefix that is also its suffix.
+/// Computes for each prefix of the pattern the length of its longest proper prefix that is also its suffix.
 fn fallbacks(pattern: &[&str]) -> Vec<usize> {
     let mut back = vec![0; pattern.len()];
     let mut length = 0;
@@ -188,9 +188,9 @@ fn fallbacks(pattern: &[&str]) -> Vec<usize> {
     back
 }
 
-/// Whether the lines at `place` are indented as the quote is, only differently: each depth of one is one depth of the other.
+/// Checks whether the indentation at `place` maps one-to-one to that of the quote.
 ///
-/// The first line is not asked, because quotes are often trimmed at their ends.
+/// The first line is skipped, because quotes are often trimmed at their ends.
 fn keeps_indentation(text: &FileText, place: LineRange, quote: &Quote) -> bool {
     let indentation = |line: &str| line.chars().take_while(|c| c.is_whitespace()).count();
     let mut depths = HashMap::new();
@@ -310,7 +310,7 @@ mod tests {
         assert!(matches!(locate(&many, &loose, None), Located::Ambiguous(_)));
     }
 
-    /// Lines of which many are alike and some are blank.
+    /// Lines with many repetitions and some blank ones.
     fn lines() -> impl Strategy<Value = Vec<String>> {
         let line = prop_oneof![
             "[ ]{0,4}[a-c]{4,5}[(){};]{0,2}",
@@ -333,7 +333,7 @@ mod tests {
         })
     }
 
-    /// The range of a piece once blank ends are dropped.
+    /// The range of a piece without blank ends.
     fn core(lines: &[String], start: usize, end: usize) -> Option<LineRange> {
         let blank = |index: &usize| normal_line(&lines[*index]).is_empty();
         let first = (start..end).find(|index| !blank(index))?;

@@ -1,8 +1,9 @@
-//! Claims checked against text: what an engine says becomes a finding only through here.
+//! Verifies claims against text: what an engine claims becomes a finding only through this module.
 //!
-//! [`anchor()`] proves a [`Claim`](crate::domain::claim::Claim), [`locate()`] finds a quote in a file, [`fingerprint`] and
-//! [`assign_ids`] name findings, [`prove`] and [`apply`] try suggestions in memory. All of it is pure but for reading the two
-//! trees through [`Workspace`](crate::workspace::Workspace); [`references`] checks what a presented document points to, [`history`] finds again what an earlier review said. Whether a claim is *true* belongs in `review`.
+//! [`anchor()`] proves a [`Claim`](crate::domain::claim::Claim), [`locate()`] finds a quote in a file, [`fingerprint`] and [`assign_ids`]
+//! identify findings, [`prove`] and [`apply`] try suggestions in memory. All functions are pure except for reading the two trees through
+//! [`Workspace`](crate::workspace::Workspace); [`references`] checks the references of a presented document, [`history`] matches the
+//! findings of an earlier review. Deciding whether a claim is *true* belongs in `review`.
 
 mod anchor;
 pub mod history;

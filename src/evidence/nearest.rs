@@ -1,23 +1,23 @@
-//! The lines of a file that are most like a quote which is not in it, so that whoever quoted can correct it.
+//! Finds the lines of a file that are most similar to a missing quote, so that its author can correct it.
 //!
-//! Only [`nearest`]; bounded work, no claim to be right.
+//! Main function: [`nearest`]; bounded work, a heuristic.
 
 use std::collections::HashSet;
 
 use crate::domain::place::LineRange;
 use crate::domain::text::{FileText, Quote, is_telling, normal_line};
 
-/// How many places are named.
+/// Maximum number of places.
 const NAMED: usize = 3;
-/// How many lines are compared letter by letter.
+/// Maximum number of lines compared character by character.
 const COMPARED: usize = 200;
-/// How many characters of a line are compared.
+/// Maximum number of characters compared of a line.
 const CHARS: usize = 160;
-/// How alike two lines must be to be worth naming (1 is equal).
+/// Minimum similarity of two lines (1 is equal).
 const ALIKE: f64 = 0.5;
 
-/// Up to three places in the order of the file: lines equal to one of the quote's but for indentation; else the most similar
-/// ones; else what stands on the claimed lines.
+/// Returns up to three places in the order of the file: lines equal to one of the quote's except for indentation; else the most similar
+/// ones; else the claimed lines.
 pub(super) fn nearest(text: &FileText, quote: &Quote, claimed: Option<LineRange>) -> Vec<LineRange> {
     let mut lines = equal_lines(text, quote, claimed);
     if lines.is_empty() {
@@ -50,7 +50,8 @@ fn equal_lines(text: &FileText, quote: &Quote, claimed: Option<LineRange>) -> Ve
     equal
 }
 
-/// Lines that share a long word, or the beginning of one, with the quote's most telling line, the most similar ones of them.
+/// Returns the lines that share a long word, or the beginning of one, with the quote's most distinctive line, the most similar ones of
+/// them.
 fn similar_lines(text: &FileText, quote: &Quote) -> Vec<u32> {
     let telling = quote.lines.iter().filter(|line| is_telling(line));
     let Some(wanted) = telling.max_by_key(|line| line.len()).map(|line| head(line.trim())) else { return Vec::new() };
@@ -82,7 +83,7 @@ fn similar_lines(text: &FileText, quote: &Quote) -> Vec<u32> {
     scored.into_iter().take(NAMED).map(|(_, number)| number).collect()
 }
 
-/// What a similar line is expected to contain: the longest words, then how they begin, since a word may be misspelled too.
+/// Returns what a similar line is expected to contain: the longest words, then their beginnings, since a word may be misspelled too.
 fn needles(wanted: &str) -> Vec<&str> {
     const WORDS: usize = 4;
     const BEGINNING: usize = 4;
@@ -96,7 +97,7 @@ fn needles(wanted: &str) -> Vec<&str> {
     words
 }
 
-/// The first characters of a line.
+/// Returns the first characters of a line.
 pub(super) fn head(line: &str) -> &str {
     line.char_indices().nth(CHARS).map_or(line, |(end, _)| &line[..end])
 }

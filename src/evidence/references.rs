@@ -1,7 +1,7 @@
-//! References of a presented document checked against a tree. Main function: [`check()`].
+//! Checks the references of a presented document against a tree. Main function: [`check()`].
 //!
-//! A reference stands when its file exists, has its lines, and its pattern is found; else it is broken, with what may have been meant.
-//! Nothing outside the tree is looked at, whatever a path says. How references are written belongs in `document`.
+//! A reference is valid if its file exists, has its lines, and its pattern is found; else it is broken, with suggestions. Nothing outside
+//! the tree is read, whatever a path says. The syntax of references belongs in `document`.
 
 mod needle;
 mod path;
@@ -21,27 +21,27 @@ use crate::workspace::{TreeEntry, Workspace, WorkspaceError, near};
 use needle::Needle;
 use similar::{Likeness, is_like};
 
-/// So many references of a document are checked.
+/// Maximum number of checked references of a document.
 pub const MOST_REFERENCES: usize = 2_000;
 
-/// So many bytes of text are looked at for one document.
+/// Maximum bytes of text read for one document.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Names are compared with so many paths of the tree for one document, all broken references together.
+/// Maximum number of paths of the tree compared for one document, for all broken references together.
 const MOST_COMPARED: usize = 2_000_000;
 
-/// So many bytes are looked through for lines that are like a pattern for one document.
+/// Maximum bytes searched for lines similar to a pattern for one document.
 const MOST_LOOKED_THROUGH: usize = 16 * similar::LOOKED_AT;
 
-/// Characters of a preview.
+/// Maximum length of a preview, in characters.
 const PREVIEW: usize = 100;
 
-/// Where the references of a document start from.
+/// The base of the references of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Base<'b> {
-    /// The folder, from the root of the tree, as git stores it; empty at the root.
+    /// The folder, relative to the root of the tree, as git stores it; empty at the root.
     pub folder: &'b [u8],
-    /// The folder on this machine that the tree lies in. Absolute paths below it are taken as paths of the tree; where it is `None`, none are.
+    /// The local folder that contains the tree. Absolute paths below it are taken as paths of the tree; with `None`, none are.
     pub root: Option<&'b Path>,
 }
 
@@ -53,9 +53,9 @@ impl<'b> From<&'b [u8]> for Base<'b> {
 
 /// Checks references in order.
 ///
-/// A path is looked for from the base, then from the root of the tree. [`CheckedRef::to`] holds it as it was written; where it was absolute, or
-/// stood from the root only, as it has to be written from the base. References after the first [`MOST_REFERENCES`] are returned as broken, with
-/// the reason that they were not checked.
+/// A path is resolved from the base, then from the root of the tree. [`CheckedRef::to`] holds it as it was written, or as it has to be
+/// written from the base if it was absolute or valid from the root only. References after the first [`MOST_REFERENCES`] are returned as
+/// broken, with the reason that they were not checked.
 pub fn check<'b>(
     found: Vec<Found>,
     base: impl Into<Base<'b>>,
@@ -66,11 +66,11 @@ pub fn check<'b>(
     found.into_iter().enumerate().map(|(index, found)| checker.one(index, found)).collect()
 }
 
-/// A file as far as a reference needs it.
+/// The checked properties of a file.
 #[derive(Clone)]
 enum File {
     Text(Arc<FileText>),
-    /// It is there; why it has no lines.
+    /// It exists; why it has no lines.
     NoText(String),
 }
 
@@ -86,7 +86,7 @@ struct Checker<'c> {
     looked_through: usize,
 }
 
-/// Why there is no file.
+/// Why a file was not found.
 #[derive(Clone)]
 enum Missing {
     NotFound,
@@ -114,11 +114,11 @@ impl<'c> Checker<'c> {
         let (to, found) = match to {
             Err(why) => {
                 let to = FileRef { path: strip_line(&written), lines: None, columns: (None, None), pattern: None };
-                (to, Err(broken(why)))
+                (to, Err(broken_reference(why)))
             }
             Ok(to) if index >= MOST_REFERENCES => {
                 let why = format!("not checked: {MOST_REFERENCES} references of a document are, and this is one more");
-                (to, Err(broken(why)))
+                (to, Err(broken_reference(why)))
             }
             Ok(mut to) => {
                 let found = self.place(&mut to)?;
@@ -135,8 +135,8 @@ impl<'c> Checker<'c> {
         };
         let text = match file {
             File::Text(text) => text,
-            // What lies behind a link has no text either, but is no part of the tree.
-            File::NoText(what) if !self.is_listed(&path)? => return Ok(Err(broken(what))),
+            // A file behind a symlink has no text either, but is not part of the tree.
+            File::NoText(what) if !self.is_listed(&path)? => return Ok(Err(broken_reference(what))),
             File::NoText(_) if to.lines.is_none() && to.pattern.is_none() => {
                 return Ok(Ok(RefPlace { path, lines: None, preview: None }));
             }
@@ -150,7 +150,7 @@ impl<'c> Checker<'c> {
         Ok(Ok(RefPlace { path, lines, preview }))
     }
 
-    /// The file that is meant, from the base or else from the root; corrects `to` where it was not written from the base.
+    /// Returns the referenced file, from the base or else from the root; corrects `to` if it was not written from the base.
     fn file_of(&mut self, to: &mut FileRef) -> Result<Result<(RepoPath, File), BrokenRef>, Stopped> {
         let candidates = match path::candidates(&to.path_bytes(), &self.base) {
             Ok(candidates) => candidates,
@@ -173,7 +173,7 @@ impl<'c> Checker<'c> {
             };
             first.get_or_insert((candidate.path.clone(), why));
         }
-        let Some((wanted, why)) = first else { return Ok(Err(broken("the path names no file"))) };
+        let Some((wanted, why)) = first else { return Ok(Err(broken_reference("the path names no file"))) };
         let near = self.near(&wanted, to.lines)?;
         Ok(Err(BrokenRef { why, near }))
     }
@@ -194,7 +194,7 @@ impl<'c> Checker<'c> {
             return Err(BrokenRef { why, near: vec![kept.map_or(spelled.clone(), |kept| with_lines(&spelled, kept))] });
         }
         let Some(pattern) = &to.pattern else { return Ok(to.lines) };
-        let needle = Needle::new(pattern).map_err(broken)?;
+        let needle = Needle::new(pattern).map_err(broken_reference)?;
         match needle.find(text, to.lines) {
             Ok(lines) => Ok(Some(lines)),
             Err(why) => {
@@ -250,7 +250,7 @@ impl<'c> Checker<'c> {
         })
     }
 
-    /// References that would stand, to files whose names are like that of `wanted`.
+    /// Suggests valid references to files whose names are similar to that of `wanted`.
     fn near(&mut self, wanted: &RepoPath, lines: Option<LineRange>) -> Result<Vec<String>, Stopped> {
         let mut told = Vec::new();
         for path in self.names_near(wanted)? {
@@ -266,7 +266,7 @@ impl<'c> Checker<'c> {
         Ok(told)
     }
 
-    /// The same for a path that is none of the tree, by what it ends with.
+    /// The same for a path outside of the tree, by its last parts.
     fn near_outside(&mut self, to: &FileRef) -> Result<Vec<String>, Stopped> {
         match path::inner(&to.path_bytes()) {
             Some(wanted) => self.near(&wanted, to.lines),
@@ -281,7 +281,7 @@ impl<'c> Checker<'c> {
         let entries = self.entries()?;
         let names = if self.compared < MOST_COMPARED {
             self.compared += entries.len();
-            likely(wanted, near(wanted, entries.iter()))
+            suggest_files(wanted, near(wanted, entries.iter()))
         } else {
             Vec::new()
         };
@@ -289,7 +289,8 @@ impl<'c> Checker<'c> {
         Ok(names)
     }
 
-    /// The files of the tree; none where they cannot be listed: then there are no names to tell, but what is broken is told all the same.
+    /// Returns the files of the tree; none if they cannot be listed: then there are no suggestions, but broken references are still
+    /// reported.
     fn entries(&mut self) -> Result<Arc<[TreeEntry]>, Stopped> {
         if let Some(entries) = &self.entries {
             return Ok(Arc::clone(entries));
@@ -303,7 +304,7 @@ impl<'c> Checker<'c> {
         Ok(entries)
     }
 
-    /// Whether the path is a file of the tree, or a folder of files.
+    /// Checks whether the path is a file of the tree, or a folder of files.
     fn is_listed(&mut self, path: &RepoPath) -> Result<bool, Stopped> {
         let entries = self.entries()?;
         let is_file = entries.binary_search_by(|entry| entry.path.cmp(path)).is_ok();
@@ -312,14 +313,14 @@ impl<'c> Checker<'c> {
         Ok(is_file || entries.get(inside).is_some_and(|entry| entry.path.as_bytes().starts_with(&folder)))
     }
 
-    /// The path as it is written from the base.
+    /// Returns the path relative to the base.
     fn spelled(&self, path: &RepoPath) -> String {
         path::from_base(path, self.base.folder)
     }
 }
 
-/// Those of the same name, wherever they lie; else those whose names are similar.
-fn likely(wanted: &RepoPath, names: Vec<RepoPath>) -> Vec<RepoPath> {
+/// Returns those of the same name, in any folder; else those with similar names.
+fn suggest_files(wanted: &RepoPath, names: Vec<RepoPath>) -> Vec<RepoPath> {
     let mut names: Vec<(Likeness, RepoPath)> =
         names.into_iter().filter_map(|name| Some((is_like(wanted, &name)?, name))).collect();
     let best = names.iter().map(|(likeness, _)| *likeness).min();
@@ -327,7 +328,7 @@ fn likely(wanted: &RepoPath, names: Vec<RepoPath>) -> Vec<RepoPath> {
     names.into_iter().map(|(_, name)| name).collect()
 }
 
-fn broken(why: impl Into<String>) -> BrokenRef {
+fn broken_reference(why: impl Into<String>) -> BrokenRef {
     BrokenRef { why: why.into(), near: Vec::new() }
 }
 
@@ -339,9 +340,9 @@ fn with_lines(path: &str, lines: LineRange) -> String {
     }
 }
 
-/// A line as far as it fits, without its margin; none where it is blank.
+/// Shortens a line, without its indentation; `None` if it is blank.
 fn preview(line: &str) -> Option<String> {
-    // What is cut away need not be cleaned first, but an escape that is cut in two must not come to life: cleaning is last.
+    // What is cut away need not be sanitized first, but an escape that is cut in two must not become active: sanitizing is last.
     let line = line.trim();
     let head = line.char_indices().nth(PREVIEW * 4).map_or(line, |(end, _)| &line[..end]);
     let clean = strip_line(head);

@@ -1,12 +1,12 @@
-//! Indenting a replacement as its quote should have been indented. Main function: [`reindented`].
+//! Restores the indentation of a replacement whose quote lost it. Main function: [`reindented`].
 //!
-//! Quotes often lose the indentation of their first line, or that of all lines; a replacement then lost the same. What was
-//! lost is put back where that is certain, and nowhere else.
+//! Quotes often lose the indentation of their first line, or that of all lines; a replacement then lost the same. It is restored only if
+//! that is certain.
 
 use crate::domain::place::LineRange;
 use crate::domain::text::{FileText, normal_line, quote_forms};
 
-/// The replacement with the indentation that `quote` lacks against the lines it stands on; `None` where that is not certain.
+/// Adds the indentation that `quote` lacks compared to its lines; `None` if that is not certain.
 pub(super) fn reindented(text: &FileText, lines: LineRange, quote: &str, replacement: &str) -> Option<String> {
     let standing: Vec<&str> = text.lines(lines).map(|(_, line)| normal_line(line)).collect();
     let same = |a: &str, b: &str| a.trim_start() == b.trim_start();
@@ -22,20 +22,20 @@ pub(super) fn reindented(text: &FileText, lines: LineRange, quote: &str, replace
     if rest.is_empty() {
         let later = new.iter().skip(1).filter(|line| !line.trim().is_empty());
         let shallowest = later.map(|line| indentation(line).len()).min();
-        // Written relative to the quote where a later line is less deep than the quote really is; else it may be either.
-        return shallowest.is_none_or(|depth| depth < first.len()).then(|| indented(&new, first, first));
+        // It was written relative to the quote if a later line is indented less than the quote in the file; else it may be either.
+        return shallowest.is_none_or(|depth| depth < first.len()).then(|| add_indentation(&new, first, first));
     }
     let is_even = rest.iter().all(|more| *more == rest[0]);
     let is_trimmed =
         rest[0].is_empty() && new.first().is_some_and(|line| indentation(line) == indentation(&form.lines[0]));
-    (is_even && (rest[0] == *first || is_trimmed)).then(|| indented(&new, first, rest[0]))
+    (is_even && (rest[0] == *first || is_trimmed)).then(|| add_indentation(&new, first, rest[0]))
 }
 
 fn indentation(line: &str) -> &str {
     &line[..line.len() - line.trim_start().len()]
 }
 
-fn indented(lines: &[&str], first: &str, rest: &str) -> String {
+fn add_indentation(lines: &[&str], first: &str, rest: &str) -> String {
     let mut out = String::new();
     for (index, line) in lines.iter().enumerate() {
         if index > 0 {

@@ -1,4 +1,4 @@
-//! Why a claim does not stand, in words that help whoever made it to correct it. Main type: [`Rejection`].
+//! Reasons why a claim is rejected, worded so that its author can correct it. Main type: [`Rejection`].
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::workspace::WorkspaceError;
 
 use super::nearest::head;
 
-/// How many places a message names.
+/// Maximum number of places in a message.
 const NAMED: usize = 5;
 
 /// A line of the file, as a message shows it.
@@ -22,7 +22,7 @@ pub struct NearLine {
     pub text: String,
 }
 
-/// Why a claim was not taken.
+/// Why a claim was rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum Rejection {
     /// The claim's own place must be in a changed file.
@@ -33,31 +33,31 @@ pub enum Rejection {
     NotInChange {
         /// The claimed file.
         path: RepoPath,
-        /// Changed files with names like it.
+        /// Changed files with similar names.
         near: Vec<RepoPath>,
     },
     /// The file cannot be read on that side.
     #[error("the place cannot be checked: {0}")]
     Unreadable(WorkspaceError),
-    /// The run was stopped; this is nobody's fault.
+    /// The run was stopped; the claim is not at fault.
     #[error(transparent)]
     Stopped(#[from] Stopped),
-    /// There is no quote.
+    /// The quote is empty.
     #[error("the quote is empty: quote the lines it is about, verbatim and whole")]
     Empty,
-    /// The quote stands nowhere.
+    /// The quote was not found.
     #[error("the quote stands nowhere in {path} ({}){}{}", side_word(*.side), OtherSide(*.side, *.other_side), Lines(nearest))]
     Nowhere {
         /// The file.
         path: RepoPath,
         /// The side that was read.
         side: Side,
-        /// Where it stands on the other side.
+        /// Its lines on the other side, if it is there.
         other_side: Option<LineRange>,
-        /// The lines most like it.
+        /// The most similar lines.
         nearest: Vec<NearLine>,
     },
-    /// It stands at several places.
+    /// The quote was found at several places.
     #[error("the quote stands at {} places in {path}: {}; give start_line, or quote more lines around it", places.len(), Ranges(places))]
     Ambiguous {
         /// The file.
@@ -65,7 +65,7 @@ pub enum Rejection {
         /// The places.
         places: Vec<LineRange>,
     },
-    /// No line of it is telling.
+    /// No line of the quote is distinctive.
     #[error("the quote has no telling line (only braces, keywords or very short lines): quote the lines around it too")]
     NotDistinctive {
         /// The file.
@@ -76,7 +76,7 @@ pub enum Rejection {
     NotTouching {
         /// The file.
         path: RepoPath,
-        /// Where the quote stands.
+        /// The lines of the quote.
         lines: LineRange,
         /// The nearest changed lines.
         changed: Vec<LineRange>,
@@ -84,7 +84,7 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    /// What is wrong, in a few words for people: no advice, no lines of the file.
+    /// Describes the reason in a few words for people: no advice, no lines of the file.
     pub fn brief(&self) -> String {
         match self {
             Self::NotInChange { path, .. } => format!("{path} is not a changed file"),
@@ -110,7 +110,7 @@ impl From<WorkspaceError> for Rejection {
     }
 }
 
-/// The lines of the places, as far as a message shows them.
+/// Returns the lines of the places, as far as a message shows them.
 pub(super) fn near_lines(text: &FileText, places: &[LineRange]) -> Vec<NearLine> {
     let lines = places.iter().flat_map(|place| text.lines(*place));
     lines.take(NAMED).map(|(number, line)| NearLine { number, text: head(line).to_owned() }).collect()

@@ -1,6 +1,6 @@
-//! Suggestions, tried in memory before anybody sees them. Main functions: [`prove`], [`apply`].
+//! Validates suggestions in memory before they are shown. Main functions: [`prove`], [`apply`].
 //!
-//! A suggestion that does not stand is still shown, but as prose. Writing to a file belongs in `app`.
+//! An invalid suggestion is still shown, but as prose. Writing to a file belongs in `app`.
 
 use crate::domain::finding::Suggestion;
 use crate::domain::path::RepoPath;
@@ -16,31 +16,31 @@ pub enum SuggestionFault {
     /// The finding has no lines to replace: it is about a whole file.
     #[error("a finding about a whole file has no lines to replace")]
     WholeFile,
-    /// Its lines are gone after the change.
+    /// Its lines do not exist after the change.
     #[error("only lines that exist after the change can be replaced")]
     OldSide,
-    /// The quote stands at several places, and only one of them touches the change.
+    /// The quote was found at several places, and only one of them touches the change.
     #[error("the quoted lines stand at several places of the file")]
     SeveralPlaces,
     /// The quote was found only by ignoring its indentation, so the replacement's cannot be trusted.
     #[error("the quote is indented otherwise than the file, and so the replacement may be")]
     Reindented,
-    /// Nothing would change.
+    /// It would change nothing.
     #[error("the replacement changes nothing")]
     ChangesNothing,
-    /// A mask would be written into the file.
+    /// It would write a mask into the file.
     #[error("the replacement contains a masked secret")]
     WritesMask,
-    /// A secret nobody saw would be overwritten.
+    /// It would overwrite a masked secret.
     #[error("the replaced lines contain a masked secret")]
     OverwritesSecret,
     /// It leaves code out (`// rest of the code`).
     #[error("the replacement leaves out code (\"...\")")]
     LeavesOut,
-    /// It has a diff's marks or a fence.
+    /// It contains a diff's marks or a fence.
     #[error("the replacement is a diff or a fenced block, not the lines themselves")]
     NotPlain,
-    /// It begins or ends with a line that stands next to the replaced ones already.
+    /// It begins or ends with a line that is already adjacent to the replaced ones.
     #[error("the replacement repeats a line that stands next to the replaced lines")]
     RepeatsNeighbour,
     /// Its indentation does not fit the file's.
@@ -49,15 +49,15 @@ pub enum SuggestionFault {
     /// The file has more syntax errors with it than without it.
     #[error("the file would no longer parse")]
     BreaksSyntax,
-    /// It inserts, or leaves a single blank line, and no line stands next to it that could be replaced along with it.
+    /// It inserts, or leaves a single blank line, and there is no adjacent line that could be replaced along with it.
     #[error("no line stands next to the place that could be replaced along with it")]
     NoNeighbour,
 }
 
-/// Tries to replace `lines` of `text` by `replacement`: whole lines, an empty text deletes.
+/// Validates replacing `lines` of `text` by `replacement`: whole lines, an empty text deletes.
 ///
-/// The range is narrowed to what differs. `parses` counts the error nodes of a text, where a grammar is at hand. Nothing else is
-/// asked about the code: whether the replacement is *right* is for a reader to say.
+/// The range is narrowed to what differs. `parses` counts the error nodes of a text, if a grammar is available. Nothing else is checked:
+/// whether the replacement is *right* is for a reader to decide.
 pub fn prove(
     text: &FileText,
     path: &RepoPath,
@@ -85,14 +85,14 @@ pub fn prove(
     }
     match (parses(text.text()), parses(&applied)) {
         (Some(before), Some(after)) if after > before => Err(SuggestionFault::BreaksSyntax),
-        // What the parser gives up on is not proven.
+        // If the parser gives up, nothing is proven.
         (Some(_), None) => Err(SuggestionFault::BreaksSyntax),
         _ => Ok(suggestion),
     }
 }
 
-/// The text with the suggestion in it. New lines take the ending of the first replaced one; a file without a last newline
-/// stays so. Lines beyond the end are left out of the replacement.
+/// Applies the suggestion to the text. New lines take the ending of the first replaced one; a missing last newline is kept. Lines beyond
+/// the end are left out of the replacement.
 pub fn apply(text: &str, suggestion: &Suggestion) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let at = |line: u32| usize::try_from(line).unwrap_or(usize::MAX).min(lines.len());
@@ -107,7 +107,7 @@ pub fn apply(text: &str, suggestion: &Suggestion) -> String {
     let ends_open = replaced.last().is_some_and(|line| !line.ends_with('\n'));
     if let Some(ending) = ending_of(&out).filter(|_| ends_open) {
         let kept = out.len() - ending.len();
-        // A blank last line is nothing but its newline, and stays.
+        // A blank last line consists of its newline only, which is kept.
         if kept > 0 && !out[..kept].ends_with('\n') {
             out.truncate(kept);
         }
@@ -120,27 +120,27 @@ fn ending_of(line: &str) -> Option<&'static str> {
     if line.ends_with("\r\n") { Some("\r\n") } else { line.ends_with('\n').then_some("\n") }
 }
 
-/// The lines of a text as a file has them: a newline at the end begins no further line.
+/// Splits a text into lines as in files: a newline at the end begins no further line.
 fn split_lines(text: &str) -> Vec<&str> {
     text.lines().collect()
 }
 
-/// The lines of [`Suggestion::replacement`], where the last line has no newline of its own.
+/// Splits [`Suggestion::replacement`] into lines; its last line has no newline of its own.
 fn split_suggestion(replacement: &str) -> impl Iterator<Item = &str> {
     let lines = (!replacement.is_empty()).then(|| replacement.split('\n'));
     lines.into_iter().flatten().map(|line| line.strip_suffix('\r').unwrap_or(line))
 }
 
-/// Lines that go and lines that come; either may be empty.
+/// An edit of lines: removed and added ones; either may be empty.
 struct Edit<'a> {
-    /// The first line that goes, or before which the new ones come.
+    /// The first removed line, or the one before which the new ones are inserted.
     start: u32,
     old: &'a [&'a str],
     new: &'a [&'a str],
 }
 
 impl<'a> Edit<'a> {
-    /// Without the lines that both have at their ends.
+    /// Removes common lines at the ends.
     fn narrowed(start: u32, old: &'a [&'a str], new: &'a [&'a str]) -> Self {
         let common = old.iter().zip(new).take_while(|(a, b)| a == b).count();
         let (old, new) = (&old[common..], &new[common..]);
@@ -149,14 +149,14 @@ impl<'a> Edit<'a> {
         Self { start, old: &old[..old.len() - tail], new: &new[..new.len() - tail] }
     }
 
-    /// A suggestion replaces at least one line and cannot say "one blank line", so an edit that only inserts, or leaves a
-    /// single blank line, takes a neighbour with it.
+    /// A suggestion replaces at least one line and cannot express "one blank line", so an edit that only inserts, or leaves a single
+    /// blank line, includes an adjacent line.
     fn into_suggestion(self, text: &FileText, path: &RepoPath) -> Result<Suggestion, SuggestionFault> {
         let count = u32::try_from(self.old.len()).unwrap_or(u32::MAX);
         let (mut first, mut last) = (self.start, self.start.saturating_add(count).saturating_sub(1));
         let mut lines: Vec<&str> = self.new.to_vec();
         if self.old.is_empty() || lines == [""] {
-            // A neighbour with a secret in it would be overwritten by its mask.
+            // An adjacent line with a secret in it would be overwritten by its mask.
             let neighbour = |number: u32| text.line(number).filter(|_| !text.is_masked(LineRange::line(number)));
             if let Some(previous) = self.start.checked_sub(1).and_then(neighbour) {
                 first -= 1;
@@ -178,7 +178,7 @@ fn check_content(text: &FileText, edit: &Edit<'_>) -> Result<(), SuggestionFault
         return Err(SuggestionFault::WritesMask);
     }
     let stood = |line: &&str| edit.old.iter().any(|old| old.trim() == line.trim());
-    if edit.new.iter().any(|line| leaves_out(line) && !stood(line)) {
+    if edit.new.iter().any(|line| is_omission(line) && !stood(line)) {
         return Err(SuggestionFault::LeavesOut);
     }
     let not_plain = |line: &str| line.starts_with("@@ ") || line.trim_start().starts_with("```");
@@ -200,8 +200,8 @@ fn check_content(text: &FileText, edit: &Edit<'_>) -> Result<(), SuggestionFault
     if fits_indentation(edit) { Ok(()) } else { Err(SuggestionFault::Indentation) }
 }
 
-/// Whether a line stands for code that was not written out.
-fn leaves_out(line: &str) -> bool {
+/// Checks for a line that is a placeholder for omitted code.
+fn is_omission(line: &str) -> bool {
     const MARKS: &[&str] = &["//", "#", "/*", "*", "--", "<!--", "{/*", ";", "%"];
     const PHRASES: &[&str] = &[
         "rest of",
@@ -228,11 +228,11 @@ fn leaves_out(line: &str) -> bool {
     }
     let lower = comment.to_lowercase();
     let phrase = PHRASES.iter().any(|phrase| lower.contains(phrase));
-    // A sentence may speak of "the rest of" something; a placeholder is short or has dots.
+    // A sentence may mention "the rest of" something; a placeholder is short or has dots.
     phrase && (dots(comment) || comment.split_whitespace().count() <= 5)
 }
 
-/// Whether new lines are indented with what the old ones are indented with, and not all of them less.
+/// Checks whether new lines use the indentation characters of the old ones, and not all of them are indented less.
 fn fits_indentation(edit: &Edit<'_>) -> bool {
     let indents = |lines: &[&str]| -> Vec<String> {
         let full = lines.iter().filter(|line| !line.trim().is_empty());
@@ -316,10 +316,10 @@ mod tests {
 
     #[test]
     fn a_comment_may_speak_of_the_rest() {
-        assert!(!leaves_out("// The rest of the bytes belong to the header of the next one."));
-        assert!(!leaves_out("let all = [first, ...others];"));
+        assert!(!is_omission("// The rest of the bytes belong to the header of the next one."));
+        assert!(!is_omission("let all = [first, ...others];"));
         for line in ["// ...", "# rest of the code", "/* ... */", "<!-- ... -->", "  // … remaining code unchanged"] {
-            assert!(leaves_out(line), "{line}");
+            assert!(is_omission(line), "{line}");
         }
     }
 
@@ -351,7 +351,7 @@ mod tests {
             let ending = if crlf { "\r\n" } else { "\n" };
             let start = start % lines.len();
             let end = (start + length).min(lines.len());
-            // An empty last line without a newline is no line at all.
+            // An empty last line without a newline is not a line.
             let open = open && lines.last().is_some_and(|line| !line.is_empty());
             let file = join(&lines, ending, open);
             let lines_replaced = range(u32::try_from(start).unwrap() + 1, u32::try_from(end).unwrap());

@@ -1,4 +1,4 @@
-//! Which places of a file the change touches, for many places at once. Main type: [`Touched`].
+//! Index of changed lines, for checking many places of a file. Main type: [`Touched`].
 
 use crate::domain::change::FileChange;
 use crate::domain::place::{LineRange, Side};
@@ -6,12 +6,12 @@ use crate::domain::place::{LineRange, Side};
 /// The changed lines of one side of a file, and the lines around a deletion, in order.
 pub(super) struct Touched {
     ranges: Vec<LineRange>,
-    /// For each range, the last line that it or one before it reaches.
+    /// For each range, the maximum last line up to it.
     reach: Vec<u32>,
 }
 
 impl Touched {
-    /// Agrees with [`FileChange::touches`], but looks up in logarithmic time: a quote can stand at a million places.
+    /// Agrees with [`FileChange::touches`], but looks up in logarithmic time: a quote can be at a million places.
     pub(super) fn of(file: &FileChange, side: Side) -> Self {
         let spans = file.runs().map(|run| match side {
             Side::Old => run.old,
@@ -29,13 +29,13 @@ impl Touched {
         Self { ranges, reach }
     }
 
-    /// Whether any of `lines` is touched.
+    /// Checks whether any of `lines` is touched.
     pub(super) fn touches(&self, lines: LineRange) -> bool {
         let begun = self.ranges.partition_point(|range| range.start() <= lines.end());
         begun.checked_sub(1).is_some_and(|last| self.reach[last] >= lines.start())
     }
 
-    /// Up to three touched places that are nearest to `lines`, in order.
+    /// Returns up to three touched places that are nearest to `lines`, in order.
     pub(super) fn nearest(&self, lines: LineRange) -> Vec<LineRange> {
         let at = self.ranges.partition_point(|range| range.start() < lines.start());
         let mut near = self.ranges[at.saturating_sub(2)..].to_vec();

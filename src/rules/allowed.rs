@@ -1,8 +1,8 @@
-//! Findings that a comment in the code asks not to be told of: `review:allow(rust/a-rule) why`. Main type: [`Allowed`].
+//! Suppression comments in the code, `review:allow(rust/a-rule) why`, and the findings they silence. Main type: [`Allowed`].
 //!
-//! The comment stands on the line of the finding or on the lines right above it; it names rules or packs, and gives a reason.
-//! A change cannot allow what it brings: one that it adds counts only for what is less than high, and the receipt says that the
-//! change added it. Where it asks for more, or gives no reason, the finding stays and says so.
+//! The comment is on the line of the finding or on the lines right above it; it names rules or packs and gives a reason. A change cannot
+//! allow what it adds: a comment added by the change silences only findings below high severity, and the receipt says that the change
+//! added it. If the comment may not silence the finding, or gives no reason, the finding stays and says so.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,44 +15,44 @@ use crate::domain::finding::Severity;
 use crate::domain::place::Side;
 use crate::domain::text::{FileText, shortened, strip_line};
 
-/// What such a comment begins with.
+/// Prefix of such a comment.
 const MARK: &str = "review:allow(";
-/// So many are named in the receipt; more are counted.
+/// Maximum number of comments named in the receipt; more are counted.
 const MOST_NAMED: usize = 20;
-/// A reason is shown as far as this, in characters.
+/// Maximum length of a shown reason, in characters.
 const MOST_REASON: usize = 120;
-/// More comments above one line are not read.
+/// Maximum number of comments read above one line.
 const MOST_ABOVE: u32 = 10;
 
-/// A comment that allows something.
+/// A suppression comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Allow {
     names: Vec<String>,
     reason: String,
-    /// Whether nothing else stands on its line.
+    /// `true` if nothing else is on its line.
     alone: bool,
-    /// The comment, folded: what makes two the same one.
+    /// The folded comment: equal keys make two comments the same.
     text: String,
 }
 
-/// The comments of one file, by line, and what the change did to each.
+/// The suppression comments of one file by line, each with what the change did to it.
 #[derive(Default)]
 struct InFile {
     allows: BTreeMap<u32, (Allow, Stands)>,
 }
 
-/// What the change did to a comment. In the order in which they count.
+/// A change's effect on a comment, in order of preference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Stands {
-    /// Nothing.
+    /// Unchanged.
     AsBefore,
-    /// It stood elsewhere in the file, or its line is another one now.
+    /// Moved within the file, or placed on another line.
     Moved,
-    /// It added it.
+    /// Added by the change.
     Added,
 }
 
-/// What was allowed so far.
+/// Applies suppression comments and collects those used so far.
 pub(super) struct Allowed<'a> {
     input: &'a RulesInput<'a>,
     files: HashMap<usize, InFile>,
@@ -65,8 +65,8 @@ impl<'a> Allowed<'a> {
         Self { input, files: HashMap::new(), count: 0, named: Vec::new() }
     }
 
-    /// The claim, unless a comment at the line of it silences it. `file` is counted in the change, `line` is of its side; `stood` says that
-    /// it is about what stood before the change, with which a comment may have moved.
+    /// Returns the claim unless a comment at its line silences it. `file` is an index into the change, `line` is a line of its side;
+    /// `stood` marks claims about code from before the change, with which a comment may have moved.
     pub(super) fn unless_allowed(
         &mut self,
         mut claim: Claim,
@@ -89,7 +89,7 @@ impl<'a> Allowed<'a> {
             claim.body.push_str(&why);
             return Some(claim);
         }
-        // One that is moved over what the change brings was meant for something else.
+        // A comment moved above added code was intended for something else.
         let is_changes = stands == Stands::Added || stands == Stands::Moved && !stood;
         if is_changes && claim.severity <= Severity::High {
             let came = if stands == Stands::Added { "came" } else { "came to that line" };
@@ -115,7 +115,7 @@ impl<'a> Allowed<'a> {
         None
     }
 
-    /// Names what was allowed; how many that were.
+    /// Writes the notes about used comments; returns the number of silenced claims.
     pub(super) fn finish(self, notes: &mut BTreeSet<String>) -> u32 {
         let more = (self.count as usize).saturating_sub(self.named.len());
         notes.extend(self.named);
@@ -129,15 +129,15 @@ impl<'a> Allowed<'a> {
 impl InFile {
     fn read(input: &RulesInput<'_>, file: &FileChange) -> Self {
         let Ok(new) = input.new.read(&file.path) else { return Self::default() };
-        let found = allows_in(file.language, &new);
+        let found = parse_comments(file.language, &new);
         if found.is_empty() {
             return Self::default();
         }
         let touched = Touched::of(file, Side::New);
-        // What moved within the file is no addition, but it no longer stands where somebody put it; a second copy is one.
+        // A comment moved within the file is not an addition, but is no longer where its author put it; a second copy is an addition.
         let mut before: HashMap<String, usize> = HashMap::new();
         if let Ok(old) = input.old.read(file.path_at(Side::Old)) {
-            for (_, allow) in allows_in(file.language, &old) {
+            for (_, allow) in parse_comments(file.language, &old) {
                 *before.entry(allow.text).or_default() += 1;
             }
         }
@@ -158,8 +158,7 @@ impl InFile {
         Self { allows }
     }
 
-    /// The comment that is about a rule at a line: where it stands, and what the change did to it. One that counts comes before one that
-    /// does not.
+    /// Finds the comment about a rule at a line: its place and what the change did to it. Comments that count take precedence.
     fn for_rule(&self, rule: &str, line: u32) -> Option<(u32, &Allow, Stands)> {
         let mut lines = vec![line];
         let mut above = line;
@@ -177,8 +176,8 @@ impl InFile {
     }
 }
 
-/// How comments begin in a language; all ways there are where nobody knows.
-fn openers(language: Option<&str>) -> &'static [&'static str] {
+/// Comment prefixes of a language; all known prefixes if the language is unknown.
+fn comment_prefixes(language: Option<&str>) -> &'static [&'static str] {
     match language {
         Some("rust" | "javascript" | "typescript" | "tsx" | "go" | "java" | "c" | "cpp") => &["//", "/*"],
         Some("python" | "shell" | "yaml" | "toml" | "ruby") => &["#"],
@@ -186,7 +185,7 @@ fn openers(language: Option<&str>) -> &'static [&'static str] {
     }
 }
 
-fn allows_in(language: Option<&str>, text: &FileText) -> BTreeMap<u32, Allow> {
+fn parse_comments(language: Option<&str>, text: &FileText) -> BTreeMap<u32, Allow> {
     let mut found = BTreeMap::new();
     let mut seen = 0;
     for at in memchr::memmem::find_iter(text.text().as_bytes(), MARK.as_bytes()) {
@@ -195,7 +194,7 @@ fn allows_in(language: Option<&str>, text: &FileText) -> BTreeMap<u32, Allow> {
             continue;
         }
         seen = number;
-        if let Some(allow) = text.line(number).and_then(|line| parse(openers(language), line)) {
+        if let Some(allow) = text.line(number).and_then(|line| parse(comment_prefixes(language), line)) {
             found.insert(number, allow);
         }
     }
@@ -206,7 +205,7 @@ fn parse(openers: &[&str], line: &str) -> Option<Allow> {
     let (before, after) = line.split_once(MARK)?;
     let before = before.trim_end();
     let code = openers.iter().find_map(|opener| before.strip_suffix(opener))?;
-    // Inside a string it is no comment.
+    // Inside a string it is not a comment.
     if code.matches(['"', '`']).count() % 2 == 1 {
         return None;
     }
@@ -228,7 +227,7 @@ mod tests {
     use super::*;
 
     fn read(line: &str) -> Option<(Vec<String>, String, bool)> {
-        parse(openers(None), line).map(|allow| (allow.names, allow.reason, allow.alone))
+        parse(comment_prefixes(None), line).map(|allow| (allow.names, allow.reason, allow.alone))
     }
 
     #[test]
@@ -245,10 +244,10 @@ mod tests {
         assert_eq!(read("print(\"# review:allow(a/b) so\")"), None);
         assert_eq!(read("review:allow(a/b) so"), None);
         assert_eq!(read("// review:allow(a/b so"), None);
-        assert_eq!(parse(openers(Some("python")), "// review:allow(a/b) so"), None);
+        assert_eq!(parse(comment_prefixes(Some("python")), "// review:allow(a/b) so"), None);
     }
 
-    /// `eval` is high, `== NaN` in Rust is less.
+    /// `eval` is high, `== NaN` in Rust is lower.
     fn review(change: &MadeUp) -> (Vec<String>, u32, Vec<String>) {
         let report = change.review();
         let bodies = report.claims.into_iter().map(|claim| claim.body).collect();
@@ -279,7 +278,7 @@ mod tests {
         let (bodies, count, _) = review(&MadeUp::default().now("a.py", &text));
         assert_eq!(count, 0);
         assert!(bodies[0].contains("cannot allow"), "{bodies:?}");
-        // It stood there before, for another value.
+        // It was there before, for another value.
         let old = text.replace("kX9m", "zzzz");
         let (bodies, count, notes) = review(&MadeUp::default().was("a.py", &old).now("a.py", &text));
         assert!(bodies.len() + usize::try_from(count).unwrap() <= 1, "{bodies:?} {notes:?}");
@@ -298,7 +297,7 @@ mod tests {
         let (bodies, count, _) = review(&MadeUp::default().was("a.py", &old).now("a.py", &new));
         assert_eq!((bodies.len(), count), (1, 0));
         assert!(bodies[0].contains("It came to that line with this change"), "{bodies:?}");
-        // Where somebody put it, it counts: that is how it is meant to come in.
+        // Left where its author put it, it counts.
         let new = old.replace("first = 1\n", secret);
         let (bodies, count, notes) = review(&MadeUp::default().was("a.py", &old).now("a.py", &new));
         assert_eq!((bodies.len(), count), (0, 1), "{notes:?}");

@@ -1,8 +1,7 @@
-//! What one file says by itself, asked all at once while its trees are at hand. Main type: [`Alone`]; main function: [`ask`].
+//! Evaluates all single-file rules in one pass while the syntax trees are in memory. Main type: [`Alone`]; main function: [`ask`].
 //!
-//! A tree takes forty times the memory of its text, and going through memory is what a large change costs. So a file is not gone back to for each
-//! question: whatever does not depend on other files is asked when the file is parsed for the first time. Nothing depends on that: whoever needs an
-//! answer that is not there asks for it.
+//! A tree takes forty times the memory of its text, and going through memory dominates the cost of a large change. So whatever does not
+//! depend on other files is computed when the file is first parsed. This is only a cache: a missing result is computed on demand.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicUsize;
@@ -21,59 +20,59 @@ use crate::domain::place::Side;
 use crate::syntax::{Grammar, Unparsed, Watch, enclosing_symbol, error_count};
 use crate::sys::cancel::Stopped;
 
-/// Larger texts are not asked for proofs beforehand, in bytes.
+/// Maximum size of a text whose proofs are computed ahead, in bytes.
 const LARGEST: usize = 512 << 10;
-/// Nor are more matches of one file.
+/// Maximum number of matches of one file proved ahead.
 const MOST: usize = 100;
-/// How long such a text may take to parse.
+/// Time limit for parsing such a text.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The answers of the files of a change.
+/// Single-file results for the files of a change.
 #[derive(Default)]
 pub(super) struct Alone {
     files: Vec<Answers>,
-    /// All lines that come and go.
+    /// All added and removed lines.
     pub(super) around: OnceLock<Around>,
-    /// So many bytes were read for what files define.
+    /// Bytes read so far to find out what files define.
     pub(super) read: AtomicUsize,
-    /// What was not looked at, one sentence each.
+    /// Notes on what was not examined, one sentence each.
     notes: Mutex<BTreeSet<String>>,
 }
 
-/// The answers of one file.
+/// The results of one file.
 #[derive(Default)]
 pub(super) struct Answers {
-    /// What matched before the change of the rules that match now.
+    /// Base matches of the rules that match at the head.
     pub(super) stood: OnceLock<Stood>,
-    /// What the rules about what goes say.
+    /// Candidates of the rules about removed code.
     pub(super) left: OnceLock<Left>,
-    /// What was taken away from its functions.
+    /// Guards removed from its functions.
     pub(super) taken: OnceLock<Vec<Taken>>,
 }
 
 impl Alone {
-    /// No answers yet, for so many files.
+    /// Creates an empty store for `files` files.
     pub(super) fn new(files: usize) -> Self {
         Self { files: std::iter::repeat_with(Answers::default).take(files).collect(), ..Self::default() }
     }
 
-    /// The answers of a file, as counted in the change.
+    /// Returns the results of a file by its index in the change.
     pub(super) fn of(&self, at: usize) -> Option<&Answers> {
         self.files.get(at)
     }
 
-    /// Says what was not looked at. It is kept as long as the answers are, which are silent about it.
+    /// Records what was not examined. Stored here because the cached results do not mention it.
     pub(super) fn note(&self, note: String) {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).insert(note);
     }
 
-    /// What was said so.
+    /// Returns the recorded notes.
     pub(super) fn notes(&self) -> BTreeSet<String> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// Asks a file, of which `hits` are the matches at its head.
+/// Evaluates one file; `hits` are the matches at its head.
 pub(super) fn ask(input: &RulesInput<'_>, alone: &Alone, at: usize, hits: &[HeadHit]) -> Result<(), Stopped> {
     let (Some(answers), Some(file)) = (alone.of(at), input.change.files.get(at)) else { return Ok(()) };
     if let Some(stood) = base::stood(input, file, hits)? {
@@ -85,12 +84,12 @@ pub(super) fn ask(input: &RulesInput<'_>, alone: &Alone, at: usize, hits: &[Head
     let taken = if is_asked { taken_from(&BothSides::of(input, alone), at)? } else { Vec::new() };
     impact::read_ahead(input, at, &alone.read)?;
     let told = hits.iter().filter(|hit| hit.touched.is_some()).map(|hit| &hit.hit);
-    proofs(input, file, Side::New, told)?;
-    proofs(input, file, Side::Old, left.hits().chain(taken.iter().map(|(_, hit)| hit)))
+    precompute_proofs(input, file, Side::New, told)?;
+    precompute_proofs(input, file, Side::Old, left.hits().chain(taken.iter().map(|(_, hit)| hit)))
 }
 
-/// Asks what it takes to prove matches that may be told: the names around them, and whether the text is one of its language.
-fn proofs<'h>(
+/// Computes what is needed to prove matches that may be reported: enclosing symbols, and whether the text parses in its language.
+fn precompute_proofs<'h>(
     input: &RulesInput<'_>,
     file: &FileChange,
     side: Side,
@@ -101,7 +100,7 @@ fn proofs<'h>(
     let tree = if side == Side::Old { input.old } else { input.new };
     let text = readable(tree, file.path_at(side))?.filter(|text| text.text().len() <= LARGEST);
     let (Some(text), Some(grammar)) = (text, Grammar::of(language)) else { return Ok(()) };
-    // What cannot be parsed once is not tried for each match.
+    // A text that failed to parse once is not tried again for each match.
     match input.trees.parse(grammar, text.text(), &Watch::new(input.cancel, PATIENCE)) {
         Err(Unparsed::Stopped(stopped)) => return Err(stopped),
         Err(_) => return Ok(()),
@@ -135,7 +134,7 @@ mod tests {
             RulesInput { change: &change, new: &new, old: &old, packs: &packs, trees: &trees, cancel, events: &Silent };
         let alone = Alone::new(1);
         let asked = ask(&input, &alone, 0, &[]);
-        // Whoever asks next hears what was said before.
+        // The next caller gets the stored result.
         BothSides::of(&input, &alone).note("not looked at".to_owned());
         (alone, asked)
     }

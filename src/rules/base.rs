@@ -1,4 +1,4 @@
-//! What stood before the change of what was found after it. Main function: [`at_base`].
+//! Base matches for what was found at the head. Main function: [`at_base`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -14,29 +14,29 @@ use crate::domain::place::Side;
 use crate::sys::cancel::Stopped;
 use crate::workspace::WorkspaceError;
 
-/// More failures to read the base are counted, not listed.
+/// Maximum number of listed failures to read the base; more are counted.
 const MOST_LISTED: usize = 3;
 
-/// What one file held at the base.
+/// Base matches of one file.
 #[derive(Default)]
 struct Held {
     keys: Vec<(RuleRef, String)>,
     places: Vec<(RuleRef, u32)>,
-    /// Whether all of it was looked at for the matches that ask for their place.
+    /// `true` if all of it was searched for the matches that depend on their place.
     whole: bool,
     /// Why it could not be read.
     error: Option<String>,
 }
 
-/// What the rules that match at the head of a file matched at its base, whatever for.
+/// Base matches of all rules that match at the head of a file.
 pub(super) struct Stood {
     rules: HashSet<RuleRef>,
     hits: Vec<(RuleRef, Hit)>,
-    /// Whether all of it was looked at.
+    /// `true` if all of it was examined.
     whole: bool,
 }
 
-/// Asks the base of a file for the rules that match at its head: they are what it will be asked for, but for a few.
+/// Matches the base of a file against the rules that match at its head: nearly everything that is needed of it later.
 pub(super) fn stood(input: &RulesInput<'_>, file: &FileChange, heads: &[HeadHit]) -> Result<Option<Stood>, Stopped> {
     let of_packs = heads.iter().map(|head| head.rule).filter(|rule| matches!(rule, RuleRef::Pack { .. }));
     let rules: HashSet<RuleRef> = of_packs.collect();
@@ -49,16 +49,16 @@ pub(super) fn stood(input: &RulesInput<'_>, file: &FileChange, heads: &[HeadHit]
     Ok(Some(Stood { rules, hits: looked.hits, whole: looked.cut.is_none() }))
 }
 
-/// Whether a file has a base that may hold what its head does.
+/// Checks whether a file has a base that may hold what its head does.
 fn has_base(file: &FileChange) -> bool {
     file.without_text().is_none() && file.status != FileStatus::Added && !file.hunks.is_empty()
 }
 
-/// What is sought at the base.
+/// A query to the base.
 struct Sought<'a> {
     known: HashSet<(RuleRef, &'a str)>,
     words: Words,
-    /// The rules of which a file is asked where they matched.
+    /// The rules whose match positions in a file are needed.
     own: HashMap<usize, HashSet<RuleRef>>,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Sought<'a> {
         let known: HashSet<(RuleRef, &str)> = touched.map(|head| (head.rule, head.hit.key.as_str())).collect();
         let mut own: HashMap<usize, HashSet<RuleRef>> = HashMap::new();
         for head in heads.iter().filter(|head| head.asks_for_its_place() || head.may_replace_one()) {
-            // Under another name a file may be one that a rule leaves alone, and then it matched nowhere in it.
+            // A renamed file may have been excluded from a rule before, and then nothing matched in it.
             if input.change.files.get(head.file).is_some_and(|file| file.status == FileStatus::Modified) {
                 own.entry(head.file).or_default().insert(head.rule);
             }
@@ -77,7 +77,7 @@ impl<'a> Sought<'a> {
     }
 }
 
-/// Asks the base for what was found at the head, reading only what can hold it.
+/// Searches the base for what was found at the head, reading only files that can hold it.
 pub(super) fn at_base(
     input: &RulesInput<'_>,
     heads: &[HeadHit],
@@ -90,7 +90,7 @@ pub(super) fn at_base(
         return Ok(base);
     }
     let held = each_file(input.change.files.len(), |at| {
-        held_by(input, at, &sought, alone.of(at).and_then(|answers| answers.stood.get()))
+        search_file(input, at, &sought, alone.of(at).and_then(|answers| answers.stood.get()))
     });
     let mut unread = 0;
     for (at, outcome) in held.into_iter().enumerate() {
@@ -119,7 +119,7 @@ pub(super) fn at_base(
     Ok(base)
 }
 
-fn held_by(input: &RulesInput<'_>, at: usize, sought: &Sought<'_>, stood: Option<&Stood>) -> Result<Held, Stopped> {
+fn search_file(input: &RulesInput<'_>, at: usize, sought: &Sought<'_>, stood: Option<&Stood>) -> Result<Held, Stopped> {
     input.cancel.check()?;
     let file = &input.change.files[at];
     if !has_base(file) {
@@ -153,7 +153,7 @@ fn held_by(input: &RulesInput<'_>, at: usize, sought: &Sought<'_>, stood: Option
     Ok(held)
 }
 
-/// The most telling words of all that is sought, and the rules that each is sought for.
+/// The most distinctive words of all searched keys, and the rules that search for each.
 pub(super) struct Words {
     search: Option<aho_corasick::AhoCorasick>,
     rules: Vec<BTreeSet<RuleRef>>,
@@ -161,7 +161,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// Those of what is sought: rules and keys.
+    /// Collects the words of rules and keys.
     pub(super) fn of<'a>(sought: impl Iterator<Item = (RuleRef, &'a str)>) -> Self {
         let mut rules_of: BTreeMap<&str, BTreeSet<RuleRef>> = BTreeMap::new();
         for (rule, key) in sought {
@@ -172,7 +172,7 @@ impl Words {
         Self { search, all: rules.iter().flatten().copied().collect(), rules }
     }
 
-    /// The rules for which `text` can hold something that is sought.
+    /// Returns the rules for which `text` can hold something that is searched for.
     pub(super) fn rules_in(&self, text: &str) -> HashSet<RuleRef> {
         let Some(search) = self.search.as_ref().filter(|_| !self.all.is_empty()) else { return self.all.clone() };
         let mut here = HashSet::new();

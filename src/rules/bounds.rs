@@ -1,6 +1,6 @@
-//! What one rule from a repository may ask for, so that no rule makes a run hang, fall over or fill the memory. Main function: [`within`].
+//! Size limits for one rule from a repository, so that no rule makes a run hang, crash or exhaust memory. Main function: [`within`].
 //!
-//! How long a rule may take on a text is watched where it is matched; here stands what could not be stopped once it has begun.
+//! Matching time is limited where rules are matched; this module bounds what could not be stopped once it has begun.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use serde_json::{Map, Value};
 
 use super::fault::PackFault;
 
-/// A pattern has no more characters: each nested node of it takes its part of the stack.
+/// Maximum length of a pattern, in characters: each nested node of it takes its part of the stack.
 const LONGEST_PATTERN: usize = 1_000;
-/// A replacement has no more characters.
+/// Maximum length of a replacement, in characters.
 const LONGEST_FIX: usize = 2_000;
-/// A list of words or of globs has no more items, …
+/// Maximum number of items in a list of words or globs.
 const MOST_ITEMS: usize = 100;
-/// … and none is longer, in characters.
+/// Maximum length of such an item, in characters.
 const LONGEST_ITEM: usize = 200;
-/// A rule has no more utilities of its own.
+/// Maximum number of utilities that a rule defines.
 const MOST_UTILS: usize = 50;
-/// A rule has no more conditions, those of a utility counted wherever it is named: two that name another one twice are four.
+/// Maximum number of conditions in a rule; those of a utility count wherever it is named: two that name another one twice are four.
 const MOST_CONDITIONS: u64 = 1_000;
 
-/// Whether one document of a project's pack is within bounds.
+/// Checks whether one document of a project's pack is within bounds.
 pub(super) fn within(document: &Value) -> Result<(), PackFault> {
     let Value::Object(keys) = document else { return Ok(()) };
     if keys.contains_key("transform") {
@@ -67,7 +67,7 @@ pub(super) fn within(document: &Value) -> Result<(), PackFault> {
 /// Counts conditions.
 struct Scales<'a> {
     utils: &'a Map<String, Value>,
-    /// What is known of the utilities; `None` while one is being weighed.
+    /// Known counts of the utilities; `None` while one is being counted.
     known: BTreeMap<&'a str, Option<u64>>,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Scales<'a> {
                     sum = sum.saturating_add(more);
                 }
             }
-            // Whatever its key is, no text in a rule has reason to be longer; and a pattern may be below a key of its own.
+            // No string in a rule has reason to be longer, whatever its key; and a pattern may be below a key of its own.
             Value::String(text) if text.chars().nth(LONGEST_PATTERN).is_some() => {
                 return Err(PackFault::TooMuch { what: "characters in a text of it", most: LONGEST_PATTERN });
             }
@@ -99,7 +99,8 @@ impl<'a> Scales<'a> {
         Ok(sum)
     }
 
-    /// A utility that names itself is one more condition there: it goes on with other nodes, and those steps are counted.
+    /// A utility that names itself adds one condition: the recursion continues on other nodes, and those steps are counted while
+    /// matching.
     fn of_util(&mut self, name: &'a str) -> Result<u64, PackFault> {
         if let Some(known) = self.known.get(name) {
             return Ok(known.unwrap_or(1));

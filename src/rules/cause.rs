@@ -1,4 +1,4 @@
-//! Which changed lines made a match of lines that did not change. Main function: [`cause`].
+//! Finds the changed lines that caused a match on unchanged lines. Main function: [`cause`].
 
 use std::collections::HashMap;
 
@@ -11,9 +11,9 @@ use crate::domain::text::is_telling;
 use crate::syntax::Scope;
 use crate::sys::cancel::Stopped;
 
-/// The changed lines nearest to a match in the same function, with the side on which they stand: removed ones where none came instead.
+/// Returns the changed lines nearest to a match in the same function, and their side: removed lines if none were added in their place.
 ///
-/// `known` keeps the functions of the files that were asked for. `None` where nothing changed in that function.
+/// `known` caches the functions of files. `None` if nothing changed in that function.
 pub(super) fn cause(
     input: &RulesInput<'_>,
     head: &HeadHit,
@@ -30,7 +30,7 @@ pub(super) fn cause(
     let own = Scope::innermost(scopes, head.hit.at.start());
     let in_reach = |run: &ChangeRun| match own {
         Some(own) => own.lines.contains(point(run)),
-        // Outside of all functions what counts is what is outside of them too.
+        // Outside of all functions, only changes outside of them count.
         None => Scope::innermost(scopes, point(run)).is_none(),
     };
     let telling = |(side, lines): &(Side, LineRange)| {
@@ -47,7 +47,7 @@ pub(super) fn cause(
     Ok(nearest.map(|(_, place)| place))
 }
 
-/// The line at the head at which a run is, or after which something was deleted.
+/// The head line at which a run is, or after which something was deleted.
 fn point(run: &ChangeRun) -> u32 {
     run.new.start.max(1)
 }

@@ -1,6 +1,6 @@
-//! A rule as it is written: one YAML document of a pack. Main types: [`Chunk`] (its text and where it is), [`Document`].
+//! One rule as written in a pack: a YAML document. Main types: [`Chunk`] (its text and position), [`Document`].
 //!
-//! How it is compiled belongs in `packs`, what a match is in `syntax`.
+//! Compiling belongs in `packs`, matching in `syntax`.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ use crate::domain::finding::{Category, Severity};
 use crate::domain::text::strip_line;
 use crate::syntax::{RuleSource, SyntaxError, documents};
 
-/// A title is one line of no more characters.
+/// Maximum length of a title, in characters; a title is one line.
 const LONGEST_TITLE: usize = 100;
-/// A message has no more characters.
+/// Maximum length of a message, in characters.
 const LONGEST_MESSAGE: usize = 2_000;
-/// An id has no more characters.
+/// Maximum length of an id, in characters.
 const LONGEST_ID: usize = 64;
-/// A compiled regex of a project's rule takes no more bytes.
+/// Maximum size of a compiled regex of a project's rule, in bytes.
 const LARGEST_REGEX: usize = 1 << 20;
 
-/// The keys of a document, for whoever misspelled one.
+/// The keys of a document, for suggestions on misspelled ones.
 const KEYS: &[&str] = &[
     "id",
     "title",
@@ -49,7 +49,7 @@ const KEYS: &[&str] = &[
     "transform",
 ];
 
-/// Whether a rule looks at code that only tests run.
+/// The rule's scope: all code, or without test-only code.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Tests {
@@ -58,18 +58,18 @@ pub(super) enum Tests {
     Skip,
 }
 
-/// On which side of a change a match is told.
+/// The side of a change on which a match is reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum On {
-    /// What the change brings in.
+    /// Code that the change introduces.
     #[default]
     Added,
-    /// What the change takes away: a guard, a close.
+    /// Code that the change removes: a guard, a close.
     Removed,
 }
 
-/// A rule as a pack writes it: our words, then ast-grep's rule.
+/// A rule as a pack writes it: our keys, then ast-grep's rule.
 #[derive(Debug, Deserialize)]
 pub(super) struct Document {
     pub(super) id: String,
@@ -80,35 +80,35 @@ pub(super) struct Document {
     pub(super) cwe: Option<String>,
     #[serde(default)]
     pub(super) tests: Tests,
-    /// Whether a match is only worth a reader's look: see [`RuleInfo::is_hint`](super::RuleInfo::is_hint).
+    /// `true` for hints: see [`RuleInfo::is_hint`](super::RuleInfo::is_hint).
     #[serde(default)]
     pub(super) hint: bool,
     #[serde(default)]
     pub(super) on: On,
-    /// Languages of the pack that it is for; empty for all of them.
+    /// Languages of the pack that the rule applies to; empty for all of them.
     #[serde(default)]
     pub(super) languages: Vec<String>,
-    /// Globs of the files it is for; empty for all files of the pack.
+    /// Globs of the files the rule applies to; empty for all files of the pack.
     #[serde(default)]
     pub(super) paths: Vec<String>,
-    /// A text that has none of these cannot match, and is not even parsed for this rule. Empty: no such text is known.
+    /// Strings of which a matching text contains at least one; other texts are not even parsed for this rule. Empty if none are known.
     #[serde(default)]
     pub(super) literals: Vec<String>,
     pub(super) fix: Option<String>,
-    /// The metavariable at which a match is told, rather than at its first line.
+    /// The metavariable at which a match is reported instead of its first line.
     pub(super) at: Option<String>,
-    /// The metavariables whose texts make two matches the same one, rather than the text at which it is told.
+    /// The metavariables whose texts identify a match, instead of the text at which it is reported.
     #[serde(default)]
     pub(super) same: Vec<String>,
-    /// The metavariables whose texts are still in the function where the match is gone: what was guarded. For `on: removed`.
+    /// For `on: removed`: the metavariables whose texts must still be in the function that lost the match, that is, what was guarded.
     #[serde(default)]
     pub(super) stays: Vec<String>,
-    /// Likewise, after the place where the match is gone.
+    /// As above, but only after the place of the removed match.
     #[serde(default)]
     pub(super) guards: Vec<String>,
-    /// A field of the matched node that must say what the same field of a node before it says, under the same parent; asked before the rule.
+    /// A field of the matched node that must equal the same field of an earlier node under the same parent; tested before the rule.
     pub(super) repeats: Option<String>,
-    /// Whether one match in a file says all that there is to say about the file.
+    /// `true` if one match in a file is enough for the file.
     #[serde(default)]
     pub(super) once: bool,
     #[serde(flatten)]
@@ -117,18 +117,18 @@ pub(super) struct Document {
     unknown: BTreeMap<String, Value>,
 }
 
-/// One document of a pack: what stands between two lines of `---`, which are never part of a text in YAML.
+/// One document of a pack: the text between two `---` lines, which YAML never allows inside a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Chunk<'a> {
     /// The line on which its text begins.
     from: u32,
-    /// The first line that says something.
+    /// The first line with content.
     pub(super) line: u32,
-    /// Its text, with the line of dashes before it.
+    /// Its text, including the preceding line of dashes.
     text: &'a str,
 }
 
-/// The documents of a pack that say something, in their order.
+/// Splits a pack into its non-empty documents, in order.
 pub(super) fn chunks(text: &str) -> Vec<Chunk<'_>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut found = Vec::new();
@@ -165,14 +165,14 @@ impl Open {
 }
 
 impl<'a> Chunk<'a> {
-    /// The id, as far as it can be had without a parser.
+    /// Returns the id, as far as it can be read without a parser.
     pub(super) fn id(&self) -> Option<&'a str> {
         let said = self.text.lines().find_map(|line| line.strip_prefix("id:"))?;
         let said = said.split(" #").next().unwrap_or(said).trim();
         Some(said.trim_matches(['"', '\''])).filter(|id| is_id(id))
     }
 
-    /// What it says, without what stands before that.
+    /// Returns the content without leading blank lines and comments.
     pub(super) fn shown(&self) -> String {
         let before = self.line.saturating_sub(self.from) as usize;
         let text = self.text.split_inclusive('\n').skip(before).collect::<String>();
@@ -183,7 +183,7 @@ impl<'a> Chunk<'a> {
         PackPlace { file: file.to_owned(), line: self.line, column: None }
     }
 
-    /// A fault of it; `pack` is the first part of its name.
+    /// Builds a fault of the document; `pack` is the first part of the rule's name.
     pub(super) fn fault(&self, file: &str, pack: &str, fault: PackFault) -> RuleError {
         RuleError::Pack {
             place: self.place(file),
@@ -192,14 +192,14 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// The line of a key at the left edge.
+    /// Finds the line of a top-level key.
     fn line_of(&self, key: &str) -> Option<u32> {
         let is_it = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
         let at = self.text.lines().position(is_it)?;
         Some(self.from.saturating_add(u32::try_from(at).unwrap_or(u32::MAX)))
     }
 
-    /// Reads it; `None` where it holds nothing (`null`).
+    /// Parses the document; `None` if it is empty (`null`).
     pub(super) fn read(&self, file: &str, pack: &str) -> Result<Option<Document>, RuleError> {
         let read: Vec<Document> = self.parse(file, pack)?;
         let Some(document) = read.into_iter().next() else { return Ok(None) };
@@ -224,7 +224,7 @@ impl<'a> Chunk<'a> {
                 other @ SyntaxError::Rule { .. } => (None, other.to_string()),
             };
             let mut place = self.place(file);
-            // What is missing is missing of the whole.
+            // A missing key is reported for the whole document.
             if let Some((line, column)) = at.filter(|_| !what.starts_with("missing field")) {
                 place.line = self.from.saturating_add(line).saturating_sub(1);
                 place.column = Some(column);
@@ -234,7 +234,7 @@ impl<'a> Chunk<'a> {
         })
     }
 
-    /// Holds a rule from a repository to its bounds, compiles each regex of it with little memory, and says how many there are.
+    /// Checks a repository rule against its bounds, compiles each of its regexes with little memory, and returns their number.
     pub(super) fn check_bounds(&self, file: &str, pack: &str) -> Result<usize, RuleError> {
         let mut open: Vec<Value> = self.parse(file, pack)?;
         open.iter().try_for_each(within).map_err(|fault| self.fault(file, pack, fault))?;
@@ -281,7 +281,7 @@ fn is_id(id: &str) -> bool {
 }
 
 impl Document {
-    /// The first key whose words are not what they must be, and what may be written.
+    /// Finds the first key with an invalid value, and what may be written.
     fn misworded(&self) -> Option<(&'static str, &'static str)> {
         let is_long = |text: &str, most: usize| text.trim().is_empty() || text.trim().chars().nth(most).is_some();
         let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -401,7 +401,7 @@ mod tests {
                 proptest::prop_assert!(chunk.line >= 1 && chunk.line <= count);
                 let _ = (chunk.id(), chunk.shown(), chunk.check_bounds("f", "p"));
                 if let Err(RuleError::Pack { place, .. }) = chunk.read("f", "p") {
-                    // What is missing at the end is told behind the last line.
+                    // A missing closing token is reported after the last line.
                     proptest::prop_assert!(place.line >= 1 && place.line <= count + 1, "{place} of {count}");
                 }
             }

@@ -1,4 +1,4 @@
-//! What can be wrong with the rules, and where that is written. Main types: [`RuleError`], [`PackFault`].
+//! Errors in rules, with their places. Main types: [`RuleError`], [`PackFault`].
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use crate::domain::filter::FilterError;
 /// A place in a file of rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackPlace {
-    /// The file, as it is shown: its path, and the commit it was read at.
+    /// The file as shown: its path, and the commit it was read at.
     pub file: String,
     /// The line, 1-indexed; 0 for the file as a whole.
     pub line: u32,
-    /// The column, 1-indexed, where it is known.
+    /// The column, 1-indexed, if known.
     pub column: Option<u32>,
 }
 
@@ -25,20 +25,20 @@ impl fmt::Display for PackPlace {
     }
 }
 
-/// Why the rules cannot be used: the fault of whoever wrote them, or the settings about them.
+/// Why the rules cannot be used: an error in a pack, or in the settings about rules.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
     /// A pack cannot be used.
     #[error("{place}: {}{fault}", rule.as_ref().map_or_else(String::new, |rule| format!("rule {rule}: ")))]
     Pack {
-        /// Where.
+        /// The place.
         place: PackPlace,
-        /// Which rule, where it is about one.
+        /// The rule, if the fault is about one.
         rule: Option<String>,
-        /// What is wrong.
+        /// The fault.
         fault: Box<PackFault>,
     },
-    /// A setting names a rule that is not there.
+    /// A setting names an unknown rule.
     #[error(
         "{setting} names {name:?}, which is neither a rule (such as rust/guard-across-await) nor a pack{}; correct the name in the \
          settings (`review rules list` shows them)",
@@ -47,17 +47,17 @@ pub enum RuleError {
     NoSuchRule {
         /// The setting.
         setting: &'static str,
-        /// What it names.
+        /// The name it uses.
         name: String,
         /// The rule with the most similar name.
         near: Option<String>,
     },
 }
 
-/// What is wrong with a pack.
+/// An error in a pack.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PackFault {
-    /// It is not YAML of the expected shape.
+    /// Not YAML of the expected shape.
     #[error("not a rule: {0}")]
     Shape(String),
     /// A rule cannot be matched in a language.
@@ -65,38 +65,38 @@ pub enum PackFault {
     Match {
         /// The language.
         language: &'static str,
-        /// Why not.
+        /// The reason.
         what: String,
     },
-    /// A word about the rule is not what it must be.
+    /// A key of the rule has an invalid value.
     #[error("{key} must be {wanted}")]
     Word {
         /// The key.
         key: &'static str,
-        /// What may be written.
+        /// The allowed values.
         wanted: &'static str,
     },
-    /// A rule names files by something that is not a glob.
+    /// A rule names files by an invalid glob.
     #[error("paths: {0}")]
     Paths(FilterError),
-    /// A rule is for a language that its pack is not for.
+    /// A rule names a language that its pack does not cover.
     #[error("languages names {language:?}, which is not one of {known}")]
     Language {
-        /// What it names.
+        /// The language it names.
         language: String,
         /// The languages of the pack.
         known: String,
     },
-    /// Nobody knows which files a rule is for.
+    /// The files that a rule applies to are unknown.
     #[error(
         "it does not say which language it is for: add languages: [...] ({known}), or call the file by a language, as in \
          python-house.yml"
     )]
     NoLanguage {
-        /// The languages there are.
+        /// The known languages.
         known: String,
     },
-    /// A rule has a key that means nothing.
+    /// A rule has an unknown key.
     #[error("the key {key:?} means nothing{}; remove it or correct its spelling", DidYouMean(*near))]
     UnknownKey {
         /// The key.
@@ -104,44 +104,44 @@ pub enum PackFault {
         /// The key with the most similar name.
         near: Option<&'static str>,
     },
-    /// Two rules have one name.
+    /// Two rules have the same name.
     #[error("it is defined twice, at {first} too: rename one")]
     Twice {
-        /// Where the other one is.
+        /// The place of the other one.
         first: PackPlace,
     },
-    /// A pack has a name that means something else.
+    /// A pack has a reserved name.
     #[error(
         "a pack of your own cannot be called {0}, which is what rules of the program or of a project are called: rename the file"
     )]
     Taken(String),
-    /// There is more than is read from a repository.
+    /// A limit for packs of a repository is exceeded.
     #[error("the rules of a project have at most {most} {what}")]
     TooMany {
-        /// Of what.
+        /// The limited quantity.
         what: &'static str,
-        /// How many.
+        /// The limit.
         most: usize,
     },
-    /// One rule asks for more than a rule of a repository may.
+    /// A rule of a repository exceeds a limit for one rule.
     #[error("a rule of a project has at most {most} {what}: make it smaller, or make two of it")]
     TooMuch {
-        /// Of what.
+        /// The limited quantity.
         what: &'static str,
-        /// How many.
+        /// The limit.
         most: usize,
     },
-    /// It says something that only the packs of a user may say.
+    /// A key that only the packs of a user may have.
     #[error(
         "{0} is not read from a project, whose rules must not take more memory or time than can be told before: leave it out"
     )]
     NotOfProject(&'static str),
-    /// A regex that is no regex, or that would need too much memory.
+    /// An invalid regex, or one that would need too much memory.
     #[error("the regex {shown:?} cannot be used: {why}")]
     Regex {
         /// Its beginning.
         shown: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -154,7 +154,7 @@ impl fmt::Display for DidYouMean<'_> {
     }
 }
 
-/// The most similar of some names, where one is similar enough to be what was meant.
+/// Returns the most similar of some names, if one is similar enough to be what was intended.
 pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let scored = known.map(|known| (strsim::jaro_winkler(name, known), known));
     scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score > 0.84).map(|(_, known)| known)

@@ -1,4 +1,4 @@
-//! The built-in rules against their fixtures, `fixtures/rules/<pack>/<id>/`; what stands in them is told in `trial`.
+//! Tests of the built-in rules on their fixtures, `fixtures/rules/<pack>/<id>/`; `trial` describes the format.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::folder::read_folder;
 use crate::workspace::Workspace as _;
 
-/// What tests ask of a made-up change, by the built-in rules.
+/// Queries of tests about a synthetic change, answered by the built-in rules.
 impl MadeUp {
     pub(super) fn was(mut self, path: &str, text: &str) -> Self {
         self.put(Side::Old, RepoPath::parse(path).unwrap(), text);
@@ -78,7 +78,7 @@ fn every_claim_quotes_its_lines_and_touches_the_change() {
     }
 }
 
-/// What a file says by itself is the same, whether it is asked at once or when everything else is known.
+/// Single-file results are the same whether they are computed ahead or on demand.
 #[test]
 fn what_is_asked_beforehand_changes_nothing() {
     let packs = Packs::built_in().unwrap();

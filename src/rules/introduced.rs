@@ -1,33 +1,34 @@
-//! What a change introduced: matches at the head minus matches at the base, as multisets.
+//! Subtracts matches at the base from matches at the head, as multisets.
 //!
-//! Two matches are the same when rule and folded text are. Of `n` at the head with `m` at the base, at most `n - m` are new, and of
-//! those only the ones that touch changed lines are told, added lines before the points of deletions.
+//! Two matches are equal if rule and folded text are. Of `n` at the head with `m` at the base, at most `n - m` are new, and only those
+//! that touch changed lines are reported, added lines before the points of deletions.
 //!
-//! Where a match begins on an unchanged line, its place says more than its text: a long one that matched there before is the same one,
-//! whatever was edited inside; and one without a changed line that did not match there before was made one by the change around it.
+//! For a match that begins on an unchanged line, its place takes precedence over its text: a long match that was at the same place before
+//! is the same, whatever was edited inside; and one without a changed line that was not there before was caused by the change around it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::subject::{Hit, RuleRef};
 
-/// A match of more lines is known by its place as well as by its text.
+/// Matches of more lines are identified by their place as well as by their text.
 const LONG: u32 = 5;
 
 /// A match at the head.
 #[derive(Debug, Clone)]
 pub(super) struct HeadHit {
-    /// The file, as counted in the change.
+    /// Index of the file in the change.
     pub(super) file: usize,
     pub(super) rule: RuleRef,
     pub(super) hit: Hit,
-    /// The first changed line in it, and whether a line stands there; `None` when it lies outside the change.
+    /// The first changed line in it, and `true` if that is a line rather than a deletion point; `None` if the match is outside the
+    /// change.
     pub(super) touched: Option<(u32, bool)>,
-    /// The line of the base that the first line of [`Hit::at`] is; `None` when that line came with the change.
+    /// The base line of the first line of [`Hit::at`]; `None` if the change added that line.
     pub(super) was_at: Option<u32>,
 }
 
 impl HeadHit {
-    /// Whether the base is to be asked what matched at its place.
+    /// `true` if the base must be searched for a match at the same place.
     pub(super) fn asks_for_its_place(&self) -> bool {
         let structural = matches!(self.rule, RuleRef::Pack { .. });
         structural && self.was_at.is_some() && (self.touched.is_none() || self.hit.at.count() > LONG)
@@ -35,35 +36,35 @@ impl HeadHit {
 }
 
 impl HeadHit {
-    /// Whether the base is to be asked whether the change only rewrote a match that stood there.
+    /// `true` if the change may only have rewritten an existing match, so that the base must be searched.
     pub(super) fn may_replace_one(&self) -> bool {
         matches!(self.rule, RuleRef::Pack { .. }) && self.was_at.is_none() && self.touched.is_some()
     }
 }
 
-/// What stood at the base of what was found at the head.
+/// Base matches for what was found at the head.
 #[derive(Debug, Default)]
 pub(super) struct Base {
-    /// How often each match did.
+    /// Number of matches per key.
     pub(super) counts: HashMap<(RuleRef, String), usize>,
-    /// Where rules matched: file, rule, and the line at which a match is told.
+    /// Places of matches: file, rule, and the line at which a match is reported.
     pub(super) places: HashSet<(usize, RuleRef, u32)>,
-    /// The files that were wholly looked at for the matches that ask for their place.
+    /// The files that were searched completely for matches that depend on their place.
     pub(super) read: HashSet<usize>,
 }
 
-/// The matches at the head, compared.
+/// The head matches after comparison with the base.
 #[derive(Debug, Default)]
 pub(super) struct Compared {
-    /// Those that the change introduced.
+    /// Introduced by the change.
     pub(super) new: Vec<HeadHit>,
-    /// Those that match because of a change around them: no line of theirs changed.
+    /// Caused by a change around them: none of their own lines changed.
     pub(super) made: Vec<HeadHit>,
-    /// Those that stood before.
+    /// Pre-existing.
     pub(super) stood: Vec<HeadHit>,
 }
 
-/// Compares `heads` with the base. Each part is in the order of files, lines and rules.
+/// Compares `heads` with the base. Each part is ordered by file, line and rule.
 pub(super) fn introduced(heads: Vec<HeadHit>, base: &Base) -> Compared {
     let mut compared = Compared::default();
     let mut groups: BTreeMap<(RuleRef, String), Vec<HeadHit>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! One text under the rules: which of them match where. Main types: [`Look`] → [`Looked`].
+//! Scans one text with the rules and returns the matches. Main types: [`Look`] → [`Looked`].
 
 use std::time::Duration;
 
@@ -11,20 +11,20 @@ use crate::domain::text::FileText;
 use crate::syntax::{Beside, Edit, Found, Grammar, Misread, RuleSet, Scope, Tree, Trees, Unparsed, Watch};
 use crate::sys::cancel::{Cancel, Stopped};
 
-/// Texts larger than this are not parsed.
+/// Maximum size of a parsed text, in bytes.
 const LARGEST: usize = 1 << 20;
-/// Matches on a line of more characters than this are not told: nobody wrote it. The rest of the text is looked at all the same, or one
-/// long comment would hide a file.
+/// Maximum length of a line with reported matches, in characters: longer lines are generated. The rest of the text is still scanned, so
+/// that one long comment does not hide a file.
 const LONGEST_LINE: usize = 5000;
-/// How long one text may take.
+/// Time limit for one text.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What to look at, and for what.
+/// A text to scan and the rules to apply.
 pub(super) struct Look<'a> {
     pub(super) subject: Subject<'a>,
-    /// The id of its language, where it has one.
+    /// The id of its language, if known.
     pub(super) language: Option<&'static str>,
-    /// The other side of its file, where that was looked at before.
+    /// The other side of its file, if that was scanned before.
     pub(super) beside: Option<&'a Beside<'a>>,
     pub(super) packs: &'a Packs,
     pub(super) wanted: &'a Wanted<'a>,
@@ -32,29 +32,29 @@ pub(super) struct Look<'a> {
     pub(super) cancel: &'a Cancel,
 }
 
-/// What is asked of a text.
+/// Selection of rules for a text.
 pub(super) struct Wanted<'a> {
-    /// Rules about what comes, and checks; or rules about what goes.
+    /// Selects rules about added code and checks, or rules about removed code.
     pub(super) on: On,
-    /// Which of them.
+    /// Filter on those rules.
     pub(super) rules: &'a dyn Fn(RuleRef) -> bool,
-    /// Whether to tell the functions and types as well.
+    /// `true` to return functions and types as well.
     pub(super) scopes: bool,
 }
 
-/// What was found.
+/// The result of a scan.
 #[derive(Default)]
 pub(super) struct Looked {
     pub(super) hits: Vec<(RuleRef, Hit)>,
-    /// The functions and types, where they were asked for and something was found.
+    /// The functions and types, if requested and anything matched.
     pub(super) scopes: Vec<Scope>,
-    /// Why the rules that need a parser did not, or not wholly, look at it; for the receipt.
+    /// Why the rules that need a parser did not run, or not completely; for the receipt.
     pub(super) cut: Option<String>,
-    /// The long lines on which something was found that is not told.
+    /// Long lines with matches that are not reported.
     pub(super) long: Vec<u32>,
-    /// The lines that may be something else than the parser takes them for.
+    /// Lines that may be something else than the parser takes them for.
     pub(super) misread: Vec<Misread>,
-    /// What is wrong with the rules themselves.
+    /// Errors in the rules themselves.
     pub(super) notes: Vec<String>,
 }
 
@@ -72,8 +72,8 @@ pub(super) fn look(look: &Look<'_>) -> Result<Looked, Stopped> {
         return Ok(looked);
     };
     let unparsable = unparsable(look.subject.text);
-    // Checks that compare both sides parse it too, whether or not a rule of a pack can match. Nothing parses a text that is too large, so that
-    // whether the grammar can hold one is not worth the time.
+    // Checks that compare both sides parse the text too, even if no rule of a pack can match. A text that is too large is never parsed,
+    // so the test of the grammar's limits is skipped for it.
     if unparsable.is_none()
         && let Err(why) = grammar.holds(look.subject.text.text())
     {
@@ -178,7 +178,7 @@ fn structural(
     Ok(())
 }
 
-/// The functions and types of a text; none where it cannot be parsed.
+/// Returns the functions and types of a text; none if it cannot be parsed.
 pub(super) fn scopes_of(
     language: Option<&'static str>,
     text: &FileText,
@@ -196,12 +196,12 @@ pub(super) fn scopes_of(
     }
 }
 
-/// Why a text with matches on a long line was not wholly looked at.
+/// Builds the note about matches on a long line.
 pub(super) fn long_line(line: u32) -> String {
     format!("line {line} has more than {LONGEST_LINE} characters: what rules that need a parser find there is not told")
 }
 
-/// Why lines that the parser took for something else were not wholly looked at.
+/// Builds the note about lines that the parser misread.
 pub(super) fn misread(misread: &Misread) -> String {
     let (first, last) = (misread.lines.start(), misread.lines.end());
     format!("lines {first} to {last} were checked line by line only: {}", misread.why)
@@ -238,7 +238,7 @@ fn hit(text: &FileText, found: &Found) -> Hit {
     Hit { key, ..place }
 }
 
-/// The lines of a match with the edit made in them, without the last line ending.
+/// Applies the edit to the lines of a match, without the last line ending.
 fn whole_lines(text: &FileText, found: &Found, edit: &Edit) -> Option<String> {
     let lines = text.byte_range(found.lines)?;
     if edit.bytes.start < lines.start || edit.bytes.end > lines.end {

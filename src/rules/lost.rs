@@ -1,7 +1,7 @@
-//! What a change takes away: matches of the rules `on: removed` that stood before it and stand nowhere after it. Main function: [`lost`].
+//! Matches of `on: removed` rules that were at the base and are nowhere at the head. Main function: [`lost`].
 //!
-//! A match is lost when the line at which it is told was deleted and no changed file holds the same match on a line that came. It is not
-//! told where what it stood in is gone too, nor where the rule matches something else instead in the same function: that was rewritten.
+//! A match is removed if the line at which it is reported was deleted and no changed file has the same match on an added line. It is not
+//! reported if its enclosing code was removed too, nor if the rule matches something else in the same function: that was rewritten.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -26,13 +26,13 @@ struct Gone {
     file: usize,
     rule: RuleRef,
     hit: Hit,
-    /// The name of the function or type that it stood in.
+    /// Name of the enclosing function or type.
     scope: Option<String>,
-    /// The line at the head where what followed it goes on.
+    /// The head line at which the code after it continues.
     continues_at: u32,
 }
 
-/// A match on a line that came.
+/// A match on an added line.
 #[derive(Clone)]
 struct Come {
     file: usize,
@@ -56,27 +56,27 @@ impl Come {
     }
 }
 
-/// The head of a file that lost something.
+/// The head of a file with removed matches.
 #[derive(Clone)]
 struct Head {
     text: Arc<FileText>,
     scopes: Vec<Scope>,
 }
 
-/// What one file says of what goes.
+/// Removals in one file.
 #[derive(Clone, Default)]
 pub(super) struct Left {
     gone: Vec<Gone>,
-    /// What could not be done.
+    /// Notes on what could not be done.
     note: Option<String>,
-    /// The matches of the same rules on its added lines.
+    /// Matches of the same rules on its added lines.
     come: Vec<Come>,
-    /// Set where something is gone.
+    /// Set if something was removed.
     head: Option<Head>,
 }
 
 impl Left {
-    /// What may be told.
+    /// Returns the matches that may be reported.
     pub(super) fn hits(&self) -> impl Iterator<Item = &Hit> {
         self.gone.iter().map(|gone| &gone.hit)
     }
@@ -86,7 +86,7 @@ impl Left {
     }
 }
 
-/// Asks one file what it lost.
+/// Collects the removals of one file.
 pub(super) fn left(input: &RulesInput<'_>, at: usize) -> Result<Left, Stopped> {
     if !input.packs.has_removed() {
         return Ok(Left::default());
@@ -99,7 +99,7 @@ pub(super) fn left(input: &RulesInput<'_>, at: usize) -> Result<Left, Stopped> {
     Ok(left)
 }
 
-/// The matches that the change took away, each on the old side of a file as counted in the change.
+/// Returns the matches that the change removed, each on the old side of a file, by its index in the change.
 pub(super) fn lost(
     input: &RulesInput<'_>,
     alone: &Alone,
@@ -115,17 +115,17 @@ pub(super) fn lost(
         return Ok(Vec::new());
     }
     let words = Words::of(files.iter().flat_map(|file| &file.gone).map(|gone| (gone.rule, gone.hit.key.as_str())));
-    let elsewhere = each_file(files.len(), |at| come_elsewhere(input, at, &words, &files[at]));
+    let elsewhere = each_file(files.len(), |at| find_added_matches(input, at, &words, &files[at]));
     let mut come: Vec<Come> = files.iter_mut().flat_map(|file| std::mem::take(&mut file.come)).collect();
     for found in elsewhere.into_iter().flatten() {
         come.extend(found?);
     }
     let heads = files.iter_mut().enumerate().filter_map(|(at, file)| Some((at, file.head.take()?))).collect();
-    Ok(unanswered(files.into_iter().flat_map(|file| file.gone).collect(), &come, &heads))
+    Ok(unmatched_removals(files.into_iter().flat_map(|file| file.gone).collect(), &come, &heads))
 }
 
-/// The matches on the added lines of one file that may be what another one lost.
-fn come_elsewhere(input: &RulesInput<'_>, at: usize, words: &Words, left: &Left) -> Result<Vec<Come>, Stopped> {
+/// Finds matches on the added lines of one file that may equal removals elsewhere.
+fn find_added_matches(input: &RulesInput<'_>, at: usize, words: &Words, left: &Left) -> Result<Vec<Come>, Stopped> {
     let Some(file) = input.change.files.get(at).filter(|file| file.additions > 0) else { return Ok(Vec::new()) };
     if file.without_text().is_some() || file.status == FileStatus::Deleted {
         return Ok(Vec::new());
@@ -136,7 +136,7 @@ fn come_elsewhere(input: &RulesInput<'_>, at: usize, words: &Words, left: &Left)
     if rules.is_empty() { Ok(Vec::new()) } else { Ok(new_side(input, at, &rules, false)?.0) }
 }
 
-/// The matches on the deleted lines of one file, and what could not be done.
+/// Finds the matches on the deleted lines of one file, with notes on what could not be done.
 fn old_side(input: &RulesInput<'_>, at: usize) -> Result<(Vec<Gone>, Option<String>), Stopped> {
     input.cancel.check()?;
     let Some(file) = input.change.files.get(at) else { return Ok((Vec::new(), None)) };
@@ -168,7 +168,7 @@ fn old_side(input: &RulesInput<'_>, at: usize) -> Result<(Vec<Gone>, Option<Stri
     Ok((gone, looked.cut.map(|why| format!("what the change takes away from {path} was not wholly looked at: {why}"))))
 }
 
-/// The matches of some rules on the added lines of one file, and its head where that is wanted.
+/// Finds the matches of some rules on the added lines of one file, and returns its head if requested.
 fn new_side(
     input: &RulesInput<'_>,
     at: usize,
@@ -227,7 +227,7 @@ impl Deleted {
         Self { touched: Touched::of(file, Side::Old), text: lines }
     }
 
-    /// Whether the deleted lines can hold what a rule looks for.
+    /// Checks whether the deleted lines can hold what a rule matches.
     fn may_hold(&self, input: &RulesInput<'_>, rule: RuleRef) -> bool {
         let RuleRef::Pack { pack, rule } = rule else { return false };
         let Some(rule) = input.packs.pack(pack).and_then(|pack| pack.rules().get(rule)) else { return false };
@@ -236,7 +236,7 @@ impl Deleted {
             || rule.literals.iter().any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
     }
 
-    /// Whether something with words in it is left of what a match stood in: else all of that is gone.
+    /// Checks whether any line with words of the enclosing code is left; otherwise all of that was removed.
     fn leaves_some_of(&self, hit: &Hit, text: &FileText) -> bool {
         if hit.around == hit.lines {
             return true;
@@ -247,11 +247,11 @@ impl Deleted {
     }
 }
 
-/// What is gone and did not come elsewhere, nor went with what it stood in, nor was written anew in the same function.
-fn unanswered(gone: Vec<Gone>, come: &[Come], heads: &HashMap<usize, Head>) -> Vec<(usize, RuleRef, Hit)> {
+/// Keeps the removals that were not re-added elsewhere, removed with their enclosing code, or rewritten in the same function.
+fn unmatched_removals(gone: Vec<Gone>, come: &[Come], heads: &HashMap<usize, Head>) -> Vec<(usize, RuleRef, Hit)> {
     let mut used = vec![false; come.len()];
-    let left = answered_by(gone, come, &mut used, Gone::identity, Come::identity);
-    let left = answered_by(
+    let left = cancel_matches(gone, come, &mut used, Gone::identity, Come::identity);
+    let left = cancel_matches(
         left,
         come,
         &mut used,
@@ -260,7 +260,7 @@ fn unanswered(gone: Vec<Gone>, come: &[Come], heads: &HashMap<usize, Head>) -> V
     );
     let left: Vec<Gone> =
         left.into_iter().filter(|gone| heads.get(&gone.file).is_none_or(|head| head.still_has(gone))).collect();
-    let left = answered_by(
+    let left = cancel_matches(
         left,
         come,
         &mut used,
@@ -270,8 +270,8 @@ fn unanswered(gone: Vec<Gone>, come: &[Come], heads: &HashMap<usize, Head>) -> V
     left.into_iter().map(|gone| (gone.file, gone.rule, gone.hit)).collect()
 }
 
-/// Those of `gone` to which nothing that came is equal; each that came answers one.
-fn answered_by<K: std::hash::Hash + Eq>(
+/// Returns those of `gone` without an equal added match; each added match cancels one.
+fn cancel_matches<K: std::hash::Hash + Eq>(
     gone: Vec<Gone>,
     come: &[Come],
     used: &mut [bool],
@@ -295,7 +295,7 @@ fn answered_by<K: std::hash::Hash + Eq>(
 }
 
 impl Head {
-    /// Whether the function that a match stood in is there, and in it what the rule says stays.
+    /// Checks whether the enclosing function still exists and contains what the rule requires to remain.
     fn still_has(&self, gone: &Gone) -> bool {
         let whole = (0, self.text.text().len());
         let (from, until) = match &gone.scope {
@@ -331,7 +331,7 @@ mod tests {
         id: await\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\non: removed\n\
         literals: ['await']\nrule: {pattern: 'await $CALL'}\nsame: [$CALL]\nstays: [CALL]\n";
 
-    /// What is told with the rules above: `<rule>:<line>`, all on the old side.
+    /// Matches reported with the rules above, `<rule>:<line>`, all on the old side.
     fn told(change: &MadeUp) -> Vec<String> {
         let (file, stem) = ("javascript-p.yml".to_owned(), "javascript-p".to_owned());
         let pack = PackFile { owner: PackOwner::User, file, stem, text: PACK.to_owned() };

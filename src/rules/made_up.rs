@@ -1,6 +1,6 @@
-//! A change made up from texts, as one that was collected looks: for fixtures and tests. Main type: [`MadeUp`].
+//! Synthetic changes built from texts, for fixtures and tests. Main type: [`MadeUp`].
 //!
-//! What a fixture is belongs in `trial`.
+//! The format of fixtures belongs in `trial`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::domain::path::RepoPath;
 use crate::domain::place::{Side, WorkspaceAt};
 use crate::workspace::memory::Memory;
 
-/// Both sides of a made-up change.
+/// Both sides of a synthetic change.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MadeUp {
     old: BTreeMap<RepoPath, String>,
@@ -20,13 +20,13 @@ pub(super) struct MadeUp {
 }
 
 impl MadeUp {
-    /// Puts a file on a side. One that is the same on both is no part of the change, but of the trees.
+    /// Adds a file to a side. A file that is the same on both sides is in the trees but not in the change.
     pub(super) fn put(&mut self, side: Side, path: RepoPath, text: &str) {
         let files = if side == Side::Old { &mut self.old } else { &mut self.new };
         files.insert(path, text.to_owned());
     }
 
-    /// Puts all files of another one below a folder.
+    /// Adds all files of another change below a folder.
     #[cfg(test)]
     pub(super) fn put_all(&mut self, folder: &str, other: &Self) {
         for (side, files) in [(Side::Old, &other.old), (Side::New, &other.new)] {
@@ -36,7 +36,7 @@ impl MadeUp {
         }
     }
 
-    /// The change with its trees, the old one first.
+    /// Builds the change and its trees, the old one first.
     pub(super) fn change(&self) -> (ChangeSet, Memory, Memory) {
         let (mut old, mut new) = (Memory::default(), Memory::default());
         let paths: BTreeSet<&RepoPath> = self.old.keys().chain(self.new.keys()).collect();
@@ -84,11 +84,11 @@ fn file_change(path: RepoPath, old: Option<&str>, new: Option<&str>) -> FileChan
     }
 }
 
-/// The runs of changed lines.
+/// Computes the runs of changed lines.
 fn runs(old: &str, new: &str) -> Vec<ChangeRun> {
     let (a, b): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    // A side without lines is told by the line before it.
+    // An empty side is positioned at the line before it.
     let span = |from: usize, count: usize| Span {
         start: number(if count > 0 { from + 1 } else { from }),
         count: number(count),
@@ -102,7 +102,7 @@ fn runs(old: &str, new: &str) -> Vec<ChangeRun> {
     let mut joined: Vec<(usize, usize, usize, usize)> = Vec::new();
     for (old_at, old_len, new_at, new_len) in capture_diff_slices(Algorithm::Myers, &a, &b).iter().filter_map(run) {
         match joined.last_mut() {
-            // A deletion beside an insertion is one run.
+            // Adjacent deletions and insertions form one run.
             Some(last) if last.0 + last.1 == old_at && last.2 + last.3 == new_at => {
                 last.1 += old_len;
                 last.3 += new_len;

@@ -1,8 +1,8 @@
 //! The offline reviewer: packs of structural rules, and checks that know no language.
 //!
-//! Main types: [`Packs`] (the rules), [`RulesInput`] → [`run`] → [`RulesReport`]. A rule fires where the change *introduced* a match:
-//! what stood at the base is subtracted, over all changed files, by rule and text (`introduced`). Whether the evidence of a
-//! claim stands is decided in `evidence`; how text is parsed and matched belongs in `syntax`.
+//! Main types: [`Packs`] (the rules), [`RulesInput`] → [`run`] → [`RulesReport`]. A rule fires if the change *introduced* a match: base
+//! matches are subtracted, over all changed files, by rule and text (`introduced`). Checking the evidence of a claim belongs in
+//! `evidence`; parsing and matching belong in `syntax`.
 //!
 //! **Where do I add…** a rule: a document in `packs/<pack>.yml` and a folder of fixtures `fixtures/rules/<pack>/<id>/` with a
 //! `hit-*` and an `ok-*` file. A pack: its file and a line in `PACKS`. A check: a file in `checks/`, a line in
@@ -46,7 +46,7 @@ pub use trial::{FixtureFault, Fixtures, Tried, try_rules};
 use crate::syntax::Grammar;
 use pack::PackSource;
 
-/// The built-in packs. A pack of several languages holds what is true in all of them.
+/// The built-in packs. A pack of several languages holds rules that apply to all of them.
 const PACKS: &[PackSource<'static>] = &[
     PackSource { name: "rust", grammars: &[Grammar::Rust], paths: &[], text: include_str!("packs/rust.yml") },
     PackSource { name: "python", grammars: &[Grammar::Python], paths: &[], text: include_str!("packs/python.yml") },
@@ -64,7 +64,7 @@ const PACKS: &[PackSource<'static>] = &[
     },
     PackSource { name: "go", grammars: &[Grammar::Go], paths: &[], text: include_str!("packs/go.yml") },
     PackSource { name: "java", grammars: &[Grammar::Java], paths: &[], text: include_str!("packs/java.yml") },
-    // What holds in C holds in C++.
+    // C rules apply to C++ too.
     PackSource { name: "c", grammars: &[Grammar::C, Grammar::Cpp], paths: &[], text: include_str!("packs/c.yml") },
     PackSource { name: "shell", grammars: &[Grammar::Bash], paths: &[], text: include_str!("packs/shell.yml") },
     PackSource {

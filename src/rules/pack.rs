@@ -1,7 +1,6 @@
-//! One pack of rules: who wrote it, which files it is for, and its rules, read and compiled when they are needed. Main types: [`PackFile`],
-//! [`Pack`].
+//! One pack of rules: its owner, its files and its rules, parsed and compiled on demand. Main types: [`PackFile`], [`Pack`].
 //!
-//! What one document means belongs in `document`, all packs together in `packs`.
+//! The format of one document belongs in `document`, the set of all packs in `packs`.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -15,42 +14,42 @@ use crate::domain::filter::PathFilter;
 use crate::domain::text::mask;
 use crate::syntax::{Grammar, RuleParts, RuleSet, RuleSource, SyntaxError};
 
-/// What rules of a project are called before the slash, whichever file they are in. So none of them can be taken for another's.
+/// Name prefix of all rules of a project, whichever file they are in, so that none can pass for another's.
 pub(super) const OF_PROJECT: &str = "project";
-/// Names before the slash that no file of the user's may have: those of rules that are code, and of projects' rules.
+/// Reserved prefixes, not allowed for a user's files: those of checks and of projects' rules.
 const TAKEN: &[&str] = &["general", "impact", OF_PROJECT];
 
-/// A pack as it is compiled in.
+/// A built-in pack.
 #[derive(Clone, Copy)]
 pub(super) struct PackSource<'a> {
     pub(super) name: &'a str,
     pub(super) grammars: &'a [Grammar],
-    /// Globs of the files it is for; empty for all files of its grammars.
+    /// Globs of the files it applies to; empty for all files of its grammars.
     pub(super) paths: &'a [&'a str],
     pub(super) text: &'a str,
 }
 
-/// Who wrote a pack that did not come with the program.
+/// The owner of a pack that is not built in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PackOwner {
-    /// Whoever runs the program: a file with a built-in pack's name replaces it, another stands beside it.
+    /// The user: a file with a built-in pack's name replaces that pack, any other is added.
     User,
-    /// The project: its rules are called `project/<id>`, and replace none.
+    /// The project: its rules are named `project/<id>` and replace none.
     Project,
 }
 
-/// A file of rules that did not come with the program.
+/// A file of rules that is not built in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackFile {
-    /// Who wrote it.
+    /// Its owner.
     pub owner: PackOwner,
-    /// How it is called in messages: its path, and the commit it was read at.
+    /// Its name in messages: its path, and the commit it was read at.
     pub file: String,
-    /// Its name without its end: `python-house`. What comes before a dash is the pack or the language whose files it is for, where there is
-    /// one of that name.
+    /// Its name without the extension: `python-house`. The part before a dash is the pack or language whose files it applies to, if there
+    /// is one of that name.
     pub stem: String,
-    /// What stands in it.
+    /// Its contents.
     pub text: String,
 }
 
@@ -61,7 +60,7 @@ pub(super) struct PackRule {
     pub(super) on: On,
     pub(super) paths: PathFilter,
     pub(super) grammars: Vec<Grammar>,
-    /// Where its document begins.
+    /// The place where its document begins.
     pub(super) line: u32,
     fix: Option<String>,
     at: Option<String>,
@@ -88,15 +87,15 @@ impl PackRule {
 }
 
 pub(super) struct Pack {
-    /// What its rules are called before the slash.
+    /// The name of its rules before the slash.
     pub(super) name: String,
-    /// The folder of its fixtures has this name.
+    /// The name of the folder with its fixtures.
     pub(super) stem: String,
-    /// Who wrote it and what its file is called; `None` for a built-in one.
+    /// Its owner and file name; `None` for a built-in one.
     pub(super) from: Option<(PackOwner, String)>,
     pub(super) grammars: Vec<Grammar>,
     paths: &'static [&'static str],
-    /// Whether its name says nothing, so that each rule must name its languages.
+    /// `true` if its name implies no language, so that each rule must name its languages.
     is_for_any: bool,
     pub(super) text: Cow<'static, str>,
     rules: OnceLock<Result<Vec<PackRule>, RuleError>>,
@@ -108,12 +107,12 @@ fn words(grammars: &[Grammar]) -> String {
 }
 
 impl Pack {
-    /// One that came with the program.
+    /// Creates a built-in pack.
     pub(super) fn built_in(source: &PackSource<'static>) -> Self {
         Self::new(source.name, source.name, None, Some((source.grammars, source.paths)), Cow::Borrowed(source.text))
     }
 
-    /// That of a file; only its name is looked at.
+    /// Creates a pack from a file; checks only its name.
     pub(super) fn of_file(file: &PackFile) -> Result<Self, RuleError> {
         let name = match file.owner {
             PackOwner::Project => OF_PROJECT,
@@ -152,32 +151,32 @@ impl Pack {
         }
     }
 
-    /// How its file is called.
+    /// Returns the name of its file.
     pub(super) fn file(&self) -> &str {
         self.from.as_ref().map_or(self.stem.as_str(), |(_, file)| file)
     }
 
-    /// Whether it is a project's.
+    /// `true` if it belongs to a project.
     pub(super) fn is_project(&self) -> bool {
         matches!(self.from, Some((PackOwner::Project, _)))
     }
 
-    /// Its documents and where they stand.
+    /// Returns its documents with their positions.
     pub(super) fn chunks(&self) -> Vec<Chunk<'_>> {
         chunks(&self.text)
     }
 
-    /// A text of it that people, models and journals are shown: without the secrets that a file of anybody's may hold.
+    /// Masks the secrets in a string of the pack before people, models and journals see it: any file may hold some.
     pub(super) fn shown(&self, text: &str) -> String {
         if self.from.is_some() { mask(text).text } else { text.to_owned() }
     }
 
-    /// Its rules; none of a pack that cannot be read, which only a built-in one can be here, and tests see to it that none is.
+    /// Returns its rules; none if the pack cannot be read. Only a built-in pack can be unreadable here, and tests rule that out.
     pub(super) fn rules(&self) -> &[PackRule] {
         self.read().as_deref().unwrap_or_default()
     }
 
-    /// Its rules, or what is wrong with one.
+    /// Returns its rules, or the error in one.
     pub(super) fn read(&self) -> &Result<Vec<PackRule>, RuleError> {
         self.rules.get_or_init(|| {
             let read = |chunk: &Chunk<'_>| self.rule(chunk).transpose();
@@ -220,7 +219,7 @@ impl Pack {
         }))
     }
 
-    /// The grammars that a rule is for.
+    /// Returns the grammars that a rule applies to.
     fn grammars_of(&self, named: &[String]) -> Result<Vec<Grammar>, PackFault> {
         if named.is_empty() {
             let known = || PackFault::NoLanguage { known: words(&self.grammars) };
@@ -233,14 +232,14 @@ impl Pack {
         named.iter().map(of).collect()
     }
 
-    /// The files that a rule is for: those of its pack, and of them those that it names.
+    /// Returns the files that a rule applies to: those of its pack that its own globs include.
     fn paths_of(&self, own: &[String]) -> Result<PathFilter, PackFault> {
         let of_pack: Vec<String> = self.paths.iter().map(|glob| (*glob).to_owned()).collect();
         let filter = PathFilter::new(&of_pack, &[]).and_then(|filter| filter.narrowed(own));
         filter.map_err(PackFault::Paths)
     }
 
-    /// Those of its rules that are wanted, compiled for `grammar`; `None` when it is not for that grammar.
+    /// Returns the selected rules compiled for `grammar`; `None` if the pack does not apply to it.
     pub(super) fn compiled(
         &self,
         grammar: Grammar,
@@ -256,7 +255,7 @@ impl Pack {
         Some(ready.map(|()| set).map_err(|error| self.faulty(grammar, error)))
     }
 
-    /// Compiles it for every grammar that a rule of it is for.
+    /// Compiles it for every grammar that one of its rules applies to.
     pub(super) fn check(&self) -> Result<(), RuleError> {
         for grammar in &self.grammars {
             if self.rules().iter().any(|rule| rule.grammars.contains(grammar)) {
@@ -266,7 +265,7 @@ impl Pack {
         Ok(())
     }
 
-    /// The error of the rule that does not compile, with where it stands.
+    /// Builds the error of the rule that does not compile, with its place.
     fn faulty(&self, grammar: Grammar, error: SyntaxError) -> RuleError {
         let alone = self.rules().iter().filter(|rule| rule.grammars.contains(&grammar)).find_map(|rule| {
             let source = std::iter::once(Some(rule.parts()));

@@ -1,6 +1,6 @@
-//! All rules together: the built-in packs and those of files, and what the settings say of them. Main types: [`Packs`], [`RuleInfo`].
+//! All rules: the built-in packs, those of files, and the settings applied to them. Main types: [`Packs`], [`RuleInfo`].
 //!
-//! One pack is in `pack`, what can be wrong with it in `fault`, how rules are shown in `sheet`.
+//! One pack is in `pack`, its errors in `fault`, the presentation of rules in `sheet`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,33 +17,33 @@ use crate::domain::finding::{Category, Confidence, Severity};
 use crate::domain::id::hex;
 use crate::syntax::{Grammar, ParserProbe, Trees};
 
-/// All files of a project together have no more rules, and no more regexes.
+/// Maximum number of rules, and of regexes, in all files of a project together.
 const MOST_RULES: usize = 200;
 const MOST_REGEXES: usize = 400;
 
-/// What there is to know about a rule besides how it matches.
+/// Description of a rule, without how it matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleInfo {
-    /// Its name on every surface: `<pack>/<id>`.
+    /// Its name in all output: `<pack>/<id>`.
     pub name: String,
-    /// One line: what is wrong.
+    /// One line: the defect.
     pub title: String,
-    /// What follows from it and what to do: Markdown.
+    /// The consequence and what to do about it: Markdown.
     pub message: String,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// What kind of defect it is.
+    /// Its category of defect.
     pub category: Category,
-    /// The weakness it is an instance of (`CWE-78`), where there is one.
+    /// The weakness it is an instance of (`CWE-78`), if there is one.
     pub cwe: Option<String>,
-    /// Whether it says nothing about code that only tests run.
+    /// `true` if it skips test-only code.
     pub skips_tests: bool,
-    /// Whether most of its matches on real code turned out to be meant: they are leads for a model, and told without one only where that is
-    /// asked for.
+    /// `true` if most of its matches on real code turned out to be intentional: such matches are leads for a model, and reported without
+    /// one only on request.
     pub is_hint: bool,
 }
 
-/// All rules: a pack is read when somebody asks for its rules, and compiled for a grammar when the first text of it turns up.
+/// All rules. A pack is parsed when its rules are first needed, and compiled for a grammar when the first text of it turns up.
 pub struct Packs {
     pub(super) list: Vec<Pack>,
     hash: String,
@@ -51,20 +51,20 @@ pub struct Packs {
     all_lines: bool,
     hints: bool,
     severities: Vec<(String, Severity)>,
-    /// Whether the rules that are code are none of them.
+    /// `true` if checks (rules written in Rust) are excluded.
     is_alone: bool,
     memory: Option<Arc<dyn SymbolMemory>>,
     probe: Option<Arc<ParserProbe>>,
 }
 
 impl Packs {
-    /// The rules that came with the program.
+    /// The built-in rules.
     pub fn built_in() -> Result<Self, RuleError> {
         Self::with(&[])
     }
 
-    /// The built-in rules, with those of files beside them or in their place. What a file says is read and compiled at once, so that a
-    /// fault in it is told before anything is looked at.
+    /// The built-in rules plus those of files, which may replace built-in packs. Files are parsed and compiled at once, so that errors in
+    /// them are reported before anything is reviewed.
     pub fn with(files: &[PackFile]) -> Result<Self, RuleError> {
         let own = |name: &str| files.iter().find(|file| file.owner == PackOwner::User && file.stem == name);
         let is_built_in = |name: &str| super::PACKS.iter().any(|pack| pack.name == name);
@@ -73,7 +73,7 @@ impl Packs {
             list.push(own(pack.name).map_or_else(|| Ok(Pack::built_in(pack)), Pack::of_file)?);
         }
         let is_beside = |file: &&PackFile| match own(&file.stem) {
-            // Of two files with one name, the second is told as such.
+            // Of two files with one name, the second is reported as the duplicate.
             Some(first) => file.owner == PackOwner::Project || !is_built_in(&file.stem) || !std::ptr::eq(first, *file),
             None => true,
         };
@@ -81,7 +81,7 @@ impl Packs {
         Self::of(list)
     }
 
-    /// The rules of files alone.
+    /// The rules of files only.
     pub fn only(files: &[PackFile]) -> Result<Self, RuleError> {
         Ok(Self { is_alone: true, ..Self::of(files.iter().map(Pack::of_file).collect::<Result<_, _>>()?)? })
     }
@@ -92,7 +92,7 @@ impl Packs {
             hasher.update((part.len() as u64).to_le_bytes());
             hasher.update(part);
         }
-        // What a check looks for is code, and changes with the program.
+        // Checks are code, and change with the program.
         hasher.update(env!("CARGO_PKG_VERSION"));
         for info in CHECKS.iter().map(|check| check.info()).chain(impact::infos()) {
             for part in [info.name, info.title, info.message] {
@@ -115,7 +115,7 @@ impl Packs {
         Ok(packs)
     }
 
-    /// Reads and compiles what did not come with the program, within the limits for what a repository holds.
+    /// Parses and compiles the packs that are not built in, within the limits for a repository.
     fn check_files(&self) -> Result<(), RuleError> {
         let (mut rules, mut regexes) = (0, 0);
         let mut known: HashMap<&str, PackPlace> = HashMap::new();
@@ -144,15 +144,15 @@ impl Packs {
         Ok(())
     }
 
-    /// The same rules but for those that `off` names: rules (`rust/a-rule`) or whole packs (`rust`).
+    /// Removes the rules that `off` names: rules (`rust/a-rule`) or whole packs (`rust`).
     pub fn without(mut self, off: &[String]) -> Result<Self, RuleError> {
         off.iter().try_for_each(|name| self.must_know("rules.off", name))?;
         self.off = off.to_vec();
         Ok(self)
     }
 
-    /// The same rules with other severities for some, by the names of rules or packs. What is said of a rule counts before what is said of
-    /// its pack, and of two the later.
+    /// Overrides severities by names of rules or packs. A rule's entry takes precedence over its pack's, and later entries over earlier
+    /// ones.
     pub fn graded(mut self, severities: &[(String, Severity)]) -> Result<Self, RuleError> {
         severities.iter().try_for_each(|(name, _)| self.must_know("rules.severity", name))?;
         if !severities.is_empty() {
@@ -170,8 +170,8 @@ impl Packs {
         Ok(self)
     }
 
-    /// Whether there is a rule or a pack of that name. Rules of projects are not asked for: each project has others, and a user's settings
-    /// are for all of them.
+    /// Checks whether a rule or pack of that name exists. Rules of projects are always accepted: each project has others, and a user's
+    /// settings apply to all projects.
     pub fn knows(&self, name: &str) -> bool {
         let is_projects = name == OF_PROJECT || name.starts_with("project/");
         is_projects || self.names().iter().any(|rule| names(name, rule))
@@ -186,31 +186,31 @@ impl Packs {
         Err(RuleError::NoSuchRule { setting, name: name.to_owned(), near })
     }
 
-    /// The same rules, which remember what they read of files from one run to the next.
+    /// Sets a store for what is read of files, shared between runs.
     #[must_use]
     pub fn remembering(mut self, memory: Arc<dyn SymbolMemory>) -> Self {
         self.memory = Some(memory);
         self
     }
 
-    /// The same rules, for texts that are parsed on trial first.
+    /// Sets a probe that parses texts on trial first.
     #[must_use]
     pub fn probing(mut self, probe: Option<Arc<ParserProbe>>) -> Self {
         self.probe = probe;
         self
     }
 
-    /// The trees of a run with these rules.
+    /// Creates the tree cache of a run with these rules.
     pub fn trees(&self) -> Trees {
         Trees::probed(self.probe.clone())
     }
 
-    /// What is remembered.
+    /// The store, if one is set.
     pub(super) fn memory(&self) -> Option<&dyn SymbolMemory> {
         self.memory.as_deref()
     }
 
-    /// The same rules, telling also what stood before a change in the files that it touches.
+    /// Also report pre-existing matches in the files that the change touches.
     #[must_use]
     pub fn with_all_lines(mut self, all_lines: bool) -> Self {
         if all_lines && !self.all_lines {
@@ -220,78 +220,78 @@ impl Packs {
         self
     }
 
-    /// The same rules, of which nobody hears what is only worth a reader's look, unless it is a model, where `hints` is false.
+    /// If `hints` is false, hints are reported only to a model.
     #[must_use]
     pub fn with_hints(mut self, hints: bool) -> Self {
         self.hints = hints && self.hints;
         self
     }
 
-    /// Whether hints are told where no model is asked about them.
+    /// `true` if hints are reported without a model.
     pub fn tells_hints(&self) -> bool {
         self.hints
     }
 
-    /// Whether they tell what stood before.
+    /// `true` if pre-existing matches are reported.
     pub(super) fn tells_all_lines(&self) -> bool {
         self.all_lines
     }
 
-    /// Whether a rule was switched off.
+    /// `true` if a rule is switched off.
     pub fn is_off(&self, rule: &str) -> bool {
         self.off.iter().any(|name| names(name, rule))
     }
 
-    /// The severity that the settings give a rule, where they do.
+    /// The severity that the settings give a rule, if any.
     pub(super) fn severity_of(&self, rule: &str) -> Option<Severity> {
         let last = |is_it: &dyn Fn(&str) -> bool| self.severities.iter().rfind(|(name, _)| is_it(name));
         let said = last(&|name| name == rule).or_else(|| last(&|name| names(name, rule)));
         said.map(|(_, severity)| *severity)
     }
 
-    /// A claim of a rule as the settings want it: none of one that is switched off, and with the severity that they give it.
+    /// Applies the settings to a claim of a rule: `None` if the rule is off, otherwise with the configured severity.
     pub(super) fn settled(&self, claim: Claim) -> Option<Claim> {
         let rule = &claim.origin.name;
         let severity = self.severity_of(rule).unwrap_or(claim.severity);
         (!self.is_off(rule)).then_some(Claim { severity, ..claim })
     }
 
-    /// How sure a match is: a hint, unless the settings say how bad the rule is, which is as good as asking for it.
+    /// The confidence of a match: a hint, unless the settings give the rule a severity, which counts as a request for it.
     pub(super) fn confidence(&self, rule: &RuleInfo, is_hint: bool) -> Option<Confidence> {
         let is_asked_for = self.severities.iter().any(|(name, _)| *name == rule.name);
         ((is_hint || rule.is_hint) && !is_asked_for && !is_fact(&rule.name)).then_some(Confidence::HINT)
     }
 
-    /// The rules whose silence says that nothing is there: neither switched off nor hints that nobody hears of.
+    /// The rules whose silence means that nothing is there: neither switched off nor unreported hints.
     pub fn speaking(&self) -> impl Iterator<Item = String> {
         let is_heard = |info: &RuleInfo| self.hints || self.confidence(info, false).is_none();
         self.own_words().filter(move |info| !self.is_off(&info.name) && is_heard(info)).map(|info| info.name)
     }
 
-    /// Changes whenever a rule or the severity of one does: 64 hexadecimal digits.
+    /// Changes whenever a rule or its severity does: 64 hexadecimal digits.
     pub fn hash(&self) -> &str {
         &self.hash
     }
 
-    /// Every rule, packs first, then the checks that know no language; with the severities that the settings give them.
+    /// Every rule, packs first, then the language-independent checks, with the severities of the settings.
     pub fn rules(&self) -> impl Iterator<Item = RuleInfo> {
         self.own_words()
             .map(|info| RuleInfo { severity: self.severity_of(&info.name).unwrap_or(info.severity), ..info })
     }
 
-    /// The same as the rules themselves have it.
+    /// Every rule with its own severity.
     pub(super) fn own_words(&self) -> impl Iterator<Item = RuleInfo> {
         let of_packs = self.list.iter().flat_map(|pack| pack.rules().iter().map(|rule| rule.info.clone()));
         of_packs.chain(self.checks().map(CheckInfo::owned))
     }
 
-    /// The rules that are code.
+    /// The checks.
     fn checks(&self) -> impl Iterator<Item = &'static CheckInfo> {
         let all = CHECKS.iter().map(|check| check.info()).chain(impact::infos());
         all.filter(|_| !self.is_alone)
     }
 
-    /// The names of all of them. No pack is read for it.
+    /// The names of all rules. Parses no pack.
     pub fn names(&self) -> Vec<String> {
         let of_packs = self.list.iter().flat_map(|pack| {
             let ids = chunks(&pack.text).into_iter().filter_map(|chunk| chunk.id().map(str::to_owned));
@@ -300,14 +300,14 @@ impl Packs {
         of_packs.chain(self.checks().map(|info| info.name.to_owned())).collect()
     }
 
-    /// The packs for a grammar, by their place in the list.
+    /// The packs for a grammar, with their indices.
     pub(super) fn of_grammar(&self, grammar: Grammar) -> impl Iterator<Item = (usize, &Pack)> {
         self.list.iter().enumerate().filter(move |(_, pack)| pack.grammars.contains(&grammar))
     }
 
-    /// Whether any rule may be about what a change takes away.
+    /// `true` if any rule may be about removed code.
     pub(super) fn has_removed(&self) -> bool {
-        // Reading every pack to know would cost each start.
+        // Parsing every pack to find out would slow down each start.
         self.list.iter().any(|pack| pack.text.contains("removed"))
     }
 
@@ -316,7 +316,7 @@ impl Packs {
     }
 }
 
-/// Whether `name` is that of the rule or of its pack.
+/// Checks whether `name` names the rule or its pack.
 pub(super) fn names(name: &str, rule: &str) -> bool {
     rule == name || rule.split_once('/').is_some_and(|(pack, _)| pack == name)
 }

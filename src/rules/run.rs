@@ -1,4 +1,4 @@
-//! Running the rules over a change. Main types: [`RulesInput`] → [`run`] → [`RulesReport`].
+//! Runs the rules over a change. Main types: [`RulesInput`] → [`run`] → [`RulesReport`].
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,42 +24,42 @@ use crate::syntax::{Beside, Trees};
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::workspace::{Workspace, WorkspaceError};
 
-/// What the rules are run on.
+/// The input of the rules.
 pub struct RulesInput<'a> {
     /// The change.
     pub change: &'a ChangeSet,
-    /// The files of its head.
+    /// The tree of its head.
     pub new: &'a dyn Workspace,
-    /// The files of its merge base.
+    /// The tree of its merge base.
     pub old: &'a dyn Workspace,
     /// The rules.
     pub packs: &'a Packs,
-    /// Where texts are parsed, each once; a new one for each run.
+    /// The cache of syntax trees; a new one for each run.
     pub trees: &'a Trees,
-    /// Asked between files and inside long ones.
+    /// Checked between files and inside long ones.
     pub cancel: &'a Cancel,
-    /// Told how many files are done.
+    /// Called with the number of files done.
     pub events: &'a dyn EventSink,
 }
 
-/// What the rules say, and what they looked at.
+/// The claims of the rules, and the coverage.
 #[derive(Debug, Clone, Default)]
 pub struct RulesReport {
-    /// What the change introduced, in the order of the files and their lines.
+    /// Claims about what the change introduced, ordered by file and line.
     pub claims: Vec<Claim>,
-    /// What stood before the change in the files that it touches, where that is asked for ([`Packs::with_all_lines`]), in the same order.
+    /// Pre-existing matches in the files that the change touches, if requested ([`Packs::with_all_lines`]), in the same order.
     pub standing: Vec<Claim>,
-    /// How many more a comment in the code silenced; the notes name them.
+    /// Number of claims silenced by comments in the code; the notes name them.
     pub suppressed: u32,
     /// Every changed file, in the order of the change.
     pub files: Vec<FileCoverage>,
-    /// What could not be done, one sentence each.
+    /// Notes on what could not be done, one sentence each.
     pub notes: Vec<String>,
-    /// Set when the run was stopped; the claims are then about the files that were looked at.
+    /// Set if the run was stopped; the claims then cover only the files examined until then.
     pub stopped: Option<Stopped>,
 }
 
-/// How long a stopped run may still compare what it found with the base.
+/// Time that a stopped run may still use to compare its matches with the base.
 const MOMENT: Duration = Duration::from_millis(800);
 
 /// Runs every rule over every changed file.
@@ -67,14 +67,14 @@ pub fn run(input: &RulesInput<'_>) -> RulesReport {
     run_with(input, &Alone::new(input.change.files.len()))
 }
 
-/// Likewise; `alone` keeps what files are asked for by themselves.
+/// Runs every rule over every changed file; `alone` holds the single-file results.
 pub(super) fn run_with(input: &RulesInput<'_>, alone: &Alone) -> RulesReport {
     let total = input.change.files.len();
     let done = AtomicU64::new(0);
-    let heads = each_file(total, |at| head(input, at, alone, &done));
+    let heads = each_file(total, |at| scan_head(input, at, alone, &done));
     let mut report = RulesReport::default();
     let mut hits = Vec::new();
-    // Settings may say so, those of a project too; nobody should have to guess it from the silence.
+    // Settings, including a project's, may switch rules off; the report names them rather than leave them silent.
     let off = CHECKS.iter().map(|check| check.info().name).filter(|name| is_fact(name) && input.packs.is_off(name));
     let mut notes: BTreeSet<String> = off.map(|name| format!("{name} is switched off in the settings")).collect();
     for (at, outcome) in heads.into_iter().enumerate() {
@@ -96,7 +96,7 @@ pub(super) fn run_with(input: &RulesInput<'_>, alone: &Alone) -> RulesReport {
             }
         }
     }
-    // A stopped run still owes what it found so far, and a match is only a finding once the base was asked: that gets a moment more.
+    // A stopped run still reports what it found, and a match is only a finding after comparison with the base: that gets extra time.
     let moment = Cancel::after(MOMENT);
     let asked = RulesInput { cancel: if report.stopped.is_some() { &moment } else { input.cancel }, ..*input };
     match tell(&asked, hits, alone, &mut notes) {
@@ -125,7 +125,7 @@ pub(super) fn run_with(input: &RulesInput<'_>, alone: &Alone) -> RulesReport {
 }
 
 impl RulesReport {
-    /// Takes the hints out, and says among the notes how many there were.
+    /// Removes the hints, and adds their number to the notes.
     pub fn keep_hints_back(&mut self) {
         let before = self.claims.len();
         self.claims.retain(|claim| claim.confidence != Some(Confidence::HINT));
@@ -139,7 +139,7 @@ impl RulesReport {
     }
 }
 
-/// The head of one file, looked at.
+/// The scanned head of one file.
 struct Head {
     state: CoverageState,
     reason: Option<String>,
@@ -153,17 +153,17 @@ impl Head {
     }
 }
 
-fn head(input: &RulesInput<'_>, at: usize, alone: &Alone, done: &AtomicU64) -> Result<Head, Stopped> {
+fn scan_head(input: &RulesInput<'_>, at: usize, alone: &Alone, done: &AtomicU64) -> Result<Head, Stopped> {
     input.cancel.check()?;
-    let head = head_of(input, at, &input.change.files[at]);
-    // Where that is stopped the head was looked at all the same; what is missing then is asked later.
+    let head = scan_file_head(input, at, &input.change.files[at]);
+    // If this is stopped, the head was scanned all the same; what is missing is computed later.
     let _ = head.as_ref().map(|head| ask(input, alone, at, &head.hits));
     let done = done.fetch_add(1, Ordering::Relaxed) + 1;
     input.events.emit(Event::Progress { stage: Stage::Review, done, total: input.change.files.len() as u64 });
     head
 }
 
-fn head_of(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Result<Head, Stopped> {
+fn scan_file_head(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Result<Head, Stopped> {
     if let Some(reason) = file.without_text() {
         return Ok(Head::without_hits(CoverageState::Skipped, Some(reason.to_owned())));
     }
@@ -197,7 +197,7 @@ fn head_of(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Result<Head,
     Ok(Head { state, reason, hits: looked.hits.into_iter().map(with_place).collect(), notes: looked.notes })
 }
 
-/// Looks at one side of a changed file.
+/// Scans one side of a changed file.
 pub(super) fn look_at(
     input: &RulesInput<'_>,
     file: &FileChange,
@@ -208,7 +208,7 @@ pub(super) fn look_at(
     let subject = Subject { path: file.path_at(side), text };
     let is_link = matches!(if side == Side::Old { file.old_mode } else { file.new_mode }, Some(FileMode::Link));
     let language = file.language.filter(|_| !is_link);
-    // What both sides have in common was parsed at the head.
+    // Lines common to both sides were parsed at the head.
     let other = match (side, file.status) {
         (Side::Old, FileStatus::Modified | FileStatus::Renamed) => readable(input.new, &file.path)?,
         _ => None,
@@ -283,7 +283,7 @@ mod tests {
     fn the_value_of_a_secret_is_nowhere() {
         let value = "kX9mQ2vL7pR4tW8zB3nD";
         let report = MadeUp::default().now("a.py", &format!("password = \"{value}\"\n")).review();
-        assert_eq!(report.claims[0].title, "A secret is added to the code: a password or token in a literal");
+        assert_eq!(report.claims[0].title, "Secret leaked into the code: a password or token in a literal");
         assert_eq!(report.claims[0].severity, Severity::High);
         assert!(!format!("{report:?}").contains(value));
     }

@@ -1,4 +1,4 @@
-//! Rules as people look them up: what each says, where it comes from, what the settings make of it. Main type: [`RuleSheet`].
+//! Reference pages of rules: description, source and effective settings. Main type: [`RuleSheet`].
 
 use std::collections::HashSet;
 
@@ -7,27 +7,27 @@ use super::pack::PackOwner;
 use super::packs::{Packs, RuleInfo};
 use crate::domain::finding::Severity;
 
-/// All there is to know about a rule.
+/// The reference page of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleSheet {
-    /// Its words, with the severity that counts.
+    /// Its description, with the effective severity.
     pub info: RuleInfo,
-    /// The severity that it has of itself.
+    /// Its default severity.
     pub own_severity: Severity,
-    /// Whether the settings switch it off.
+    /// `true` if the settings switch it off.
     pub is_off: bool,
-    /// The languages that it is for; none for a check that knows no language.
+    /// The languages that it applies to; empty for a language-independent check.
     pub languages: Vec<&'static str>,
-    /// Whether it is about what a change takes away.
+    /// `true` if it is about removed code.
     pub on_removed: bool,
-    /// Who wrote it, its file, and the line on which it begins there; `None` for what came with the program.
+    /// Its owner, its file, and the line on which it begins there; `None` for built-in rules.
     pub from: Option<(PackOwner, String, u32)>,
-    /// The document that defines it; `None` where it is code.
+    /// The document that defines it; `None` for a check.
     pub text: Option<String>,
 }
 
 impl Packs {
-    /// Every rule, in the order of [`rules`](Self::rules).
+    /// Returns every rule, in the order of [`rules`](Self::rules).
     pub fn sheets(&self) -> Vec<RuleSheet> {
         let mut sheets = Vec::new();
         for pack in &self.list {
@@ -62,7 +62,7 @@ impl Packs {
         }
     }
 
-    /// The folder of each rule's fixtures, and its name.
+    /// Returns the fixture folder and the name of each rule.
     pub(super) fn folders(&self) -> Vec<(String, String)> {
         let mut folders = Vec::new();
         for pack in &self.list {

@@ -1,4 +1,4 @@
-//! What a rule looks at, and what it finds there. Main types: [`Subject`], [`Hit`].
+//! The text that a rule examines, and a match in it. Main types: [`Subject`], [`Hit`].
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ pub(super) struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// The last extension, in lower case; empty when there is none.
+    /// Returns the last extension in lower case; empty if there is none.
     pub(super) fn extension(&self) -> String {
         self.path.extension().unwrap_or_default().to_ascii_lowercase()
     }
 }
 
-/// Which rule: one of a pack, or a check.
+/// A reference to a rule of a pack, or to a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum RuleRef {
     Pack { pack: usize, rule: usize },
@@ -34,34 +34,34 @@ pub(super) enum RuleRef {
 /// A match of a rule in one text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hit {
-    /// All of the match.
+    /// The whole match.
     pub(super) lines: LineRange,
-    /// The lines at which it is told: all of them, or those of the part that a rule names.
+    /// The lines at which it is reported: all of them, or those of the part that a rule names.
     pub(super) at: LineRange,
-    /// The lines of what it stands in.
+    /// The lines of the enclosing code.
     pub(super) around: LineRange,
-    /// Texts, folded, of which a rule about what goes says that they are there still.
+    /// For removal rules: folded snippets that must still exist in the function at the head.
     pub(super) stays: Vec<String>,
-    /// Likewise, after the place.
+    /// As above, but only after the place of the match.
     pub(super) guards: Vec<String>,
-    /// The text of the match with white space folded: what makes two matches the same one.
+    /// The text of the match with white space folded: identifies equal matches.
     pub(super) key: String,
-    /// A title that tells more than the rule's own.
+    /// A more specific title than the rule's.
     pub(super) title: Option<String>,
-    /// How bad this one is, where that differs from the rule's own.
+    /// The severity of this match, if it differs from the rule's.
     pub(super) severity: Option<Severity>,
     /// A sentence to put before the rule's message.
     pub(super) detail: Option<String>,
-    /// Text to stand instead of `lines`.
+    /// Replacement for `lines`.
     pub(super) replacement: Option<String>,
-    /// Whether this one is only worth a reader's look, though matches of the rule are told as a rule.
+    /// `true` if this match is a hint, though the rule is not.
     pub(super) is_hint: bool,
-    /// What has to have stood in the file before for it to be more than that.
+    /// If this snippet existed at the base, the match is a finding rather than a hint.
     pub(super) of: Option<String>,
 }
 
 impl Hit {
-    /// A match that is whole lines of a text.
+    /// Creates a match of whole lines of a text.
     pub(super) fn of_lines(text: &FileText, lines: LineRange) -> Self {
         let mut key = String::new();
         for (_, line) in text.lines(lines) {
@@ -84,8 +84,8 @@ impl Hit {
     }
 }
 
-/// Appends `text` to `key` without what a formatter may do to it: white space stays, as one space, only where it parts two words, a comma
-/// before a closing bracket goes, and there is one kind of quotation mark.
+/// Appends `text` to `key` with formatting normalized: white space is kept, as one space, only between two words; a comma before a
+/// closing bracket is dropped; and there is one kind of quotation mark.
 pub(super) fn fold_into(key: &mut String, text: &str) {
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     let mut parted = true;
@@ -105,13 +105,13 @@ pub(super) fn fold_into(key: &mut String, text: &str) {
     }
 }
 
-/// The longest word of a key: a text without it cannot hold the same match.
+/// Returns the longest word of a key: a text without it cannot hold the same match.
 pub(super) fn telling_word(key: &str) -> &str {
     let words = key.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     words.max_by_key(|word| word.len()).unwrap_or_default()
 }
 
-/// Where `part` stands in `text`, not as a piece of a longer word; nowhere where it is empty.
+/// Finds the positions of `part` in `text` as whole words; none if `part` is empty.
 pub(super) fn names<'a>(text: &'a str, part: &'a str) -> impl Iterator<Item = usize> + 'a {
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     let (begins, ends) = (part.starts_with(is_word), part.ends_with(is_word));
@@ -124,14 +124,14 @@ pub(super) fn names<'a>(text: &'a str, part: &'a str) -> impl Iterator<Item = us
     })
 }
 
-/// The changed lines of one side of a file, for many questions.
+/// The changed lines of one side of a file, indexed for many lookups.
 pub(super) struct Touched {
-    /// First and last line, and whether lines stand there (rather than the point of a deletion); ascending.
+    /// First and last line, and `true` for lines rather than the point of a deletion; ascending.
     spans: Vec<(u32, u32, bool)>,
 }
 
 impl Touched {
-    /// Those of `file`, as [`FileChange::touches`] sees them.
+    /// Collects the changed lines of `file`, as [`FileChange::touches`] sees them.
     pub(super) fn of(file: &FileChange, side: Side) -> Self {
         let span = |span: Span| match span.range() {
             Some(lines) => (lines.start(), lines.end(), true),
@@ -147,20 +147,20 @@ impl Touched {
         self.spans.is_empty()
     }
 
-    /// The first changed line in `lines`, and whether a line stands there rather than the point of a deletion.
+    /// Returns the first changed line in `lines`, and `true` if it is a line rather than the point of a deletion.
     pub(super) fn first_in(&self, lines: LineRange) -> Option<(u32, bool)> {
         let from = self.spans.partition_point(|span| span.1 < lines.start());
         let inside = self.spans[from..].iter().take_while(|span| span.0 <= lines.end());
         inside.map(|span| (span.0.max(lines.start()), span.2)).max_by_key(|(line, stands)| (*stands, u32::MAX - line))
     }
 
-    /// Whether `line` is a changed one that stands there.
+    /// Checks whether `line` is an added or removed line.
     pub(super) fn covers(&self, line: u32) -> bool {
         self.first_in(LineRange::line(line)).is_some_and(|(_, stands)| stands)
     }
 }
 
-/// The line at the head where what stood at and after `line` of the base goes on.
+/// Maps a base line to the head line at which the code at and after it continues.
 pub(super) fn line_at_head(file: &FileChange, line: u32) -> u32 {
     let mut at = i64::from(line);
     for run in file.runs() {
@@ -178,7 +178,7 @@ pub(super) fn line_at_head(file: &FileChange, line: u32) -> u32 {
     u32::try_from(at.max(1)).unwrap_or(u32::MAX)
 }
 
-/// The line of the base that `line` of the head is; `None` where it came with the change.
+/// Maps a head line to its base line; `None` if the change added it.
 pub(super) fn line_at_base(file: &FileChange, line: u32) -> Option<u32> {
     let mut at = i64::from(line);
     for run in file.runs() {
@@ -195,7 +195,7 @@ pub(super) fn line_at_base(file: &FileChange, line: u32) -> Option<u32> {
     u32::try_from(at).ok()
 }
 
-/// Whether a path is one of tests, examples or benchmarks, by the names that runners look for: code that no user runs.
+/// Checks whether a path is one of tests, examples or benchmarks, by the names that test runners look for: code that is not shipped.
 pub(super) fn is_test_path(path: &RepoPath) -> bool {
     let Ok(text) = std::str::from_utf8(path.as_bytes()) else { return false };
     let text = text.to_ascii_lowercase();
@@ -230,7 +230,7 @@ pub(super) fn is_test_path(path: &RepoPath) -> bool {
         || name.contains(".spec.")
 }
 
-/// Whether a path is one of prose, where code is shown rather than run.
+/// Checks whether a path is prose, where code is shown rather than run.
 pub(super) fn is_prose(extension: &str) -> bool {
     matches!(
         extension,
@@ -238,7 +238,7 @@ pub(super) fn is_prose(extension: &str) -> bool {
     )
 }
 
-/// The text of a file; `None` where it cannot be read, which the receipt tells elsewhere. Only a stop is handed on.
+/// Reads the text of a file; `None` if it is unreadable, which the receipt reports elsewhere. Only a stop is an error.
 pub(super) fn readable(tree: &dyn Workspace, path: &RepoPath) -> Result<Option<Arc<FileText>>, Stopped> {
     match tree.read(path) {
         Ok(text) => Ok(Some(text)),
@@ -247,7 +247,7 @@ pub(super) fn readable(tree: &dyn Workspace, path: &RepoPath) -> Result<Option<A
     }
 }
 
-/// Whether it is XML under the name of something else: translations made with Qt end in `.ts`.
+/// Checks whether it is XML with another extension: Qt translations end in `.ts`.
 pub(super) fn is_markup(text: &FileText) -> bool {
     text.text().starts_with("<?xml") || text.text().starts_with("<!DOCTYPE")
 }

@@ -1,12 +1,12 @@
-//! Work on many files at once. Main function: [`each_file`].
+//! Runs work on many files in parallel. Main function: [`each_file`].
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// More threads gain nothing: reading files is shared work.
+/// Maximum number of threads; more gain nothing, since reading files is shared work.
 const THREADS: usize = 4;
 
-/// Does `work` for every file on a few threads; the results stand in the order of the files.
+/// Calls `work` for every file on a few threads and returns the results in the order of the files.
 pub(super) fn each_file<T: Send>(total: usize, work: impl Fn(usize) -> T + Sync) -> Vec<Option<T>> {
     let results: Mutex<Vec<Option<T>>> = Mutex::new((0..total).map(|_| None).collect());
     let next = AtomicUsize::new(0);

@@ -1,5 +1,5 @@
-//! From matches to claims: compared with the base, put into words, held to the limits, and silenced where the code asks for it.
-//! Main function: [`tell`].
+//! Turns matches into claims: compares with the base, writes the claims, applies the caps and the suppression comments. Main function:
+//! [`tell`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -20,25 +20,25 @@ use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 use crate::sys::cancel::Stopped;
 
-/// Of one rule in one file, no more claims than this: who sees twenty has seen them all.
+/// Maximum number of claims of one rule in one file: after twenty, more say nothing new.
 const MOST_ALIKE: usize = 20;
-/// Of one rule in the whole change.
+/// Maximum number of claims of one rule in the whole change.
 const MOST_OF_A_RULE: usize = 1000;
-/// In the whole change.
+/// Maximum number of claims in the whole change.
 const MOST: usize = 2000;
 
-/// What is told.
+/// The claims of the rules after caps and suppression comments.
 #[derive(Default)]
 pub(super) struct Told {
     /// About the change.
     pub(super) claims: Vec<Claim>,
-    /// About what stood before it, in the files that it touches.
+    /// About pre-existing code in the files that the change touches.
     pub(super) standing: Vec<Claim>,
-    /// How many a comment silenced.
+    /// Number of claims silenced by comments.
     pub(super) suppressed: u32,
 }
 
-/// Compares the matches with the base and puts what is to be told into words.
+/// Compares the matches with the base and writes the claims to report.
 pub(super) fn tell(
     input: &RulesInput<'_>,
     heads: Vec<HeadHit>,
@@ -47,7 +47,7 @@ pub(super) fn tell(
 ) -> Result<Told, Stopped> {
     let base = at_base(input, &heads, alone, notes)?;
     let Compared { new, made, mut stood } = introduced(heads, &base);
-    let (rewritten, new) = rewritten(input, new, &base);
+    let (rewritten, new) = split_rewritten(input, new, &base);
     stood.extend(rewritten);
     let mut found: Vec<(HeadHit, Why)> = new.into_iter().map(|hit| (hit, Why::Came)).collect();
     let mut scopes = HashMap::new();
@@ -60,23 +60,24 @@ pub(super) fn tell(
     let sides = BothSides::of(input, alone);
     for (rule, check) in CHECKS.iter().enumerate().filter(|(_, check)| !input.packs.is_off(check.info().name)) {
         for (file, hit) in check.lost(&sides)? {
-            found.push((compared(file, RuleRef::Check(rule), hit), Why::Went));
+            found.push((precompared(file, RuleRef::Check(rule), hit), Why::Went));
         }
         for (file, hit) in check.gained(&sides)? {
-            found.push((compared(file, RuleRef::Check(rule), hit), Why::Came));
+            found.push((precompared(file, RuleRef::Check(rule), hit), Why::Came));
         }
     }
     notes.extend(alone.notes());
-    found
-        .extend(lost(input, alone, notes)?.into_iter().map(|(file, rule, hit)| (compared(file, rule, hit), Why::Went)));
+    found.extend(
+        lost(input, alone, notes)?.into_iter().map(|(file, rule, hit)| (precompared(file, rule, hit), Why::Went)),
+    );
     if input.packs.tells_all_lines() {
         found.extend(stood.into_iter().map(|hit| (hit, Why::Stood)));
     }
     found.sort_by_key(|(hit, why)| (hit.file, *why == Why::Stood, *why == Why::Went, hit.hit.at.start(), hit.rule));
-    worded(input, found, notes)
+    build_claims(input, found, notes)
 }
 
-/// The claims that no comment silences, and how many one does: for claims that come from elsewhere.
+/// Applies suppression comments to claims from elsewhere; returns the rest and the number silenced.
 pub(super) fn allow(input: &RulesInput<'_>, claims: Vec<Claim>, notes: &mut BTreeSet<String>) -> (Vec<Claim>, u32) {
     let mut allowed = Allowed::new(input);
     let at: HashMap<(&RepoPath, Side), usize> = input
@@ -97,9 +98,9 @@ pub(super) fn allow(input: &RulesInput<'_>, claims: Vec<Claim>, notes: &mut BTre
     (left, allowed.finish(notes))
 }
 
-/// Parts the matches that only took the place of a match of the same rule: editing what was wrong brings in nothing new. The match that it
-/// replaced went from the same run of lines, or else from the same hunk.
-fn rewritten(input: &RulesInput<'_>, new: Vec<HeadHit>, base: &Base) -> (Vec<HeadHit>, Vec<HeadHit>) {
+/// Separates matches that only replaced a match of the same rule: editing existing wrong code introduces nothing new. The replaced match
+/// was removed in the same run of lines, or else in the same hunk.
+fn split_rewritten(input: &RulesInput<'_>, new: Vec<HeadHit>, base: &Base) -> (Vec<HeadHit>, Vec<HeadHit>) {
     let mut taken: HashSet<(usize, RuleRef, u32)> = HashSet::new();
     new.into_iter().partition(|hit| {
         let Some(file) = input.change.files.get(hit.file).filter(|_| hit.may_replace_one()) else { return false };
@@ -114,18 +115,22 @@ fn rewritten(input: &RulesInput<'_>, new: Vec<HeadHit>, base: &Base) -> (Vec<Hea
     })
 }
 
-/// A match that was compared with the other side already.
-fn compared(file: usize, rule: RuleRef, hit: super::subject::Hit) -> HeadHit {
+/// Creates a match that was compared with the other side before.
+fn precompared(file: usize, rule: RuleRef, hit: super::subject::Hit) -> HeadHit {
     HeadHit { file, rule, hit, touched: None, was_at: None }
 }
 
-fn worded(input: &RulesInput<'_>, found: Vec<(HeadHit, Why)>, notes: &mut BTreeSet<String>) -> Result<Told, Stopped> {
+fn build_claims(
+    input: &RulesInput<'_>,
+    found: Vec<(HeadHit, Why)>,
+    notes: &mut BTreeSet<String>,
+) -> Result<Told, Stopped> {
     let mut told = Told::default();
     let mut seen = HashSet::new();
     let mut allowed = Allowed::new(input);
     let mut limits = Limits::default();
     let mut listed: Vec<(usize, bool, Claim)> = Vec::new();
-    // The worst first, and what came before what stood: many small things must not push out a large one.
+    // Worst first, and new before pre-existing, so that many minor matches do not push out a severe one.
     let mut severities: HashMap<RuleRef, Option<Severity>> = HashMap::new();
     let mut found: Vec<(Option<Severity>, usize, (HeadHit, Why))> =
         found.into_iter().enumerate().map(|(at, one)| (severity(input, &one.0, &mut severities), at, one)).collect();
@@ -138,7 +143,7 @@ fn worded(input: &RulesInput<'_>, found: Vec<(HeadHit, Why)>, notes: &mut BTreeS
         }
         let rule = found.rule;
         let Some(claim) = claim(input, found, why) else { continue };
-        // Two matches of a rule on the same lines are one thing to do.
+        // Two matches of a rule on the same lines are one thing to fix.
         if !seen.insert((claim.origin.name.clone(), claim.place.path.clone(), claim.place.side, claim.place.lines)) {
             continue;
         }
@@ -157,7 +162,7 @@ fn worded(input: &RulesInput<'_>, found: Vec<(HeadHit, Why)>, notes: &mut BTreeS
     Ok(told)
 }
 
-/// How bad a match is; `known` keeps what the settings and the rules say. `None` where nobody knows, which is told first.
+/// Returns the severity of a match; `known` caches the severities of settings and rules. `None` if unknown, which is reported first.
 fn severity(
     input: &RulesInput<'_>,
     head: &HeadHit,
@@ -169,13 +174,13 @@ fn severity(
     };
     let (rule, own) = (head.rule, head.hit.severity);
     if own.is_some() {
-        // Only checks grade their matches, and there are few of those.
+        // Only checks grade their matches, and those are few.
         return of_rule(rule).and_then(|(set, _)| set).or(own);
     }
     *known.entry(rule).or_insert_with(|| of_rule(rule).map(|(set, own)| set.unwrap_or(own)))
 }
 
-/// How much is told, and how much is not because of that.
+/// Counts claims against the caps, and those dropped by them.
 #[derive(Default)]
 struct Limits {
     alike: BTreeMap<(usize, RuleRef), Share>,
@@ -190,7 +195,7 @@ struct Share {
 }
 
 impl Share {
-    /// Whether `most` are told; then one more is not.
+    /// `true` if `most` are reported already; then one more is dropped.
     fn is_full(&mut self, most: usize) -> bool {
         let full = self.told >= most;
         self.more += usize::from(full);
@@ -198,7 +203,7 @@ impl Share {
     }
 }
 
-/// Whether one match of a rule says all that there is to say about a file.
+/// `true` if one match of a rule is enough for a file.
 fn is_once(input: &RulesInput<'_>, rule: RuleRef) -> bool {
     match rule {
         RuleRef::Pack { pack, rule } => {
@@ -209,7 +214,7 @@ fn is_once(input: &RulesInput<'_>, rule: RuleRef) -> bool {
 }
 
 impl Limits {
-    /// Whether a match of the rule in that file is told already.
+    /// `true` if a match of the rule in that file is reported already.
     fn has(&self, file: usize, rule: RuleRef) -> bool {
         self.alike.get(&(file, rule)).is_some_and(|share| share.told > 0)
     }
@@ -259,7 +264,7 @@ mod tests {
     use crate::domain::finding::Severity;
     use crate::domain::place::Side;
 
-    /// An opened thing that is never closed in its function, a function that evaluates, and a call in a loop.
+    /// An opened resource never closed in its function, a call of `eval`, and a call in a loop.
     const PACK: &str = "id: open\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\n\
         rule: {pattern: 'const $X = open($A);', not: {precedes: {pattern: 'close($X);', stopBy: end}}}\n---\n\
         id: evaluates\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\n\

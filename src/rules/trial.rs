@@ -1,10 +1,10 @@
-//! Rules tried on fixtures. Main types: [`Fixtures`] → [`try_rules`] → [`Tried`].
+//! Tests rules on fixtures. Main types: [`Fixtures`] → [`try_rules`] → [`Tried`].
 //!
-//! A rule's fixtures stand in `<pack>/<id>/`. `hit-*` are files in which every line that ends in a comment `HIT` begins a match, or the
-//! next line where a comment says `HIT below`, and no other line does; `ok-*` are files without a match. A file is reviewed as one that
-//! was added in `src/`. A folder `hit-*` or `ok-*` with `base/` and `head/` is a whole change; marks on the old side count too.
+//! The fixtures of a rule are in `<pack>/<id>/`. `hit-*` are files in which a match begins on every line that ends in a comment `HIT`, or
+//! on the line after a comment `HIT below`, and on no other line; `ok-*` are files without a match. A file is reviewed as one added in
+//! `src/`. A folder `hit-*` or `ok-*` with `base/` and `head/` is a whole change; marks on the old side count too.
 //!
-//! Reading the folder belongs to whoever calls this.
+//! Reading the folder is left to the caller.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,34 +27,34 @@ pub struct Fixtures(BTreeMap<String, BTreeMap<String, Case>>);
 struct Case {
     change: MadeUp,
     expected: BTreeSet<String>,
-    /// What is wrong with the case itself.
+    /// The error in the case itself, if any.
     fault: Option<String>,
 }
 
-/// What came of the fixtures.
+/// The result of a fixture run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tried {
-    /// How many rules there are.
+    /// Number of rules.
     pub rules: usize,
-    /// How many cases were tried.
+    /// Number of cases.
     pub cases: usize,
-    /// What is wrong, in the order of the rules.
+    /// The faults, in the order of the rules.
     pub faults: Vec<FixtureFault>,
 }
 
-/// Something that is wrong with a rule or its fixtures.
+/// An error in a rule or its fixtures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FixtureFault {
-    /// The rule, or the folder of one that there is not.
+    /// The rule, or the folder without one.
     pub rule: String,
-    /// The case, where it is about one.
+    /// The case, if the fault is about one.
     pub case: Option<String>,
-    /// What is wrong: a clause.
+    /// The fault: a clause.
     pub what: String,
 }
 
 impl Fixtures {
-    /// Sorts the files of a folder into cases. What lies higher than a case is none of them: packs, a README.
+    /// Sorts the files of a folder into cases. Files above the case folders, such as packs and a README, are ignored.
     pub fn of(files: &[FolderFile]) -> Self {
         let mut all = Self::default();
         for file in files {
@@ -70,20 +70,20 @@ impl Fixtures {
         all
     }
 
-    /// Every case by its name, and its change.
+    /// Returns every case by its name, with its change.
     #[cfg(test)]
     pub(super) fn changes(&self) -> impl Iterator<Item = (&String, &MadeUp)> {
         self.0.values().flatten().map(|(name, case)| (name, &case.change))
     }
 
-    /// The folders that hold cases.
+    /// Returns the folders that hold cases.
     fn folders(&self) -> impl Iterator<Item = &String> {
         self.0.keys()
     }
 }
 
 impl Case {
-    /// Takes a file of the case; `within` is its path where the case is a folder.
+    /// Adds a file to the case; `within` is its path if the case is a folder.
     fn put(&mut self, name: &str, within: Option<&str>, bytes: &[u8]) -> Result<(), String> {
         let (side, path) = match within.map(|within| within.split_once('/')) {
             None => (Side::New, format!("src/{name}")),
@@ -113,7 +113,7 @@ fn place(side: Side, path: &RepoPath, line: usize) -> String {
     format!("{} {path}:{line}", if side == Side::Old { "old" } else { "new" })
 }
 
-/// Tries every rule of the packs on its fixtures, and says which have none.
+/// Tests every rule of the packs on its fixtures, and reports rules without any.
 pub fn try_rules(packs: &Packs, fixtures: &Fixtures, cancel: &Cancel) -> Result<Tried, Stopped> {
     let mut tried = Tried::default();
     let mut known = BTreeSet::new();
@@ -180,7 +180,7 @@ fn try_case(packs: &Packs, rule: &str, name: &str, case: &Case, cancel: &Cancel)
     Ok(faults)
 }
 
-/// Runs the rules over a made-up change.
+/// Runs the rules over a synthetic change.
 pub(super) fn review(made_up: &MadeUp, packs: &Packs, cancel: &Cancel) -> RulesReport {
     let (change, old, new) = made_up.change();
     run(&RulesInput {

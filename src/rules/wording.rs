@@ -1,4 +1,4 @@
-//! A match in words: the claim that `evidence` will check.
+//! Builds the claim for a match, which `evidence` will check.
 
 use super::checks::CHECKS;
 use super::introduced::HeadHit;
@@ -11,19 +11,19 @@ use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 use crate::domain::text::{FileText, is_telling};
 
-/// A quote is no longer than this.
+/// Maximum number of quoted lines.
 pub(super) const QUOTE_LINES: u32 = 8;
 
-/// Why a match is told, and where.
+/// Why a match is reported, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Why {
-    /// It came with the change.
+    /// Introduced by the change.
     Came,
-    /// It went with the change.
+    /// Removed by the change.
     Went,
-    /// These changed lines made a match of lines that did not change.
+    /// Caused by these changed lines, though the matched lines did not change.
     Made(Side, LineRange),
-    /// It stood before the change.
+    /// Pre-existing.
     Stood,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn rule_info(input: &RulesInput<'_>, rule: RuleRef) -> Option<RuleInf
     }
 }
 
-/// The claim for a match; `None` when its text cannot be read any more.
+/// Builds the claim for a match; `None` if its text cannot be read any more.
 pub(super) fn claim(input: &RulesInput<'_>, found: HeadHit, why: Why) -> Option<Claim> {
     let file = input.change.files.get(found.file)?;
     let info = rule_info(input, found.rule).filter(|info| !input.packs.is_off(&info.name))?;
@@ -44,7 +44,7 @@ pub(super) fn claim(input: &RulesInput<'_>, found: HeadHit, why: Why) -> Option<
         text.ok()
     };
     let text = read(side)?;
-    // The part that the rule names, where the change is in it.
+    // The part that the rule names, if the change is in it.
     let all = match found.touched {
         Some((line, _)) if !found.hit.at.contains(line) => found.hit.lines,
         _ => found.hit.at,
@@ -54,14 +54,14 @@ pub(super) fn claim(input: &RulesInput<'_>, found: HeadHit, why: Why) -> Option<
         Some((line, _)) if line >= all.start() + QUOTE_LINES => line,
         _ => all.start(),
     };
-    let lines = window(&text, all, start);
+    let lines = quote_window(&text, all, start);
     let replacement = found.hit.replacement.filter(|_| lines == found.hit.lines && !text.is_masked(lines));
     let match_at = place(file.path_at(side), side, &text, lines);
     let (place, related) = match why {
         Why::Came | Why::Went | Why::Stood => (match_at, Vec::new()),
         Why::Made(changed_side, changed) => {
             let text = read(changed_side)?;
-            let lines = window(&text, changed, changed.start());
+            let lines = quote_window(&text, changed, changed.start());
             let note = Some("These lines did not change.".to_owned());
             let related = vec![ClaimedPlace { note, ..match_at }];
             (place(file.path_at(changed_side), changed_side, &text, lines), related)
@@ -80,7 +80,7 @@ pub(super) fn claim(input: &RulesInput<'_>, found: HeadHit, why: Why) -> Option<
         body.push_str(cwe);
         body.push('.');
     }
-    let confidence = input.packs.confidence(&info, found.hit.is_hint || is_vouched_for(&text, all));
+    let confidence = input.packs.confidence(&info, found.hit.is_hint || has_reviewed_marker(&text, all));
     input.packs.settled(Claim {
         title: found.hit.title.unwrap_or(info.title),
         body,
@@ -94,7 +94,7 @@ pub(super) fn claim(input: &RulesInput<'_>, found: HeadHit, why: Why) -> Option<
     })
 }
 
-/// Marks by which people tell other tools that they have looked at a place.
+/// Markers by which people tell other tools that a place was reviewed.
 const VOUCHED: &[&str] = &[
     "nosec",
     "nolint",
@@ -108,14 +108,14 @@ const VOUCHED: &[&str] = &[
     "pylint: disable",
 ];
 
-/// Whether somebody vouches for the place, on its lines or on the one above.
-fn is_vouched_for(text: &FileText, lines: LineRange) -> bool {
+/// Checks whether such a marker is on the lines of the place or on the line above.
+fn has_reviewed_marker(text: &FileText, lines: LineRange) -> bool {
     let near = LineRange::new(lines.start().saturating_sub(1).max(1), lines.end()).unwrap_or(lines);
     text.lines(near).take(8).any(|(_, line)| VOUCHED.iter().any(|mark| line.contains(mark)))
 }
 
-/// What is quoted of `all`: from `start`, so many lines as a quote has, and more below or above where those say nothing by themselves.
-fn window(text: &FileText, all: LineRange, start: u32) -> LineRange {
+/// Selects the quoted lines of `all`: from `start`, as many as a quote has, and more below or above if those are not distinctive.
+fn quote_window(text: &FileText, all: LineRange, start: u32) -> LineRange {
     let lines = if all.count() <= QUOTE_LINES {
         all
     } else {

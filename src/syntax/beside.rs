@@ -1,7 +1,7 @@
-//! A text beside another version of it, so that what stands in both is parsed once. Main type: [`Beside`].
+//! Incremental parsing: a text and another version of it, so that their common parts are parsed once. Main type: [`Beside`].
 //!
-//! A parser that knows the tree of the other version takes over what lies between the changes. That is only done where the text there is the
-//! same to the byte; where changes lie is known from the diff, and is not compared anew here.
+//! A parser that has the tree of the other version reuses what lies between the changes. That is only done if the text there is the same
+//! to the byte; the places of changes come from the diff and are not compared here.
 
 use std::ops::Range;
 
@@ -11,19 +11,20 @@ use crate::domain::change::{ChangeRun, FileChange, Span};
 use crate::domain::place::Side;
 use crate::domain::text::FileText;
 
-/// With more changes than this, taking over costs as much as parsing.
+/// Maximum number of changes; with more, reuse costs as much as parsing.
 const MOST: usize = 400;
 
-/// The other version of a text, and what made this one of it.
+/// The other version of a text, and the edits that lead to this one.
 #[derive(Debug)]
 pub struct Beside<'a> {
     pub(super) other: &'a str,
-    /// From the first to the last, each as seen from the other version.
+    /// From the first to the last, each in positions of the other version.
     edits: Vec<InputEdit>,
 }
 
 impl<'a> Beside<'a> {
-    /// `own`, which is the `side` of `file`, beside the other side; `None` where they differ elsewhere than the diff says, or in many places.
+    /// Pairs `own`, which is the `side` of `file`, with the other side; `None` if they differ elsewhere than the diff says, or in many
+    /// places.
     pub fn of(file: &FileChange, side: Side, own: &FileText, other: &'a FileText) -> Option<Self> {
         let (mut at, mut other_at) = (0, 0);
         let mut edits = Vec::new();
@@ -35,7 +36,7 @@ impl<'a> Beside<'a> {
                 return None;
             }
             (at, other_at) = (fresh.end, gone.end);
-            // What stands on both sides of a run is whole lines, so each run begins with one.
+            // The text on both sides of a run is whole lines, so each run begins with one.
             let row = if theirs.count == 0 { theirs.start } else { theirs.start.saturating_sub(1) } as usize;
             edits.push(InputEdit {
                 start_byte: gone.start,
@@ -50,16 +51,16 @@ impl<'a> Beside<'a> {
         (ends_alike && edits.len() <= MOST).then(|| Self { other: other.text(), edits })
     }
 
-    /// The tree of the other version, told where this one differs from it.
+    /// Returns the tree of the other version with the edits applied.
     pub(super) fn told(&self, tree: &Tree) -> Tree {
         let mut tree = tree.clone();
-        // From the last to the first: what was not told yet stands where it stood.
+        // From the last to the first: positions before an edit stay valid.
         self.edits.iter().rev().for_each(|edit| tree.edit(edit));
         tree
     }
 }
 
-/// The bytes of a span, of an empty one the place where its lines would stand.
+/// Returns the bytes of a span; for an empty one the place where its lines would be.
 fn bytes(text: &FileText, span: Span) -> Option<Range<usize>> {
     match span.range() {
         Some(lines) => text.byte_range(lines),
@@ -71,7 +72,7 @@ fn bytes(text: &FileText, span: Span) -> Option<Range<usize>> {
     }
 }
 
-/// Where `lines` end that begin in a row.
+/// Returns the ends of `lines`, which begin in ascending order.
 fn end(row: usize, lines: &str) -> Point {
     let row = row + memchr::memchr_iter(b'\n', lines.as_bytes()).count();
     let column = memchr::memrchr(b'\n', lines.as_bytes()).map_or(lines.len(), |newline| lines.len() - newline - 1);
@@ -113,7 +114,7 @@ mod tests {
         found
     }
 
-    /// What is done to each line of a text: it stays, goes, or another one comes before it.
+    /// An edit of each line: it stays, is removed, or another one is added before it.
     fn edited(text: &str, steps: &[u8]) -> (String, FileChange) {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let mut file = FileChange::modified(RepoPath::parse("a").unwrap());
@@ -155,7 +156,7 @@ mod tests {
 
     type Node = (u16, Range<usize>, (usize, usize, usize, usize), bool, bool, Option<String>);
 
-    /// How many nodes of a tree are those of another one.
+    /// Counts the nodes of a tree that are shared with another one.
     fn shared(tree: &crate::syntax::Tree, other: &crate::syntax::Tree) -> usize {
         let ids = |tree: &crate::syntax::Tree| -> std::collections::HashSet<usize> {
             tree.root.root().dfs().map(|node| node.get_inner_node().id()).collect()
@@ -163,7 +164,7 @@ mod tests {
         ids(tree).intersection(&ids(other)).count()
     }
 
-    /// Every node, as far as anybody asks for it.
+    /// Lists every node with its compared properties.
     fn nodes(tree: &crate::syntax::Tree) -> Vec<Node> {
         let root = tree.root.root();
         let mut cursor = root.get_inner_node().walk();
@@ -185,7 +186,7 @@ mod tests {
         }
     }
 
-    /// The trees are the same, however they were made; tells how much was taken over.
+    /// Asserts that both ways of parsing give the same tree; returns the share that was reused.
     fn agrees(grammar: Grammar, old: &str, new: &str, file: &FileChange) -> usize {
         let (old, new) = (FileText::new(old, "UTF-8"), FileText::new(new, "UTF-8"));
         let cancel = Cancel::never();
@@ -222,7 +223,7 @@ mod tests {
                     steps[at] = step;
                     let (now, file) = edited(&text, &steps);
                     *taken_over.entry(grammar).or_insert(0) += agrees(grammar, &text, &now, &file);
-                    // And the other way round, which is where whole functions come back.
+                    // And in reverse, which restores whole functions.
                     let turned = file.runs().map(|run| ChangeRun { old: run.new, new: run.old }).collect();
                     let mut back = file.clone();
                     back.hunks = vec![Hunk { runs: turned, ..Hunk::default() }];

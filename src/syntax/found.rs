@@ -1,42 +1,42 @@
-//! What rules found in a text. Main types: [`Found`] (a match), [`Scan`] (all of them, and what was not looked at).
+//! Matches of rules in a text. Main types: [`Found`] (a match), [`Scan`] (all of them, and what was not examined).
 //!
-//! How they are found belongs in `matching`.
+//! Matching belongs in `matching`.
 
 use std::ops::Range;
 
 use crate::domain::place::LineRange;
 
-/// A place where a rule matched.
+/// A match of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The rule, as counted when the set was compiled.
+    /// The index of the rule in its set.
     pub rule: usize,
     /// The bytes of the match.
     pub bytes: Range<usize>,
-    /// Its lines.
+    /// The lines of the match.
     pub lines: LineRange,
-    /// The lines at which it is told: those of the metavariable that the rule names, else its own.
+    /// The lines at which it is reported: those of the metavariable that the rule names, else its own.
     pub at: LineRange,
-    /// What makes two matches the same one.
+    /// The key by which two matches are equal.
     pub same: Vec<Range<usize>>,
-    /// The text of the metavariables that must be there still where the match is gone.
+    /// The texts of the metavariables that must still exist where the match was removed.
     pub stays: Vec<Range<usize>>,
-    /// The text of those that must be there still after the place where the match is gone.
+    /// The texts of those that must still exist after the place of the removed match.
     pub guards: Vec<Range<usize>>,
-    /// The lines of the nearest node around it that has more lines than it.
+    /// The lines of the nearest enclosing node that has more lines.
     pub around: LineRange,
-    /// Whether it stands in code that only tests compile (known for Rust: `#[test]`, `#[cfg(test)]`).
+    /// `true` if it is in test-only code (known for Rust: `#[test]`, `#[cfg(test)]`).
     pub in_test: bool,
-    /// What the rule would put there.
+    /// The replacement that the rule suggests.
     pub edit: Option<Edit>,
 }
 
 /// A replacement of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
-    /// The bytes that go.
+    /// The replaced bytes.
     pub bytes: Range<usize>,
-    /// What comes.
+    /// The new text.
     pub text: String,
 }
 
@@ -45,10 +45,10 @@ pub struct Edit {
 pub struct Scan {
     /// In the order of the text.
     pub found: Vec<Found>,
-    /// Whether something was nested too deep to be looked at.
+    /// `true` if something was nested too deep to be examined.
     pub too_deep: bool,
-    /// Whether there are more matches than are looked for.
+    /// `true` if the limit of matches was reached.
     pub too_many: bool,
-    /// The rules that took too many steps and were given up, as counted when the set was compiled.
+    /// The indices of rules that took too many steps and were aborted.
     pub given_up: Vec<usize>,
 }

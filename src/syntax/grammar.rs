@@ -15,14 +15,14 @@ use crate::sys::cancel::{Cancel, Stopped};
 
 macro_rules! grammars {
     ($($(#[$doc:meta])* $name:ident = $word:literal),+ $(,)?) => {
-        /// A language that can be parsed.
+        /// A supported language.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         pub enum Grammar {
             $($(#[$doc])* $name),+
         }
 
         impl Grammar {
-            /// Every grammar there is.
+            /// Every grammar.
             pub const ALL: &'static [Self] = &[$(Self::$name),+];
 
             /// The id of its language, as `domain` spells it.
@@ -40,7 +40,7 @@ macro_rules! grammars {
 grammars! {
     /// Rust.
     Rust = "rust",
-    /// Python 3 (and what of 2 still parses).
+    /// Python 3 (and the parts of Python 2 that still parse).
     Python = "python",
     /// JavaScript, JSX included.
     JavaScript = "javascript",
@@ -56,14 +56,14 @@ grammars! {
     C = "c",
     /// C++.
     Cpp = "cpp",
-    /// Shell scripts, read as Bash's.
+    /// Shell scripts, parsed as Bash.
     Bash = "shell",
     /// YAML: workflows.
     Yaml = "yaml",
 }
 
 impl Grammar {
-    /// The grammar of a language by its id; `None` where there is none.
+    /// Returns the grammar of a language by its id; `None` if there is none.
     pub fn of(language: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|grammar| grammar.word() == language)
     }
@@ -77,7 +77,7 @@ impl Grammar {
     }
 }
 
-/// How long parsing and matching one text may take, and who may stop it.
+/// Limits on parsing and matching one text: time and cancellation.
 #[derive(Debug, Clone)]
 pub struct Watch<'a> {
     cancel: &'a Cancel,
@@ -85,22 +85,22 @@ pub struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// At most `limit` from now, and not after `cancel`.
+    /// Ends after `limit`, or on `cancel`.
     pub fn new(cancel: &'a Cancel, limit: Duration) -> Self {
         Self { cancel, until: Instant::now().checked_add(limit) }
     }
 
-    /// Not after that moment, and not after `cancel`.
+    /// Ends at that moment, or on `cancel`.
     pub(super) fn until(cancel: &'a Cancel, until: Option<Instant>) -> Self {
         Self { cancel, until }
     }
 
-    /// Who may stop it, and when it ends.
+    /// Returns the cancellation and the end.
     pub(super) fn parts(&self) -> (Cancel, Option<Instant>) {
         (self.cancel.clone(), self.until)
     }
 
-    /// Whether to go on.
+    /// Checks whether to continue.
     pub fn check(&self) -> Result<(), Unparsed> {
         self.cancel.check()?;
         match self.until {
@@ -116,16 +116,16 @@ pub enum Unparsed {
     /// The run was stopped.
     #[error(transparent)]
     Stopped(#[from] Stopped),
-    /// It took longer than a text may.
+    /// The time limit for a text was reached.
     #[error("parsing it took too long")]
     TooSlow,
-    /// It takes the parser down.
+    /// It crashes the parser.
     #[error("it crashes the parser (please report the file)")]
     Crashed,
-    /// The grammar's scanner cannot hold it.
+    /// It exceeds the limits of the grammar's scanner.
     #[error("{0}")]
     BeyondScanner(&'static str),
-    /// The parser gave nothing.
+    /// The parser returned nothing.
     #[error("the parser could not read it")]
     NoTree,
 }
@@ -142,7 +142,7 @@ impl Tree {
         Self::parse_after(grammar, text, None, watch)
     }
 
-    /// Parses `text`, of which `known` is the tree of another version, told where they differ.
+    /// Parses `text`; `known` is the tree of another version with the edits applied.
     fn parse_after(
         grammar: Grammar,
         text: &str,
@@ -171,8 +171,8 @@ impl Tree {
         Ok(Self { root: AstGrep::doc(StrDoc { src: text.to_owned(), lang, tree }), grammar })
     }
 
-    /// Parses `text` with what is known of another version of it. The tree is the one that [`parse`](Self::parse) makes: where either text
-    /// has a syntax error, from which there is more than one way to go on, nothing is taken over.
+    /// Parses `text`, reusing the tree of another version. The result is the tree that [`parse`](Self::parse) makes: if either text has a
+    /// syntax error, from which there is more than one way to recover, nothing is reused.
     pub(super) fn parse_beside(
         text: &str,
         other: &Self,
@@ -180,7 +180,7 @@ impl Tree {
         watch: &Watch<'_>,
     ) -> Result<Self, Unparsed> {
         let known = &other.root.root().get_doc().tree;
-        // A tree whose lines were put right is not that of any text the parser was given.
+        // A tree with corrected lines does not correspond to any text that the parser was given.
         let is_plain = |text: &str| LoneReturns::of(other.grammar, text).is_ok_and(|returns| returns.is_empty());
         if !known.root_node().has_error() && is_plain(beside.other) && is_plain(text) {
             let tree = Self::parse_after(other.grammar, text, Some(&beside.told(known)), watch)?;
@@ -191,12 +191,12 @@ impl Tree {
         Self::parse(other.grammar, text, watch)
     }
 
-    /// The language that it was parsed as.
+    /// Returns the grammar with which it was parsed.
     pub fn grammar(&self) -> Grammar {
         self.grammar
     }
 
-    /// How many places of it are not in the language: error nodes and tokens that are missing.
+    /// Counts its syntax errors: error nodes and missing tokens.
     pub fn error_count(&self) -> usize {
         let root = self.root.root();
         if !root.get_inner_node().has_error() {
@@ -206,10 +206,10 @@ impl Tree {
     }
 }
 
-/// How long a single question about a text may take.
+/// Time limit for a single query of a text.
 const QUESTION: Duration = Duration::from_secs(2);
 
-/// How many syntax errors `text` has; `None` when the language has no grammar here, or parsing took too long. It is parsed once for all who ask
+/// Counts the syntax errors of `text`; `None` if the language has no grammar here, or parsing took too long. The text is parsed once per
 /// `trees`.
 pub fn error_count(language: &str, text: &str, trees: &Trees) -> Option<usize> {
     let grammar = Grammar::of(language)?;
@@ -221,7 +221,7 @@ pub fn error_count(language: &str, text: &str, trees: &Trees) -> Option<usize> {
     trees.once((grammar, text), |said| &mut said.errors, count)
 }
 
-/// Whether `text` parses without an error; `None` as for [`error_count`].
+/// Checks whether `text` parses without an error; `None` as for [`error_count`].
 pub fn parses(language: &str, text: &str) -> Option<bool> {
     error_count(language, text, &Trees::default()).map(|errors| errors == 0)
 }

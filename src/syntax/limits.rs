@@ -1,7 +1,7 @@
-//! What a grammar's external scanner cannot hold, found before it is parsed. Main function: [`beyond_scanner`].
+//! Limits of a grammar's external scanner, checked before parsing. Main function: [`beyond_scanner`].
 //!
-//! A scanner writes its state into 1024 bytes for each token. One that writes more ends the process; one that writes nothing instead forgets
-//! where it is, and takes the rest of a text for something else.
+//! A scanner writes its state into 1024 bytes for each token. One that writes more ends the process; one that writes nothing instead
+//! loses its place, and misparses the rest of the text.
 //!
 //! | grammar | state, in bytes | how it stays within 1024 |
 //! | --- | --- | --- |
@@ -17,17 +17,17 @@ use std::collections::BTreeSet;
 
 use super::grammar::Grammar;
 
-/// The most that a YAML text may nest: the scanner holds 253.
+/// Maximum nesting of a YAML text: the scanner holds 253.
 const YAML_DEPTH: usize = 240;
-/// The most indentations of a Python text: with 255 open strings, the scanner holds 383. Python itself refuses more than 100.
+/// Maximum number of indentations of a Python text: with 255 open strings, the scanner holds 383. Python itself refuses more than 100.
 const INDENTATIONS: usize = 380;
-/// The bytes of here-document delimiters that may be pending together.
+/// Maximum size of all pending here-document delimiters, in bytes.
 const DELIMITERS: usize = 1000;
-/// The characters of the longest delimiter that C++ allows in a raw string.
+/// Maximum length of the delimiter that C++ allows in a raw string, in characters.
 const LONGEST_DELIMITER: usize = 16;
 
-/// Why the external scanner of a grammar cannot hold a text; `None` if it can. The bounds are upper ones: they may refuse a text that would
-/// just fit, which nobody writes.
+/// Returns why the external scanner of a grammar cannot hold a text; `None` if it can. The bounds are upper ones: they may refuse a text
+/// that would just fit, which does not occur in practice.
 pub(super) fn beyond_scanner(grammar: Grammar, text: &str) -> Option<&'static str> {
     let bytes = text.as_bytes();
     match grammar {
@@ -52,8 +52,8 @@ pub(super) fn beyond_scanner(grammar: Grammar, text: &str) -> Option<&'static st
     }
 }
 
-/// An upper bound of the collections that are open at once. Those that begin a line, or follow another one's mark there, each have a column of
-/// their own, or share it with one other; those elsewhere on a line, which only a text with errors has, end with it.
+/// Returns an upper bound of the collections that are open at once. Those that begin a line, or follow another one's mark there, each
+/// have a column of their own, or share it with one other; those elsewhere on a line, which only a text with errors has, end with it.
 fn yaml_depth(text: &[u8]) -> usize {
     let is_blank = |byte: u8| matches!(byte, b' ' | b'\t');
     let mut columns = BTreeSet::new();
@@ -79,8 +79,8 @@ fn yaml_depth(text: &[u8]) -> usize {
     2 * columns.len() + most_within
 }
 
-/// The number of different indentations, counted as the scanner counts them. The open blocks are no more, since each is indented further than
-/// the one around it.
+/// Counts the different indentations, computed as the scanner does. There are at most as many open blocks, since each is indented further
+/// than the one around it.
 fn indentations(text: &[u8]) -> usize {
     let mut widths = BTreeSet::new();
     let mut at = 0;
@@ -92,7 +92,7 @@ fn indentations(text: &[u8]) -> usize {
                 b' ' => width.wrapping_add(1),
                 b'\t' => width.wrapping_add(8),
                 b'\r' | b'\n' | b'\x0c' => 0,
-                // A line that is continued keeps what was counted.
+                // A continued line does not change the count.
                 b'\\' => width,
                 _ => break,
             };
@@ -103,7 +103,7 @@ fn indentations(text: &[u8]) -> usize {
     widths.len()
 }
 
-/// The length of the line end with which some bytes begin.
+/// Returns the length of the line end at the start of some bytes.
 fn line_end(bytes: &[u8]) -> usize {
     match bytes {
         [b'\r', b'\n', ..] => 2,
@@ -112,8 +112,8 @@ fn line_end(bytes: &[u8]) -> usize {
     }
 }
 
-/// The most bytes that the delimiters of one line's here-documents take in the scanner's state. Counting ends once they are too many: a delimiter
-/// can hold others, so that to count each to its end takes quadratic time.
+/// Returns the maximum number of bytes that the delimiters of one line's here-documents take in the scanner's state. Counting ends once
+/// they are too many: a delimiter can hold others, so that to count each to its end takes quadratic time.
 fn pending_delimiters(text: &[u8]) -> usize {
     let (mut most, mut pending, mut from) = (0, 0, 0);
     for at in memchr::memmem::find_iter(text, b"<<") {
@@ -126,7 +126,7 @@ fn pending_delimiters(text: &[u8]) -> usize {
             pending = 0;
         }
         let rest = &text[at + 2..];
-        // No other `<<` is among these bytes, so that each is passed over once.
+        // No other `<<` is among these bytes, so that each is scanned once.
         let word = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'-')).unwrap_or(rest.len());
         let length = match rest.get(word) {
             Some(quote @ (b'"' | b'\'')) => length_of(&rest[word + 1..], |byte| byte == quote || *byte == b'\n'),
@@ -142,13 +142,13 @@ fn pending_delimiters(text: &[u8]) -> usize {
     most
 }
 
-/// The length of the delimiter with which some bytes begin; of a longer one than may be pending, as much as tells that.
+/// Returns the length of the delimiter at the start of some bytes; of one that is too long, only enough to show that.
 fn length_of(bytes: &[u8], ends: impl Fn(&u8) -> bool) -> usize {
     let most = bytes.len().min(DELIMITERS + 1);
     bytes[..most].iter().position(ends).unwrap_or(most)
 }
 
-/// Whether a raw string has a delimiter of as many characters as one may have.
+/// Checks whether a raw string has a delimiter of the maximum length.
 fn has_longest_delimiter(text: &[u8]) -> bool {
     memchr::memmem::find_iter(text, b"R\"").any(|at| {
         let delimiter = &text[at + 2..];
@@ -211,7 +211,7 @@ mod tests {
             let pending = pending_delimiters(text.as_bytes());
             assert!(pending > DELIMITERS && pending <= 2 * DELIMITERS + 9, "{pending}");
         }
-        // What fits is counted to its end, and starts anew on the next line.
+        // What fits is counted to its end, and the count restarts on the next line.
         for (text, bytes) in
             [("cat <<A <<-'B c'\n", 8 + 1 + 8 + 3), ("cat <<A\nA\ncat <<AB", 8 + 2), ("cat <<A \\\n<<B\n", 18), ("", 0)]
         {

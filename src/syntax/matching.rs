@@ -1,4 +1,4 @@
-//! Rules on the structure of a text. Main types: [`RuleSource`] (what a pack says), [`RuleSet`] (compiled for one grammar).
+//! Structural rules. Main types: [`RuleSource`] (as written in a pack), [`RuleSet`] (compiled for one grammar).
 
 use std::sync::OnceLock;
 
@@ -22,15 +22,15 @@ impl std::fmt::Debug for RuleSource {
     }
 }
 
-/// Why a pack is not one. The message says where in the text and what was expected.
+/// Why a pack is invalid. The message gives the place in the text and what was expected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxError {
     /// The text is not YAML of the expected shape.
     #[error("not a list of rules: {what}")]
     Yaml {
-        /// The line and the column, 1-indexed, where they are known.
+        /// The line and the column, 1-indexed, if known.
         at: Option<(u32, u32)>,
-        /// What is wrong.
+        /// The error.
         what: String,
     },
     /// A rule cannot be matched in a language.
@@ -38,50 +38,50 @@ pub enum SyntaxError {
     Rule {
         /// The language.
         language: &'static str,
-        /// What is wrong with it.
+        /// The error.
         what: String,
     },
 }
 
-/// Reads a stream of YAML documents, with the limits and the spelling of booleans that rules are written in.
+/// Parses a stream of YAML documents, with the limits and the spelling of booleans that rules use.
 pub fn documents<T: DeserializeOwned>(yaml: &str) -> Result<Vec<T>, SyntaxError> {
     ast_grep_config::from_multiple(yaml).map_err(|error| {
         let error = error.without_snippet();
         let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         let at = error.location().map(|at| (number(at.line()), number(at.column()))).filter(|(line, _)| *line > 0);
         let what = error.to_string();
-        // Whoever shows it says where in their own way.
+        // Callers add the place in their own format.
         let told = at.and_then(|(line, column)| what.strip_suffix(&format!(" at line {line}, column {column}")));
         SyntaxError::Yaml { at, what: told.unwrap_or(&what).to_owned() }
     })
 }
 
-/// What a pack says about how one rule matches.
+/// The matching part of one rule of a pack.
 #[derive(Clone, Copy)]
 pub struct RuleParts<'a> {
-    /// What it matches.
+    /// The pattern.
     pub source: &'a RuleSource,
     /// The text that may replace a match.
     pub fix: Option<&'a str>,
-    /// The metavariable at which a match is told, without the `$`; `None` for the whole match.
+    /// The metavariable at which a match is reported, without the `$`; `None` for the whole match.
     pub at: Option<&'a str>,
-    /// The metavariables whose texts make two matches the same one; none: the text at which it is told.
+    /// The metavariables whose texts identify a match; if empty, the text at which it is reported.
     pub same: &'a [String],
-    /// The metavariables whose texts [`Found::stays`](super::Found::stays) gives.
+    /// The metavariables whose texts are returned in [`Found::stays`](super::Found::stays).
     pub stays: &'a [String],
-    /// The metavariables whose texts [`Found::guards`](super::Found::guards) gives.
+    /// The metavariables whose texts are returned in [`Found::guards`](super::Found::guards).
     pub guards: &'a [String],
-    /// A field of the matched node whose text must have stood in the same field of a node before it, under the same parent: asked first,
-    /// because it costs nothing.
+    /// A field of the matched node whose text must equal the same field of an earlier node under the same parent: tested first, because
+    /// it costs nothing.
     pub repeats: Option<&'a str>,
 }
 
 pub(super) struct Compiled {
-    /// The rule, as counted when the set was compiled.
+    /// The index of the rule in its set.
     pub(super) number: usize,
     pub(super) core: RuleCore,
     pub(super) fix: Option<Fixer>,
-    /// So many metavariables at most are put into the replacement.
+    /// Maximum number of metavariables in the replacement.
     pub(super) holes: usize,
     pub(super) at: Option<String>,
     pub(super) same: Vec<String>,
@@ -92,10 +92,10 @@ pub(super) struct Compiled {
     pub(super) kinds: Vec<usize>,
 }
 
-/// Rules for one grammar, each compiled when it is first asked for: most of them can match in few texts. Shared by threads.
+/// Rules for one grammar, each compiled on first use: most of them can match in few texts. Shared by threads.
 pub struct RuleSet {
     pub(super) grammar: Grammar,
-    /// `None` holds the place of a rule that is not for this grammar.
+    /// `None` keeps the index of a rule that does not apply to this grammar.
     pub(super) rules: Vec<OnceLock<Result<Option<Compiled>, SyntaxError>>>,
 }
 
@@ -125,7 +125,7 @@ impl Compiled {
         let fix = match fix {
             Some(text) => {
                 let env = core.get_env(grammar.support());
-                // The library keeps the type of its argument to itself; reading it from a string makes one.
+                // The type of the library's argument is private; deserializing a string creates one.
                 let template = serde_json::from_value(text.into()).map_err(|error| refused(error.to_string()))?;
                 let fixers = Fixer::parse(&template, &env, &source.0.transform);
                 fixers.map_err(|error| refused(chain(&error)))?.into_iter().next()
@@ -142,12 +142,12 @@ impl Compiled {
 }
 
 impl RuleSet {
-    /// So many rules, none of them compiled.
+    /// Creates a set of `count` rules, none of them compiled.
     pub fn new(grammar: Grammar, count: usize) -> Self {
         Self { grammar, rules: (0..count).map(|_| OnceLock::new()).collect() }
     }
 
-    /// Compiles rules. `None` holds the place of a rule that is not for this grammar.
+    /// Compiles rules. `None` keeps the index of a rule that does not apply to this grammar.
     pub fn compile<'a>(
         grammar: Grammar,
         rules: impl ExactSizeIterator<Item = Option<RuleParts<'a>>>,
@@ -159,7 +159,7 @@ impl RuleSet {
         Ok(set)
     }
 
-    /// Compiles one rule, unless that was done before. Only such rules are matched.
+    /// Compiles one rule, unless that was done before. Only compiled rules are matched.
     pub fn make_ready<'a>(
         &self,
         number: usize,
@@ -171,7 +171,7 @@ impl RuleSet {
     }
 }
 
-/// Why one of the texts in a value cannot be parsed.
+/// Returns why one of the strings in a value cannot be parsed.
 fn beyond_scanner_within(grammar: Grammar, value: &serde_json::Value) -> Option<&'static str> {
     match value {
         serde_json::Value::String(text) => beyond_scanner(grammar, text),
@@ -181,12 +181,12 @@ fn beyond_scanner_within(grammar: Grammar, value: &serde_json::Value) -> Option<
     }
 }
 
-/// The name of a metavariable, which may be written with its `$`.
+/// Returns the name of a metavariable, which may be written with its `$`.
 fn bare(name: &str) -> &str {
     name.trim_start_matches('$')
 }
 
-/// An error with what caused it, in one line.
+/// Formats an error and its causes in one line.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,7 +1,8 @@
-//! Code that a grammar took for the text of a string, a comment or a here-document. Main type: [`Misread`]; main function: [`Tree::misread`].
+//! Code that a grammar misread as the text of a string, a comment or a here-document. Main type: [`Misread`]; main function:
+//! [`Tree::misread`].
 //!
-//! A tree with syntax errors is still good for most rules: what stands before and behind an error is code as ever. It is not where the parser
-//! lost the end of a text, since code goes on there that no rule sees.
+//! A tree with syntax errors is still usable for most rules: the code before and after an error is parsed normally. It is not usable if
+//! the parser lost the end of a text, since the code after it is then invisible to rules.
 
 use tree_sitter::Node;
 
@@ -13,12 +14,12 @@ use crate::domain::place::LineRange;
 pub struct Misread {
     /// The lines.
     pub lines: LineRange,
-    /// What the parser was not sure of.
+    /// The construct that the parser was not sure of.
     pub why: &'static str,
 }
 
 impl Tree {
-    /// The lines, in the order of the text, that the grammar takes for text and the language may take for code.
+    /// Returns the lines, in the order of the text, that the grammar takes for text and the language may take for code.
     pub fn misread(&self, watch: &Watch<'_>) -> Result<Vec<Misread>, Unparsed> {
         let root = self.root.root();
         let root = root.get_inner_node();
@@ -26,25 +27,25 @@ impl Tree {
         let mut found = Vec::new();
         if self.grammar == Grammar::Bash && memchr::memmem::find(text, b"<<").is_some() {
             let last = root.end_position().row;
-            // The first one's lines go to the end: others would tell nothing more, and each takes a look at all that follows.
+            // The lines of the first one extend to the end: others would add nothing, and each costs a scan of the rest.
             found.extend(each_node(root, watch, 1, |node| misread_heredoc(node, text, last))?);
         }
-        found.extend(decoded(self.grammar, text, root.end_position().row));
+        found.extend(escaped_lines(self.grammar, text, root.end_position().row));
         if root.has_error() {
-            found.extend(each_node(root, watch, usize::MAX, |node| unread(node, self.grammar, text))?);
+            found.extend(each_node(root, watch, usize::MAX, |node| given_up_lines(node, self.grammar, text))?);
             let faults = each_node(root, watch, usize::MAX, |node| {
                 let is_fault = (node.is_error() || node.is_missing()) && node.id() != root.id();
                 is_fault.then(|| [node.start_position().row, node.end_position().row])
             })?;
             let mut faults = faults.concat();
             faults.sort_unstable();
-            found.extend(each_node(root, watch, usize::MAX, |node| swallowed(node, &faults))?);
+            found.extend(each_node(root, watch, usize::MAX, |node| is_swallowed_code(node, &faults))?);
         }
         Ok(found)
     }
 }
 
-/// What `ask` says of each node, in the order of the text, until it has said so much.
+/// Collects the results of `ask` for each node, in the order of the text, up to a limit.
 fn each_node<T>(
     root: Node<'_>,
     watch: &Watch<'_>,
@@ -74,9 +75,9 @@ fn each_node<T>(
     }
 }
 
-/// Lines that the parser gave up: an error over several lines in a shell script, elsewhere one that goes to the end of the text. In C, where a macro is
-/// enough for that, such a file would never be wholly checked.
-fn unread(node: &Node<'_>, grammar: Grammar, text: &[u8]) -> Option<Misread> {
+/// Returns lines that the parser gave up: an error over several lines in a shell script, elsewhere one that extends to the end of the
+/// text. In C, where a macro is enough for that, such a file would never be reviewed in full.
+fn given_up_lines(node: &Node<'_>, grammar: Grammar, text: &[u8]) -> Option<Misread> {
     let (first, last) = (node.start_position().row, node.end_position().row);
     if !node.is_error() || last == first {
         return None;
@@ -86,8 +87,8 @@ fn unread(node: &Node<'_>, grammar: Grammar, text: &[u8]) -> Option<Misread> {
         .then(|| misread(first, last, "the parser found no end of what begins there"))
 }
 
-/// Lines whose characters a compiler reads otherwise than they are written: what is a comment here is code there.
-fn decoded(grammar: Grammar, text: &[u8], last: usize) -> Option<Misread> {
+/// Returns lines whose characters a compiler reads differently than they are written: a comment here is code there.
+fn escaped_lines(grammar: Grammar, text: &[u8], last: usize) -> Option<Misread> {
     match grammar {
         Grammar::Java => {
             let at = java_escape(text)?;
@@ -102,7 +103,7 @@ fn decoded(grammar: Grammar, text: &[u8], last: usize) -> Option<Misread> {
     }
 }
 
-/// The place of the first Unicode escape (Java Language Specification, 3.3) of a character that begins or ends a line, a comment or a string.
+/// Finds the first Unicode escape (Java Language Specification, 3.3) of a character that begins or ends a line, a comment or a string.
 fn java_escape(text: &[u8]) -> Option<usize> {
     memchr::memmem::find_iter(text, b"\\u").find(|at| {
         let backslashes = text[..*at].iter().rev().take_while(|byte| **byte == b'\\').count();
@@ -113,7 +114,7 @@ fn java_escape(text: &[u8]) -> Option<usize> {
     })
 }
 
-/// The encoding that one of the first two lines names (PEP 263), in lower case with hyphens.
+/// Returns the encoding that one of the first two lines names (PEP 263), in lower case with hyphens.
 fn python_encoding(text: &[u8]) -> Option<String> {
     text.split(|byte| matches!(byte, b'\n' | b'\r')).take(2).find_map(|line| {
         let remark = line.trim_ascii_start().strip_prefix(b"#")?;
@@ -130,7 +131,7 @@ fn python_encoding(text: &[u8]) -> Option<String> {
     })
 }
 
-/// Checks the name of an encoding in which ASCII text means itself.
+/// Checks for an encoding in which ASCII text means itself.
 fn is_superset_of_ascii(encoding: &str) -> bool {
     const FAMILIES: [&str; 14] = [
         "utf-8", "utf8", "ascii", "us-ascii", "latin", "iso-8859", "iso8859", "cp", "windows-", "koi8", "gb", "big5",
@@ -139,19 +140,19 @@ fn is_superset_of_ascii(encoding: &str) -> bool {
     FAMILIES.iter().any(|family| encoding.starts_with(family))
 }
 
-/// A text of several lines that begins on a line with a syntax error: the error may be that it is none.
-fn swallowed(node: &Node<'_>, faults: &[usize]) -> Option<Misread> {
+/// Checks for a text of several lines that begins on a line with a syntax error: the error may be that it is not a text.
+fn is_swallowed_code(node: &Node<'_>, faults: &[usize]) -> Option<Misread> {
     const TEXTS: &[&str] = &["string", "comment", "jsx_text", "regex", "scalar"];
     let (first, last) = (node.start_position().row, node.end_position().row);
     let kind = node.kind();
-    // Strings that follow each other are texts of their own.
+    // Adjacent strings are separate texts.
     let is_text = kind != "concatenated_string" && TEXTS.iter().any(|text| kind.contains(text));
     let is_text = is_text && node.is_named() && !node.is_error();
     (is_text && last > first && faults.binary_search(&first).is_ok())
         .then(|| misread(first, last, "a text of several lines begins where there is a syntax error"))
 }
 
-/// A here-document that ends elsewhere than a shell ends it, or nowhere; then the lines up to the `last` may be anything.
+/// Checks for a here-document that ends elsewhere than a shell ends it, or nowhere; then the lines up to the `last` may be anything.
 fn misread_heredoc(node: &Node<'_>, text: &[u8], last: usize) -> Option<Misread> {
     if node.kind() != "heredoc_start" {
         return None;
@@ -163,7 +164,7 @@ fn misread_heredoc(node: &Node<'_>, text: &[u8], last: usize) -> Option<Misread>
     let mut cursor = redirect.walk();
     let children: Vec<Node<'_>> = redirect.children(&mut cursor).collect();
     let child = |kind: &str| children.iter().find(|child| child.kind() == kind);
-    // A second here-document on the line is none for the grammar.
+    // The grammar does not know a second here-document on the line.
     let end = child("heredoc_end").filter(|end| !end.is_missing() && !children.iter().any(Node::is_error));
     let Some(end) = end else { return Some(unsure) };
     let begin = child("heredoc_body").map_or(end.start_byte(), Node::start_byte);
@@ -176,7 +177,8 @@ fn misread_heredoc(node: &Node<'_>, text: &[u8], last: usize) -> Option<Misread>
     (found != Some(line)).then_some(unsure)
 }
 
-/// The word with which a here-document ends, as a shell reads it, and whether any of it is quoted; `None` if that takes more than quotes.
+/// Returns the word with which a here-document ends, as a shell reads it, and whether any of it is quoted; `None` if that takes more than
+/// quotes.
 fn delimiter(text: &[u8]) -> Option<(Vec<u8>, bool)> {
     let mut word = Vec::new();
     let mut quote = None;
@@ -204,7 +206,7 @@ fn delimiter(text: &[u8]) -> Option<(Vec<u8>, bool)> {
     (quote.is_none() && !word.is_empty()).then_some((word, is_quoted))
 }
 
-/// Where the line begins with which a shell ends a here-document whose lines begin at `begin`.
+/// Finds the line with which a shell ends a here-document whose lines begin at `begin`.
 fn end_of_heredoc(text: &[u8], begin: usize, delimiter: &[u8], is_quoted: bool, is_indented: bool) -> Option<usize> {
     let mut at = begin;
     let mut is_continued = false;
@@ -215,7 +217,7 @@ fn end_of_heredoc(text: &[u8], begin: usize, delimiter: &[u8], is_quoted: bool, 
         if !is_continued && &line[tabs..] == delimiter {
             return Some(at);
         }
-        // Where the delimiter is not quoted, a backslash joins a line with the next, which is then no end.
+        // If the delimiter is not quoted, a backslash joins a line with the next, which is then not an end.
         is_continued = !is_quoted && line.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1;
         at = end + 1;
     }

@@ -1,8 +1,8 @@
-//! Grammars: parse a text, match rules on its structure, say whether it parses at all.
+//! Parses texts and matches structural rules on them.
 //!
-//! Main types: [`Grammar`] (which language), [`Tree`] (a parsed text), [`RuleSet`] (rules compiled for one grammar). This is the only
-//! place that names tree-sitter and ast-grep. What a rule *means* — its words, its severity, whether a match counts — belongs in
-//! `rules`. A language is one line in [`Grammar`]'s table.
+//! Main types: [`Grammar`] (a language), [`Tree`] (a parsed text), [`RuleSet`] (rules compiled for one grammar). This is the only place
+//! that names tree-sitter and ast-grep. The meaning of a rule (its description, its severity, whether a match counts) belongs in `rules`.
+//! A language is one line in [`Grammar`]'s table.
 
 mod beside;
 mod found;

@@ -1,7 +1,7 @@
-//! A parsed text as a flat list of nodes, for whoever walks it up, down and sideways. Main type: [`Nodes`].
+//! A parsed text as a flat list of nodes that can be walked in all directions. Main type: [`Nodes`].
 //!
-//! Nodes are named by their number, in the order of the text: those inside node `i` are `i + 1 .. until(i)`. Kinds and fields are the words
-//! of the grammar. What they mean belongs in `rules`.
+//! Nodes are identified by their index, in the order of the text: those inside node `i` are `i + 1 .. until(i)`. Kinds and fields are the
+//! names in the grammar. Their meaning belongs in `rules`.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -10,13 +10,13 @@ use ast_grep_core::tree_sitter::LanguageExt as _;
 
 use super::grammar::{Grammar, Tree, Unparsed, Watch};
 
-/// What is nested deeper is left out: nobody wrote it by hand.
+/// Maximum depth; deeper code is generated.
 const DEEPEST: usize = 400;
 
-/// What no node has ended yet.
+/// The end of a node that is still open.
 const OPEN: u32 = u32::MAX;
 
-/// One node. Texts are far smaller than what these numbers hold, and there are many nodes.
+/// One node, compact because there are many: texts are far smaller than what these numbers hold.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     kind: u16,
@@ -29,14 +29,14 @@ struct Row {
     until: u32,
 }
 
-/// The words of a grammar for kinds and fields, by their numbers; a field of number 0 is none.
+/// The names of a grammar for kinds and fields, by their numbers; a field of number 0 is none.
 #[derive(Debug)]
 struct Words {
     kinds: Vec<String>,
     fields: Vec<String>,
-    /// The kinds whose parts say nothing.
+    /// The kinds whose children are left out.
     whole: Vec<bool>,
-    /// The field of what a function does.
+    /// The field with the body of a function.
     body: Option<u16>,
 }
 
@@ -49,7 +49,7 @@ pub struct Nodes<'a> {
 }
 
 impl Words {
-    /// Those of a grammar, put together once: they are many hundred.
+    /// The names of each grammar, built once: they are many hundred.
     fn of(grammar: Grammar) -> &'static Self {
         static ALL: [OnceLock<Words>; Grammar::ALL.len()] = [const { OnceLock::new() }; Grammar::ALL.len()];
         ALL[grammar as usize].get_or_init(|| {
@@ -66,7 +66,7 @@ impl Words {
     }
 }
 
-/// What the parser counts is counted the same here.
+/// The same numbering as the parser's.
 fn small(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX - 1)
 }
@@ -81,12 +81,12 @@ impl<'a> Nodes<'a> {
         Self::of(&Tree::parse(grammar, text, watch)?, text, watch)
     }
 
-    /// Those of a tree; `text` is the one it was parsed from.
+    /// Lists the nodes of a tree; `text` is the one it was parsed from.
     pub fn of(tree: &Tree, text: &'a str, watch: &Watch<'_>) -> Result<Self, Unparsed> {
         Self::entering(tree, text, watch, &mut |_, _| true)
     }
 
-    /// Likewise. What is inside the body of something is left out unless `enters` says otherwise, which is asked with what stands before it.
+    /// Lists the nodes of a tree. Bodies are left out unless `enters` accepts them; it is called with the nodes before the body.
     pub fn entering(
         tree: &Tree,
         text: &'a str,
@@ -143,76 +143,76 @@ impl<'a> Nodes<'a> {
         }
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub fn count(&self) -> usize {
         self.rows.len()
     }
 
-    /// The kind of a node, a word of the grammar; empty when there is no such node.
+    /// Returns the kind of a node, as named in the grammar; empty if there is no such node.
     pub fn kind(&self, node: usize) -> &str {
         self.rows.get(node).and_then(|row| self.words.kinds.get(usize::from(row.kind))).map_or("", String::as_str)
     }
 
-    /// What the node is to the one around it.
+    /// Returns the field of the parent that the node is in.
     pub fn field(&self, node: usize) -> Option<&str> {
         let row = self.rows.get(node).filter(|row| row.field != 0)?;
         self.words.fields.get(usize::from(row.field)).map(String::as_str)
     }
 
-    /// The node around it; `None` for the whole text.
+    /// Returns the parent; `None` for the whole text.
     pub fn parent(&self, node: usize) -> Option<usize> {
         self.rows.get(node).filter(|_| node > 0).map(|row| large(row.parent))
     }
 
-    /// The nodes around it, the nearest first.
+    /// Returns the ancestors, the nearest first.
     pub fn around(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
         std::iter::successors(self.parent(node), |node| self.parent(*node))
     }
 
-    /// The node after the last one inside it.
+    /// Returns the index after the last node inside it.
     pub fn until(&self, node: usize) -> usize {
         self.rows.get(node).map_or(node + 1, |row| large(row.until))
     }
 
-    /// The nodes inside it, at any depth, itself not among them.
+    /// Returns its descendants.
     pub fn inside(&self, node: usize) -> Range<usize> {
         node + 1..self.until(node)
     }
 
-    /// Its children, tokens included.
+    /// Returns its children, tokens included.
     pub fn children(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
         let end = self.until(node);
         let within = move |node: usize| (node < end).then_some(node);
         std::iter::successors(within(node + 1), move |node| within(self.until(*node)))
     }
 
-    /// Its child in `field`.
+    /// Returns its child in `field`.
     pub fn child(&self, node: usize, field: &str) -> Option<usize> {
         self.children(node).find(|child| self.field(*child) == Some(field))
     }
 
-    /// What it says, verbatim.
+    /// Returns its text, verbatim.
     pub fn text(&self, node: usize) -> &'a str {
         self.rows.get(node).and_then(|row| self.text.get(large(row.start)..large(row.end))).unwrap_or_default()
     }
 
-    /// Its bytes.
+    /// Returns its bytes.
     pub fn bytes(&self, node: usize) -> Range<usize> {
         self.rows.get(node).map_or(0..0, |row| large(row.start)..large(row.end))
     }
 
-    /// Its first and its last line.
+    /// Returns its first and its last line.
     pub fn lines(&self, node: usize) -> (u32, u32) {
         self.rows.get(node).map_or((1, 1), |row| (row.first_line, row.last_line))
     }
 
-    /// Whether nothing is inside it: a word or a mark, or a whole string or comment.
+    /// Checks whether nothing is inside it: a word or a punctuation mark, or a whole string or comment.
     pub fn is_token(&self, node: usize) -> bool {
         self.until(node) == node + 1
     }
 }
 
-/// Nodes whose parts say nothing: strings without code in them, and comments.
+/// Nodes whose children are left out: strings without code in them, and comments.
 fn is_whole(kind: &str) -> bool {
     matches!(
         kind,

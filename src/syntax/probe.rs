@@ -1,8 +1,8 @@
-//! Trial parses in a helper process, so that a text that takes a parser down costs one file and not the run. Main type: [`ParserProbe`].
+//! Trial parses in a helper process, so that a text that crashes a parser costs one file and not the run. Main type: [`ParserProbe`].
 //!
-//! Parsers and their scanners are C: a scanner that keeps more state than the parser has room for ends the process. What is known of that is
-//! refused beforehand (`limits`); for what is not known, a text is parsed in a helper first. Trees are not shipped: this process parses a text
-//! again that the helper survived, which the parsers do alike each time.
+//! Parsers and their scanners are C: a scanner that keeps more state than the parser has room for ends the process. Known cases are
+//! refused beforehand (`limits`); for unknown ones, a text is parsed in a helper first. Trees are not transferred: this process parses a
+//! text again that the helper survived, and parsing is deterministic.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
@@ -15,19 +15,19 @@ use super::grammar::{Grammar, Tree, Unparsed, Watch};
 use crate::sys::cancel::Cancel;
 use crate::sys::process::{Helper, Reply};
 
-/// The argument with which this program is started as a helper.
+/// The argument that starts this program as a helper.
 pub const HELPER: &str = "parse-helper";
 
-/// Idle helpers that are kept for the next texts.
+/// Maximum number of idle helpers.
 const IDLE: usize = 4;
 
-/// The texts that are remembered as harmless or not, before all of them are forgotten.
+/// Maximum number of texts with a stored verdict, before all of them are dropped.
 const REMEMBERED: usize = 1 << 20;
 
-/// A larger frame is not a text that this program sends, in bytes.
+/// Maximum size of a frame, in bytes; a larger one was not sent by this program.
 const MOST_BYTES: u32 = 256 << 20;
 
-/// The answer of a helper that survived a text.
+/// The response of a helper that survived a text.
 const SURVIVED: u8 = b'.';
 
 /// The texts that are tried in a helper first.
@@ -35,11 +35,11 @@ const SURVIVED: u8 = b'.';
 pub enum ProbeScope {
     /// Those of grammars whose scanners keep a state that grows with the text: the ones in which such defects were found.
     GrowingScanners,
-    /// All: for content that strangers wrote, and for runs that cost money.
+    /// All: for untrusted content, and for runs that cost money.
     Everything,
 }
 
-/// Helper processes that parse texts on trial. It is shared by all threads of a process.
+/// Helper processes that parse texts on trial. Shared by all threads of a process.
 pub struct ParserProbe {
     program: PathBuf,
     scope: ProbeScope,
@@ -67,23 +67,23 @@ impl std::fmt::Debug for ParserProbe {
 }
 
 impl ParserProbe {
-    /// A probe whose helpers are started from `program`, this program's own file. None is started yet.
+    /// Creates a probe whose helpers are started from `program`, this program's own file. None is started yet.
     pub fn new(program: PathBuf, scope: ProbeScope) -> Self {
         Self { program, scope, hasher: RandomState::new(), state: Mutex::default() }
     }
 
-    /// This probe where it covers as much as `scope`, else another one that does.
+    /// Returns this probe if it covers as much as `scope`, else another one that does.
     pub fn with(self: &Arc<Self>, scope: ProbeScope) -> Arc<Self> {
         if self.scope >= scope { Arc::clone(self) } else { Arc::new(Self::new(self.program.clone(), scope)) }
     }
 
-    /// Whether texts of this grammar are tried.
+    /// Checks whether texts of this grammar are tried.
     pub(super) fn covers(&self, grammar: Grammar) -> bool {
         self.scope == ProbeScope::Everything || matches!(grammar, Grammar::Bash | Grammar::Python | Grammar::Yaml)
     }
 
-    /// Parses a text in a helper, unless one survived it before. Where no helper can be started the text passes untried: a system that starts
-    /// no process is no reason to review nothing.
+    /// Parses a text in a helper, unless one survived it before. If no helper can be started the text passes untried: a system that
+    /// cannot start a process is no reason to skip the review.
     pub(super) fn check(&self, grammar: Grammar, text: &str, watch: &Watch<'_>) -> Result<(), Unparsed> {
         let key = (grammar, self.hasher.hash_one(text), text.len());
         let idle = {
@@ -97,7 +97,7 @@ impl ParserProbe {
             state.idle.pop()
         };
         let mut reply = idle.map_or(Reply::Died, |helper| self.ask(helper, grammar, text, watch));
-        // The system may have ended one that was idle: only a helper that was alive just now says what a text did.
+        // The system may have ended an idle helper: only one that was just alive shows the effect of a text.
         if reply == Reply::Died {
             let Some(helper) = self.started(watch)? else { return Ok(()) };
             reply = self.ask(helper, grammar, text, watch);
@@ -115,7 +115,7 @@ impl ParserProbe {
         }
     }
 
-    /// A helper that has answered an empty text; `None` where none can be started, or what is started is not this program.
+    /// Starts a helper and waits until it answers an empty text; `None` if none can be started, or if another program was started.
     fn started(&self, watch: &Watch<'_>) -> Result<Option<Helper>, Unparsed> {
         let Ok(helper) = Helper::start(&self.program, HELPER) else { return Ok(None) };
         match helper.ask(&[&[Grammar::Yaml as u8], &0_u32.to_le_bytes()], || watch.check()) {
@@ -125,7 +125,7 @@ impl ParserProbe {
         }
     }
 
-    /// Asks a helper, and keeps it for the next text if it can be asked again.
+    /// Sends a text to a helper, and keeps the helper for the next text if it is still usable.
     fn ask(&self, helper: Helper, grammar: Grammar, text: &str, watch: &Watch<'_>) -> Reply<Unparsed> {
         let Ok(length) = u32::try_from(text.len()) else { return Reply::Stopped(Unparsed::NoTree) };
         let question: [&[u8]; 3] = [&[grammar as u8], &length.to_le_bytes(), text.as_bytes()];
@@ -148,10 +148,10 @@ fn remember(keys: &mut HashSet<Key>, key: Key) {
     keys.insert(key);
 }
 
-/// The longest that a helper parses one text; whoever waits for it gives up long before.
+/// Time limit of a helper for one text; its caller gives up long before.
 const LONGEST: Duration = Duration::from_mins(5);
 
-/// Answers the questions of a [`ParserProbe`] until there are no more: the work of a helper process.
+/// Serves the requests of a [`ParserProbe`] until there are no more: the work of a helper process.
 pub fn serve(mut questions: impl Read, mut answers: impl Write) -> io::Result<()> {
     Helper::confine();
     let mut head = [0; 5];
@@ -165,7 +165,7 @@ pub fn serve(mut questions: impl Read, mut answers: impl Write) -> io::Result<()
         questions.by_ref().take(length.into()).read_to_end(&mut text)?;
         let parsed = String::from_utf8(std::mem::take(&mut text)).map_err(io::Error::other)?;
         let cancel = Cancel::never();
-        // A text without a tree is harmless: the caller finds that out by itself.
+        // A text without a tree is harmless: the caller gets the same result.
         let _ = Tree::parse(grammar, &parsed, &Watch::new(&cancel, LONGEST));
         answers.write_all(&[SURVIVED])?;
         answers.flush()?;

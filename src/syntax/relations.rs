@@ -1,7 +1,7 @@
-//! What a file has to do with others: what it imports, which names it gives and which it uses. Main function: [`relations`].
+//! Relations of a file to others: its imports, and the names that it defines and uses. Main function: [`relations`].
 //!
-//! Names, not meanings: nothing is resolved, and a name that many files give says little. Which file an import means is for whoever knows
-//! the files.
+//! Names, not meanings: nothing is resolved, and a name that many files define is weak evidence. Resolving an import to a file is left to
+//! callers that know the files.
 
 pub(super) mod imports;
 
@@ -14,30 +14,30 @@ use super::grammar::{Grammar, Watch};
 use super::trees::Trees;
 use crate::sys::cancel::Cancel;
 
-/// How long one text may take. The bounds below are met first, unless the machine is busy.
+/// Time limit for one text. The bounds below are reached first, unless the machine is busy.
 const QUESTION: Duration = Duration::from_secs(2);
-/// Larger texts are not looked at, in bytes: hardly anybody wrote them.
+/// Maximum size of a text, in bytes; larger ones are hardly ever handwritten.
 const LARGEST: usize = 1 << 20;
-/// A list holds no more.
+/// Maximum length of a list.
 const MOST: usize = 4_000;
-/// Longer names are no names, in bytes.
+/// Maximum length of a name, in bytes.
 const LONGEST: usize = 200;
-/// Imports nested deeper in braces are not followed.
+/// Maximum nesting of imports in braces.
 const DEEPEST_IMPORT: usize = 16;
 
-/// What one text imports, defines and uses.
+/// The imports, definitions and uses in one text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Relations {
-    /// As written, in order, each once: the path of a module, or the name of a file. Where a name is imported from a module it is the last
+    /// As written, in order, each once: the path of a module, or the name of a file. If a name is imported from a module it is the last
     /// part: `crate::a::Name`, `a.b.name`, `.name`. A Rust `mod name;` is `self::name`.
     pub imports: Vec<String>,
-    /// Names of functions, methods, types, and of constants and variables at the top, in order, each once.
+    /// Names of functions, methods, types, and of top-level constants and variables, in order, each once.
     pub defines: Vec<String>,
-    /// Names that are called, or named without being bound in this text. Its own are among them where it uses them.
+    /// Names that are called, or used without being bound in this text. Includes the text's own definitions that it uses.
     pub uses: BTreeSet<String>,
 }
 
-/// What `text` has to do with others; `None` where the language has no grammar here, the text is very large, or parsing took too long.
+/// Extracts the relations of `text`; `None` if the language has no grammar here, the text is very large, or parsing took too long.
 pub fn relations(language: &str, text: &str, trees: &Trees, cancel: &Cancel) -> Option<Relations> {
     let grammar = Grammar::of(language)?;
     if text.len() > LARGEST {
@@ -51,7 +51,7 @@ pub fn relations(language: &str, text: &str, trees: &Trees, cancel: &Cancel) -> 
     Some(walk.names.settle())
 }
 
-/// Nodes whose field `name` is a definition, wherever they stand.
+/// Nodes whose field `name` is a definition, at any level.
 const DEFINING: &[&str] = &[
     "abstract_class_declaration",
     "abstract_method_signature",
@@ -82,7 +82,7 @@ const DEFINING: &[&str] = &[
     "union_item",
 ];
 
-/// Nodes that leave what is in them at the top of the file.
+/// Nodes whose contents stay at the top level of the file.
 const TRANSPARENT: &[&str] = &[
     "ambient_declaration",
     "assignment",
@@ -104,18 +104,18 @@ const TRANSPARENT: &[&str] = &[
     "variable_declarator",
 ];
 
-/// Where a node stands.
+/// The context of a node.
 #[derive(Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "any of them may hold with any other")]
 struct Frame<'t> {
     kind: &'t str,
-    /// Nothing but the file is around it.
+    /// At the top level of the file.
     top: bool,
     /// Names in it are bound.
     binding: bool,
-    /// It leads to a name, and is not the name itself.
+    /// It contains a name, and is not the name itself.
     path: bool,
-    /// Functions in it are given their names by a trait.
+    /// Functions in it have names given by a trait.
     of_trait: bool,
 }
 
@@ -125,7 +125,7 @@ struct Walk<'a> {
     names: Names<'a>,
 }
 
-/// What was found so far.
+/// The names found so far.
 #[derive(Default)]
 struct Names<'a> {
     imports: Vec<String>,
@@ -135,7 +135,7 @@ struct Names<'a> {
     bound: HashSet<&'a str>,
     called: HashSet<&'a str>,
     named: HashSet<&'a str>,
-    /// Members that were named and not called, with what they were asked of.
+    /// Members that were named and not called, each with its object.
     members: HashSet<(&'a str, &'a str)>,
 }
 
@@ -180,7 +180,7 @@ fn is_large(name: &str) -> bool {
 }
 
 impl<'a> Walk<'a> {
-    /// Goes through the tree without recursion: what is nested without end takes no stack.
+    /// Walks the tree without recursion: deep nesting takes no stack.
     fn all<'t>(&mut self, cursor: &mut TreeCursor<'t>, watch: &Watch<'_>) -> Option<()> {
         let mut around: Frame<'t> = Frame { kind: "", top: true, binding: false, path: false, of_trait: false };
         let mut frames = Vec::new();
@@ -210,7 +210,7 @@ impl<'a> Walk<'a> {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
-    /// Takes what a node says; where there may be more in it, how what is in it stands.
+    /// Records a node; returns the context of its children if there may be more in it.
     fn see<'t>(&mut self, node: Node<'t>, field: Option<&str>, around: Frame<'_>) -> Option<Frame<'t>> {
         if !node.is_named() {
             return None;
@@ -227,7 +227,7 @@ impl<'a> Walk<'a> {
                 self.name(node, field, around);
                 return None;
             }
-            // Names in these are no names of code, or names of fields.
+            // Names in these are not names of code, or are names of fields.
             "attribute_item" | "inner_attribute_item" | "lifetime" | "label" => return None,
             _ if around.kind == "keyed_element" && field == Some("key") => return None,
             "attribute" | "member_expression" | "selector_expression" | "field_expression" => {
@@ -249,7 +249,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// A name: given, bound, called or only named.
+    /// Records a name: defined, bound, called or only mentioned.
     fn name(&mut self, node: Node<'_>, field: Option<&str>, around: Frame<'_>) {
         let name = self.of(node);
         let (path, large) = (leads(field, around), is_large(name));
@@ -267,7 +267,7 @@ impl<'a> Walk<'a> {
                 "const_spec" | "var_spec" | "type_parameter" | "type_parameter_declaration" | "const_parameter",
                 Some("name"),
             ) => &mut names.bound,
-            // Members are taken with what they are asked of; the rest are fields, arguments and names for here.
+            // Members are recorded with their objects; the rest are fields, arguments and local names.
             _ if matches!(node.kind(), "field_identifier" | "property_identifier") => return,
             ("attribute", Some("attribute"))
             | ("keyword_argument" | "enum_variant" | "mod_item", Some("name"))
@@ -285,14 +285,14 @@ impl<'a> Walk<'a> {
             | ("macro_invocation", Some("macro"))
             | ("new_expression", Some("constructor"))
             | ("scoped_identifier" | "scoped_type_identifier" | "qualified_type", Some("name")) => &mut names.called,
-            // In a pattern of Rust it is a constant or a variant.
+            // In a Rust pattern it is a constant or a variant.
             _ if binds(node.kind(), field, around) && !(large && self.grammar == Grammar::Rust) => &mut names.bound,
             _ => &mut names.named,
         };
         set.insert(name);
     }
 
-    /// `a.b`: a method that is called, or a name of the module `a`.
+    /// `a.b`: a called method, or a name of the module `a`.
     fn member(&mut self, node: Node<'_>, field: Option<&str>, around: Frame<'_>) {
         let child = |fields: [&str; 3]| fields.iter().find_map(|field| node.child_by_field_name(field));
         let Some(name) = child(["attribute", "property", "field"]).map(|name| self.of(name)) else { return };
@@ -308,7 +308,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A field of a class that holds a function is one.
+    /// A class field that holds a function counts as a method.
     fn field(&mut self, node: Node<'_>) {
         let value = node.child_by_field_name("value").map(|value| value.kind());
         if let Some("arrow_function" | "function_expression") = value {
@@ -320,7 +320,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether the names in a node are bound by it.
+/// Checks whether the names in a node are bound by it.
 fn binds(kind: &str, field: Option<&str>, around: Frame<'_>) -> bool {
     match (around.kind, field) {
         (_, Some("pattern" | "parameter"))
@@ -346,7 +346,7 @@ fn binds(kind: &str, field: Option<&str>, around: Frame<'_>) -> bool {
     }
 }
 
-/// Whether a node only leads to a name.
+/// Checks whether a node only contains a name.
 fn leads(field: Option<&str>, around: Frame<'_>) -> bool {
     around.path
         || matches!(field, Some("path" | "module_name"))

@@ -1,7 +1,7 @@
-//! Carriage returns without a line feed, where they end lines. Main type: [`LoneReturns`].
+//! Lone carriage returns that end lines. Main type: [`LoneReturns`].
 //!
-//! Some languages end a line at them, which their grammars do not; git and people's editors do not either. So a parser is given a line feed in
-//! the place of each, and is told afterwards that none was there: then its lines are those of the text again.
+//! Some languages end a line at them, but their grammars, git and most editors do not. So a parser is given a line feed in place of each,
+//! and the tree is corrected afterwards: its lines are then those of the text again.
 
 use std::borrow::Cow;
 
@@ -9,17 +9,17 @@ use tree_sitter::{InputEdit, Point, Tree};
 
 use super::grammar::{Grammar, Unparsed};
 
-/// More of them are not put back: each costs a walk over the tree.
+/// Maximum number of them; each costs a walk over the tree.
 const MOST: usize = 1000;
 
-/// The carriage returns of a text that end lines of its language, though no line feed follows.
+/// The lone carriage returns of a text that end lines in its language.
 pub(super) struct LoneReturns {
-    /// Their bytes, ascending.
+    /// Their byte offsets, ascending.
     at: Vec<usize>,
 }
 
 impl LoneReturns {
-    /// Those of `text`. An error if there are too many.
+    /// Finds those of `text`. An error if there are too many.
     pub(super) fn of(grammar: Grammar, text: &str) -> Result<Self, Unparsed> {
         let at: Vec<usize> = if ends_lines(grammar) { positions(text).take(MOST + 1).collect() } else { Vec::new() };
         if at.len() > MOST {
@@ -28,12 +28,12 @@ impl LoneReturns {
         Ok(Self { at })
     }
 
-    /// Whether there are none.
+    /// `true` if there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.at.is_empty()
     }
 
-    /// The text with line feeds in their places.
+    /// Returns the text with line feeds in their places.
     pub(super) fn replaced<'t>(&self, text: &'t str) -> Cow<'t, [u8]> {
         if self.is_empty() {
             return Cow::Borrowed(text.as_bytes());
@@ -45,7 +45,7 @@ impl LoneReturns {
         Cow::Owned(bytes)
     }
 
-    /// Gives the tree of the replaced text the lines of the text.
+    /// Corrects the lines in the tree of the replaced text.
     pub(super) fn restore(&self, tree: &mut Tree, replaced: &[u8]) {
         let mut places = Vec::with_capacity(self.at.len());
         let (mut row, mut line, mut from) = (0, 0, 0);
@@ -56,7 +56,7 @@ impl LoneReturns {
             places.push((*at, Point { row, column: at - line }));
             from = *at;
         }
-        // From the last to the first: the places before an edit are not moved by it.
+        // From the last to the first: an edit does not move the places before it.
         for (at, start_position) in places.into_iter().rev() {
             let Point { row, column } = start_position;
             tree.edit(&InputEdit {
@@ -71,7 +71,7 @@ impl LoneReturns {
     }
 }
 
-/// Whether compilers and interpreters of the language end a line there. Go, Rust and shells do not.
+/// Checks whether compilers and interpreters of the language end a line there. Go, Rust and shells do not.
 const fn ends_lines(grammar: Grammar) -> bool {
     match grammar {
         Grammar::Python

@@ -1,6 +1,6 @@
-//! One walk over a text, in which all rules of a set are matched. Main function: [`RuleSet::scan`].
+//! Matches all rules of a set in one walk over a text. Main function: [`RuleSet::scan`].
 //!
-//! How a rule is written and compiled belongs in `matching`; what a match is, in `found`.
+//! Writing and compiling rules belongs in `matching`; the result of a match, in `found`.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -16,28 +16,28 @@ use super::repeated::Repeated;
 use super::watched::WatchedDoc;
 use crate::domain::place::LineRange;
 
-/// Nodes nested deeper are not matched: what a rule asks of the nodes around one costs their depth each time.
+/// Maximum depth of matched nodes: conditions on ancestors cost the depth each time.
 const DEEPEST: u32 = 1000;
-/// A rule may go so many steps from node to node in any text, and so many more for each node of it: far more than the built-in rules need.
+/// Number of steps from node to node that a rule may take in any text, and per node of it: far more than the built-in rules need.
 const STEPS: u64 = 1_000_000;
 const STEPS_A_NODE: u64 = 300;
-/// A longer match gets no replacement, in bytes; nor does one whose replacement may be longer than the next.
+/// Maximum length of a match with a replacement, in bytes, and of a replacement.
 const LONGEST_REPLACED: usize = 4 << 10;
 const LONGEST_REPLACEMENT: usize = 64 << 10;
-/// More matches in one text are not looked for.
+/// Maximum number of matches in one text.
 const MOST_FOUND: usize = 5000;
 
-/// The rules of a set that are asked in one walk.
+/// The rules of a set that are matched in one walk.
 struct Asked<'r> {
     rules: Vec<&'r Compiled>,
-    /// Those that can match a kind of node, by the kind.
+    /// The rules that can match a kind of node, by kind.
     by_kind: Vec<Vec<usize>>,
-    /// How many steps each has left.
+    /// Remaining steps of each.
     left: Vec<u64>,
 }
 
 impl<'r> Asked<'r> {
-    /// The compiled rules for which `wanted` says so.
+    /// Selects the compiled rules for which `wanted` is true.
     fn of(set: &'r RuleSet, wanted: &dyn Fn(usize) -> bool, tree: &Tree) -> Self {
         let compiled = set.rules.iter().filter_map(|rule| rule.get()?.as_ref().ok()?.as_ref());
         let rules: Vec<&Compiled> = compiled.filter(|rule| wanted(rule.number)).collect();
@@ -57,7 +57,7 @@ impl<'r> Asked<'r> {
 }
 
 impl RuleSet {
-    /// Matches the compiled rules for which `wanted` says so.
+    /// Matches the compiled rules for which `wanted` is true.
     pub fn scan(&self, tree: &Tree, wanted: &dyn Fn(usize) -> bool, watch: &Watch<'_>) -> Result<Scan, Unparsed> {
         let mut scan = Scan::default();
         if tree.grammar != self.grammar {
@@ -78,7 +78,7 @@ impl RuleSet {
         let mut walk = Repeated::default();
         loop {
             steps = steps.wrapping_add(1);
-            // Not for each rule: to look at the clock costs more than most rules do, and a long one looks at it itself.
+            // Not for each rule: reading the clock costs more than most rules do, and a long one checks it itself.
             if steps.is_multiple_of(128) {
                 watch.check()?;
             }
@@ -107,7 +107,7 @@ impl RuleSet {
 }
 
 impl Asked<'_> {
-    /// Asks the rules that can match a node.
+    /// Applies the rules that can match a node.
     fn match_node<'t>(
         &mut self,
         watched: &AstGrep<WatchedDoc>,
@@ -168,7 +168,7 @@ fn found(rule: &Compiled, hit: &Match<'_>, in_test: bool) -> Found {
     let (at, told) = one.as_ref().map_or((lines, bytes.clone()), |node| (lines_of(node), node.range()));
     let texts = |names: &[String]| names.iter().filter_map(|name| bytes_of(hit, name)).collect::<Vec<_>>();
     let same = if rule.same.is_empty() { vec![told] } else { texts(&rule.same) };
-    // To climb from parent to parent would take the square of the depth: each is looked for from the root on.
+    // Climbing from parent to parent would take quadratic time in the depth: each ancestor is searched for from the root.
     let around = hit.ancestors().map(|node| lines_of(&node)).find(|around| around.count() > lines.count());
     let around = around.unwrap_or(lines);
     Found {
@@ -189,7 +189,7 @@ fn first_of<'a>(hit: &Match<'a>, name: &str) -> Option<Node<'a>> {
     hit.get_env().get_multiple_matches(name).into_iter().next()
 }
 
-/// The bytes of a metavariable, of several nodes too; `None` where it matched nothing.
+/// Returns the bytes of a metavariable, also of several nodes; `None` if it matched nothing.
 fn bytes_of(hit: &Match<'_>, name: &str) -> Option<Range<usize>> {
     if let Some(node) = hit.get_env().get_match(name) {
         return Some(node.range());
@@ -213,7 +213,7 @@ impl Tree {
     }
 }
 
-/// The bytes of items that only tests compile, found while the tree is walked in order.
+/// The bytes of test-only items, found while the tree is walked in order.
 #[derive(Default)]
 struct TestCode {
     until: usize,

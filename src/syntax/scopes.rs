@@ -6,10 +6,10 @@ use ast_grep_language::SupportLang;
 use super::grammar::{Tree, Unparsed, Watch};
 use crate::domain::place::LineRange;
 
-/// Nodes nested deeper are not asked for their names.
+/// Maximum depth of named nodes.
 const DEEPEST: u32 = 1000;
 
-/// The kinds of nodes that hold other code under a name, over all grammars here.
+/// The kinds of nodes that contain other code under a name, over all grammars here.
 const HOLDING: &[&str] = &[
     "class_declaration",
     "class_definition",
@@ -30,14 +30,14 @@ const HOLDING: &[&str] = &[
     "struct_specifier",
     "trait_item",
 ];
-/// The kinds that do when what they name is a function.
+/// The kinds that do if what they name is a function.
 const NAMING_A_FUNCTION: &[&str] = &["variable_declarator", "pair", "public_field_definition", "field_definition"];
 const FUNCTIONS: &[&str] = &["arrow_function", "function_expression", "generator_function", "function"];
 
 /// A function or a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
-    /// Its name after the names of what it stands in, with dots between: `Store.open`.
+    /// Its qualified name, with dots: `Store.open`.
     pub name: String,
     /// Its lines.
     pub lines: LineRange,
@@ -48,14 +48,14 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// The smallest function or type around a line. The list is in the order in which they begin.
+    /// Returns the smallest function or type around a line. The list is ordered by begin.
     pub fn innermost(scopes: &[Self], line: u32) -> Option<&Self> {
         scopes.iter().rev().find(|scope| scope.lines.contains(line))
     }
 }
 
 impl Tree {
-    /// Its functions and types in the order in which they begin: what is inside another comes after it.
+    /// Returns its functions and types ordered by begin: inner ones follow the outer one.
     pub fn scopes(&self, watch: &Watch<'_>) -> Result<Vec<Scope>, Unparsed> {
         let root = self.root.root();
         let mut cursor = root.get_inner_node().walk();
@@ -104,13 +104,13 @@ fn name_of(node: &Node<'_>) -> Option<String> {
     } else {
         return None;
     };
-    // In C the name stands inside what is declared: `static char *name(int a)`.
+    // In C the name is inside the declarator: `static char *name(int a)`.
     let mut innermost = named;
     while let Some(inner) = innermost.field("declarator") {
         innermost = inner;
     }
     let name = innermost.text().into_owned();
-    // A method of Go is known by its type as well.
+    // A Go method is qualified by its type as well.
     let receiver = node.field("receiver").map(|receiver| receiver.text().into_owned());
     let of = receiver.as_deref().and_then(|text| text.trim_matches(['(', ')', ' ']).rsplit([' ', '*']).next());
     Some(of.map_or_else(|| name.clone(), |of| format!("{of}.{name}")))

@@ -1,4 +1,4 @@
-//! Names of functions and types around a place. Main function: [`enclosing_symbol`].
+//! The names of the functions and types around a place. Main function: [`enclosing_symbol`].
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::grammar::{Grammar, Tree, Watch};
 use super::trees::Trees;
 use crate::sys::cancel::Cancel;
 
-/// How long the question may take.
+/// Time limit for a query.
 const QUESTION: Duration = Duration::from_secs(2);
 
 /// The kinds of nodes that name what is inside them, over all grammars here.
@@ -28,8 +28,8 @@ const NAMING: &[&str] = &[
     "variable_declarator",
 ];
 
-/// The name of the innermost function or type around `line` (1-indexed); `None` at the top of a file, or without a grammar.
-/// The text is parsed once for all who ask `trees`.
+/// Returns the name of the innermost function or type around `line` (1-indexed); `None` at the top level of a file, or without a grammar.
+/// The text is parsed once per `trees`.
 pub fn enclosing_symbol(language: &str, text: &str, line: u32, trees: &Trees) -> Option<String> {
     let grammar = Grammar::of(language)?;
     let row = usize::try_from(line.checked_sub(1)?).ok()?;

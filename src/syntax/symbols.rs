@@ -1,7 +1,7 @@
-//! What a text defines, imports and uses, with the places. Main type: [`Symbols`]; main function: [`symbols`].
+//! The definitions, imports and uses in a text, with their places. Main type: [`Symbols`]; main function: [`symbols`].
 //!
-//! Names, not meanings: which definition a use means is for whoever knows the other files. What is not understood is kept too, as a name in
-//! [`Symbols::others`], so that nobody takes silence for absence.
+//! Names, not meanings: resolving a use to its definition needs the other files, and is done by callers. Names in constructs that are not
+//! understood are listed in [`Symbols::others`], so that a missing use is never taken for an absent one.
 
 mod c;
 mod go;
@@ -22,13 +22,13 @@ use crate::sys::cancel::Cancel;
 use seer::{Frame, See, Seer};
 use serde::{Deserialize, Serialize};
 
-/// How long one text may take.
+/// Time limit for one text.
 const QUESTION: Duration = Duration::from_secs(2);
-/// Larger texts are not looked at, in bytes.
+/// Maximum size of a text, in bytes.
 const LARGEST: usize = 1 << 20;
-/// A list holds no more.
+/// Maximum length of a list.
 const MOST: usize = 20_000;
-/// Longer names are no names, in bytes.
+/// Maximum length of a name, in bytes.
 const LONGEST: usize = 200;
 /// Nodes that are only names.
 const NAMES: &[&str] = &[
@@ -41,41 +41,41 @@ const NAMES: &[&str] = &[
     "type_identifier",
 ];
 
-/// What one text defines, imports and uses.
+/// The definitions, imports and uses in one text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbols {
     /// In the order of the text.
     pub definitions: Vec<Definition>,
-    /// Likewise.
+    /// In the order of the text.
     pub imports: Vec<Import>,
-    /// Calls, and names that are asked of a module, a type or a value. Not all mentions: see `others`.
+    /// Calls, and names accessed through a module, a type or a value. Not all mentions: see `others`.
     pub uses: Vec<Use>,
-    /// Choices among values.
+    /// Branches over values.
     pub switches: Vec<Switch>,
-    /// Names that stand anywhere else: locals, parameters, plain mentions, macros.
+    /// Names anywhere else: locals, parameters, plain mentions, macros.
     pub others: BTreeSet<String>,
-    /// Whether it may give names that are not written in it: it passes on all of another file, or a macro makes them.
+    /// `true` if it may provide names that are not written in it: it re-exports all of another file, or a macro defines them.
     pub open: bool,
-    /// The package it says it belongs to, in languages where a text does.
+    /// The package that it declares, in languages that have such declarations.
     pub package: Option<String>,
-    /// Whether something was left out.
+    /// `true` if something was left out.
     pub cut: bool,
 }
 
-/// What is defined.
+/// The kind of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum DefinitionKind {
     /// A function or a method.
     Function,
     /// A class or a structure, an alias of a type.
     Type,
-    /// What others implement: a trait, an interface, a class.
+    /// An interface for others to implement: a trait, an interface, a class.
     Interface,
     /// A type that lists its values.
     Enum,
     /// One of those values.
     Variant,
-    /// A member that is no function.
+    /// A member that is not a function.
     Field,
     /// A name for a value.
     Constant,
@@ -91,110 +91,110 @@ pub enum DefinitionKind {
 pub struct Definition {
     /// Its name; that of the type for an [`Implementation`](DefinitionKind::Implementation).
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: DefinitionKind,
-    /// Its first line and the last one of what is said before its body, 1-indexed.
+    /// Its first line, and the last one before its body, 1-indexed.
     pub lines: (u32, u32),
-    /// The definition it is a member of, as counted in the list.
+    /// The index of the definition that it is a member of.
     pub owner: Option<usize>,
-    /// How it is called; `None` where nobody can say (it is decorated, or no function).
+    /// Its parameters; `None` if unknown (it is decorated, or not a function).
     pub parameters: Option<Parameters>,
-    /// Whether more than its head is given: a body, a default.
+    /// `true` if it has more than a head: a body, a default.
     pub body: bool,
-    /// What it extends and implements, by the last parts of the names.
+    /// The types it extends and implements, by the last parts of the names.
     pub bases: Vec<String>,
-    /// Whether it only sometimes stands there (`cfg`, `#ifdef`, `try`).
+    /// `true` if it is conditional (`cfg`, `#ifdef`, `try`).
     pub conditional: bool,
-    /// Whether it stands in a function or in a module that is written within the text.
+    /// `true` if it is in a function or in a module within the text.
     pub nested: bool,
-    /// Whether it may have more members than are listed.
+    /// `true` if it may have more members than are listed.
     pub open: bool,
-    /// Whether other files may name it; in Go, those of other folders.
+    /// `true` if other files may name it; in Go, those of other folders.
     pub public: bool,
 }
 
-/// What a function takes.
+/// The number of arguments that a function takes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parameters {
-    /// So many must be given.
+    /// Required arguments.
     pub required: u32,
-    /// No more may be given; `None` where any number may.
+    /// Maximum number of arguments; `None` if unlimited.
     pub most: Option<u32>,
-    /// Whether the object it is called on is the first one that is given when it is called by its path.
+    /// `true` if the receiver is the first argument when the function is called by its path.
     pub of_object: bool,
 }
 
-/// One import of one name, or of a module.
+/// An import of one name, or of a module.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Import {
     /// The module, or the whole path, as written.
     pub path: String,
-    /// What is taken from it; `None` for the module itself, `*` for everything.
+    /// The imported name; `None` for the module itself, `*` for everything.
     pub name: Option<String>,
-    /// What it is called here.
+    /// Its local name.
     pub alias: Option<String>,
-    /// Where, 1-indexed.
+    /// The line, 1-indexed.
     pub line: u32,
-    /// Whether it may fail, or only sometimes stands there.
+    /// `true` if it is conditional, or may fail.
     pub conditional: bool,
-    /// In how many modules within the text it stands.
+    /// The number of enclosing modules within the text.
     pub depth: u32,
 }
 
-/// How a name is asked for.
+/// The way a name is used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum How {
-    /// By itself.
+    /// Unqualified.
     Plain,
-    /// By a path before it: `a::b` in Rust.
+    /// Qualified by a path: `a::b` in Rust.
     Path(String),
-    /// Of a value or a module: the name of that, or empty where it is more than a name.
+    /// A member of a value or a module: the name of that, or empty if it is more than a name.
     Member(String),
-    /// As a type of which an object is made.
+    /// As a type that is constructed.
     New,
 }
 
-/// One use of a name.
+/// A use of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Use {
     /// The name.
     pub name: String,
-    /// How.
+    /// The way it is used.
     pub how: How,
-    /// What it is called with; `None` where it is not called.
+    /// The arguments of the call; `None` if it is not called.
     pub call: Option<Arguments>,
-    /// Where, 1-indexed.
+    /// The line, 1-indexed.
     pub line: u32,
-    /// Whether it only sometimes stands there.
+    /// `true` if it is conditional.
     pub conditional: bool,
-    /// The definition it stands in a member of.
+    /// The definition whose member contains it.
     pub owner: Option<usize>,
 }
 
-/// What a call gives.
+/// The arguments of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arguments {
-    /// How many.
+    /// Their number.
     pub count: u32,
-    /// Whether more or fewer may arrive than are written.
+    /// `true` if more or fewer may be passed than are written.
     pub open: bool,
-    /// Those that are given by name, which are counted too.
+    /// Named arguments, which are counted too.
     pub keywords: Vec<String>,
 }
 
-/// A choice among values.
+/// A branch over values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Switch {
-    /// Where it begins, 1-indexed.
+    /// Its first line, 1-indexed.
     pub line: u32,
-    /// The last parts of the names that are told apart; empty where one of them is no name.
+    /// The last parts of the names of the handled values; empty if one of them is not a name.
     pub labels: Vec<String>,
-    /// Whether it says what to do with any other.
+    /// `true` if it has a default branch.
     pub otherwise: bool,
 }
 
 impl Symbols {
-    /// Whether the parts belong together, as those do that were read from a text: what was kept may be broken.
+    /// Checks that the parts are consistent, as those read from a text are: stored data may be corrupt.
     pub fn is_sound(&self) -> bool {
         let known = |owner: Option<usize>| owner.is_none_or(|owner| owner < self.definitions.len());
         !(self.definitions.is_empty() && self.imports.is_empty() && self.others.is_empty())
@@ -202,38 +202,39 @@ impl Symbols {
             && self.uses.iter().all(|one| known(one.owner))
     }
 
-    /// The members of a definition.
+    /// Returns the members of a definition.
     pub fn members(&self, owner: usize) -> impl Iterator<Item = &Definition> {
         self.definitions.iter().filter(move |definition| definition.owner == Some(owner))
     }
 
-    /// The name of what a definition is a member of.
+    /// Returns the name of the definition that another one is a member of.
     pub fn owner(&self, definition: &Definition) -> Option<&str> {
         definition.owner.and_then(|owner| self.definitions.get(owner)).map(|owner| owner.name.as_str())
     }
 }
 
 impl Definition {
-    /// Whether it is a method that stands outside of its type, as those of Go do; `bases` names the type.
+    /// `true` for a method outside of its type, as in Go; `bases` names the type.
     pub fn is_attached(&self) -> bool {
         self.kind == DefinitionKind::Function && !self.bases.is_empty()
     }
 }
 
 impl Parameters {
-    /// Whether so many arguments fit.
+    /// Checks whether a call with `count` arguments is valid.
     pub fn fit(&self, count: u32) -> bool {
         count >= self.required && self.most.is_none_or(|most| count <= most)
     }
 }
 
-/// What `text` defines, imports and uses; `None` where the language has no grammar here, the text is very large, or parsing took too long.
-/// It is parsed and read once for all who ask `trees`.
+/// Extracts the symbols of `text`; `None` if the language has no grammar here, the text is very large, or parsing took too long. The text
+/// is parsed and read once per `trees`.
 pub fn symbols(language: &str, text: &str, trees: &Trees, cancel: &Cancel) -> Option<Arc<Symbols>> {
-    seen(language, (text, None), trees, cancel, false)
+    cached_symbols(language, (text, None), trees, cancel, false)
 }
 
-/// Likewise, without what stands inside functions: what a text offers to others, at a fraction of the work. `beside` is another version of it.
+/// Extracts the symbols without the bodies of functions: what a text exports, at a fraction of the work. `beside` is another version of
+/// it.
 pub fn outline(
     language: &str,
     text: &str,
@@ -241,10 +242,10 @@ pub fn outline(
     trees: &Trees,
     cancel: &Cancel,
 ) -> Option<Arc<Symbols>> {
-    seen(language, (text, beside), trees, cancel, true)
+    cached_symbols(language, (text, beside), trees, cancel, true)
 }
 
-fn seen(
+fn cached_symbols(
     language: &str,
     (text, beside): (&str, Option<&Beside<'_>>),
     trees: &Trees,
@@ -276,7 +277,7 @@ fn seen(
     trees.once((grammar, text), |said| if outline { &mut said.outline } else { &mut said.symbols }, read)
 }
 
-/// The last part of a path of names, `c` of `a.b::c`; `None` where it is something else.
+/// Returns the last part of a path of names, `c` of `a.b::c`; `None` if it is something else.
 fn last_name(text: &str) -> Option<String> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '$');
     let whole = !text.is_empty() && text.len() <= LONGEST && text.chars().all(is_part);

@@ -1,4 +1,4 @@
-//! Parsed texts that several questions are asked about, parsed once. Main type: [`Trees`].
+//! A cache of parsed texts, so that a text with several queries is parsed once. Main type: [`Trees`].
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
@@ -10,21 +10,21 @@ use super::grammar::{Grammar, Tree, Unparsed, Watch};
 use super::probe::ParserProbe;
 use super::symbols::Symbols;
 
-/// The trees of so many bytes of text are kept at a time; a tree takes some forty times as much memory as its text. What is kept of a large
-/// change should fit into the processor's own memory.
+/// Maximum bytes of text whose trees are cached at a time; a tree takes some forty times as much memory as its text. The cached trees of
+/// a large change should fit into the processor's cache.
 const MOST: usize = 192 << 10;
-/// The number of trees that are kept although they are larger: both sides of a file, for as many threads as look at files.
+/// Maximum number of larger trees in the cache: both sides of a file, for as many threads as examine files.
 const FEWEST: usize = 8;
-/// The bytes of text above which that holds for the last two trees only.
+/// Bytes of text above which only the last two trees are cached.
 const MOST_OF_FEW: usize = 1 << 20;
 
-/// Keeps trees by their texts for a while, and short answers for the whole run. Whoever asks one file all questions before the next one has it
-/// parsed once, and large changes take no more memory than small ones.
+/// Caches trees by their texts for a while, and short results for the whole run. A caller with several queries about a file has it parsed
+/// once, and large changes take no more memory than small ones.
 #[derive(Default)]
 pub struct Trees {
     hasher: RandomState,
     kept: Mutex<Kept>,
-    /// Where texts are parsed on trial.
+    /// The probe that tries texts first.
     probe: Option<Arc<ParserProbe>>,
 }
 
@@ -34,23 +34,23 @@ type Key = (Grammar, u64, usize);
 #[derive(Default)]
 struct Kept {
     trees: HashMap<Key, Arc<Tree>>,
-    /// In the order in which they came, with the thread that asked.
+    /// In order of insertion, with the inserting thread.
     order: VecDeque<(Key, ThreadId)>,
-    /// Of the texts of the trees.
+    /// Bytes of the texts of the trees.
     bytes: usize,
     said: HashMap<Key, Said>,
 }
 
-/// What a text has answered, which is kept when its tree is not.
+/// Short results for a text, which outlive its tree.
 #[derive(Default)]
 pub(super) struct Said {
-    /// The names around its lines: none where it has been asked and there is none.
+    /// The names around its lines: none if there is none at a line.
     pub(super) names: HashMap<u32, Option<Vec<String>>>,
-    /// What it defines and uses.
+    /// Its symbols.
     pub(super) symbols: Option<Arc<Symbols>>,
-    /// What it offers to others.
+    /// Its exported symbols.
     pub(super) outline: Option<Arc<Symbols>>,
-    /// How many errors it has.
+    /// Its number of errors.
     pub(super) errors: Option<usize>,
 }
 
@@ -61,17 +61,17 @@ impl std::fmt::Debug for Trees {
 }
 
 impl Trees {
-    /// Trees of texts that `probe` survived.
+    /// Creates a cache that parses only texts that `probe` survived.
     pub fn probed(probe: Option<Arc<ParserProbe>>) -> Self {
         Self { probe, ..Self::default() }
     }
 
-    /// The tree of a text, as [`Tree::parse`] makes it.
+    /// Returns the tree of a text, as [`Tree::parse`] makes it.
     pub fn parse(&self, grammar: Grammar, text: &str, watch: &Watch<'_>) -> Result<Arc<Tree>, Unparsed> {
         self.parse_beside(grammar, text, None, watch)
     }
 
-    /// Likewise; what the text has in common with another version whose tree is still kept is not parsed again.
+    /// Returns the tree of a text, reusing the common parts of another version whose tree is still cached.
     pub fn parse_beside(
         &self,
         grammar: Grammar,
@@ -88,7 +88,7 @@ impl Trees {
         if let Some(probe) = probe {
             probe.check(grammar, text, watch)?;
         }
-        // A trial says nothing of how a tree is made from another one.
+        // A trial does not cover reuse of another tree.
         let other = beside.filter(|_| probe.is_none()).and_then(|beside| {
             let other = self.known(self.key(grammar, beside.other), beside.other)?;
             Some((other, beside))
@@ -98,13 +98,12 @@ impl Trees {
             None => Tree::parse(grammar, text, watch)?,
         });
         let left = self.kept().keep(key, tree.clone());
-        // Taking a large tree apart is no work to be done while others wait.
+        // Freeing a large tree takes time, and is not done under the lock.
         drop(left);
         Ok(tree)
     }
 
-    /// What a text answered to a question before, whose answer is kept at `place`; else what `answer` says now. `None` is no answer, and is asked
-    /// again.
+    /// Returns the cached result at `place` for a text, or computes it with `answer`. `None` is not cached.
     pub(super) fn once<T: Clone>(
         &self,
         (grammar, text): (Grammar, &str),
@@ -135,7 +134,7 @@ impl Trees {
 }
 
 impl Kept {
-    /// Keeps a tree, and gives back those for which there is no more room.
+    /// Inserts a tree, and returns those evicted for it.
     fn keep(&mut self, key: Key, tree: Arc<Tree>) -> Vec<Arc<Tree>> {
         let own = std::thread::current().id();
         if self.trees.insert(key, tree).is_none() {
@@ -148,7 +147,7 @@ impl Kept {
             kept.bytes > MOST && kept.order.len() > few
         };
         while is_over(self) {
-            // What a thread made is taken apart fastest by that thread; the last two are the sides of the file that it looks at.
+            // A tree is freed fastest by the thread that made it; the last two are both sides of the file that it examines.
             let older = self.order.len().saturating_sub(2);
             let first = self.order.iter().take(older).position(|(_, thread)| *thread == own).unwrap_or(0);
             let Some((first, _)) = self.order.remove(first) else { break };

@@ -1,8 +1,8 @@
-//! A parsed text in which every step from node to node costs, so that no rule can take for ever. Main type: [`WatchedDoc`].
+//! A parsed text with a budget of steps from node to node, so that no rule can run forever. Main type: [`WatchedDoc`].
 //!
-//! What a rule asks of the nodes around a node is answered by the library in one call, which nobody can interrupt: relations nested in
-//! relations take the square or the cube of a text's size. Here that call asks this document for each step; when nothing is left to
-//! spend, there are no more nodes, and the call ends. Its answer is then worth nothing.
+//! The library evaluates a rule's conditions on other nodes in one call, which cannot be interrupted: nested relations take quadratic or
+//! cubic time in the size of a text. That call takes a step of this document for each node; when the budget is spent, there are no more
+//! nodes, and the call ends. Its result is then invalid.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -17,22 +17,22 @@ use tree_sitter::{Node, TreeCursor};
 use super::grammar::{Unparsed, Watch};
 use crate::sys::cancel::Cancel;
 
-/// Steps between two looks at the clock.
+/// Number of steps between two checks of the clock.
 const STEPS: u64 = 4096;
-/// To read so many bytes costs as much as a step.
+/// Number of read bytes that cost as much as a step.
 const BYTES_A_STEP: u64 = 512;
 
-/// What is left to spend.
+/// The remaining budget.
 struct Fuel {
     left: Cell<u64>,
     cancel: Cancel,
     until: Option<std::time::Instant>,
-    /// Why nothing is left, where it is not because all was spent.
+    /// Why nothing is left, unless all was spent.
     fault: Cell<Option<Unparsed>>,
 }
 
 impl Fuel {
-    /// Spends a step; `None` when there is none left.
+    /// Spends a step; `None` if there is none left.
     fn step(&self) -> Option<()> {
         self.steps(1)
     }
@@ -72,22 +72,22 @@ impl WatchedDoc {
         Self { text, lang, tree, fuel: Rc::new(fuel) }
     }
 
-    /// From here on so many steps may be taken.
+    /// Sets the number of steps from here on.
     pub(super) fn give(&self, steps: u64) {
         self.fuel.left.set(steps);
     }
 
-    /// How many of them are left; 0 also when time ran out.
+    /// Returns the remaining steps; 0 also when time ran out.
     pub(super) fn left(&self) -> u64 {
         self.fuel.left.get()
     }
 
-    /// Whether the time is over, or the run was stopped.
+    /// Returns whether the time is over, or the run was stopped.
     pub(super) fn fault(&self) -> Option<Unparsed> {
         self.fuel.fault.get()
     }
 
-    /// One of its nodes.
+    /// Wraps one of its nodes.
     pub(super) fn node<'r>(&'r self, node: Node<'r>) -> WatchedNode<'r> {
         WatchedNode { node, fuel: &self.fuel }
     }
@@ -115,14 +115,14 @@ impl Doc for WatchedDoc {
     }
 
     fn get_node_text<'a>(&'a self, node: &WatchedNode<'a>) -> Cow<'a, str> {
-        // Whoever asks reads it, with a regex most often: nodes in nodes are read once for each of them.
+        // Callers read it, mostly with a regex: nested nodes are read once for each level.
         let bytes = node.node.byte_range();
         let text = self.fuel.steps(bytes.len() as u64 / BYTES_A_STEP).and_then(|()| self.text.get(bytes));
         Cow::Borrowed(text.unwrap_or_default())
     }
 }
 
-/// A node of it.
+/// A node of a [`WatchedDoc`].
 #[derive(Clone)]
 pub(super) struct WatchedNode<'r> {
     node: Node<'r>,
@@ -130,7 +130,7 @@ pub(super) struct WatchedNode<'r> {
 }
 
 impl<'r> WatchedNode<'r> {
-    /// The parser's own.
+    /// Returns the parser's node.
     pub(super) fn inner(&self) -> Node<'r> {
         self.node
     }
@@ -169,7 +169,7 @@ impl<'r> Iterator for Children<'r> {
 
 impl ExactSizeIterator for Children<'_> {}
 
-/// A node and all below it, in the order of the text.
+/// A node and its descendants, in the order of the text.
 struct Below<'r> {
     cursor: TreeCursor<'r>,
     done: bool,

@@ -184,7 +184,7 @@ fn a_pull_request_is_told_none() {
     desk.review_and_post("").ended(0);
     let threads: String = desk.pull.threads().iter().map(|thread| thread.comments[0].body.clone()).collect();
     let reviews: String = desk.pull.reviews().iter().map(|review| review.said.body.clone()).collect();
-    assert!(threads.contains("A secret is added"), "{threads}");
+    assert!(threads.contains("Secret leaked into the code"), "{threads}");
     nothing_in("a pull request", &format!("{threads}{reviews}{}", desk.summary()));
     desk.fake.finish();
 }

@@ -1,4 +1,4 @@
-//! Claims against a small change in memory.
+//! Tests of claims against a small change in memory.
 
 use super::*;
 use crate::domain::change::{ChangeRun, Hunk, Span};
@@ -24,7 +24,7 @@ fn run(old: (u32, u32), new: (u32, u32)) -> ChangeRun {
     ChangeRun { old: Span { start: old.0, count: old.1 }, new: Span { start: new.0, count: new.1 } }
 }
 
-/// `src/a.rs` lost line 3 and gained line 8; `new.rs` was `was.rs`; `gone.rs` is gone, `twice.rs` is new; `far.rs` did not change.
+/// `src/a.rs` lost line 3 and gained line 8; `new.rs` was `was.rs`; `gone.rs` is deleted, `twice.rs` is new; `far.rs` did not change.
 struct World {
     change: ChangeSet,
     new: Memory,

@@ -1,4 +1,4 @@
-//! Lines that are followed, quotes that are found again, and findings that are matched.
+//! Tests of line maps, relocated quotes and matched findings.
 
 use super::*;
 use crate::domain::finding::AnchorMatch;
@@ -54,7 +54,7 @@ fn matched(earlier: &[Finding], now: &[Finding]) -> Vec<Option<usize>> {
 
 #[test]
 fn lines_are_followed_past_what_came_and_went_above() {
-    // Two lines came before line 1, line 5 became three, line 9 went.
+    // Two lines were added before line 1, line 5 became three, line 9 was removed.
     let map = LineMap::new(vec![run((0, 0), (1, 2)), run((5, 1), (7, 3)), run((9, 1), (12, 0))]);
     assert_eq!(map.forward(range(1, 4)), Mapped::Same(range(3, 6)));
     assert_eq!(map.forward(range(5, 5)), Mapped::Changed(Some(range(7, 9))));
@@ -71,13 +71,13 @@ fn lines_are_followed_past_what_came_and_went_above() {
 
 #[test]
 fn of_equal_lines_those_that_were_meant_are_found() {
-    // Ten lines came above; the quote stands twice, then as now.
+    // Ten lines were added above; the quote is there twice, at both times.
     let old = "x = 1\nbad_thing(x)\ny = 2\nbad_thing(x)\nz = 3\n";
     let new = format!("{}{old}", "n\n".repeat(10));
     let map = LineMap::new(vec![run((0, 0), (1, 10))]);
     let there = again("bad_thing(x)", range(4, 4), &text(&new), Some(&map), |_| true);
     assert_eq!(there, Again::At(range(14, 14)));
-    // Without the old text the nearest is taken that is free.
+    // Without the old text the nearest free place is used.
     assert_eq!(again("bad_thing(x)", range(12, 12), &text(&new), None, |_| true), Again::At(range(12, 12)));
     assert_eq!(
         again("bad_thing(x)", range(12, 12), &text(&new), None, |place| place.start() > 12),
@@ -90,7 +90,7 @@ fn a_fixed_place_is_not_taken_for_an_equal_one_that_was_there_before() {
     let new = text("x = 1\ngood()\ny = 2\nbad()\nz = 3\n");
     let map = LineMap::new(vec![run((2, 1), (2, 1))]);
     assert_eq!(again("bad()", range(2, 2), &new, Some(&map), |_| true), Again::Gone(Some(range(2, 2))));
-    // Lines that were moved within the file stand.
+    // Lines that were moved within the file still exist.
     let moved = text("x = 1\ny = 2\nbad_thing()\nz = 3\n");
     let map = LineMap::new(vec![run((2, 1), (1, 0)), run((3, 0), (3, 1))]);
     assert_eq!(again("bad_thing()", range(2, 2), &moved, Some(&map), |_| true), Again::At(range(3, 3)));
@@ -106,7 +106,7 @@ fn a_brace_without_the_old_text_is_not_known() {
 #[test]
 fn two_snippets_in_two_files_keep_to_their_files() {
     let earlier = [finding("a", 4, "f", "t", "r"), finding("b", 9, "f", "t", "r")];
-    // The one in `a` is fixed, the one in `b` moved.
+    // The one in `a` is fixed, the one in `b` was moved.
     assert_eq!(matched(&earlier, &[finding("b", 4, "f", "t", "r")]), [Some(1)]);
     let both = [finding("b", 4, "f", "t", "r"), finding("a", 9, "f", "t", "r")];
     assert_eq!(matched(&earlier, &both), [Some(1), Some(0)]);
@@ -149,7 +149,7 @@ fn thousands_of_equal_findings_are_matched_in_order() {
     assert_eq!(matched(&many(0), &more).iter().flatten().count(), 3999);
 }
 
-/// Lines with their numbers, some taken out and some put in.
+/// Numbered lines, some removed and some added.
 fn edited() -> impl Strategy<Value = (Vec<u32>, Vec<ChangeRun>)> {
     proptest::collection::vec((0..4u32, 0..3u32, 0..3u32), 1..12).prop_map(|steps| {
         let (mut lines, mut runs, mut old, mut new) = (Vec::new(), Vec::new(), 0u32, 0u32);

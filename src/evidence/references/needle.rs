@@ -1,7 +1,7 @@
-//! The pattern of a reference in a file. Main type: [`Needle`].
+//! Searches the pattern of a reference in a file. Main type: [`Needle`].
 //!
-//! Whoever writes a pattern may be led by whoever wrote the file, and there are short patterns whose search takes hours in a file of some MiB.
-//! So the lazy automaton searches, at a constant cost for each byte, and where it gives up the pattern counts as too costly.
+//! Patterns are untrusted, and there are short ones whose search takes hours in a file of some MiB. So the lazy automaton searches, at a
+//! constant cost for each byte, and if it gives up the pattern counts as too costly.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,30 +15,30 @@ use crate::domain::place::LineRange;
 use crate::domain::text::{FileText, strip_line};
 use crate::sys::automaton::lazy;
 
-/// A longer pattern is not tried.
+/// Maximum length of a pattern.
 const LONGEST: usize = 1000;
 
-/// What a compiled expression may take, in bytes.
+/// Maximum size of a compiled expression, in bytes.
 const SIZE_LIMIT: usize = 1 << 20;
 
-/// What the automaton cannot decide (`\b` beside letters that are not ASCII) is searched at a cost of up to all states for each byte, where
-/// that is not more than so many steps.
+/// Maximum number of steps for what the automaton cannot decide (`\b` beside non-ASCII letters), which is searched at a cost of up to all
+/// states for each byte.
 const MOST_STEPS: usize = 1 << 29;
 
-/// A larger file is not searched.
+/// Maximum size of a file.
 const MOST_TEXT: usize = 8 << 20;
 
-/// A pattern: a regular expression over several lines, or the text itself.
+/// A search pattern: a regular expression over several lines, or a literal.
 #[derive(Debug)]
 pub(super) struct Needle<'p> {
     pattern: &'p str,
-    /// As it is, and blind to case, as the links of the editor have it; none where it is no regular expression.
+    /// Case-sensitive and case-insensitive, as in the links of the editor; `None` if it is not a regular expression.
     expressions: Vec<Expression>,
     not_an_expression: bool,
 }
 
 impl<'p> Needle<'p> {
-    /// Compiles it; what does not compile is looked for as it is written.
+    /// Compiles it; an invalid expression is searched literally.
     pub(super) fn new(pattern: &'p str) -> Result<Self, String> {
         if pattern.len() > LONGEST {
             return Err(format!("the pattern has {} bytes, more than the {LONGEST} that are tried", pattern.len()));
@@ -48,7 +48,7 @@ impl<'p> Needle<'p> {
         Ok(Self { pattern, not_an_expression: expressions.is_empty(), expressions })
     }
 
-    /// The lines of the first match within `lines`; where that is one line, from there on.
+    /// Returns the lines of the first match within `lines`; if that is one line, from there on.
     pub(super) fn find(&self, text: &FileText, lines: Option<LineRange>) -> Result<LineRange, String> {
         if text.text().len() > MOST_TEXT {
             return Err(format!("the file has {} bytes, more than patterns are looked for in", text.text().len()));
@@ -72,7 +72,7 @@ impl<'p> Needle<'p> {
                 break;
             }
         }
-        // Whoever copies a line of code into a pattern escapes nothing: what is no match as an expression may stand there as it is.
+        // People who copy a line of code into a pattern escape nothing: without a match as an expression, it is searched literally.
         let hit = hit.or_else(|| part.find(self.pattern).map(|at| at..at + self.pattern.len()));
         let Some(hit) = hit else {
             let absent = self.absent(lines);
@@ -115,7 +115,7 @@ impl Expression {
         Some(Self { automaton, is_blind })
     }
 
-    /// The first match.
+    /// Finds the first match.
     fn first(&self, pattern: &str, text: &str) -> Result<Option<Range<usize>>, TooLong> {
         let input = Input::new(text);
         let found = match self.automaton.try_search(&mut self.automaton.create_cache(), &input) {
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_pattern_that_needs_ever_new_states_is_given_up() {
-        // Every letter is decided by coins, so that no state comes twice.
+        // Letters are random, so that no state occurs twice.
         let mut coin = 1u32;
         let letters = (0..MOST_TEXT - 1).map(|_| {
             coin ^= coin << 13;

@@ -1,4 +1,4 @@
-//! Paths of references as paths of the tree: joined to the base, never leading out of the tree.
+//! Resolves paths of references to paths of the tree: joined to the base, never leading out of the tree.
 
 use super::Base;
 use crate::domain::path::{PathError, RepoPath, spell};
@@ -6,14 +6,14 @@ use crate::domain::path::{PathError, RepoPath, spell};
 /// A path of the tree that a reference may mean.
 pub(super) struct Candidate {
     pub(super) path: RepoPath,
-    /// Whether it is what the reference says, read from the base.
+    /// `true` if it is the path as written, resolved from the base.
     pub(super) as_written: bool,
 }
 
-/// What the path may mean, the likeliest first; never none.
+/// Returns the possible paths, the likeliest first; never empty.
 pub(super) fn candidates(written: &[u8], base: &Base<'_>) -> Result<Vec<Candidate>, String> {
     if is_absolute(written) {
-        let inside = base.root.and_then(|root| below(written, root.as_os_str().as_encoded_bytes()));
+        let inside = base.root.and_then(|root| path_below_root(written, root.as_os_str().as_encoded_bytes()));
         let path =
             inside.ok_or("absolute paths outside of the repository are refused; give one relative to baseUri")?;
         let path = join(b"", path).map_err(|error| error.to_string())?;
@@ -32,14 +32,14 @@ pub(super) fn candidates(written: &[u8], base: &Base<'_>) -> Result<Vec<Candidat
     }
 }
 
-/// The path without what makes it no path of the tree: leading slashes, drives and `..`.
+/// Strips what prevents a path from being one of the tree: leading slashes, drives and `..`.
 pub(super) fn inner(written: &[u8]) -> Option<RepoPath> {
     let is_name = |part: &&[u8]| !matches!(*part, b"" | b"." | b".." | b"~") && !part.ends_with(b":");
     let kept: Vec<&[u8]> = written.split(|byte| *byte == b'/').filter(is_name).collect();
     RepoPath::from_bytes(&kept.join(&b'/')).ok()
 }
 
-/// How `path` is written from the folder.
+/// Returns `path` relative to the folder.
 pub(super) fn from_base(path: &RepoPath, folder: &[u8]) -> String {
     if folder.is_empty() {
         return path.spelled().into_owned();
@@ -57,8 +57,8 @@ fn is_absolute(path: &[u8]) -> bool {
     path.starts_with(b"/") || matches!(path, [drive, b':', b'/', ..] if drive.is_ascii_alphabetic())
 }
 
-/// What is left of an absolute path behind the root.
-fn below<'p>(path: &'p [u8], root: &[u8]) -> Option<&'p [u8]> {
+/// Returns the part of an absolute path below the root.
+fn path_below_root<'p>(path: &'p [u8], root: &[u8]) -> Option<&'p [u8]> {
     let mut root: Vec<u8> =
         root.iter().map(|byte| if cfg!(windows) && *byte == b'\\' { b'/' } else { *byte }).collect();
     while root.last() == Some(&b'/') {
@@ -67,7 +67,7 @@ fn below<'p>(path: &'p [u8], root: &[u8]) -> Option<&'p [u8]> {
     path.strip_prefix(root.as_slice())?.strip_prefix(b"/")
 }
 
-/// Follows `..` and `.`, but never above the root.
+/// Resolves `..` and `.`, but never above the root.
 fn join(folder: &[u8], path: &[u8]) -> Result<RepoPath, PathError> {
     let mut parts: Vec<&[u8]> = folder.split(|byte| *byte == b'/').filter(|part| !part.is_empty()).collect();
     for part in path.split(|byte| *byte == b'/') {

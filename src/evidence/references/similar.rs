@@ -1,27 +1,27 @@
-//! What a reference that points nowhere may have meant: lines that are like its pattern, files whose names are like its path's.
+//! Suggestions for a broken reference: lines similar to its pattern, files with names similar to its path's.
 //!
-//! Main functions: [`lines()`] and [`is_like()`]; bounded work, no claim to be right.
+//! Main functions: [`lines()`] and [`is_like()`]; bounded work, heuristics.
 
 use std::collections::HashSet;
 
 use crate::domain::path::RepoPath;
 use crate::domain::text::FileText;
 
-/// Places that are told.
+/// Maximum number of suggested places.
 const NAMED: usize = 3;
-/// So many bytes of a file are looked at.
+/// Maximum bytes of a file that are searched.
 pub(super) const LOOKED_AT: usize = 1 << 20;
-/// So many words of a pattern are looked for, the longest ones.
+/// Maximum number of words of a pattern that are searched, the longest ones.
 const WORDS: usize = 4;
-/// Shorter words tell nothing.
+/// Minimum length of a word.
 const SHORTEST: usize = 3;
-/// A longer word is data.
+/// Maximum length of a word; a longer one is data.
 const LONGEST: usize = 80;
-/// So many lines with such words are compared.
+/// Maximum number of lines with such words that are compared.
 const COMPARED: usize = 2_000;
 
-/// Lines that hold the longest name of the pattern, or one that is written almost like it, the likeliest first: those with more of the
-/// pattern's other words. None where the pattern is mostly signs.
+/// Finds lines with the longest name of the pattern, or a similar one, the likeliest first: those with more of the pattern's other words.
+/// None if the pattern is mostly punctuation.
 pub(super) fn lines(pattern: &str, text: &FileText) -> Vec<u32> {
     let Some(names) = names(pattern) else { return Vec::new() };
     let mut end = text.text().len().min(LOOKED_AT);
@@ -29,7 +29,7 @@ pub(super) fn lines(pattern: &str, text: &FileText) -> Vec<u32> {
         end -= 1;
     }
     let looked_at = &text.text()[..end];
-    let mut wanted = names.iter().map(|name| in_text(name, looked_at));
+    let mut wanted = names.iter().map(|name| matching_word(name, looked_at));
     let Some(Some(name)) = wanted.next() else { return Vec::new() };
     let others: Vec<&str> = wanted.flatten().collect();
     let mut found: Vec<(usize, u32)> = Vec::new();
@@ -50,14 +50,14 @@ pub(super) fn lines(pattern: &str, text: &FileText) -> Vec<u32> {
     found.into_iter().take(NAMED).map(|(_, number)| number).collect()
 }
 
-/// The words of a pattern, the longest first; `None` where it has none, or where it is mostly signs of an expression.
+/// Returns the words of a pattern, the longest first; `None` if it has none, or if it is mostly regex syntax.
 fn names(pattern: &str) -> Option<Vec<String>> {
     let mut plain = String::with_capacity(pattern.len());
     let mut signs = 0;
     let mut chars = pattern.chars();
     while let Some(c) = chars.next() {
         match c {
-            // `\b` and `\w` are no letters of a word, `\(` is no sign.
+            // `\b` and `\w` are not letters of a word, `\(` is not punctuation.
             '\\' => {
                 let escaped = chars.next();
                 signs += usize::from(escaped.is_some_and(char::is_alphanumeric));
@@ -82,13 +82,13 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| (SHORTEST..=LONGEST).contains(&word.len()))
 }
 
-/// The word as the text has it: the same, or the one that is most like it.
-fn in_text<'t>(word: &str, text: &'t str) -> Option<&'t str> {
+/// Returns the word as the text has it: the same, or the most similar one.
+fn matching_word<'t>(word: &str, text: &'t str) -> Option<&'t str> {
     if let Some(at) = memchr::memmem::find(text.as_bytes(), word.as_bytes()) {
         return Some(&text[at..at + word.len()]);
     }
     let lower = word.to_lowercase();
-    let allowed = slips(&lower);
+    let allowed = allowed_typos(&lower);
     let mut seen: HashSet<&str> = HashSet::new();
     let mut best: Option<(usize, &str)> = None;
     for other in words(text) {
@@ -103,8 +103,8 @@ fn in_text<'t>(word: &str, text: &'t str) -> Option<&'t str> {
     best.map(|(_, other)| other)
 }
 
-/// So many letters of a word may be wrong, left out, added or swapped with the next one.
-fn slips(word: &str) -> usize {
+/// Returns the number of letters of a word that may be wrong, missing, added or swapped with the next one.
+fn allowed_typos(word: &str) -> usize {
     match word.chars().count() {
         ..=2 => 0,
         3..=7 => 1,
@@ -113,16 +113,16 @@ fn slips(word: &str) -> usize {
     }
 }
 
-/// How alike the names of two files are, whatever their folders.
+/// Similarity of the names of two files, in any folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Likeness {
     /// Equal but for the case of letters.
     Same,
-    /// Equal but for slips, the ending after the dot, or a part that one of them has more.
+    /// Equal except for typos, the extension, or a part that one of them has more.
     Similar,
 }
 
-/// Whether the file may have been meant by the name of `wanted`.
+/// Compares the name of a file with that of `wanted`.
 pub(super) fn is_like(wanted: &RepoPath, other: &RepoPath) -> Option<Likeness> {
     let name = |path: &RepoPath| String::from_utf8_lossy(path.file_name()).to_lowercase();
     let is_beside = wanted.folder() == other.folder();
@@ -134,9 +134,9 @@ pub(super) fn is_like(wanted: &RepoPath, other: &RepoPath) -> Option<Likeness> {
     let (wanted, other) = (stem(&wanted), stem(&other));
     let (short, long) = if wanted.len() < other.len() { (&wanted, &other) } else { (&other, &wanted) };
     let is_part = short.len() > SHORTEST && 2 * short.len() >= long.len() && long.contains(short.as_str());
-    // Beside each other, short names are alike sooner.
+    // Short names are similar more often if both are in the same folder.
     let least = usize::from(is_beside && short.chars().count() > 1);
-    (is_part || strsim::osa_distance(&wanted, &other) <= slips(short).max(least)).then_some(Likeness::Similar)
+    (is_part || strsim::osa_distance(&wanted, &other) <= allowed_typos(short).max(least)).then_some(Likeness::Similar)
 }
 
 #[cfg(test)]

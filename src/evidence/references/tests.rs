@@ -1,4 +1,4 @@
-//! References against a small tree in memory.
+//! Tests of references against a small tree in memory.
 
 use super::*;
 use crate::document::references;

@@ -9,7 +9,7 @@ pub(super) struct ConflictMarker;
 
 static INFO: CheckInfo = CheckInfo {
     name: "general/conflict-marker",
-    title: "A merge conflict was committed unresolved",
+    title: "Unresolved merge conflict committed",
     message: "The file holds both versions and the markers between them, so it does not compile or means something nobody wrote. \
               Choose what should stand and remove the three markers.",
     severity: Severity::High,

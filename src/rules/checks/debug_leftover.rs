@@ -1,4 +1,4 @@
-//! Statements for finding a bug that were left in: breakpoints and prints that say so.
+//! Debugging statements that were left in: breakpoints, and prints marked as such.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ pub(super) struct DebugLeftover;
 
 static INFO: CheckInfo = CheckInfo {
     name: "general/debug-leftover",
-    title: "A debugging statement was left in",
+    title: "Debugging statement left in",
     message: "A breakpoint stops the program wherever this line is reached and waits for somebody at a terminal; a debugging print \
               mixes with the real output. Remove it.",
     severity: Severity::Medium,
@@ -21,7 +21,7 @@ static INFO: CheckInfo = CheckInfo {
     cwe: None,
 };
 
-/// Extensions, a text that must be there, and the line. Only whole statements, so that strings and prose do not match.
+/// Extensions, a required substring, and the pattern of the line. Only whole statements, so that strings and prose do not match.
 const LINES: &[(&[&str], &[&str], &str)] = &[
     (&["rs"], &["dbg!("], r"^\s*(?:let\s+(?:mut\s+)?\w+\s*=\s*)?dbg!\("),
     (

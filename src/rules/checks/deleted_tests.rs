@@ -1,4 +1,4 @@
-//! Tests that are gone although what they tested is still there.
+//! Deleted tests whose tested code still exists.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::LazyLock;
@@ -20,7 +20,7 @@ pub(super) struct DeletedTests;
 
 static INFO: CheckInfo = CheckInfo {
     name: "general/test-deleted",
-    title: "Tests are deleted while what they tested stays",
+    title: "Tests deleted, but the tested code remains",
     message: "A change of what they checked goes unnoticed from now on. Bring the tests back or adapt them; if they were wrong or are \
               covered elsewhere, say so in the commit.",
     severity: Severity::Medium,
@@ -28,7 +28,7 @@ static INFO: CheckInfo = CheckInfo {
     cwe: None,
 };
 
-/// How tests are written, by extension. Group 1 is the name.
+/// Patterns of test declarations by extension. Group 1 is the name.
 const TESTS: &[(&[&str], &str)] = &[
     (&["rs"], r"^\s*(?:pub\s+)?(?:async\s+)?fn\s+(\w+)\s*[(<]"),
     (&["py"], r"^\s*(?:async\s+)?def\s+(test_\w+)\s*\("),
@@ -44,14 +44,14 @@ static RUST_TEST: LazyLock<Option<Regex>> =
 /// A test in a text.
 struct Test {
     name: String,
-    /// Where it is declared, attributes included.
+    /// Its declaration, attributes included.
     lines: LineRange,
-    /// Up to where the next one begins.
+    /// Its end: the begin of the next test.
     until: u32,
 }
 
 impl Test {
-    /// All of it but its name, to before the next test.
+    /// The test without its name, up to the next test.
     fn body(&self, text: &FileText) -> String {
         let end = self.until.saturating_sub(1).max(self.lines.end());
         let lines = LineRange::new(self.lines.end(), end).into_iter().flat_map(|lines| text.lines(lines));
@@ -83,7 +83,7 @@ impl Check for DeletedTests {
                 }
             }
         }
-        // A test that stands in another file now has moved.
+        // A test that is in another file now was moved.
         for (_, gone, _) in &mut lost {
             gone.retain(|test: &Test| match added.get_mut(&test.name) {
                 Some(count) if *count > 0 => {
@@ -94,7 +94,7 @@ impl Check for DeletedTests {
             });
         }
         lost.retain(|(_, gone, _)| !gone.is_empty());
-        // As many came, under other names, as left: they were written anew.
+        // If as many were added under other names as were deleted, they were rewritten.
         let (came, left) = (added.values().sum::<usize>(), lost.iter().map(|(_, gone, _)| gone.len()).sum::<usize>());
         if came >= left {
             return Ok(Vec::new());
@@ -113,10 +113,10 @@ impl Check for DeletedTests {
     }
 }
 
-/// One claim a file, of the deleted tests whose code stays: where the first stood, and the names of all.
+/// Builds one claim per file, about the deleted tests whose code remains: the place of the first, and the names of all.
 fn hit(sides: &BothSides<'_>, code: &Code, file: &FileChange, old: &FileText, gone: Vec<Test>) -> Option<Hit> {
     let path = file.path_at(Side::Old);
-    // A whole file of tests is about what any line of it names: an import may stand far from the test.
+    // A whole test file covers what any line of it names: an import may be far from the test.
     let whole = file.status == FileStatus::Deleted;
     let mut called = BTreeSet::new();
     let mut kept = Vec::new();
@@ -137,7 +137,7 @@ fn hit(sides: &BothSides<'_>, code: &Code, file: &FileChange, old: &FileText, go
         count => format!("{count} tests are deleted while what they tested stays"),
     });
     hit.detail = Some(format!("Deleted: {}{more}.", names.join(", ")));
-    // Where the tests that stay call the same, less is lost.
+    // If remaining tests call the same, less is lost.
     let still = sides.new.read(&file.path).ok().filter(|_| !whole);
     let pattern = pattern_of(&file.path);
     let still_called = still.zip(pattern).map(|(text, pattern)| {
@@ -145,7 +145,7 @@ fn hit(sides: &BothSides<'_>, code: &Code, file: &FileChange, old: &FileText, go
         tests.iter().flat_map(|test| used(&test.body(&text))).collect::<BTreeSet<String>>()
     });
     if still_called.is_some_and(|still| called.is_subset(&still)) {
-        // Fewer tests of what stays as it was are a matter of taste.
+        // Fewer tests of unchanged code are a matter of taste.
         if !code.edits(&called) {
             return None;
         }
@@ -160,9 +160,9 @@ struct Compared {
     added: Vec<String>,
 }
 
-/// The tests that left a file and those that came; `None` where there is nothing to compare.
+/// Collects the tests deleted from a file and those added; `None` if there is nothing to compare.
 fn compare(sides: &BothSides<'_>, file: &FileChange) -> Option<Compared> {
-    // Tests that stand beside the code in one file go with it.
+    // Tests in the same file as the code are deleted with it.
     let with_code = file.status == FileStatus::Deleted && !is_test_path(&file.path);
     if file.binary || file.generated.is_some() || file.hunks.is_empty() || with_code {
         return None;
@@ -177,7 +177,7 @@ fn compare(sides: &BothSides<'_>, file: &FileChange) -> Option<Compared> {
     let new = if file.status == FileStatus::Deleted { None } else { read(Side::New) };
     let new_tests = new.as_ref().map(|text| tests_in(text, pattern, is_rust)).unwrap_or_default();
     let Some(old) = old else {
-        // Nothing can have left it; what came may have come from elsewhere.
+        // Nothing can have been deleted from it; added tests may come from elsewhere.
         let added = new_tests.into_iter().map(|test| test.name).collect();
         return new.map(|old| Compared { old, gone: Vec::new(), added });
     };
@@ -190,7 +190,7 @@ fn compare(sides: &BothSides<'_>, file: &FileChange) -> Option<Compared> {
         .filter(|test| !new_names.contains(&test.name) && removed.covers(test.lines.end()))
         .collect();
     let added: Vec<String> = new_names.difference(&old_names).cloned().collect();
-    // As many came as left: they were renamed or rewritten.
+    // As many added as deleted: renamed or rewritten.
     let gone = if added.len() >= gone.len() { Vec::new() } else { gone };
     Some(Compared { old, gone, added })
 }
@@ -198,7 +198,7 @@ fn compare(sides: &BothSides<'_>, file: &FileChange) -> Option<Compared> {
 fn pattern_of(path: &RepoPath) -> Option<&'static Regex> {
     let extension = path.extension()?;
     let at = TESTS.iter().position(|(extensions, _)| extensions.contains(&extension))?;
-    // In Rust tests stand beside the code; elsewhere a file of tests is named as one.
+    // Rust tests may be in the file of the code; elsewhere test files are named as such.
     if extension != "rs" && !is_test_path(path) {
         return None;
     }

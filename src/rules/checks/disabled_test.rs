@@ -1,4 +1,4 @@
-//! Tests that no longer run: switched off one by one, or because one of them is the only one that runs.
+//! Tests that no longer run: skipped one by one, or excluded because one test is focused.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ pub(super) struct FocusedTest;
 
 static DISABLED: CheckInfo = CheckInfo {
     name: "general/test-disabled",
-    title: "A test is switched off",
+    title: "Test disabled",
     message: "What it checked can break from now on and nothing will say so. Repair the test or the code; if it must wait, say in the \
               code what it waits for.",
     severity: Severity::Medium,
@@ -24,7 +24,7 @@ static DISABLED: CheckInfo = CheckInfo {
 
 static FOCUSED: CheckInfo = CheckInfo {
     name: "general/test-focused",
-    title: "Only this test runs: the others of the file are skipped silently",
+    title: "Focused test: the other tests of the file are skipped",
     message: "`.only` is for working on one test. Committed, it switches off every other test of the file while the run stays green. \
               Remove it.",
     severity: Severity::High,
@@ -34,7 +34,7 @@ static FOCUSED: CheckInfo = CheckInfo {
 
 const SCRIPT: &[&str] = &["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts"];
 
-/// Extensions, texts of which one must be there, and the line.
+/// Extensions, substrings of which one is required, and the pattern of the line.
 const OFF: &[(&[&str], &[&str], &str)] = &[
     (&["rs"], &["#[ignore"], r"^\s*#\[ignore(?:\s*=.*)?\]\s*(?://.*)?$"),
     (&["py"], &["mark.skip", "unittest.skip"], r"^\s*@(?:pytest\.mark\.skip|unittest\.skip)\s*(?:\(|#|$)"),
@@ -54,7 +54,7 @@ const ONLY: &[(&[&str], &[&str], &str)] = &[
     (SCRIPT, &["fit(", "fdescribe("], r#"^\s*(?:fit|fdescribe)\(\s*["'`]"#),
 ];
 
-/// A test is named within so many lines of its mark.
+/// Maximum number of lines between a mark and the test that it belongs to.
 const NEAR: u32 = 12;
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b(?:fn|def|class|func|fun|void|object|Task(?:<[^>]*>)?)\s+(?:\([^)]*\)\s*)?`?(\w[\w ]*)").ok()
@@ -75,14 +75,14 @@ impl Check for DisabledTest {
         if extension == "go" && !subject.path.as_bytes().ends_with(b"_test.go") {
             return Vec::new();
         }
-        let mut hits = matching(subject, &extension, OFF, &OFF_LINES);
+        let mut hits = matching_lines(subject, &extension, OFF, &OFF_LINES);
         if extension == "go" || SCRIPT.contains(&extension.as_str()) {
-            // In scripts a loop makes tests, and switching it off there switches off all of them.
+            // In scripts a loop may generate tests; skipping there skips all of them.
             hits.retain(|hit| !is_conditional(subject, hit.lines.start(), extension == "go"));
         }
-        hits.retain(|hit| !says_why(subject, &extension, hit.lines.start()));
+        hits.retain(|hit| !has_reason(subject, &extension, hit.lines.start()));
         for hit in &mut hits {
-            // The mark alone is the same for every test; the line below says which one.
+            // The mark alone is the same for every test; the line below identifies it.
             let below = hit.lines.end() + 1;
             if let Some(next) = subject.text.line(below)
                 && let Ok(lines) = LineRange::new(hit.lines.start(), below)
@@ -96,7 +96,8 @@ impl Check for DisabledTest {
     }
 }
 
-/// What the test is called. One that comes with its mark was never on: it mostly waits for something that the machine has to have.
+/// Returns the name of the test. A test added together with its mark was never enabled: it mostly waits for something that the machine
+/// must provide.
 fn name_of(subject: &Subject<'_>, extension: &str, line: u32) -> Option<String> {
     let text = |number: u32| subject.text.line(number).unwrap_or_default();
     let named = |pattern: &LazyLock<Option<Regex>>, text: &str| -> Option<String> {
@@ -108,7 +109,7 @@ fn name_of(subject: &Subject<'_>, extension: &str, line: u32) -> Option<String> 
     if extension == "go" {
         return (line.saturating_sub(NEAR).max(1)..line).rev().find_map(|number| named(&NAMED, text(number)));
     }
-    // What comes first below the mark is what it is about; other marks and remarks may stand in between.
+    // The first declaration below the mark is the marked one; other marks and comments may be in between.
     let below = (line + 1..=line + NEAR).map(text).map(str::trim_start);
     let is_between = |text: &&str| {
         let starts = ["#", "@", "/", "*", "[", ")", "\"", "'"];
@@ -123,11 +124,16 @@ impl Check for FocusedTest {
     }
 
     fn find(&self, subject: &Subject<'_>) -> Vec<Hit> {
-        matching(subject, &subject.extension(), ONLY, &ONLY_LINES)
+        matching_lines(subject, &subject.extension(), ONLY, &ONLY_LINES)
     }
 }
 
-fn matching(subject: &Subject<'_>, extension: &str, table: &[(&[&str], &[&str], &str)], lines: &Patterns) -> Vec<Hit> {
+fn matching_lines(
+    subject: &Subject<'_>,
+    extension: &str,
+    table: &[(&[&str], &[&str], &str)],
+    lines: &Patterns,
+) -> Vec<Hit> {
     let mut hits = Vec::new();
     let whole = subject.text.text();
     for (at, (extensions, needles, _)) in table.iter().enumerate() {
@@ -141,11 +147,11 @@ fn matching(subject: &Subject<'_>, extension: &str, table: &[(&[&str], &[&str], 
     hits
 }
 
-/// Whether the mark, or a comment at it, says why the test is off: whoever wrote that has thought about it.
-fn says_why(subject: &Subject<'_>, extension: &str, line: u32) -> bool {
+/// Checks whether the mark, or a comment at it, gives a reason: then disabling was deliberate.
+fn has_reason(subject: &Subject<'_>, extension: &str, line: u32) -> bool {
     let text = |line: u32| subject.text.line(line).unwrap_or_default();
     let (mark, below) = (text(line).trim(), text(line + 1).trim());
-    // In scripts the text is the name of the test.
+    // In scripts the string is the name of the test.
     let is_named = SCRIPT.contains(&extension) || extension == "rb";
     let has_text = |text: &str| text.contains(['"', '\'', '`']);
     let in_mark = !is_named && (has_text(mark) || (mark.ends_with('(') && has_text(below)));
@@ -156,7 +162,7 @@ fn says_why(subject: &Subject<'_>, extension: &str, line: u32) -> bool {
     in_mark || beside || is_comment(above) || below.starts_with("//")
 }
 
-/// Whether the line stands in a branch: skipping where something is missing is what `Skip` is for.
+/// Checks whether the line is in a branch: skipping if something is missing is the purpose of `Skip`.
 fn is_conditional(subject: &Subject<'_>, line: u32, loops: bool) -> bool {
     let depth = |text: &str| text.len() - text.trim_start().len();
     let Some(own) = subject.text.line(line).map(depth) else { return false };
@@ -173,7 +179,7 @@ mod tests {
     use super::super::super::made_up::MadeUp;
     use super::*;
 
-    /// Whether the mark is told, and whether as a hint.
+    /// Decides whether the mark is reported, and whether as a hint.
     fn told(path: &str, old: &str, new: &str) -> Vec<bool> {
         let report = MadeUp::default().was(path, old).now(path, new).review();
         let own = report.claims.iter().filter(|claim| claim.origin.name == DISABLED.name);

@@ -1,4 +1,4 @@
-//! Characters in code that nobody sees: they make it read differently from what it does, or hide text from people.
+//! Invisible characters in code: they make it read differently from what it does, or hide text from people.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ pub(super) struct InvisibleCharacter;
 
 static INFO: CheckInfo = CheckInfo {
     name: "general/invisible-character",
-    title: "A character that cannot be seen is added",
+    title: "Invisible character added",
     message: "Code with such characters can do something else than it shows, or carry text that people do not see but programs read. \
               Remove it, or write it as an escape where a string needs it.",
     severity: Severity::High,
@@ -35,12 +35,12 @@ impl Check for InvisibleCharacter {
         let is_prose = is_prose(&extension);
         let is_code = language::of(subject.path).is_some();
         let is_test = is_test_path(subject.path);
-        // Tests keep data of all kinds.
+        // Tests contain data of all kinds.
         if !is_code && !is_prose && is_test {
             return hits;
         }
         let prose = is_prose || is_translation(subject, &extension);
-        // Texts of people, what tests feed a program, and what a bundler wrote out hold such characters for their own sake.
+        // Translations, test inputs and bundles contain such characters legitimately.
         let is_bundle = is_bundle(subject);
         let table = matches!(extension.as_str(), "json" | "csv" | "tsv" | "xml");
         let data = is_bundle || is_test || table || !is_code;
@@ -51,10 +51,10 @@ impl Check for InvisibleCharacter {
             if returned.is_none() && line.is_ascii() && !has_control(line) {
                 continue;
             }
-            // A file of which nothing is known may be subtitles, where such marks stand beside letters that need them.
+            // A file of unknown type may be subtitles, where such marks occur beside letters that need them.
             let prose = prose || (!is_code && line.chars().any(is_right_to_left));
-            let listed = if is_bundle { listed(line) } else { Vec::new() };
-            let worst = returned.or_else(|| worst_on(line, prose, data, &listed));
+            let listed = if is_bundle { listed_characters(line) } else { Vec::new() };
+            let worst = returned.or_else(|| worst_character(line, prose, data, &listed));
             let Some((column, c, harm)) = worst else { continue };
             let mut hit = Hit::of_lines(subject.text, LineRange::line(number));
             let code = u32::from(c);
@@ -62,8 +62,8 @@ impl Check for InvisibleCharacter {
                 Harm::EndsLine if c == '\r' => format!("A carriage return within a line is added (U+{code:04X})"),
                 Harm::EndsLine => format!("A character that ends a line is added within one (U+{code:04X})"),
                 Harm::Reorders => format!("A character that reverses the text around it is added (U+{code:04X})"),
-                Harm::Hides => format!("Text that cannot be seen is added (U+{code:04X})"),
-                Harm::Unseen => format!("A character that cannot be seen is added (U+{code:04X})"),
+                Harm::Hides => format!("Hidden text added (U+{code:04X})"),
+                Harm::Unseen => format!("Invisible character added (U+{code:04X})"),
             });
             let ends =
                 if harm == Harm::EndsLine { " Programs end the line there, editors and diffs do not." } else { "" };
@@ -87,17 +87,17 @@ fn is_odd_control(c: char) -> bool {
     c.is_control() && !matches!(c, '\t' | '\n' | '\x0c' | '\r')
 }
 
-/// The first character within a line that ends it for the programs that read it: a carriage return; in YAML 1.1 (5.4) three others, too.
+/// Finds the first character within a line that some parsers treat as a line end: a carriage return; in YAML 1.1 (5.4) three others, too.
 fn line_end_within(line: &str, is_yaml: bool) -> Option<(usize, char, Harm)> {
     let ends = |c: char| c == '\r' || (is_yaml && matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}'));
     let (at, c) = line.trim_end().char_indices().find(|(_, c)| ends(*c))?;
     Some((line[..at].chars().count() + 1, c, Harm::EndsLine))
 }
 
-/// So many different characters in a row that nobody sees are a list of them.
+/// Number of different invisible characters in a row that make a list of them.
 const LISTED: usize = 4;
 
-/// Code that was put together by a program, by its place or its name.
+/// Checks whether code was generated, by its path.
 fn is_bundle(subject: &Subject<'_>) -> bool {
     let path = subject.path.spelled();
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
@@ -105,7 +105,7 @@ fn is_bundle(subject: &Subject<'_>) -> bool {
     script && (name.ends_with(".min.js") || folders.split('/').any(|part| part == "dist"))
 }
 
-/// What a character does, worst first.
+/// The effect of a character, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Harm {
     EndsLine,
@@ -114,9 +114,9 @@ enum Harm {
     Unseen,
 }
 
-/// The characters of a line, by their numbers, that stand in a row of different ones that nobody sees: what a bundler makes of a pattern that
-/// lists them. A text that is turned round has letters in between.
-fn listed(line: &str) -> Vec<bool> {
+/// Returns the indices of the characters of a line that are in a row of different invisible ones: a bundler's output for a pattern that
+/// lists them. Reversed text has letters in between.
+fn listed_characters(line: &str) -> Vec<bool> {
     let chars: Vec<char> = line.chars().collect();
     let mut listed = vec![false; chars.len()];
     let mut from = 0;
@@ -131,10 +131,10 @@ fn listed(line: &str) -> Vec<bool> {
     listed
 }
 
-fn worst_on(line: &str, prose: bool, data: bool, listed: &[bool]) -> Option<(usize, char, Harm)> {
+fn worst_character(line: &str, prose: bool, data: bool, listed: &[bool]) -> Option<(usize, char, Harm)> {
     let mut worst: Option<(usize, char, Harm)> = None;
     let (mut before, mut selectors, mut only_pictures, mut flag) = (' ', 0, true, false);
-    // A text from right to left needs them beside whatever else is in it.
+    // Right-to-left text needs them, whatever else is in it.
     let data = data || line.chars().any(is_right_to_left);
     let remark = ["# ", "//", "* ", "-- ", "<!--"].iter().any(|mark| line.trim_start().starts_with(mark));
     let mut rest = line.chars().enumerate().peekable();
@@ -149,7 +149,8 @@ fn worst_on(line: &str, prose: bool, data: bool, listed: &[bool]) -> Option<(usi
                 (!prose && !is_listed).then_some(Harm::Reorders)
             }
             '\u{e0000}'..='\u{e007f}' => (!flag).then_some(Harm::Hides),
-            // Emoji and Mongolian take one, and editors leave more of the one that asks for a picture; a row of others is an alphabet.
+            // Emoji and Mongolian take one variation selector, and editors leave more of the emoji selector; a row of others is an
+            // encoded alphabet.
             _ if is_selector(c) && (selectors > 2 || c < '\u{e0100}') => {
                 (selectors > if only_pictures { 8 } else { 2 }).then_some(Harm::Hides)
             }
@@ -158,7 +159,7 @@ fn worst_on(line: &str, prose: bool, data: bool, listed: &[bool]) -> Option<(usi
             _ if is_alphabet(c) && selectors > 2 => Some(Harm::Hides),
             '\0' => Some(Harm::Unseen),
             _ if is_odd_control(c) => (!prose && !data).then_some(Harm::Unseen),
-            // A byte order mark where a file begins.
+            // A byte order mark at the start of a file.
             '\u{feff}' if at == 0 => None,
             // Between letters that join (Persian, Hindi) or emoji they belong to the text.
             _ if is_invisible(c) => {
@@ -181,17 +182,17 @@ fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
-/// Format characters that come in sets and stand in hardly any text: three in a row spell something.
+/// Format characters that come in sets and hardly occur in text: three in a row encode something.
 fn is_alphabet(c: char) -> bool {
     matches!(c, '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}')
 }
 
-/// A letter of Hebrew, Arabic and their relatives.
+/// Checks for a letter of Hebrew, Arabic or a related script.
 fn is_right_to_left(c: char) -> bool {
     matches!(c, '\u{05d0}'..='\u{08ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}') && c.is_alphabetic()
 }
 
-/// A mark of direction, which comes along with a copied name and does nothing in a remark.
+/// Checks for a directional mark, which is copied along with a name and has no effect in a comment.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}')
 }
@@ -200,7 +201,7 @@ fn is_code(c: char) -> bool {
     c.is_ascii() || is_invisible(c)
 }
 
-/// Files of translated texts, where marks of direction are part of the language.
+/// Checks for a translation file, where directional marks are part of the language.
 fn is_translation(subject: &Subject<'_>, extension: &str) -> bool {
     let path = subject.path.as_bytes().to_ascii_lowercase();
     let named = |part: &[u8]| memchr::memmem::find(&path, part).is_some();
@@ -225,18 +226,18 @@ mod tests {
             "\u{feff}use a;",
             "'\u{1f468}\u{200d}\u{1f4bb}'",
         ] {
-            assert_eq!(worst_on(line, false, false, &[]), None, "{line:?}");
+            assert_eq!(worst_character(line, false, false, &[]), None, "{line:?}");
         }
         let flag = "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}";
-        assert_eq!(worst_on(flag, false, false, &[]), None);
+        assert_eq!(worst_character(flag, false, false, &[]), None);
     }
 
     #[test]
     fn characters_that_deceive_are_told_with_their_column() {
-        assert_eq!(worst_on("ab\u{202e}c", false, false, &[]), Some((3, '\u{202e}', Harm::Reorders)));
-        assert_eq!(worst_on("is_\u{200b}ok", false, false, &[]), Some((4, '\u{200b}', Harm::Unseen)));
-        assert_eq!(worst_on("# hi\u{e0049}\u{e0067}", true, false, &[]), Some((5, '\u{e0049}', Harm::Hides)));
-        assert_eq!(worst_on("is_\u{200b}ok", true, false, &[]), None);
+        assert_eq!(worst_character("ab\u{202e}c", false, false, &[]), Some((3, '\u{202e}', Harm::Reorders)));
+        assert_eq!(worst_character("is_\u{200b}ok", false, false, &[]), Some((4, '\u{200b}', Harm::Unseen)));
+        assert_eq!(worst_character("# hi\u{e0049}\u{e0067}", true, false, &[]), Some((5, '\u{e0049}', Harm::Hides)));
+        assert_eq!(worst_character("is_\u{200b}ok", true, false, &[]), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Keys that stand twice in one mapping of JSON or YAML: one of the two values is lost. Code has rules of its own for that, in the packs.
+//! Duplicate keys in one mapping of JSON or YAML: one of the two values is lost. Code has rules for this in the packs.
 //!
-//! JSON is parsed as the JavaScript that it is, so that comments and trailing commas are borne.
+//! JSON is parsed as JavaScript, so that comments and trailing commas are accepted.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub(super) struct KeyTwice;
 
 static INFO: CheckInfo = CheckInfo {
     name: "general/key-written-twice",
-    title: "A key stands twice in one mapping",
+    title: "Duplicate key in a mapping",
     message: "Whoever reads the file either refuses it or takes one of the two, most often the last, without a word. Remove one of them, or \
               give it the name that was meant.",
     severity: Severity::Medium,
@@ -29,21 +29,21 @@ static INFO: CheckInfo = CheckInfo {
 
 /// Larger texts are not parsed.
 const LARGEST: usize = 1 << 20;
-/// How long one file may take.
+/// Time limit for one file.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// A name is shown as far as this, in characters.
+/// Maximum length of a shown name, in characters.
 const MOST_NAME: usize = 60;
-/// Keys that only say something to people, and do so as often as they like.
+/// Keys that serve as comments, and may be repeated.
 const REMARKS: &[&str] = &["", "//", "#", "_comment", "comment", "$comment", "_", "--"];
 
-/// A key that stands twice.
+/// A duplicate key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Twice {
     /// The keys around it and the key itself.
     path: Vec<String>,
     first: (u32, u32),
     second: (u32, u32),
-    /// Whether the values are the same, as they are written.
+    /// `true` if the values are the same, as written.
     alike: bool,
 }
 
@@ -63,7 +63,7 @@ impl Check for KeyTwice {
             let Some(format) = Format::of(file).filter(|_| may_gain(file)) else { continue };
             let Some(text) = read(sides.new, file, Side::New)? else { continue };
             let touched = Touched::of(file, Side::New);
-            let found = twice_in(sides, file, format, &text)?;
+            let found = find_duplicates(sides, file, format, &text)?;
             let mut fresh: Vec<(Twice, u32)> = found
                 .into_iter()
                 .filter_map(|twice| Some((touched_line(&twice, &touched)?, twice)))
@@ -113,18 +113,18 @@ fn may_gain(file: &FileChange) -> bool {
         && (!is_test_path(&file.path) || is_setting(file.path.file_name()))
 }
 
-/// Whether a file among the tests is no data of theirs.
+/// Checks whether a file in a test folder is not test data.
 fn is_setting(name: &[u8]) -> bool {
     let starts: [&[u8]; 4] = [b"tsconfig", b"package.json", b"docker-compose", b"compose.y"];
     starts.iter().any(|start| name.starts_with(start))
 }
 
-/// A side of a file; `None` where it cannot be read (which is told elsewhere) or is too large.
+/// Reads a side of a file; `None` if it is unreadable (reported elsewhere) or too large.
 fn read(tree: &dyn Workspace, file: &FileChange, side: Side) -> Result<Option<std::sync::Arc<FileText>>, Stopped> {
     Ok(readable(tree, file.path_at(side))?.filter(|text| text.text().len() <= LARGEST))
 }
 
-/// What stood twice before: in the file itself, and in files that the change deletes, from which it may have come.
+/// Collects the duplicates at the base: in the file itself, and in files that the change deletes, from which it may have come.
 fn at_base(sides: &BothSides<'_>, file: &FileChange, format: Format) -> Result<Vec<Twice>, Stopped> {
     let mut stood = Vec::new();
     let own = (file.status != FileStatus::Added).then_some(file);
@@ -135,13 +135,13 @@ fn at_base(sides: &BothSides<'_>, file: &FileChange, format: Format) -> Result<V
         .filter(|other| other.status == FileStatus::Deleted && Format::of(other) == Some(format));
     for source in own.into_iter().chain(gone) {
         if let Some(text) = read(sides.old, source, Side::Old)? {
-            stood.extend(twice_in(sides, source, format, &text)?);
+            stood.extend(find_duplicates(sides, source, format, &text)?);
         }
     }
     Ok(stood)
 }
 
-/// The line of the two that the change touches; where it touches both, that of the second.
+/// Returns the line of the two that the change touches; if it touches both, that of the second.
 fn touched_line(twice: &Twice, touched: &Touched) -> Option<u32> {
     [twice.second.0, twice.first.0].into_iter().find(|line| touched.covers(*line))
 }
@@ -166,7 +166,12 @@ fn hit(text: &FileText, twice: &Twice, line: u32) -> Hit {
     hit
 }
 
-fn twice_in(sides: &BothSides<'_>, file: &FileChange, format: Format, text: &FileText) -> Result<Vec<Twice>, Stopped> {
+fn find_duplicates(
+    sides: &BothSides<'_>,
+    file: &FileChange,
+    format: Format,
+    text: &FileText,
+) -> Result<Vec<Twice>, Stopped> {
     let text = text.text().trim_start_matches('\u{feff}');
     if format == Format::Yaml && is_template(text) {
         return Ok(Vec::new());
@@ -174,7 +179,7 @@ fn twice_in(sides: &BothSides<'_>, file: &FileChange, format: Format, text: &Fil
     let watch = Watch::new(sides.cancel, PATIENCE);
     let found = match format {
         Format::Yaml => parsed(sides, Grammar::Yaml, text, &watch),
-        // Alone it would be a block of statements.
+        // On its own, `{…}` would parse as a block of statements.
         Format::Json => parsed(sides, Grammar::JavaScript, &format!("({text}\n)"), &watch),
     };
     match found {
@@ -187,7 +192,7 @@ fn twice_in(sides: &BothSides<'_>, file: &FileChange, format: Format, text: &Fil
     }
 }
 
-/// Whether something is written into the text before it is read as YAML: then one of two keys may never be there.
+/// Checks whether the text is a template rendered before it is read as YAML: then one of two keys may never be there.
 fn is_template(text: &str) -> bool {
     ["{%", "<%", "{{-", "-}}", "{{ if", "{{if", "{{#"].iter().any(|mark| text.contains(mark))
         || text.lines().any(|line| line.trim_start().starts_with("{{") || line.trim_start().starts_with("- {{"))
@@ -195,7 +200,7 @@ fn is_template(text: &str) -> bool {
 
 fn parsed(sides: &BothSides<'_>, grammar: Grammar, text: &str, watch: &Watch<'_>) -> Result<Vec<Twice>, Unparsed> {
     let tree = sides.trees.parse(grammar, text, watch)?;
-    // Where the parser is not sure of its reading, two keys may be of different mappings.
+    // If the parser is not sure of its reading, two keys may belong to different mappings.
     if tree.error_count() > 0 {
         return Ok(Vec::new());
     }
@@ -205,7 +210,7 @@ fn parsed(sides: &BothSides<'_>, grammar: Grammar, text: &str, watch: &Watch<'_>
         let mut seen: HashMap<(String, bool), usize> = HashMap::new();
         for pair in nodes.children(mapping).filter(|node| is_pair(nodes.kind(*node))) {
             let Some(key) = key_of(&nodes, pair) else { continue };
-            // In YAML a number or a truth value is another key than the text of it.
+            // In YAML a number or boolean is a different key than the string.
             let is_value = !nodes.text(pair).starts_with(['"', '\'']) && is_value(&key);
             if let Some(first) = seen.insert((key.clone(), is_value), pair) {
                 let mut path = path_of(&nodes, mapping);
@@ -232,7 +237,7 @@ fn is_pair(kind: &str) -> bool {
     matches!(kind, "block_mapping_pair" | "flow_pair" | "pair")
 }
 
-/// A key as it is compared; `None` for one that may stand more than once, or whose text does not say what it is.
+/// Returns a key as it is compared; `None` for one that may be repeated, or whose text does not determine its value.
 fn key_of(nodes: &Nodes<'_>, pair: usize) -> Option<String> {
     let written = nodes.text(nodes.child(pair, "key")?);
     if written.contains('\n') || written.starts_with(['&', '*', '!', '[', '{', '?']) || written == "<<" {
@@ -246,7 +251,7 @@ fn key_of(nodes: &Nodes<'_>, pair: usize) -> Option<String> {
     (!REMARKS.contains(&key.as_str())).then_some(key)
 }
 
-/// Whether YAML reads a plain text as something else than a text.
+/// Checks whether YAML reads a plain scalar as something other than a string.
 fn is_value(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | '~'))
         || matches!(
@@ -255,13 +260,13 @@ fn is_value(text: &str) -> bool {
         )
 }
 
-/// What is said of a key, with white space folded.
+/// Returns a key for messages, with white space folded.
 fn value(nodes: &Nodes<'_>, pair: usize) -> String {
     let text = nodes.child(pair, "value").map(|node| nodes.text(node)).unwrap_or_default();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The keys around a mapping, the outermost first; a list between them counts as a key without a name.
+/// Returns the keys around a mapping, outermost first; a list between them counts as a key without a name.
 fn path_of(nodes: &Nodes<'_>, mapping: usize) -> Vec<String> {
     let step = |node: usize| match nodes.kind(node) {
         kind if is_pair(kind) => Some(key_of(nodes, node).unwrap_or_default()),

@@ -1,6 +1,6 @@
-//! Checks that know no language: lines and marks that mean the same everywhere, or nearly so.
+//! Language-independent checks: lines and marks that mean the same in nearly every language.
 //!
-//! Main type: the trait [`Check`]. A check is a file here and a line in [`CHECKS`]. What needs a parser belongs in a pack.
+//! Main type: the trait [`Check`]. A check is a file here and a line in [`CHECKS`]. Rules that need a parser belong in a pack.
 
 mod conflict_marker;
 mod debug_leftover;
@@ -59,21 +59,21 @@ pub(super) const CHECKS: &[&dyn Check] = &[
     &documented::DocumentedParameterGone,
 ];
 
-/// Checks that tell a fact, which no reading of the code around it can make untrue: a secret stands there, or a text that is aimed at the reviewer.
-/// A change that talks a model out of one of them has not talked it away.
+/// Checks that report a fact, which no reading of the surrounding code can refute: a secret, or a prompt injection. A model must not be
+/// talked out of these by the change.
 const FACTS: &[&str] =
     &["general/secret-added", "general/steers-reviewer", "general/invisible-character", "general/conflict-marker"];
 
-/// Whether a rule tells such a fact.
+/// Checks whether a rule reports such a fact.
 pub fn is_fact(rule: &str) -> bool {
     FACTS.contains(&rule)
 }
 
-/// Checks, here and in `impact`, most of whose matches on real changes turned out to be meant (`docs/rules-measured.md`).
+/// Checks, here and in `impact`, most of whose matches on real changes turned out to be intentional (`docs/rules-measured.md`).
 const HINTS: &[&str] =
     &["general/test-asserts-nothing", "general/assertion-removed", "impact/changed-constant-mirrored"];
 
-/// A check in words; the same as [`RuleInfo`], known at compile time.
+/// Description of a check; the same as [`RuleInfo`], known at compile time.
 pub(super) struct CheckInfo {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
@@ -98,16 +98,16 @@ impl CheckInfo {
     }
 }
 
-/// Both sides of a change, for a check that compares them itself.
+/// Both sides of a change, for a check that compares them.
 pub(super) struct BothSides<'a> {
     pub(super) change: &'a ChangeSet,
     pub(super) old: &'a dyn Workspace,
     pub(super) new: &'a dyn Workspace,
     pub(super) trees: &'a Trees,
     pub(super) cancel: &'a Cancel,
-    /// What files have said by themselves.
+    /// Single-file results.
     pub(super) alone: &'a Alone,
-    /// What the change takes away, once somebody has asked.
+    /// The removed guards, computed on first use.
     pub(super) taken: OnceLock<Result<Vec<(usize, Taken)>, Stopped>>,
 }
 
@@ -117,21 +117,21 @@ impl<'a> BothSides<'a> {
         Self { change, old, new, trees, cancel, alone, taken: OnceLock::new() }
     }
 
-    /// Says what was not looked at.
+    /// Records what was not examined.
     pub(super) fn note(&self, note: String) {
         self.alone.note(note);
     }
 }
 
-/// A check that knows no language.
+/// A language-independent check.
 pub(super) trait Check: Sync {
-    /// What it is called and what it says.
+    /// Its name and description.
     fn info(&self) -> &CheckInfo;
 
-    /// Its matches in one text, whichever side that is from; what stood at the base is subtracted afterwards.
+    /// Its matches in one text of either side; base matches are subtracted afterwards.
     fn find(&self, subject: &Subject<'_>) -> Vec<Hit>;
 
-    /// Its matches on the old side of changed files (as counted in the change), already compared with the new side.
+    /// Its matches on the old side of changed files (by their index in the change), already compared with the new side.
     fn lost(&self, _: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
         Ok(Vec::new())
     }

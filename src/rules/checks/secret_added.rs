@@ -1,4 +1,4 @@
-//! Secrets that the change adds. The text is masked where it is read, so what is found here is the mask, never the value.
+//! Secrets that the change adds. The text is masked when it is read, so a match is the mask, never the value.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ pub(super) struct SecretAdded;
 
 static INFO: CheckInfo = CheckInfo {
     name: "general/secret-added",
-    title: "A secret is added to the code",
+    title: "Secret leaked into the code",
     message: "Whoever can read the repository, now or in any later copy of its history, can use it. Revoke the secret, since it has \
               already been committed, and read the new one from the environment or a secret store.",
     severity: Severity::Critical,
@@ -20,24 +20,24 @@ static INFO: CheckInfo = CheckInfo {
     cwe: Some("CWE-798"),
 };
 
-/// Kinds whose pattern is not a provider's own format: tests and manuals are full of made-up ones.
+/// Kinds whose pattern is not a provider's own format: tests and manuals are full of invented ones.
 const LOOSE: &[&str] = &["assigned-secret", "basic-password", "url-password", "jwt", "private-key"];
-/// Kinds that give nothing away alone, or are often meant to be seen: half of a pair, and what browsers are given.
+/// Kinds that give no access alone, or are often public: half of a pair, and browser keys.
 const HALF: &[&str] = &["aws-access-key", "google-api-key"];
-/// Kinds with which somebody can only write into a channel.
+/// Kinds that only allow writing into a channel.
 const CHANNEL: &[&str] = &["slack-webhook", "discord-webhook"];
 
-/// What keys are called that every visitor of a page gets to see. Names that say *public* are no secrets to the detector.
+/// Names of keys that every visitor of a page sees. The detector does not treat names with *public* as secrets.
 const GIVEN: &[&str] = &["posthog", "sitekey", "site_key", "site-key", "recaptcha"];
 
-/// What a path says about the secrets in it.
+/// The kind of secrets to expect at a path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
 enum Use {
-    /// Nothing: they may be in use.
+    /// Possibly in use.
     Real,
-    /// They guard what lives for a test run, or on one machine.
+    /// Credentials for test runs or one machine.
     Local,
-    /// They are shown, or made up for a test.
+    /// Examples, or invented for a test.
     Shown,
 }
 
@@ -78,7 +78,7 @@ impl Use {
         }
     }
 
-    /// How bad a secret of a kind is; `None` where nobody would act on it.
+    /// Returns the severity of a kind of secret; `None` if it needs no action.
     fn grade(self, kind: &str) -> Option<Severity> {
         let is_loose = LOOSE.contains(&kind);
         match self {
@@ -92,18 +92,18 @@ impl Use {
     }
 }
 
-/// Whether a line shows how such a thing looks rather than having one.
-fn is_shown(line: &str, kind: &str) -> bool {
+/// Checks whether a line shows the format of a secret rather than a real one.
+fn is_example(line: &str, kind: &str) -> bool {
     let is_remark = || ["#", "//", "*", "--", "<!--"].iter().any(|mark| line.trim_start().starts_with(mark));
     LOOSE.contains(&kind)
         && (line.contains("e.g.")
             || line.contains("xample")
             || (kind == "url-password" && is_remark())
-            || (kind == "assigned-secret" && is_given_to_browsers(line)))
+            || (kind == "assigned-secret" && is_public_key_name(line)))
 }
 
-/// Whether the one secret of a line is called as what every visitor of a page gets to see.
-fn is_given_to_browsers(line: &str) -> bool {
+/// Checks whether the only secret of a line is named as one that every visitor of a page sees.
+fn is_public_key_name(line: &str) -> bool {
     let mut parts = line.split(MASK_PREFIX);
     let (Some(before), Some(_), None) = (parts.next(), parts.next(), parts.next()) else { return false };
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -125,13 +125,13 @@ impl Check for SecretAdded {
             return hits;
         }
         let used = Use::of(subject);
-        // The web configuration of Firebase is made to be given to browsers.
+        // The web configuration of Firebase is public by design.
         let is_web = memchr::memmem::find(text.text().as_bytes(), b"authDomain").is_some();
         let mut block: Option<(LineRange, String)> = None;
         for (number, line) in text.all_lines() {
-            let kind = kind_on(line).filter(|_| text.is_masked(LineRange::line(number)));
+            let kind = kind_on_line(line).filter(|_| text.is_masked(LineRange::line(number)));
             let kind = kind.filter(|kind| used.grade(kind).is_some() && !(is_web && *kind == "google-api-key"));
-            let Some(kind) = kind.filter(|kind| !is_shown(line, kind)) else { continue };
+            let Some(kind) = kind.filter(|kind| !is_example(line, kind)) else { continue };
             // A key block is masked line by line and is one secret.
             if let Some((lines, last)) = &mut block
                 && kind == "private-key"
@@ -142,7 +142,7 @@ impl Check for SecretAdded {
                 continue;
             }
             hits.extend(block.take().map(|(lines, kind)| hit(subject, used, lines, &kind)));
-            // Every line of a key block reads the same once it is masked; the one that begins it does not.
+            // Every line of a key block is the same once masked; its first line is not.
             let above = (number.saturating_sub(8)..=number).rev().filter(|_| kind == "private-key");
             let begins = |at: &u32| {
                 text.line(*at).is_some_and(|line| line.contains("-----BEGIN") || line.contains("Private-Lines:"))
@@ -151,7 +151,7 @@ impl Check for SecretAdded {
             block = LineRange::new(first, number).ok().map(|lines| (lines, kind.to_owned()));
         }
         hits.extend(block.map(|(lines, kind)| hit(subject, used, lines, &kind)));
-        // One that is written again and again is taken out of use once.
+        // A secret that is repeated needs to be revoked once.
         let mut seen = HashSet::new();
         hits.retain(|hit| !hit.key.starts_with(MASK_PREFIX) || seen.insert(hit.key.clone()));
         hits
@@ -160,22 +160,22 @@ impl Check for SecretAdded {
 
 fn hit(subject: &Subject<'_>, used: Use, lines: LineRange, kind: &str) -> Hit {
     let mut hit = Hit::of_lines(subject.text, lines);
-    // Two secrets read the same when they are masked, and one is the same whatever stands around it. The parts are shorter than the name of
-    // any kind, which is what the base is searched for.
+    // Two masked secrets are equal, and one is the same in any context. The parts are shorter than the name of any kind, which is the key
+    // for searching the base.
     let print = subject.text.secrets_print(lines);
-    // Of a text that came masked nobody can tell: there the line has to do.
+    // In a text that was masked before, only the line can identify it.
     if print != 0 {
         hit.key = format!("{MASK_PREFIX}{kind}");
     }
     for part in print.to_be_bytes().chunks(2) {
         hit.key.push_str(&format!(" {part:02x?}"));
     }
-    hit.title = Some(format!("A secret is added to the code: {}", in_words(kind)));
+    hit.title = Some(format!("Secret leaked into the code: {}", kind_label(kind)));
     hit.severity = used.grade(kind);
     hit
 }
 
-/// Kinds as people call them; another is called as it is written.
+/// Names of kinds for people; another kind is shown as is.
 const CALLED: &[(&str, &str)] = &[
     ("assigned-secret", "a password or token in a literal"),
     ("basic-password", "a password of an HTTP header"),
@@ -211,13 +211,13 @@ const CALLED: &[(&str, &str)] = &[
     ("flyio-access-token", "a Fly.io token"),
 ];
 
-fn in_words(kind: &str) -> String {
+fn kind_label(kind: &str) -> String {
     let known = CALLED.iter().find(|(known, _)| *known == kind);
     known.map_or_else(|| kind.replace('-', " "), |(_, words)| (*words).to_owned())
 }
 
-/// The kind that the first mask on a line names.
-fn kind_on(line: &str) -> Option<&str> {
+/// Returns the kind in the first mask on a line.
+fn kind_on_line(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once(MASK_PREFIX)?;
     let (kind, _) = rest.split_once(']')?;
     kind.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-').then_some(kind)
@@ -228,7 +228,7 @@ mod tests {
     use super::super::super::made_up::MadeUp;
     use super::*;
 
-    /// Letters and digits in no order, from `at` on.
+    /// Returns random-looking letters and digits, starting from `at`.
     fn noise(at: usize, length: usize) -> String {
         "q7Zt2Lw9Xc4Vb6Nm8Kj1Hg3Fd5Sa0PoIuYtReW".chars().cycle().skip(at).take(length).collect()
     }
@@ -292,7 +292,7 @@ mod tests {
         let key = format!("AIza{}", noise(1, 35));
         assert_eq!(
             told("src/a.js", &format!("const key = '{key}';\n")),
-            [("A secret is added to the code: a Google API key".to_owned(), Severity::Medium)]
+            [("Secret leaked into the code: a Google API key".to_owned(), Severity::Medium)]
         );
         let web = format!("init({{\n  apiKey: '{key}',\n  authDomain: 'a.firebaseapp.com',\n}});\n");
         assert_eq!(told("src/a.js", &web), []);

@@ -1,4 +1,4 @@
-//! Text that tells its reviewer what to find: no program should follow it, and people want to know of it.
+//! Prompt injections aimed at reviewers: no program should follow such text, and people want to know of it.
 
 use super::super::subject::{Hit, Subject};
 use super::{Check, CheckInfo};
@@ -10,7 +10,7 @@ pub(super) struct SteersReviewer;
 
 static INFO: CheckInfo = CheckInfo {
     name: "general/steers-reviewer",
-    title: "Text is added that tells a reviewer what to say",
+    title: "Prompt injection aimed at AI reviewers",
     message: "It reads like an instruction to whoever reviews this change, a program above all, and has no effect on what the code does. This \
               review did not follow it. Remove it, or say why it is there; look at the rest of the change with care.",
     severity: Severity::Medium,
@@ -25,7 +25,7 @@ impl Check for SteersReviewer {
 
     fn find(&self, subject: &Subject<'_>) -> Vec<Hit> {
         let mut hits: Vec<Hit> = Vec::new();
-        // These ask people not to report this or that.
+        // These ask people not to report something.
         if memchr::memmem::find(subject.path.as_bytes(), b"ISSUE_TEMPLATE").is_some() {
             return hits;
         }

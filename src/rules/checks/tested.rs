@@ -1,6 +1,6 @@
-//! What a deleted test was for: the code that it calls, found by the names of files. Main type: [`Code`].
+//! The code that a deleted test covers: what it calls, found by the names of files. Main type: [`Code`].
 //!
-//! What counts as a test is told in `deleted_tests`.
+//! Recognizing tests belongs in `deleted_tests`.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::ControlFlow;
@@ -16,45 +16,45 @@ use crate::domain::place::Side;
 use crate::domain::text::FileText;
 use crate::sys::cancel::Stopped;
 
-/// A definition that lost more lines than this, and more than a quarter of what it has, was written anew.
+/// A definition that lost more lines than this, and more than a quarter of its lines, was rewritten.
 const KEPT: usize = 2;
-/// A definition that lost more lines than this was, whatever its size.
+/// A definition that lost more lines than this was rewritten, whatever its size.
 const MANY: usize = 5;
-/// Code that lost more lines than this is not what it was, whatever is left of it.
+/// A file that lost more lines than this was rewritten, whatever is left of it.
 const SHRUNK: usize = 20;
 
 static DEFINITION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let words = "fn|def|class|func|function|struct|enum|trait|interface|type|module|mod|static";
-    // Names inside functions say nothing about what a test is for; at the margin a `const` may be a function.
+    // Names inside functions do not show what a test covers; at the top level a `const` may be a function.
     let name = r"(?:\([^)]*\)\s*)?(?:self\.)?([A-Za-z_$][\w$]{2,})";
     Regex::new(&format!(r"(?:\b(?:{words})|^(?:export\s+)?(?:const|let|var))\s+{name}")).ok()
 });
-/// A name that is called, or a type that something is asked of; groups: either.
+/// A called name, or a type used in a path; either group.
 static USE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"([A-Za-z_$][\w$]{2,})\s*(?:::<[^>]*>)?\(|\b([A-Z][\w$]{2,})\b").ok());
-/// Names that many things have, so that a call says nothing.
+/// Common names, so that a call of one is no evidence.
 const COMMON: &[&str] =
     &["new", "default", "from", "into", "get", "set", "len", "push", "run", "main", "init", "setup", "clone", "close"];
 
-/// A definition in a text: its name, and the lines up to the next one that is no deeper.
+/// A definition in a text: its name, and its lines up to the next one at the same or a lower depth.
 struct Definition {
     name: String,
     first: u32,
     last: u32,
 }
 
-/// The code of both sides that tests may be for.
+/// The code of both sides that tests may cover.
 #[derive(Default)]
 pub(super) struct Code {
-    /// Names that were defined on removed lines and on no added one, and the stems of deleted files.
+    /// Names defined on removed lines and on no added one, and the stems of deleted files.
     gone: HashSet<String>,
-    /// Names whose definition the change writes anew.
+    /// Names whose definition the change rewrites.
     rewritten: HashSet<String>,
     /// Names whose definition the change touches.
     edited: HashSet<String>,
     /// Files that lose much of their code.
     shrunk: HashSet<RepoPath>,
-    /// The files at the head that are no tests, by their stem.
+    /// The files at the head that are not tests, by stem.
     by_stem: BTreeMap<String, Vec<RepoPath>>,
 }
 
@@ -96,12 +96,12 @@ impl Code {
         Ok(code)
     }
 
-    /// Whether the change touches what one of the names stands for.
+    /// Checks whether the change touches the definition of one of the names.
     pub(super) fn edits(&self, names: &BTreeSet<String>) -> bool {
         names.iter().any(|name| self.edited.contains(name))
     }
 
-    /// What the change takes away from a text.
+    /// Collects what the change removes from a text.
     fn takes_from(&mut self, text: &FileText, file: &FileChange) {
         let touched = Touched::of(file, Side::Old);
         let all = definitions(text);
@@ -123,8 +123,8 @@ impl Code {
         }
     }
 
-    /// What a test in the file at `path` calls, as it stands in the one file that goes with it; nothing where that is unknown, or where
-    /// the test speaks of something that is deleted or written anew.
+    /// Returns the names that a test in the file at `path` calls and the one matching code file defines; none if that file is unknown, or
+    /// if the test names something that is deleted or rewritten.
     pub(super) fn called(&self, sides: &BothSides<'_>, path: &RepoPath, test: &str, around: &str) -> BTreeSet<String> {
         let words = |text: &str| -> HashSet<String> {
             let parts = text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'));
@@ -143,10 +143,10 @@ impl Code {
         used.into_iter().filter(|name| there.contains(name) && !COMMON.contains(&name.as_str())).collect()
     }
 
-    /// The file that tests at `path` are for: the same one, or the only one with its name.
+    /// Returns the file that tests at `path` cover: the same one, or the only one with its name.
     fn paired(&self, path: &RepoPath) -> Option<&RepoPath> {
         let own = stem(path)?;
-        // In Rust tests stand beside the code; those in files of their own are for the whole of it.
+        // Rust tests are in the file of the code; test files of their own cover all of it.
         if path.extension() == Some("rs") {
             return self.by_stem.get(&own)?.iter().find(|one| *one == path);
         }
@@ -162,7 +162,7 @@ impl Code {
     }
 }
 
-/// The names that a text calls, and the types in it.
+/// Collects the called names of a text, and the types in it.
 pub(super) fn used(text: &str) -> BTreeSet<String> {
     let Some(pattern) = USE.as_ref() else { return BTreeSet::new() };
     let names = pattern.captures_iter(text).filter_map(|groups| groups.get(1).or_else(|| groups.get(2)));
@@ -182,7 +182,7 @@ fn stem(path: &RepoPath) -> Option<String> {
     Some(name.split('.').next().unwrap_or_default().to_owned())
 }
 
-/// The files at the head that are code, by stem, tests left out.
+/// Collects the code files at the head by stem, without tests.
 fn stems(sides: &BothSides<'_>) -> BTreeMap<String, Vec<RepoPath>> {
     let mut found: BTreeMap<String, Vec<RepoPath>> = BTreeMap::new();
     let outcome = sides.new.visit(sides.cancel, &mut |path, _| {
@@ -198,11 +198,11 @@ fn stems(sides: &BothSides<'_>) -> BTreeMap<String, Vec<RepoPath>> {
     if outcome.is_ok() { found } else { BTreeMap::new() }
 }
 
-/// Where something is defined in a text. What follows the mark of tests in a Rust file are tests and what only they use.
+/// Finds the definitions in a text. What follows the test marker in a Rust file is tests and their helpers.
 fn definitions(text: &FileText) -> Vec<Definition> {
     let Some(pattern) = DEFINITION.as_ref() else { return Vec::new() };
     let mut found: Vec<Definition> = Vec::new();
-    // The open ones, outermost first: where each is in `found`, and how deep it stands.
+    // The open definitions, outermost first: index in `found`, and depth.
     let mut open: Vec<(usize, usize)> = Vec::new();
     let mut last = 0;
     for (number, line) in text.all_lines().take_while(|(_, line)| !line.trim_start().starts_with("#[cfg(test)]")) {

@@ -1,6 +1,6 @@
-//! What a changed file defines, read while its trees are at hand, for whoever asks later. Main function: [`read_ahead`].
+//! Reads the definitions of a changed file while its trees are in memory. Main function: [`read_ahead`].
 //!
-//! What is asked for is decided in `changed`; here the same is asked earlier.
+//! The decision on what is needed belongs in `changed`; this module only computes it earlier.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use crate::domain::text::FileText;
 use crate::syntax::{Beside, outline, symbols};
 use crate::sys::cancel::Stopped;
 
-/// Reads what a file defines. So many bytes were `read` for all files.
+/// Reads what a file defines. `read` counts the bytes read for all files.
 pub(super) fn read_ahead(input: &RulesInput<'_>, at: usize, read: &AtomicUsize) -> Result<(), Stopped> {
     let Some(file) = input.change.files.get(at) else { return Ok(()) };
     let Some(family) = Family::of(&file.path) else { return Ok(()) };

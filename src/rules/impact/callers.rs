@@ -1,4 +1,4 @@
-//! Callers that still call a function the way it was. Main type: [`CallersNotUpdated`].
+//! Calls that still use the old signature of a function. Main type: [`CallersNotUpdated`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub(super) struct CallersNotUpdated;
 
 static INFO: CheckInfo = CheckInfo {
     name: "impact/callers-not-updated",
-    title: "A function takes other arguments now, and a caller still gives the old ones",
+    title: "Signature changed, but a caller passes the old arguments",
     message: "That call fails when it is built or first run. Change it in the same change, or make the new parameter optional.",
     severity: Severity::High,
     category: Category::SideEffects,
@@ -39,8 +39,8 @@ impl Impact for CallersNotUpdated {
             if !is_only_one(ground, altered)? {
                 continue;
             }
-            let behind = behind(ground, altered)?;
-            let Some(count) = behind.values().flatten().find_map(|found| given(altered, found)) else {
+            let behind = outdated_calls(ground, altered)?;
+            let Some(count) = behind.values().flatten().find_map(|found| wrong_argument_count(altered, found)) else {
                 continue;
             };
             let note = format!("It still gives {}.", arguments(count));
@@ -50,7 +50,7 @@ impl Impact for CallersNotUpdated {
                 lines: LineRange::line(found.line),
                 note: note.clone(),
             });
-            let taken = taken(&altered.after);
+            let taken = describe_arity(&altered.after);
             let calls = counted(&behind, std::vec::Vec::len, "still call", "still calls", home.asked());
             effects.push(Effect {
                 file: home.file,
@@ -71,7 +71,7 @@ fn arguments(count: u32) -> String {
 }
 
 /// `1 argument`, `2 to 3 arguments`, `at least 1 argument`, `1, 2 or 4 arguments`.
-fn taken(all: &[Parameters]) -> String {
+fn describe_arity(all: &[Parameters]) -> String {
     let exact: Option<BTreeSet<u32>> =
         all.iter().map(|one| Some(one.required).filter(|required| one.most == Some(*required))).collect();
     match (exact, all) {
@@ -89,21 +89,21 @@ fn taken(all: &[Parameters]) -> String {
     }
 }
 
-/// How many arguments a call gives that was right and is wrong now.
-fn given(altered: &Altered, found: &Found) -> Option<u32> {
+/// Returns the number of arguments of a call that was valid and is not any more.
+fn wrong_argument_count(altered: &Altered, found: &Found) -> Option<u32> {
     let call = found.call.as_ref().filter(|call| !call.open)?;
     altered.breaks(call.count).then_some(call.count)
 }
 
-/// Whether a use of the name can mean nothing but this function.
+/// Checks whether a use of the name can only mean this function.
 fn is_only_one(ground: &Ground<'_>, altered: &Altered) -> Result<bool, Stopped> {
     let home = &altered.home;
-    // What an implementation of something else asks for is not decided here, and a path call gives the object too.
+    // Overriding methods are not resolved here, and a path call passes the object too.
     let Some(symbols) = ground.symbols(&home.path)? else { return Ok(false) };
     let of_other = symbols.definitions.iter().filter(|one| Some(&one.name) == home.owner.as_ref());
     let mut of_other = of_other.filter(|one| one.kind == DefinitionKind::Implementation || home.family != Family::Rust);
     let inherits = of_other.any(|one| one.open || one.bases.iter().any(|base| base != "object"));
-    // What makes objects is nobody's but the type's own.
+    // A constructor belongs to its type only.
     if home.owner.is_some() && inherits && !home.is_maker() {
         return Ok(false);
     }
@@ -131,7 +131,7 @@ fn is_only_one(ground: &Ground<'_>, altered: &Altered) -> Result<bool, Stopped> 
                 return Ok(false);
             }
         }
-        // A header of C++ that is read as C hides what it declares, and with it what need not be given.
+        // A C++ header parsed as C hides its declarations, and with them the optional parameters.
         let is_header = matches!(path.extension(), Some("h" | "hh" | "hpp" | "hxx"));
         let is_understood = || {
             symbols.definitions.iter().any(|one| one.name == home.name)
@@ -148,16 +148,16 @@ fn is_only_one(ground: &Ground<'_>, altered: &Altered) -> Result<bool, Stopped> 
     Ok(true)
 }
 
-/// The calls that do not fit any more.
-fn behind(ground: &Ground<'_>, altered: &Altered) -> Result<BTreeMap<RepoPath, Vec<Found>>, Stopped> {
+/// Returns the calls that no longer match the signature.
+fn outdated_calls(ground: &Ground<'_>, altered: &Altered) -> Result<BTreeMap<RepoPath, Vec<Found>>, Stopped> {
     let home: &Home = &altered.home;
     let of_object = altered.after.iter().any(|taken| taken.of_object);
     let mut behind = BTreeMap::new();
     for path in &ground.places(home)?.unwrap_or_default() {
         let Some(symbols) = ground.symbols(path)? else { continue };
         let mut found = resolve::uses(ground, path, &symbols, home)?;
-        found.retain(|one| given(altered, one).is_some());
-        // By the path of its type, an object is given with the others.
+        found.retain(|one| wrong_argument_count(altered, one).is_some());
+        // In a call through the type's path, the object is one of the arguments.
         if of_object && home.family == Family::Rust {
             found.retain(|one| {
                 symbols.uses.iter().any(|used| {

@@ -1,4 +1,4 @@
-//! What a change does to the definitions of its files. Main type: [`Changed`].
+//! Changes to the definitions of the changed files. Main type: [`Changed`].
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::domain::text::FileText;
 use crate::syntax::{Definition, DefinitionKind, Parameters, Symbols};
 use crate::sys::cancel::Stopped;
 
-/// Shorter names stand for too many things.
+/// Minimum length of a name; shorter ones are ambiguous.
 const SHORTEST: usize = 4;
 
-/// What a change does to definitions.
+/// The changes to definitions.
 #[derive(Debug, Default)]
 pub(super) struct Changed {
     pub(super) gone: Vec<Gone>,
@@ -26,15 +26,15 @@ pub(super) struct Changed {
     pub(super) modules: Vec<Module>,
 }
 
-/// Where a definition stood or stands.
+/// The place of a definition on its side.
 #[derive(Debug, Clone)]
 pub(super) struct Home {
-    /// As counted in the change.
+    /// Index of the file in the change.
     pub(super) file: usize,
     pub(super) path: RepoPath,
     pub(super) family: Family,
     pub(super) name: String,
-    /// What it is a member of.
+    /// The type that it is a member of.
     pub(super) owner: Option<String>,
     pub(super) lines: LineRange,
     pub(super) kind: DefinitionKind,
@@ -42,7 +42,7 @@ pub(super) struct Home {
 }
 
 impl Home {
-    /// Whether it is what makes objects of its type, which is asked for by the name of that.
+    /// Checks whether it is a constructor, which is used by the name of its type.
     pub(super) fn is_maker(&self) -> bool {
         match self.family {
             Family::Python => self.name == "__init__",
@@ -52,13 +52,13 @@ impl Home {
         }
     }
 
-    /// The name that others ask for.
+    /// Returns the name under which it is used.
     pub(super) fn asked(&self) -> &str {
         self.owner.as_deref().filter(|_| self.is_maker()).unwrap_or(&self.name)
     }
 }
 
-/// From where a definition can be named.
+/// The scope from which a definition can be named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
     File,
@@ -66,12 +66,12 @@ pub(super) enum Reach {
     Tree,
 }
 
-/// A file that others import by its path, and that is not there any more.
+/// A removed file that others import by its path.
 #[derive(Debug)]
 pub(super) struct Module {
-    /// As counted in the change.
+    /// Index of the file in the change.
     pub(super) file: usize,
-    /// Where it was.
+    /// Its old path.
     pub(super) path: RepoPath,
     pub(super) family: Family,
     /// The last part of the path that names it.
@@ -79,32 +79,32 @@ pub(super) struct Module {
     pub(super) moved: bool,
 }
 
-/// A definition that the change takes away.
+/// A removed definition.
 #[derive(Debug)]
 pub(super) struct Gone {
-    /// At the base.
+    /// On the base side.
     pub(super) home: Home,
 }
 
-/// A function that is called otherwise than before.
+/// A function with a changed signature.
 #[derive(Debug)]
 pub(super) struct Altered {
-    /// At the head.
+    /// On the head side.
     pub(super) home: Home,
     pub(super) before: Vec<Parameters>,
     pub(super) after: Vec<Parameters>,
 }
 
-/// Something that others implement, and what they have to have now.
+/// An interface with new required members.
 #[derive(Debug)]
 pub(super) struct Grown {
-    /// The interface at the head.
+    /// The interface on the head side.
     pub(super) home: Home,
-    /// The new members and where they stand.
+    /// The new members with their places.
     pub(super) members: Vec<(String, LineRange)>,
 }
 
-/// A type that lists its values, and the new ones.
+/// An enum-like type with new values.
 #[derive(Debug)]
 pub(super) struct Widened {
     pub(super) home: Home,
@@ -113,7 +113,7 @@ pub(super) struct Widened {
 }
 
 impl Altered {
-    /// Whether a call that was right is wrong now.
+    /// Checks whether a call that was valid is invalid now.
     pub(super) fn breaks(&self, count: u32) -> bool {
         let fits = |list: &[Parameters]| list.iter().any(|taken| taken.fit(count));
         fits(&self.before) && !fits(&self.after)
@@ -142,7 +142,7 @@ impl Changed {
             {
                 new = ground.symbols(&file.path)?.or(new);
             }
-            // What an outline leaves out, a name inside a function, is not where one that others use has moved to.
+            // An outline omits names inside functions; such a name is not the new place of a public definition.
             if let Some(new) = &new {
                 let names = new.definitions.iter().filter(|one| one.owner.is_none()).map(|one| one.name.clone());
                 there.extend(names.map(|name| (family, name)));
@@ -151,14 +151,14 @@ impl Changed {
                 changed.compare(&Both { at, file, family, old, new: new.as_ref() });
             }
         }
-        // What stands in another file of the change now has moved.
+        // A definition that is in another file of the change now was moved.
         changed
             .gone
             .retain(|gone| gone.home.owner.is_some() || !there.contains(&(gone.home.family, gone.home.name.clone())));
         Ok(changed)
     }
 
-    /// The names to look for, by the languages in which.
+    /// Returns the names to search for, by language family.
     pub(super) fn names(&self) -> BTreeMap<Family, BTreeSet<String>> {
         let mut names: BTreeMap<Family, BTreeSet<String>> = BTreeMap::new();
         let mut add = |family: Family, name: &str| names.entry(family).or_default().insert(name.to_owned());
@@ -173,7 +173,7 @@ impl Changed {
             add(grown.home.family, &grown.home.name);
         }
         for widened in &self.widened {
-            // Who tells all of them apart names the longest, too.
+            // Code that handles all of them names the longest, too.
             let telling = widened.before.iter().max_by_key(|name| (name.len(), name.as_str()));
             if let Some(name) = telling {
                 add(widened.home.family, name);
@@ -207,7 +207,7 @@ impl Changed {
                 continue;
             }
             let home = both.home(Side::Old, definition, owner, kind);
-            // A type that does not say how it is made is made without.
+            // A type without a declared constructor has the default one.
             let home = home.filter(|home| !home.is_maker());
             if let Some(home) = home.filter(|home| touched.first_in(home.lines).is_some_and(|(_, stands)| stands)) {
                 self.gone.push(Gone { home });
@@ -263,7 +263,7 @@ impl Changed {
             let Some((_, first)) = placed.first() else { continue };
             let Some(home) = both.home(Side::New, definition, None, definition.kind) else { continue };
             let home = Home { lines: *first, ..home };
-            // A value that takes another's place is a new name for it.
+            // A value that replaces another one is a rename.
             let left = had.iter().filter(|name| !new.members(at).any(|member| member.name == **name)).count();
             match definition.kind {
                 DefinitionKind::Interface => self.grown.push(Grown { home, members: placed }),
@@ -274,7 +274,7 @@ impl Changed {
     }
 }
 
-/// The module that a file was, where it left its path.
+/// Returns the module that a file was, if the file left its path.
 fn module(ground: &Ground<'_>, at: usize, file: &FileChange, family: Family) -> Result<Option<Module>, Stopped> {
     let moved = match file.status {
         FileStatus::Deleted => false,
@@ -297,7 +297,7 @@ fn module(ground: &Ground<'_>, at: usize, file: &FileChange, family: Family) -> 
     Ok((stem.len() >= 3).then_some(module))
 }
 
-/// A file on both sides.
+/// Both sides of a file.
 pub(super) struct Both<'a> {
     pub(super) at: usize,
     pub(super) file: &'a FileChange,
@@ -307,12 +307,12 @@ pub(super) struct Both<'a> {
 }
 
 impl Both<'_> {
-    /// Whether what stands inside the functions of the new side, whose text this is, has to be known as well, to tell what the change does.
+    /// Checks whether the bodies of functions on the new side, whose text this is, must be parsed to find the changes.
     pub(super) fn ask_inside(&self, text: &FileText) -> bool {
         let mut rough = Changed::default();
         rough.compare(self);
         let says = |word: &str| names(text.text(), word).next().is_some();
-        // A script may give names from inside a function.
+        // A script may export names from inside a function.
         let may_give = || self.family == Family::Script && says("exports");
         let goes = !rough.gone.is_empty() && (may_give() || rough.gone.iter().any(|gone| says(&gone.home.name)));
         goes || !(rough.altered.is_empty() && rough.grown.is_empty() && rough.widened.is_empty())
@@ -337,7 +337,7 @@ impl Both<'_> {
         // Exported further down, by its name.
         let named = || symbols.is_some_and(|symbols| symbols.others.contains(&definition.name));
         match self.family {
-            // What is asked of an object is followed within its own file only.
+            // Members used through an object are followed within its own file only.
             Family::Script | Family::Python if definition.owner.is_some() && !is_maker => Reach::File,
             Family::Go if !definition.public => Reach::Folder,
             Family::Script if !definition.public && !named() => Reach::File,
@@ -351,7 +351,7 @@ fn lines(definition: &Definition) -> Option<LineRange> {
     LineRange::new(definition.lines.0, definition.lines.1).ok()
 }
 
-/// Whether a text still gives a name, in whatever way.
+/// Checks whether a text still provides a name, in whatever way.
 pub(super) fn gives(symbols: &Symbols, name: &str, owner: Option<&str>) -> bool {
     let defined = symbols.definitions.iter().any(|one| one.name == name && (owner.is_none() || one.owner.is_some()));
     let imported = symbols
@@ -361,7 +361,7 @@ pub(super) fn gives(symbols: &Symbols, name: &str, owner: Option<&str>) -> bool 
     symbols.open || symbols.cut || defined || imported || symbols.others.contains(name)
 }
 
-/// Functions by what they are members of and their names.
+/// Groups functions by owner and name.
 fn functions(symbols: &Symbols) -> BTreeMap<(Option<&str>, &str), Vec<&Definition>> {
     let mut found: BTreeMap<(Option<&str>, &str), Vec<&Definition>> = BTreeMap::new();
     for definition in

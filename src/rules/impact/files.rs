@@ -1,4 +1,4 @@
-//! Files that are gone and still asked for by their path. Main type: [`RemovedFileUsed`].
+//! Removed files that are still referenced by their path. Main type: [`RemovedFileUsed`].
 
 use std::collections::BTreeMap;
 
@@ -19,18 +19,18 @@ pub(super) struct RemovedFileUsed;
 
 static INFO: CheckInfo = CheckInfo {
     name: "impact/removed-file-used",
-    title: "A file is gone and its path is still used",
+    title: "Removed file is still referenced",
     message: "What names it there finds nothing any more. Correct the path in the same change.",
     severity: Severity::Medium,
     category: Category::SideEffects,
     cwe: None,
 };
 
-/// More files than this are not looked for: a change that moves so many is about moving them.
+/// Maximum number of removed files that are searched for: a change that moves more is about moving them.
 const MOST: usize = 200;
-/// The search ends when so many lines were found.
+/// The search ends at this number of matching lines.
 const MOST_LINES: usize = 20_000;
-/// Folders of what is made from other files.
+/// Folders of generated files.
 const MADE: &[&str] = &["dist", "build", "out", "target", "gen", "generated", "node_modules", "vendor", "snapshots"];
 
 impl Impact for RemovedFileUsed {
@@ -43,7 +43,7 @@ impl Impact for RemovedFileUsed {
         for (at, file) in ground.input.change.files.iter().enumerate() {
             let gone = matches!(file.status, FileStatus::Deleted | FileStatus::Renamed);
             let path = file.path_at(Side::Old);
-            if gone && is_told(path) && !ground.exists(path.as_bytes())? {
+            if gone && is_distinctive_path(path) && !ground.exists(path.as_bytes())? {
                 lost.insert(path.clone(), at);
             }
         }
@@ -76,14 +76,14 @@ impl Impact for RemovedFileUsed {
     }
 }
 
-/// A line of the change to point at; `None` for the file as a whole.
+/// Returns a line of the change to point at; `None` for the file as a whole.
 fn first_line(file: &FileChange) -> Option<LineRange> {
     let touched = Touched::of(file, Side::Old);
     (file.status == FileStatus::Deleted).then(|| LineRange::line(1)).filter(|line| touched.first_in(*line).is_some())
 }
 
-/// Whether a path is told from others by what it says, and is no product of a tool.
-fn is_told(path: &RepoPath) -> bool {
+/// Checks whether a path is distinctive, and not generated.
+fn is_distinctive_path(path: &RepoPath) -> bool {
     let text = path.spelled();
     text.contains('/') && text.len() >= 10 && !text.split('/').any(|part| MADE.contains(&part))
 }
@@ -108,7 +108,7 @@ fn still(ground: &Ground<'_>, lost: &BTreeMap<RepoPath, usize>) -> Result<BTreeM
     if !hits.exhausted {
         ground.note("the paths of removed files stand in too many places to be followed".to_owned());
     }
-    for file in hits.files.iter().filter(|file| asks(&file.path)) {
+    for file in hits.files.iter().filter(|file| follows_references(&file.path)) {
         ground.input.cancel.check()?;
         for (number, line) in file.lines.iter().filter_map(|number| Some((*number, file.text.line(*number)?))) {
             if is_remark(line) {
@@ -124,8 +124,8 @@ fn still(ground: &Ground<'_>, lost: &BTreeMap<RepoPath, usize>) -> Result<BTreeM
     Ok(found)
 }
 
-/// Whether what stands in a file is followed, by a build or a service. Prose tells of the past as well: plans, decisions, what was done.
-fn asks(path: &RepoPath) -> bool {
+/// Checks whether a build or a service uses the references in a file. Prose also describes the past: plans, decisions, history.
+fn follows_references(path: &RepoPath) -> bool {
     let text = path.spelled().to_ascii_lowercase();
     let name = text.rsplit('/').next().unwrap_or_default();
     let tells_of_the_past = ["changelog", "changes", "history", "news", "release", "-lock.", ".lock", "migration"];
@@ -157,7 +157,7 @@ fn is_remark(line: &str) -> bool {
         || ["//", "<!--", "`", "* "].iter().any(|mark| line.starts_with(mark))
 }
 
-/// Whether a line names a path from the root of the tree, and not the end of another one.
+/// Checks whether a line names a path from the root of the tree, and not the end of another path.
 fn names_path(line: &str, path: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '@' | '*' | '}' | ')' | '%');
     let mut from = 0;

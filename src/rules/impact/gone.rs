@@ -1,4 +1,4 @@
-//! What the change takes away and somebody still asks for. Main type: [`RemovedButUsed`].
+//! Removed definitions that are still used. Main type: [`RemovedButUsed`].
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(super) struct RemovedButUsed;
 
 static INFO: CheckInfo = CheckInfo {
     name: "impact/removed-but-used",
-    title: "What is removed here is still used elsewhere",
+    title: "Removed definition is still used elsewhere",
     message: "That place fails when it is built or first run. Change it in the same change, or keep the old name for now.",
     severity: Severity::High,
     category: Category::SideEffects,
@@ -43,12 +43,12 @@ impl Impact for RemovedButUsed {
         for gone in &changed.gone {
             ground.input.cancel.check()?;
             let home = &gone.home;
-            // Whoever imports a file that is gone is told so once.
-            if changed.modules.iter().any(|module| module.path == home.path) || !is_really_gone(ground, home)? {
+            // The import of a removed file is reported once.
+            if changed.modules.iter().any(|module| module.path == home.path) || !is_unprovided(ground, home)? {
                 continue;
             }
-            let left = left(ground, home)?;
-            if left.is_empty() || comes_back(ground, home) || is_brought_along(ground, home) {
+            let left = remaining_uses(ground, home)?;
+            if left.is_empty() || is_rewritten(ground, home) || may_be_dependency(ground, home) {
                 continue;
             }
             let only_tests = left.keys().all(is_test_path);
@@ -66,8 +66,8 @@ impl Impact for RemovedButUsed {
     }
 }
 
-/// Whether the change writes the name again somewhere in C or C++, where more stands for a function than declarations: templates and macros.
-fn comes_back(ground: &Ground<'_>, home: &Home) -> bool {
+/// Checks whether the change writes the name again somewhere in C or C++, where templates and macros can replace a function declaration.
+fn is_rewritten(ground: &Ground<'_>, home: &Home) -> bool {
     let adds_it = |file: &FileChange| {
         let Ok(text) = ground.input.new.read(&file.path) else { return false };
         let mut added = file.runs().filter_map(|run| run.new.range());
@@ -77,9 +77,9 @@ fn comes_back(ground: &Ground<'_>, home: &Home) -> bool {
     home.family == Family::C && files.into_iter().any(adds_it)
 }
 
-/// Whether a class of Java may come from a dependency now: the change says anew what is built against, and the class was never called as the
-/// project's own are.
-fn is_brought_along(ground: &Ground<'_>, home: &Home) -> bool {
+/// Checks whether a Java class may come from a dependency now: the change edits the build's dependencies, and the class is not in the
+/// project's own packages.
+fn may_be_dependency(ground: &Ground<'_>, home: &Home) -> bool {
     let files = &ground.input.change.files;
     let is_build = |file: &FileChange| {
         let names: [&[u8]; 4] = [b"pom.xml", b"build.gradle", b"build.gradle.kts", b"libs.versions.toml"];
@@ -93,7 +93,7 @@ fn is_brought_along(ground: &Ground<'_>, home: &Home) -> bool {
     others.len() > own.len()
 }
 
-/// The first two folders of the package that a file of Java is in, as its path tells: `org/apache`.
+/// Returns the first two folders of the package of a Java file, derived from its path: `org/apache`.
 fn package_root(path: &RepoPath) -> Option<String> {
     let text = path.spelled();
     let (_, package) = text.split_once("/java/").filter(|_| path.extension() == Some("java"))?;
@@ -101,7 +101,7 @@ fn package_root(path: &RepoPath) -> Option<String> {
     Some(format!("{}/{}", folders.next()?, folders.next()?))
 }
 
-/// Who imports a file that is not there any more.
+/// Returns the imports of a removed file.
 fn importers(ground: &Ground<'_>, module: &Module) -> Result<Option<Effect>, Stopped> {
     let mut elsewhere = Vec::new();
     for path in ground.hits()?.of(module.family, &module.stem).into_iter().flatten() {
@@ -149,12 +149,12 @@ fn elsewhere(left: &BTreeMap<RepoPath, Vec<Found>>, name: &str) -> Vec<Elsewhere
         .collect()
 }
 
-/// Whether nothing at the head gives the name any more that a use could mean.
-fn is_really_gone(ground: &Ground<'_>, home: &Home) -> Result<bool, Stopped> {
+/// Checks whether nothing at the head provides the name any more that a use could mean.
+fn is_unprovided(ground: &Ground<'_>, home: &Home) -> Result<bool, Stopped> {
     if home.kind == DefinitionKind::Macro && home.family == Family::C {
         return Ok(false);
     }
-    // Nobody asks for what only its own file may name, where that does not.
+    // A file-private name is unused if its own file does not use it.
     if home.reach == Reach::File {
         let text = ground.read(Side::New, &home.path)?;
         if text.is_none_or(|text| names(text.text(), &home.name).next().is_none()) {
@@ -162,7 +162,7 @@ fn is_really_gone(ground: &Ground<'_>, home: &Home) -> Result<bool, Stopped> {
         }
     }
     let Some(files) = ground.places(home)? else { return Ok(false) };
-    // What only its own file could name may come from another one now, by an import of everything or a header.
+    // A file-private name may come from another file now, by a wildcard import or a header.
     if home.reach == Reach::File && matches!(home.family, Family::Rust | Family::C) {
         let symbols = ground.symbols(&home.path)?;
         let all = |symbols: &Symbols| symbols.imports.iter().any(|import| import.name.as_deref() == Some("*"));
@@ -171,14 +171,14 @@ fn is_really_gone(ground: &Ground<'_>, home: &Home) -> Result<bool, Stopped> {
         }
     }
     if let Some(owner) = &home.owner {
-        return owner_lost_it(ground, home, owner);
+        return owner_lacks_member(ground, home, owner);
     }
     for path in &files {
         let Some(symbols) = ground.symbols(path)? else { return Ok(false) };
         let named =
             |kind: bool| symbols.definitions.iter().any(|one| one.name == home.name && (kind || one.owner.is_none()));
         let gives_it = match home.family {
-            // By path: only the same file can give it.
+            // By path: only the same file can provide it.
             Family::Python | Family::Script => *path == home.path && gives(&symbols, &home.name, None),
             Family::Java => named(true),
             Family::Go => path.folder() == home.path.folder() && (named(false) || symbols.others.contains(&home.name)),
@@ -199,8 +199,8 @@ fn is_really_gone(ground: &Ground<'_>, home: &Home) -> Result<bool, Stopped> {
     Ok(true)
 }
 
-/// Whether a type that is still there has no such member any more, and nobody it could have it from.
-fn owner_lost_it(ground: &Ground<'_>, home: &Home, owner: &str) -> Result<bool, Stopped> {
+/// Checks whether a remaining type has no such member any more, and nothing from which it could inherit it.
+fn owner_lacks_member(ground: &Ground<'_>, home: &Home, owner: &str) -> Result<bool, Stopped> {
     if !matches!(home.family, Family::Python | Family::Script | Family::Rust) {
         return Ok(false);
     }
@@ -214,7 +214,7 @@ fn owner_lost_it(ground: &Ground<'_>, home: &Home, owner: &str) -> Result<bool, 
             && matches!(&one.how, How::Member(of) if of == "self" || of == "this")
     });
     let stands = symbols.definitions.iter().any(|one| one.name == home.name) || symbols.others.contains(&home.name);
-    // A trait may give it to a type of Rust, wherever that is.
+    // A trait may provide it to a Rust type, wherever that is defined.
     let elsewhere = match ground.places(home)? {
         Some(files) if home.family == Family::Rust => {
             let mut any = false;
@@ -229,8 +229,8 @@ fn owner_lost_it(ground: &Ground<'_>, home: &Home, owner: &str) -> Result<bool, 
     Ok(alone && !assigned && !stands && !elsewhere && !symbols.open)
 }
 
-/// Who still asks for it.
-fn left(ground: &Ground<'_>, home: &Home) -> Result<BTreeMap<RepoPath, Vec<Found>>, Stopped> {
+/// Returns the remaining uses.
+fn remaining_uses(ground: &Ground<'_>, home: &Home) -> Result<BTreeMap<RepoPath, Vec<Found>>, Stopped> {
     let mut left = BTreeMap::new();
     for path in &ground.places(home)?.unwrap_or_default() {
         if let Some(symbols) = ground.symbols(path)? {

@@ -1,4 +1,4 @@
-//! What impacts stand on: both trees, and what was already read or learnt of them. Main type: [`Ground`].
+//! Read access for impact rules: both trees, with caches of texts and symbols. Main type: [`Ground`].
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -18,22 +18,22 @@ use crate::syntax::{Symbols, outline};
 use crate::sys::cancel::Stopped;
 use crate::workspace::{TreeEntry, WorkspaceError};
 
-/// A package of more files is not followed to its end.
+/// Maximum number of files of a package that is followed completely.
 const MOST_BESIDE: usize = 300;
-/// So many bytes are parsed for one change.
+/// Maximum number of bytes parsed for one change.
 pub(super) const MOST_BYTES: usize = 48 << 20;
 
-/// What is said by the files that were read; `None` for those that cannot be.
+/// Symbols of the files read so far; `None` for unreadable ones.
 type Known = HashMap<(Side, Depth, RepoPath), Option<Arc<Symbols>>>;
 
-/// How far a file is gone into.
+/// The level of detail at which a file is parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Depth {
     Outline,
     All,
 }
 
-/// Both sides of a change, for rules that look beyond its files.
+/// Read access to both sides of a change, for rules that look beyond its files.
 pub(super) struct Ground<'a> {
     pub(super) input: &'a RulesInput<'a>,
     notes: RefCell<BTreeSet<String>>,
@@ -69,7 +69,7 @@ impl Family {
         })
     }
 
-    /// Globs of its files.
+    /// Returns the globs of its files.
     pub(super) fn globs(self) -> &'static [&'static str] {
         match self {
             Self::Rust => &["*.rs"],
@@ -96,18 +96,18 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// The text of a file; `None` where there is none that can be read.
+    /// Reads the text of a file; `None` if there is none or it is unreadable.
     pub(super) fn read(&self, side: Side, path: &RepoPath) -> Result<Option<Arc<FileText>>, Stopped> {
         let tree = if side == Side::Old { self.input.old } else { self.input.new };
         readable(tree, path)
     }
 
-    /// What a file of the head defines and uses; `None` where nobody can say.
+    /// Returns the definitions and uses in a file of the head; `None` if unknown.
     pub(super) fn symbols(&self, path: &RepoPath) -> Result<Option<Arc<Symbols>>, Stopped> {
         self.known(Side::New, Depth::All, path)
     }
 
-    /// What a file offers to others, without what stands inside its functions; likewise.
+    /// Returns the exported symbols of a file, without the bodies of its functions; `None` if unknown.
     pub(super) fn outline(&self, side: Side, path: &RepoPath) -> Result<Option<Arc<Symbols>>, Stopped> {
         self.known(side, Depth::Outline, path)
     }
@@ -159,9 +159,9 @@ impl<'a> Ground<'a> {
         Ok(found)
     }
 
-    /// By what the contents of a file are known.
+    /// Returns the blob id by which the contents of a file are identified.
     fn blob(&self, side: Side, path: &RepoPath) -> Result<Option<BlobId>, Stopped> {
-        // The files of the change are parsed for the rules as well, and there is nothing to gain by remembering them.
+        // The rules parse the files of the change anyway; storing their symbols would gain nothing.
         if self.input.packs.memory().is_none() || side == Side::Old || self.is_changed(path) {
             return Ok(None);
         }
@@ -170,13 +170,13 @@ impl<'a> Ground<'a> {
         Ok(at.and_then(|at| files.get(at)?.blob))
     }
 
-    /// Whether the change touches a file of the head.
+    /// Checks whether the change touches a file of the head.
     fn is_changed(&self, path: &RepoPath) -> bool {
         let of_change = || self.input.change.files.iter().map(|file| file.path.clone()).collect();
         self.touched.get_or_init(of_change).contains(path)
     }
 
-    /// What the change does to definitions.
+    /// Returns the changes to definitions.
     pub(super) fn changed(&self) -> Result<&Changed, Stopped> {
         if let Some(changed) = self.changed.get() {
             return Ok(changed);
@@ -185,7 +185,7 @@ impl<'a> Ground<'a> {
         Ok(self.changed.get_or_init(|| changed))
     }
 
-    /// Where the names stand, at the head, that the change is about.
+    /// Returns the files at the head with the names that the change is about.
     pub(super) fn hits(&self) -> Result<&Hits, Stopped> {
         if let Some(hits) = self.hits.get() {
             return Ok(hits);
@@ -195,7 +195,7 @@ impl<'a> Ground<'a> {
         Ok(self.hits.get_or_init(|| hits))
     }
 
-    /// The files of the head that may name a definition; `None` where not all of them are known.
+    /// Returns the files of the head that may name a definition; `None` if not all of them are known.
     pub(super) fn places(&self, home: &Home) -> Result<Option<Vec<RepoPath>>, Stopped> {
         match home.reach {
             Reach::Tree => Ok(self.hits()?.of(home.family, home.asked()).map(|files| files.iter().cloned().collect())),
@@ -221,7 +221,7 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// All files of the head; none where they cannot be listed.
+    /// Returns all files of the head; none if they cannot be listed.
     pub(super) fn files(&self) -> Result<&[TreeEntry], Stopped> {
         if let Some(files) = self.files.get() {
             return Ok(files);
@@ -239,12 +239,12 @@ impl<'a> Ground<'a> {
         Ok(self.files.get_or_init(|| files))
     }
 
-    /// Whether there is such a file at the head.
+    /// Checks whether there is such a file at the head.
     pub(super) fn exists(&self, path: &[u8]) -> Result<bool, Stopped> {
         Ok(self.files()?.binary_search_by(|entry| entry.path.as_bytes().cmp(path)).is_ok())
     }
 
-    /// Says what was not looked at.
+    /// Records what was not examined.
     pub(super) fn note(&self, note: String) {
         self.notes.borrow_mut().insert(note);
     }

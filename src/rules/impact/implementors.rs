@@ -1,4 +1,4 @@
-//! Types that lack what an interface asks for now. Main type: [`ImplementorsNotUpdated`].
+//! Types that lack new required members of an interface. Main type: [`ImplementorsNotUpdated`].
 
 use super::super::checks::CheckInfo;
 use super::super::subject::is_test_path;
@@ -17,7 +17,7 @@ pub(super) struct ImplementorsNotUpdated;
 
 static INFO: CheckInfo = CheckInfo {
     name: "impact/implementors-not-updated",
-    title: "An interface asks for more now, and an implementor does not have it",
+    title: "New interface member missing in an implementor",
     message: "The implementor does not compile any more. Give it the new member in the same change, or give the interface a default.",
     severity: Severity::High,
     category: Category::SideEffects,
@@ -34,7 +34,7 @@ impl Impact for ImplementorsNotUpdated {
         for grown in &ground.changed()?.grown {
             ground.input.cancel.check()?;
             for (member, lines) in &grown.members {
-                let elsewhere = behind(ground, grown, member)?;
+                let elsewhere = types_without_member(ground, grown, member)?;
                 let Some(first) = elsewhere.first() else { continue };
                 let more =
                     if elsewhere.len() > 1 { format!(" and {} more", elsewhere.len() - 1) } else { String::new() };
@@ -54,7 +54,7 @@ impl Impact for ImplementorsNotUpdated {
     }
 }
 
-fn behind(ground: &Ground<'_>, grown: &Grown, member: &str) -> Result<Vec<Elsewhere>, Stopped> {
+fn types_without_member(ground: &Ground<'_>, grown: &Grown, member: &str) -> Result<Vec<Elsewhere>, Stopped> {
     let home = &grown.home;
     let mut found = Vec::new();
     let Some(files) = ground.hits()?.of(home.family, &home.name) else { return Ok(found) };
@@ -81,20 +81,20 @@ fn behind(ground: &Ground<'_>, grown: &Grown, member: &str) -> Result<Vec<Elsewh
             }
         }
     }
-    // Two traits of one name cannot be told apart.
+    // Two traits of the same name cannot be distinguished.
     Ok(if same_name == 1 || home.family == Family::Java { found } else { Vec::new() })
 }
 
 fn may_implement(family: Family, one: &Definition) -> bool {
     match family {
         Family::Rust => one.kind == DefinitionKind::Implementation,
-        // A class that is abstract may leave it to others.
+        // An abstract class may leave it to others.
         Family::Java | Family::Script => matches!(one.kind, DefinitionKind::Type | DefinitionKind::Enum) && !one.body,
         Family::Python | Family::Go | Family::C => false,
     }
 }
 
-/// Whether the name of the interface means this one in a file.
+/// Checks whether the name of the interface means this one in a file.
 fn means(ground: &Ground<'_>, path: &RepoPath, symbols: &Symbols, home: &Home) -> Result<bool, Stopped> {
     if *path == home.path {
         return Ok(true);

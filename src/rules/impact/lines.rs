@@ -1,10 +1,10 @@
-//! Finding lines of a text by what stands on them. Main functions: [`with_word`], [`has_word`].
+//! Finds lines of a text by words on them. Main functions: [`with_word`], [`has_word`].
 
 use super::super::subject::Touched;
 use crate::domain::place::LineRange;
 use crate::domain::text::FileText;
 
-/// Whether `word` stands in `line` with nothing before or after it that names are made of.
+/// Checks whether `word` is in `line` as a whole identifier.
 pub(super) fn has_word(line: &str, word: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '@' | '/');
     let mut from = 0;
@@ -20,7 +20,7 @@ pub(super) fn has_word(line: &str, word: &str) -> bool {
     false
 }
 
-/// The first changed line that has `word`; one that has `beside` as well comes before.
+/// Returns the first changed line with `word`; a line that also has `beside` takes precedence.
 pub(super) fn with_word(text: &FileText, touched: &Touched, word: &str, beside: &str) -> Option<LineRange> {
     let lines = || text.all_lines().filter(|(number, line)| touched.covers(*number) && has_word(line, word));
     let found = lines().find(|(_, line)| line.contains(beside)).or_else(|| lines().next());

@@ -1,6 +1,6 @@
-//! Symbols that are kept from one run to the next, by the contents they were read from. Main type: the trait [`SymbolMemory`].
+//! Symbols shared between runs, by the contents they were read from. Main type: the trait [`SymbolMemory`].
 //!
-//! Where they are kept is for whoever has a disk. What comes back broken is read anew.
+//! The storage belongs to the implementor. Corrupt entries are recomputed.
 
 use std::sync::Arc;
 
@@ -8,21 +8,21 @@ use crate::domain::id::BlobId;
 use crate::syntax::{Symbols, Trees, symbols};
 use crate::sys::cancel::Cancel;
 
-/// Keeps bytes by keys, as long as it likes. It may forget anything, and it never fails.
+/// A key-value store of bytes. It may drop any entry, and never fails.
 pub trait SymbolMemory: Send + Sync {
-    /// What was kept under a key of letters, digits and dashes.
+    /// Returns the bytes stored under a key of letters, digits and dashes.
     fn recall(&self, key: &str) -> Option<Vec<u8>>;
 
-    /// Keeps bytes under a key.
+    /// Stores bytes under a key.
     fn keep(&self, key: &str, symbols: &[u8]);
 }
 
-/// Changes whenever other symbols are read from the same text.
+/// Incremented whenever other symbols are extracted from the same text.
 const READING: u32 = 1;
-/// Smaller texts are parsed faster than they are recalled, in bytes.
+/// Minimum size of a text with stored symbols, in bytes; smaller ones are parsed faster than loaded.
 const SMALLEST: usize = 4096;
 
-/// The symbols of a text whose contents are known by `blob`, where it has one.
+/// Returns the symbols of a text, using the store if its contents have the id `blob`.
 pub(super) fn remembered(
     memory: Option<&dyn SymbolMemory>,
     blob: Option<BlobId>,
@@ -75,7 +75,7 @@ mod tests {
         let read =
             |text: &str| remembered(Some(&shelf), blob, "rust", text, &Trees::default(), &Cancel::never()).unwrap();
         let first = read(&text);
-        // The text is another one now: what comes back is what was kept for the blob.
+        // The text differs now: what comes back was stored for the blob.
         assert_eq!(read(&text.replace("one", "two")), first);
         for broken in [&b"{"[..], b"null", br#"{"definitions":[],"imports":[],"uses":[],"switches":[],"others":[]}"#] {
             shelf.0.lock().unwrap().values_mut().for_each(|bytes| *bytes = broken.to_vec());

@@ -1,6 +1,6 @@
-//! Names that the change takes out of the code and that documents and comments still tell people to use. Main type: [`RemovedButMentioned`].
+//! Removed names that documents and comments still tell people to use. Main type: [`RemovedButMentioned`].
 //!
-//! A name is gone when no line of code at the head has it; whether code still asks for it is told in `gone`.
+//! A name is removed if no line of code at the head has it; remaining uses in code belong in `gone`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::LazyLock;
@@ -24,18 +24,18 @@ pub(super) struct RemovedButMentioned;
 
 static INFO: CheckInfo = CheckInfo {
     name: "impact/removed-but-mentioned",
-    title: "What is removed here is still described elsewhere",
+    title: "Removed name is still documented elsewhere",
     message: "Whoever follows that text looks for something that is not there any more. Correct it in the same change.",
     severity: Severity::Low,
     category: Category::Documentation,
     cwe: None,
 };
 
-/// A change that removes more names is about removing them.
+/// Maximum number of removed names: a change that removes more is about removing them.
 const MOST: usize = 60;
-/// The search ends when so many lines were found.
+/// The search ends at this number of matching lines.
 const MOST_LINES: usize = 4_000;
-/// A name in more texts is one that many things have.
+/// Maximum number of texts with a name; a more frequent one is a common word.
 const MOST_TEXTS: usize = 6;
 
 macro_rules! pattern {
@@ -52,7 +52,7 @@ pattern!(
     FLAG,
     r#"(?:add_argument\(|add_option\(|\.option\(|addOption\(|@Option|@click\.option\(|\.addFlag\()[^#]*?["'`, ](--[a-z][a-z0-9]+(?:-[a-z0-9]+)+)"#
 );
-// Texts that tell of what was, or of what is meant to be.
+// Texts about history or plans.
 pattern!(
     PAST_FILE,
     r"(?i)change|history|news|release|migrat|upgrad|deprecat|archive|legacy|whatsnew|what-s-new|(?:^|[/_.-])(?:adr|rfc|plan|spec|proposal|design|decision|roadmap|todo|blog|post|report|audit|notes|task|memor|draft|versioned|version)|\d{4}-\d{2}"
@@ -99,7 +99,7 @@ impl Impact for RemovedButMentioned {
     }
 }
 
-/// The names that the change removes and does not write again, and where.
+/// Returns the names that the change removes and does not write again, with their places.
 fn removed(ground: &Ground<'_>) -> Result<BTreeMap<String, (usize, LineRange)>, Stopped> {
     let mut found: BTreeMap<String, (usize, LineRange)> = BTreeMap::new();
     for gone in &ground.changed()?.gone {
@@ -109,7 +109,7 @@ fn removed(ground: &Ground<'_>) -> Result<BTreeMap<String, (usize, LineRange)>, 
     }
     for (at, file) in ground.input.change.files.iter().enumerate() {
         let path = file.path_at(Side::Old);
-        if file.without_text().is_some() || file.language.is_none() || file.deletions == 0 || is_aside(path) {
+        if file.without_text().is_some() || file.language.is_none() || file.deletions == 0 || is_excluded(path) {
             continue;
         }
         let Some(text) = ground.read(Side::Old, path)? else { continue };
@@ -129,13 +129,13 @@ fn removed(ground: &Ground<'_>) -> Result<BTreeMap<String, (usize, LineRange)>, 
     Ok(found)
 }
 
-/// Which of the names the change writes somewhere.
+/// Returns which of the names the change writes somewhere.
 fn added(ground: &Ground<'_>, names: &[&str]) -> Result<HashSet<usize>, Stopped> {
     let mut added = HashSet::new();
     if names.is_empty() {
         return Ok(added);
     }
-    // Where it cannot be asked, all of them count as written: nothing is told.
+    // If that is unknown, all of them count as written: nothing is reported.
     let Ok(automaton) = AhoCorasick::new(names) else { return Ok((0..names.len()).collect()) };
     for file in ground.input.change.files.iter().filter(|file| file.without_text().is_none() && file.additions > 0) {
         let Some(text) = ground.read(Side::New, &file.path)?.filter(|_| added.len() < names.len()) else { continue };
@@ -147,7 +147,7 @@ fn added(ground: &Ground<'_>, names: &[&str]) -> Result<HashSet<usize>, Stopped>
     Ok(added)
 }
 
-/// Whether a name is made of enough words to mean one thing.
+/// Checks whether a name has enough words to be distinctive.
 fn is_distinctive(name: &str) -> bool {
     let letters: Vec<char> = name.chars().collect();
     let humps = letters.windows(2).filter(|pair| pair[0].is_lowercase() && pair[1].is_uppercase()).count();
@@ -159,13 +159,13 @@ fn is_distinctive(name: &str) -> bool {
         && !name.starts_with("test")
 }
 
-/// Tests, and what is made or brought along.
-fn is_aside(path: &RepoPath) -> bool {
+/// Checks for tests, generated and vendored files.
+fn is_excluded(path: &RepoPath) -> bool {
     let text = path.spelled().to_ascii_lowercase();
     is_test_path(path) || text.split('/').any(|part| matches!(part, "vendor" | "node_modules" | "third_party" | "dist"))
 }
 
-/// Where texts still tell of names that no code has; of a name that some code has, nothing.
+/// Returns the texts that still mention names which no code has.
 fn mentions(
     ground: &Ground<'_>,
     removed: &BTreeMap<String, (usize, LineRange)>,
@@ -195,7 +195,7 @@ fn mentions(
         for (number, line) in file.lines.iter().filter_map(|number| Some((*number, file.text.line(*number)?))) {
             for name in automaton.find_overlapping_iter(line).map(|hit| names[hit.pattern().as_usize()]) {
                 let tells = kind == Kind::Prose || (kind == Kind::Code && is_comment(line));
-                if kind == Kind::Past || (tells && is_past(line)) || (tells && !has_word(line, name)) {
+                if kind == Kind::Past || (tells && is_history(line)) || (tells && !has_word(line, name)) {
                     continue;
                 }
                 if !tells {
@@ -212,35 +212,35 @@ fn mentions(
     Ok(found)
 }
 
-/// What stands in a file.
+/// The kind of a file's contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Code,
     Prose,
-    /// Prose of what was or is meant to be, and what nobody keeps in step.
+    /// Prose about history or plans, and prose that is not kept up to date.
     Past,
 }
 
 impl Kind {
     fn of(path: &RepoPath) -> Self {
         let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
-        // Pages and notebooks hold code of their own.
+        // Pages and notebooks contain code.
         if !is_prose(&extension) || matches!(extension.as_str(), "html" | "htm" | "ipynb" | "mdx") {
             return Self::Code;
         }
         let text = path.spelled();
         let is_past = PAST_FILE.as_ref().is_none_or(|pattern| pattern.is_match(&text));
-        if is_past || is_aside(path) { Self::Past } else { Self::Prose }
+        if is_past || is_excluded(path) { Self::Past } else { Self::Prose }
     }
 }
 
-/// Whether nothing but a comment stands on a line.
+/// Checks whether a line is only a comment.
 fn is_comment(line: &str) -> bool {
     let line = line.trim_start();
     ["//", "/*", "* ", "# ", "<!--", ";; ", "-- "].iter().any(|mark| line.starts_with(mark))
 }
 
-fn is_past(line: &str) -> bool {
+fn is_history(line: &str) -> bool {
     PAST_LINE.as_ref().is_none_or(|pattern| pattern.is_match(line))
 }
 

@@ -1,8 +1,8 @@
-//! What a change does beyond the files it touches: callers left behind, names that are gone, locks that do not follow.
+//! Effects of a change beyond the files it touches: outdated callers, uses of removed names, lock files out of date.
 //!
-//! Main type: the trait [`Impact`]; an impact is a file here and a line in [`IMPACTS`]. Each of its claims is anchored at the change and
-//! names the other place as a related one. The names that a change is about are searched first, in one pass, and only files that have one
-//! are parsed (`ground`). What a text defines and uses is told by `syntax`; how one text is matched belongs in the packs.
+//! Main type: the trait [`Impact`]; an impact rule is a file here and a line in [`IMPACTS`]. Each of its claims is anchored at the change
+//! and names the other place as a related one. The names that a change is about are searched first, in one pass, and only files that have
+//! one are parsed (`ground`). Extracting definitions and uses belongs in `syntax`; matching within one text belongs in the packs.
 
 mod ahead;
 mod callers;
@@ -37,7 +37,7 @@ use crate::sys::cancel::Stopped;
 use ground::Ground;
 use words::Effect;
 
-/// Every impact. The order is that of claims.
+/// Every impact rule. The order is that of claims.
 const IMPACTS: &[&dyn Impact] = &[
     &callers::CallersNotUpdated,
     &gone::RemovedButUsed,
@@ -52,24 +52,24 @@ const IMPACTS: &[&dyn Impact] = &[
     &text_key::TextKeyMissing,
 ];
 
-/// Something a change can do to places it does not touch.
+/// A rule about effects of a change on places it does not touch.
 trait Impact: Sync {
-    /// What it is called and what it says.
+    /// Its name and description.
     fn info(&self) -> &'static CheckInfo;
 
-    /// Where the change does so.
+    /// Finds the effects of the change.
     fn find(&self, ground: &Ground<'_>) -> Result<Vec<Effect>, Stopped>;
 }
 
-/// What the rules are called and what they say.
+/// The names and descriptions of the rules.
 pub(super) fn infos() -> impl Iterator<Item = &'static CheckInfo> {
     IMPACTS.iter().map(|impact| impact.info())
 }
 
-/// Of one rule no more claims than this: who sees so many has seen what is wrong.
+/// Maximum number of claims of one rule.
 const MOST_ALIKE: usize = 20;
 
-/// Reads what one file of the change defines while its trees are at hand; so many bytes were `read` for all files.
+/// Reads what one file of the change defines while its trees are in memory; `read` counts the bytes read for all files.
 pub(super) fn read_ahead(input: &RulesInput<'_>, at: usize, read: &AtomicUsize) -> Result<(), Stopped> {
     let is_asked = input.change.new_at != WorkspaceAt::PatchOnly
         && IMPACTS.iter().any(|impact| !input.packs.is_off(impact.info().name));
@@ -78,9 +78,9 @@ pub(super) fn read_ahead(input: &RulesInput<'_>, at: usize, read: &AtomicUsize) 
     unused::read_ahead(input, file)
 }
 
-/// What the change does to places it does not touch, and what was not looked at, one sentence each.
+/// Returns the claims about places that the change does not touch, and notes on what was not examined, one sentence each.
 pub(super) fn claims(input: &RulesInput<'_>) -> Result<(Vec<Claim>, Vec<String>), Stopped> {
-    // A patch shows pieces of its files: what is not in it may well be there.
+    // A patch shows parts of its files only; a missing definition may exist.
     if input.change.new_at == WorkspaceAt::PatchOnly {
         return Ok((Vec::new(), Vec::new()));
     }

@@ -1,6 +1,6 @@
-//! Which uses in a file surely mean a definition in another one. Main function: [`uses`].
+//! Resolves uses in a file that certainly mean a definition in another one. Main function: [`uses`].
 //!
-//! Only what a language says by an import, a package or a path counts; a name alone never does. What is not sure is not told.
+//! Only imports, packages and paths count as evidence; a name alone never does. Uncertain uses are not reported.
 
 mod go;
 mod java;
@@ -14,16 +14,16 @@ use crate::domain::path::RepoPath;
 use crate::syntax::{Arguments, Definition, How, Symbols, Use};
 use crate::sys::cancel::Stopped;
 
-/// A use that surely means a definition.
+/// A use that certainly means a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Where, 1-indexed.
+    /// Its line, 1-indexed.
     pub(super) line: u32,
-    /// What it is called with; `None` where it is only named or imported.
+    /// Arguments of the call; `None` if the name is only mentioned or imported.
     pub(super) call: Option<Arguments>,
 }
 
-/// The uses in the file `user` that surely mean what stands, or stood, at `home`.
+/// Returns the uses in the file `user` that certainly mean the definition that is, or was, at `home`.
 pub(super) fn uses(
     ground: &Ground<'_>,
     user: &RepoPath,
@@ -53,7 +53,7 @@ struct Here<'a> {
 }
 
 impl<'a> Here<'a> {
-    /// Whether it is the file of the definition itself.
+    /// Checks whether it is the file of the definition itself.
     fn is_home(&self) -> bool {
         *self.user == self.home.path
     }
@@ -63,28 +63,28 @@ impl<'a> Here<'a> {
         self.symbols.uses.iter().filter(move |one| one.name == name && !one.conditional)
     }
 
-    /// Calls by the name alone, unless something else here has it.
+    /// Returns calls by the name alone, unless something else in the file has that name.
     fn by_itself(&self) -> Vec<Found> {
-        // Another text may give it the name, or a local may hide it.
+        // Another text may provide the name, or a local may shadow it.
         if self.symbols.open || self.symbols.others.contains(self.home.asked()) {
             return Vec::new();
         }
         self.certain().filter(|one| matches!(one.how, How::Plain | How::New)).map(found).collect()
     }
 
-    /// What is asked of the object itself, in the members of the same type.
+    /// Returns uses through `self` or `this` in the members of the same type.
     fn of_self(&self, word: &str, owner: &str) -> Vec<Found> {
         let same = |at: usize| self.symbols.definitions.get(at).is_some_and(|one: &Definition| one.name == owner);
         let of_self = |one: &&Use| matches!(&one.how, How::Member(of) if of == word) && one.owner.is_some_and(same);
         self.certain().filter(of_self).map(found).collect()
     }
 
-    /// What is asked of something that has the name `of` here.
+    /// Returns uses of members of what is named `of` in this file.
     fn of_member<'s>(&'s self, of: &'s str) -> impl Iterator<Item = Found> + 's {
         self.certain().filter(move |one| matches!(&one.how, How::Member(name) if name == of)).map(found)
     }
 
-    /// Uses of a name that has another one here.
+    /// Returns uses of a name that is renamed in this file.
     fn named<'s>(&'s self, local: &'s str) -> impl Iterator<Item = Found> + 's {
         let uses = self.symbols.uses.iter().filter(move |one| one.name == local && !one.conditional);
         uses.filter(|one| matches!(one.how, How::Plain | How::New)).map(found)
@@ -95,7 +95,7 @@ fn found(one: &Use) -> Found {
     Found { line: one.line, call: one.call.clone() }
 }
 
-/// `folder/./a/../b` without the steps; `None` where it leaves the tree.
+/// Normalizes `folder/./a/../b`; `None` if it leaves the tree.
 fn joined(folder: &[u8], path: &str) -> Option<Vec<u8>> {
     let folder = std::str::from_utf8(folder).ok()?;
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();

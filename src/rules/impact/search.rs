@@ -1,4 +1,4 @@
-//! Where the names stand that a change is about: one pass over the tree for all of them. Main type: [`Hits`].
+//! Searches the tree for the names that a change is about, in one pass. Main type: [`Hits`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,26 +10,26 @@ use crate::domain::path::RepoPath;
 use crate::sys::cancel::Stopped;
 use crate::workspace::{Pattern, Query, WorkspaceError};
 
-/// More names are not searched: a change that is about so many is told by its first ones.
+/// Maximum number of searched names; the first ones represent a larger change.
 const MOST_NAMES: usize = 400;
-/// The search ends when so many lines were found.
+/// The search ends at this number of matching lines.
 const MOST_LINES: usize = 50_000;
-/// A name that stands in more files is not followed.
+/// Maximum number of files with a name that is followed.
 const MOST_FILES: usize = 400;
 
-/// More of those are counted, not listed.
+/// Maximum number of such names that are listed; more are counted.
 const MOST_LISTED: usize = 5;
 
-/// The files of the head that have a name, by name.
+/// The files of the head with each name.
 #[derive(Debug, Default)]
 pub(super) struct Hits {
     files: BTreeMap<(Family, String), BTreeSet<RepoPath>>,
-    /// Whether every file was searched.
+    /// `true` if every file was searched.
     whole: bool,
 }
 
 impl Hits {
-    /// The files that have a name, its own among them; `None` where not all of them are known.
+    /// Returns the files that have a name, including its own; `None` if not all of them are known.
     pub(super) fn of(&self, family: Family, name: &str) -> Option<&BTreeSet<RepoPath>> {
         let found = self.files.get(&(family, name.to_owned()))?;
         (self.whole && found.len() <= MOST_FILES).then_some(found)

@@ -1,4 +1,4 @@
-//! Whether a change to a file may be one of its definitions, without parsing it: for changes of many files. Main function: [`is_read`].
+//! Checks without parsing whether a change to a file may affect its definitions, for changes of many files. Main function: [`is_read`].
 
 use std::sync::LazyLock;
 
@@ -11,11 +11,11 @@ use crate::domain::place::Side;
 use crate::domain::text::FileText;
 use crate::sys::cancel::Stopped;
 
-/// In a change of more files, only those are parsed whose changed lines may be definitions.
+/// Number of changed files above which only those are parsed whose changed lines may be definitions.
 const MANY: usize = 60;
-/// The line that a changed one belongs to is looked for so far above it.
+/// Maximum number of lines above a changed one that are searched for the line it belongs to.
 const FARTHEST: u32 = 200;
-/// So many changed lines of a file are looked at; a file with more is parsed.
+/// Maximum number of changed lines of a file that are examined; a file with more is parsed.
 const MOST: u32 = 2_000;
 
 /// Lines that begin a definition.
@@ -23,29 +23,29 @@ static BEGINS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let words = "fn|func|function|def|class|struct|enum|trait|interface|impl|type|const|static|union|export|macro_rules!|#define|public|\
                  protected|private|abstract";
     let before = r"(?:async\s+|pub(?:\([a-z ]+\))?\s+|default\s+|unsafe\s+|declare\s+|final\s+|@\w+\s+)*";
-    // A head of C begins at the margin; a method of Java or of a class has no word of its own.
+    // A C function begins at the left margin; a method of Java or of a class has no keyword.
     let without_words = r"^\S.*[({,]\s*$|^\s*[\w<>\[\],.? ]+\(.*[{,(]\s*$";
-    // Inside a function these name what nobody else can.
+    // Inside a function these define locals.
     let at_margin = r"^(?:var|let)\b";
     Regex::new(&format!(r"^\s*{before}(?:{words})\b|{at_margin}|{without_words}")).ok()
 });
 
-/// Lines that look like the head of a function and are none.
+/// Lines that look like the head of a function but are not.
 static STEPS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^\s*(?:\}\s*)?(?:if|else|for|while|switch|catch|match|return|with|synchronized|throw|await|assert\w*|expect)\b").ok()
 });
 
-/// Lines whose members are named one by one below them.
+/// Lines whose members are listed one by one below them.
 static LISTS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\b(?:enum|trait|interface|const|type|class|struct|impl)\b|\(\s*$|\([^)]*,\s*$").ok());
 
-/// Whether what a file defines is asked for on both sides.
+/// Checks whether the definitions of a file are needed on both sides.
 pub(super) fn is_read(input: &RulesInput<'_>, file: &FileChange) -> Result<bool, Stopped> {
     let has_text = !file.binary && file.generated.is_none() && !file.hunks.is_empty();
     Ok(has_text && (input.change.files.len() <= MANY || any_side(input, file)?))
 }
 
-/// Whether a side of a file has definitions on its changed lines.
+/// Checks whether a side of a file has definitions on its changed lines.
 fn any_side(input: &RulesInput<'_>, file: &FileChange) -> Result<bool, Stopped> {
     for (side, gone) in [(Side::Old, FileStatus::Added), (Side::New, FileStatus::Deleted)] {
         let tree = if side == Side::Old { input.old } else { input.new };
@@ -59,7 +59,7 @@ fn any_side(input: &RulesInput<'_>, file: &FileChange) -> Result<bool, Stopped> 
     Ok(false)
 }
 
-/// Whether one of the changed lines of a side begins a definition, or stands in a list of parameters or members.
+/// Checks whether one of the changed lines of a side begins a definition, or is in a list of parameters or members.
 fn may_define(file: &FileChange, side: Side, text: &FileText) -> bool {
     let (Some(begins), Some(lists), Some(steps)) = (BEGINS.as_ref(), LISTS.as_ref(), STEPS.as_ref()) else {
         return true;
@@ -70,7 +70,7 @@ fn may_define(file: &FileChange, side: Side, text: &FileText) -> bool {
         let Some(lines) = span.range() else { continue };
         for (number, line) in text.lines(lines) {
             seen += 1;
-            let in_list = || opener(text, number, line).is_some_and(|opener| lists.is_match(opener));
+            let in_list = || opening_line(text, number, line).is_some_and(|opener| lists.is_match(opener));
             if seen > MOST || (begins.is_match(line) && !steps.is_match(line)) || in_list() {
                 return true;
             }
@@ -79,8 +79,8 @@ fn may_define(file: &FileChange, side: Side, text: &FileText) -> bool {
     false
 }
 
-/// The nearest line above that is indented less.
-fn opener<'t>(text: &'t FileText, number: u32, line: &str) -> Option<&'t str> {
+/// Returns the nearest line above that is indented less.
+fn opening_line<'t>(text: &'t FileText, number: u32, line: &str) -> Option<&'t str> {
     let depth = |line: &str| line.len() - line.trim_start().len();
     let own = depth(line);
     let above = (number.saturating_sub(FARTHEST).max(1)..number).rev().filter_map(|at| text.line(at));

@@ -1,4 +1,4 @@
-//! Choices that told all values of a type apart and do not know the new one. Main type: [`NewVariantUnhandled`].
+//! Branches over all values of a type that do not handle a new one. Main type: [`NewVariantUnhandled`].
 
 use std::collections::BTreeSet;
 
@@ -15,14 +15,14 @@ pub(super) struct NewVariantUnhandled;
 
 static INFO: CheckInfo = CheckInfo {
     name: "impact/new-variant-unhandled",
-    title: "A new value is not handled where all the others are",
+    title: "New enum value not handled where the others are",
     message: "There the new value falls through and nothing is done for it. Add a case for it, or a default that says it is unknown.",
     severity: Severity::Medium,
     category: Category::Logic,
     cwe: Some("CWE-478"),
 };
 
-/// Fewer values may be told apart by chance.
+/// Minimum number of handled values; fewer may be a coincidence.
 const FEWEST: usize = 3;
 
 impl Impact for NewVariantUnhandled {
@@ -35,11 +35,11 @@ impl Impact for NewVariantUnhandled {
         for widened in &ground.changed()?.widened {
             ground.input.cancel.check()?;
             let Some((name, lines)) = widened.added.first() else { continue };
-            // Rust does not compile until all values are told apart.
+            // Rust does not compile until all values are handled.
             if widened.before.len() < FEWEST || widened.home.family == Family::Rust {
                 continue;
             }
-            let elsewhere = behind(ground, widened, name)?;
+            let elsewhere = unhandled_switches(ground, widened, name)?;
             if let Some(first) = elsewhere.first() {
                 effects.push(Effect {
                     file: widened.home.file,
@@ -56,7 +56,7 @@ impl Impact for NewVariantUnhandled {
     }
 }
 
-fn behind(ground: &Ground<'_>, widened: &Widened, name: &str) -> Result<Vec<Elsewhere>, Stopped> {
+fn unhandled_switches(ground: &Ground<'_>, widened: &Widened, name: &str) -> Result<Vec<Elsewhere>, Stopped> {
     let home = &widened.home;
     let telling = widened.before.iter().max_by_key(|name| (name.len(), name.as_str()));
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! An effect in words: the claim that `evidence` will check. Main type: [`Effect`].
+//! Builds the claim for an effect, which `evidence` will check. Main type: [`Effect`].
 
 use super::super::checks::CheckInfo;
 use super::super::run::RulesInput;
@@ -8,52 +8,52 @@ use crate::domain::finding::{Origin, OriginKind, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 
-/// A quote is no longer than this.
+/// Maximum number of quoted lines.
 const QUOTE_LINES: u32 = 8;
-/// So many other places are shown; the rest are counted in the text.
+/// Maximum number of other places shown; the rest are counted in the message.
 pub(super) const MOST_SHOWN: usize = 5;
 
-/// What a change does elsewhere.
+/// An effect of a change elsewhere.
 pub(super) struct Effect {
-    /// The changed file, as counted in the change.
+    /// Index of the changed file in the change.
     pub(super) file: usize,
-    /// The side on which `lines` stand.
+    /// The side of `lines`.
     pub(super) side: Side,
-    /// What the change did; `None` for the file as a whole.
+    /// The changed lines; `None` for the file as a whole.
     pub(super) lines: Option<LineRange>,
-    /// A title that tells more than the rule's own.
+    /// A more specific title than the rule's.
     pub(super) title: Option<String>,
     /// A sentence before the rule's message.
     pub(super) detail: String,
-    /// How bad this one is, where that differs from the rule's own.
+    /// The severity of this effect, if it differs from the rule's.
     pub(super) severity: Option<Severity>,
-    /// Where it has its effect.
+    /// The affected places.
     pub(super) elsewhere: Vec<Elsewhere>,
 }
 
-/// A place that the change has an effect on.
+/// A place that the change affects.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Elsewhere {
     pub(super) path: RepoPath,
     pub(super) lines: LineRange,
-    /// What is the matter there.
+    /// The problem there.
     pub(super) note: String,
 }
 
-/// The claim for an effect; `None` where its place cannot be quoted or is not part of the change.
+/// Builds the claim for an effect; `None` if its place cannot be quoted or is not part of the change.
 pub(super) fn claim(input: &RulesInput<'_>, info: &CheckInfo, effect: Effect) -> Option<Claim> {
     let file = input.change.files.get(effect.file)?;
     let path = file.path_at(effect.side);
     let place = match effect.lines {
         Some(lines) => {
             let lines = shown(lines, &Touched::of(file, effect.side))?;
-            quoted(input, path, effect.side, lines, None)?
+            quote_text(input, path, effect.side, lines, None)?
         }
         None => ClaimedPlace { path: path.clone(), side: effect.side, quote: None, lines: None, note: None },
     };
     let shown = effect.elsewhere.iter().take(MOST_SHOWN);
     let related: Vec<ClaimedPlace> = shown
-        .filter_map(|other| quoted(input, &other.path, Side::New, cut(other.lines), Some(other.note.clone())))
+        .filter_map(|other| quote_text(input, &other.path, Side::New, cut(other.lines), Some(other.note.clone())))
         .collect();
     if related.is_empty() {
         return None;
@@ -72,7 +72,7 @@ pub(super) fn claim(input: &RulesInput<'_>, info: &CheckInfo, effect: Effect) ->
     })
 }
 
-/// At most so many lines as a quote has, a changed one among them; `None` where none is.
+/// Selects the lines to quote, including a changed one; `None` if there is none.
 fn shown(lines: LineRange, touched: &Touched) -> Option<LineRange> {
     let (first, _) = touched.first_in(lines)?;
     let start = if first >= lines.start() + QUOTE_LINES { first } else { lines.start() };
@@ -83,7 +83,7 @@ fn cut(lines: LineRange) -> LineRange {
     LineRange::new(lines.start(), lines.end().min(lines.start() + QUOTE_LINES - 1)).unwrap_or(lines)
 }
 
-fn quoted(
+fn quote_text(
     input: &RulesInput<'_>,
     path: &RepoPath,
     side: Side,
@@ -102,7 +102,7 @@ fn quoted(
     })
 }
 
-/// `3 places in 2 files still use `name`.`
+/// Builds `3 places in 2 files still use `name`.`
 pub(super) fn counted<T>(
     places: &std::collections::BTreeMap<RepoPath, T>,
     count: impl Fn(&T) -> usize,

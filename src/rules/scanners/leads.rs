@@ -1,4 +1,4 @@
-//! Reports as claims: each quotes the tree at its line, so that it is proved like any other. Main function: [`run_with`].
+//! Turns scanner reports into claims: each quotes the tree at its line, so that it is proved like any other. Main function: [`run_with`].
 
 use std::collections::HashSet;
 
@@ -12,12 +12,12 @@ use crate::domain::place::{LineRange, Side};
 use crate::domain::text::{shortened, thousands};
 use crate::sys::cancel::Stopped;
 
-/// So many results of other scanners are told in one review, the worst first. Who has more has set up a scanner wrongly.
+/// Maximum number of results of other scanners in one review, worst first. More indicates a misconfigured scanner.
 const MOST_LEADS: usize = 100;
-/// A title is no longer, in characters.
+/// Maximum length of a title, in characters.
 const LONGEST_TITLE: usize = 100;
 
-/// Runs the rules, and adds what other scanners report. The receipt says what became of each report.
+/// Runs the rules, and adds what other scanners report. The receipt says how each report was used.
 pub fn run_with(input: &RulesInput<'_>, reports: &Reports) -> RulesReport {
     let mut report = run(input);
     if reports.is_empty() {
@@ -38,10 +38,10 @@ pub fn run_with(input: &RulesInput<'_>, reports: &Reports) -> RulesReport {
     report
 }
 
-/// What became of a result that is in a file of the change.
+/// The use made of a result in a file of the change.
 enum Became {
     Lead(Box<Claim>),
-    /// It says what a rule says too.
+    /// A rule reports the same.
     Told,
     LeftOut(&'static str),
 }
@@ -61,7 +61,7 @@ fn add(
         for result in &report.results {
             input.cancel.check()?;
             let became = if seen.insert((&result.name, &result.path, result.lines, &result.text)) {
-                became(input, result, &mut claims[..ours])
+                describe_use(input, result, &mut claims[..ours])
             } else {
                 Became::LeftOut("say what another one says")
             };
@@ -99,7 +99,7 @@ fn count(left_out: &mut Vec<(String, usize)>, why: &str) {
     }
 }
 
-/// What became of a report, for the receipt.
+/// Describes how a report was used, for the receipt.
 fn sentence(report: &Report, leads: usize, left_out: &[(String, usize)]) -> String {
     let mut parts: Vec<String> = Vec::new();
     if leads > 0 || left_out.is_empty() {
@@ -114,13 +114,13 @@ fn sentence(report: &Report, leads: usize, left_out: &[(String, usize)]) -> Stri
     }
 }
 
-fn became(input: &RulesInput<'_>, result: &Reported, ours: &mut [Claim]) -> Became {
+fn describe_use(input: &RulesInput<'_>, result: &Reported, ours: &mut [Claim]) -> Became {
     let Some(file) = input.change.files.iter().find(|file| file.path == result.path) else {
         return Became::LeftOut("lie outside the change");
     };
     let place = match result.lines {
         None => ClaimedPlace { path: result.path.clone(), side: Side::New, quote: None, lines: None, note: None },
-        Some(lines) => match quoted(input, file, result, lines) {
+        Some(lines) => match quote_place(input, file, result, lines) {
             Ok(place) => place,
             Err(why) => return Became::LeftOut(why),
         },
@@ -140,7 +140,7 @@ fn became(input: &RulesInput<'_>, result: &Reported, ours: &mut [Claim]) -> Beca
 }
 
 /// The place with the text of the tree there.
-fn quoted(
+fn quote_place(
     input: &RulesInput<'_>,
     file: &FileChange,
     result: &Reported,
@@ -174,7 +174,7 @@ fn folded(text: &str) -> String {
 
 fn claim(result: &Reported, place: ClaimedPlace) -> Claim {
     let first = result.text.lines().next().unwrap_or_default().trim();
-    // A sentence of its own makes a title.
+    // A message of one sentence becomes the title.
     let sentence = first.split_once(". ").map_or(first, |(sentence, _)| sentence);
     let title = shortened(sentence.trim_end_matches('.'), LONGEST_TITLE);
     let mut body = result.text.clone();

@@ -1,17 +1,17 @@
-//! Where a result lies: from the URIs of a report to a path of the tree. Main functions: [`path_of`], [`lines_of`].
+//! Resolves the URIs and regions of a report to paths and lines of the tree. Main functions: [`path_of`], [`lines_of`].
 
 use super::wire::{ArtifactLocation, Lenient, Region, Run, at};
 use crate::domain::path::RepoPath;
 use crate::domain::percent::decode;
 use crate::domain::place::LineRange;
 
-/// Bases that hang on one another further than this go round in circles.
+/// Maximum length of a chain of URI bases; longer ones are circular.
 const DEEPEST: usize = 8;
 
-/// The path that a location means; `None` where it is no file of the repository.
+/// Resolves a location to a path; `None` if it is not a file of the repository.
 ///
-/// `roots` are the folders of this machine that stand for the repository's root, in bytes, without a slash at the end. What is relative to a base
-/// that the report does not explain (`%SRCROOT%`) is relative to that root.
+/// `roots` are the local folders that correspond to the repository's root, in bytes, without a trailing slash. What is relative to a base
+/// that the report does not define (`%SRCROOT%`) is relative to that root.
 pub(super) fn path_of(location: &ArtifactLocation, run: &Run, roots: &[Vec<u8>]) -> Option<RepoPath> {
     let by_index = || at(run.artifacts.as_ref(), location.index)?.location.as_ref();
     let location = if location.uri.is_some() { location } else { by_index()? };
@@ -32,17 +32,17 @@ pub(super) fn path_of(location: &ArtifactLocation, run: &Run, roots: &[Vec<u8>])
     } else {
         &uri.bytes
     };
-    RepoPath::from_bytes(&normal(bytes)?).ok()
+    RepoPath::from_bytes(&normalize(bytes)?).ok()
 }
 
-/// A path as a URI says it.
+/// A path taken from a URI.
 struct Uri {
     bytes: Vec<u8>,
     is_absolute: bool,
 }
 
 impl Uri {
-    /// `None` for what is no file: another scheme, or another machine.
+    /// Parses a URI; `None` if it is not a local file: another scheme or another host.
     fn of(text: &str) -> Option<Self> {
         let lower = text.get(..5).map(str::to_ascii_lowercase);
         let path = if lower.as_deref() == Some("file:") {
@@ -57,7 +57,7 @@ impl Uri {
         } else {
             let scheme = text.split_once(':').map(|(scheme, _)| scheme);
             let is_scheme = |scheme: &str| {
-                // One letter is a drive.
+                // A single letter is a drive.
                 scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
             };
             if scheme.is_some_and(is_scheme) {
@@ -66,7 +66,7 @@ impl Uri {
             text
         };
         let (mut bytes, _) = decode(path);
-        // Some write the paths of Windows as they are.
+        // Some tools write Windows paths unencoded.
         bytes.iter_mut().filter(|byte| **byte == b'\\').for_each(|byte| *byte = b'/');
         let is_drive =
             |bytes: &[u8]| bytes.len() > 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':' && bytes[2] == b'/';
@@ -77,7 +77,7 @@ impl Uri {
         (!bytes.contains(&0)).then_some(Self { bytes, is_absolute })
     }
 
-    /// The same below a folder.
+    /// Joins the path to a folder.
     fn below(&self, folder: &Self) -> Self {
         let folder_bytes = folder.bytes.strip_suffix(b"/").unwrap_or(&folder.bytes);
         let joined = if folder_bytes.is_empty() && !folder.is_absolute {
@@ -89,8 +89,8 @@ impl Uri {
     }
 }
 
-/// Without `.`, `..` and doubled slashes; `None` where it leads out.
-fn normal(bytes: &[u8]) -> Option<Vec<u8>> {
+/// Removes `.`, `..` and doubled slashes; `None` if the path leads out.
+fn normalize(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut kept: Vec<&[u8]> = Vec::new();
     for part in bytes.split(|byte| *byte == b'/') {
         match part {
@@ -104,7 +104,8 @@ fn normal(bytes: &[u8]) -> Option<Vec<u8>> {
     (!kept.is_empty()).then(|| kept.join(&b'/'))
 }
 
-/// The lines of a region; `None` for none. A region that ends before the first character of a line does not reach into it (§3.30.5).
+/// Converts a region to lines; `None` if it names none. A region that ends before the first character of a line does not include it
+/// (§3.30.5).
 pub(super) fn lines_of(region: Option<&Region>) -> Option<LineRange> {
     let region = region?;
     let line = |number: i64| u32::try_from(number).ok().filter(|number| *number > 0);

@@ -1,4 +1,4 @@
-//! Reading a report: which results are defects of files in the change, and what of the others. Main function: [`read`].
+//! Reads a report and selects the results about defects in files of the change. Main function: [`read`].
 
 use std::collections::HashMap;
 
@@ -11,67 +11,67 @@ use crate::domain::path::RepoPath;
 use crate::domain::text::{mask, shortened, strip_line};
 use crate::sys::cancel::{Cancel, Stopped};
 
-/// No more results of one report are kept: what is told of them is a tenth of that.
+/// Maximum number of imported results of one report: ten times what is reported of them.
 const MOST_KEPT: usize = 2_000;
-/// Why what [`MOST_RESULTS`](super::wire::MOST_RESULTS) cuts is not taken.
+/// Why results beyond [`MOST_RESULTS`](super::wire::MOST_RESULTS) are skipped.
 const BEYOND: &str = "are beyond the first 20,000 of their run";
 
-/// Why a report cannot be used. It is asked for by name, so it is never passed over.
+/// Why a report cannot be used. The user named it, so it is never skipped silently.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// It is no JSON, or not in the shape of SARIF.
+    /// Not JSON, or not in the shape of SARIF.
     #[error("{from} cannot be read as SARIF ({why}): have the scanner write SARIF 2.1.0, or leave it out")]
     Shape {
         /// The file.
         from: String,
-        /// Why; safe to show.
+        /// The reason; safe to show.
         why: String,
     },
-    /// Another version of the format.
+    /// An unsupported version of the format.
     #[error("{from} is SARIF {version}, and 2.1.0 is read: have the scanner write that, or leave it out")]
     Version {
         /// The file.
         from: String,
-        /// The version that it says; safe to show.
+        /// The version that it states; safe to show.
         version: String,
     },
-    /// More files than anybody has.
+    /// Too many report files.
     #[error(
         "--leads names {given} files, and {most} at most are read: name those of the scanners that looked at this change"
     )]
     TooMany {
-        /// How many are named.
+        /// Number of named files.
         given: usize,
-        /// How many may be.
+        /// The limit.
         most: usize,
     },
-    /// The review was stopped meanwhile.
+    /// The review was stopped.
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }
 
-/// What a report is read for.
+/// The context in which a report is read.
 #[derive(Clone, Copy)]
 pub struct Around<'a> {
     /// The change.
     pub change: &'a ChangeSet,
-    /// The folders of this machine that stand for the root of the repository, in bytes and without a slash at the end.
+    /// The local folders that correspond to the root of the repository, in bytes, without a trailing slash.
     pub roots: &'a [Vec<u8>],
-    /// Asked between results.
+    /// Checked between results.
     pub cancel: &'a Cancel,
 }
 
-/// Reads a report. `from` is what people call it. Whatever is in it that is no result about the change is counted.
+/// Reads a report. `from` is its name in messages. Everything that is not a result about the change is counted.
 pub fn read(from: &str, bytes: &[u8], around: Around<'_>) -> Result<Report, ReportError> {
     let from = strip_line(from);
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let log: Log = serde_json::from_slice(bytes).map_err(|error| {
-        // It may quote what stands there.
+        // The parser's message may quote the content.
         let why = shortened(&strip_line(&mask(&error.to_string()).text), 200);
         ReportError::Shape { from: from.clone(), why }
     })?;
     let version = log.version.as_deref().unwrap_or("2.1.0");
-    // What came between 2.0.0 and 2.1.0 were drafts.
+    // Versions between 2.0.0 and 2.1.0 were drafts.
     if !version.starts_with("2.1.") {
         let version = format!("\"{}\"", shortened(&strip_line(version), 40));
         return Err(ReportError::Version { from, version });
@@ -86,7 +86,7 @@ pub fn read(from: &str, bytes: &[u8], around: Around<'_>) -> Result<Report, Repo
         for result in run.results.iter().flat_map(|results| &results.items) {
             around.cancel.check()?;
             report.given += 1;
-            match taken(result, run, &files, around.roots) {
+            match select_result(result, run, &files, around.roots) {
                 Ok(_) if report.results.len() >= MOST_KEPT => left_out.add("are beyond the first 2,000", 1),
                 Ok(result) => report.results.push(result),
                 Err(why) => left_out.add(why, 1),
@@ -101,13 +101,13 @@ pub fn read(from: &str, bytes: &[u8], around: Around<'_>) -> Result<Report, Repo
     Ok(report)
 }
 
-/// The files of the change as they are after it, by their bytes.
+/// The files of the change at the head, by their bytes.
 fn changed(change: &ChangeSet) -> HashMap<&[u8], &RepoPath> {
     let there = change.files.iter().filter(|file| file.status != FileStatus::Deleted);
     there.map(|file| (file.path.as_bytes(), &file.path)).collect()
 }
 
-/// How many were left out, and why.
+/// Numbers of skipped results by reason.
 #[derive(Default)]
 struct Counts(Vec<(String, usize)>);
 
@@ -121,8 +121,8 @@ impl Counts {
     }
 }
 
-/// The result, or why it is none for this change.
-fn taken(
+/// Returns the result, or the reason why it is not about this change.
+fn select_result(
     result: &Lenient<Outcome>,
     run: &Run,
     files: &HashMap<&[u8], &RepoPath>,
@@ -170,7 +170,7 @@ fn taken(
     })
 }
 
-/// The rule of a result: what it is called, and what its tool says about it (§3.27.5 to §3.27.7).
+/// Returns the rule of a result: its name, and its description by the tool (§3.27.5 to §3.27.7).
 fn rule_of<'r>(result: &'r Outcome, run: &'r Run) -> (Option<&'r str>, Option<&'r Rule>) {
     let reference = result.rule.as_ref();
     let component = reference.and_then(|rule| rule.tool_component.as_ref()?.index);
@@ -184,7 +184,7 @@ fn rule_of<'r>(result: &'r Outcome, run: &'r Run) -> (Option<&'r str>, Option<&'
             Lenient::Read(rule) => Some(rule),
             Lenient::Odd(_) => None,
         });
-        // Tools that name a rule by its id alone have a few hundred at most.
+        // Tools that name a rule by its id alone have at most a few hundred.
         all.find(|rule| rule.id.is_some() && rule.id.as_deref() == id)
     };
     let rule = by_index.or_else(by_id);

@@ -1,7 +1,7 @@
-//! SARIF 2.1.0 as it is written (OASIS, 2020), as far as it is read here. Main type: [`Log`].
+//! Wire format of SARIF 2.1.0 (OASIS, 2020), limited to the fields that are used. Main type: [`Log`].
 //!
-//! Own types rather than those generated from its schema: scanners stray from it in what matters little, and one odd result must not cost the
-//! others. Every field may be missing.
+//! Handwritten types rather than those generated from the schema: scanners deviate from it in details, and one odd result must not
+//! invalidate the others. Every field may be missing.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 
-/// Something that is read, or else counted.
+/// A value that was parsed, or else counted as invalid.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Lenient<T> {
@@ -17,7 +17,7 @@ pub(super) enum Lenient<T> {
     Odd(IgnoredAny),
 }
 
-/// The first items of a list, and how many more there are: a few bytes of a report must not become gigabytes of memory.
+/// The first items of a list, and the number of dropped ones: a few bytes of a report must not become gigabytes of memory.
 #[derive(Debug)]
 pub(super) struct First<T, const MOST: usize> {
     pub(super) items: Vec<T>,
@@ -52,9 +52,9 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for First<T, 
     }
 }
 
-/// Runs of a report that are read.
+/// Maximum number of runs of a report.
 pub(super) const MOST_RUNS: usize = 50;
-/// Results of a run that are read.
+/// Maximum number of results of a run.
 pub(super) const MOST_RESULTS: usize = 20_000;
 
 /// §3.13.
@@ -108,7 +108,7 @@ pub(super) struct Configuration {
     pub(super) level: Option<String>,
 }
 
-/// §3.8; `security-severity` and the tags are what GitHub's code scanning reads.
+/// §3.8; GitHub code scanning reads `security-severity` and the tags.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Properties {
@@ -117,7 +117,7 @@ pub(super) struct Properties {
     pub(super) security_severity: Option<Lenient<Score>>,
 }
 
-/// A number, which some write as text.
+/// A number, which some tools write as a string.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Score {
@@ -215,7 +215,7 @@ pub(super) struct Region {
     pub(super) snippet: Option<Message>,
 }
 
-/// What an index of the format points at; -1 points at nothing (§3.7.4).
+/// Resolves an index of the format; -1 means none (§3.7.4).
 pub(super) fn at<T, const MOST: usize>(items: Option<&First<Lenient<T>, MOST>>, index: Option<i64>) -> Option<&T> {
     let index = usize::try_from(index?).ok()?;
     match items?.items.get(index)? {

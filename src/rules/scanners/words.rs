@@ -1,17 +1,17 @@
-//! How a result reads: who says it, what, how bad. Main functions: [`name_of`], [`text_of`], [`severity_of`], [`category_of`].
+//! Name, text, severity and category of a result. Main functions: [`name_of`], [`text_of`], [`severity_of`], [`category_of`].
 
 use super::wire::{Lenient, Message, Properties, Rule, Score};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::text::{mask, shortened, steering, strip_block, strip_line};
 
-/// A text is no longer than this, in characters; it is data for people and models, who read more in the report itself.
+/// Maximum length of a text, in characters; readers find more in the report itself.
 const LONGEST_TEXT: usize = 1_500;
-/// Nor a name.
+/// Maximum length of a name, in characters.
 const LONGEST_NAME: usize = 120;
-/// Nor the line that a report shows.
+/// Maximum length of the code line that a report shows, in characters.
 const LONGEST_SNIPPET: usize = 400;
 
-/// `<tool>/<rule>` in characters that are safe everywhere.
+/// Builds `<tool>/<rule>` in characters that are safe everywhere.
 pub(super) fn name_of(tool: Option<&str>, rule: Option<&str>) -> String {
     let part = |text: Option<&str>, without: &str| {
         let safe = |c: char| if c.is_ascii_alphanumeric() || "._/@:+-".contains(c) { c } else { '-' };
@@ -22,7 +22,7 @@ pub(super) fn name_of(tool: Option<&str>, rule: Option<&str>) -> String {
     format!("{}/{}", part(tool, "scanner").replace('/', "-"), part(rule, "result"))
 }
 
-/// What a result says. A text that tells its reviewer what to say is left out, and that is said instead.
+/// Returns the message of a result. A text with a prompt injection is left out, and a note takes its place.
 pub(super) fn text_of(message: Option<&Message>, rule: Option<&Rule>, name: &str) -> String {
     let own = message.and_then(|message| said(message, rule));
     let text = own.or_else(|| rule?.short_description.as_ref()?.text.clone()).unwrap_or_default();
@@ -38,7 +38,7 @@ pub(super) fn text_of(message: Option<&Message>, rule: Option<&Rule>, name: &str
     shortened(&text, LONGEST_TEXT)
 }
 
-/// The text of a message, or the rule's text that it names with its arguments put in (§3.11.5, §3.11.11).
+/// Returns the text of a message, or the rule's text that it names with its arguments filled in (§3.11.5, §3.11.11).
 fn said(message: &Message, rule: Option<&Rule>) -> Option<String> {
     let filled = |text: &str| -> String {
         let some = message.arguments.iter().flat_map(|arguments| &arguments.items).enumerate();
@@ -55,14 +55,14 @@ fn said(message: &Message, rule: Option<&Rule>) -> Option<String> {
     }
 }
 
-/// The first line of what a report shows of the code.
+/// Returns the first line of the code that a report shows.
 pub(super) fn snippet_of(snippet: Option<&Message>) -> Option<String> {
     let masked = mask(snippet?.text.as_deref()?.get(..).map(|text| &text[..text.floor_char_boundary(4096)])?).text;
     let line = strip_line(masked.lines().next()?);
     (!line.trim().is_empty()).then(|| shortened(line.trim(), LONGEST_SNIPPET))
 }
 
-/// How bad: by the score that GitHub's code scanning reads (as CVSS is divided), else by the level (§3.27.10).
+/// Maps the severity: by the score that GitHub code scanning reads (in the ranges of CVSS), else by the level (§3.27.10).
 pub(super) fn severity_of(level: Option<&str>, properties: [Option<&Properties>; 2]) -> Severity {
     match score(properties) {
         Some(score) if score >= 9.0 => Severity::Critical,
@@ -86,7 +86,7 @@ fn score(properties: [Option<&Properties>; 2]) -> Option<f64> {
     })
 }
 
-/// What kind of defect, by the tags; and the weakness that one of them names.
+/// Maps the tags to a category of defect, and to the weakness that one of them names.
 pub(super) fn category_of(properties: [Option<&Properties>; 2]) -> (Category, Option<String>) {
     let tags = || {
         let lists = properties.into_iter().flatten().filter_map(|properties| match properties.tags.as_ref()? {

@@ -1,11 +1,11 @@
-//! What a node imports, language by language. Main function: [`of`].
+//! Extracts the imports in a node, language by language. Main function: [`of`].
 
 use tree_sitter::Node;
 
 use super::super::grammar::Grammar;
 use super::{DEEPEST_IMPORT, LONGEST, MOST};
 
-/// Gives every import that `node` itself says, as written, to `take`.
+/// Passes every import in `node` itself, as written, to `take`.
 pub(in crate::syntax) fn of(grammar: Grammar, node: Node<'_>, text: &str, take: &mut dyn FnMut(String)) {
     match (grammar, node.kind()) {
         (Grammar::Rust, "use_declaration") => {
@@ -50,18 +50,18 @@ fn unquoted(node: Node<'_>, text: &str) -> String {
     written(node, text).trim_matches(['"', '\'', '`']).to_owned()
 }
 
-/// A node as it is written, without white space; empty where it is too long to be a name.
+/// Returns the text of a node without white space; empty if it is too long to be a name.
 fn written(node: Node<'_>, text: &str) -> String {
     let text = text.get(node.byte_range()).filter(|text| text.len() <= 4 * LONGEST).unwrap_or_default();
     text.split_whitespace().collect()
 }
 
-/// The same without the name that it has here: `a.b as c` is `a.b`.
+/// Strips the local name: `a.b as c` is `a.b`.
 fn plain(node: Node<'_>, text: &str) -> String {
     written(node.child_by_field_name("name").unwrap_or(node), text)
 }
 
-/// The tree of a `use`, one path for each of its names.
+/// Walks the tree of a `use`, with one path for each of its names.
 fn used(argument: Node<'_>, text: &str, take: &mut dyn FnMut(String)) {
     let join = |before: &str, after: &str| match (before, after) {
         ("", path) | (path, "" | "self") => path.to_owned(),
@@ -113,7 +113,7 @@ fn included(node: Node<'_>, text: &str, take: &mut dyn FnMut(String)) {
     }
 }
 
-/// `from a import b`: `a.b`. All of a module is the module.
+/// `from a import b`: `a.b`. A wildcard import is the module.
 fn from(node: Node<'_>, text: &str, take: &mut dyn FnMut(String)) {
     let Some(module) = node.child_by_field_name("module_name").map(|module| written(module, text)) else { return };
     let mut any = false;

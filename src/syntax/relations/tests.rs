@@ -1,4 +1,4 @@
-//! What each language has to do with other files, and texts that nobody should have written.
+//! Tests of relations per language, and of adversarial texts.
 
 use super::*;
 

@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::{DefinitionKind, Frame, How, Parameters, Seer, last_name};
 
 pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
-    // Asked of few nodes: the field is looked for among all.
+    // Needed of few nodes: the field is searched among all.
     let named = || node.child_by_field_name("name");
     match node.kind() {
         "function_definition" | "declaration" | "field_declaration" => {
@@ -18,7 +18,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
         }
         "preproc_def" | "preproc_function_def" => {
             seer.define(DefinitionKind::Macro, node, named()?, around);
-            // What a macro is made of is not parsed: its words may be anything.
+            // The body of a macro is not parsed: its words may be anything.
             let value = seer.field(node, "value").unwrap_or_default();
             for word in value.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty()) {
                 seer.symbols.others.insert(word.to_owned());
@@ -97,7 +97,7 @@ fn function(seer: &mut Seer<'_>, node: Node<'_>, mut declarator: Node<'_>, aroun
     if let Some(definition) = seer.definition(at) {
         definition.public = !is_static;
         definition.body = body;
-        // `()` says nothing of what is taken.
+        // `()` does not declare what is taken.
         definition.parameters = found.filter(|_| any);
     }
 }
@@ -106,7 +106,7 @@ fn switch(seer: &mut Seer<'_>, node: Node<'_>) {
     let Some(body) = node.child_by_field_name("body") else { return };
     let (mut labels, mut otherwise) = (Vec::new(), false);
     for child in body.named_children(&mut body.walk()).take(1000).filter(|child| child.kind() == "case_statement") {
-        // Cases that fall through stand in each other.
+        // Cases that fall through are nested.
         let mut case = child;
         for _ in 0..1000 {
             match case.child_by_field_name("value") {

@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::{DefinitionKind, Frame, How, Parameters, Seer, last_name};
 
 pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
-    // Asked of few nodes: the field is looked for among all.
+    // Needed of few nodes: the field is searched among all.
     let named = || node.child_by_field_name("name");
     match node.kind() {
         "source_file" => {
@@ -109,7 +109,7 @@ fn type_spec(seer: &mut Seer<'_>, node: Node<'_>, around: Frame, name: Node<'_>)
     let is_interface = what.is_some_and(|what| what.kind() == "interface_type");
     let kind = if is_interface { DefinitionKind::Interface } else { DefinitionKind::Type };
     let at = seer.define(kind, node, name, around);
-    // An interface that takes in others asks for more than it lists.
+    // An interface that embeds others requires more than it lists.
     let takes_in = |what: Node<'_>| what.named_children(&mut what.walk()).any(|child| child.kind() == "type_elem");
     if let Some(definition) = seer.definition(at) {
         definition.open = what.is_some_and(takes_in);
@@ -117,7 +117,7 @@ fn type_spec(seer: &mut Seer<'_>, node: Node<'_>, around: Frame, name: Node<'_>)
     Frame { owner: Some(at), ..around }
 }
 
-/// Constants of one type that count up are its values.
+/// Consecutive constants of one type are its values.
 fn constants(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Frame {
     let first = node.named_children(&mut node.walk()).find(|child| child.kind() == "const_spec");
     let of = first.and_then(|first| seer.field(first, "type")).filter(|of| last_name(of).is_some());
@@ -137,7 +137,7 @@ fn call(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
         return;
     };
     let mut arguments = seer.arguments(list, &["ERROR", "variadic_argument"], "");
-    // One call may give all that is taken.
+    // One call may provide all arguments.
     let only = list.named_child(0).filter(|_| list.named_child_count() == 1);
     arguments.open |= only.is_some_and(|only| only.kind() == "call_expression");
     match function.kind() {

@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::{DefinitionKind, Frame, How, Parameters, Seer, last_name};
 
 pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
-    // Asked of few nodes: the field is looked for among all.
+    // Needed of few nodes: the field is searched among all.
     let named = || node.child_by_field_name("name");
     match node.kind() {
         "package_declaration" => {
@@ -68,7 +68,7 @@ fn class(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
     let at = seer.define(kind, node, node.child_by_field_name("name")?, around);
     let text = seer.of(node);
     let head = &text[..text.find('{').unwrap_or(text.len())];
-    // Annotations of libraries write members of their own, and so does a record.
+    // Annotation processors generate members, and so does a record.
     let is_made = head.contains('@') && !head.contains("@Override") || node.kind() == "record_declaration";
     let is_abstract = head.split_whitespace().any(|word| word == "abstract");
     let mut bases = Vec::new();
@@ -137,7 +137,7 @@ fn switch(seer: &mut Seer<'_>, node: Node<'_>) {
                 continue;
             }
             labels.extend(label.named_children(&mut label.walk()).map(|value| {
-                // `case null, default` says both.
+                // `case null, default` has both.
                 otherwise |= seer.of(value) == "default";
                 last_name(seer.of(value))
             }));

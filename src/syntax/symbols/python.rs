@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{DefinitionKind, Frame, How, Parameters, Seer, last_name};
 
-/// Decorators after which a function is called as it is written.
+/// Decorators that do not change the signature of a function.
 const PLAIN: &[&str] =
     &["abstractmethod", "cache", "lru_cache", "classmethod", "final", "override", "wraps", "contextmanager"];
 
@@ -34,7 +34,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
             }
         }
         "import_from_statement" => {
-            imported_from(seer, node, around);
+            record_from_import(seer, node, around);
             return None;
         }
         "import_statement" => {
@@ -58,7 +58,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
     Some(around)
 }
 
-/// `a` and `a.b` as they are written; empty for anything else.
+/// Returns `a` and `a.b` as written; empty for anything else.
 fn of_name(seer: &Seer<'_>, of: Node<'_>) -> String {
     let text = seer.of(of);
     last_name(text)
@@ -79,7 +79,7 @@ fn function(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame>
             "typed_parameter" if seer.of(child).starts_with('*') => found.most = None,
             "keyword_separator" | "positional_separator" => {}
             kind => {
-                // Those after a star are given by name, and counted as they are at the call.
+                // Keyword-only parameters, and counted as they are at the call.
                 found.required += u32::from(matches!(kind, "identifier" | "typed_parameter"));
                 found.most = found.most.map(|most| most + 1);
                 unsure |=
@@ -117,7 +117,7 @@ fn class(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
     Some(Frame { owner: Some(at), decorated: false, of_type: false, ..around })
 }
 
-fn imported_from(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
+fn record_from_import(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
     let Some(module) = seer.field(node, "module_name").map(str::to_owned) else { return };
     if node.named_children(&mut node.walk()).any(|child| child.kind() == "wildcard_import") {
         seer.symbols.open = true;

@@ -13,7 +13,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
         return None;
     }
     let around = Frame { conditional: around.conditional | std::mem::take(&mut seer.pending), ..around };
-    // Asked of few nodes: the field is looked for among all.
+    // Needed of few nodes: the field is searched among all.
     let named = || node.child_by_field_name("name");
     match kind {
         "function_item" | "function_signature_item" => return function(seer, node, around),
@@ -35,7 +35,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
             return Some(Frame { depth: around.depth + 1, ..around });
         }
         "use_declaration" => {
-            imported(seer, node, around);
+            record_use(seer, node, around);
             return None;
         }
         "macro_invocation" if !around.function => match around.owner.and_then(|owner| seer.definition(owner)) {
@@ -70,7 +70,7 @@ fn function(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame>
     seer.until(at, list);
     let body = node.child_by_field_name("body").is_some();
     let is_public = node.children(&mut node.walk()).any(|child| child.kind() == "visibility_modifier");
-    // What a trait asks for is as public as the trait.
+    // A member of a trait is as public as the trait.
     let of_trait = around
         .owner
         .and_then(|owner| seer.definition(owner))
@@ -98,7 +98,7 @@ fn implementation(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Frame {
     Frame { owner: Some(at), ..around }
 }
 
-/// The name of a type without its path and arguments.
+/// Returns the name of a type without its path and arguments.
 fn base(mut node: Node<'_>) -> Option<Node<'_>> {
     loop {
         node = match node.kind() {
@@ -110,12 +110,12 @@ fn base(mut node: Node<'_>) -> Option<Node<'_>> {
     }
 }
 
-fn imported(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
+fn record_use(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
     let mut paths = Vec::new();
     imports::of(Grammar::Rust, node, seer.text, &mut |path| paths.push(path));
     let text = seer.of(node);
     seer.symbols.open |= text.starts_with("pub") && text.contains('*');
-    // What is taken under another name is known by both.
+    // A renamed import is known by both names.
     for word in text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|_| text.contains(" as ")) {
         seer.symbols.others.insert(word.to_owned());
     }

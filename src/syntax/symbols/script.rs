@@ -6,7 +6,7 @@ use super::{DefinitionKind, Frame, How, Parameters, Seer, last_name};
 use crate::syntax::Grammar;
 
 pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
-    // Asked of few nodes: the field is looked for among all.
+    // Needed of few nodes: the field is searched among all.
     let named = || node.child_by_field_name("name");
     match node.kind() {
         "function_declaration" | "generator_function_declaration" | "function_signature" => {
@@ -44,11 +44,11 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
         }
         "variable_declarator" if !around.function => variable(seer, node, around),
         "import_statement" => {
-            imported(seer, node, around);
+            record_import(seer, node, around);
             return None;
         }
         "export_statement" => {
-            exported(seer, node, around);
+            record_export(seer, node, around);
             return Some(Frame { exported: true, ..around });
         }
         "call_expression" => call(seer, node, around, "function"),
@@ -70,7 +70,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
     Some(around)
 }
 
-/// So much of a member says whether it is optional, in bytes.
+/// Length of a member's beginning that shows whether it is optional, in bytes.
 const LOOK: usize = 200;
 
 fn function(seer: &mut Seer<'_>, at: usize, node: Node<'_>) {
@@ -84,7 +84,7 @@ fn function(seer: &mut Seer<'_>, at: usize, node: Node<'_>) {
             node.child_by_field_name("parameter").map(|_| Parameters { required: 1, most: Some(1), of_object: false })
         }
     };
-    // Nothing stops a caller of JavaScript from giving any number.
+    // A caller in JavaScript may pass any number of arguments.
     let found = found.filter(|_| seer.grammar != Grammar::JavaScript);
     if let Some(definition) = seer.definition(at) {
         definition.body = body;
@@ -125,7 +125,7 @@ fn class(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
             _ => Vec::new(),
         };
         for clause in clauses {
-            // What a class extends gives it members that are not listed here.
+            // The base class provides members that are not listed here.
             open |= clause.kind() != "implements_clause";
             for base in clause.named_children(&mut clause.walk()) {
                 let name = base.child_by_field_name("name").unwrap_or(base);
@@ -163,7 +163,7 @@ fn variable(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
         Some(value) => {
             let at = seer.define(DefinitionKind::Function, node, name, around);
             function(seer, at, value);
-            // A type beside the name may say otherwise.
+            // A type annotation may say otherwise.
             if node.child_by_field_name("type").is_some()
                 && let Some(definition) = seer.definition(at)
             {
@@ -178,7 +178,7 @@ fn unquoted(text: &str) -> String {
     text.trim_matches(['"', '\'', '`']).to_owned()
 }
 
-fn imported(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
+fn record_import(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
     let Some(path) = seer.field(node, "source").map(unquoted) else { return };
     let clause = node.named_children(&mut node.walk()).find(|child| child.kind() == "import_clause");
     let Some(clause) = clause else { return seer.import(node, path, None, None, around) };
@@ -204,7 +204,7 @@ fn specifiers(seer: &mut Seer<'_>, list: Node<'_>, path: &str, around: Frame) {
     }
 }
 
-fn exported(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
+fn record_export(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
     let clause = node.named_children(&mut node.walk()).find(|child| child.kind() == "export_clause");
     let is_default = node.children(&mut node.walk()).any(|child| child.kind() == "default");
     if is_default {
@@ -214,7 +214,7 @@ fn exported(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
     match clause {
         Some(clause) => specifiers(seer, clause, &path, around),
         None => {
-            // All of another file: any name may come from there.
+            // A wildcard re-export: any name may come from there.
             seer.symbols.open = true;
             seer.import(node, path, Some("*"), None, around);
         }

@@ -1,6 +1,6 @@
-//! Going through a tree and taking what it says. Main types: [`Seer`], [`Frame`].
+//! Walks a tree and extracts its symbols. Main types: [`Seer`], [`Frame`].
 //!
-//! What the nodes of one language mean is in the file of that language.
+//! The nodes of one language are handled in the file of that language.
 
 use std::collections::HashSet;
 
@@ -11,21 +11,21 @@ use crate::syntax::grammar::{Grammar, Watch};
 
 pub(super) type See = fn(&mut Seer<'_>, Node<'_>, Frame) -> Option<Frame>;
 
-/// Where a node stands.
+/// The context of a node.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "any of them may hold with any other")]
 pub(super) struct Frame {
     pub(super) owner: Option<usize>,
     /// In a function.
     pub(super) function: bool,
-    /// In so many modules within the text.
+    /// Number of enclosing modules within the text.
     pub(super) depth: u32,
     pub(super) conditional: bool,
-    /// Nobody can say how what is defined here is called.
+    /// The signatures of definitions here are unknown.
     pub(super) decorated: bool,
-    /// What is defined here takes no object.
+    /// Functions defined here take no receiver.
     pub(super) of_type: bool,
-    /// Other files may name it.
+    /// Definitions here are visible to other files.
     pub(super) exported: bool,
 }
 
@@ -43,16 +43,16 @@ pub(super) struct Seer<'a> {
     pub(super) text: &'a str,
     pub(super) grammar: Grammar,
     pub(super) symbols: Symbols,
-    /// Where names begin that were understood.
+    /// Starts of the names that were handled.
     pub(super) claimed: HashSet<usize>,
-    /// What comes next only sometimes stands there.
+    /// `true` if what comes next is conditional.
     pub(super) pending: bool,
-    /// Whether functions are not gone into.
+    /// `true` if the bodies of functions are skipped.
     pub(super) outline: bool,
 }
 
 impl<'a> Seer<'a> {
-    /// Goes through the tree without recursion: what is nested without end takes no stack.
+    /// Walks the tree without recursion: deep nesting takes no stack.
     pub(super) fn all(&mut self, cursor: &mut TreeCursor<'_>, see: See, watch: &Watch<'_>) -> Option<()> {
         let mut around = Frame::default();
         let mut frames = Vec::new();
@@ -100,7 +100,7 @@ impl<'a> Seer<'a> {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
-    /// The text of a field where that is short.
+    /// Returns the text of a field if that is short.
     pub(super) fn field(&self, node: Node<'_>, field: &str) -> Option<&'a str> {
         node.child_by_field_name(field).map(|child| self.of(child)).filter(|text| text.len() <= LONGEST)
     }
@@ -109,7 +109,7 @@ impl<'a> Seer<'a> {
         self.claimed.insert(node.start_byte());
     }
 
-    /// Takes a definition whose name is `name`; what it is made of is said by the caller.
+    /// Adds a definition whose name is `name`; the caller handles its contents.
     pub(super) fn define(&mut self, kind: DefinitionKind, node: Node<'_>, name: Node<'_>, around: Frame) -> usize {
         self.claim(name);
         let at = self.define_as(kind, node, self.of(name), around);
@@ -120,7 +120,7 @@ impl<'a> Seer<'a> {
         at
     }
 
-    /// Likewise for a name that is given.
+    /// Adds a definition under a given name.
     pub(super) fn define_as(&mut self, kind: DefinitionKind, node: Node<'_>, name: &str, around: Frame) -> usize {
         let at = self.symbols.definitions.len();
         if at >= MOST || name.len() > LONGEST {
@@ -153,7 +153,7 @@ impl<'a> Seer<'a> {
         self.symbols.definitions.get_mut(at)
     }
 
-    /// Says that a definition goes on to the end of `node` before its body.
+    /// Extends the head of a definition to the end of `node`.
     pub(super) fn until(&mut self, at: usize, node: Node<'_>) {
         let end = line_of(node.end_position().row);
         if let Some(definition) = self.symbols.definitions.get_mut(at) {
@@ -200,7 +200,7 @@ impl<'a> Seer<'a> {
         });
     }
 
-    /// The arguments of a call; `spread` are the nodes that stand for any number of them, `keyword` for one by name.
+    /// Counts the arguments of a call; `spread` are the nodes that represent any number of them, `keyword` is a named one.
     pub(super) fn arguments(&self, list: Node<'_>, spread: &[&str], keyword: &str) -> Arguments {
         let mut found = Arguments { count: 0, open: false, keywords: Vec::new() };
         for child in list.children(&mut list.walk()).take(MOST) {

@@ -1,4 +1,4 @@
-//! What is read of a text, language by language.
+//! Tests of the symbols of a text, language by language.
 
 use super::*;
 

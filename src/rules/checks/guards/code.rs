@@ -1,12 +1,12 @@
-//! A text as functions, statements and expressions, in words that hold in every grammar here. Main type: [`Code`].
+//! Functions, statements and expressions of a parsed text, in terms that apply to every supported grammar. Main type: [`Code`].
 
 use std::collections::HashMap;
 
 use crate::syntax::{Grammar, Nodes, Tree, Trees, Unparsed, Watch};
 
-/// Longer paths (`a.b[c].d`) are not followed, in tokens.
+/// Maximum length of a path (`a.b[c].d`), in tokens; longer ones are not followed.
 const LONGEST_PATH: usize = 14;
-/// Longer texts are not compared word by word, in nodes.
+/// Maximum size of an expression that is compared word by word, in nodes.
 const LONGEST_SAID: usize = 4_000;
 
 /// A parsed text and its functions.
@@ -21,9 +21,9 @@ pub(super) struct Code<'a> {
 /// A function with a name.
 pub(super) struct Function {
     pub(super) node: usize,
-    /// The names around it and its own.
+    /// The names of the enclosing functions and its own.
     pub(super) key: String,
-    /// The outermost function around it, or itself.
+    /// The outermost enclosing function, or itself.
     pub(super) outermost: usize,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Code<'a> {
         Self::of(&tree, text, watch, &mut |_, _| true)
     }
 
-    /// Without the bodies that `enters` says no to.
+    /// Parses the text, leaving out the bodies that `enters` rejects.
     pub(super) fn of(
         tree: &Tree,
         text: &'a str,
@@ -47,7 +47,7 @@ impl<'a> Code<'a> {
     }
 
     fn find_functions(&mut self) {
-        // The names around: where each ends, what it is called, and which function it is.
+        // The enclosing names: end, name and function of each.
         let mut around: Vec<(usize, String, Option<usize>)> = Vec::new();
         for node in 0..self.nodes.count() {
             while around.last().is_some_and(|(until, ..)| node >= *until) {
@@ -71,7 +71,7 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// The function that a node stands in.
+    /// Returns the function that contains a node.
     pub(super) fn owner(&self, node: usize) -> Option<usize> {
         self.owner.get(node).copied().flatten()
     }
@@ -104,7 +104,7 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// The name that a C declarator gives.
+    /// Returns the name that a C declarator declares.
     fn declared(&self, node: usize) -> Option<String> {
         let mut at = self.nodes.child(node, "declarator")?;
         while let Some(inner) = self.nodes.child(at, "declarator") {
@@ -131,12 +131,12 @@ impl<'a> Code<'a> {
         self.nodes.child(node, field).map(|node| self.say(node))
     }
 
-    /// The words of a node: without comments, without white space, and without marks that change nothing for whoever compares.
+    /// Returns the normalized text of a node: without comments, white space, and punctuation that does not matter in comparisons.
     pub(super) fn say(&self, node: usize) -> String {
         self.say_without(node, &[])
     }
 
-    /// The words of a node, some nodes inside it replaced by other ones (which must lie inside those).
+    /// Returns the normalized text of a node, with some nodes inside it replaced by others (which must be inside those).
     pub(super) fn say_without(&self, node: usize, replaced: &[(usize, usize)]) -> String {
         let mut words: Vec<&str> = Vec::new();
         let mut at = node;
@@ -190,7 +190,7 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// The node without the parentheses around it.
+    /// Strips the parentheses around a node.
     pub(super) fn bare(&self, node: usize) -> usize {
         let mut at = node;
         loop {
@@ -208,7 +208,7 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// Whether it is a name, a member, an element, or what a getter gives.
+    /// Checks whether it is a name, a member, an element, or the result of a getter.
     pub(super) fn is_path(&self, node: usize) -> bool {
         let node = self.bare(node);
         if self.nodes.until(node) - node > LONGEST_PATH * 2 {
@@ -224,21 +224,21 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// What a member or an element is of.
+    /// Returns the object of a member or an element.
     pub(super) fn object(&self, node: usize) -> Option<usize> {
         let of = ["object", "operand", "value", "argument", "array"];
         let found = of.iter().find_map(|field| self.nodes.child(node, field));
         found.or_else(|| (self.nodes.kind(node) == "index_expression").then_some(node + 1))
     }
 
-    /// The first word of a path.
+    /// Returns the first word of a path.
     pub(super) fn root_of(path: &str) -> &str {
         let mut words = path.split(' ').filter(|word| !matches!(*word, "(" | "*" | "&"));
         let first = words.next().unwrap_or_default();
         if matches!(first, "this" | "self") { words.nth(1).unwrap_or(first) } else { first }
     }
 
-    /// The called function and its arguments.
+    /// Returns the called function and its arguments.
     pub(super) fn call(&self, node: usize) -> Option<Call> {
         let kind = self.nodes.kind(node);
         if !is_call(kind) && !matches!(kind, "object_creation_expression" | "new_expression") {
@@ -247,7 +247,7 @@ impl<'a> Code<'a> {
         let arguments = self.nodes.child(node, "arguments");
         let list = arguments.map(|list| {
             let is_argument =
-                |node: &usize| !self.nodes.is_token(*node) || self.nodes.text(*node).starts_with(is_wordy);
+                |node: &usize| !self.nodes.is_token(*node) || self.nodes.text(*node).starts_with(is_word_token);
             self.nodes.children(list).filter(is_argument).collect()
         });
         let (receiver, name) = match kind {
@@ -269,19 +269,19 @@ impl<'a> Code<'a> {
         Some(Call { receiver, name: name?, arguments: list.unwrap_or_default() })
     }
 
-    /// The nearest statement around a node, or the node itself.
+    /// Returns the nearest statement around a node, or the node itself.
     pub(super) fn statement(&self, node: usize) -> Option<usize> {
         std::iter::once(node).chain(self.nodes.around(node)).find(|node| self.is_statement(*node))
     }
 
-    /// Whether it stands in a block on its own.
+    /// Checks whether it is a statement of its own in a block.
     pub(super) fn is_statement(&self, node: usize) -> bool {
         self.nodes.parent(node).is_some_and(|parent| is_block(self.nodes.kind(parent)))
             && !self.nodes.is_token(node)
             && !self.nodes.kind(node).contains("comment")
     }
 
-    /// The statements of a block; a statement that stands where a block may is its only one.
+    /// Returns the statements of a block; a statement in place of a block is its only one.
     pub(super) fn statements(&self, block: usize) -> Vec<usize> {
         let mut block = block;
         while matches!(self.nodes.kind(block), "else_clause" | "finally_clause") {
@@ -297,14 +297,14 @@ impl<'a> Code<'a> {
         self.nodes.children(list).filter(is_one).collect()
     }
 
-    /// The statements after one, in its block.
+    /// Returns the statements after one, in its block.
     pub(super) fn following(&self, statement: usize) -> Vec<usize> {
         let Some(block) = self.nodes.parent(statement) else { return Vec::new() };
         let after = self.nodes.until(statement);
         self.nodes.children(block).filter(|node| *node >= after && self.is_statement(*node)).collect()
     }
 
-    /// Whether a statement leaves what it stands in.
+    /// Checks whether a statement exits its enclosing block or function.
     pub(super) fn leaves(&self, statement: usize) -> bool {
         let node = if self.nodes.kind(statement) == "expression_statement" { statement + 1 } else { statement };
         match self.nodes.kind(node) {
@@ -337,7 +337,7 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// The words of every statement and every condition in a node, and how often each is there.
+    /// Counts the normalized texts of all statements and conditions in a node.
     pub(super) fn statements_said(&self, node: usize) -> HashMap<String, usize> {
         let mut said = HashMap::new();
         for inner in self.nodes.inside(node) {
@@ -350,14 +350,14 @@ impl<'a> Code<'a> {
     }
 }
 
-/// A call in parts.
+/// The parts of a call.
 pub(super) struct Call {
     pub(super) receiver: Option<usize>,
     pub(super) name: usize,
     pub(super) arguments: Vec<usize>,
 }
 
-fn is_wordy(letter: char) -> bool {
+fn is_word_token(letter: char) -> bool {
     letter.is_alphanumeric() || matches!(letter, '_' | '"' | '\'' | '$' | '`')
 }
 

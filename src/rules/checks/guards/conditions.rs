@@ -1,4 +1,4 @@
-//! What conditions ask: the questions in them, each about one thing. Main function: [`questions`].
+//! Splits conditions into tests, each about one thing. Main function: [`questions`].
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -8,34 +8,34 @@ use regex::Regex;
 use super::code::{Code, is_call, is_if, is_member, is_ternary};
 use crate::syntax::Grammar;
 
-/// What a question is about.
+/// The kind of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asks {
-    /// Whether there is anything.
+    /// Presence of a value.
     Null,
-    /// How long something is, or whether it is empty.
+    /// Length or emptiness.
     Size,
-    /// Whether something is zero.
+    /// Equality with zero.
     Zero,
-    /// Whether something is of a type, or holds a key: enough to know that somebody thought about it.
+    /// Type, or containment of a key: enough to show that the case was considered.
     Kind,
     /// Anything else.
     Other,
 }
 
-/// One question in a condition.
+/// One test in a condition.
 #[derive(Debug, Clone)]
 pub(super) struct Question {
     pub(super) asks: Asks,
-    /// What it is about, in words; empty for [`Asks::Other`].
+    /// The tested expression, normalized; empty for [`Asks::Other`].
     pub(super) about: String,
-    /// The node that asks.
+    /// The node of the test.
     pub(super) node: usize,
-    /// The `if`, the `?:` or the `&&` it decides.
+    /// The `if`, `?:` or `&&` that it decides.
     pub(super) decides: usize,
 }
 
-/// Every question in a range of nodes.
+/// Returns every test in a range of nodes.
 pub(super) fn questions(code: &Code<'_>, range: Range<usize>) -> Vec<Question> {
     let mut found = Vec::new();
     let mut split_until = 0;
@@ -70,7 +70,7 @@ pub(super) fn questions(code: &Code<'_>, range: Range<usize>) -> Vec<Question> {
     found
 }
 
-/// The operator of an `&&` or an `||`.
+/// Returns the operator of an `&&` or an `||`.
 pub(super) fn logical<'a>(code: &Code<'a>, node: usize) -> Option<&'a str> {
     if !matches!(code.nodes.kind(node), "binary_expression" | "boolean_operator") {
         return None;
@@ -107,28 +107,28 @@ fn parts(code: &Code<'_>, node: usize) -> Vec<usize> {
 static SIZE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^len \( (.+) \)$|^(.+) \. (?:length|len|size|count|Length|Count)(?: \( \))?$").ok());
 
-/// What a node tells the length of.
-fn sized(said: &str) -> Option<&str> {
+/// Returns the node whose length is taken.
+fn length_argument(said: &str) -> Option<&str> {
     let groups = SIZE.as_ref()?.captures(said)?;
     groups.iter().skip(1).flatten().next().map(|found| found.as_str())
 }
 
 fn question(code: &Code<'_>, node: usize, decides: usize) -> Question {
-    let (asks, about) = asked(code, node).unwrap_or((Asks::Other, String::new()));
+    let (asks, about) = classify_test(code, node).unwrap_or((Asks::Other, String::new()));
     Question { asks, about, node, decides }
 }
 
-fn asked(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
+fn classify_test(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
     let kind = code.nodes.kind(node);
     match kind {
-        "binary_expression" | "comparison_operator" => compared(code, node),
+        "binary_expression" | "comparison_operator" => classify_comparison(code, node),
         "instanceof_expression" => code.nodes.child(node, "left").map(|left| (Asks::Kind, code.say(left))),
         "let_condition" => code.nodes.child(node, "value").map(|value| (Asks::Null, code.say(value))),
-        _ if is_call(kind) => asked_by_call(code, node),
-        "identifier" if code.grammar == Grammar::Go => found_by(code, node),
+        _ if is_call(kind) => classify_call(code, node),
+        "identifier" if code.grammar == Grammar::Go => go_lookup_source(code, node),
         _ if code.is_path(node) && is_truthy(code.grammar) => {
             let said = code.say(node);
-            Some(sized(&said).map_or_else(|| (Asks::Null, said.clone()), |of| (Asks::Size, of.to_owned())))
+            Some(length_argument(&said).map_or_else(|| (Asks::Null, said.clone()), |of| (Asks::Size, of.to_owned())))
         }
         _ => None,
     }
@@ -145,7 +145,7 @@ fn is_null(said: &str) -> bool {
     matches!(said, "nil" | "null" | "None" | "NULL" | "nullptr" | "undefined" | "void 0")
 }
 
-fn compared(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
+fn classify_comparison(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
     let mut sides = code.nodes.children(node).filter(|child| {
         !code.nodes.is_token(*child)
             || code.nodes.text(*child).starts_with(|letter: char| {
@@ -172,7 +172,7 @@ fn compared(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
         if let Some(typed) = said[at].strip_prefix("typeof ") {
             return Some((Asks::Kind, typed.to_owned()));
         }
-        if let Some(of) = sized(&said[at]) {
+        if let Some(of) = length_argument(&said[at]) {
             return Some((Asks::Size, of.to_owned()));
         }
         if said[other] == "0" && code.is_path(asked) {
@@ -182,7 +182,7 @@ fn compared(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
     None
 }
 
-fn asked_by_call(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
+fn classify_call(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
     let call = code.call(node)?;
     let name = code.nodes.text(call.name);
     let receiver = call.receiver.map(|receiver| code.say(receiver));
@@ -217,8 +217,8 @@ fn asked_by_call(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
     about.filter(|about| !about.is_empty()).map(|about| (asks, about))
 }
 
-/// What `ok` tells of in Go: `v, ok := m[k]`.
-fn found_by(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
+/// Returns what `ok` is about in Go: `v, ok := m[k]`.
+fn go_lookup_source(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
     let name = code.nodes.text(node);
     if !matches!(name, "ok" | "found" | "exists" | "exist" | "has") {
         return None;
@@ -242,18 +242,18 @@ fn found_by(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
     inside.or_else(before).map(|about| (Asks::Null, about))
 }
 
-/// A place that needs something to be there.
+/// A place that requires a value to be present.
 #[derive(Debug, Clone)]
 pub(super) struct Need {
     pub(super) needs: Asks,
-    /// What must be there.
+    /// The kind of the required test.
     pub(super) of: String,
-    /// The expression, in words.
+    /// The expression, normalized.
     pub(super) said: String,
     pub(super) node: usize,
 }
 
-/// Every place in a range of nodes where something is used that must be there.
+/// Returns every place in a range of nodes that uses a value which must be present.
 pub(super) fn needs(code: &Code<'_>, range: Range<usize>) -> Vec<Need> {
     let mut found = Vec::new();
     for node in range {

@@ -1,9 +1,8 @@
-//! What a change takes away while what it was for stays: checks, locks, releases, awaits, ways out of errors.
+//! Removed guards whose guarded code remains: checks, locks, releases, awaits, exits of error branches.
 //!
-//! Main types: [`Guard`] (one rule of [`GUARDS`]), [`Taken`] (what all of them found; looked for once a run). Both sides of a file are
-//! parsed, functions are paired by their names (`pair`), and each function is compared with itself: `unguarded` (questions that are not asked
-//! any more), `statements`, `weaker` (expressions that lost what was around them), `attributes`. A guard that the change has moved somewhere
-//! else is not lost: what all files gain is in [`pair::Around`].
+//! Main types: [`Guard`] (one rule of [`GUARDS`]), [`Taken`] (the removed guards; computed once per run). Both sides of a file are
+//! parsed, functions are paired by name (`pair`), and each pair is compared: `unguarded` (removed conditions), `statements` (removed
+//! statements). A guard that the change moved is not lost: [`pair::Around`] holds the lines added in all files.
 
 mod assertions;
 mod attributes;
@@ -40,25 +39,25 @@ pub(in crate::rules) use words::GUARDS;
 
 /// Larger texts are not compared; that they are not parsed is in the receipt.
 const LARGEST: usize = 1 << 20;
-/// How long one file may take.
+/// Time limit for one file.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// More places with one loss are told as one.
+/// Number of places with one loss from which they are reported as one.
 const MOST_ALIKE: usize = 4;
 
-/// A change with more lines of code rebuilds something: what it takes away on the way is mostly meant, and a hint. A guard that goes with a
-/// small change goes by itself.
+/// A change with more lines of code is a rewrite: its removals are mostly intentional, so they are hints. A guard removed by a small
+/// change is a finding.
 const SMALL: u64 = 30;
-/// Likewise a change of more files of code.
+/// The same, in files of code.
 const FEW: usize = 3;
 
-/// One rule about what is taken away.
+/// One rule about removed guards.
 pub(in crate::rules) struct Guard {
     rule: Rule,
     info: CheckInfo,
 }
 
-/// What was taken away.
+/// A removed guard, with its rule.
 pub(in crate::rules) type Taken = (Rule, Hit);
 
 impl Check for Guard {
@@ -71,13 +70,13 @@ impl Check for Guard {
     }
 
     fn lost(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
-        let taken = sides.taken.get_or_init(|| taken(sides)).as_ref().map_err(|stopped| *stopped)?;
+        let taken = sides.taken.get_or_init(|| collect_losses(sides)).as_ref().map_err(|stopped| *stopped)?;
         let own = taken.iter().filter(|(_, (rule, _))| *rule == self.rule);
         Ok(own.map(|(file, (_, hit))| (*file, hit.clone())).collect())
     }
 }
 
-/// Words of which one must have become rarer in some place before a file is worth parsing.
+/// Words of which one must have become rarer somewhere before a file is worth parsing.
 static SIGNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let signs = [
         r"\b(?:if|elif)\b",
@@ -99,14 +98,14 @@ static SIGNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     signs.iter().filter_map(|sign| Regex::new(sign).ok()).collect()
 });
 
-/// Everything the change takes away, each with the file as counted in the change.
-fn taken(sides: &BothSides<'_>) -> Result<Vec<(usize, Taken)>, Stopped> {
+/// Returns every guard that the change removes, each with the index of its file in the change.
+fn collect_losses(sides: &BothSides<'_>) -> Result<Vec<(usize, Taken)>, Stopped> {
     let found = each_file(sides.change.files.len(), |at| taken_from(sides, at));
     let mut all = Vec::new();
     for (at, of_file) in found.into_iter().enumerate().filter_map(|(at, of_file)| Some((at, of_file?))) {
         all.extend(of_file?.into_iter().map(|taken| (at, taken)));
     }
-    let mut found = once(all);
+    let mut found = merge_repeated(all);
     if is_meant(sides.change) {
         for (_, (_, hit)) in &mut found {
             hit.is_hint = true;
@@ -115,7 +114,7 @@ fn taken(sides: &BothSides<'_>) -> Result<Vec<(usize, Taken)>, Stopped> {
     Ok(found)
 }
 
-/// What the change takes away from one file.
+/// Returns the guards that the change removes from one file.
 pub(in crate::rules) fn taken_from(sides: &BothSides<'_>, at: usize) -> Result<Vec<Taken>, Stopped> {
     let known = sides.alone.of(at).map(|answers| &answers.taken);
     if let Some(taken) = known.and_then(OnceLock::get) {
@@ -131,12 +130,12 @@ pub(in crate::rules) fn taken_from(sides: &BothSides<'_>, at: usize) -> Result<V
     })
 }
 
-/// Whether what the change takes away is meant, more often than not: it rebuilds something, or says so.
+/// Checks whether removals are probably intentional: the change is a rewrite, or a commit message says so.
 pub(super) fn is_meant(change: &ChangeSet) -> bool {
     !is_small(&change.files) || is_announced(change)
 }
 
-/// Words with which a commit says that something is taken away, or let through from now on.
+/// Words with which a commit message says that something is removed or allowed.
 static ANNOUNCED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?i)\b(?:remov(?:e[sd]?|ing)|drop(?:s|ped)?|non-?fatal|ignor(?:e[sd]?|ing)|allow(?:s|ed|ing)?|optional|no longer|un(?:needed|necessary|used)|redundant|simplif\w+|clean(?:s|ed)? ?up|refactor\w*|revert\w*|disabl(?:e[sd]?|ing)|relax\w*|skip\w*|useless|obsolete|dead code|double[ -](?:free|close)|use[ -]after[ -]free|already (?:freed|closed|released))\b",
@@ -144,20 +143,20 @@ static ANNOUNCED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Whether a commit of the change says that it takes something away: then a guard that goes is meant, more often than not.
+/// Checks whether a commit message of the change announces a removal: then a removed guard is probably intentional.
 fn is_announced(change: &ChangeSet) -> bool {
     let says = |text: &str| ANNOUNCED.as_ref().is_some_and(|pattern| pattern.is_match(text));
     change.commits.iter().any(|commit| says(&commit.subject) || says(&commit.body))
 }
 
-/// Whether the change touches few lines of code, tests aside.
+/// Checks whether the change touches few lines of code, tests aside.
 fn is_small(files: &[FileChange]) -> bool {
     let is_code = |file: &&FileChange| file.language.and_then(Grammar::of).is_some() && !is_test_path(&file.path);
     let lines = files.iter().filter(is_code).map(|file| u64::from(file.additions) + u64::from(file.deletions));
     files.iter().filter(is_code).count() <= FEW && lines.sum::<u64>() <= SMALL
 }
 
-/// A file that may have lost something, and both its sides.
+/// A file that may have lost something, with both its sides.
 type Candidate = Option<(Grammar, Arc<FileText>, Arc<FileText>)>;
 
 fn candidate(sides: &BothSides<'_>, file: &FileChange) -> Result<Candidate, Stopped> {
@@ -165,7 +164,7 @@ fn candidate(sides: &BothSides<'_>, file: &FileChange) -> Result<Candidate, Stop
     let Some(grammar) = grammar_of(file) else { return Ok(None) };
     let Some(old) = read(sides.old, file, Side::Old)? else { return Ok(None) };
     let Some(new) = read(sides.new, file, Side::New)? else { return Ok(None) };
-    Ok(shows_signs(file, &old, &new).then_some((grammar, old, new)))
+    Ok(has_fewer_guard_words(file, &old, &new).then_some((grammar, old, new)))
 }
 
 fn hits(sides: &BothSides<'_>, file: &FileChange) -> Result<Vec<Taken>, Stopped> {
@@ -190,8 +189,8 @@ fn hits(sides: &BothSides<'_>, file: &FileChange) -> Result<Vec<Taken>, Stopped>
     }
 }
 
-/// What a change takes away in many places it takes away on purpose: that is told once, with the number of places.
-fn once(found: Vec<(usize, Taken)>) -> Vec<(usize, Taken)> {
+/// A loss repeated in many places is intentional: it is reported once, with the number of places.
+fn merge_repeated(found: Vec<(usize, Taken)>) -> Vec<(usize, Taken)> {
     let mut count: HashMap<Rule, usize> = HashMap::new();
     for (_, (rule, _)) in &found {
         *count.entry(*rule).or_default() += 1;
@@ -199,7 +198,7 @@ fn once(found: Vec<(usize, Taken)>) -> Vec<(usize, Taken)> {
     let mut told: Vec<(usize, Taken)> = Vec::new();
     for (file, (rule, mut hit)) in found {
         let places = count.get(&rule).copied().unwrap_or(0);
-        // What is stored changes its form as a whole.
+        // A storage format is changed as a whole.
         let most = if rule == Rule::Attribute { 1 } else { MOST_ALIKE };
         if places > most {
             if told.iter().any(|(_, (other, _))| *other == rule) {
@@ -223,14 +222,14 @@ fn grammar_of(file: &FileChange) -> Option<Grammar> {
     (!matches!(grammar, Grammar::Bash | Grammar::Yaml)).then_some(grammar)
 }
 
-/// A side of a file; `None` where it cannot be read (which is told elsewhere) or is too large.
+/// Reads a side of a file; `None` if it is unreadable (reported elsewhere) or too large.
 fn read(tree: &dyn Workspace, file: &FileChange, side: Side) -> Result<Option<Arc<FileText>>, Stopped> {
     let text = readable(tree, file.path_at(side))?;
     Ok(text.filter(|text| text.text().len() <= LARGEST && !is_markup(text)))
 }
 
-/// Whether some place of the file has fewer of the words that guards are made of.
-fn shows_signs(file: &FileChange, old: &FileText, new: &FileText) -> bool {
+/// Checks whether some place of the file has fewer of the words that guards consist of.
+fn has_fewer_guard_words(file: &FileChange, old: &FileText, new: &FileText) -> bool {
     file.runs().filter(|run| run.old.count > 0).any(|run| {
         let said = |text: &FileText, span: crate::domain::change::Span| -> String {
             let lines = span.range().map(|lines| text.lines(lines).map(|(_, line)| line).collect::<Vec<_>>());
@@ -244,7 +243,7 @@ fn shows_signs(file: &FileChange, old: &FileText, new: &FileText) -> bool {
     })
 }
 
-/// All lines that the change adds and removes, read once.
+/// Reads all lines that the change adds and removes, once.
 fn around_of<'a>(sides: &BothSides<'a>) -> Result<&'a Around, Stopped> {
     if let Some(around) = sides.alone.around.get() {
         return Ok(around);
@@ -277,7 +276,7 @@ fn read_around(sides: &BothSides<'_>) -> Result<Around, Stopped> {
     Ok(around)
 }
 
-/// What one file lost.
+/// Finds what one file lost.
 fn losses(
     trees: &Trees,
     file: &FileChange,
@@ -308,12 +307,12 @@ fn losses(
         }
     }
     lost.sort_by_key(|lost| (lost.lines, lost.rule));
-    // One place tells of one thing, the first that is known of it.
+    // One place is reported once, for the first loss found there.
     lost.dedup_by_key(|lost| lost.lines.start());
     Ok(lost)
 }
 
-/// The functions that stand on both sides, by their names; of those with one name, the first with the first.
+/// Pairs the functions on both sides by name; of those with the same name, in order.
 fn pairs(before: &Code<'_>, after: &Code<'_>) -> Vec<(usize, usize)> {
     let by_name = |code: &Code<'_>| -> HashMap<String, Vec<usize>> {
         let mut found: HashMap<String, Vec<usize>> = HashMap::new();
@@ -334,7 +333,7 @@ fn pairs(before: &Code<'_>, after: &Code<'_>) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Whether more of its plain statements are new than stay: then nobody can say what it lost.
+/// Checks whether more of its plain statements are new than remain: then its losses cannot be determined.
 fn is_rewritten(pair: &Pair<'_>) -> bool {
     let plain = |code: &Code<'_>, function: usize| -> Vec<String> {
         let statements = code.nodes.inside(function).filter(|node| code.is_statement(*node));
@@ -346,13 +345,13 @@ fn is_rewritten(pair: &Pair<'_>) -> bool {
     new > is.len() - new + 1
 }
 
-/// Whether only tests run it.
+/// Checks whether only tests run it.
 fn is_for_tests(code: &Code<'_>, function: usize) -> bool {
     code.grammar == Grammar::Rust
         && std::iter::once(function).chain(code.nodes.around(function)).any(|node| is_for_tests_itself(code, node))
 }
 
-/// Whether a Rust item is marked as one of tests.
+/// Checks whether a Rust item is marked as test code.
 fn is_for_tests_itself(code: &Code<'_>, node: usize) -> bool {
     let Some(parent) = code.nodes.parent(node) else { return false };
     if code.nodes.is_token(node) || !code.nodes.kind(node).ends_with("_item") {

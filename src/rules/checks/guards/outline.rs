@@ -1,7 +1,7 @@
-//! Which functions of a file are read: those that stand on both sides and of which the change takes lines away. Main function: [`both`].
+//! Selects the functions to compare: those on both sides with deleted lines. Main function: [`both`].
 //!
-//! A walk over a whole file costs more than all questions about the few functions that a change touches. So the bodies of functions are left
-//! out at first, and only those that can have lost something are gone into.
+//! Walking a whole file costs more than comparing the few functions that a change touches. So the bodies of functions are left out at
+//! first, and only those that can have lost something are entered.
 
 use std::collections::HashSet;
 
@@ -10,17 +10,17 @@ use super::code::Code;
 use crate::domain::place::LineRange;
 use crate::syntax::{Beside, Grammar, Nodes, Tree, Trees, Unparsed, Watch};
 
-/// A function that stands in no other one.
+/// A top-level function.
 struct Outer {
     key: String,
     lines: (u32, u32),
-    /// Where the bodies begin that were left out of it.
+    /// Starts of the bodies left out of it.
     bodies: Vec<usize>,
-    /// Whether its own is one of them.
+    /// `true` if its own body is one of them.
     is_bare: bool,
 }
 
-/// Both sides of a file, without the bodies of functions that cannot have lost anything; `None` where no function can.
+/// Parses both sides of a file without the bodies of functions that cannot have lost anything; `None` if no function can.
 pub(super) fn both<'t>(
     trees: &Trees,
     grammar: Grammar,
@@ -38,7 +38,7 @@ pub(super) fn both<'t>(
             left_out.extend(leave_out.then_some(body));
             !leave_out
         });
-        Ok(outers(&code?, &left_out))
+        Ok(outer_functions(&code?, &left_out))
     };
     let (before, after): (Vec<Outer>, Vec<Outer>) = (outline(&old_tree, old)?, outline(&new_tree, new)?);
     let stands = Keys::of(after.iter());
@@ -46,7 +46,7 @@ pub(super) fn both<'t>(
     if wanted.exact.is_empty() {
         return Ok(None);
     }
-    // Around what has no body of its own, more than the function may be looked at.
+    // Code around a function without a body of its own may be examined beyond the function.
     let all = before.iter().chain(&after).any(|outer| wanted.meet(&outer.key) && !outer.is_bare);
     let read = |tree: &Tree, text: &'t str, outers: &[Outer]| -> Result<Code<'t>, Unparsed> {
         let others = outers.iter().filter(|outer| !all && !wanted.meet(&outer.key));
@@ -58,7 +58,7 @@ pub(super) fn both<'t>(
     Ok(Some((read(&old_tree, old, &before)?, read(&new_tree, new, &after)?)))
 }
 
-/// The keys of functions, and the beginnings of those keys.
+/// The keys of functions, and the prefixes of those keys.
 struct Keys<'a> {
     exact: HashSet<&'a str>,
     begun: HashSet<&'a str>,
@@ -70,14 +70,14 @@ impl<'a> Keys<'a> {
         Self { begun: exact.iter().copied().flat_map(beginnings).collect(), exact }
     }
 
-    /// Whether a function inside one of that key may be called the same as one inside one of these: a method `a/b` is called like the
-    /// function `b` inside a function `a`.
+    /// Checks whether a function below that key may have the same name as one below these: a method `a/b` is named like the function `b`
+    /// inside a function `a`.
     fn meet(&self, key: &str) -> bool {
         self.begun.contains(key) || beginnings(key).any(|beginning| self.exact.contains(beginning))
     }
 }
 
-/// `a`, `a/b` and `a/b/c` of `a/b/c`.
+/// Yields `a`, `a/b` and `a/b/c` for `a/b/c`.
 fn beginnings(key: &str) -> impl Iterator<Item = &str> {
     let parts = key.match_indices('/').map(|(at, _)| at);
     parts.chain(std::iter::once(key.len())).filter_map(|at| key.get(..at))
@@ -88,7 +88,7 @@ fn loses_lines(outer: &Outer, removed: &Touched) -> bool {
     lines.is_ok_and(|lines| removed.first_in(lines).is_some_and(|(_, stands)| stands))
 }
 
-/// Whether a node is the body of a function that [`Code`] knows by a name; asked before what comes after the node is known.
+/// Checks whether a node is the body of a function that [`Code`] names; called before what follows the node is known.
 fn is_of_function(nodes: &Nodes<'_>, body: usize) -> bool {
     let Some(holder) = nodes.parent(body) else { return false };
     let has = |node: usize, fields: &[&str]| fields.iter().any(|field| nodes.child(node, field).is_some());
@@ -110,8 +110,8 @@ fn is_of_function(nodes: &Nodes<'_>, body: usize) -> bool {
     }
 }
 
-/// The functions of an outline that stand in no other one, and the bodies that were left out of each.
-fn outers(code: &Code<'_>, left_out: &[usize]) -> Vec<Outer> {
+/// Collects the top-level functions of an outline, and the bodies left out of each.
+fn outer_functions(code: &Code<'_>, left_out: &[usize]) -> Vec<Outer> {
     let mut numbers = vec![None; code.functions.len()];
     let mut outers: Vec<Outer> = Vec::new();
     for (number, function) in code.functions.iter().enumerate().filter(|(number, one)| one.outermost == *number) {
@@ -141,7 +141,7 @@ mod tests {
     use crate::domain::place::Side;
     use crate::sys::cancel::Cancel;
 
-    /// The functions that are known on the old side when one of its lines goes.
+    /// Returns the functions on the old side that have deleted lines.
     fn known(grammar: Grammar, old: &str, new: &str, line: u32) -> Option<Vec<String>> {
         let run = ChangeRun { old: Span { start: line, count: 1 }, new: Span { start: line, count: 0 } };
         let hunks = vec![Hunk { runs: vec![run], ..Hunk::default() }];

@@ -1,4 +1,4 @@
-//! A function before and after the change, side by side. Main types: [`Pair`], [`Around`] (what the whole change says).
+//! A function before and after the change. Main types: [`Pair`], [`Around`] (the lines of the whole change).
 
 use std::collections::HashMap;
 
@@ -7,12 +7,12 @@ use super::code::{Code, is_if};
 use super::conditions::{Need, Question, needs, questions};
 use crate::domain::place::LineRange;
 
-/// What the change takes away, and where that stood.
+/// A loss: what the change removes, and its place.
 pub(super) struct Lost {
     pub(super) rule: Rule,
     /// Lines of the old side; the first of them is a deleted one.
     pub(super) lines: LineRange,
-    /// What is lost here, one sentence.
+    /// Description of the loss, one sentence.
     pub(super) detail: String,
 }
 
@@ -34,7 +34,7 @@ pub(in crate::rules) enum Rule {
     Attribute,
 }
 
-/// All lines that a change adds, and all that it removes, over all files, as [`squeeze`] leaves them, line by line.
+/// All lines that a change adds and removes, over all files, each as returned by [`squeeze`].
 #[derive(Default)]
 pub(in crate::rules) struct Around {
     pub(super) come: String,
@@ -42,14 +42,14 @@ pub(in crate::rules) struct Around {
 }
 
 impl Around {
-    /// Whether the change adds `text` anywhere.
+    /// Checks whether the change adds `text` anywhere.
     pub(super) fn adds(&self, text: &str) -> bool {
         let squeezed = squeeze(text);
         !squeezed.is_empty() && memchr::memmem::find(self.come.as_bytes(), squeezed.as_bytes()).is_some()
     }
 }
 
-/// `text` without white space, but for one space between two words.
+/// Removes the white space of `text`, except for one space between two words.
 pub(super) fn squeeze(text: &str) -> String {
     let is_wordy = |letter: char| match letter {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '$' => true,
@@ -74,17 +74,17 @@ pub(super) struct Pair<'a> {
     pub(super) removed: &'a Touched,
     pub(super) added: &'a Touched,
     pub(super) around: &'a Around,
-    /// The old function's questions.
+    /// The tests in the old function.
     pub(super) asked: Vec<Question>,
-    /// The new one's, and those of the functions around it.
+    /// The tests in the new function and the functions around it.
     pub(super) asks: Vec<Question>,
-    /// What the new one needs.
+    /// Uses in the new function that require a value.
     pub(super) needs: Vec<Need>,
-    /// The words of the old one's statements and conditions, and how often each is there.
+    /// Counts of the old function's statements and conditions, normalized.
     pub(super) said: HashMap<String, usize>,
-    /// Those of the new one.
+    /// Counts of the new function's.
     pub(super) says: HashMap<String, usize>,
-    /// The lines that the change adds to it.
+    /// Lines that the change adds to it.
     pub(super) fresh: Vec<&'a str>,
 }
 
@@ -123,37 +123,37 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// The old function's node.
+    /// Returns the old function's node.
     pub(super) fn then(&self) -> usize {
         self.old.functions.get(self.was).map_or(0, |function| function.node)
     }
 
-    /// The new function's node.
+    /// Returns the new function's node.
     pub(super) fn now(&self) -> usize {
         self.new.functions.get(self.is).map_or(0, |function| function.node)
     }
 
-    /// Whether the change removes the line that a node of the old side begins on.
+    /// Checks whether the change removes the first line of a node of the old side.
     pub(super) fn is_gone(&self, node: usize) -> bool {
         self.removed.covers(self.old.nodes.lines(node).0)
     }
 
-    /// Whether the change adds the line that a node of the new side begins on.
+    /// Checks whether the change adds the first line of a node of the new side.
     pub(super) fn is_fresh(&self, node: usize) -> bool {
         self.added.covers(self.new.nodes.lines(node).0)
     }
 
-    /// Whether a statement of the old function stands in the new one.
+    /// Checks whether a statement of the old function is in the new one.
     pub(super) fn stays(&self, statement: usize) -> bool {
         self.says.contains_key(&self.old.say(statement))
     }
 
-    /// Whether the new function has a statement or a condition fewer times than the old one.
+    /// Checks whether the new function has fewer instances of a statement or condition than the old one.
     pub(super) fn is_rarer(&self, said: &str) -> bool {
         self.says.get(said).copied().unwrap_or(0) < self.said.get(said).copied().unwrap_or(0)
     }
 
-    /// A loss at a node of the old side.
+    /// Builds a loss at a node of the old side.
     pub(super) fn lost(&self, rule: Rule, node: usize, detail: String) -> Option<Lost> {
         let (first, last) = self.old.nodes.lines(node);
         let first = (first..=last).find(|line| self.removed.covers(*line))?;
@@ -165,7 +165,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// The nodes that a question keeps from being reached when its answer is the wrong one, or the right one.
+/// Returns the nodes that a test guards, in either of its outcomes.
 pub(super) fn guarded(code: &Code<'_>, question: &Question) -> Vec<std::ops::Range<usize>> {
     let nodes = &code.nodes;
     let own = nodes.until(question.node)..nodes.until(question.decides);
@@ -174,7 +174,7 @@ pub(super) fn guarded(code: &Code<'_>, question: &Question) -> Vec<std::ops::Ran
         && let Some(consequence) = nodes.child(question.decides, "consequence")
         && code.statements(consequence).last().is_some_and(|last| code.leaves(*last))
     {
-        // In Rust the `if` stands in a statement of its own.
+        // In Rust the `if` is inside an expression statement.
         let statement = code.statement(question.decides).unwrap_or(question.decides);
         ranges.extend(code.following(statement).into_iter().map(|after| after..nodes.until(after)));
     }

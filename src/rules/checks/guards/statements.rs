@@ -1,5 +1,5 @@
-//! Statements that are gone while what they belong to stays: ways out of error branches, locks, releases, authorisation checks. Main
-//! function: [`statements`].
+//! Removed statements whose context remains: exits of error branches, locks, releases, authorization checks. Main function:
+//! [`statements`].
 
 use std::sync::LazyLock;
 
@@ -27,7 +27,7 @@ mod failures;
 mod held;
 mod ways_out;
 
-/// What a function lost besides checks of what it uses.
+/// Finds removed statements other than checks of used values.
 pub(super) fn statements(pair: &Pair<'_>) -> Vec<Lost> {
     let mut lost = Vec::new();
     let then = pair.then();
@@ -53,7 +53,7 @@ pub(super) fn statements(pair: &Pair<'_>) -> Vec<Lost> {
     lost
 }
 
-/// The call that a statement is, deferred or awaited perhaps.
+/// Returns the call that a statement consists of, possibly deferred or awaited.
 fn call_of(code: &Code<'_>, statement: usize) -> Option<usize> {
     let mut at = statement;
     for _ in 0..4 {
@@ -71,7 +71,7 @@ fn call_of(code: &Code<'_>, statement: usize) -> Option<usize> {
     None
 }
 
-/// The name of the called function, and what it is done to.
+/// Returns the name of the called function, and its object.
 fn done_to(code: &Code<'_>, statement: usize) -> Option<(String, String)> {
     let call = code.call(call_of(code, statement)?)?;
     let about = match (call.receiver, call.arguments.as_slice()) {
@@ -92,7 +92,7 @@ fn is(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
     pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
 }
 
-/// Whether any statement of the function does something to `about` that `pattern` names.
+/// Checks whether any statement of the function calls something on `about` that `pattern` matches.
 fn still_does(code: &Code<'_>, function: usize, pattern: &LazyLock<Option<Regex>>, about: &str) -> bool {
     code.nodes.inside(function).filter(|node| is_call(code.nodes.kind(*node))).any(|node| {
         code.call(node).is_some_and(|call| {
@@ -108,7 +108,7 @@ fn last_word(said: &str) -> &str {
     words.find(|word| !word.is_empty()).unwrap_or_default()
 }
 
-/// Whoever was not allowed was turned away here.
+/// Unauthorized callers were rejected here.
 fn authorisation(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     let (old, new) = (pair.old, pair.new);
     let after = old.following(node);

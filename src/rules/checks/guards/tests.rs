@@ -1,8 +1,8 @@
-//! Small changes and what they take away.
+//! Tests of removed guards on small changes.
 
 use super::super::super::made_up::MadeUp;
 
-/// The rules of this folder that tell of a change of one file, with the lines of the old side.
+/// The rules of this folder that fire on a change of one file, with the lines of the old side.
 fn told(path: &str, old: &str, new: &str) -> Vec<String> {
     let report = MadeUp::default().was(path, old).now(path, new).review();
     let removed = report.claims.iter().filter(|claim| claim.place.side == crate::domain::place::Side::Old);

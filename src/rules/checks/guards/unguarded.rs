@@ -1,4 +1,4 @@
-//! Checks that are gone while what they guarded stays. Main function: [`unguarded`].
+//! Removed checks of values that are still used. Main function: [`unguarded`].
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use super::conditions::{Asks, Need, Question, needs};
 use super::pair::{Lost, Pair, Rule, guarded, squeeze};
 use crate::syntax::Grammar;
 
-/// Longer names of things are not told in full.
+/// Maximum length of a quoted expression; longer ones are shortened.
 const LONGEST_NAME: usize = 60;
 
 static ERRORS: LazyLock<Option<Regex>> =
@@ -19,7 +19,7 @@ static VOUCHES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)\w*(?:require|check|assert|ensure|valid|verify|must|non_?null|default|coalesce|ofNullable|guard)\w*!?\s*[(<]|\bassert\b").ok()
 });
 
-/// The checks of a function that are gone although it still does what they were for.
+/// Returns the checks removed from a function that still contains what they guarded.
 pub(super) fn unguarded(pair: &Pair<'_>) -> Vec<Lost> {
     let mut lost = Vec::new();
     let mut told: HashSet<String> = HashSet::new();
@@ -28,11 +28,11 @@ pub(super) fn unguarded(pair: &Pair<'_>) -> Vec<Lost> {
             continue;
         }
         if !is_error(&question.about)
-            && !is_a_choice(pair, question)
-            && !is_tried(pair)
-            && !is_asked_anew(pair, question)
-            && !leaves_anew(pair, question)
-            && (is_missed(pair, question) || is_inlined(pair, question))
+            && !selects_value(pair, question)
+            && !catches_failure(pair)
+            && !is_tested_elsewhere(pair, question)
+            && !has_replacement_exit(pair, question)
+            && (is_still_needed(pair, question) || is_inlined(pair, question))
         {
             told.insert(question.about.clone());
             let place = if is_if(pair.old.nodes.kind(question.decides)) { question.decides } else { question.node };
@@ -76,7 +76,7 @@ fn words(question: &Question) -> (Rule, String) {
     }
 }
 
-/// A path as people write it.
+/// Formats a path as people write it.
 pub(super) fn name(said: &str) -> String {
     let mut name = said.replace(" . ", ".").replace(" (", "(").replace("( ", "(").replace(" )", ")").replace(" [", "[");
     name = name.replace("[ ", "[").replace(" ]", "]").replace('`', "'");
@@ -96,8 +96,8 @@ fn fits(asks: Asks, need: &Need, about: &str) -> bool {
         }
 }
 
-/// Whether the new function does without the question what the old one did after it.
-fn is_missed(pair: &Pair<'_>, question: &Question) -> bool {
+/// Checks whether the new function uses without the test what the old one used after it.
+fn is_still_needed(pair: &Pair<'_>, question: &Question) -> bool {
     let mut before: HashSet<String> = HashSet::new();
     for range in guarded(pair.old, question) {
         let there = needs(pair.old, range).into_iter();
@@ -111,13 +111,13 @@ fn is_missed(pair: &Pair<'_>, question: &Question) -> bool {
         .iter()
         .filter(|need| fits(question.asks, need, &question.about))
         .filter(|need| before.contains(&need.said) || pair.is_fresh(need.node))
-        .filter(|need| question.asks != Asks::Size || fails_alone(pair.new, need))
+        .filter(|need| question.asks != Asks::Size || access_fails(pair.new, need))
         .collect();
     bare(pair, question, &still) && !is_excused(pair, question)
 }
 
-/// Whether taking an element that is not there fails; in scripts only what is then done with it does.
-fn fails_alone(code: &Code<'_>, need: &Need) -> bool {
+/// Checks whether accessing a missing element fails; in scripts only using the result does.
+fn access_fails(code: &Code<'_>, need: &Need) -> bool {
     let is_script = matches!(code.grammar, Grammar::JavaScript | Grammar::TypeScript | Grammar::Tsx);
     !is_script
         || code.nodes.parent(need.node).is_some_and(|parent| {
@@ -125,17 +125,20 @@ fn fails_alone(code: &Code<'_>, need: &Need) -> bool {
         })
 }
 
-/// Whether one of the needs stands at the head without a question about the same thing, which it had at the base.
+/// Checks whether one of the uses has no test of the same thing at the head, though it had one at the base.
 fn bare(pair: &Pair<'_>, question: &Question, still: &[&Need]) -> bool {
     let same = pair.asks.iter().filter(|other| other.about == question.about);
-    let covered: Vec<_> =
-        same.filter(|other| !is_leftover(pair, question, other)).flat_map(|other| guarded(pair.new, other)).collect();
-    still.iter().any(|need| !covered.iter().any(|range| range.contains(&need.node))) && !was_bare(pair, question)
+    let covered: Vec<_> = same
+        .filter(|other| !is_weaker_half(pair, question, other))
+        .flat_map(|other| guarded(pair.new, other))
+        .collect();
+    still.iter().any(|need| !covered.iter().any(|range| range.contains(&need.node)))
+        && !was_unchecked_before(pair, question)
 }
 
-/// Whether a question at the head is the weaker half of what was asked: `typeof a === 'object'` holds for `null` as well, and
-/// `typeof a === 'string'` for an empty one.
-fn is_leftover(pair: &Pair<'_>, question: &Question, other: &Question) -> bool {
+/// Checks whether a test at the head is the weaker half of the old one: `typeof a === 'object'` holds for `null` as well, and `typeof a
+/// === 'string'` for an empty string.
+fn is_weaker_half(pair: &Pair<'_>, question: &Question, other: &Question) -> bool {
     let said = pair.new.say(other.node);
     let lets_through = ["'object'", "\"object\"", "'string'", "\"string\""].iter().any(|kind| said.ends_with(kind));
     question.asks == Asks::Null
@@ -145,8 +148,8 @@ fn is_leftover(pair: &Pair<'_>, question: &Question, other: &Question) -> bool {
         && pair.asked.iter().any(|old| old.decides == question.decides && pair.old.say(old.node) == said)
 }
 
-/// Whether the old function used it without asking already: then it was never missing.
-fn was_bare(pair: &Pair<'_>, question: &Question) -> bool {
+/// Checks whether the old function already used it without a test: then the test was redundant there.
+fn was_unchecked_before(pair: &Pair<'_>, question: &Question) -> bool {
     let same = pair.asked.iter().filter(|other| other.about == question.about);
     let covered: Vec<_> = same.flat_map(|other| guarded(pair.old, other)).collect();
     let is_access = question.node == question.decides;
@@ -158,13 +161,13 @@ fn was_bare(pair: &Pair<'_>, question: &Question) -> bool {
     })
 }
 
-/// Whether the thing was named, asked about and used, and is now used where it comes from without being asked about.
+/// Checks whether the value was bound to a name, tested and used, and is now used directly without a test.
 fn is_inlined(pair: &Pair<'_>, question: &Question) -> bool {
     if question.asks != Asks::Null || question.about.contains(' ') {
         return false;
     }
-    let Some(from) = declared_as(pair.old, pair.then(), question) else { return false };
-    if !from.contains('(') || comes_from_what_changed(pair, question) {
+    let Some(from) = initializer_of(pair.old, pair.then(), question) else { return false };
+    if !from.contains('(') || comes_from_changed_code(pair, question) {
         return false;
     }
     let asks_it = pair.asks.iter().any(|other| other.about == from || other.about == question.about);
@@ -183,32 +186,31 @@ fn is_inlined(pair: &Pair<'_>, question: &Question) -> bool {
     !asks_it && (used || handed_on())
 }
 
-/// Whether the answer chooses a value, as an `if` of Rust does that something is set to: that guards nothing after it.
-fn is_a_choice(pair: &Pair<'_>, question: &Question) -> bool {
+/// Checks whether the test selects a value, as an `if` expression of Rust does: that guards nothing after it.
+fn selects_value(pair: &Pair<'_>, question: &Question) -> bool {
     let parent = pair.old.nodes.parent(question.decides).map(|parent| pair.old.nodes.kind(parent));
     question.asks == Asks::Size && matches!(parent, Some("let_declaration" | "assignment_expression" | "arguments"))
 }
 
-/// Whether the change catches what fails here now.
-fn is_tried(pair: &Pair<'_>) -> bool {
+/// Checks whether the change catches the failure here.
+fn catches_failure(pair: &Pair<'_>) -> bool {
     pair.fresh.iter().any(|line| line.contains("try{") || line.contains("try {") || line.contains("try:"))
 }
 
-/// Whether the change asks the same with the same consequence in another place of the function.
-fn is_asked_anew(pair: &Pair<'_>, question: &Question) -> bool {
+/// Checks whether the change adds the same test with the same consequence elsewhere in the function.
+fn is_tested_elsewhere(pair: &Pair<'_>, question: &Question) -> bool {
     let (kind, said) = (pair.old.nodes.kind(question.decides), pair.old.say(question.decides));
     let mut inside = pair.new.nodes.inside(pair.now());
     inside.any(|at| pair.new.nodes.kind(at) == kind && pair.is_fresh(at) && pair.new.say(at) == said)
 }
 
-/// Whether the change adds a question of its own that leaves the function as the one that is gone did: the way out was kept and asks for
-/// something else now.
-fn leaves_anew(pair: &Pair<'_>, question: &Question) -> bool {
+/// Checks whether the change adds a test that exits the function as the removed one did: the exit was kept and its condition replaced.
+fn has_replacement_exit(pair: &Pair<'_>, question: &Question) -> bool {
     let leave = |code: &Code<'_>, decides: usize| {
         let branch = code.nodes.child(decides, "consequence").filter(|_| is_if(code.nodes.kind(decides)))?;
         code.statements(branch).last().copied().filter(|last| code.leaves(*last)).map(|last| code.say(last))
     };
-    // Where the branch itself does what was asked for, leaving it is no way out.
+    // If the branch itself does what was tested for, exiting it is not an error exit.
     let branch = pair.old.nodes.child(question.decides, "consequence");
     let is_way_out = branch.is_some_and(|branch| !pair.old.say(branch).contains(&question.about));
     let said = leave(pair.old, question.decides).filter(|said| is_way_out && !pair.is_rarer(said));
@@ -217,9 +219,9 @@ fn leaves_anew(pair: &Pair<'_>, question: &Question) -> bool {
     inside.any(|at| pair.is_fresh(at) && leave(pair.new, at).is_some_and(|other| other == said))
 }
 
-/// Whether the value comes from a call of something that the change touches as well, which may never give nothing any more.
-fn comes_from_what_changed(pair: &Pair<'_>, question: &Question) -> bool {
-    let Some(from) = declared_as(pair.old, pair.then(), question) else { return false };
+/// Checks whether the value comes from a call of something that the change also touches, which may never return nothing any more.
+fn comes_from_changed_code(pair: &Pair<'_>, question: &Question) -> bool {
+    let Some(from) = initializer_of(pair.old, pair.then(), question) else { return false };
     let Some(called) = from.split(" (").next().and_then(|path| path.rsplit(' ').next()) else { return false };
     let defines = format!(" {called}(");
     from.contains(" (")
@@ -227,8 +229,8 @@ fn comes_from_what_changed(pair: &Pair<'_>, question: &Question) -> bool {
         && (pair.around.come.contains(&defines) || pair.around.gone.contains(&defines))
 }
 
-/// What a name of the old function was given when it was declared, if that happened once.
-fn declared_as(code: &Code<'_>, function: usize, question: &Question) -> Option<String> {
+/// Returns the initializer of a name in the old function, if it is declared exactly once.
+fn initializer_of(code: &Code<'_>, function: usize, question: &Question) -> Option<String> {
     let mut values = code.nodes.inside(function).filter_map(|node| {
         let (name, value) = match code.nodes.kind(node) {
             "variable_declarator" | "init_declarator" => {
@@ -245,7 +247,7 @@ fn declared_as(code: &Code<'_>, function: usize, question: &Question) -> Option<
     values.next().filter(|_| values.next().is_none())
 }
 
-/// Whether something else in the change explains why the question is gone.
+/// Checks whether something else in the change explains why the test was removed.
 fn is_excused(pair: &Pair<'_>, question: &Question) -> bool {
     let about = &question.about;
     let last = about.rsplit(|letter: char| !(letter.is_alphanumeric() || letter == '_')).find(|word| !word.is_empty());
@@ -253,7 +255,7 @@ fn is_excused(pair: &Pair<'_>, question: &Question) -> bool {
     let root = Code::root_of(about);
     // It comes from elsewhere now.
     let is_new = |word: &&str| is_set(pair, word);
-    if [root, last].iter().any(is_new) || is_in_header(pair, root) || comes_from_what_changed(pair, question) {
+    if [root, last].iter().any(is_new) || is_in_header(pair, root) || comes_from_changed_code(pair, question) {
         return true;
     }
     let safe = safe_accesses(pair.new, pair.now());
@@ -262,12 +264,12 @@ fn is_excused(pair: &Pair<'_>, question: &Question) -> bool {
     {
         return true;
     }
-    // Somebody vouches for it in another way.
+    // Another construct asserts it.
     let vouches = |line: &&str| has_word(line, last) && VOUCHES.as_ref().is_some_and(|pattern| pattern.is_match(line));
     if pair.fresh.iter().any(vouches) {
         return true;
     }
-    // It was optional, or was given nothing, and is not any more.
+    // It was optional or nullable, and is not any more.
     let squeezed = squeeze(last);
     let nothing = ["null", "None", "nil", "undefined"].map(|nothing| format!("{squeezed}={nothing}"));
     if nothing.iter().any(|gives| pair.around.gone.contains(gives) && !pair.around.come.contains(gives)) {
@@ -276,10 +278,10 @@ fn is_excused(pair: &Pair<'_>, question: &Question) -> bool {
     if pair.around.gone.contains(&format!("{squeezed}?:")) && pair.around.come.contains(&format!("{squeezed}:")) {
         return true;
     }
-    moved(pair, &squeezed)
+    tests_name_elsewhere(pair, &squeezed)
 }
 
-/// Lines of a `switch` say what an `if` would.
+/// Cases of a `switch` replace an `if`.
 fn is_case(line: &str) -> bool {
     line.trim_start().starts_with("case ")
 }
@@ -292,7 +294,7 @@ fn has_word(line: &str, word: &str) -> bool {
     })
 }
 
-/// Whether a line that the change adds to the function gives `word` a value.
+/// Checks whether a line that the change adds to the function assigns to `word`.
 fn is_set(pair: &Pair<'_>, word: &str) -> bool {
     let word = regex::escape(word);
     let Ok(sets) = Regex::new(&format!(
@@ -301,11 +303,11 @@ fn is_set(pair: &Pair<'_>, word: &str) -> bool {
         return false;
     };
     let new: Vec<String> = pair.fresh.iter().filter(|line| sets.is_match(line)).map(|line| squeeze(line)).collect();
-    // The same line, moved or indented anew, gives nothing new.
+    // The same line, moved or reindented, assigns nothing new.
     new.iter().any(|line| !pair.around.gone.contains(line.as_str()))
 }
 
-/// Whether what the function takes changed where it names `word`.
+/// Checks whether the parameters changed where they name `word`.
 fn is_in_header(pair: &Pair<'_>, word: &str) -> bool {
     let header = |code: &Code<'_>, node: usize| {
         let find = |at: &usize| {
@@ -321,8 +323,8 @@ fn is_in_header(pair: &Pair<'_>, word: &str) -> bool {
     spoken(&was) != spoken(&is)
 }
 
-/// Whether the change asks for a thing of that name somewhere else.
-fn moved(pair: &Pair<'_>, last: &str) -> bool {
+/// Checks whether the change tests something of that name elsewhere.
+fn tests_name_elsewhere(pair: &Pair<'_>, last: &str) -> bool {
     let last = regex::escape(last);
     let truthy = if matches!(pair.old.grammar, Grammar::Go | Grammar::Java) {
         ""
@@ -333,7 +335,7 @@ fn moved(pair: &Pair<'_>, last: &str) -> bool {
         r"\bW(?:\(\))?(?:==|!=|===|!==| is | is not )(?:nil|null|None|NULL|nullptr|undefined)|len\((?:[\w.]*\.)?W\)|\bW\.(?:length|size\(\)|isEmpty|is_empty|len\(|isPresent){truthy}"
     );
     let pattern = pattern.replace('W', &last);
-    // What the function itself asks now was looked at more closely.
+    // Tests in the function itself were examined in detail before.
     let own = |pattern: &Regex| {
         let own = pair.fresh.iter().filter(|line| !is_case(line) && !is_loop(line));
         own.map(|line| pattern.find_iter(&squeeze(line)).count()).sum::<usize>()
@@ -346,7 +348,7 @@ fn is_loop(line: &str) -> bool {
     line.starts_with("for ") || line.starts_with("for(")
 }
 
-/// Every `a?.b` in a function, with its `a`.
+/// Returns every `a?.b` in a function, with its `a`.
 fn safe_accesses(code: &Code<'_>, function: usize) -> Vec<(usize, usize)> {
     let safe = code.nodes.inside(function).filter(|node| code.nodes.child(*node, "optional_chain").is_some());
     safe.filter_map(|node| Some((node, code.object(node).or_else(|| code.nodes.child(node, "function"))?))).collect()

@@ -1,4 +1,4 @@
-//! The rules of this folder in words. Main table: [`GUARDS`].
+//! Titles and messages of the rules of this folder. Main table: [`GUARDS`].
 
 use super::super::CheckInfo;
 use super::Guard;
@@ -14,86 +14,86 @@ const fn guard(
     Guard { rule, info: CheckInfo { name, title, message, severity, category, cwe } }
 }
 
-/// Every rule about what a change takes away.
+/// Every rule about removed guards.
 pub(in crate::rules) static GUARDS: [Guard; 13] = [
     guard(
         Rule::NullCheck,
-        ("general/null-check-removed", "A check for a missing value is removed while the value is still used"),
+        ("general/null-check-removed", "Null check removed, but the value is still used"),
         "Where the value is missing, the code now fails instead of taking the other way. Keep the check, or say in the commit why the value \
          cannot be missing any more.",
         (Severity::Medium, Category::Logic, Some("CWE-476")),
     ),
     guard(
         Rule::SizeCheck,
-        ("general/bounds-check-removed", "A check of a size is removed while what it guarded stays"),
+        ("general/bounds-check-removed", "Bounds check removed, but the guarded code remains"),
         "Where there is nothing to take, the code now fails or reads what is not its own. Keep the check, or say in the commit why it cannot \
          be empty any more.",
         (Severity::Medium, Category::Logic, Some("CWE-129")),
     ),
     guard(
         Rule::Authorisation,
-        ("general/authorisation-removed", "A check of who may do this is removed while the code behind it stays"),
+        ("general/authorisation-removed", "Authorization check removed, but the guarded code remains"),
         "Unless something before it turns them away, whoever reaches this code can now do what it does. Bring the check back, or name in the \
          commit what asks instead.",
         (Severity::High, Category::AccessControl, Some("CWE-862")),
     ),
     guard(
         Rule::Lock,
-        ("general/lock-removed", "A lock is removed while what it protected is still shared"),
+        ("general/lock-removed", "Race condition: lock removed, but the data is still shared"),
         "Other places still take the lock, so two threads can now be in this data at once, or wait for ever. Keep the lock here, or remove \
          it everywhere.",
         (Severity::Medium, Category::Logic, Some("CWE-667")),
     ),
     guard(
         Rule::Release,
-        ("general/release-removed", "What is opened here is no longer let go"),
+        ("general/release-removed", "Resource leak: release removed"),
         "Every run now keeps one more of them, until the system has no more to give. Let it go again, on the ways that fail as well.",
         (Severity::Medium, Category::Logic, Some("CWE-772")),
     ),
     guard(
         Rule::Await,
-        ("general/await-removed", "A call is no longer awaited"),
+        ("general/await-removed", "Missing await: call is no longer awaited"),
         "What follows now runs before the call has done its work, and when it fails nobody hears of it. Await it again, or handle its \
          failure where it is started.",
         (Severity::Medium, Category::Logic, Some("CWE-755")),
     ),
     guard(
         Rule::Sanitiser,
-        ("general/sanitiser-removed", "A value is no longer escaped or cleaned before it is used"),
+        ("general/sanitiser-removed", "Injection risk: escaping or sanitizing removed"),
         "Characters with a meaning to whoever reads the result now get through as they are. Clean the value again, or say in the commit \
          where that happens now.",
         (Severity::Medium, Category::Security, Some("CWE-116")),
     ),
     guard(
         Rule::ErrorPath,
-        ("general/error-path-goes-on", "An error branch no longer leaves"),
+        ("general/error-path-goes-on", "Error branch no longer exits"),
         "After the failure the code goes on with what is not there or not right. Leave the branch again, or give what follows something it \
          can work with.",
         (Severity::Medium, Category::Logic, Some("CWE-755")),
     ),
     guard(
         Rule::ErrorHandling,
-        ("general/error-handling-removed", "The handling of a failure is removed while what can fail stays"),
+        ("general/error-handling-removed", "Error handling removed, but the failing code remains"),
         "When it fails, the failure now goes unnoticed or ends what runs around it. Handle it again, or say in the commit who does.",
         (Severity::Medium, Category::Logic, Some("CWE-755")),
     ),
     guard(
         Rule::Limit,
-        ("general/limit-removed", "A limit on a value is removed"),
+        ("general/limit-removed", "Limit on a value removed"),
         "Values beyond the limit now reach code that was written for those within it. Keep the limit, or say in the commit what bounds the \
          value now.",
         (Severity::Medium, Category::Logic, Some("CWE-1284")),
     ),
     guard(
         Rule::Copy,
-        ("general/copy-removed", "What is shared is no longer copied"),
+        ("general/copy-removed", "Defensive copy of shared data removed"),
         "Whoever holds the other end can now change it, or see it change, while it is in use. Copy it again, or say in the commit why \
          nobody else holds it.",
         (Severity::Low, Category::SideEffects, Some("CWE-374")),
     ),
     guard(
         Rule::Timeout,
-        ("general/timeout-removed", "A call that ended after a time now waits without end"),
+        ("general/timeout-removed", "Timeout removed from a call"),
         "When the other side does not answer, whatever called this hangs, and so does all that waits for it. Give it a time limit again.",
         (Severity::Medium, Category::Performance, Some("CWE-400")),
     ),

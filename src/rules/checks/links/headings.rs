@@ -1,7 +1,7 @@
-//! What can be linked to inside a Markdown file. Main type: [`Headings`].
+//! The link targets inside a Markdown file. Main type: [`Headings`].
 //!
-//! Forges and sites make anchors of headings in ways that differ in dashes, dots and letters with marks. An anchor counts as there where one of
-//! those ways may have made it: only letters and digits are compared.
+//! Forges and sites derive anchors from headings with different handling of dashes, dots and accented letters. An anchor counts as
+//! present if one of those ways may produce it: only letters and digits are compared.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use regex::Regex;
 
 use crate::document::Page;
 
-/// What is written into a text, or made of it, by something else than Markdown.
+/// Markup that tools other than Markdown expand or generate.
 const FOREIGN: &[&str] = &[
     "{{",
     "{%",
@@ -26,12 +26,12 @@ const FOREIGN: &[&str] = &[
     "<<[",
 ];
 
-/// Anchors that pages have by themselves.
+/// Anchors that pages have by default.
 const ALWAYS: &[&str] = &["top", "readme", "readmeovfile", "start", "content", "main", "toc", "tableofcontents"];
 
 /// Something that looks like a heading, even in code: indented under a tab or an admonition of a site it is one.
 static LOOKS_LIKE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?m)^[\s>*+-]*#{1,6}[ \t]*(\S.*)$").ok());
-/// Anchors that are written out.
+/// Explicit anchors.
 static WRITTEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"(?i)\b(?:id|name)\s*=\s*["']?([^"'\s>]+)|\{[^{}\n]*#([^\s{}]+)[^{}\n]*\}|(?m:^\(([^()\s]+)\)=\s*$)"#)
         .ok()
@@ -39,7 +39,7 @@ static WRITTEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Headings in HTML.
 static IN_HTML: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?is)<(?:h[1-6]|summary|dt)\b[^>]*>(.*?)</").ok());
-/// Components of a site, which may hold anything.
+/// Components of a site, which may expand to anything.
 static COMPONENT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?m)^\s*<[A-Z]\w*[\s/>]").ok());
 
 /// The anchors of a file, folded.
@@ -49,20 +49,20 @@ pub(super) struct Headings {
 }
 
 impl Headings {
-    /// Those of a text; `None` where it has what is not understood.
+    /// Collects the anchors of a text; `None` if it contains unknown constructs.
     pub(super) fn of(text: &str) -> Option<Self> {
         if FOREIGN.iter().any(|mark| text.contains(mark)) || COMPONENT.as_ref()?.is_match(text) {
             return None;
         }
         let mut anchors = HashSet::new();
         let mut add = |text: &str| {
-            let all = folded(text);
+            let all = fold(text);
             anchors.insert(all.trim_start_matches(|c: char| c.is_ascii_digit()).to_owned());
             anchors.insert(without_number(text));
-            // Some write out what an emoji is called, some leave it away, and some read an anchor that stands behind.
-            anchors.insert(folded(&without_names(text)));
+            // Some tools spell emoji out, some drop them, and some read an anchor that follows.
+            anchors.insert(fold(&without_names(text)));
             if let Some((before, _)) = text.split_once(['{', '<']) {
-                anchors.insert(folded(before));
+                anchors.insert(fold(before));
             }
             anchors.insert(all);
         };
@@ -75,9 +75,9 @@ impl Headings {
         Some(Self { anchors })
     }
 
-    /// Whether there may be such an anchor.
+    /// Checks whether there may be such an anchor.
     pub(super) fn has(&self, fragment: &str) -> bool {
-        let wanted = folded(fragment);
+        let wanted = fold(fragment);
         let bare = wanted.trim_start_matches(|c: char| c.is_ascii_digit());
         let own = ["user-content-", "fn", "cite", "markdown-header-"].iter().any(|mark| fragment.starts_with(mark));
         own || ALWAYS.contains(&wanted.as_str())
@@ -85,17 +85,17 @@ impl Headings {
     }
 }
 
-/// The letters and digits of a text, in lower case.
-fn folded(text: &str) -> String {
+/// Returns the letters and digits of a text, in lower case.
+fn fold(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Likewise, without the number by which a second heading of one text is told from the first.
+/// The same, without the number that distinguishes repeated headings.
 fn without_number(text: &str) -> String {
-    folded(text.trim_end_matches(|c: char| c.is_ascii_digit()))
+    fold(text.trim_end_matches(|c: char| c.is_ascii_digit()))
 }
 
-/// A text without names of emoji between colons.
+/// Removes emoji names between colons.
 fn without_names(text: &str) -> String {
     text.split(':').step_by(2).collect()
 }

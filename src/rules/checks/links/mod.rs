@@ -1,8 +1,8 @@
-//! Links of Markdown files that lead nowhere: no such file, or no such heading. Main type: [`LeadsNowhere`].
+//! Dead links in Markdown files: no such file, or no such heading. Main type: [`LeadsNowhere`].
 //!
-//! Where a path leads in the tree is in `target`, what can be linked to inside a file in `headings`. Sites that are built from Markdown have
-//! conventions of their own; whether a file follows that of plain Markdown is told from its other links. Who links to what a change takes
-//! away from files that it does not touch belongs in `impact`.
+//! Resolving a path in the tree belongs in `target`, link targets inside a file in `headings`. Sites built from Markdown have conventions
+//! of their own; whether a file follows plain Markdown is inferred from its other links. Links from untouched files to what a change
+//! removes belong in `impact`.
 
 mod headings;
 mod target;
@@ -27,7 +27,7 @@ pub(super) struct LeadsNowhere;
 
 static INFO: CheckInfo = CheckInfo {
     name: "general/link-leads-nowhere",
-    title: "A link leads nowhere",
+    title: "Dead link",
     message: "Whoever follows it finds nothing. Correct the destination, or add what it leads to in the same change.",
     severity: Severity::Low,
     category: Category::Documentation,
@@ -36,11 +36,11 @@ static INFO: CheckInfo = CheckInfo {
 
 /// Larger texts are not read.
 const LARGEST: usize = 1 << 20;
-/// A destination is shown as far as this, in characters.
+/// Maximum length of a shown destination, in characters.
 const MOST_SHOWN: usize = 100;
-/// More dead links of a file are told as one.
+/// Number of dead links of a file from which they are reported as one.
 const MOST_OF_A_FILE: usize = 3;
-/// So many of them are named.
+/// Maximum number of them that are named.
 const MOST_LISTED: usize = 5;
 
 impl Check for LeadsNowhere {
@@ -54,7 +54,7 @@ impl Check for LeadsNowhere {
 
     fn gained(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
         let mut dead = Vec::new();
-        // A patch shows pieces of its tree: what is not in it may well be there.
+        // A patch shows parts of its tree only; a missing file may exist.
         if sides.change.new_at == WorkspaceAt::PatchOnly {
             return Ok(Vec::new());
         }
@@ -77,11 +77,11 @@ impl Check for LeadsNowhere {
             let found = asked.file(file, &text, &touched)?;
             dead.extend(found.into_iter().map(|link| DeadLink { file: at, ..link }));
         }
-        Ok(told(dead))
+        Ok(select_reported(dead))
     }
 }
 
-/// Whether links may have come with the file that are read where it stands.
+/// Checks whether the change may have added links that are resolved from the file's own place.
 fn may_gain(file: &FileChange) -> bool {
     let is_markdown = matches!(file.path.extension(), Some("md" | "markdown"));
     is_markdown
@@ -93,7 +93,7 @@ fn may_gain(file: &FileChange) -> bool {
         && !is_read_elsewhere(&file.path)
 }
 
-/// Whether the file is put together with others, or shown somewhere else: then its links count from there.
+/// Checks whether the file is included in others or published elsewhere: then its links are relative to that place.
 fn is_read_elsewhere(path: &RepoPath) -> bool {
     let text = path.spelled().to_ascii_lowercase();
     let (folders, name) = text.rsplit_once('/').unwrap_or(("", &text));
@@ -125,7 +125,7 @@ fn read(tree: &dyn Workspace, path: &RepoPath) -> Result<Option<Arc<FileText>>, 
     Ok(readable(tree, path)?.filter(|text| text.text().len() <= LARGEST))
 }
 
-/// Both trees, and what is known of the files that were asked about.
+/// Both trees, with a cache of examined files.
 struct Asked<'a> {
     sides: &'a BothSides<'a>,
     new: Tree<'a>,
@@ -140,7 +140,7 @@ impl<'a> Asked<'a> {
         Ok(Some(Self { sides, new, old, headings: HashMap::new() }))
     }
 
-    /// The links of a file that the change made dead.
+    /// Returns the links of the file that the change made dead.
     fn file(&mut self, file: &FileChange, text: &FileText, touched: &Touched) -> Result<Vec<DeadLink>, Stopped> {
         let mut tally = Tally::default();
         let mut dead: Vec<(DeadLink, bool)> = Vec::new();
@@ -185,7 +185,7 @@ impl<'a> Asked<'a> {
         Ok(dead)
     }
 
-    /// How many dead links each run of changed lines had at the base: one that took the place of such a link is none that the change made.
+    /// Counts the dead links of each run of changed lines at the base: a link that replaced a dead one was not made dead by the change.
     fn dead_in_runs(&mut self, file: &FileChange) -> Result<Vec<usize>, Stopped> {
         let mut counts = vec![0; file.runs().count()];
         let from = file.path_at(Side::Old);
@@ -203,7 +203,7 @@ impl<'a> Asked<'a> {
         Ok(counts)
     }
 
-    /// The destinations that stood in the file before.
+    /// Collects the destinations that were in the file before.
     fn stood(&self, file: &FileChange) -> Result<BTreeSet<String>, Stopped> {
         if file.status == FileStatus::Added {
             return Ok(BTreeSet::new());
@@ -213,13 +213,13 @@ impl<'a> Asked<'a> {
         Ok(links.into_iter().map(|link| link.destination).collect())
     }
 
-    /// Why a destination leads nowhere; `None` where it leads somewhere, or nobody can say.
+    /// Returns why a destination is dead; `None` if it exists or that cannot be determined.
     fn dead(&mut self, side: Side, from: &RepoPath, to: &Destination) -> Result<Option<Dead>, Stopped> {
         let tree = if side == Side::Old { &self.old } else { &self.new };
         let path = match &to.path {
             None => from.clone(),
             Some(path) => match tree.find(path)? {
-                // A site may serve each page as a folder, from which the link counts there.
+                // A site may serve each page as a folder, relative to which the link is resolved.
                 Found::Missing if to.is_file && tree.has_below_page(from, to) => return Ok(None),
                 Found::Missing if to.is_file => return Ok(Some(Dead::NoFile(path.clone()))),
                 Found::OtherCase(there) if to.is_file => return Ok(Some(Dead::OtherCase(there))),
@@ -244,7 +244,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Why a link leads nowhere.
+/// Why a link is dead.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Dead {
     NoFile(RepoPath),
@@ -260,14 +260,14 @@ struct DeadLink {
     destination: String,
 }
 
-/// How the links of a file fare: where the others lead nowhere either, they count from somewhere else.
+/// Link statistics of a file: if its other links are dead too, they are relative to somewhere else.
 #[derive(Default)]
 struct Tally {
     files: Counts,
     anchors: Counts,
 }
 
-/// Destinations that are there, that were not there before, and that the change made dead.
+/// Number of destinations that exist, that did not exist before either, and that the change made dead.
 #[derive(Default)]
 struct Counts {
     good: BTreeSet<String>,
@@ -310,8 +310,8 @@ impl Tally {
     }
 }
 
-/// What is told of dead links: each destination once, and of a file with many of them one.
-fn told(dead: Vec<DeadLink>) -> Vec<(usize, Hit)> {
+/// Selects the dead links to report: each destination once, and one for a file with many.
+fn select_reported(dead: Vec<DeadLink>) -> Vec<(usize, Hit)> {
     let mut places: BTreeMap<Dead, usize> = BTreeMap::new();
     for link in &dead {
         *places.entry(link.why.clone()).or_default() += 1;
@@ -320,7 +320,7 @@ fn told(dead: Vec<DeadLink>) -> Vec<(usize, Hit)> {
     let firsts: Vec<DeadLink> = dead.into_iter().filter(|link| seen.insert(link.why.clone())).collect();
     let mut of_file: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for link in &firsts {
-        of_file.entry(link.file).or_default().push(shown(&link.destination));
+        of_file.entry(link.file).or_default().push(display_destination(&link.destination));
     }
     let mut hits = Vec::new();
     for link in firsts {
@@ -330,12 +330,12 @@ fn told(dead: Vec<DeadLink>) -> Vec<(usize, Hit)> {
             _ => Vec::new(),
         };
         let more = places.get(&link.why).copied().unwrap_or(1).saturating_sub(1);
-        hits.push((link.file, worded(link, more, others.get(1..).unwrap_or_default())));
+        hits.push((link.file, build_message(link, more, others.get(1..).unwrap_or_default())));
     }
     hits
 }
 
-/// The line that the change touches of a link; that on which its destination ends, most often.
+/// Returns the line of a link that the change touches; otherwise mostly the line on which its destination ends.
 fn place(text: &FileText, link: &Link, touched: &Touched) -> Option<u32> {
     let last = text.line_at(link.at.end.saturating_sub(1));
     let lines = LineRange::new(text.line_at(link.at.start), last).ok()?;
@@ -345,13 +345,13 @@ fn place(text: &FileText, link: &Link, touched: &Touched) -> Option<u32> {
     touched.first_in(lines).filter(|(_, stands)| *stands).map(|(line, _)| line)
 }
 
-fn shown(destination: &str) -> String {
+fn display_destination(destination: &str) -> String {
     shortened(&strip_line(destination).replace('`', "'"), MOST_SHOWN)
 }
 
-/// The link in words; `more` links lead to the same place, and `others` are dead in the same file.
-fn worded(link: DeadLink, more: usize, others: &[String]) -> Hit {
-    let destination = shown(&link.destination);
+/// Builds the message for a link; `more` links have the same destination, and `others` are dead in the same file.
+fn build_message(link: DeadLink, more: usize, others: &[String]) -> Hit {
+    let destination = display_destination(&link.destination);
     let (title, mut detail) = match link.why {
         Dead::NoFile(path) => {
             (format!("`{destination}` leads to a file that is not there"), format!("There is no {path}."))

@@ -1,4 +1,4 @@
-//! Where the destination of a link leads in a tree. Main types: [`Destination`], [`Tree`].
+//! Resolves the destination of a link in a tree. Main types: [`Destination`], [`Tree`].
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::domain::percent;
 use crate::sys::cancel::{Cancel, Stopped};
 use crate::workspace::{TreeEntry, Workspace, WorkspaceError};
 
-/// Endings of files that are linked to as they lie in the tree. Pages that only a site has (`.html`) are none.
+/// Extensions of files that links refer to as they are in the tree. Pages that exist only on a site (`.html`) are not included.
 const FILES: &[&str] = &[
     "md", "markdown", "png", "jpg", "jpeg", "gif", "svg", "webp", "avif", "ico", "pdf", "mp4", "webm", "rs", "py",
     "js", "mjs", "cjs", "ts", "tsx", "jsx", "go", "java", "kt", "c", "h", "cc", "cpp", "hpp", "cs", "rb", "php",
@@ -18,7 +18,7 @@ const FILES: &[&str] = &[
     "ipynb", "nu", "lua",
 ];
 
-/// Settings of programs that make a site of Markdown, with each page as a folder.
+/// Configuration files of site generators that turn each Markdown page into a folder.
 const SITES: &[&[u8]] = &[
     b"mkdocs.yml",
     b"mkdocs.yaml",
@@ -31,21 +31,21 @@ const SITES: &[&[u8]] = &[
     b"astro.config.ts",
 ];
 
-/// Where a link leads to, as far as it is about the tree.
+/// The destination of a link within the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Destination {
-    /// From the root; `None` for the file that has the link.
+    /// Relative to the root; `None` for the file that has the link.
     pub(super) path: Option<RepoPath>,
-    /// Whether the path is one of a file, by its ending.
+    /// `true` if the extension is that of a file.
     pub(super) is_file: bool,
     /// The anchor, decoded.
     pub(super) fragment: Option<String>,
-    /// The path as it is written, decoded.
+    /// The path as written, decoded.
     written: Vec<u8>,
 }
 
 impl Destination {
-    /// Reads a destination that stands in the file `from`; `None` where it is none in the tree, or may be read in more than one way.
+    /// Parses a destination in the file `from`; `None` if it is not one in the tree, or is ambiguous.
     pub(super) fn of(from: &RepoPath, written: &str) -> Option<Self> {
         let (path, fragment) = match written.split_once('#') {
             Some((path, fragment)) => (path, Some(fragment)),
@@ -68,8 +68,8 @@ impl Destination {
             return None;
         }
         let decoded = percent::decode(path).0;
-        let whole = joined(from.folder(), &decoded)?;
-        // What a forge shows of a repository, rather than what is in it.
+        let whole = join_path(from.folder(), &decoded)?;
+        // Pages of a forge about a repository rather than files in it.
         let shown = whole.split(|byte| *byte == b'/').any(|part| matches!(part, b"blob" | b"tree" | b"raw" | b"wiki"));
         let path = RepoPath::from_bytes(&whole).ok().filter(|_| !shown)?;
         let is_file = !decoded.ends_with(b"/")
@@ -78,15 +78,15 @@ impl Destination {
     }
 }
 
-/// Whether a fragment is the anchor of a heading rather than something that a page or a forge understands.
+/// Checks whether a fragment is the anchor of a heading rather than a special form of a page or a forge.
 fn is_anchor(fragment: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || !c.is_ascii() || matches!(c, '-' | '_' | '.' | '+');
     let line = fragment.strip_prefix('L').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     fragment.chars().any(char::is_alphanumeric) && fragment.chars().all(plain) && !line
 }
 
-/// `written` as seen from the root; `None` where it leaves the tree.
-fn joined(folder: &[u8], written: &[u8]) -> Option<Vec<u8>> {
+/// Resolves `written` to a path from the root; `None` if it leaves the tree.
+fn join_path(folder: &[u8], written: &[u8]) -> Option<Vec<u8>> {
     let parts = |bytes: &'_ [u8]| bytes.split(|byte| *byte == b'/').map(<[u8]>::to_vec).collect::<Vec<_>>();
     let mut kept: Vec<Vec<u8>> = Vec::new();
     for part in parts(folder).into_iter().chain(parts(written)) {
@@ -99,15 +99,15 @@ fn joined(folder: &[u8], written: &[u8]) -> Option<Vec<u8>> {
     (!kept.is_empty()).then(|| kept.join(&b'/'))
 }
 
-/// What stands at a path.
+/// The entry at a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
     File,
     Folder,
-    /// Nothing, but for a file of that name in other letters.
+    /// No entry, except possibly one whose name differs in case.
     OtherCase(RepoPath),
     Missing,
-    /// Nobody can say: it is excluded, ignored, or behind a link or a submodule.
+    /// Unknown: it is excluded, ignored, or behind a symlink or a submodule.
     Unknown,
 }
 
@@ -118,7 +118,7 @@ pub(super) struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// Lists it; `None` where that fails.
+    /// Lists it; `None` if that fails.
     pub(super) fn of(workspace: &'a dyn Workspace, cancel: &Cancel) -> Result<Option<Self>, Stopped> {
         match workspace.files(cancel) {
             Ok(files) => Ok(Some(Self { workspace, files })),
@@ -131,7 +131,7 @@ impl<'a> Tree<'a> {
         self.files.binary_search_by(|entry| entry.path.as_bytes().cmp(path)).ok().and_then(|at| self.files.get(at))
     }
 
-    /// What stands at the path.
+    /// Looks up a path.
     pub(super) fn find(&self, path: &RepoPath) -> Result<Found, Stopped> {
         let bytes = path.as_bytes();
         if self.at(bytes).is_some() {
@@ -156,19 +156,20 @@ impl<'a> Tree<'a> {
         Ok(other.map_or(Found::Missing, |entry| Found::OtherCase(entry.path.clone())))
     }
 
-    /// Whether the destination is there as seen from a folder that is called as the page `from` without its ending, in a tree that has a site.
+    /// Checks whether the destination exists relative to a folder named like the page `from` without its extension, in a tree that has a
+    /// site.
     pub(super) fn has_below_page(&self, from: &RepoPath, to: &Destination) -> bool {
         let name = from.file_name().to_ascii_lowercase();
         if name.starts_with(b"readme.") || name.starts_with(b"index.") || name.starts_with(b"_index.") {
             return false;
         }
         let page = from.extension().and_then(|end| from.as_bytes().strip_suffix(end.as_bytes())?.strip_suffix(b"."));
-        let path = page.and_then(|page| joined(page, &to.written));
+        let path = page.and_then(|page| join_path(page, &to.written));
         path.is_some_and(|path| self.at(&path).is_some())
             && self.files.iter().any(|entry| SITES.contains(&entry.path.file_name()))
     }
 
-    /// Whether git ignores the path, so that it may well be there where the file is used.
+    /// Checks whether git ignores the path, so that it may well exist where the file is used.
     fn is_ignored(&self, path: &RepoPath) -> Result<bool, Stopped> {
         let Ok(text) = std::str::from_utf8(path.as_bytes()) else { return Ok(true) };
         let ends = std::iter::once(0).chain(text.match_indices('/').map(|(at, _)| at + 1));

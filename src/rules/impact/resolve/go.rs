@@ -7,7 +7,7 @@ use crate::sys::cancel::Stopped;
 
 pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
     let home = here.home;
-    // What is asked of a value is another's business: its type is not known.
+    // Members used through a value are not resolved: its type is not known.
     if home.owner.is_some() {
         return Ok(Vec::new());
     }
@@ -27,7 +27,7 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
     for import in here.symbols.imports.iter().filter(|import| import.path == path) {
         let last = path.rsplit('/').next().unwrap_or_default();
         let local = import.alias.as_deref().unwrap_or(last);
-        // A local of the same name hides the package.
+        // A local of the same name shadows the package.
         if !here.symbols.definitions.iter().any(|one| one.name == local) {
             found.extend(here.of_member(local));
         }
@@ -35,7 +35,7 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
     Ok(found)
 }
 
-/// The path by which others import the package: what the nearest `go.mod` says, and the folders below it.
+/// Returns the import path of the package: the nearest `go.mod`'s module path plus the folders below it.
 fn import_path(here: &Here<'_>) -> Result<Option<String>, Stopped> {
     let mut folder = here.home.path.folder();
     loop {

@@ -18,7 +18,7 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
     let other = format!(".{of_type}");
     let imported = here.symbols.imports.iter().find(|import| import.path == whole);
     let hidden = here.symbols.imports.iter().any(|import| import.path != whole && import.path.ends_with(&other));
-    // All of another package may bring a type of the same name.
+    // A wildcard import of another package may provide a type of the same name.
     let open = here.symbols.imports.iter().any(|import| import.name.as_deref() == Some("*"));
     let near = here.symbols.package.as_ref() == Some(&package) && !hidden && !open;
     let defined =
@@ -27,7 +27,7 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
         return Ok(found);
     }
     let Some(owner) = &home.owner else {
-        // The type itself: its import says enough, and in the package an object of it.
+        // For the type itself its import is sufficient, and within the package a constructor call.
         found.extend(imported.map(|import| Found { line: import.line, call: None }));
         if near && !here.is_home() {
             found.extend(here.certain().filter(|one| one.how == How::New).map(super::found));

@@ -23,7 +23,7 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
                 found.push(Found { line: import.line, call: None });
                 found.extend(here.named(import.alias.as_deref().unwrap_or(name)));
             }
-            // `from a import b` may take the module `b`.
+            // `from a import b` may import the module `b`.
             Some(name) if name != "*" && stem(&home.path) == name.as_bytes() => {
                 let path = format!("{}{}{name}", import.path, if import.path.ends_with('.') { "" } else { "." });
                 if means(here.ground, here.user, &path, &home.path)? {
@@ -39,7 +39,7 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
     Ok(found)
 }
 
-/// Whether anything at the head still goes by the name of a module: a file of another kind, a folder.
+/// Checks whether anything at the head still has the name of a module: a file of another kind, or a folder.
 pub(in crate::rules::impact) fn stands(ground: &Ground<'_>, path: &RepoPath) -> Result<bool, Stopped> {
     let bytes = path.as_bytes();
     let Some(stem) = bytes.strip_suffix(b"/__init__.py").or_else(|| bytes.strip_suffix(b".py")) else {
@@ -59,7 +59,7 @@ fn stem(path: &RepoPath) -> &[u8] {
     name.strip_suffix(b".py").unwrap_or(name)
 }
 
-/// Whether the module `path`, imported in `user`, is the file `target`.
+/// Checks whether the module `path`, imported in `user`, is the file `target`.
 pub(in crate::rules::impact) fn means(
     ground: &Ground<'_>,
     user: &RepoPath,
@@ -78,7 +78,7 @@ pub(in crate::rules::impact) fn means(
     let Some(prefix) = ends(rest.as_bytes()).iter().find_map(|end| bytes.strip_suffix(end.as_slice())) else {
         return Ok(false);
     };
-    // One word may be any package: it counts from the root, or from the folder of the file itself.
+    // A single word may be any package: it is resolved from the root, or from the folder of the file itself.
     let (Some(root), depth) =
         (prefix.strip_suffix(b"/").or(prefix.is_empty().then_some(b"".as_slice())), rest.split('/').count())
     else {
@@ -89,7 +89,7 @@ pub(in crate::rules::impact) fn means(
     if !(is_usual || depth > 1 || beside) {
         return Ok(false);
     }
-    // The folder that modules are counted from is no package itself, and another tree may have its own.
+    // The folder that modules are resolved from is not a package itself, and another tree may have its own.
     let marker = [root, b"/__init__.py"].concat();
     let shares = root.is_empty() || user.as_bytes().starts_with(&[root, b"/"].concat()) || is_usual;
     Ok(shares && (root.is_empty() || !ground.exists(&marker)?))

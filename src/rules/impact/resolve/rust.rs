@@ -1,4 +1,4 @@
-//! Rust: paths that begin in the project itself.
+//! Rust: paths within the project.
 
 use super::super::ground::Ground;
 use super::{Found, Here};
@@ -25,7 +25,7 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
             for one in here.certain() {
                 if let How::Path(path) = &one.how
                     && names_module(path, &home.path)
-                    && leads_home(here, path)?
+                    && is_project_path(here, path)?
                 {
                     found.push(super::found(one));
                 }
@@ -51,7 +51,7 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
     Ok(found)
 }
 
-/// Whether a path begins in this project: in the crate of the file, or in one that has a folder here.
+/// Checks whether a path begins in this project: in the crate of the file, or in one that has a folder here.
 pub(in crate::rules::impact) fn is_ours(ground: &Ground<'_>, user: &RepoPath, path: &str) -> Result<bool, Stopped> {
     let first = path.split("::").next().unwrap_or_default();
     if matches!(first, "crate" | "super" | "self") {
@@ -67,7 +67,7 @@ pub(in crate::rules::impact) fn is_ours(ground: &Ground<'_>, user: &RepoPath, pa
     Ok(false)
 }
 
-/// The name by which the module of a file goes.
+/// Returns the name of a file's module.
 fn module(path: &RepoPath) -> Option<String> {
     let text = std::str::from_utf8(path.as_bytes()).ok()?;
     let mut parts = text.strip_suffix(".rs")?.rsplit('/');
@@ -76,14 +76,14 @@ fn module(path: &RepoPath) -> Option<String> {
     (!matches!(name, "lib" | "main" | "src")).then(|| name.to_owned())
 }
 
-/// Whether the last part of a path is the module of a file.
+/// Checks whether the last part of a path is the module of a file.
 fn names_module(path: &str, home: &RepoPath) -> bool {
     let last = path.rsplit("::").next().unwrap_or_default();
     module(home).is_some_and(|module| module == last)
 }
 
-/// Whether a path begins in this project, itself or by what its first part was imported as.
-fn leads_home(here: &Here<'_>, path: &str) -> Result<bool, Stopped> {
+/// Checks whether a path begins in this project, directly or through the import of its first part.
+fn is_project_path(here: &Here<'_>, path: &str) -> Result<bool, Stopped> {
     if is_ours(here.ground, here.user, path)? {
         return Ok(true);
     }

@@ -5,7 +5,7 @@ use super::{Found, Here, joined};
 use crate::domain::path::RepoPath;
 use crate::sys::cancel::Stopped;
 
-/// What may be left out at the end of a path.
+/// Suffixes that may be left out of an import path.
 const ENDS: &[&str] = &[
     "",
     ".ts",
@@ -57,12 +57,12 @@ pub(super) fn uses(here: &Here<'_>) -> Vec<Found> {
     found
 }
 
-/// Whether a file imports another one by `path`.
+/// Checks whether a file imports another one by `path`.
 pub(in crate::rules::impact) fn means(user: &RepoPath, path: &str, target: &RepoPath) -> bool {
     candidates(user, path).iter().any(|candidate| candidate == target.as_bytes())
 }
 
-/// The files that a relative import may mean.
+/// Returns the files that a relative import may mean.
 fn candidates(user: &RepoPath, path: &str) -> Vec<Vec<u8>> {
     let path = path.split(['?', '#']).next().unwrap_or_default();
     if !(path.starts_with("./") || path.starts_with("../") || path == "." || path == "..") {
@@ -70,7 +70,7 @@ fn candidates(user: &RepoPath, path: &str) -> Vec<Vec<u8>> {
     }
     let Some(whole) = joined(user.folder(), path) else { return Vec::new() };
     let mut found: Vec<Vec<u8>> = ENDS.iter().map(|end| [&whole, end.as_bytes()].concat()).collect();
-    // What is compiled is imported by the name that it will have.
+    // Compiled sources are imported by the name of their output.
     for (written, is) in
         [(".js", &[".ts", ".tsx", ".d.ts"][..]), (".jsx", &[".tsx"]), (".mjs", &[".mts"]), (".cjs", &[".cts"])]
     {
@@ -81,7 +81,7 @@ fn candidates(user: &RepoPath, path: &str) -> Vec<Vec<u8>> {
     found
 }
 
-/// Whether a relative import finds a file at the head.
+/// Checks whether a relative import resolves to a file at the head.
 pub(in crate::rules::impact) fn stands(ground: &Ground<'_>, user: &RepoPath, path: &str) -> Result<bool, Stopped> {
     for candidate in candidates(user, path) {
         if ground.exists(&candidate)? {

@@ -1,12 +1,13 @@
-//! Which files hold translations, and which file holds the texts that they were made from. Main functions: [`Kind::of`], [`sources`].
+//! Identifies translation files and the files with their source strings. Main functions: [`Kind::of`], [`sources`].
 
-/// How a file of texts is written.
+/// The format of a translation file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Kind {
     /// gettext's `.po`, with the source in each entry.
     Gettext,
     Json,
-    /// A module of JavaScript or TypeScript; or a `.ts` of Qt's, which has the source in each entry as well and is told by how it begins.
+    /// A module of JavaScript or TypeScript; or a `.ts` file of Qt, which has the source in each entry as well and is recognized by its
+    /// beginning.
     Module,
     Properties,
     Ini,
@@ -14,7 +15,7 @@ pub(in super::super) enum Kind {
 }
 
 impl Kind {
-    /// By the name of the file.
+    /// Determines the format by the name of the file.
     pub(in super::super) fn of(path: &str) -> Option<Self> {
         let (_, extension) = path.rsplit('/').next()?.rsplit_once('.')?;
         Some(match extension {
@@ -29,22 +30,22 @@ impl Kind {
     }
 }
 
-/// Names of the language that most texts are written in first.
+/// Names of the usual source language.
 const FIRST: &[&str] = &["en", "en-US", "en_US", "en-us", "en_us", "en-GB", "en_GB"];
 
-/// Folders of code that are called like a language.
+/// Folders of code with the name of a language.
 const FOLDERS: &[&str] = &[
     "api", "app", "bin", "cli", "cmd", "css", "db", "dev", "doc", "e2e", "gui", "io", "js", "lib", "net", "pkg", "src",
     "sys", "ts", "ui", "usr", "vs", "web", "www",
 ];
 
-/// The paths at which the source of a translation may stand, the likeliest first; none for what is no translation by its name, or is the
-/// source itself.
+/// Returns the paths at which the source of a translation may be, the likeliest first; none if the name is not that of a translation, or
+/// is that of the source itself.
 pub(in super::super) fn sources(path: &str, kind: Kind) -> Vec<String> {
     let (folders, name) = path.rsplit_once('/').map_or(("", path), |(folders, name)| (folders, name));
     let Some((stem, extension)) = name.rsplit_once('.') else { return Vec::new() };
     let within = |name: String| if folders.is_empty() { name } else { format!("{folders}/{name}") };
-    // A module may be called anything: `log.ts`, `use-api.ts`.
+    // A module may have any name: `log.ts`, `use-api.ts`.
     let is_module = kind == Kind::Module;
     if is_language(stem) && !(is_module && stem.find(['-', '_']).unwrap_or(stem.len()) == 3) {
         if FIRST[..1].contains(&stem) {
@@ -70,7 +71,7 @@ pub(in super::super) fn sources(path: &str, kind: Kind) -> Vec<String> {
     if parts.iter().any(|part| FIRST.contains(part)) {
         return Vec::new();
     }
-    // More than one may look like a language: whether there is such a source decides.
+    // Several parts may look like a language: the existing source decides.
     let mut found = Vec::new();
     let named = |at: &usize| is_language(parts[*at]) && !FOLDERS.contains(&parts[*at]);
     for at in (0..parts.len()).rev().filter(named).take(3) {
@@ -80,7 +81,7 @@ pub(in super::super) fn sources(path: &str, kind: Kind) -> Vec<String> {
     found
 }
 
-/// The language that the name of a file says, for what is written under it again in the file.
+/// Returns the language in the name of a file, which may be repeated as a key in the file.
 pub(super) fn language(path: &str) -> Option<&str> {
     let name = path.rsplit('/').next()?;
     let (stem, _) = name.rsplit_once('.')?;
@@ -88,7 +89,7 @@ pub(super) fn language(path: &str) -> Option<&str> {
     is_language(last).then_some(last)
 }
 
-/// Whether a file, by its path, has texts of the language that most are written in first.
+/// Checks whether a file, by its path, has strings of the usual source language.
 pub(in super::super) fn is_first(path: &str) -> bool {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -100,11 +101,11 @@ fn is_language(text: &str) -> bool {
     let mut parts = text.split(['-', '_']);
     let Some(first) = parts.next() else { return false };
     let named = (2..=3).contains(&first.len()) && first.bytes().all(|byte| byte.is_ascii_lowercase());
-    // What translators are told about the texts.
+    // Notes to translators about the strings.
     named && first != "qqq" && parts.all(is_region)
 }
 
-/// A country, a script, or the number of a region.
+/// Checks for a country, a script, or the number of a region.
 fn is_region(part: &str) -> bool {
     match part.len() {
         2 | 4 => part.bytes().all(|byte| byte.is_ascii_alphabetic()),

@@ -1,27 +1,27 @@
-//! Placeholders of a text, and what a translation did to those of its source. Main functions: [`faults`], [`has_any`].
+//! Placeholders of a string, and errors of a translation in them. Main functions: [`faults`], [`has_any`].
 //!
-//! Messages that choose between texts (ICU's `{n, plural, …}`) are left alone: what they need cannot be told by comparing names.
+//! Messages that choose between strings (ICU's `{n, plural, …}`) are skipped: comparing names does not show what they need.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// How the program that shows the text fills it in.
+/// The placeholder syntax of the program that shows the string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Dialect {
-    /// `{name}` or `{{name}}`, whichever the source has.
+    /// `{name}` or `{{name}}`, as in the source.
     #[default]
     Braces,
     /// C's `printf`, in the order of the arguments.
     Printf,
     /// Python's `%`: `%(name)s`, or `%s` in order.
     Percent,
-    /// Qt's `%1`, and `%n` for a number that decides the form.
+    /// Qt's `%1`, and `%n` for the number that selects the plural form.
     Qt,
 }
 
-/// A placeholder, as written with the white space inside it left out.
+/// A placeholder as written, without white space inside.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Mark {
     shape: Shape,
@@ -38,7 +38,7 @@ enum Shape {
 }
 
 impl Mark {
-    /// As one writes it.
+    /// Returns the placeholder as written.
     pub(super) fn written(&self) -> String {
         let name = &self.name;
         match self.shape {
@@ -50,45 +50,45 @@ impl Mark {
     }
 }
 
-/// What is wrong with a translation.
+/// An error in a translation.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fault {
-    /// It has what its source has not; of the source it lacks the other one, where it lacks one alone.
+    /// A placeholder that the source does not have, with the missing one of the source if there is only one.
     Unknown(Mark, Option<Mark>),
-    /// It lacks what its source has, where that moves or breaks the others.
+    /// A missing placeholder, if that shifts or breaks the others.
     Lost(Mark),
-    /// It has a placeholder of the source, but not whole.
+    /// A placeholder of the source that is incomplete.
     Broken(Mark),
-    /// An argument is read as something else than it is.
+    /// An argument read as another type.
     Kind(Mark, Mark),
 }
 
-/// Longer texts are left alone, …
+/// Maximum length of a string; longer ones are skipped.
 const LONGEST: usize = 20_000;
-/// … and those with more placeholders.
+/// Maximum number of placeholders; strings with more are skipped.
 const MOST: usize = 40;
 
-/// What is wrong with a translation of `sources`: one text, or also its plural. A text that the program chooses from several by a number
-/// (`plural`) may leave out the number.
+/// Finds the errors in a translation of `sources`: one string, or also its plural. A string selected by a number (`plural`) may leave out
+/// the number.
 pub(super) fn faults(dialect: Dialect, sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
     if sources.iter().copied().chain([translation]).any(|text| text.len() > LONGEST) {
         return Vec::new();
     }
     match dialect {
-        Dialect::Braces => named(dialect, sources, translation, plural),
+        Dialect::Braces => named_placeholders(dialect, sources, translation, plural),
         Dialect::Percent => {
-            let mut found = named(dialect, sources, translation, plural);
+            let mut found = named_placeholders(dialect, sources, translation, plural);
             if sources.iter().all(|source| names(dialect, source).is_empty()) {
                 found.extend(in_order(sources, translation, plural));
             }
             found
         }
         Dialect::Printf => in_order(sources, translation, plural),
-        Dialect::Qt => counted(sources, translation, plural),
+        Dialect::Qt => number_faults(sources, translation, plural),
     }
 }
 
-/// Whether a text could have a placeholder at all.
+/// Checks whether a string could have a placeholder at all.
 pub(super) fn has_any(text: &str) -> bool {
     text.contains(['{', '}', '%', '｛', '｝', '％'])
 }
@@ -101,11 +101,11 @@ static QT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"%L?(n\b|[1-9]
 static PRINTF: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"%(?:%|(?:([1-9][0-9]?)\$)?[#0\-+' I]*(\*|\d+)?(?:\.(\*|\d+))?(?:hh|h|ll|l|q|j|z|t|L)?([diouxXeEfFgGaAcspn]|<PRI\w+>))").ok()
 });
-/// An argument of ICU that chooses: `{count, plural, …}`.
+/// An ICU argument with branches: `{count, plural, …}`.
 static CHOOSING: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?:^|[^{])\{\s*[\w.]+\s*,|\{\s*\{?\s*[#/]|\{[%\[]").ok());
 
-/// The placeholders that have names.
+/// Returns the named placeholders.
 fn names(dialect: Dialect, text: &str) -> BTreeSet<Mark> {
     let pattern = if dialect == Dialect::Percent { &PYTHON } else { &BRACES };
     let Some(pattern) = pattern.as_ref() else { return BTreeSet::new() };
@@ -131,19 +131,19 @@ fn is_choosing(text: &str) -> bool {
     CHOOSING.as_ref().is_none_or(|pattern| pattern.is_match(text)) || text.contains("'{")
 }
 
-/// Whether somebody could have meant it as a placeholder.
+/// Checks whether it was probably intended as a placeholder.
 fn is_name(name: &str) -> bool {
     let mut chars = name.chars();
     chars.next().is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '$')
         && chars.all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '$' | ' '))
 }
 
-fn named(dialect: Dialect, sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
+fn named_placeholders(dialect: Dialect, sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
     if dialect == Dialect::Braces && sources.iter().copied().chain([translation]).any(is_choosing) {
         return Vec::new();
     }
     let wanted: BTreeSet<Mark> = sources.iter().flat_map(|source| names(dialect, source)).collect();
-    // Where the source has braces for something else, so may the translation.
+    // If the source uses braces for something else, so may the translation.
     if wanted.is_empty() || wanted.iter().any(|mark| !is_name(&mark.name) || mark.name.contains(' ')) {
         return Vec::new();
     }
@@ -155,7 +155,7 @@ fn named(dialect: Dialect, sources: &[&str], translation: &str, plural: bool) ->
     let number = |mark: &Mark| plural && matches!(mark.name.as_str(), "count" | "n" | "num" | "number" | "0");
     let mut found = Vec::new();
     for mark in has.difference(&wanted).filter(|mark| is_name(&mark.name) && !number(mark)) {
-        // The same name with other braces, the name most like it, or the only one that is missing.
+        // The same name with other braces, the most similar name, or the only missing one.
         let other_braces = lost.iter().find(|one| one.name == mark.name);
         let alike = lost.iter().max_by(|a, b| likeness(a, mark).total_cmp(&likeness(b, mark)));
         let instead = other_braces.or_else(|| alike.filter(|one| lost.len() == 1 || likeness(one, mark) > 0.5));
@@ -176,7 +176,7 @@ fn likeness(a: &Mark, b: &Mark) -> f64 {
     strsim::normalized_damerau_levenshtein(&a.name.to_lowercase(), &b.name.to_lowercase())
 }
 
-/// Whether a name stands there with a brace on one side of it, or with those of another script.
+/// Checks whether a name has a brace on one side only, or braces of another script.
 fn is_broken(mark: &Mark, translation: &str) -> bool {
     translation.match_indices(&mark.name).any(|(at, name)| {
         let before = translation[..at].trim_end().chars().next_back();
@@ -186,13 +186,13 @@ fn is_broken(mark: &Mark, translation: &str) -> bool {
     })
 }
 
-/// The arguments that a text of `printf` reads, by their place, as one letter for what they are.
+/// Returns the arguments that a `printf` string reads, by position, each as one letter for its type.
 fn arguments(text: &str) -> Option<BTreeMap<u32, char>> {
     let mut arguments = BTreeMap::new();
     let mut next = 1;
     for found in PRINTF.as_ref()?.captures_iter(text) {
         let Some(kind) = found.get(4) else { continue };
-        // A width that is an argument itself is rare enough to leave alone.
+        // A width that is an argument itself is rare enough to skip.
         if [2, 3].iter().any(|at| found.get(*at).is_some_and(|width| width.as_str() == "*")) {
             return None;
         }
@@ -241,7 +241,7 @@ fn in_order(sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
     found
 }
 
-fn counted(sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
+fn number_faults(sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
     let Some(pattern) = QT.as_ref() else { return Vec::new() };
     let marks = |text: &str| {
         let mut marks: BTreeMap<Mark, usize> = BTreeMap::new();
@@ -255,9 +255,9 @@ fn counted(sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
     };
     let has = marks(translation);
     let lost: Vec<&Mark> = wanted.keys().filter(|mark| !has.contains_key(mark)).collect();
-    // Turkish and Basque write `%5` where others write `5%`.
-    let is_share = |mark: &Mark| sources.iter().any(|source| is_turned(mark, source));
-    // The number that chooses the form is filled in wherever a text with forms asks for it.
+    // Turkish and Basque write `%5` for `5%`.
+    let is_share = |mark: &Mark| sources.iter().any(|source| has_sign_after_number(mark, source));
+    // The number that selects the form is available to every string with forms.
     let is_number = |mark: &Mark| plural && mark.name == "n";
     let fresh = has
         .keys()
@@ -268,7 +268,7 @@ fn counted(sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
         return found;
     }
     let broken = |mark: &&&Mark| {
-        is_turned(mark, translation)
+        has_sign_after_number(mark, translation)
             || ["$", "% ", "٪", "٪ ", "％"]
                 .iter()
                 .any(|sign| starts_whole(&format!("{sign}{}", mark.name), translation))
@@ -278,20 +278,20 @@ fn counted(sources: &[&str], translation: &str, plural: bool) -> Vec<Fault> {
     if !found.is_empty() || plural {
         return found;
     }
-    // A text may do without a number that it has no use for. It is wrong where another one takes its place: one that stands there more
-    // often than in the source, or a higher one, since arguments go to the numbers that are there, the lowest first.
+    // A string may leave out a number that it does not need. It is an error if another one takes its place: one used more often than in
+    // the source, or a higher one, since arguments are assigned to the existing numbers, lowest first.
     let twice = has.iter().any(|(mark, count)| wanted.get(mark).is_some_and(|was| count > was));
     let higher = |mark: &&&Mark| mark.name != "n" && has.keys().any(|other| other.name != "n" && other > mark);
     found.extend(lost.iter().filter(|mark| twice || higher(mark)).map(|mark| Fault::Lost((*mark).clone())));
     found
 }
 
-/// Whether the sign stands after the number: `1%` for `%1`.
-fn is_turned(mark: &Mark, text: &str) -> bool {
+/// Checks whether the sign is after the number: `1%` for `%1`.
+fn has_sign_after_number(mark: &Mark, text: &str) -> bool {
     ["%", " %", "٪", "％"].iter().any(|sign| starts_whole(&format!("{}{sign}", mark.name), text))
 }
 
-/// Whether `part` stands in `text` with no letter or digit, and no sign that it belongs to, before it or after it.
+/// Checks whether `part` is in `text` without an adjacent letter, digit or related sign.
 fn starts_whole(part: &str, text: &str) -> bool {
     text.match_indices(part).any(|(at, part)| {
         let before = text[..at].chars().next_back();

@@ -1,8 +1,8 @@
-//! Translations whose placeholders are not those of their source. Main type: [`TranslationPlaceholder`].
+//! Translations whose placeholders differ from those of their source. Main type: [`TranslationPlaceholder`].
 //!
-//! Source and translation stand side by side (gettext, Qt), or in two files that are alike but for the name of a language (`home`). How a
-//! file is read belongs in `object`, `plain` and `pairs`, what a placeholder is in `marks`. Texts that the change does not touch are not
-//! told, nor those of which the source alone was changed: translators come later.
+//! Source and translation are in the same file (gettext, Qt), or in two files whose paths differ by the name of a language (`home`).
+//! Parsing belongs in `object`, `plain` and `pairs`, placeholders in `marks`. Strings that the change does not touch are not reported,
+//! nor those of which only the source changed: translators follow later.
 
 mod home;
 mod marks;
@@ -30,7 +30,7 @@ pub(super) struct TranslationPlaceholder;
 
 static INFO: CheckInfo = CheckInfo {
     name: "impact/translation-placeholder",
-    title: "A translation does not have the placeholders of its source",
+    title: "Translation placeholders differ from the source",
     message: "What the program fills in is missing there, or its readers see the placeholder itself; some formatters fail instead. Write \
               it as the source does: the name in it is not translated.",
     severity: Severity::Medium,
@@ -38,27 +38,27 @@ static INFO: CheckInfo = CheckInfo {
     cwe: None,
 };
 
-/// Larger files are not read, in bytes.
+/// Maximum size of a file, in bytes.
 const LARGEST: usize = 8 << 20;
 
-/// A text of a file, by the names that lead to it.
+/// A string of a file, by its key path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Text {
     pub(super) key: String,
-    /// Empty where it is something else than one text.
+    /// Empty if the value is not a single string.
     value: String,
     pub(super) from: u32,
     to: u32,
 }
 
-/// A translation that is wrong.
+/// An erroneous translation.
 struct Wrong {
-    /// The changed file, as counted in the change.
+    /// Index of the changed file in the change.
     file: usize,
     lines: LineRange,
 }
 
-/// Where a source stands, and what is wrong with its translation; the same in several languages is told once.
+/// The place of a source and the errors of its translation; the same in several languages is reported once.
 type Case = (RepoPath, u32, Vec<Fault>);
 
 impl Impact for TranslationPlaceholder {
@@ -80,7 +80,7 @@ impl Impact for TranslationPlaceholder {
     }
 }
 
-/// The texts of a source file by their names.
+/// The strings of a source file by key path.
 type Sources = Rc<HashMap<String, Text>>;
 
 struct Search<'a> {
@@ -121,7 +121,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The file of the texts that this one translates.
+    /// Returns the source file of a translation.
     fn source(&self, path: &str, kind: Kind) -> Result<Option<RepoPath>, Stopped> {
         for source in home::sources(path, kind) {
             if self.ground.exists(source.as_bytes())? {
@@ -131,7 +131,7 @@ impl Search<'_> {
         Ok(None)
     }
 
-    /// What is wrong in a file of which the source is another one.
+    /// Finds the errors in a file whose source is another one.
     fn across(
         &mut self,
         source: &RepoPath,
@@ -171,7 +171,7 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// The texts that the file had before, or a file that is gone: what moved was not brought in.
+    /// Returns the strings that the file, or a deleted one, had before: moved strings are not new.
     fn before(&self, file: &FileChange, kind: Kind) -> Result<HashSet<String>, Stopped> {
         let all = &self.ground.input.change.files;
         let gone = all.iter().filter(|other| file.status == FileStatus::Added && other.status == FileStatus::Deleted);
@@ -196,7 +196,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether a file is one of Qt's translations rather than a module of TypeScript.
+/// Checks whether a file is a Qt translation rather than a module of TypeScript.
 fn is_qt(kind: Kind, text: &str) -> bool {
     kind == Kind::Module && text.trim_start_matches('\u{feff}').trim_start().starts_with('<')
 }
@@ -205,7 +205,7 @@ fn all_pairs(kind: Kind, text: &str) -> Vec<pairs::Pair> {
     if kind == Kind::Gettext { pairs::gettext(text) } else { pairs::qt(text) }
 }
 
-/// What is wrong in a file that has its sources in it.
+/// Finds the errors in a file that contains its sources.
 fn side(path: &RepoPath, kind: Kind, text: &str, touched: &Touched) -> Vec<(Case, LineRange, String)> {
     let mut found = Vec::new();
     for pair in all_pairs(kind, text) {
@@ -231,13 +231,13 @@ fn is_added(touched: &Touched, lines: LineRange) -> bool {
     touched.first_in(lines).is_some_and(|(_, stands)| stands)
 }
 
-/// Whether a name is that of one form among several, as i18next and Rails write them.
+/// Checks whether a name is that of one plural form, as i18next and Rails write them.
 fn is_plural(key: &str) -> bool {
     let form = key.rsplit(['_', '.']).next().unwrap_or_default();
     matches!(form, "zero" | "one" | "two" | "few" | "many" | "other" | "plural" | "0" | "1" | "2")
 }
 
-/// The texts of a file that has one language.
+/// Parses the strings of a file with one language.
 pub(super) fn texts(path: &str, kind: Kind, text: &str) -> Vec<Text> {
     match kind {
         Kind::Json => object::texts(text, false),
@@ -245,7 +245,7 @@ pub(super) fn texts(path: &str, kind: Kind, text: &str) -> Vec<Text> {
         Kind::Properties | Kind::Ini => plain::properties(text),
         Kind::Yaml => {
             let mut texts = plain::yaml(text);
-            // Rails says the language once more, above all texts.
+            // Rails repeats the language as the outermost key.
             let root = home::language(path).map(|language| format!("{language}.")).unwrap_or_default();
             for text in &mut texts {
                 if let Some(rest) = text.key.strip_prefix(&root) {
@@ -290,7 +290,7 @@ fn effect(ground: &Ground<'_>, (source, line, faults): &Case, wrong: &[Wrong]) -
     })
 }
 
-/// What a translation does, as the end of a sentence.
+/// Describes an error, as the end of a sentence.
 fn said(fault: &Fault) -> String {
     match fault {
         Fault::Unknown(mark, Some(instead)) => {

@@ -1,6 +1,6 @@
-//! Texts of JSON, and of an object that a module of JavaScript or TypeScript hands out. Main function: [`texts`].
+//! Reads the strings of JSON, and of an object exported by a JavaScript or TypeScript module. Main function: [`texts`].
 //!
-//! A reader that goes on where a strict one stops: comments, names without quotes, commas at the end, values that are code.
+//! A lenient parser: it accepts comments, unquoted keys, trailing commas, and values that are code.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::Text;
 
-/// Texts that lie deeper are not read.
+/// Maximum depth of a string.
 const DEEPEST: usize = 16;
 
 static BEGINS: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -18,7 +18,7 @@ static BEGINS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Every text of the file with the names that lead to it.
+/// Returns every string of the file with its key path.
 pub(super) fn texts(text: &str, is_module: bool) -> Vec<Text> {
     let mut found = Vec::new();
     if is_module {
@@ -54,21 +54,21 @@ struct Reader<'a> {
     line: u32,
 }
 
-/// What was read of `key: value`.
+/// A parsed `key: value`.
 #[derive(Clone, Copy, Default)]
 struct Member<'a> {
     key: Option<&'a str>,
-    /// After the colon.
+    /// Position after the colon.
     named: bool,
     value: Option<(&'a str, u32, u32)>,
-    /// The value is something else than one text.
+    /// The value is not a single string.
     mixed: bool,
 }
 
 impl<'a> Reader<'a> {
     /// Reads to the end of the object that begins here.
     fn object(&mut self, found: &mut Vec<Text>) {
-        // The name that leads to each, and whether it is an object.
+        // The key of each level, and `true` for objects.
         let mut open: Vec<(String, bool)> = Vec::new();
         let mut member = Member::default();
         while let Some(token) = self.token() {
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
         Some(token)
     }
 
-    /// White space and comments.
+    /// Skips white space and comments.
     fn skip(&mut self) {
         loop {
             let rest = &self.text[self.at..];
@@ -165,14 +165,14 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Takes what was read; a value that is not one text counts as an empty one.
+/// Adds a string; a value that is not a single string counts as empty.
 fn keep(found: &mut Vec<Text>, open: &[(String, bool)], member: &Member<'_>, line: u32) {
     let Some(key) = member.key.filter(|_| member.named) else { return };
     let (value, from, to) = member.value.filter(|_| !member.mixed).unwrap_or(("", line, line));
     if open.len() > DEEPEST || open.iter().any(|(_, is_object)| !is_object) {
         return;
     }
-    // The first is the object of the file.
+    // The outermost is the object of the file.
     let mut path: Vec<&str> = open.iter().skip(1).map(|(name, _)| name.as_str()).collect();
     path.push(key);
     found.push(Text { key: path.join("."), value: value.to_owned(), from, to });

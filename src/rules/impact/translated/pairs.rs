@@ -1,21 +1,21 @@
-//! Files that have source and translation side by side: gettext's `.po` and Qt's `.ts`. Main functions: [`gettext`], [`qt`].
+//! Reads files with source and translation side by side: gettext's `.po` and Qt's `.ts`. Main functions: [`gettext`], [`qt`].
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use super::marks::Dialect;
 
-/// A source and its translations, one for each form of a plural.
+/// A source and its translations, one for each plural form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Pair {
-    /// How its placeholders are written; `None` where nothing says it.
+    /// The syntax of its placeholders; `None` if unknown.
     pub(super) dialect: Option<Dialect>,
-    /// The source and, where there is one, its plural.
+    /// The source and its plural, if there is one.
     pub(super) sources: Vec<String>,
     /// The line of the source.
     pub(super) line: u32,
     pub(super) forms: Vec<Form>,
-    /// Whether a number chooses among the forms.
+    /// `true` if a number selects among the forms.
     pub(super) plural: bool,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Form {
     pub(super) to: u32,
 }
 
-/// What the next line of a `.po` goes on with.
+/// The section that the next line of a `.po` continues.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Nothing,
@@ -102,14 +102,14 @@ fn dialect(flag: &str) -> Option<Dialect> {
     }
 }
 
-/// What stands between the quotation marks of a line.
+/// Returns the text between the quotation marks of a line.
 fn inner(line: &str) -> &str {
     let Some(start) = line.find('"') else { return "" };
     let rest = &line[start + 1..];
     rest.strip_suffix('"').unwrap_or(rest)
 }
 
-/// Qt's translations, of which those that are gone from the program are left out.
+/// Parses Qt translations, without those marked as obsolete.
 pub(super) fn qt(text: &str) -> Vec<Pair> {
     let mut lines = Lines { text, at: 0, line: 1 };
     let mut reader = Reader::from_str(text);
@@ -122,7 +122,7 @@ pub(super) fn qt(text: &str) -> Vec<Pair> {
             Event::Start(tag) => messages.begin(&tag, before),
             Event::End(tag) => messages.end(tag.name().as_ref()),
             Event::Text(words) => messages.words(&String::from_utf8_lossy(&words), after),
-            // What `&lt;` stands for is no part of a placeholder, but parts what stands around it.
+            // What `&lt;` stands for is not part of a placeholder, but separates what is around it.
             Event::GeneralRef(_) => messages.words("&", after),
             Event::Eof => break,
             _ => {}
@@ -131,13 +131,13 @@ pub(super) fn qt(text: &str) -> Vec<Pair> {
     messages.pairs
 }
 
-/// The messages of a file of Qt's, as far as it was read.
+/// Messages of a Qt file parsed so far.
 struct Messages {
     pairs: Vec<Pair>,
     pair: Pair,
-    /// The element whose text is read.
+    /// The element whose text is being read.
     within: Part,
-    /// Whether the program does not have the message any more.
+    /// `true` if the program does not have the message any more.
     gone: bool,
 }
 
@@ -200,7 +200,7 @@ impl Messages {
     }
 }
 
-/// Counts lines up to places that only go forwards.
+/// Counts lines up to ascending offsets.
 struct Lines<'a> {
     text: &'a str,
     at: usize,

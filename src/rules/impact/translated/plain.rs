@@ -1,9 +1,8 @@
-//! Texts of which each has a line of its own: properties of Java, `.ini`, and the YAML that translations are kept in. Main functions:
-//! [`properties`], [`yaml`].
+//! Reads files with one string per line: Java properties, `.ini`, and YAML translations. Main functions: [`properties`], [`yaml`].
 
 use super::Text;
 
-/// `key=value`, `key: value` or `key="value"`; a backslash at the end of a line goes on with the next one.
+/// Parses `key=value`, `key: value` or `key="value"`; a backslash at the end of a line continues it on the next one.
 pub(super) fn properties(text: &str) -> Vec<Text> {
     let mut found = Vec::new();
     let mut lines = (1u32..).zip(text.lines());
@@ -26,8 +25,7 @@ pub(super) fn properties(text: &str) -> Vec<Text> {
     found
 }
 
-/// `key: value` on one line, with the keys that it is indented under. Texts of several lines count as
-/// empty ones.
+/// Parses `key: value` on one line, with the keys of the levels above. Multi-line strings count as empty.
 pub(super) fn yaml(text: &str) -> Vec<Text> {
     let mut found = Vec::new();
     let mut above: Vec<(usize, String)> = Vec::new();
@@ -72,7 +70,7 @@ fn member(line: &str) -> Option<(&str, &str)> {
     (value.is_empty() || value.starts_with([' ', '\t'])).then(|| (key.trim(), value.trim()))
 }
 
-/// The text of a value that ends on its line.
+/// Returns the text of a value that ends on its line.
 fn scalar(value: &str) -> Option<&str> {
     if value.starts_with(['{', '[', '&', '*', '!', '|', '>']) {
         return None;

@@ -1,4 +1,4 @@
-//! What is right and wrong in translations, text by text.
+//! Tests of valid and invalid translations, string by string.
 
 use super::super::super::made_up::MadeUp;
 use super::home::{Kind, sources};

@@ -1,4 +1,4 @@
-//! Failures that are no longer handled: values unwrapped, attempts without a handler, cases that are gone.
+//! Failures that are no longer handled: added unwraps, `try` without a handler, removed cases.
 
 use regex::Regex;
 
@@ -8,7 +8,7 @@ use super::super::unguarded::{is_error, name};
 use super::ways_out;
 use crate::syntax::Grammar;
 
-/// What a block closed when it ended: `with`, `try (…)`.
+/// Resources that a block closed at its end: `with`, `try (…)`.
 pub(super) fn unwrapped(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     let (old, new) = (pair.old, pair.new);
     let kind = old.nodes.kind(node);
@@ -53,7 +53,7 @@ pub(super) fn unwrapped(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     )
 }
 
-/// Errors that were caught here, or asked for.
+/// Errors that were caught or tested here.
 pub(super) fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     let (old, new) = (pair.old, pair.new);
     match old.nodes.kind(node) {
@@ -74,7 +74,7 @@ pub(super) fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
             let next = new.following(now);
             let asks = next
                 .iter()
-                .take_while(|at| !sets_again(new, **at, &asked.about))
+                .take_while(|at| !reassigns_error(new, **at, &asked.about))
                 .any(|at| new.say(*at).split(' ').any(|word| word == asked.about));
             if !sets || asks || next.is_empty() {
                 return None;
@@ -95,7 +95,7 @@ pub(super) fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
                     !new.nodes
                         .around(*at)
                         .take_while(|at| new.owner(*at) == Some(pair.is))
-                        // Whoever asks beforehand needs no attempt.
+                        // Testing beforehand replaces the `try`.
                         .any(|at| {
                             let kind = new.nodes.kind(at);
                             kind == "try_statement" || (is_if(kind) && pair.is_fresh(at))
@@ -104,7 +104,7 @@ pub(super) fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
                 .map(|at| new.say(at))
                 .collect();
             let stays = body.iter().filter(|statement| bare.contains(&old.say(**statement))).count();
-            // One that passes every failure on only cleaned up, and one that makes it a value that says nothing hid it.
+            // A handler that rethrows every failure only cleaned up, and one that returns an empty value hid it.
             let clauses = old.nodes.children(node);
             let mut clauses = clauses.filter(|at| matches!(old.nodes.kind(*at), "catch_clause" | "except_clause"));
             let passes_on = clauses.all(|clause| {
@@ -136,8 +136,9 @@ pub(super) fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     }
 }
 
-/// Whether a Go statement gives an error that was set before another value, so that what follows asks for that one.
-fn sets_again(code: &Code<'_>, node: usize, error: &str) -> bool {
+/// Checks whether a Go statement assigns another value to an error that was set before, so that the following test applies to the new
+/// one.
+fn reassigns_error(code: &Code<'_>, node: usize, error: &str) -> bool {
     let sets = match code.nodes.kind(node) {
         "if_statement" | "expression_switch_statement" => code.nodes.child(node, "initializer"),
         "short_var_declaration" | "assignment_statement" => Some(node),
@@ -147,7 +148,7 @@ fn sets_again(code: &Code<'_>, node: usize, error: &str) -> bool {
     left.is_some_and(|left| code.say(left).split(' ').any(|word| word == error))
 }
 
-/// A failure that had a way of its own in a branch for failures which is still there.
+/// A failure with a branch of its own, inside an error branch that still exists.
 pub(super) fn case_of_failure(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     let (old, new) = (pair.old, pair.new);
     let guard =
@@ -186,7 +187,7 @@ pub(super) fn case_of_failure(pair: &Pair<'_>, node: usize) -> Option<Lost> {
                 .iter()
                 .any(|statement| after.iter().any(|left| old.say(*left) == new.say(*statement)))
     })?;
-    // Another way of telling them apart is as good.
+    // Another way of distinguishing them is equivalent.
     let tells = new.nodes.inside(there.2).any(|at| pair.is_fresh(at) && is_if(new.nodes.kind(at)));
     if tells || pair.fresh.iter().any(|line| asked.iter().any(|name| name.len() > 1 && line.contains(name.as_str()))) {
         return None;

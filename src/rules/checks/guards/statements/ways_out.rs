@@ -1,11 +1,11 @@
-//! Ways out of the branches that run when something failed.
+//! Removed exits of error branches.
 
 use super::super::code::{Code, is_if};
 use super::super::conditions::{Asks, questions};
 use super::super::pair::{Lost, Pair, Rule};
 use super::super::unguarded::is_error;
 
-/// The statements of the branches of `code` inside `function` that run when something failed, with what they are entered by.
+/// Returns the statements of the error branches of `code` inside `function`, with the condition that enters them.
 pub(super) fn error_branches(code: &Code<'_>, function: usize) -> Vec<(String, usize, usize)> {
     let mut found = Vec::new();
     for node in code.nodes.inside(function) {
@@ -32,7 +32,7 @@ pub(super) fn error_branches(code: &Code<'_>, function: usize) -> Vec<(String, u
     found
 }
 
-/// Whether an `if` is entered when something failed.
+/// Checks whether an `if` is entered on failure.
 pub(super) fn fails(code: &Code<'_>, node: usize) -> bool {
     let asked = questions(code, node..node + 1);
     asked.iter().any(|question| {
@@ -48,7 +48,7 @@ pub(super) fn fails(code: &Code<'_>, node: usize) -> bool {
     })
 }
 
-/// A `return`, `throw` or `continue` that ended an error branch, which now runs on into what needs the thing that failed.
+/// A removed `return`, `throw` or `continue` of an error branch, which now falls through to code that needs what failed.
 pub(super) fn way_out(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     let (old, new) = (pair.old, pair.new);
     if !old.leaves(node) || !old.following(node).is_empty() {
@@ -66,7 +66,7 @@ pub(super) fn way_out(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     let kept: Vec<String> = was.iter().filter(|other| **other != node).map(|other| old.say(*other)).collect();
     let stands: Vec<String> = is.iter().map(|other| new.say(*other)).collect();
     let is_catch = !is_if(new.nodes.kind(*entered_now));
-    // What is handled in another way now is not lost.
+    // A failure handled in another way is not a loss.
     if stands.len() != kept.len() || stands.iter().any(|said| !kept.contains(said)) || (is.is_empty() && !is_catch) {
         return None;
     }
@@ -90,7 +90,7 @@ pub(super) fn way_out(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     pair.lost(Rule::ErrorPath, node, detail)
 }
 
-/// `Thread.currentThread().interrupt()` in a `catch` that stays.
+/// `Thread.currentThread().interrupt()` removed from a `catch` that remains.
 pub(super) fn interrupt(pair: &Pair<'_>, node: usize, said: &str) -> Option<Lost> {
     if said != "Thread . currentThread ( ) . interrupt ( )" {
         return None;
