@@ -34,7 +34,7 @@ pub struct Settings {
     pub request_changes_on: Option<Severity>,
     /// The whole run may not take longer.
     pub timeout: Duration,
-    /// How many commits are listed.
+    /// The number of commits are listed.
     pub max_commits: u32,
     /// How long runs are kept.
     pub keep_runs: Duration,
@@ -50,9 +50,9 @@ pub struct Settings {
     pub verify: Verify,
     /// Which model takes it; `None` for the one that reviews.
     pub verify_model: Option<ModelChoice>,
-    /// How many turns a model may take.
+    /// The number of turns a model may take.
     pub max_turns: u32,
-    /// How many tokens may be sent to a model during a run, cached ones included.
+    /// The number of tokens may be sent to a model during a run, cached ones included.
     pub max_tokens: u64,
     /// What the turns of a run may cost together; `None` for no limit of money.
     pub max_cost: Option<Money>,
@@ -74,9 +74,9 @@ pub struct Settings {
     pub rules_severity: Vec<(String, Severity)>,
     /// A folder with rule packs beside the built-in ones, absolute or relative to the working directory.
     pub rule_packs: Option<PathBuf>,
-    /// Whether the rules speak of all lines of the changed files, rather than of what the change brings.
+    /// `true` if the rules speak of all lines of the changed files, rather than of what the change brings.
     pub rules_all_lines: bool,
-    /// Whether hints of the rules are told without a model.
+    /// `true` if hints of the rules are told without a model.
     pub rules_hints: bool,
 }
 
@@ -89,9 +89,9 @@ pub struct ProviderSettings {
     pub api_key: Option<Secret>,
     /// Tokens of a request and its answer together.
     pub context_window: Option<u64>,
-    /// How many requests a minute its key may make.
+    /// The number of requests a minute its key may make.
     pub requests_per_minute: Option<u32>,
-    /// How many tokens a minute its key may send.
+    /// The number of tokens a minute its key may send.
     pub tokens_per_minute: Option<u64>,
 }
 
@@ -228,7 +228,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Whether `self` allows more of the budget `key` than `limit` does.
+    /// Checks whether `self` allows more of the budget `key` than `limit` does.
     pub(super) fn exceeds(&self, limit: &Self, key: &str) -> bool {
         match key {
             "timeout" => self.timeout > limit.timeout,

@@ -1,4 +1,4 @@
-//! What happens during a run, as one stream. Main types: [`Event`], [`EventSink`].
+//! The event stream of a run. Main types: [`Event`], [`EventSink`].
 //!
 //! Listeners (a progress line, NDJSON, an editor) belong above; an engine only emits.
 
@@ -21,7 +21,7 @@ pub enum Stage {
     Post,
 }
 
-/// What became of a part of a change.
+/// The state of a part of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnitState {
@@ -48,27 +48,27 @@ pub enum Event {
     Progress {
         /// The stage.
         stage: Stage,
-        /// How many units are done.
+        /// The number of units are done.
         done: u64,
-        /// How many there are.
+        /// The number of there are.
         total: u64,
     },
     /// A part of a change that is too large for one conversation began to be reviewed, or will not be any more.
     Unit {
-        /// Which, from 1.
+        /// Its number, from 1.
         number: u32,
-        /// How many there are.
+        /// The number of there are.
         of: u32,
-        /// How many files are in it.
+        /// The number of files are in it.
         files: u32,
-        /// What became of it.
+        /// Its result.
         state: UnitState,
     },
     /// A turn of the model began: it is being asked.
     Turn {
-        /// Which, from 1.
+        /// Its number, from 1.
         turn: u32,
-        /// How many there may be.
+        /// The number of there may be.
         most: u32,
     },
     /// The answer grows.
@@ -143,7 +143,7 @@ pub enum Event {
     SecondLook {
         /// How many.
         done: u32,
-        /// How many there are to look at.
+        /// The number of there are to look at.
         of: u32,
     },
     /// Something the person should know; one line.

@@ -99,7 +99,7 @@ impl Allowance {
         self.left = self.left.saturating_add(amount);
     }
 
-    /// Whether nothing is left.
+    /// Checks whether nothing is left.
     pub fn is_used_up(&self) -> bool {
         self.left == 0
     }
@@ -112,7 +112,7 @@ pub struct OmissionList {
     entries: Allowance,
     bytes: Allowance,
     more: u64,
-    /// Whether one of those that are only counted was unseen.
+    /// `true` if one of those that are only counted was unseen.
     is_more_unseen: bool,
 }
 

@@ -24,13 +24,13 @@ use super::second_look::SecondLook;
 pub struct Review {
     /// The run that made it.
     pub id: RunId,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
     /// Why it is not complete: one sentence each; empty when it is.
     pub reasons: Vec<String>,
-    /// What ended the engine's work.
+    /// The reason why the engine's work ended.
     pub ended: Ended,
-    /// What was reviewed.
+    /// The reviewed change.
     pub change: Arc<ChangeSet>,
     /// A few sentences: Markdown.
     pub summary: String,
@@ -40,11 +40,11 @@ pub struct Review {
     pub sections: Vec<Section>,
     /// The receipt.
     pub coverage: Coverage,
-    /// Who made it and what it took.
+    /// Its provenance and usage.
     pub provenance: Provenance,
 }
 
-/// How a review ended.
+/// The outcome of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -76,14 +76,14 @@ pub struct Section {
     pub body: String,
 }
 
-/// What was looked at, and what was not.
+/// The coverage of a review: what was reviewed and what was not.
 #[derive(Debug, Clone, Default)]
 pub struct Coverage {
     /// Every changed file, in the order of the change.
     pub files: Vec<FileCoverage>,
-    /// How many tool calls the engine made.
+    /// The number of tool calls the engine made.
     pub tool_calls: u32,
-    /// How many of them failed.
+    /// The number of of them failed.
     pub tool_errors: u32,
     /// Claims whose evidence did not stand.
     pub withheld: Vec<Withheld>,
@@ -101,24 +101,24 @@ pub struct Coverage {
     pub leads: Leads,
     /// Limits that were hit (`files`, `time`, …), each a sentence.
     pub limits_hit: Vec<String>,
-    /// What collection left out or did differently.
+    /// Notes on what collection skipped or did differently.
     pub notes: Vec<String>,
     /// The review that this one was compared with.
     pub previous: Option<Compared>,
 }
 
-/// What became of one file.
+/// The coverage of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileCoverage {
     /// The file.
     pub path: RepoPath,
-    /// Whether it was seen.
+    /// Its coverage state.
     pub state: CoverageState,
     /// Why it was not, or not wholly.
     pub reason: Option<String>,
 }
 
-/// Whether a file was seen.
+/// The coverage state of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CoverageState {
@@ -144,31 +144,31 @@ impl CoverageState {
 /// A claim that was not delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Withheld {
-    /// What it said.
+    /// The claim's title.
     pub title: String,
     /// Why it was not delivered.
     pub reason: String,
 }
 
-/// What became of the leads a model was given.
+/// The results of the leads given to a model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Leads {
-    /// How many it was given.
+    /// The number of it was given.
     pub given: u32,
-    /// How many it confirmed.
+    /// The number of it confirmed.
     pub confirmed: u32,
-    /// How many it refuted.
+    /// The number of it refuted.
     pub refuted: u32,
-    /// How many it left unanswered.
+    /// The number of it left unanswered.
     pub unanswered: u32,
 }
 
-/// Who made the review and what it took.
+/// The provenance of a review: its engine, models and usage.
 #[derive(Debug, Clone)]
 pub struct Provenance {
     /// The version of this program.
     pub version: String,
-    /// Which engine.
+    /// The engine's kind.
     pub engine: Engine,
     /// The provider of the model.
     pub provider: Option<String>,
@@ -199,15 +199,15 @@ pub struct Provenance {
 /// A model, and the turns that it answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
-    /// Who serves it.
+    /// The provider.
     pub provider: String,
     /// Its name.
     pub model: String,
-    /// How many turns.
+    /// The number of turns.
     pub turns: u32,
 }
 
-/// Which engine reviewed.
+/// The engine of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Engine {
@@ -238,7 +238,7 @@ pub struct Usage {
     pub cache_read_tokens: Option<u64>,
     /// Of those sent, written to a cache.
     pub cache_write_tokens: Option<u64>,
-    /// What that costs, as far as prices are known.
+    /// The cost, as far as prices are known.
     pub cost: Option<Money>,
 }
 
@@ -254,7 +254,7 @@ impl Usage {
         percent(self.cache_read_tokens?, self.input_tokens?)
     }
 
-    /// What a model takes that is not asked.
+    /// The usage of a model that was not called.
     pub const NOTHING: Self = Self {
         input_tokens: Some(0),
         output_tokens: Some(0),
@@ -283,7 +283,7 @@ impl Review {
         worst_first(&mut self.findings);
     }
 
-    /// How many findings still ask for something, of each severity, worst first.
+    /// Returns the number of findings still ask for something, of each severity, worst first.
     pub fn by_severity(&self) -> BTreeMap<Severity, usize> {
         let mut counts = BTreeMap::new();
         for finding in self.unresolved() {
@@ -297,7 +297,7 @@ impl Review {
         self.findings.iter().filter(|finding| !finding.status.is_resolved())
     }
 
-    /// What a list of runs says about this one; `folder` is where its repository is.
+    /// Returns this run's entry in a list; `folder` is its repository's folder.
     pub fn record(&self, folder: Option<PathBuf>) -> RunRecord {
         let mut findings = BTreeMap::new();
         for finding in self.unresolved() {
@@ -329,7 +329,7 @@ impl Review {
     }
 }
 
-/// How many findings are at or above a severity.
+/// The number of findings are at or above a severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocking {
     /// Those that are shown.

@@ -43,7 +43,7 @@ impl FaultKind {
         }
     }
 
-    /// Whether the same request may succeed later.
+    /// Checks whether the same request may succeed later.
     pub const fn is_retryable(self) -> bool {
         matches!(self, Self::RateLimit | Self::Network | Self::CircuitOpen)
     }
@@ -65,7 +65,7 @@ pub struct ForgeError {
     pub retry_after: Option<Duration>,
     /// The forge's id of the request, by which its support finds it.
     pub request_id: Option<String>,
-    /// Whether the forge may have done what it was asked, so that asking again may do it twice.
+    /// `true` if the forge may have done what it was asked, so that asking again may do it twice.
     pub may_have_happened: bool,
     /// What stopped it, where something did.
     pub stopped: Option<Stopped>,

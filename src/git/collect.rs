@@ -28,7 +28,7 @@ pub struct CollectOptions {
     pub max_commits: usize,
     /// Most characters of a file's patch text.
     pub patch_chars: usize,
-    /// How many threads compare files; as many as there are processors when `None`.
+    /// The number of threads compare files; as many as there are processors when `None`.
     pub threads: Option<usize>,
 }
 
@@ -46,7 +46,7 @@ const MAX_THREADS: usize = 16;
 const MAX_COMPARED: u64 = 20 << 20;
 /// A larger file is not even read.
 const MAX_READ: u64 = 128 << 20;
-/// How many files lie between two progress events.
+/// The number of files lie between two progress events.
 const STEP: usize = 128;
 
 /// Collects the commits and the changed files of a range.

@@ -14,7 +14,7 @@ use super::entries::Content;
 /// Lines around a change, as `git diff` shows them.
 pub(super) const CONTEXT: u32 = 3;
 
-/// How many lines some bytes have; what follows the last line feed is one.
+/// Returns the number of lines some bytes have; what follows the last line feed is one.
 pub(super) fn line_count(bytes: &[u8]) -> u32 {
     let feeds = memchr::memchr_iter(b'\n', bytes).count();
     let open = usize::from(bytes.last().is_some_and(|last| *last != b'\n'));

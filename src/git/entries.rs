@@ -54,7 +54,7 @@ impl Entry {
         matches!(self.mode, FileMode::File | FileMode::Executable)
     }
 
-    /// Whether both are of a kind that can be compared line by line without becoming something else.
+    /// Checks whether both are of a kind that can be compared line by line without becoming something else.
     pub(super) fn same_kind(&self, other: &Self) -> bool {
         self.mode == other.mode || (self.is_plain() && other.is_plain())
     }
@@ -103,7 +103,7 @@ impl Found {
         }
     }
 
-    /// Whether there is no room for another difference, which was told.
+    /// Checks whether there is no room for another difference, which was told.
     pub(super) fn is_full(&self) -> bool {
         self.is_full
     }
@@ -155,7 +155,7 @@ impl<'r> Content<'r> {
         }
     }
 
-    /// How many bytes one side has, without reading them where that can be known.
+    /// Returns the number of bytes one side has, without reading them where that can be known.
     pub(super) fn size(repo: &Repo, path: &RepoPath, entry: Entry) -> Result<u64, ReadError> {
         match (entry.mode, entry.id) {
             (FileMode::Submodule, _) => Ok(0),

@@ -20,11 +20,11 @@ pub struct FilePatch {
     pub text: String,
     /// Where to go on; `None` when the end is reached.
     pub next: Option<Position>,
-    /// How many lines of the diff are left from there.
+    /// The number of lines of the diff are left from there.
     pub lines_left: u32,
-    /// How many over-long lines were shortened.
+    /// The number of over-long lines were shortened.
     pub shortened_lines: u32,
-    /// How many hunks the file has.
+    /// The number of hunks the file has.
     pub hunks: usize,
 }
 

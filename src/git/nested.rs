@@ -73,7 +73,7 @@ pub(super) fn open_false_ones(
     Ok(())
 }
 
-/// Whether git takes a folder for a repository other than this one. It takes the files of a folder whose `.git` is a link to this one's git
+/// Checks whether git takes a folder for a repository other than this one. It takes the files of a folder whose `.git` is a link to this one's git
 /// folder (`treat_directory` in its dir.c), but not of one with a `.git` file that names it.
 fn is_other_repository(repo: &Repo, folder: &Path) -> bool {
     let leads_back = || {

@@ -77,7 +77,7 @@ fn kind(mode: FileMode) -> FileMode {
 struct Side<'p> {
     mode: Option<FileMode>,
     lines: Vec<&'p [u8]>,
-    /// Whether no line feed follows the last line.
+    /// `true` if no line feed follows the last line.
     is_open: bool,
 }
 

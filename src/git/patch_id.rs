@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use crate::domain::change::{ChangeRun, Hunk, PatchId, Span};
 use crate::domain::id::hex;
 
-/// How many bytes of the hash are kept.
+/// The number of bytes of the hash are kept.
 const KEPT: usize = 16;
 
 /// The id of what lies between two contents; `None` where nothing does.
@@ -52,7 +52,7 @@ fn finished(hash: Sha256, is_empty: bool) -> Option<PatchId> {
 /// The lines of some bytes, read once from the top.
 struct Lines<'a> {
     rest: &'a [u8],
-    /// How many were read.
+    /// The number of were read.
     read: u32,
 }
 

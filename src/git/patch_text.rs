@@ -41,7 +41,7 @@ pub(super) struct Rendered {
     pub(super) text: String,
     /// Where it stopped; `None` at the end.
     pub(super) next: Option<Position>,
-    /// How many lines of the diff are left.
+    /// The number of lines of the diff are left.
     pub(super) left: u32,
     pub(super) shortened: u32,
 }
@@ -74,7 +74,7 @@ enum Source<'a> {
 #[derive(Default)]
 struct Block<'a> {
     text: Cow<'a, str>,
-    /// How many characters a line had before it was shortened, by its place in the block.
+    /// The number of characters a line had before it was shortened, by its place in the block.
     original: HashMap<usize, usize>,
 }
 
@@ -144,7 +144,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Whether every line ends in `\r\n`.
+/// Checks whether every line ends in `\r\n`.
 fn only_returns(bytes: &[u8]) -> bool {
     let Some(first) = memchr::memchr(b'\n', bytes) else { return false };
     // The first line decides for nearly all files without reading the rest.
@@ -226,7 +226,7 @@ pub(super) fn header(hunk: &Hunk) -> String {
     format!("@@ -{} +{} @@\n", span(hunk.old), span(hunk.new))
 }
 
-/// How many lines a hunk has in a diff.
+/// Returns the number of lines a hunk has in a diff.
 pub(super) fn body_lines(hunk: &Hunk) -> u32 {
     hunk.runs.iter().fold(hunk.old.count, |sum, run| sum.saturating_add(run.new.count))
 }

@@ -96,7 +96,7 @@ fn join_equal(pieces: &mut Vec<(u32, u32)>) {
     });
 }
 
-/// Whether two sizes alone rule out that half of the larger file is in the other.
+/// Checks whether two sizes alone rule out that half of the larger file is in the other.
 pub(super) fn hopeless(one: u64, other: u64, threshold: u32) -> bool {
     let (small, large) = (one.min(other), one.max(other));
     small * 100 < large * u64::from(threshold)

@@ -62,7 +62,7 @@ pub(super) fn default_target(repo: &Repo, head: &str) -> Result<Found, GitError>
     })
 }
 
-/// Whether a remote branch (`origin/topic/x`) has the name of a local one (`topic/x`).
+/// Checks whether a remote branch (`origin/topic/x`) has the name of a local one (`topic/x`).
 fn same_branch(upstream: &str, head: &str) -> bool {
     upstream == head || upstream.strip_suffix(head).is_some_and(|remote| remote.ends_with('/'))
 }

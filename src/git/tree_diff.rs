@@ -57,7 +57,7 @@ struct Walk<'a> {
     barren: HashSet<Pair>,
     folders: Allowance,
     open_bytes: Allowance,
-    /// Whether as many folders were entered as may be.
+    /// `true` if as many folders were entered as may be.
     has_ended: bool,
     found: Found,
 }

@@ -51,9 +51,9 @@ pub struct Draft {
 pub struct DraftComment {
     /// The finding.
     pub finding: FindingId,
-    /// What it is about.
+    /// Its subject.
     pub fingerprint: Fingerprint,
-    /// How bad.
+    /// The severity.
     pub severity: Severity,
     /// Its title: one line of plain text without secrets, not Markdown.
     pub title: String,

@@ -23,7 +23,7 @@ use page::Page;
 pub struct Earlier {
     /// Its name.
     pub finding: FindingId,
-    /// How bad.
+    /// The severity.
     pub severity: Severity,
     /// Its title; untrusted text, not Markdown.
     pub title: String,
@@ -58,9 +58,9 @@ pub struct SummaryParts {
     pub since: Option<CommitId>,
     /// The head now, where that is not the commit that was reviewed.
     pub moved: Option<CommitId>,
-    /// What was done differently, or could not be done: one sentence each; untrusted text.
+    /// The deviations from the plan, or could not be done: one sentence each; untrusted text.
     pub notes: Vec<String>,
-    /// Whether the review was of every file that the pull request changes.
+    /// `true` if the review was of every file that the pull request changes.
     pub is_of_all: bool,
     /// What stands here and on no lines and must not be forgotten, the most important first.
     pub kept: Vec<BesideMark>,
@@ -132,7 +132,7 @@ pub fn summary(review: &Review, parts: &SummaryParts, limits: &Limits, guard: &G
     Rendered { body: format!("{}{mark}", page.heading()), in_artefact }
 }
 
-/// How many findings the next review will not know of, of which the first `marked` of those to keep have marks.
+/// Returns the number of findings the next review will not know of, of which the first `marked` of those to keep have marks.
 fn untold(parts: &SummaryParts, in_artefact: &[FindingId], marked: usize) -> usize {
     let (with, without) = parts.kept.split_at(marked.min(parts.kept.len()));
     let with: HashSet<&FindingId> = with.iter().map(|mark| &mark.finding.id).collect();

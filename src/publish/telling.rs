@@ -20,7 +20,7 @@ const BESIDE: [&str; 2] = ["### Not on lines", "### Beyond the limit of comments
 
 /// What is at least so bad is not forgotten though it stands on no lines.
 const KEPT: Severity = Severity::Medium;
-/// How many of those that are fixed are kept.
+/// The number of of those that are fixed are kept.
 const FIXED: usize = 10;
 
 /// What the summary is made from, beside what became of the plan.
@@ -32,7 +32,7 @@ pub struct Telling<'a> {
     pub plan: &'a Plan,
     /// The head that it is posted on.
     pub head: CommitId,
-    /// Whether that is another than the one that was reviewed.
+    /// `true` if that is another than the one that was reviewed.
     pub has_moved: bool,
     /// What the forge takes.
     pub limits: Limits,
@@ -173,7 +173,7 @@ fn as_incomplete(body: String) -> String {
     body.replace(&mark.write(), &SummaryMark { complete: false, ..mark }.write())
 }
 
-/// Whether a summary of ours lists a finding among those that have no place on lines: then it was raised, though no thread is about it.
+/// Checks whether a summary of ours lists a finding among those that have no place on lines: then it was raised, though no thread is about it.
 pub fn lists_beside(summary: &str, finding: &FindingId) -> bool {
     let wanted = format!("id `{finding}`");
     let mut is_beside = false;

@@ -14,9 +14,9 @@ pub(super) struct Grounds {
     pub late: Vec<Severity>,
     /// From which severity on changes are requested.
     pub floor: Option<Severity>,
-    /// Whether the review saw all of the change as it is now.
+    /// `true` if the review saw all of the change as it is now.
     pub is_whole: bool,
-    /// Whether the pull request is our own account's: the forge lets nobody request changes of himself.
+    /// `true` if the pull request is our own account's: the forge lets nobody request changes of himself.
     pub is_own_pull: bool,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Grounds {
 pub(super) struct Judged {
     /// What the review says.
     pub verdict: Verdict,
-    /// Whether it has to be said even if there is nothing else to say.
+    /// `true` if it has to be said even if there is nothing else to say.
     pub must_say: bool,
     /// Earlier reviews of ours whose objection no longer holds, by their numbers.
     pub dismiss: Vec<u64>,

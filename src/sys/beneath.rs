@@ -28,7 +28,7 @@ pub struct Beneath {
 pub enum Kind {
     /// A plain file.
     File {
-        /// Whether its owner may run it.
+        /// `true` if its owner may run it.
         executable: bool,
         /// Its size in bytes.
         size: u64,
@@ -174,7 +174,7 @@ impl Beneath {
         written
     }
 
-    /// Whether a path has exactly these bytes; with `None`, nothing.
+    /// Checks whether a path has exactly these bytes; with `None`, nothing.
     fn holds(&self, path: &[u8], bytes: Option<&[u8]>) -> io::Result<bool> {
         let mut buffer = Vec::new();
         match (self.kind(path), bytes) {

@@ -68,7 +68,7 @@ impl Cancel {
         }
     }
 
-    /// Whether [`check`](Self::check) would stop.
+    /// Checks whether [`check`](Self::check) would stop.
     pub fn is_stopped(&self) -> bool {
         self.check().is_err()
     }

@@ -13,10 +13,10 @@ pub struct Decoded {
     pub charset: &'static str,
 }
 
-/// How many bytes at most the guess looks at.
+/// The number of bytes at most the guess looks at.
 const SAMPLE: usize = 1 << 20;
 
-/// Whether git would call these bytes binary: a NUL among the first 8 000 (`buffer_is_binary` in git's `xdiff-interface.c`).
+/// Checks whether git would call these bytes binary: a NUL among the first 8 000 (`buffer_is_binary` in git's `xdiff-interface.c`).
 pub fn is_binary(bytes: &[u8]) -> bool {
     memchr::memchr(0, &bytes[..bytes.len().min(8000)]).is_some()
 }
@@ -61,7 +61,7 @@ fn is_archive(bytes: &[u8]) -> bool {
     !bytes.starts_with(b"#!") && (is_tar(bytes) || is_cpio(bytes))
 }
 
-/// Whether bytes begin with the header of a tar member: its name, then its numbers and their sum.
+/// Checks whether bytes begin with the header of a tar member: its name, then its numbers and their sum.
 fn is_tar(bytes: &[u8]) -> bool {
     const SUM: std::ops::Range<usize> = 148..156;
     let Some(header) = bytes.get(..512) else { return false };
@@ -76,7 +76,7 @@ fn is_tar(bytes: &[u8]) -> bool {
     u32::from_str_radix(told, 8) == Ok(sum)
 }
 
-/// Whether bytes begin with the header of a cpio member: its magic, its numbers, and its name.
+/// Checks whether bytes begin with the header of a cpio member: its magic, its numbers, and its name.
 fn is_cpio(bytes: &[u8]) -> bool {
     let is_octal = |byte: &u8| matches!(byte, b'0'..=b'7');
     let (length, is_digit): (usize, fn(&u8) -> bool) = match bytes {

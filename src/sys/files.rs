@@ -60,7 +60,7 @@ pub fn real_path(path: &Path) -> Result<PathBuf, FileError> {
     path.canonicalize().map_err(fault("find", path))
 }
 
-/// Whether nothing can be at a path, also because what should be a folder above it is none.
+/// Checks whether nothing can be at a path, also because what should be a folder above it is none.
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

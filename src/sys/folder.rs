@@ -16,7 +16,7 @@ use super::cancel::{Cancel, Stopped};
 pub struct FolderFile {
     /// Its path below the folder, with slashes.
     pub path: Vec<u8>,
-    /// Whether its owner may run it.
+    /// `true` if its owner may run it.
     pub executable: bool,
     /// Its bytes.
     pub bytes: Vec<u8>,

@@ -84,7 +84,7 @@ impl Address {
         Self(url)
     }
 
-    /// Whether the path ends with these parts.
+    /// Checks whether the path ends with these parts.
     pub fn ends_with(&self, parts: &[&str]) -> bool {
         let own: Vec<&str> = self.0.path().split('/').filter(|part| !part.is_empty()).collect();
         own.ends_with(parts)
@@ -114,7 +114,7 @@ impl Address {
         self.0.host_str().unwrap_or_default()
     }
 
-    /// Whether the host is this machine.
+    /// Checks whether the host is this machine.
     pub fn is_this_machine(&self) -> bool {
         let host = self.host();
         let name = host.trim_end_matches('.');
@@ -122,7 +122,7 @@ impl Address {
         by_name || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
     }
 
-    /// Whether it is encrypted.
+    /// Checks whether it is encrypted.
     pub fn is_encrypted(&self) -> bool {
         self.0.scheme() == "https"
     }
@@ -279,7 +279,7 @@ pub fn describe(cause: Cause) -> String {
 pub struct Unanswered {
     /// What went wrong, from the outside in, without the address.
     pub message: String,
-    /// Whether no connection came about, so that nothing was sent.
+    /// `true` if no connection came about, so that nothing was sent.
     pub is_before_sending: bool,
 }
 

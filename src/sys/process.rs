@@ -74,7 +74,7 @@ pub struct Call {
 /// A program that ran to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// Whether it says that it did what it was asked.
+    /// `true` if it says that it did what it was asked.
     pub success: bool,
     /// Its exit code; `None` where a signal ended it.
     pub code: Option<i32>,

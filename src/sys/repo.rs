@@ -200,7 +200,7 @@ impl Repo {
         self.git.workdir()
     }
 
-    /// Whether git would leave a file of the worktree out: it ignores it and does not know it yet.
+    /// Checks whether git would leave a file of the worktree out: it ignores it and does not know it yet.
     pub fn leaves_out(&self, path: &[u8]) -> Result<bool, RepoError> {
         let path = Path::new(OsStr::from_bytes(path));
         Ok(self.git.index()?.get_path(path, 0).is_none() && self.git.is_path_ignored(path)?)
@@ -223,12 +223,12 @@ impl Repo {
         mask(name.strip_suffix(".git").unwrap_or(&name)).text
     }
 
-    /// Whether its history was cut (`git clone --depth`).
+    /// Checks whether its history was cut (`git clone --depth`).
     pub fn is_shallow(&self) -> bool {
         self.git.is_shallow()
     }
 
-    /// Whether it fetches objects only when they are needed (`git clone --filter`), which libgit2 cannot do.
+    /// Checks whether it fetches objects only when they are needed (`git clone --filter`), which libgit2 cannot do.
     pub fn is_partial(&self) -> bool {
         let Ok(config) = self.git.config() else { return false };
         let Ok(entries) = config.entries(Some("remote\\..*\\.(promisor|partialclonefilter)")) else { return false };
@@ -340,7 +340,7 @@ impl Repo {
         }
     }
 
-    /// Whether there is no commit yet on the current branch.
+    /// Checks whether there is no commit yet on the current branch.
     pub fn is_unborn(&self) -> bool {
         self.git.head().is_err_and(|error| error.code() == ErrorCode::UnbornBranch)
     }

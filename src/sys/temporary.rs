@@ -69,7 +69,7 @@ fn remove_left(parent: &Path) {
     }
 }
 
-/// Whether a folder is this user's, and nobody else may do anything with it: the last six bits of its mode.
+/// Checks whether a folder is this user's, and nobody else may do anything with it: the last six bits of its mode.
 #[cfg(unix)]
 fn is_own(folder: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;

@@ -25,7 +25,7 @@ pub struct RawEntry<'a> {
 }
 
 impl RawEntry<'_> {
-    /// Whether it is a folder.
+    /// Checks whether it is a folder.
     pub fn is_folder(&self) -> bool {
         self.mode.is_none()
     }
@@ -124,7 +124,7 @@ pub struct TreeCursor {
 pub struct LeftOut {
     /// The number of those that were too deep, or for whose bytes there was no room.
     pub too_deep: u64,
-    /// Whether the walk ended because it had entered as many as it may.
+    /// `true` if the walk ended because it had entered as many as it may.
     pub ended: bool,
 }
 

@@ -16,7 +16,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Lent, Repo, RepoError, RepoPool};
 use crate::sys::tree::{TreeCursor, WalkError};
 
-/// How many files are handed to a thread at once.
+/// The number of files are handed to a thread at once.
 const CHUNK: usize = 32;
 
 /// The room for a path that a chunk begins with.
@@ -25,7 +25,7 @@ const PATH: usize = 64;
 /// The files between two looks at the stop flag.
 const STOP_CHECK: u64 = 256;
 
-/// How many refused names are told one by one.
+/// The number of refused names are told one by one.
 const MAX_TOLD: usize = 20;
 
 /// Files that stand next to each other in path order. Their paths lie in one buffer: an allocation for each of them would cost a listing
@@ -142,7 +142,7 @@ impl Feed {
         }
     }
 
-    /// Whether the path may be listed, as far as there is room; where there is none, the list ends.
+    /// Checks whether the path may be listed, as far as there is room; where there is none, the list ends.
     fn take(&mut self, path: &[u8], filter: &PathFilter) -> Taken {
         if !self.files.charge(1) {
             return self.end();
@@ -169,7 +169,7 @@ impl Feed {
         }
     }
 
-    /// Whether the path may be listed; odd and excluded ones may not, and odd ones are told.
+    /// Checks whether the path may be listed; odd and excluded ones may not, and odd ones are told.
     fn admit(&mut self, path: &[u8], filter: &PathFilter) -> bool {
         match RepoPath::check(path) {
             Ok(()) => filter.allows_bytes(path),

@@ -69,13 +69,13 @@ impl Default for Kept {
 }
 
 impl Kept {
-    /// Whether so many bytes may be kept; if so they are counted.
+    /// Checks whether so many bytes may be kept; if so they are counted.
     fn reserve(&self, bytes: u64) -> bool {
         let take = |left: u64| left.checked_sub(bytes);
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
     }
 
-    /// Whether `content` may be kept.
+    /// Checks whether `content` may be kept.
     pub(super) fn has_room(&self, content: &Content) -> bool {
         self.reserve(content.size())
     }

@@ -28,7 +28,7 @@ pub(super) fn entry_at<'e>(files: &'e [TreeEntry], path: &RepoPath) -> Option<&'
     files.binary_search_by(|entry| entry.path.cmp(path)).ok().map(|at| &files[at])
 }
 
-/// Whether some file lies under `path`.
+/// Checks whether some file lies under `path`.
 pub(super) fn is_folder(files: &[TreeEntry], path: &RepoPath) -> bool {
     let prefix = [path.as_bytes(), b"/"].concat();
     let at = files.partition_point(|entry| entry.path.as_bytes() < prefix.as_slice());

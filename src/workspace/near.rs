@@ -7,7 +7,7 @@ use crate::domain::limits::LIMITS;
 use crate::domain::path::RepoPath;
 use crate::sys::cancel::Cancel;
 
-/// How many are told.
+/// The number of are told.
 const MOST: usize = 5;
 
 /// Up to five paths like `wanted`, the likeliest first.

@@ -74,7 +74,7 @@ impl Pattern {
         found
     }
 
-    /// Whether searching this text may take minutes: its lines are so long, the expression has so many states, and so few of them come back,
+    /// Checks whether searching this text may take minutes: its lines are so long, the expression has so many states, and so few of them come back,
     /// that each byte costs as much as all of them. Nothing else stops such a search once it has begun.
     pub(super) fn is_costly(&self, text: &str) -> bool {
         let Some(automaton) = &self.automaton else { return false };
@@ -101,7 +101,7 @@ impl Pattern {
         false
     }
 
-    /// Whether some line may match; may say yes where [`lines`](Self::lines) then finds none.
+    /// Checks whether some line may match; may say yes where [`lines`](Self::lines) then finds none.
     pub(super) fn may_match(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
         let mut at = 0;

@@ -57,11 +57,11 @@ pub struct FileHits {
 pub struct Hits {
     /// Files with hits.
     pub files: Vec<FileHits>,
-    /// How many lines those are; [`Query::most`] at most.
+    /// The number of lines those are; [`Query::most`] at most.
     pub lines: usize,
-    /// Whether every file was searched to its end.
+    /// `true` if every file was searched to its end.
     pub exhausted: bool,
-    /// How many files could not be searched: too large, or not readable.
+    /// The number of files could not be searched: too large, or not readable.
     pub unread: usize,
     /// The first of those, and why.
     pub unread_named: Vec<(RepoPath, String)>,
@@ -111,7 +111,7 @@ pub(super) trait Shelf: Sync {
     fn catalogue(&self, cancel: &Cancel) -> Result<&Catalogue, WorkspaceError>;
     /// What is kept.
     fn kept(&self) -> &Kept;
-    /// Whether the contents that the coming search reads are kept for the next one. Asked once for each search.
+    /// Checks whether the contents that the coming search reads are kept for the next one. Asked once for each search.
     fn keeps(&self) -> bool {
         true
     }
@@ -156,7 +156,7 @@ struct Found {
 }
 
 impl Board {
-    /// Whether the hits of a chunk may still be among the first.
+    /// Checks whether the hits of a chunk may still be among the first.
     fn needs(&self, number: usize) -> bool {
         number < self.stop.load(Ordering::SeqCst)
     }

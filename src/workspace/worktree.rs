@@ -257,7 +257,7 @@ struct Nested {
     false_ones: BTreeSet<Vec<u8>>,
 }
 
-/// Whether the walk goes on with an entry: not into git's own folder, and not into other repositories.
+/// Checks whether the walk goes on with an entry: not into git's own folder, and not into other repositories.
 fn enter(entry: &DirEntry, root: &Path, nested: &Mutex<Nested>) -> bool {
     if entry.depth() == 0 {
         return true;

@@ -30,7 +30,7 @@ pub enum EditFault {
 pub struct Edited {
     /// The file.
     pub text: String,
-    /// Whether the finding was dismissed there already.
+    /// `true` if the finding was dismissed there already.
     pub replaced: bool,
 }
 

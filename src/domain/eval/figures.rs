@@ -1,4 +1,4 @@
-//! What an evaluation comes to in numbers. Main types: [`Figures`], [`Share`].
+//! The metrics of an evaluation. Main types: [`Figures`], [`Share`].
 
 use super::result::{CaseResult, CaseRun, Evaluation, RunEnd};
 use super::score::{Extra, Found, IssueResult};

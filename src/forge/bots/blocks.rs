@@ -16,7 +16,7 @@ pub(super) struct Block {
     pub(super) summary: Range<usize>,
     /// What follows the summary, up to the end of the block.
     pub(super) inside: Range<usize>,
-    /// How many blocks it stands in.
+    /// The number of blocks it stands in.
     pub(super) depth: usize,
 }
 

@@ -6,10 +6,10 @@ use crate::domain::path::RepoPath;
 /// The longest text that lists are read in, in bytes; forges keep none that is longer.
 pub(super) const LONGEST_TEXT: usize = 1 << 18;
 
-/// How many entries of one list are read.
+/// The number of entries of one list are read.
 pub(super) const MOST_ENTRIES: usize = 500;
 
-/// How many notes are kept; the rest are counted.
+/// The number of notes are kept; the rest are counted.
 const MOST_NOTES: usize = 20;
 
 /// What lists are read from.

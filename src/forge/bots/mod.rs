@@ -54,9 +54,9 @@ struct Bot {
     names: &'static [&'static str],
     /// What its remarks are called.
     title: Title,
-    /// Whether all of a remark tells an agent what to do, because it marks no part as that.
+    /// `true` if all of a remark tells an agent what to do, because it marks no part as that.
     is_all_prompt: bool,
-    /// Whether code that it suggests is certain to be what it asks for.
+    /// `true` if code that it suggests is certain to be what it asks for.
     has_sure_suggestions: bool,
     /// Reads what it lists in one text.
     list: Option<fn(&listed::Asked<'_>, &mut listed::Found)>,

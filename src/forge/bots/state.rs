@@ -85,7 +85,7 @@ impl State {
         self.number
     }
 
-    /// Whether a comment says that this remark is resolved.
+    /// Checks whether a comment says that this remark is resolved.
     pub fn is_resolved(&self, remark: &Remark) -> bool {
         says(&self.own, remark) || self.others.iter().any(|stored| says(stored, remark))
     }

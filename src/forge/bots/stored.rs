@@ -88,7 +88,7 @@ impl Resolved {
 }
 
 impl Stored {
-    /// Whether a comment is one that keeps state: it begins with the mark. One that only shows the mark is none.
+    /// Checks whether a comment is one that keeps state: it begins with the mark. One that only shows the mark is none.
     pub(super) fn is_in(body: &str) -> bool {
         body.trim_start().starts_with(BEGIN)
     }
@@ -121,7 +121,7 @@ impl Stored {
     }
 }
 
-/// Whether a comment may say what is resolved: our account wrote it, or one that the forge says has rights in the repository. Anybody else can
+/// Checks whether a comment may say what is resolved: our account wrote it, or one that the forge says has rights in the repository. Anybody else can
 /// write such a comment too, and would make remarks on their own change disappear.
 pub(super) fn believed(comment: &Comment) -> bool {
     comment.mine || matches!(comment.association.as_str(), "OWNER" | "MEMBER" | "COLLABORATOR")

@@ -99,7 +99,7 @@ fn first_line(text: &str, shown: &str) -> Option<String> {
     lines(text, shown).filter(|line| !is_badge(line)).map(plain).find(|line| line.chars().any(char::is_alphanumeric))
 }
 
-/// Whether a line is but signs and their words, as in `_🧹 Nitpick (assertive)_ | _🔵 Trivial_`: it says what sort of remark follows.
+/// Checks whether a line is but signs and their words, as in `_🧹 Nitpick (assertive)_ | _🔵 Trivial_`: it says what sort of remark follows.
 pub(super) fn is_badge(line: &str) -> bool {
     let sign = |part: &str| {
         let inner = part.trim().strip_prefix('_')?.strip_suffix('_')?;

@@ -64,7 +64,7 @@ impl Tracker {
         self.number
     }
 
-    /// Whether a checklist says that the entry of this name is resolved.
+    /// Checks whether a checklist says that the entry of this name is resolved.
     pub fn is_resolved(&self, id: &str) -> bool {
         [&self.own, &self.others].into_iter().any(|list| list.get(id) == Some(&true))
     }

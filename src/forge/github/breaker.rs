@@ -17,7 +17,7 @@ struct State {
     failures: u32,
     /// When the server may be asked again; `None` while all is well.
     open_until: Option<Instant>,
-    /// Whether one request is out to see whether the server is back.
+    /// `true` if one request is out to see whether the server is back.
     is_probing: bool,
 }
 

@@ -245,7 +245,7 @@ fn wrong_address(api: Api) -> String {
     format!("see whether {} is the address of a GitHub server's interface", variable(api))
 }
 
-/// Whether a body is a page for people.
+/// Checks whether a body is a page for people.
 fn is_page(body: &[u8]) -> bool {
     body.trim_ascii_start().starts_with(b"<")
 }

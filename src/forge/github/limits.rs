@@ -26,7 +26,7 @@ const LONGEST: Duration = Duration::from_hours(1);
 pub(super) struct Limited {
     /// How long to wait.
     pub(super) wait: Duration,
-    /// Whether it is the secondary limit: the next attempt may succeed by itself.
+    /// `true` if it is the secondary limit: the next attempt may succeed by itself.
     pub(super) is_secondary: bool,
 }
 
@@ -83,7 +83,7 @@ enum Word {
     Else(serde::de::IgnoredAny),
 }
 
-/// Whether an answer says that there were too many requests.
+/// Checks whether an answer says that there were too many requests.
 pub(super) fn limited(answer: &Answer, api: Api, now: SystemTime) -> Option<Limited> {
     let may = match answer.status {
         403 | 429 => true,

@@ -93,7 +93,7 @@ pub(super) fn secrets(login: &Login) -> Vec<Secret> {
     }
 }
 
-/// Whether a login may be told to an address: never unencrypted, but to this machine.
+/// Checks whether a login may be told to an address: never unencrypted, but to this machine.
 pub(super) fn may_be_told(login: &Login, address: &Address) -> Result<(), ForgeError> {
     let url = address.reveal();
     let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();

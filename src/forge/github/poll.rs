@@ -13,7 +13,7 @@ use crate::domain::id::hex;
 use crate::forge::error::ForgeError;
 
 impl GitHub {
-    /// Whether anything changed since these marks were taken, and new marks. The first time everything did.
+    /// Checks whether anything changed since these marks were taken, and new marks. The first time everything did.
     pub async fn changed(&self, id: &PullId, marks: Marks) -> Result<(bool, Marks), ForgeError> {
         let number = id.number.to_string();
         let asked: [(&[&str], &str); 4] = [

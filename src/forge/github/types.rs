@@ -97,7 +97,7 @@ impl NewReview {
 }
 
 impl NewComment {
-    /// Whether JSON can carry its path: only text can be.
+    /// Checks whether JSON can carry its path: only text can be.
     pub fn can_be_sent(&self) -> bool {
         std::str::from_utf8(self.path.as_bytes()).is_ok()
     }
@@ -135,7 +135,7 @@ pub struct PullFilter {
 pub struct PullPage {
     /// Those that were asked for.
     pub pulls: Vec<ListedPull>,
-    /// How many there are in that state.
+    /// The number of there are in that state.
     pub total: usize,
 }
 
@@ -144,11 +144,11 @@ pub struct PullPage {
 pub struct ListedPull {
     /// The pull request.
     pub pull: PullRequest,
-    /// How many threads it has.
+    /// The number of threads it has.
     pub threads: usize,
-    /// How many of its first hundred threads are unresolved.
+    /// The number of of its first hundred threads are unresolved.
     pub unresolved: usize,
-    /// How many comments it has as a whole.
+    /// The number of comments it has as a whole.
     pub comments: usize,
 }
 

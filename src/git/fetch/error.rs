@@ -96,7 +96,7 @@ pub enum FetchError {
         of: FetchOf,
         /// Git's words.
         said: String,
-        /// Whether we said who we are.
+        /// `true` if we said who we are.
         with_login: bool,
     },
     /// It has another name now.

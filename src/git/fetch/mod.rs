@@ -65,7 +65,7 @@ pub struct FetchedCommits {
     pub base: CommitId,
     /// The head.
     pub head: CommitId,
-    /// What was done differently than one would think, one sentence each.
+    /// The deviations from the plan than one would think, one sentence each.
     pub notices: Vec<String>,
 }
 

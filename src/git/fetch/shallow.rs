@@ -17,7 +17,7 @@ use crate::sys::repo::Repo;
 use super::FetchError;
 use super::scratch::Scratch;
 
-/// How many commits below each tip are brought, step by step. What stands last means all.
+/// The number of commits below each tip are brought, step by step. What stands last means all.
 pub(super) const DEPTHS: [u32; 4] = [50, 200, 1000, 0x7fff_ffff];
 /// A longer list of commits is not read, in bytes: twelve million.
 const MOST: usize = 512 << 20;
@@ -52,7 +52,7 @@ impl Shallow {
         Ok(Self { bytes, cuts })
     }
 
-    /// Whether anything is hidden.
+    /// Checks whether anything is hidden.
     pub(super) fn is_cut(&self) -> bool {
         !self.cuts.is_empty()
     }
@@ -102,7 +102,7 @@ fn write(scratch: &Scratch, cuts: &Cuts) -> Result<(), FetchError> {
     Ok(files::write_private(&scratch.shallow(), &written(cuts))?)
 }
 
-/// Whether enough is here to tell for certain where two commits met, and what lies between.
+/// Checks whether enough is here to tell for certain where two commits met, and what lies between.
 pub(super) fn is_enough(
     scratch: &Scratch,
     cuts: &Cuts,

@@ -108,10 +108,10 @@ struct Bringing<'j> {
     repo: &'j Repo,
     scratch: Scratch,
     shallow: Shallow,
-    /// Whether the history is brought in steps.
+    /// `true` if the history is brought in steps.
     in_steps: bool,
     cancel: &'j Cancel,
-    /// Whether the head is asked for by its reference, since the server does not hand it out by its id.
+    /// `true` if the head is asked for by its reference, since the server does not hand it out by its id.
     head_by_name: bool,
     /// The base branch, where its tip is what is asked for.
     branch: Option<String>,

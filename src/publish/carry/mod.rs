@@ -26,7 +26,7 @@ pub struct Told<'a> {
     pub entries: &'a [Entry],
     /// What the review says as a whole.
     pub verdict: Verdict,
-    /// What failed so far: one sentence each.
+    /// The failures so far: one sentence each.
     pub failures: &'a [String],
 }
 
@@ -70,13 +70,13 @@ pub struct Done {
     pub delivered: Delivered,
     /// What became of the summary.
     pub summary: SummaryAct,
-    /// What was done differently: one sentence each.
+    /// The deviations from the plan: one sentence each.
     pub notes: Vec<String>,
-    /// What failed: one sentence each.
+    /// The failures: one sentence each.
     pub failures: Vec<String>,
-    /// Whether anything was changed on the forge.
+    /// `true` if anything was changed on the forge.
     pub has_arrived: bool,
-    /// Whether all that failed did so because the login may not.
+    /// `true` if all that failed did so because the login may not.
     pub only_forbidden: bool,
 }
 
@@ -248,7 +248,7 @@ impl Carry<'_> {
 /// What is said when an objection is dismissed.
 const DISMISSED: &str = "Nothing that this review objected to is left.";
 
-/// Whether the forge understood and will say no again.
+/// Checks whether the forge understood and will say no again.
 fn is_refusal(error: &ForgeError) -> bool {
     matches!(error.kind, FaultKind::Permission | FaultKind::NotFound | FaultKind::Refused)
 }

@@ -9,7 +9,7 @@ use super::super::bisect::{Trial, bisect};
 use super::super::draft::WhyBeside;
 use super::{Carry, Done, HeadMoved, is_refusal, new_comments};
 
-/// How many reviews are begun and taken back to find the comments that are refused.
+/// The number of reviews are begun and taken back to find the comments that are refused.
 const MOST_TRIALS: usize = 40;
 /// How long the forge is given before it is asked whether it did what it did not confirm.
 const SETTLING: Duration = Duration::from_millis(500);

@@ -48,7 +48,7 @@ pub(super) fn offer(finding: &Finding, spot: &Spot<'_>, guard: &Guard) -> Option
     trimmed(suggestion, &old)
 }
 
-/// Whether the text arrives as it is: no secret, nothing that is shown differently from what it is.
+/// Checks whether the text arrives as it is: no secret, nothing that is shown differently from what it is.
 fn is_clean(text: &str, guard: &Guard) -> bool {
     !text.contains(MASK_PREFIX) && strip_block(text) == text && guard.clean(text).1 == 0
 }

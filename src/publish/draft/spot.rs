@@ -100,13 +100,13 @@ pub(super) fn common(a: LineRange, b: LineRange) -> Option<LineRange> {
     LineRange::new(a.start().max(b.start()), a.end().min(b.end())).ok()
 }
 
-/// Whether the first line of the quote that tells one place from another is in `part`.
+/// Checks whether the first line of the quote that tells one place from another is in `part`.
 fn tells(anchor: &Anchor, lines: LineRange, part: LineRange) -> bool {
     let told = (lines.start()..=lines.end()).zip(anchor.quote.lines()).find(|(_, line)| is_telling(line));
     told.is_some_and(|(number, _)| part.contains(number))
 }
 
-/// Whether a path can stand in a request: JSON has no bytes that are not text, a control character is never meant, and the forge knows no masked one.
+/// Checks whether a path can stand in a request: JSON has no bytes that are not text, a control character is never meant, and the forge knows no masked one.
 fn can_be_sent(path: &RepoPath) -> bool {
     !path.is_masked() && std::str::from_utf8(path.as_bytes()).is_ok_and(|path| !path.chars().any(char::is_control))
 }

@@ -11,7 +11,7 @@ pub struct Entry {
     pub item: DeliveryItem,
     /// What has to be sent for that.
     pub work: Work,
-    /// Whether this review found it; else only its thread is left.
+    /// `true` if this review found it; else only its thread is left.
     pub is_found: bool,
     /// Why it does not stand on its lines, where it does not.
     pub beside: Option<WhyBeside>,

@@ -54,7 +54,7 @@ impl Kept {
         kept
     }
 
-    /// Whether a finding was raised in the summary before.
+    /// Checks whether a finding was raised in the summary before.
     pub(super) fn was_raised(&self, spot: usize) -> bool {
         self.raised.contains(&spot)
     }

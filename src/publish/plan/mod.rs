@@ -61,13 +61,13 @@ pub struct Situation<'a> {
     pub viewer: &'a Actor,
     /// From which severity on changes are requested.
     pub floor: Option<Severity>,
-    /// Whether the head is another than the one that was reviewed.
+    /// `true` if the head is another than the one that was reviewed.
     pub has_moved: bool,
     /// Whether what a thread of ours is about is still there.
     pub still: &'a dyn Fn(&OwnThread<'_>) -> Still,
-    /// How many new comments are posted at most.
+    /// The number of new comments are posted at most.
     pub most: usize,
-    /// Whether a finding is about lines that an earlier, complete review saw as they are.
+    /// `true` if a finding is about lines that an earlier, complete review saw as they are.
     pub is_late: &'a dyn Fn(&Finding) -> bool,
 }
 
@@ -80,7 +80,7 @@ pub struct Plan {
     pub entries: Vec<Entry>,
     /// What the review says as a whole.
     pub verdict: Verdict,
-    /// Whether a review has to be sent even without a comment.
+    /// `true` if a review has to be sent even without a comment.
     pub must_say: bool,
     /// Reviews of ours that were begun and never handed in, by number.
     pub discard: Vec<u64>,
@@ -92,7 +92,7 @@ pub struct Plan {
     pub summary: Option<Comment>,
     /// What to tell people: one sentence each.
     pub notes: Vec<String>,
-    /// Whether the review was of every file that the pull request changes; the others are no late findings afterwards.
+    /// `true` if the review was of every file that the pull request changes; the others are no late findings afterwards.
     pub is_of_all: bool,
 }
 
@@ -182,12 +182,12 @@ pub fn plan(at: &Situation<'_>) -> Plan {
     }
 }
 
-/// Whether the review may have found what changes are requested for, and hid it.
+/// Checks whether the review may have found what changes are requested for, and hid it.
 fn hides_blockers(at: &Situation<'_>) -> bool {
     at.review.coverage.below_floor.keys().any(|hidden| at.floor.is_none_or(|floor| *hidden <= floor))
 }
 
-/// Whether two accounts are the same, as far as names tell; forges ignore case.
+/// Checks whether two accounts are the same, as far as names tell; forges ignore case.
 fn is_same(a: &Actor, b: &Actor) -> bool {
     a.login.eq_ignore_ascii_case(&b.login) && a.is_bot == b.is_bot
 }

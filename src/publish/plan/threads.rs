@@ -27,7 +27,7 @@ pub(super) struct Spot<'a> {
     pub(super) path: &'a RepoPath,
     pub(super) side: Side,
     pub(super) lines: Option<LineRange>,
-    /// Whether it is fixed: it takes its own thread, and none that another finding may be about.
+    /// `true` if it is fixed: it takes its own thread, and none that another finding may be about.
     pub(super) is_over: bool,
 }
 
@@ -94,7 +94,7 @@ fn by_fingerprint(threads: &[OwnThread<'_>], spots: &[Spot<'_>], found: &mut [Op
     }
 }
 
-/// How many lines lie between the two; another file is farther than any line.
+/// Returns the number of lines lie between the two; another file is farther than any line.
 fn distance(own: &OwnThread<'_>, spot: &Spot<'_>) -> u32 {
     match (own.last_lines(), spot.lines) {
         (Some(a), Some(b)) if own.thread.path.as_ref() == Some(spot.path) && own.thread.side == spot.side => {
@@ -128,7 +128,7 @@ fn by_place(threads: &[OwnThread<'_>], spots: &[Spot<'_>], found: &mut [Option<u
     }
 }
 
-/// Whether our own account resolved a thread. The forge may name nobody where an app did it: for an app that is taken for itself.
+/// Checks whether our own account resolved a thread. The forge may name nobody where an app did it: for an app that is taken for itself.
 pub(super) fn resolved_by_us(own: &OwnThread<'_>, viewer: &Actor) -> bool {
     match &own.thread.resolved_by {
         Some(actor) => actor.login.eq_ignore_ascii_case(&viewer.login),

@@ -32,7 +32,7 @@ static SETS: LazyLock<Option<(RegexSet, RegexSet)>> = LazyLock::new(|| {
     Some((set(PRAISE)?, set(BUT)?))
 });
 
-/// Whether a title only says that something is well.
+/// Checks whether a title only says that something is well.
 pub(super) fn is_praise(title: &str) -> bool {
     let title = title.trim();
     SETS.as_ref().is_some_and(|(praise, but)| praise.is_match(title) && !but.is_match(title))

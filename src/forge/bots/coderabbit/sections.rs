@@ -16,7 +16,7 @@ const LISTS: &[(Held, &str)] =
 pub(super) struct Sections {
     /// Those that can be read, nitpicks first.
     pub(super) all: Vec<Section>,
-    /// Whether one begins that does not end.
+    /// `true` if one begins that does not end.
     pub(super) has_unended: bool,
 }
 
@@ -81,7 +81,7 @@ impl Text {
         })
     }
 
-    /// Whether the list is begun at all.
+    /// Checks whether the list is begun at all.
     fn names(&self, called: &str) -> bool {
         let shown = blank(&self.text, Blank { quotes: false, comments: true }).to_lowercase();
         shown.contains(&format!("{called} ("))

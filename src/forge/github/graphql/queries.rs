@@ -31,7 +31,7 @@ impl Operation {
         self.text.replace("$THREAD", THREAD).replace("$COMMENT", COMMENT).replace("$PULL", PULL)
     }
 
-    /// Whether it changes something.
+    /// Checks whether it changes something.
     pub(super) fn is_mutation(self) -> bool {
         self.text.trim_start().starts_with("mutation")
     }
