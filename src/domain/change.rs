@@ -22,7 +22,7 @@ pub struct ChangeSet {
     pub head_name: String,
     /// The tip of the target.
     pub base: Option<CommitId>,
-    /// The head; `None` where it is not a commit (index, disk, patch).
+    /// The head; `None` if it is not a commit (index, disk, patch).
     pub head: Option<CommitId>,
     /// The merge base; `None` without a repository or before the first commit.
     pub merge_base: Option<CommitId>,
@@ -34,7 +34,7 @@ pub struct ChangeSet {
     pub pull: Option<PullOf>,
     /// `target..head`, newest first.
     pub commits: Vec<Commit>,
-    /// The number of commits were left out beyond the limit.
+    /// The number of commits left out beyond the limit.
     pub commits_omitted: usize,
     /// The changed files: by path, generated ones last.
     pub files: Vec<FileChange>,
@@ -57,7 +57,7 @@ pub struct Commit {
     pub date: String,
 }
 
-/// The kind of a file's change.
+/// How a file changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileStatus {
@@ -183,9 +183,9 @@ pub struct PatchText {
 pub struct PatchCut {
     /// The index of the first hunk that is not shown whole.
     pub first_unseen_hunk: usize,
-    /// The number of lines of the diff are not shown.
+    /// The number of lines of the diff that are not shown.
     pub lines: u32,
-    /// The number of over-long lines were shortened.
+    /// The number of over-long lines that were shortened.
     pub shortened_lines: u32,
 }
 
@@ -308,7 +308,7 @@ impl FileChange {
         })
     }
 
-    /// Why there are no lines in it that anybody looks at; `None` where there may be.
+    /// Why there are no lines in it that anybody looks at; `None` if there may be.
     pub fn without_text(&self) -> Option<&'static str> {
         if self.old_mode == Some(FileMode::Submodule) || self.new_mode == Some(FileMode::Submodule) {
             return Some("submodule: its commits are in another repository");

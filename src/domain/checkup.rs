@@ -138,7 +138,7 @@ impl Checkup {
     }
 
     /// The process's exit code: 0 where a review would work, 2 where settings or this machine keep it from that, 4 where the provider of the
-    /// model does, 130 where it was broken off.
+    /// model does, 130 where it was interrupted.
     pub fn exit_code(&self) -> u8 {
         let failed = |culprit| self.checks.iter().any(|check| check.state == CheckState::Failed(culprit));
         if self.interrupted {

@@ -54,13 +54,13 @@ impl Dismissal {
     }
 }
 
-/// The origin of a dismissal.
+/// Who decided that a finding is not to be heard.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DismissedBy {
     /// The project: it stands in its file of dismissals.
     Project,
-    /// A reader of the saved review; recorded nowhere else.
+    /// Somebody who read the kept review; nothing else knows.
     Reader,
 }
 

@@ -48,18 +48,18 @@ pub enum Event {
     Progress {
         /// The stage.
         stage: Stage,
-        /// The number of units are done.
+        /// The number of finished units.
         done: u64,
-        /// The number of there are.
+        /// Their number.
         total: u64,
     },
     /// A part of a change that is too large for one conversation began to be reviewed, or will not be any more.
     Unit {
         /// Its number, from 1.
         number: u32,
-        /// The number of there are.
+        /// Their number.
         of: u32,
-        /// The number of files are in it.
+        /// The number of files in it.
         files: u32,
         /// Its result.
         state: UnitState,
@@ -68,7 +68,7 @@ pub enum Event {
     Turn {
         /// Its number, from 1.
         turn: u32,
-        /// The number of there may be.
+        /// The maximum number.
         most: u32,
     },
     /// The answer grows.
@@ -143,7 +143,7 @@ pub enum Event {
     SecondLook {
         /// How many.
         done: u32,
-        /// The number of there are to look at.
+        /// Their number.
         of: u32,
     },
     /// Something the person should know; one line.

@@ -236,7 +236,7 @@ pub struct Anchor {
 }
 
 impl Anchor {
-    /// Its scope.
+    /// Returns the scope.
     pub fn kind(&self) -> AnchorKind {
         if self.lines.is_some() { AnchorKind::Lines } else { AnchorKind::File }
     }

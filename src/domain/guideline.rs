@@ -113,7 +113,7 @@ impl Applies {
     }
 }
 
-/// The path below a folder; `None` where it is not there.
+/// The path below a folder; `None` if it is not there.
 fn within(folder: &RepoPath, path: &RepoPath) -> Option<RepoPath> {
     let rest = path.as_bytes().strip_prefix(folder.as_bytes())?.strip_prefix(b"/")?;
     RepoPath::from_bytes(rest).ok()
@@ -240,7 +240,7 @@ impl Guideline {
         self.first.saturating_add(count).saturating_sub(1)
     }
 
-    /// One of its lines; `None` where it is not used.
+    /// One of its lines; `None` if it is not used.
     pub fn line(&self, number: u32) -> Option<&str> {
         let at = usize::try_from(number.checked_sub(self.first)?).ok()?;
         self.text.lines().nth(at)

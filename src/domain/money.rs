@@ -34,7 +34,7 @@ impl Money {
         self.0
     }
 
-    /// An amount in dollars, as other programs tell it; `None` where it is none.
+    /// An amount in dollars, as other programs tell it; `None` if it is none.
     pub fn from_usd(dollars: f64) -> Option<Self> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
         (dollars.is_finite() && (0.0..=1e9).contains(&dollars)).then(|| Self((dollars * 1e9).round() as u64))
@@ -83,7 +83,7 @@ impl Money {
         Self(self.0.saturating_mul(count))
     }
 
-    /// Returns the number of of something can be had for it of which a million costs `price`; no end of them where it costs nothing.
+    /// Returns the number of units this amount buys at `price` per million; the maximum if they are free.
     pub fn tokens_at(self, price: Self) -> u64 {
         let tokens = (u128::from(self.0) * 1_000_000).checked_div(u128::from(price.0));
         tokens.map_or(u64::MAX, |tokens| u64::try_from(tokens).unwrap_or(u64::MAX))

@@ -106,7 +106,7 @@ pub struct DocumentRecord {
     pub bytes: u64,
     /// The number of references to files it has.
     pub references: usize,
-    /// The number of of these point nowhere.
+    /// The number of broken ones among them.
     pub broken: usize,
 }
 

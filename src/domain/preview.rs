@@ -40,7 +40,7 @@ pub struct Receiver {
     pub model: String,
     /// Its address, without secrets.
     pub address: String,
-    /// The variable that would have to hold a key which is not set; `None` where nothing is missing.
+    /// The variable that would have to hold a key which is not set; `None` if nothing is missing.
     pub missing_key: Option<String>,
     /// Tokens of a request and its answer together.
     pub context_window: u64,

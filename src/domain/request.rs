@@ -152,7 +152,7 @@ pub enum Previous {
     /// The newest that was kept of the same branch or pull request.
     #[default]
     Newest,
-    /// A kept run, by its id or the beginning of it, or a file that holds a review.
+    /// A saved run, by its id or the beginning of it, or a file that holds a review.
     Named(String),
     /// None: this is the first.
     None,

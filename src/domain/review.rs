@@ -44,7 +44,7 @@ pub struct Review {
     pub provenance: Provenance,
 }
 
-/// The outcome of a review.
+/// How a review ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -83,7 +83,7 @@ pub struct Coverage {
     pub files: Vec<FileCoverage>,
     /// The number of tool calls the engine made.
     pub tool_calls: u32,
-    /// The number of of them failed.
+    /// The number of failed ones.
     pub tool_errors: u32,
     /// Claims whose evidence did not stand.
     pub withheld: Vec<Withheld>,
@@ -118,7 +118,7 @@ pub struct FileCoverage {
     pub reason: Option<String>,
 }
 
-/// The coverage state of a file.
+/// Whether a file was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CoverageState {
@@ -153,13 +153,13 @@ pub struct Withheld {
 /// The results of the leads given to a model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Leads {
-    /// The number of it was given.
+    /// The number of leads given.
     pub given: u32,
-    /// The number of it confirmed.
+    /// The number of confirmed ones.
     pub confirmed: u32,
-    /// The number of it refuted.
+    /// The number of refuted ones.
     pub refuted: u32,
-    /// The number of it left unanswered.
+    /// The number of unanswered ones.
     pub unanswered: u32,
 }
 
@@ -178,7 +178,7 @@ pub struct Provenance {
     pub prompts: Option<String>,
     /// The hash of the rule packs.
     pub rules: Option<String>,
-    /// The hash of the instructions that the model was given; `None` where there were none.
+    /// The hash of the instructions that the model was given; `None` if there were none.
     pub instructions: Option<String>,
     /// The guidelines of the project that the model was given; none where there were none.
     pub guidelines: Vec<GivenGuideline>,
@@ -192,7 +192,7 @@ pub struct Provenance {
     pub answered: Vec<Answered>,
     /// Tokens and money, likewise; all unknown for the rules engine.
     pub usage: Usage,
-    /// The second look and its share; `None` where there was nothing to look at, or nobody who did.
+    /// The second look and its share; `None` if there was nothing to look at, or nobody who did.
     pub second_look: Option<SecondLook>,
 }
 
@@ -207,7 +207,7 @@ pub struct Answered {
     pub turns: u32,
 }
 
-/// The engine of a review.
+/// Which engine reviewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Engine {
@@ -242,14 +242,14 @@ pub struct Usage {
     pub cost: Option<Money>,
 }
 
-/// What one number is of another, in whole percent; `None` where it cannot be a part of it, or there is nothing to be a part of.
+/// What one number is of another, in whole percent; `None` if it cannot be a part of it, or there is nothing to be a part of.
 pub fn percent(part: u64, whole: u64) -> Option<u64> {
     let percent = (u128::from(part) * 100).checked_div(u128::from(whole)).filter(|_| part <= whole)?;
     u64::try_from(percent).ok()
 }
 
 impl Usage {
-    /// How much of what was sent a cache had, in percent; `None` where that is not known.
+    /// How much of what was sent a cache had, in percent; `None` if that is not known.
     pub fn cached(&self) -> Option<u64> {
         percent(self.cache_read_tokens?, self.input_tokens?)
     }
@@ -283,7 +283,7 @@ impl Review {
         worst_first(&mut self.findings);
     }
 
-    /// Returns the number of findings still ask for something, of each severity, worst first.
+    /// Returns the number of unresolved findings of each severity, worst first.
     pub fn by_severity(&self) -> BTreeMap<Severity, usize> {
         let mut counts = BTreeMap::new();
         for finding in self.unresolved() {
@@ -329,7 +329,7 @@ impl Review {
     }
 }
 
-/// The number of findings are at or above a severity.
+/// The number of findings at or above a severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocking {
     /// Those that are shown.

@@ -89,7 +89,7 @@ pub struct BegunRun {
     pub engine: Engine,
 }
 
-/// A kept run, as it was found.
+/// A saved run, as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeptRun {
     /// Its record could be read.
@@ -98,7 +98,7 @@ pub enum KeptRun {
     Unfinished {
         /// The run.
         run: BegunRun,
-        /// `true` if a process is at it; else it was broken off.
+        /// `true` if a process is at it; else it was interrupted.
         is_running: bool,
     },
     /// There is a folder, but no record that can be read.

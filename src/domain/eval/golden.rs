@@ -35,7 +35,7 @@ pub struct Golden {
     pub path: RepoPath,
     /// The side of the change on which its lines count.
     pub side: Side,
-    /// Its lines; `None` where the whole file is meant.
+    /// Its lines; `None` if the whole file is meant.
     pub lines: Option<LineRange>,
     /// Words of which a finding about it has at least one, in its title or body, in any case.
     pub words: Vec<String>,

@@ -27,7 +27,7 @@ pub enum Found {
 }
 
 impl Found {
-    /// Checks whether the issue counts as found: both place and words were right.
+    /// Checks whether the issue counts as found: both place and description were right.
     pub const fn counts(self) -> bool {
         matches!(self, Self::Exactly | Self::Nearby)
     }
@@ -68,7 +68,7 @@ pub struct IssueResult {
     pub found: Found,
     /// By which finding.
     pub by: Option<Reported>,
-    /// `true` if the severity is the expected one; `None` where none is expected or the issue was not found.
+    /// `true` if the severity is the expected one; `None` if none is expected or the issue was not found.
     pub severity_agrees: Option<bool>,
     /// The same for the category.
     pub category_agrees: Option<bool>,
@@ -101,7 +101,7 @@ impl Score {
     }
 }
 
-/// Returns the weight of one pair. A kind of pair is worth more than all pairs of the lesser kinds together, for up to 900 issues.
+/// The weight of one pair. A kind of pair is worth more than all pairs of the lesser kinds together, for up to 900 issues.
 const AGREES: i64 = 1;
 const WORDS: i64 = 1_000 * 4;
 const PLACE: i64 = WORDS * 1_000;
@@ -122,7 +122,7 @@ fn fit(issue: &Golden, finding: &Finding) -> Found {
     }
 }
 
-/// Returns the number of lines lie between an issue and a place; `None` where that is not the right place.
+/// Returns the number of lines between an issue and a place; `None` if that is not the right place.
 fn distance(issue: &Golden, anchor: &Anchor) -> Option<u32> {
     if anchor.path != issue.path || anchor.side != issue.side {
         return None;

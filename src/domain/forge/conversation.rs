@@ -54,7 +54,7 @@ pub struct Thread {
     pub can_resolve: bool,
     /// `true` if our account may reopen it.
     pub can_unresolve: bool,
-    /// The file; `None` where the forge names one that cannot be a path.
+    /// The file; `None` if the forge names one that cannot be a path.
     pub path: Option<RepoPath>,
     /// The last line it is about, in the change as it is now; `None` when outdated, or on a file as a whole.
     pub line: Option<u32>,

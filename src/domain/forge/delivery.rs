@@ -76,7 +76,7 @@ pub struct DeliveryItem {
 /// The posted review and summary.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Delivered {
-    /// The page of the review that was posted; `None` where there was nothing to post.
+    /// The page of the review that was posted; `None` if there was nothing to post.
     pub review_url: Option<String>,
     /// The page of the summary.
     pub summary_url: Option<String>,

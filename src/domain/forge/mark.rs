@@ -1,6 +1,6 @@
 //! The hidden comments by which we know again what we wrote. Main types: [`FindingMark`], [`SummaryMark`], [`RunMark`].
 //!
-//! A mark proves nothing by itself, anybody can write one: it counts only in a text that the forge says our own account wrote. It stands at the
+//! A mark proves nothing on its own, anybody can write one: it counts only in a text that the forge says our own account wrote. It stands at the
 //! end of a text, on a line of its own below an empty line or another mark, and outside of fences; a text that has two of a kind has none.
 //! What is written is read back only in exactly the form in which it is written. Marks of [`Trust::Untrusted`] are of other kinds, so that no
 //! reader of the one takes the other for its own.
@@ -18,7 +18,7 @@ use crate::domain::run::RunId;
 
 pub use beside::BesideMark;
 
-/// The number of hexadecimal digits of the hash of a quote are kept.
+/// The number of hexadecimal digits kept of the hash of a quote.
 const QUOTE_DIGITS: usize = 12;
 /// No mark is longer, in bytes.
 const LONGEST: usize = 2000;
@@ -85,7 +85,7 @@ pub struct Made {
     pub engine: Engine,
     /// The worst severity of what it found and hid, being below the floor.
     pub hid: Option<Severity>,
-    /// The number of findings stand on no lines and have neither a line nor a mark in the summary, where they should.
+    /// The number of findings that are on no lines and lack the line or mark that they should have in the summary.
     pub untold: usize,
 }
 

@@ -154,7 +154,7 @@ pub struct Remark {
     pub body: String,
     /// Its page; empty where the forge did not say.
     pub url: String,
-    /// The number of comments follow it in its thread.
+    /// The number of comments after it in its thread.
     pub replies: usize,
     /// What it tells a coding agent to do.
     pub prompt: Option<AgentPrompt>,

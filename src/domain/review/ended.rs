@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The reason why the engine's work ended. Only [`Finished`](Self::Finished) can be complete.
+/// What ended the engine's work. Only [`Finished`](Self::Finished) can be complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
     /// It said that it was done.
     Finished,
-    /// The user interrupted it.
+    /// Somebody interrupted it.
     Interrupted,
     /// Its time was up.
     Deadline,
@@ -60,7 +60,7 @@ impl Ended {
         }
     }
 
-    /// Checks whether it is no end for a run that is taken up again: somebody stopped it, a budget was spent, a provider failed. What the model
+    /// Checks whether a resumed run may continue after it: it was interrupted, a budget was spent, a provider failed. What the model
     /// itself ended stays ended.
     pub const fn can_be_undone(self) -> bool {
         match self {

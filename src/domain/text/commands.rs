@@ -116,7 +116,7 @@ pub struct Spelling {
     /// `##[` is.
     bracket: bool,
     begun: Begun,
-    /// The number of `#` stand right before this place; 2 stands for more.
+    /// The number of `#` right before this place; 2 means two or more.
     hashes: u8,
 }
 

@@ -112,7 +112,7 @@ impl FileText {
     }
 
     /// A number that tells the secrets on the lines of `range` from others, so that one that took the place of another is seen. It holds within
-    /// this process alone, is for comparing, and must stand in no output. 0 where there are none, or somebody else masked them.
+    /// this process alone, is for comparing, and must stand in no output. 0 where there are none, or other code masked them.
     pub fn secrets_print(&self, range: LineRange) -> u64 {
         let from = self.prints.partition_point(|(line, _)| *line < range.start());
         let inside = self.prints[from..].iter().take_while(|(line, _)| *line <= range.end());

@@ -14,9 +14,9 @@ use std::ops::Range;
 use form::Form;
 use spellings::Spelling;
 
-/// The number of letters are looked up at once.
+/// The number of letters looked up at once.
 const SEED: usize = 8;
-/// The number of places of the secrets one seed may stand for.
+/// The number of positions in the secrets that one seed may stand for.
 const ALIKE: usize = 4;
 /// The reach of a hit into the surrounding word, in bytes.
 const REACH: usize = 120;

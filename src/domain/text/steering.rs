@@ -134,7 +134,7 @@ fn says_where(rest: &str) -> bool {
     WAYS.iter().any(|way| rest.starts_with(way))
 }
 
-/// Checks whether an order is none: a test says what a program *should report*.
+/// Checks whether a command is not meant as one: a test says what a program *should report*.
 fn is_told_of_a_program(before: &str, phrase: &str) -> bool {
     let mut words = before.split_ascii_whitespace().rev();
     let is_modal = words.next().is_some_and(|word| {

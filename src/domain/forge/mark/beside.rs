@@ -32,7 +32,7 @@ impl BesideMark {
     const NAMES: [&'static str; 11] =
         ["id", "fp", "quote", "severity", "category", "origin", "side", "line", "path", "title", "is"];
 
-    /// The mark of an open finding; `None` where it is about no file.
+    /// The mark of an open finding; `None` if it is about no file.
     pub fn of(finding: &Finding) -> Option<Self> {
         let anchor = finding.anchors.first()?;
         Some(Self {
@@ -45,7 +45,7 @@ impl BesideMark {
         })
     }
 
-    /// As it stands in a text; one line. `None` where that would be too long to be read back.
+    /// As it stands in a text; one line. `None` if that would be too long to be read back.
     pub fn write(&self) -> Option<String> {
         let mark = &self.finding;
         let plain = |text: &str| escaped(text.as_bytes(), b"");
