@@ -12,7 +12,7 @@ const CACHE: usize = 4 << 20;
 const CLEARED: usize = 4;
 const BYTES_PER_STATE: usize = 10;
 
-/// Compiles `pattern` as `builder` says, bounded; `None` where it is no regular expression, or one that is too large.
+/// Compiles `pattern` as `builder` says, bounded; `None` if it is no regular expression, or one that is too large.
 ///
 /// Its searches fail where they would take too long, and with `Quit` where they meet what the automaton cannot decide (`\b` beside letters
 /// that are not ASCII).

@@ -13,7 +13,7 @@ pub struct Decoded {
     pub charset: &'static str,
 }
 
-/// The number of bytes at most the guess looks at.
+/// The maximum number of bytes examined for the guess.
 const SAMPLE: usize = 1 << 20;
 
 /// Checks whether git would call these bytes binary: a NUL among the first 8 000 (`buffer_is_binary` in git's `xdiff-interface.c`).
@@ -104,7 +104,7 @@ pub fn decode(bytes: &[u8]) -> Decoded {
     }
 }
 
-/// The bytes of a text in the charset of that name, as [`decode`] gives it; `None` where the charset lacks a character of it.
+/// The bytes of a text in the charset of that name, as [`decode`] gives it; `None` if the charset lacks a character of it.
 ///
 /// Nothing is put in the place of what is lacking: a file must not lose what it held.
 pub fn encode(text: &str, charset: &str) -> Option<Vec<u8>> {

@@ -15,10 +15,10 @@ use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Client, ClientBuilder, Response, Url};
 use serde_json::Value;
 
-/// How long to wait for a connection. There is no limit for a whole answer: a stream may take as long as it moves.
+/// The connection timeout. A whole response has no limit: a stream may continue as long as it makes progress.
 const CONNECT: Duration = Duration::from_secs(15);
 
-/// How often one request follows the same server elsewhere.
+/// The number of redirects that one request follows on the same server.
 const REDIRECTS: usize = 5;
 
 /// The most bytes of an error's body that are read; messages are far shorter.
@@ -76,7 +76,7 @@ impl Address {
         Self(url)
     }
 
-    /// The same with a question after its path.
+    /// Adds a query after its path.
     #[must_use]
     pub fn asking(&self, name: &str, value: &str) -> Self {
         let mut url = self.0.clone();
@@ -266,7 +266,7 @@ impl Reply {
     }
 }
 
-/// What went wrong, from the outside in, without the address: it may hold credentials.
+/// Describes the chain of causes, outermost first, without the address: it may hold credentials.
 pub fn describe(cause: Cause) -> String {
     match cause.downcast::<reqwest::Error>() {
         Ok(error) => chain(&error.without_url()),
@@ -277,13 +277,13 @@ pub fn describe(cause: Cause) -> String {
 /// Why no answer came, found below what a library made of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unanswered {
-    /// What went wrong, from the outside in, without the address.
+    /// The chain of causes, outermost first, without the address.
     pub message: String,
     /// `true` if no connection came about, so that nothing was sent.
     pub is_before_sending: bool,
 }
 
-/// What went wrong on the way to a server or back.
+/// Returns the failure of a request or its response.
 pub fn unanswered(error: &(dyn Error + 'static)) -> Unanswered {
     let mut at = Some(error);
     while let Some(found) = at {

@@ -22,7 +22,7 @@ const KEPT_BYTES: usize = 4 << 20;
 const FEW: u32 = 16;
 /// The number of bases of deltas each handle keeps.
 const BASES: usize = 64;
-/// The number of bytes those have at most.
+/// The maximum number of bytes of those.
 const BASE_BYTES: usize = 16 << 20;
 
 /// The object folder of a repository and what was opened of it, for all threads; [`handle`](Self::handle) gives each its own reader.

@@ -273,7 +273,7 @@ fn unread(file: &Path) -> PlaceError {
     }
 }
 
-/// What a folder is to git. Only the `info` of a folder of objects holds a list of more of them; elsewhere `alternates` may be a branch.
+/// The role of a folder in git. Only the `info` of a folder of objects holds a list of more of them; elsewhere `alternates` may be a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Role {
     GitFolder,
