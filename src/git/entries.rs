@@ -1,4 +1,4 @@
-//! What changed, before anybody looked inside. Main types: [`Delta`], [`Entry`], [`Content`].
+//! The changed paths, before their contents are compared. Main types: [`Delta`], [`Entry`], [`Content`].
 
 use std::collections::HashSet;
 
@@ -31,7 +31,7 @@ pub(super) struct Delta {
 /// The bytes of a path that is none which an omission shows.
 const MOST_SHOWN: usize = 4096;
 
-/// What a comparison of two trees found.
+/// The differences between two trees.
 #[derive(Debug)]
 pub(super) struct Found {
     /// By path.

@@ -83,7 +83,7 @@ fn is_other_repository(repo: &Repo, folder: &Path) -> bool {
     is_repository(folder) && !leads_back()
 }
 
-/// What a folder of the checkout holds; its path ends in a slash.
+/// Lists a folder of the checkout; its path ends in a slash.
 fn list(repo: &Repo, folder: &[u8]) -> io::Result<Vec<(Vec<u8>, Kind)>> {
     let checkout = repo.checkout()?;
     // Of a folder that may be listed and not entered nothing can be looked at, and every name would be passed over.

@@ -18,7 +18,7 @@ pub(super) const MAX_LINE: usize = 2_000;
 /// A secret that begins within [`MAX_LINE`] ends within as many bytes, so the rest of a line need not be searched.
 const SEARCHED: usize = 8192;
 
-/// How much is shown.
+/// The limits of the text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) chars: usize,
@@ -39,9 +39,9 @@ pub struct Position {
 #[derive(Debug, Default)]
 pub(super) struct Rendered {
     pub(super) text: String,
-    /// Where it stopped; `None` at the end.
+    /// The position where it stopped; `None` at the end.
     pub(super) next: Option<Position>,
-    /// The number of lines of the diff are left.
+    /// The number of remaining lines of the diff.
     pub(super) left: u32,
     pub(super) shortened: u32,
 }
@@ -93,7 +93,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// What a patch shows of a file.
+    /// Takes the lines of a file that a patch shows.
     pub(super) fn of_known(known: &'a KnownLines) -> Self {
         Self { lines: known.last(), open_end: known.has_open_end(), drop_returns: false, source: Source::Known(known) }
     }

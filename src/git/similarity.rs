@@ -1,4 +1,4 @@
-//! How much of one file is in another, counted as git counts it (`diffcore-delta.c`). Main type: [`Fingerprint`].
+//! The similarity of two files, counted as git does (`diffcore-delta.c`). Main type: [`Fingerprint`].
 //!
 //! A file is cut into pieces that end at a line feed or after 64 bytes; the bytes of the pieces that both have, over the size of the
 //! larger file, are the similarity.
@@ -18,7 +18,7 @@ pub(super) struct Fingerprint {
 /// Longest piece, in bytes.
 const PIECE: usize = 64;
 
-/// So many pieces are gathered before equal ones become one.
+/// The number of pieces gathered before duplicates are merged.
 const GATHERED: usize = 1 << 16;
 
 impl Fingerprint {

@@ -1,4 +1,4 @@
-//! What a branch is compared with when nobody says. Main function: [`default_target`].
+//! The default target of a branch. Main function: [`default_target`].
 
 use git2::BranchType;
 
@@ -89,7 +89,7 @@ fn default_remote(repo: &Repo) -> String {
     }
 }
 
-/// What `refs/remotes/<remote>/HEAD` points to, in short.
+/// Returns the short name of the target of `refs/remotes/<remote>/HEAD`.
 fn remote_head(repo: &Repo, remote: &str) -> Option<String> {
     let head = repo.raw().find_reference(&format!("refs/remotes/{remote}/HEAD")).ok()?;
     let full = head.symbolic_target_bytes()?;

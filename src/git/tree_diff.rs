@@ -22,7 +22,7 @@ const MOST_BARREN: usize = 100_000;
 /// A folder before and after.
 type Pair = (Option<TreeId>, Option<TreeId>);
 
-/// What differs between two trees, `None` being an empty one.
+/// Compares two trees; `None` is an empty one.
 pub(super) fn diff_trees(
     repo: &Repo,
     old: Option<TreeId>,

@@ -1,4 +1,4 @@
-//! The git folder in which git is run: ours, empty, with somebody else's objects. Main type: [`Scratch`].
+//! The git folder in which git is run: ours, empty, with another repository's objects. Main type: [`Scratch`].
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use super::{FetchError, settings};
 /// The settings of a git folder of ours; all else is said by [`settings::text`].
 const FOLDER_SETTINGS: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogAllRefUpdates = false\n";
 
-/// How ssh is run: it asks nothing, and opens nothing else over the connection.
+/// The ssh command: it never prompts, and opens nothing else over the connection.
 const SSH: &str =
     "ssh -oBatchMode=yes -oConnectTimeout=30 -oClearAllForwardings=yes -oForwardAgent=no -oPermitLocalCommand=no";
 

@@ -17,7 +17,7 @@ use crate::sys::repo::Repo;
 use super::FetchError;
 use super::scratch::Scratch;
 
-/// The number of commits below each tip are brought, step by step. What stands last means all.
+/// The number of commits fetched below each tip, step by step. The last one means all.
 pub(super) const DEPTHS: [u32; 4] = [50, 200, 1000, 0x7fff_ffff];
 /// A longer list of commits is not read, in bytes: twelve million.
 const MOST: usize = 512 << 20;
@@ -25,7 +25,7 @@ const MOST: usize = 512 << 20;
 /// The commits whose parents are hidden.
 pub(super) type Cuts = BTreeSet<ObjectId>;
 
-/// Where a repository's history is cut.
+/// The cuts in a repository's history.
 pub(super) struct Shallow {
     /// The file as it was read.
     bytes: Option<Vec<u8>>,

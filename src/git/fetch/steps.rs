@@ -13,7 +13,7 @@ use super::shallow::{DEPTHS, Shallow, is_enough};
 use super::wanted::Wanted;
 use super::{FetchError, FetchJob, FetchedCommits, Place, host_of, mirror_path};
 
-/// What git says beside the objects, in bytes.
+/// The limit of git's output besides the objects, in bytes.
 const MOST_SAID: usize = 64 << 10;
 
 /// The one protocol that is spoken.
@@ -38,7 +38,7 @@ impl Transport {
         }
     }
 
-    /// What an address of the forge is spoken to with.
+    /// Returns the transport for an address of the forge.
     pub(super) fn of(address: &str) -> Result<Self, FetchError> {
         let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
         let authority = rest.split('/').next().unwrap_or_default();
@@ -60,7 +60,7 @@ impl Transport {
     }
 }
 
-/// Where git is sent.
+/// The address and transport for git.
 struct Way<'j> {
     transport: Transport,
     address: &'j str,
