@@ -5,7 +5,7 @@ use super::{TreeEntry, WorkspaceError};
 use crate::domain::change::FileMode;
 use crate::domain::path::RepoPath;
 
-/// What stands behind a link is not part of the tree, wherever the link points to.
+/// The error for a path behind a link, which is never part of the tree.
 pub(super) const BEHIND_LINK: &str = "it lies behind a symbolic link, and links are not followed";
 
 pub(super) fn folder(path: &RepoPath) -> WorkspaceError {

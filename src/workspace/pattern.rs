@@ -1,4 +1,4 @@
-//! What is searched for. Main type: [`Pattern`].
+//! The pattern of a search. Main type: [`Pattern`].
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ const SIZE_LIMIT: usize = 10 << 20;
 
 /// A text is searched without a further look where it cannot take more steps than this: bytes, times the states that can be alive at once.
 const MOST_STEPS: usize = 1 << 30;
-/// What is searched for: a regular expression that is matched within lines, in time linear to the text.
+/// The pattern of a search: a regular expression that is matched within lines, in time linear to the text.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     matcher: RegexMatcher,
     literal: Option<String>,
-    /// The same expression for [`is_costly`](Self::is_costly); none where it is plain text.
+    /// The expression for [`is_costly`](Self::is_costly); `None` for plain text.
     automaton: Option<Arc<Regex>>,
 }
 

@@ -33,7 +33,7 @@ const MOST_TOLD: usize = 5;
 /// A search.
 #[derive(Debug, Clone, Copy)]
 pub struct Query<'q> {
-    /// What is searched for.
+    /// The pattern.
     pub pattern: &'q Pattern,
     /// Only in these files; in all when `None`.
     pub files: Option<&'q PathFilter>,
@@ -52,7 +52,7 @@ pub struct FileHits {
     pub lines: Vec<u32>,
 }
 
-/// What a search found, in path order.
+/// The results of a search, in path order.
 #[derive(Debug, Clone, Default)]
 pub struct Hits {
     /// Files with hits.
@@ -61,7 +61,7 @@ pub struct Hits {
     pub lines: usize,
     /// `true` if every file was searched to its end.
     pub exhausted: bool,
-    /// The number of files could not be searched: too large, or not readable.
+    /// The number of files that could not be searched: too large, or not readable.
     pub unread: usize,
     /// The first of those, and why.
     pub unread_named: Vec<(RepoPath, String)>,
@@ -135,7 +135,7 @@ pub(super) fn search(shelf: &impl Shelf, query: &Query<'_>, cancel: &Cancel) -> 
     search_with(shelf, query, cancel, threads)
 }
 
-/// Where the threads meet.
+/// The shared state of the threads.
 struct Board {
     next: AtomicUsize,
     /// Chunks from this one on are not needed.
@@ -146,7 +146,7 @@ struct Board {
 #[derive(Default)]
 struct Found {
     slots: Vec<Option<Hits>>,
-    /// So many slots from the first on are filled.
+    /// The number of leading slots that are filled.
     filled: usize,
     /// The lines in those.
     lines: usize,
@@ -237,7 +237,7 @@ pub(super) fn search_with(
     Ok(hits)
 }
 
-/// What every thread does.
+/// The work of each thread.
 struct Task<'t, S> {
     shelf: &'t S,
     catalogue: &'t Catalogue,

@@ -77,7 +77,7 @@ impl Worktree {
         Ok(made)
     }
 
-    /// What stands on the disk and is not ignored, sorted; `true` for a link.
+    /// Lists the files on the disk that are not ignored, sorted; `true` for a link.
     fn walk(&self, cancel: &Cancel, omissions: &mut Vec<Omission>) -> Result<Vec<(Vec<u8>, bool)>, WorkspaceError> {
         refuse_unreadable(&self.root.join(GITIGNORE)).map_err(RepoError::from)?;
         let nested = Arc::new(Mutex::new(Nested::default()));
@@ -226,7 +226,7 @@ impl Worktree {
 
 const SPECIAL: &str = "a pipe, a socket or a device";
 
-/// What one thread of the walk found; handed over when the thread ends.
+/// The files that one thread of the walk found; handed over when the thread ends.
 struct Mine<'a> {
     files: Vec<(Vec<u8>, bool)>,
     all: &'a Mutex<Vec<(Vec<u8>, bool)>>,
