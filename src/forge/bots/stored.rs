@@ -1,4 +1,4 @@
-//! How state is kept in comments of a pull request. Main types: [`Stored`] (the JSON of `pr-review-mcp`'s version 2), [`believed`].
+//! The state stored in comments of a pull request. Main types: [`Stored`] (the JSON of `pr-review-mcp`'s version 2), [`believed`].
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use crate::domain::forge::Comment;
 /// The longest comment that GitHub takes, in characters.
 pub(super) const LONGEST_COMMENT: usize = 65_536;
 
-/// What a child is called that is not resolved yet, and one that is.
+/// The states of a child: unresolved and resolved.
 pub(super) const PENDING: &str = "pending";
 pub(super) const RESOLVED: &str = "resolved";
 
-/// What begins and ends the state.
+/// The delimiters of the state.
 const BEGIN: &str = "<!-- pr-review-mcp-state:v2 -->";
 const END: &str = "<!-- /pr-review-mcp-state -->";
 
@@ -33,7 +33,7 @@ pub(super) struct Stored {
     /// RFC 3339.
     #[serde(default)]
     pub(super) updated_at: String,
-    /// What this program does not know.
+    /// The keys unknown to this program.
     #[serde(flatten)]
     pub(super) other: Map<String, Value>,
 }
@@ -55,7 +55,7 @@ pub(super) struct Children {
     pub(super) other: Map<String, Value>,
 }
 
-/// Who resolved an entry, and when.
+/// The resolver of an entry, and the time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Resolved {
     /// RFC 3339.
@@ -105,7 +105,7 @@ impl Stored {
         if stored.version == 2 { Ok(stored) } else { Err(format!("it is of version {}", stored.version)) }
     }
 
-    /// The text of a comment; `None` where it is longer than a comment may be.
+    /// The text of a comment; `None` if it is longer than a comment may be.
     pub(super) fn comment(&self) -> Option<String> {
         let around = |json: String| {
             // Nothing in a value may end the comment that it stands in.

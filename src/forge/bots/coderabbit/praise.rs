@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::RegexSet;
 
-/// What praise begins with, or is, in English and in Russian. Adverbs that also begin requests ("correctly close it") are left to be remarks.
+/// The words that praise begins with or consists of, in English and in Russian. Adverbs that also begin requests ("correctly close it") are left to be remarks.
 const PRAISE: &[&str] = &[
     r"\blgtm\b",
     r"^✅",
@@ -18,7 +18,7 @@ const PRAISE: &[&str] = &[
     r"\s(?:корректно|корректны|корректна|корректен)\.$",
 ];
 
-/// What makes praise a remark.
+/// The words that turn praise into a remark.
 const BUT: &[&str] = &[
     r"\b(?:but|however|except|consider|should|could)\b",
     r"(?:^|\P{L})(?:но|однако|кроме|не|стоит|следует|лучше|нужно)(?:\P{L}|$)",

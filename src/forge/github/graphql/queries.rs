@@ -2,7 +2,7 @@
 //!
 //! Every one is valid against GitHub's published schema. What repeats is put in by [`query`]: a fragment is sent only where it is used.
 
-/// What is known of a text.
+/// The fields of a text.
 const COMMENT: &str = "
   id fullDatabaseId body author { __typename login } authorAssociation viewerDidAuthor createdAt updatedAt url isMinimized";
 
@@ -110,7 +110,7 @@ query PullRequests($owner: String!, $name: String!, $states: [PullRequestState!]
 }",
 };
 
-/// What the entity tags of REST do not tell: who resolved what, and what was edited long ago.
+/// The query for what REST's entity tags do not cover: resolutions, and edits of old texts.
 pub(in super::super) const LOOKS: Operation = Operation {
     name: "Looks",
     text: "
