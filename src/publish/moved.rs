@@ -1,6 +1,6 @@
 //! A review of one head put onto another: every finding is looked up again by its quote. Main function: [`reanchor`].
 //!
-//! What stands is posted where it stands now; what does not is told as being about the old commit. Nothing that came after the review counts
+//! Findings that still apply are posted at their current position; others are reported as being about the old commit. Nothing that came after the review counts
 //! as reviewed.
 
 use std::collections::HashSet;

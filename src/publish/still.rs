@@ -1,4 +1,4 @@
-//! What of an earlier review is still there: the lines of its threads, and whether it saw what is found now. Main functions: [`still`], [`saw`].
+//! The status of an earlier review: whether the lines of its threads still exist, and whether it saw what is found now. Main functions: [`still`], [`saw`].
 //!
 //! Both are asked of trees and of the receipt, never of what anybody wrote. What follows belongs in `plan`.
 
@@ -15,7 +15,7 @@ use crate::workspace::{Workspace, WorkspaceError};
 
 use super::plan::{OwnThread, Still};
 
-/// The number of lines are hashed for one thread before it is taken to stand: lines of files times lines of the quote.
+/// The number of lines hashed for one thread before its lines are assumed to exist: lines of files times lines of the quote.
 const MOST_HASHED: usize = 20_000_000;
 
 /// Checks whether the lines that a thread of ours is about still stand in the tree that `review` is about.
@@ -148,7 +148,7 @@ fn is_deleted(
     }
 }
 
-/// Where in the text `count` lines in a row have this hash.
+/// Finds the positions at which `count` consecutive lines have this hash.
 fn places(text: &FileText, hash: &str, count: usize, budget: &mut usize) -> Result<Vec<LineRange>, Unknown> {
     let lines: Vec<&str> = text.all_lines().map(|(_, line)| normal_line(line)).collect();
     let cost = lines.len().saturating_mul(count);

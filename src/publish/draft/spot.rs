@@ -1,4 +1,4 @@
-//! Where a finding may stand in the diff. Main types: [`Ground`], [`Spot`].
+//! The positions in the diff where a finding may be placed. Main types: [`Ground`], [`Spot`].
 //!
 //! A forge takes a comment on lines that lie in one hunk, on the side where they are: on the new side added lines and context, on the old side
 //! removed lines and context.
@@ -29,7 +29,7 @@ pub(super) struct Spot<'c> {
     pub(super) hunk: &'c Hunk,
     /// The index of the hunk in its file.
     pub(super) hunk_index: usize,
-    /// Which anchor of the finding it is.
+    /// The index of the finding's anchor.
     pub(super) anchor: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Which environment variables are secrets, and which parts of their values. Main function: [`secrets_of`].
+//! The choice of environment variables, and parts of their values, that are secrets. Main function: [`secrets_of`].
 //!
 //! A secret that is missed leaks; one too many turns words of a comment into masks. So names decide first, and then what the value looks like.
 
@@ -139,7 +139,7 @@ fn is_structure(value: &str) -> bool {
     pairs || value.contains("://") || value.starts_with(['{', '[']) || value.contains(char::is_whitespace)
 }
 
-/// What stands between the parts of a structure: JSON, an address, a list.
+/// Checks whether `c` separates the parts of a structure: JSON, an address, a list.
 fn is_separator(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '\'' | '{' | '}' | '[' | ']' | ',' | ';' | '&' | '?' | ':' | '@')
 }

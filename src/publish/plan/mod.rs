@@ -1,4 +1,4 @@
-//! What is to be done on a pull request, worked out before anything is sent. Main function: [`plan`]; main type: [`Plan`].
+//! The plan of all actions on a pull request, computed before anything is sent. Main function: [`plan`]; main type: [`Plan`].
 //!
 //! It is given what a review found and what stands on the pull request, and says for each finding and for each open thread of ours what becomes of
 //! it. Reading trees (`still`, `moved`) and sending (`carry`) are elsewhere.
@@ -27,7 +27,7 @@ use limit::keep_within;
 pub use threads::{OwnThread, own_threads};
 use threads::{Spot, matches, resolved_by_us};
 
-/// Where a finding can stand on the pull request.
+/// The placement of a finding on the pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inline {
     /// As a comment on its lines.
@@ -36,7 +36,7 @@ pub enum Inline {
     Beside(WhyBeside),
 }
 
-/// Whether what an earlier thread is about is still there.
+/// The status of the code that an earlier thread is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Still {
     /// The lines are gone, and this review saw where they were.
@@ -45,9 +45,9 @@ pub enum Still {
     Stands(String),
 }
 
-/// All that a plan rests on. Nothing in it was written by a model but the texts of the comments.
+/// The input of a plan. Only the texts of the comments in it were written by a model.
 pub struct Situation<'a> {
-    /// Who vouches for the review: one that nobody vouches for says something new and takes nothing back.
+    /// The trust in the review: an untrusted one may add something new but take nothing back.
     pub trust: Trust,
     /// The review.
     pub review: &'a Review,
@@ -55,7 +55,7 @@ pub struct Situation<'a> {
     pub inline: Vec<Inline>,
     /// The pull request as it is now.
     pub pull: &'a PullRequest,
-    /// What stands on it.
+    /// Its conversation.
     pub conversation: &'a Conversation,
     /// Our account.
     pub viewer: &'a Actor,
@@ -65,20 +65,20 @@ pub struct Situation<'a> {
     pub has_moved: bool,
     /// Whether what a thread of ours is about is still there.
     pub still: &'a dyn Fn(&OwnThread<'_>) -> Still,
-    /// The number of new comments are posted at most.
+    /// The maximum number of new comments.
     pub most: usize,
     /// `true` if a finding is about lines that an earlier, complete review saw as they are.
     pub is_late: &'a dyn Fn(&Finding) -> bool,
 }
 
-/// What is to be done.
+/// The plan of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// Who vouches for it.
+    /// The trust in it.
     pub trust: Trust,
     /// Each finding, then each open thread of ours that no finding is about.
     pub entries: Vec<Entry>,
-    /// What the review says as a whole.
+    /// The verdict of the review.
     pub verdict: Verdict,
     /// `true` if a review has to be sent even without a comment.
     pub must_say: bool,
@@ -90,7 +90,7 @@ pub struct Plan {
     pub settled: Vec<Entry>,
     /// The summary that stands there.
     pub summary: Option<Comment>,
-    /// What to tell people: one sentence each.
+    /// Notes for the user: one sentence each.
     pub notes: Vec<String>,
     /// `true` if the review was of every file that the pull request changes; the others are no late findings afterwards.
     pub is_of_all: bool,
@@ -204,7 +204,7 @@ fn spot(finding: &Finding) -> Option<Spot<'_>> {
     })
 }
 
-/// What becomes of a finding; `was_raised` in a summary, where no thread is about it.
+/// Plans a finding; `was_raised` in a summary, where no thread is about it.
 fn of_finding(
     at: &Situation<'_>,
     finding: &Finding,

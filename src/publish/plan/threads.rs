@@ -1,4 +1,4 @@
-//! Which threads are ours, and which finding each of them is about. Main types: [`OwnThread`], [`Spot`].
+//! Our threads, and the finding that each of them is about. Main types: [`OwnThread`], [`Spot`].
 //!
 //! A thread is ours when the forge says that our account wrote its first comment, and that comment ends with a finding's mark. A mark in
 //! anybody else's comment means nothing, and so does one of another trust. What follows from a match belongs in `plan`.
@@ -15,11 +15,11 @@ use crate::domain::place::{LineRange, Side};
 pub struct OwnThread<'a> {
     /// The thread.
     pub thread: &'a Thread,
-    /// What its first comment says about itself.
+    /// The mark in its first comment.
     pub mark: FindingMark,
 }
 
-/// What of a finding is compared with threads.
+/// The part of a finding that is compared with threads.
 #[derive(Debug, Clone)]
 pub(super) struct Spot<'a> {
     pub(super) fingerprint: &'a Fingerprint,
@@ -94,7 +94,7 @@ fn by_fingerprint(threads: &[OwnThread<'_>], spots: &[Spot<'_>], found: &mut [Op
     }
 }
 
-/// Returns the number of lines lie between the two; another file is farther than any line.
+/// Returns the number of lines between the two; another file is farther than any line.
 fn distance(own: &OwnThread<'_>, spot: &Spot<'_>) -> u32 {
     match (own.last_lines(), spot.lines) {
         (Some(a), Some(b)) if own.thread.path.as_ref() == Some(spot.path) && own.thread.side == spot.side => {
