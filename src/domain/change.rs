@@ -86,7 +86,7 @@ pub enum FileMode {
     Submodule,
 }
 
-/// Why a file is listed but its changes are not shown or reviewed line by line.
+/// The reason why a file is listed but its changes are not shown or reviewed line by line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Generated {
     /// The target's attributes say `linguist-generated`.
@@ -308,7 +308,7 @@ impl FileChange {
         })
     }
 
-    /// Why there are no lines in it that anybody looks at; `None` if there may be.
+    /// Returns the reason why there are no lines in it that anybody looks at; `None` if there may be.
     pub fn without_text(&self) -> Option<&'static str> {
         if self.old_mode == Some(FileMode::Submodule) || self.new_mode == Some(FileMode::Submodule) {
             return Some("submodule: its commits are in another repository");

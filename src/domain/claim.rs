@@ -42,6 +42,6 @@ pub struct ClaimedPlace {
     pub quote: Option<String>,
     /// The claimed lines of the quote.
     pub lines: Option<LineRange>,
-    /// Why this place matters, for related ones.
+    /// The reason why this place matters, for related ones.
     pub note: Option<String>,
 }

@@ -64,7 +64,7 @@ pub enum DismissedBy {
     Reader,
 }
 
-/// Why a finding is dismissed: what a review says of it.
+/// The reason why a finding is dismissed: what a review says of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dismissed {
     /// Why, one line.

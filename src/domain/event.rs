@@ -41,7 +41,7 @@ pub enum UnitState {
 pub enum Event {
     /// A stage began.
     Stage {
-        /// Which.
+        /// The stage.
         stage: Stage,
     },
     /// Some of a stage's work is done.
@@ -84,7 +84,7 @@ pub enum Event {
         turn: u32,
         /// The tool.
         tool: String,
-        /// What it is about: a path, a pattern, a title; one line.
+        /// Its subject: a path, a pattern, a title; one line.
         about: String,
     },
     /// A turn is over: what the run took so far. `None` is unknown.
@@ -97,7 +97,7 @@ pub enum Event {
         cache_read_tokens: Option<u64>,
         /// Tokens received.
         output_tokens: Option<u64>,
-        /// What that costs; in JSON in dollars.
+        /// The cost; in JSON in dollars.
         #[serde(rename = "cost_usd", serialize_with = "in_dollars")]
         cost: Option<Money>,
     },
@@ -105,9 +105,9 @@ pub enum Event {
     Retry {
         /// The turn.
         turn: u32,
-        /// Which attempt comes next, from 2.
+        /// The number of the next attempt, from 2.
         attempt: u32,
-        /// How long is waited before it, in milliseconds.
+        /// The wait before it, in milliseconds.
         wait_ms: u64,
         /// Why, one line.
         reason: String,
@@ -116,16 +116,16 @@ pub enum Event {
     Paced {
         /// The turn.
         turn: u32,
-        /// How long, in milliseconds.
+        /// The duration, in milliseconds.
         wait_ms: u64,
     },
     /// A claim stood and became a finding.
     Finding {
-        /// What the engine calls it during this run.
+        /// The engine's id for it during this run.
         id: String,
         /// Its title.
         title: String,
-        /// How bad it is.
+        /// The severity.
         severity: Severity,
         /// Its file.
         path: String,
@@ -141,7 +141,7 @@ pub enum Event {
     },
     /// The second look at so many findings is over.
     SecondLook {
-        /// How many.
+        /// Their number.
         done: u32,
         /// Their number.
         of: u32,

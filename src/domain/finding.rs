@@ -307,7 +307,7 @@ pub struct Finding {
     pub origin: Origin,
     /// The guideline it rests on.
     pub guideline: Option<GuidelineRef>,
-    /// Why it is dismissed; only where its status says that it is.
+    /// The reason why it is dismissed; only where its status says that it is.
     pub dismissed: Option<Dismissed>,
 }
 

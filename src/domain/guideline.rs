@@ -34,7 +34,7 @@ pub enum GuidelineKind {
 }
 
 impl GuidelineKind {
-    /// All that are found by their names.
+    /// All kinds that are found by name.
     pub const FOUND: [Self; 7] =
         [Self::Agents, Self::Claude, Self::Gemini, Self::Copilot, Self::Review, Self::Cursor, Self::Bugbot];
 

@@ -62,7 +62,7 @@ impl Money {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// What so many of something cost of which a million costs this.
+    /// Returns the price of `tokens`, given this price per million.
     #[must_use]
     pub fn for_tokens(self, tokens: u64) -> Self {
         let nanos = u128::from(self.0) * u128::from(tokens) / 1_000_000;

@@ -95,6 +95,6 @@ pub struct PriceList {
 pub enum There {
     /// These names, sorted.
     Models(Vec<String>),
-    /// Why it said nothing that can be used.
+    /// The reason why it said nothing that can be used.
     Fault(String),
 }

@@ -32,7 +32,7 @@ pub struct RepoPath {
 /// The most bytes of a path: what Windows opens at most, and eight times what Linux does.
 const LONGEST: usize = 32_767;
 
-/// Why some bytes are not a path of the reviewed tree.
+/// The reason why some bytes are not a path of the reviewed tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     /// Nothing was given.

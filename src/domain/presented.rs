@@ -199,7 +199,7 @@ pub struct RefPlace {
     pub preview: Option<String>,
 }
 
-/// Why a reference points nowhere.
+/// The reason why a reference points nowhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenRef {
     /// The problem, one line.

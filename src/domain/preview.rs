@@ -55,7 +55,7 @@ pub struct FilePlan {
     pub path: RepoPath,
     /// The state of its diff.
     pub state: FileState,
-    /// Why it is not, or not wholly.
+    /// The reason why it is not, or not wholly.
     pub reason: Option<String>,
     /// The part of the change that it is in, from 1.
     pub part: Option<u32>,

@@ -53,7 +53,7 @@ pub enum InvalidScope {
     WholeTarget {
         /// The scope.
         at: String,
-        /// What says that too.
+        /// The requested target.
         target: String,
     },
     /// A pull request whose commits nobody fetched.
@@ -67,7 +67,7 @@ pub enum InvalidScope {
 }
 
 impl Scope {
-    /// What [`named`](Self::named) takes beside revisions and ranges.
+    /// The names that [`named`](Self::named) takes besides revisions and ranges.
     pub const WORDS: [&str; 2] = ["staged", "uncommitted"];
 
     /// Reads how other programs name a change: a revision (compared with `target`, or with what it was made from), `A..B`, `A...B`, `staged`,

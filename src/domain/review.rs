@@ -26,7 +26,7 @@ pub struct Review {
     pub id: RunId,
     /// The outcome.
     pub outcome: Outcome,
-    /// Why it is not complete: one sentence each; empty when it is.
+    /// The reason why it is not complete: one sentence each; empty when it is.
     pub reasons: Vec<String>,
     /// The reason why the engine's work ended.
     pub ended: Ended,
@@ -95,7 +95,7 @@ pub struct Coverage {
     pub below_floor: BTreeMap<Severity, u32>,
     /// Findings of which nobody is sure enough, by severity: counted, not shown, and no reason to fail.
     pub below_confidence: BTreeMap<Severity, u32>,
-    /// What those two count, for the next review of the branch. No output has them, so a review that was read has none.
+    /// The findings behind those two counts, for the next review of the branch. No output has them, so a loaded review has none.
     pub hidden: Vec<Finding>,
     /// Leads and what became of them.
     pub leads: Leads,
@@ -188,7 +188,7 @@ pub struct Provenance {
     pub took_ms: u64,
     /// Turns of the model, those of the second look included.
     pub turns: u32,
-    /// Who answered how many of them, in the order of the list of models; empty where nobody took over from the model above.
+    /// The turns of each model, in the order of the list of models; empty if there was no failover.
     pub answered: Vec<Answered>,
     /// Tokens and money, likewise; all unknown for the rules engine.
     pub usage: Usage,
@@ -242,14 +242,14 @@ pub struct Usage {
     pub cost: Option<Money>,
 }
 
-/// What one number is of another, in whole percent; `None` if it cannot be a part of it, or there is nothing to be a part of.
+/// Returns the share of one number in another, in whole percent; `None` if it cannot be a part of it, or there is nothing to be a part of.
 pub fn percent(part: u64, whole: u64) -> Option<u64> {
     let percent = (u128::from(part) * 100).checked_div(u128::from(whole)).filter(|_| part <= whole)?;
     u64::try_from(percent).ok()
 }
 
 impl Usage {
-    /// How much of what was sent a cache had, in percent; `None` if that is not known.
+    /// Returns the cache hit rate of the sent tokens, in percent; `None` if unknown.
     pub fn cached(&self) -> Option<u64> {
         percent(self.cache_read_tokens?, self.input_tokens?)
     }
@@ -319,7 +319,7 @@ impl Review {
         }
     }
 
-    /// What a gate at a severity counts of what is left to do. What nobody is sure enough of does not count.
+    /// Counts the unresolved findings that a gate at a severity blocks on. Findings with too little confidence do not count.
     pub fn blocking(&self, floor: Severity) -> Blocking {
         let hidden = self.coverage.below_floor.iter().filter(|(severity, _)| **severity <= floor);
         Blocking {

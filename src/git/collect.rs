@@ -241,13 +241,13 @@ impl Jobs<'_> {
     }
 }
 
-/// Why a file that git takes for binary leaves a hole in the review: one NUL in a comment hides a whole program that still runs.
+/// Returns the reason why a file that git takes for binary leaves a hole in the review: one NUL in a comment hides a whole program that still runs.
 pub(super) fn unread_source(file: &FileChange) -> Option<String> {
     let language = file.language.filter(|_| file.binary && file.generated.is_none() && file.new_mode.is_some())?;
     Some(format!("not read: git takes it for binary (it has NUL bytes), but its name is one of {language}"))
 }
 
-/// The same where its name says nothing: it begins as a script does, it was text before, or is text now but for the NUL bytes.
+/// Returns the reason why a file with an unknown extension leaves a hole: it begins as a script does, it was text before, or is text now but for the NUL bytes.
 fn unread_text(file: &FileChange, old: &[u8], new: &[u8]) -> Option<String> {
     let is_text = |bytes: &[u8]| !bytes.is_empty() && !charset::is_binary(bytes);
     let why = match () {

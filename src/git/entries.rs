@@ -173,7 +173,7 @@ impl<'r> Content<'r> {
     }
 }
 
-/// Why the contents of one file could not be read; the others still can.
+/// The reason why the contents of one file could not be read; the others still can.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReadError {
     #[error(transparent)]

@@ -60,7 +60,7 @@ use crate::sys::cancel::Stopped;
 use crate::sys::repo::RepoError;
 use crate::sys::tree::WalkError;
 
-/// Why a change could not be collected. Each message says what to do next.
+/// The reason why a change could not be collected. Each message says what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     /// The repository or an object of it.

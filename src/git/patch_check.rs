@@ -10,7 +10,7 @@ use super::patch_parse::Parsed;
 /// The prefix of a submodule's contents in a diff.
 const SUBPROJECT: &[u8] = b"Subproject commit ";
 
-/// Why a diff cannot be believed; `None` if header and hunks agree.
+/// Returns the reason why a diff cannot be believed; `None` if header and hunks agree.
 pub(super) fn contradiction(file: &Parsed<'_>) -> Option<&'static str> {
     let (old, new) = (Side::of(file, b'+'), Side::of(file, b'-'));
     if file.new_path.is_none() && !new.lines.is_empty() {

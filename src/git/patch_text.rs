@@ -179,7 +179,7 @@ fn shortened(text: Cow<'_, str>, masked: bool) -> Block<'_> {
     Block { text, original }
 }
 
-/// Why no more lines are taken.
+/// The reason why no more lines are taken.
 struct Full;
 
 struct Sink {

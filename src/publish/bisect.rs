@@ -20,7 +20,7 @@ pub(super) struct Sorted<E> {
     pub(super) bad: Vec<(usize, String)>,
     /// Among these is one that is refused, but not which was found out.
     pub(super) unknown: Vec<usize>,
-    /// Why it was interrupted.
+    /// The reason why it was interrupted.
     pub(super) broken: Option<E>,
 }
 

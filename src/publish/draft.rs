@@ -72,7 +72,7 @@ pub struct Beside {
     pub why: WhyBeside,
 }
 
-/// Why a finding does not stand on lines.
+/// The reason why a finding does not stand on lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhyBeside {
     /// Its lines are not in the diff.

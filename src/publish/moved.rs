@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 /// A review on another head than it was made on.
 #[derive(Debug, Clone)]
 pub struct Reanchored {
-    /// The same findings in the same order; those that stand have the places they have now.
+    /// The findings in their original order; those that still apply have their current places.
     pub review: Review,
     /// Those whose lines are not there any more, or are at several places.
     pub gone: HashSet<FindingId>,

@@ -83,7 +83,7 @@ pub fn still(
     }
 }
 
-/// Why nothing is known about lines.
+/// The reason why nothing is known about lines.
 enum Unknown {
     NoFile,
     Unreadable,
@@ -164,7 +164,7 @@ fn places(text: &FileText, hash: &str, count: usize, budget: &mut usize) -> Resu
 
 /// Checks whether an earlier review of the tree `then` saw everything that a finding rests on, as it is now.
 ///
-/// What cannot be read was not seen.
+/// Unreadable lines count as unseen.
 pub fn saw(finding: &Finding, then: &dyn Workspace) -> bool {
     let is_about_lines = finding.anchors.iter().any(|anchor| anchor.lines.is_some());
     is_about_lines

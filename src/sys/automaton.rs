@@ -6,7 +6,7 @@
 use regex_automata::hybrid::dfa;
 use regex_automata::hybrid::regex::{Builder, Regex};
 
-/// What an automaton may take while it searches, in bytes; after so many times that this was too little it gives up where the last time brought
+/// The memory limit of an automaton during a search, in bytes; after so many times that this was too little it gives up where the last time brought
 /// less than so many bytes of text for each state.
 const CACHE: usize = 4 << 20;
 const CLEARED: usize = 4;

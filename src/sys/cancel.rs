@@ -11,7 +11,7 @@ pub struct Cancel {
     deadline: Option<Instant>,
 }
 
-/// Why work was stopped.
+/// The reason why work was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Stopped {
     /// It was requested.

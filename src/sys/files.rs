@@ -20,7 +20,7 @@ pub struct FileError {
     pub verb: &'static str,
     /// On what.
     pub path: PathBuf,
-    /// Why not.
+    /// The reason why not.
     #[source]
     pub source: io::Error,
 }
@@ -274,7 +274,7 @@ pub struct Held(#[expect(dead_code, reason = "the lock lasts as long as the file
 
 /// Waits up to `limit` until nobody else holds the file, and holds it; it is created where there is none (0600).
 ///
-/// Where the file system knows no such locks it is held by name only.
+/// If the file system has no such locks, it is held by name only.
 pub fn hold(path: &Path, limit: Duration) -> Result<Held, FileError> {
     let began = Instant::now();
     loop {

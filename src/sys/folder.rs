@@ -22,7 +22,7 @@ pub struct FolderFile {
     pub bytes: Vec<u8>,
 }
 
-/// Why a folder was not read.
+/// The reason why a folder was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// Something in it is neither a plain file nor a folder.

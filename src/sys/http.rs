@@ -27,12 +27,12 @@ const ERROR_BODY: usize = 64 * 1024;
 /// Anything that went wrong below.
 pub type Cause = Box<dyn Error + Send + Sync>;
 
-/// Why an address is none: a phrase that reads after "is no address of a server".
+/// The reason why an address is none: a phrase that reads after "is no address of a server".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadAddress(pub String);
 
-/// Why no client can be made.
+/// The reason why no client can be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
     /// No certificate authorities are installed, so that no server can be trusted.
@@ -274,7 +274,7 @@ pub fn describe(cause: Cause) -> String {
     }
 }
 
-/// Why no answer came, found below what a library made of it.
+/// The reason why no answer came, found below what a library made of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unanswered {
     /// The chain of causes, outermost first, without the address.

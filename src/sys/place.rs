@@ -259,7 +259,7 @@ fn refuse(path: &Path, most: Option<u64>) -> Result<(), PlaceError> {
     }
 }
 
-/// Why a list of alternates could not be read.
+/// Returns the reason why a list of alternates could not be read.
 fn unread(file: &Path) -> PlaceError {
     let unreadable = |source| PlaceError::Unreadable { path: file.to_owned(), source };
     match fs::metadata(file) {

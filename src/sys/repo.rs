@@ -41,7 +41,7 @@ pub struct Repo {
     checkout: OnceCell<Beneath>,
 }
 
-/// Why a repository or an object could not be had. Each message says what to do next.
+/// The reason why a repository or an object could not be had. Each message says what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum RepoError {
     /// There is no repository here.

@@ -44,7 +44,7 @@ pub struct TreeEntry {
     pub blob: Option<BlobId>,
 }
 
-/// Why a file could not be read or listed.
+/// The reason why a file could not be read or listed.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
     /// No such file. Whoever has a person or a model before them adds names like it, with [`near()`].

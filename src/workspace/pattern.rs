@@ -48,7 +48,7 @@ impl Pattern {
         }
     }
 
-    /// Why the pattern is searched as plain text; `None` when it is a regular expression.
+    /// Returns the reason why the pattern is searched as plain text; `None` when it is a regular expression.
     pub fn literal_because(&self) -> Option<&str> {
         self.literal.as_deref()
     }

@@ -21,7 +21,7 @@ use crate::domain::path::RepoPath;
 use crate::domain::text::FileText;
 use crate::sys::cancel::{Cancel, Stopped};
 
-/// Why a file is not searched whose text and pattern do not go together.
+/// The reason why a file is not searched whose text and pattern do not go together.
 const COSTLY: &str = "its lines are so long that this pattern would take minutes there; search for something simpler";
 
 /// More threads than this do not pay: they wait for memory.
@@ -109,7 +109,7 @@ pub(super) trait Shelf: Sync {
     fn hand(&self) -> Hand<'_>;
     /// Its files.
     fn catalogue(&self, cancel: &Cancel) -> Result<&Catalogue, WorkspaceError>;
-    /// What is kept.
+    /// Returns the cached contents.
     fn kept(&self) -> &Kept;
     /// Checks whether the contents that the coming search reads are kept for the next one. Asked once for each search.
     fn keeps(&self) -> bool {

@@ -185,7 +185,7 @@ impl Worktree {
         Some((path, mode, None))
     }
 
-    /// Why a path that is not listed cannot be read.
+    /// Returns the reason why a path that is not listed cannot be read.
     fn missing(&self, files: &[TreeEntry], path: &RepoPath) -> WorkspaceError {
         if lookup::is_folder(files, path) {
             return lookup::folder(path);

@@ -14,7 +14,7 @@ const HEADER: &str = "\
 /// The list's name in the file.
 const LIST: &str = "dismissed";
 
-/// Why a file cannot be changed.
+/// The reason why a file cannot be changed.
 #[derive(Debug, thiserror::Error)]
 pub enum EditFault {
     /// It is not TOML.

@@ -88,7 +88,7 @@ pub struct CaseChange {
     pub is_worse: bool,
 }
 
-/// Why a case cannot be compared.
+/// The reason why a case cannot be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotCompared {
     /// It was not there.

@@ -7,7 +7,7 @@ use crate::domain::review::{Engine, Usage};
 /// Some of all. Counts stay beside the percentage: a few cases make a rough one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Share {
-    /// How many.
+    /// The count.
     pub some: usize,
     /// Of how many.
     pub all: usize,

@@ -26,7 +26,7 @@ pub struct Evaluation {
 pub struct CaseResult {
     /// Its name: that of its folder.
     pub name: String,
-    /// What it is about, one line.
+    /// Its subject, one line.
     pub about: String,
     /// A hash of everything that it is made of: cases of equal hashes can be compared.
     pub digest: String,
@@ -94,7 +94,7 @@ impl RunEnd {
         }
     }
 
-    /// Why it did not come to its end; empty where it did.
+    /// Returns the reason why it did not come to its end; empty where it did.
     pub fn why(&self) -> &str {
         match self {
             Self::Complete => "",

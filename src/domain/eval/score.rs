@@ -70,7 +70,7 @@ pub struct IssueResult {
     pub by: Option<Reported>,
     /// `true` if the severity is the expected one; `None` if none is expected or the issue was not found.
     pub severity_agrees: Option<bool>,
-    /// The same for the category.
+    /// `true` if the category is the expected one; `None` as for the severity.
     pub category_agrees: Option<bool>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A mark proves nothing on its own, anybody can write one: it counts only in a text that the forge says our own account wrote. It stands at the
 //! end of a text, on a line of its own below an empty line or another mark, and outside of fences; a text that has two of a kind has none.
-//! What is written is read back only in exactly the form in which it is written. Marks of [`Trust::Untrusted`] are of other kinds, so that no
+//! Marks are read back only in exactly the form in which they are written. Marks of [`Trust::Untrusted`] are of other kinds, so that no
 //! reader of the one takes the other for its own.
 
 mod beside;
@@ -29,7 +29,7 @@ pub enum Trust {
     /// We made the review ourselves.
     #[default]
     Own,
-    /// Somebody whom nobody vouches for made it; only the evidence of its findings was checked.
+    /// An untrusted author made it; only the evidence of its findings was checked.
     Untrusted,
 }
 
@@ -317,7 +317,7 @@ fn values<const N: usize>(line: &str, kind: &str, names: [&str; N]) -> Option<[S
     Some(values)
 }
 
-/// The same as they are written.
+/// Splits a mark into its fields, still escaped.
 fn fields<'l, const N: usize>(line: &'l str, kind: &str, names: [&str; N]) -> Option<[&'l str; N]> {
     let inner = line.strip_prefix(&opening(kind))?.strip_suffix(CLOSING)?;
     let mut fields = inner.split(' ');

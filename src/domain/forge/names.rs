@@ -32,7 +32,7 @@ pub enum PullAsk {
     Whole {
         /// The host of the page, where an address was given; lower case, with its port.
         host: Option<String>,
-        /// Which.
+        /// The pull request.
         id: PullId,
     },
 }

@@ -30,7 +30,7 @@ impl PullState {
 /// A pull request. All texts are its author's: data, nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullRequest {
-    /// Which.
+    /// Its id.
     pub id: PullId,
     /// The forge's own id of it.
     pub node: String,
@@ -77,7 +77,7 @@ pub struct PullRequest {
 /// The pull request that a change is of, as a review keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullOf {
-    /// Which.
+    /// Its id.
     pub id: PullId,
     /// The address of the forge's pages, without a slash at its end (`https://github.com`).
     pub server: String,

@@ -23,7 +23,7 @@ macro_rules! words {
 }
 
 words!(
-    /// How bad a remark is, in the words that users of `pr://` know, in the order in which they are shown.
+    /// The severity of a remark, in the terms that users of `pr://` know, in display order.
     RemarkSeverity {
         /// Must not be merged.
         Critical = "CRIT",
@@ -47,7 +47,7 @@ words!(
 );
 
 words!(
-    /// Who made a remark.
+    /// The author of a remark: a bot or a person.
     Source {
         /// This program.
         Review = "review",
@@ -71,7 +71,7 @@ words!(
 );
 
 words!(
-    /// What sort of remark it is.
+    /// The kind of a remark.
     RemarkKind {
         /// Something is wrong.
         Issue = "issue",
@@ -87,7 +87,7 @@ words!(
 );
 
 words!(
-    /// What holds a remark, and so how it is resolved.
+    /// The container of a remark, which decides how it is resolved.
     Held {
         /// A thread of the forge's, all of it.
         Thread = "thread",
@@ -105,7 +105,7 @@ words!(
 );
 
 impl RemarkSeverity {
-    /// What sort of remark has this severity.
+    /// Returns the kind of remark that has this severity.
     pub const fn kind(self) -> RemarkKind {
         match self {
             Self::Critical | Self::Major | Self::Minor | Self::Issue => RemarkKind::Issue,
@@ -156,7 +156,7 @@ pub struct Remark {
     pub url: String,
     /// The number of comments after it in its thread.
     pub replies: usize,
-    /// What it tells a coding agent to do.
+    /// The instructions for a coding agent.
     pub prompt: Option<AgentPrompt>,
     /// `true` if somebody called it resolved.
     pub is_resolved: bool,

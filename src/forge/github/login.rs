@@ -140,7 +140,7 @@ impl GitHub {
         }
     }
 
-    /// What must stand in no text that goes out: what the login holds, whoever told it, and what an App was given for it so far.
+    /// Returns the secrets that must not be in any outgoing text: those of the login, whatever their source, and the tokens that an App obtained with it so far.
     pub fn secrets(&self) -> Vec<Secret> {
         let mut secrets = self.shared.blame.secrets().to_vec();
         if let Identity::App(app) = &self.shared.identity {

@@ -94,7 +94,7 @@ impl Answer {
     }
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 enum Lost {
     Transport(Unanswered),
     TooLarge,

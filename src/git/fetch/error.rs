@@ -12,7 +12,7 @@ use super::wanted::FetchOf;
 /// The most characters of a server's or git's words in a message.
 const MOST_SAID: usize = 300;
 
-/// Why commits could not be brought. Each message says what to do next; what others said in it is made harmless.
+/// The reason why commits could not be brought. Each message says what to do next; what others said in it is made harmless.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// `git` or `ssh` could not be run, or was stopped.

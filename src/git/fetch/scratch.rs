@@ -125,7 +125,7 @@ fn known(repo: &Repo) -> String {
     std::iter::once("# pack-refs with: sorted \n".to_owned()).chain(lines).collect()
 }
 
-/// Who else may read the objects of a repository is for its owner to say.
+/// The owner of a repository decides who else may read its objects.
 fn shared(repo: &Repo) -> String {
     let shared = repo.raw().config().and_then(|config| config.get_string("core.sharedrepository"));
     let plain = |word: &String| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric());

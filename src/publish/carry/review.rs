@@ -14,7 +14,7 @@ const MOST_TRIALS: usize = 40;
 /// The delay before the forge is queried for a request that it did not confirm.
 const SETTLING: Duration = Duration::from_millis(500);
 
-/// Why a review was not taken.
+/// The reason why a review was not taken.
 enum Unsent {
     /// The head is no part of the pull request any more.
     Moved,

@@ -13,7 +13,7 @@ pub struct Entry {
     pub work: Work,
     /// `true` if this review found it; else only its thread is left.
     pub is_found: bool,
-    /// Why it does not stand on its lines, where it does not.
+    /// The reason why it does not stand on its lines, where it does not.
     pub beside: Option<WhyBeside>,
     /// Its place, as displayed: `src/a.rs:12`.
     pub place: String,

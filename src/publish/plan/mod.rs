@@ -63,7 +63,7 @@ pub struct Situation<'a> {
     pub floor: Option<Severity>,
     /// `true` if the head is another than the one that was reviewed.
     pub has_moved: bool,
-    /// Whether what a thread of ours is about is still there.
+    /// The status of the code that each thread of ours is about.
     pub still: &'a dyn Fn(&OwnThread<'_>) -> Still,
     /// The maximum number of new comments.
     pub most: usize,

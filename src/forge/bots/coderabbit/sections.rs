@@ -22,7 +22,7 @@ pub(super) struct Sections {
 
 /// One list.
 pub(super) struct Section {
-    /// Which.
+    /// The kind of list.
     pub(super) held: Held,
     text: String,
     blocks: Blocks,
