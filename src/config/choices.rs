@@ -1,9 +1,9 @@
 //! Settings that are one word of a few. Main types: [`ModelChoice`], [`Verify`], [`Colour`].
 
-/// Which model reviews.
+/// The choice of the reviewing model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelChoice {
-    /// That of the first provider whose key is found; the built-in rules where there is none.
+    /// The model of the first provider that has a key; the built-in rules if there is none.
     Auto,
     /// None: the built-in rules.
     Rules,
@@ -34,7 +34,7 @@ impl ModelChoice {
     }
 }
 
-/// Which findings of a model get a second look.
+/// The choice of model findings to verify.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verify {
     /// The critical and the high ones.
@@ -54,7 +54,7 @@ impl Verify {
     }
 }
 
-/// Whether to use colours.
+/// The choice of when to use color.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colour {
     /// On a terminal that wants them.

@@ -1,4 +1,4 @@
-//! What a project dismissed: the file `.review/dismissed.toml`. Main functions: [`parse`], [`set`].
+//! The dismissals of a project: the file `.review/dismissed.toml`. Main functions: [`parse`], [`set`].
 //!
 //! Whoever reads it may be bitten by it, so nothing is guessed: an entry that cannot be read is an error with its line, never an entry
 //! less. Where the file is read from is a question of trust, as for the settings; which finding an entry means belongs in `review`.
@@ -27,7 +27,7 @@ const LONGEST_TITLE: usize = 300;
 /// Digits of a fingerprint.
 const FINGERPRINT_DIGITS: usize = 32;
 
-/// What is wrong with an entry. Texts of the file are shown stripped and cut.
+/// A fault of an entry. Texts of the file are shown stripped and cut.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DismissalFault {
     /// It has not the shape of one.
@@ -48,7 +48,7 @@ pub enum DismissalFault {
     /// It is no glob.
     #[error("glob: {0}")]
     Glob(FilterError),
-    /// Nobody could tell later why.
+    /// The entry has no reason.
     #[error("the reason must have 1 to {LONGEST_REASON} characters")]
     Reason,
     /// It is no day.
@@ -56,7 +56,7 @@ pub enum DismissalFault {
     Day {
         /// The key.
         key: &'static str,
-        /// What was written.
+        /// The written value.
         day: String,
     },
     /// Two entries are about the same finding.
@@ -153,7 +153,7 @@ fn dismissal(entry: Entry) -> Result<Dismissal, (usize, DismissalFault)> {
     })
 }
 
-/// A reason as it is kept: one line, secrets masked; `None` where it is empty or too long.
+/// A reason as it is kept: one line, secrets masked; `None` if it is empty or too long.
 pub fn reason(text: &str) -> Option<String> {
     let reason = strip_line(&mask(text.trim()).text);
     let fits = !reason.trim().is_empty() && reason.chars().count() <= LONGEST_REASON;

@@ -17,7 +17,7 @@ const MAX_BYTES: usize = 256 * 1024;
 /// A settings file that was read. Its text may hold keys, so `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Document {
-    /// How it is called in messages: its path, or `.review.toml` and the revision it was read at.
+    /// Its name in messages: its path, or `.review.toml` and the revision it was read at.
     pub name: String,
     /// Its text.
     pub text: String,

@@ -1,4 +1,4 @@
-//! Where values come from, and what can be wrong with them. Main types: [`Origin`], [`ConfigError`].
+//! The origins of values, and errors in settings. Main types: [`Origin`], [`ConfigError`].
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::dismissed::DismissalFault;
 use crate::domain::text::strip_line;
 use crate::sys::files::FileError;
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// This program.
@@ -48,7 +48,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What is wrong with the settings. Values are shown stripped and cut, because a repository's are anybody's.
+/// An error in the settings. Values are shown stripped and cut, because those of a repository are untrusted.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// A file is not TOML.
@@ -56,9 +56,9 @@ pub enum ConfigError {
     Syntax {
         /// The file.
         file: String,
-        /// Where.
+        /// The position.
         line: u32,
-        /// What the parser says.
+        /// The parser's message.
         message: String,
     },
     /// A file is larger than any settings are.
@@ -80,14 +80,14 @@ pub enum ConfigError {
     /// The user's file cannot be read.
     #[error(transparent)]
     Unreadable(#[from] FileError),
-    /// What a project dismissed is written in a way that makes no sense.
+    /// The dismissals of a project are invalid.
     #[error("{file}:{line}: {fault}")]
     Dismissals {
         /// The file.
         file: String,
-        /// Where.
+        /// The position.
         line: u32,
-        /// What is wrong.
+        /// The fault.
         fault: DismissalFault,
     },
     /// No such setting.
@@ -95,7 +95,7 @@ pub enum ConfigError {
     UnknownKey {
         /// The file.
         file: String,
-        /// Where.
+        /// The position.
         line: u32,
         /// The key.
         key: String,
@@ -110,7 +110,7 @@ pub enum ConfigError {
     NotAllowed {
         /// The file.
         file: String,
-        /// Where.
+        /// The position.
         line: u32,
         /// The key.
         key: String,
@@ -120,13 +120,13 @@ pub enum ConfigError {
         "{origin}: a repository may not raise {key} to {value} above your own {limit}; lower it there, or raise your own"
     )]
     AboveUsers {
-        /// Where.
+        /// The position.
         origin: Origin,
         /// The key.
         key: &'static str,
-        /// What the repository says.
+        /// The repository's value.
         value: String,
-        /// What the user's settings say.
+        /// The user's value.
         limit: String,
     },
     /// A value of a kind that the setting has not.
@@ -134,41 +134,41 @@ pub enum ConfigError {
     WrongType {
         /// The file.
         file: String,
-        /// Where.
+        /// The position.
         line: u32,
         /// The key.
         key: &'static str,
-        /// What was found.
+        /// The value found.
         found: &'static str,
-        /// What may be written.
+        /// The accepted forms.
         allowed: &'static str,
     },
     /// A value that the setting does not take.
     #[error("{origin}: {key} cannot be {}; it takes {allowed}", shown(value))]
     BadValue {
-        /// Where.
+        /// The position.
         origin: Origin,
         /// The key.
         key: &'static str,
         /// The value.
         value: String,
-        /// What may be written.
+        /// The accepted forms.
         allowed: &'static str,
     },
     /// A value that the setting does not take and that must not be shown.
     #[error("{origin}: {key} cannot be what it is set to (not shown here); it takes {allowed}")]
     Unfit {
-        /// Where.
+        /// The position.
         origin: Origin,
         /// The key.
         key: &'static str,
-        /// What may be written.
+        /// The accepted forms.
         allowed: &'static str,
     },
     /// A list that is longer than any is.
     #[error("{origin}: {key} has more than {limit} entries")]
     TooMany {
-        /// Where.
+        /// The position.
         origin: Origin,
         /// The key.
         key: &'static str,

@@ -5,15 +5,15 @@
 pub struct Key {
     /// Its name in files; a dot stands between a table and its key.
     pub name: &'static str,
-    /// What a value looks like.
+    /// The form of a value.
     pub shape: Shape,
-    /// What may be written, for messages.
+    /// The accepted forms, for messages.
     pub allowed: &'static str,
     /// The flag that sets it, where there is one.
     pub flag: Option<&'static str>,
 }
 
-/// What a value looks like.
+/// The form of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// One text or number.
@@ -120,7 +120,7 @@ pub const KEYS: &[Key] = keys!(
     ]
 );
 
-/// What can be set for each provider.
+/// The settings of each provider.
 const PROVIDER_FIELDS: [&str; 5] =
     ["base_url", "api_key", "context_window", "requests_per_minute", "tokens_per_minute"];
 

@@ -25,7 +25,7 @@ const DEFAULTS: &str = include_str!("defaults.toml");
 /// No list of settings has more entries.
 const MAX_ENTRIES: usize = 1_000;
 
-/// What the variables that count begin with.
+/// The prefix of the variables that are read.
 pub(super) const PREFIX: &str = "REVIEW_";
 /// Variables of ours that are no settings: secrets of one command, which reads them itself.
 const NO_SETTINGS: &[&str] = &["REVIEW_MCP_TOKEN"];
@@ -53,7 +53,7 @@ impl fmt::Debug for Sources {
     }
 }
 
-/// What the command line says, as it was written; a list is empty and a value `None` where it says nothing.
+/// The command line's values, as written; a list is empty and a value `None` if not set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Flags {
@@ -144,7 +144,7 @@ impl Said {
 }
 
 impl Flags {
-    /// The same with what another command line says of budgets, gates and outputs, where it says anything. What shapes an answer stays.
+    /// Overrides budgets, gates and outputs with those of another command line, if set. Settings that shape a response stay.
     #[must_use]
     pub fn for_another_sitting(&self, now: &Self) -> Self {
         let either = |now: &Option<String>, was: &Option<String>| now.clone().or_else(|| was.clone());
@@ -336,7 +336,7 @@ fn check_budgets(all: &[Said]) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// What counts of all that was said about one setting; see the module.
+/// Resolves the effective value of one setting from all layers; see the module.
 fn counting<'a>(key: &'static Key, said: &'a [Said]) -> Vec<&'a Said> {
     let about: Vec<&Said> = said.iter().filter(|said| said.key == key).collect();
     let has_entries = |said: &&&Said| matches!(&said.value, Value::List(list) if !list.is_empty());

@@ -12,7 +12,7 @@
 //! `base_url`, `api_key`, `context_window` and so on) has no default: `llm` knows the usual ones, and a test in `app` holds the names to its
 //! table.
 //!
-//! What a project [dismissed] is no setting, but a file of its own, read by the same rule of trust.
+//! The [dismissals](dismissed) of a project are not settings but a file of their own, read under the same trust rule.
 //!
 //! Keys are [`Secret`](crate::domain::secret::Secret)s from the moment they are read: no message, origin or `Debug` shows one.
 

@@ -1,4 +1,4 @@
-//! Where settings are on this machine: the user's file and the environment. Reading the repository's file belongs in `app`.
+//! Locations of settings on this machine: the user's file and the environment. Reading the repository's file belongs in `app`.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ pub fn mirrors() -> Option<PathBuf> {
     Some(folders.cache_dir().join("review").join("mirrors"))
 }
 
-/// The user's settings; `None` where there are none.
+/// The user's settings; `None` if there are none.
 pub fn user_document() -> Result<Option<Document>, ConfigError> {
     let Some(path) = user_file() else { return Ok(None) };
     let bytes = files::read_plain(&path, MOST_BYTES)?;

@@ -34,39 +34,39 @@ pub struct Settings {
     pub request_changes_on: Option<Severity>,
     /// The whole run may not take longer.
     pub timeout: Duration,
-    /// How many commits are listed.
+    /// The number of commits listed.
     pub max_commits: u32,
-    /// How long runs are kept.
+    /// The retention period of runs.
     pub keep_runs: Duration,
-    /// Whether to use colours.
+    /// When to use color.
     pub colour: Colour,
     /// The name of the output on standard output; which names there are is known to `present`.
     pub format: String,
-    /// Which model reviews.
+    /// The reviewing model.
     pub model: ModelChoice,
-    /// Which models take over from it, one after the other, when it fails for good; all of them are named.
+    /// The failover models, in order, for when it fails for good; all are named explicitly.
     pub next_models: Vec<ModelChoice>,
-    /// Which findings get a second look.
+    /// The findings to verify.
     pub verify: Verify,
-    /// Which model takes it; `None` for the one that reviews.
+    /// The verifying model; `None` for the reviewing one.
     pub verify_model: Option<ModelChoice>,
-    /// How many turns a model may take.
+    /// The number of turns a model may take.
     pub max_turns: u32,
-    /// How many tokens may be sent to a model during a run, cached ones included.
+    /// The number of tokens that may be sent to a model during a run, cached ones included.
     pub max_tokens: u64,
-    /// What the turns of a run may cost together; `None` for no limit of money.
+    /// The cost limit of a run; `None` for no limit.
     pub max_cost: Option<Money>,
     /// A file with instructions for the model, absolute or relative to the working directory.
     pub instructions: Option<PathBuf>,
     /// A folder with templates that replace the built-in prompts, likewise.
     pub prompts: Option<PathBuf>,
-    /// Which guidelines of the project a model is given, in the order of their kinds.
+    /// The kinds of project guidelines given to a model, in order.
     pub guidelines: Vec<GuidelineKind>,
     /// Further files of the repository that hold guidelines: everybody's together.
     pub guideline_files: Vec<RepoPath>,
     /// A file with rows for the table of providers, likewise; where none is named, `providers.toml` beside the user's settings counts.
     pub providers_file: Option<PathBuf>,
-    /// What is set for providers, by their names; see [`provider`](Self::provider).
+    /// The settings of providers, by name; see [`provider`](Self::provider).
     pub providers: BTreeMap<&'static str, ProviderSettings>,
     /// Rules and packs that do not run: everybody's together.
     pub rules_off: Vec<String>,
@@ -74,13 +74,13 @@ pub struct Settings {
     pub rules_severity: Vec<(String, Severity)>,
     /// A folder with rule packs beside the built-in ones, absolute or relative to the working directory.
     pub rule_packs: Option<PathBuf>,
-    /// Whether the rules speak of all lines of the changed files, rather than of what the change brings.
+    /// `true` if the rules speak of all lines of the changed files, rather than of what the change brings.
     pub rules_all_lines: bool,
-    /// Whether hints of the rules are told without a model.
+    /// `true` if hints of the rules are told without a model.
     pub rules_hints: bool,
 }
 
-/// What the user sets for a provider. `None` leaves it to the usual variables and to what is known of the provider.
+/// The user's settings of a provider. `None` falls back to the usual variables and the provider's defaults.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProviderSettings {
     /// Its address.
@@ -89,9 +89,9 @@ pub struct ProviderSettings {
     pub api_key: Option<Secret>,
     /// Tokens of a request and its answer together.
     pub context_window: Option<u64>,
-    /// How many requests a minute its key may make.
+    /// The number of requests per minute allowed for its key.
     pub requests_per_minute: Option<u32>,
-    /// How many tokens a minute its key may send.
+    /// The number of tokens per minute allowed for its key.
     pub tokens_per_minute: Option<u64>,
 }
 
@@ -105,7 +105,7 @@ pub(super) enum Refused {
 }
 
 impl Settings {
-    /// Where [`set`](Self::set) starts from; `defaults.toml` sets every field before anybody sees it.
+    /// Creates the starting point for [`set`](Self::set); `defaults.toml` sets every field before it is used.
     pub(super) fn blank() -> Self {
         Self {
             include: Vec::new(),
@@ -228,7 +228,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Whether `self` allows more of the budget `key` than `limit` does.
+    /// Checks whether `self` allows more of the budget `key` than `limit` does.
     pub(super) fn exceeds(&self, limit: &Self, key: &str) -> bool {
         match key {
             "timeout" => self.timeout > limit.timeout,
@@ -239,7 +239,7 @@ impl Settings {
         }
     }
 
-    /// What is set for the provider of that name.
+    /// Returns the settings of the provider of that name.
     pub fn provider(&self, name: &str) -> ProviderSettings {
         self.providers.get(name).cloned().unwrap_or_default()
     }
@@ -254,7 +254,7 @@ fn add_new(list: &mut Vec<String>, more: &[String]) {
     list.extend(more.iter().filter(|item| !known.contains(*item)).cloned());
 }
 
-/// What the words for guidelines stand for; an empty list is all of them, as a list that says nothing is elsewhere.
+/// Parses the names of guideline kinds; an empty list means all, as elsewhere.
 fn guidelines(words: &[String]) -> Result<Vec<GuidelineKind>, Refused> {
     let all = |word: &str| word.trim().eq_ignore_ascii_case("all");
     let none = |word: &str| word.trim().eq_ignore_ascii_case("none");
@@ -288,7 +288,7 @@ fn grade(text: &str) -> Result<(String, Severity), Refused> {
     Ok((word(name).map_err(|_| refused(text))?, severity))
 }
 
-/// Which of two words it is: whether the second.
+/// Parses one of two words: `true` for the second.
 fn either(text: &str, [no, yes]: [&str; 2]) -> Result<bool, Refused> {
     match text.trim() {
         word if word == no => Ok(false),

@@ -1,6 +1,6 @@
 //! Numbers of tokens as people write them: `500k`, `2m`, `2000000`.
 
-/// Reads a whole number, `k` for thousands and `m` for millions; `_` may stand between digits. `None` where it is none.
+/// Reads a whole number, `k` for thousands and `m` for millions; `_` may stand between digits. `None` if it is none.
 pub(super) fn parse_tokens(text: &str) -> Option<u64> {
     let text = text.trim();
     let (digits, unit) = match text.as_bytes().last()? {

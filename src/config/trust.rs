@@ -1,9 +1,9 @@
-//! Who may set what. Main function: [`repository_may`].
+//! The trust in settings of a repository. Main function: [`repository_may`].
 //!
 //! A repository's file is written by whoever can push to the target: it may narrow a review or describe the project, and never
 //! choose where code is sent, what is executed, what is written or how much is spent.
 
-/// What the repository's file may do with a setting.
+/// The permission of the repository's file for a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
     /// Set it.
@@ -36,7 +36,7 @@ const TRIED: &[&str] = &[
     "key", "mcp", "output", "present", "provider", "proxy", "settings", "shell", "socket", "state", "target", "token",
 ];
 
-/// What the repository's file may do with the setting `name`; `None` where no such setting is known.
+/// Returns the permission of the repository's file for the setting `name`; `None` if there is no such setting.
 pub fn repository_may(name: &str) -> Option<Permission> {
     let listed = REPOSITORY.iter().find(|(listed, _)| *listed == name).map(|(_, permission)| *permission);
     let table = name.split('.').next().unwrap_or(name);

@@ -14,31 +14,31 @@ use super::place::{LineRange, Side, WorkspaceAt};
 /// A change: the commits and the files between a merge base and a head.
 #[derive(Debug, Clone)]
 pub struct ChangeSet {
-    /// What people call the repository: the name of its folder, or `(patch)` where there is none.
+    /// The repository's display name: the name of its folder, or `(patch)` where there is none.
     pub repository: String,
-    /// What the change is compared with, as it was asked for (`main`, `origin/main`, `HEAD`).
+    /// The requested base of the comparison (`main`, `origin/main`, `HEAD`).
     pub target: String,
-    /// What the head was called (`feature`, `HEAD`, `index`, `worktree`, a patch's file name).
+    /// The name of the head (`feature`, `HEAD`, `index`, `worktree`, a patch's file name).
     pub head_name: String,
     /// The tip of the target.
     pub base: Option<CommitId>,
-    /// The head; `None` where it is not a commit (index, disk, patch).
+    /// The head; `None` if it is not a commit (index, disk, patch).
     pub head: Option<CommitId>,
-    /// Where the two histories met; `None` without a repository or before the first commit.
+    /// The merge base; `None` without a repository or before the first commit.
     pub merge_base: Option<CommitId>,
-    /// Where old file contents are read from.
+    /// The tree that holds the old file contents.
     pub old_at: WorkspaceAt,
-    /// Where new file contents are read from.
+    /// The tree that holds the new file contents.
     pub new_at: WorkspaceAt,
     /// The pull request that it is of.
     pub pull: Option<PullOf>,
     /// `target..head`, newest first.
     pub commits: Vec<Commit>,
-    /// How many commits were left out beyond the limit.
+    /// The number of commits left out beyond the limit.
     pub commits_omitted: usize,
     /// The changed files: by path, generated ones last.
     pub files: Vec<FileChange>,
-    /// What collection could not do, or did differently, and why.
+    /// Notes on what collection skipped or did differently, with reasons.
     pub omissions: Vec<Omission>,
 }
 
@@ -73,7 +73,7 @@ pub enum FileStatus {
     TypeChanged,
 }
 
-/// What kind of thing a path is, as git stores it.
+/// The kind of a tree entry, as git stores it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileMode {
     /// A plain file (100644).
@@ -86,7 +86,7 @@ pub enum FileMode {
     Submodule,
 }
 
-/// Why a file is listed but its changes are not shown or reviewed line by line.
+/// The reason why a file is listed but its changes are not shown or reviewed line by line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Generated {
     /// The target's attributes say `linguist-generated`.
@@ -99,7 +99,7 @@ pub enum Generated {
     Name,
 }
 
-/// What a file's change says, whatever the lines are numbered and wherever the file lies: a hash of its removed and added lines, in order.
+/// An id of a file's change that is independent of line numbers and of the path: a hash of its removed and added lines, in order.
 ///
 /// Like `git patch-id --verbatim`, but without the context and the path: white space counts, because indentation is code in some languages.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -112,11 +112,11 @@ pub struct FileChange {
     pub path: RepoPath,
     /// Its path at the merge base, where that differs.
     pub old_path: Option<RepoPath>,
-    /// How it changed.
+    /// The kind of change.
     pub status: FileStatus,
-    /// What it was; `None` when it is new.
+    /// The old path; `None` if the file is new.
     pub old_mode: Option<FileMode>,
-    /// What it is; `None` when it is gone.
+    /// The new path; `None` if the file was deleted.
     pub new_mode: Option<FileMode>,
     /// The old blob, where it has one.
     pub old_blob: Option<BlobId>,
@@ -126,7 +126,7 @@ pub struct FileChange {
     pub additions: u32,
     /// Lines deleted, likewise.
     pub deletions: u32,
-    /// Whether git would call either side binary (a NUL in its first 8 000 bytes).
+    /// `true` if git would call either side binary (a NUL in its first 8 000 bytes).
     pub binary: bool,
     /// The language, by the name of the file.
     pub language: Option<&'static str>,
@@ -136,7 +136,7 @@ pub struct FileChange {
     pub hunks: Vec<Hunk>,
     /// The unified diff, cut at the limit.
     pub patch: PatchText,
-    /// What its change says, wherever it stands; `None` where no lines were compared.
+    /// The id of its change, independent of position; `None` if no lines were compared.
     pub patch_id: Option<PatchId>,
 }
 
@@ -145,7 +145,7 @@ pub struct FileChange {
 pub struct Span {
     /// First line, 1-indexed (see the type for empty spans).
     pub start: u32,
-    /// How many lines.
+    /// The number of lines.
     pub count: u32,
 }
 
@@ -174,18 +174,18 @@ pub struct ChangeRun {
 pub struct PatchText {
     /// Hunk headers and lines, secrets masked, ending on a line boundary.
     pub text: Arc<str>,
-    /// What was cut; `None` when all of it is there.
+    /// The part that was cut; `None` if the text is complete.
     pub cut: Option<PatchCut>,
 }
 
-/// What a [`PatchText`] does not show.
+/// The parts that a [`PatchText`] does not show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PatchCut {
     /// The index of the first hunk that is not shown whole.
     pub first_unseen_hunk: usize,
-    /// How many lines of the diff are not shown.
+    /// The number of lines of the diff that are not shown.
     pub lines: u32,
-    /// How many over-long lines were shortened.
+    /// The number of over-long lines that were shortened.
     pub shortened_lines: u32,
 }
 
@@ -194,9 +194,9 @@ pub struct PatchCut {
 pub struct Omission {
     /// The path, where it is about one.
     pub path: Option<String>,
-    /// What and why, one sentence.
+    /// The omission and its reason, in one sentence.
     pub reason: String,
-    /// Whether a hunk that could have been reviewed was never seen: makes the review incomplete.
+    /// `true` if a hunk that could have been reviewed was never seen: makes the review incomplete.
     pub unseen: bool,
 }
 
@@ -222,7 +222,7 @@ impl ChangeSet {
     }
 }
 
-/// What stands in the text of a diff where the rest of an over-long line was left out.
+/// The marker in a diff for the omitted rest of an over-long line.
 pub const LINE_SHORTENED: &str = " … [line shortened";
 
 /// The lines of a diff's text that were shortened: the hunk, counted from 0 at the text's first header, and the line within it, from 0.
@@ -293,7 +293,7 @@ impl FileChange {
         self.hunks.iter().flat_map(|hunk| &hunk.runs)
     }
 
-    /// Whether lines of one side lie in a hunk that is part of the change: its changed lines, or the point of a deletion.
+    /// Checks whether lines of one side lie in a hunk that is part of the change: its changed lines, or the point of a deletion.
     pub fn touches(&self, side: Side, lines: LineRange) -> bool {
         self.runs().any(|run| {
             let span = match side {
@@ -308,7 +308,7 @@ impl FileChange {
         })
     }
 
-    /// Why there are no lines in it that anybody looks at; `None` where there may be.
+    /// Returns the reason why there are no lines in it that anybody looks at; `None` if there may be.
     pub fn without_text(&self) -> Option<&'static str> {
         if self.old_mode == Some(FileMode::Submodule) || self.new_mode == Some(FileMode::Submodule) {
             return Some("submodule: its commits are in another repository");
@@ -324,7 +324,7 @@ impl FileChange {
         })
     }
 
-    /// Whether there are lines in it that an engine is expected to look at.
+    /// Checks whether there are lines in it that an engine is expected to look at.
     pub fn reviewable(&self) -> bool {
         !self.binary && self.generated.is_none() && !self.hunks.is_empty()
     }

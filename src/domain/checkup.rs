@@ -1,6 +1,6 @@
-//! What was found wherever a review could fail: the model, and the surroundings. Main type: [`Checkup`].
+//! The doctor report: checks of everything a review depends on, the model and the environment. Main type: [`Checkup`].
 //!
-//! How anything is checked belongs in `app`.
+//! Running the checks belongs in `app`.
 
 use std::time::Duration;
 
@@ -13,36 +13,36 @@ pub struct Checkup {
     pub version: String,
     /// When it began, RFC 3339 in UTC.
     pub started_at: String,
-    /// How long it took.
+    /// The duration.
     pub took: Duration,
-    /// Whether somebody broke it off.
+    /// `true` if somebody broke it off.
     pub interrupted: bool,
-    /// What was looked at.
+    /// The checks.
     pub checks: Vec<Check>,
 }
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// What it belongs to.
+    /// Its area.
     pub area: Area,
     /// Its word, the same in every version.
     pub name: &'static str,
     /// The model it is about, as `provider/name`.
     pub model: Option<String>,
-    /// How it stands.
+    /// Its state.
     pub state: CheckState,
-    /// What was found: one sentence, without a secret.
+    /// The result: one sentence, without secrets.
     pub found: String,
-    /// What to do; `None` where there is nothing to be done.
+    /// The advice; `None` if there is nothing to do.
     pub advice: Option<String>,
-    /// How long the model took; `None` where it was not asked.
+    /// The model's response time; `None` if it was not called.
     pub took: Option<Duration>,
-    /// What asking it took; `None` where it was not asked.
+    /// The usage of the call; `None` if it was not called.
     pub usage: Option<Usage>,
 }
 
-/// What a check belongs to.
+/// The area of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Area {
     /// Settings: files and variables.
@@ -53,7 +53,7 @@ pub enum Area {
     Machine,
     /// The forge that pull requests are on.
     Forge,
-    /// Who reviews.
+    /// The reviewer.
     Model,
 }
 
@@ -73,7 +73,7 @@ impl Area {
     }
 }
 
-/// How a thing stands.
+/// The state of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckState {
     /// As it should.
@@ -86,7 +86,7 @@ pub enum CheckState {
     Skipped,
 }
 
-/// Whose fault it is.
+/// The party at fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Culprit {
     /// Settings, or this machine.
@@ -113,13 +113,13 @@ impl Check {
         Self { area, name, model: None, state, found: found.into(), advice: None, took: None, usage: None }
     }
 
-    /// The same with what to do.
+    /// Adds advice.
     #[must_use]
     pub fn advised(self, advice: impl Into<String>) -> Self {
         Self { advice: Some(advice.into()), ..self }
     }
 
-    /// The same about a model.
+    /// Makes it a check of a model.
     #[must_use]
     pub fn of(self, model: &str) -> Self {
         Self { model: Some(model.to_owned()), ..self }
@@ -127,7 +127,7 @@ impl Check {
 }
 
 impl Checkup {
-    /// How it stands altogether: the word used in JSON.
+    /// Returns the overall state: the word used in JSON.
     pub fn outcome(&self) -> &'static str {
         match self.exit_code() {
             0 => "fine",
@@ -138,7 +138,7 @@ impl Checkup {
     }
 
     /// The process's exit code: 0 where a review would work, 2 where settings or this machine keep it from that, 4 where the provider of the
-    /// model does, 130 where it was broken off.
+    /// model does, 130 where it was interrupted.
     pub fn exit_code(&self) -> u8 {
         let failed = |culprit| self.checks.iter().any(|check| check.state == CheckState::Failed(culprit));
         if self.interrupted {
@@ -152,7 +152,7 @@ impl Checkup {
         }
     }
 
-    /// What asking models took, all together; `None` where none was asked.
+    /// Returns the total usage of model calls; `None` if none was made.
     pub fn usage(&self) -> Option<Usage> {
         self.checks.iter().filter_map(|check| check.usage).reduce(|one, other| {
             let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b));

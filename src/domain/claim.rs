@@ -13,13 +13,13 @@ use super::place::{LineRange, Side};
 pub struct Claim {
     /// One line.
     pub title: String,
-    /// What goes wrong, when, and what to do: Markdown.
+    /// The failure, its conditions and the remedy: Markdown.
     pub body: String,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// What kind of defect it is.
+    /// The category.
     pub category: Category,
-    /// How sure the engine is, where it says.
+    /// The engine's confidence, if stated.
     pub confidence: Option<Confidence>,
     /// The place it is about.
     pub place: ClaimedPlace,
@@ -27,7 +27,7 @@ pub struct Claim {
     pub related: Vec<ClaimedPlace>,
     /// Text to stand instead of the quoted lines of `place`.
     pub replacement: Option<String>,
-    /// Who says so.
+    /// Its origin.
     pub origin: Origin,
 }
 
@@ -40,8 +40,8 @@ pub struct ClaimedPlace {
     pub side: Side,
     /// Verbatim lines; `None` claims something about the whole file.
     pub quote: Option<String>,
-    /// Where the quote is said to stand.
+    /// The claimed lines of the quote.
     pub lines: Option<LineRange>,
-    /// Why this place matters, for related ones.
+    /// The reason why this place matters, for related ones.
     pub note: Option<String>,
 }

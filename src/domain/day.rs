@@ -1,6 +1,6 @@
 //! Days of the calendar, in UTC. Main type: [`Day`].
 //!
-//! What time it is now belongs in `sys`.
+//! Reading the clock belongs in `sys`.
 
 use std::fmt;
 use std::str::FromStr;

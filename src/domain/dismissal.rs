@@ -1,6 +1,6 @@
 //! Findings that people decided not to hear again. Main type: [`Dismissal`].
 //!
-//! How they are written down belongs in `config`; which finding is meant, in `review`.
+//! The file format belongs in `config`; matching them to findings, in `review`.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use super::filter::PathFilter;
 use super::finding::{FindingId, Fingerprint, Severity};
 use super::path::RepoPath;
 
-/// Where a project keeps its dismissals, from the root of its tree.
+/// The path of a project's dismissals, from the root of its tree.
 pub const DISMISSED_FILE: &str = ".review/dismissed.toml";
 
 /// A reason is at most so long, in characters.
@@ -20,15 +20,15 @@ pub const LONGEST_REASON: usize = 500;
 pub struct Dismissal {
     /// The name it had: tells it from others with the same fingerprint in the same file.
     pub id: FindingId,
-    /// What it is about.
+    /// Its subject.
     pub fingerprint: Fingerprint,
-    /// What it said; for whoever reads the file.
+    /// The finding's title, for readers of the file.
     pub title: String,
-    /// How bad it was, where a model said so: what is said to be worse is not this finding, whatever it quotes.
+    /// The severity, if a model set it: what is said to be worse is not this finding, whatever it quotes.
     pub severity: Option<Severity>,
     /// The file in which it stood.
     pub path: RepoPath,
-    /// Where else it is not to be heard; `None` where only in that file.
+    /// Other files in which it is dismissed; `None` if only in that file.
     pub glob: Option<Glob>,
     /// Why, one line.
     pub reason: String,
@@ -43,12 +43,12 @@ pub struct Dismissal {
 pub struct Glob {
     /// As it was written.
     pub pattern: String,
-    /// The same, compiled.
+    /// The compiled pattern.
     pub filter: PathFilter,
 }
 
 impl Dismissal {
-    /// Whether its last day has passed.
+    /// Checks whether its last day has passed.
     pub fn has_lapsed(&self, today: Day) -> bool {
         self.until.is_some_and(|until| until < today)
     }
@@ -64,14 +64,14 @@ pub enum DismissedBy {
     Reader,
 }
 
-/// Why a finding is dismissed: what a review says of it.
+/// The reason why a finding is dismissed: what a review says of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dismissed {
     /// Why, one line.
     pub reason: String,
     /// The last day on which that holds.
     pub until: Option<Day>,
-    /// Who decided.
+    /// The origin of the decision.
     pub by: DismissedBy,
 }
 

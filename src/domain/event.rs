@@ -1,4 +1,4 @@
-//! What happens during a run, as one stream. Main types: [`Event`], [`EventSink`].
+//! The event stream of a run. Main types: [`Event`], [`EventSink`].
 //!
 //! Listeners (a progress line, NDJSON, an editor) belong above; an engine only emits.
 
@@ -21,7 +21,7 @@ pub enum Stage {
     Post,
 }
 
-/// What became of a part of a change.
+/// The state of a part of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnitState {
@@ -41,34 +41,34 @@ pub enum UnitState {
 pub enum Event {
     /// A stage began.
     Stage {
-        /// Which.
+        /// The stage.
         stage: Stage,
     },
     /// Some of a stage's work is done.
     Progress {
         /// The stage.
         stage: Stage,
-        /// How many units are done.
+        /// The number of finished units.
         done: u64,
-        /// How many there are.
+        /// Their number.
         total: u64,
     },
     /// A part of a change that is too large for one conversation began to be reviewed, or will not be any more.
     Unit {
-        /// Which, from 1.
+        /// Its number, from 1.
         number: u32,
-        /// How many there are.
+        /// Their number.
         of: u32,
-        /// How many files are in it.
+        /// The number of files in it.
         files: u32,
-        /// What became of it.
+        /// Its result.
         state: UnitState,
     },
     /// A turn of the model began: it is being asked.
     Turn {
-        /// Which, from 1.
+        /// Its number, from 1.
         turn: u32,
-        /// How many there may be.
+        /// The maximum number.
         most: u32,
     },
     /// The answer grows.
@@ -84,7 +84,7 @@ pub enum Event {
         turn: u32,
         /// The tool.
         tool: String,
-        /// What it is about: a path, a pattern, a title; one line.
+        /// Its subject: a path, a pattern, a title; one line.
         about: String,
     },
     /// A turn is over: what the run took so far. `None` is unknown.
@@ -97,7 +97,7 @@ pub enum Event {
         cache_read_tokens: Option<u64>,
         /// Tokens received.
         output_tokens: Option<u64>,
-        /// What that costs; in JSON in dollars.
+        /// The cost; in JSON in dollars.
         #[serde(rename = "cost_usd", serialize_with = "in_dollars")]
         cost: Option<Money>,
     },
@@ -105,9 +105,9 @@ pub enum Event {
     Retry {
         /// The turn.
         turn: u32,
-        /// Which attempt comes next, from 2.
+        /// The number of the next attempt, from 2.
         attempt: u32,
-        /// How long is waited before it, in milliseconds.
+        /// The wait before it, in milliseconds.
         wait_ms: u64,
         /// Why, one line.
         reason: String,
@@ -116,16 +116,16 @@ pub enum Event {
     Paced {
         /// The turn.
         turn: u32,
-        /// How long, in milliseconds.
+        /// The duration, in milliseconds.
         wait_ms: u64,
     },
     /// A claim stood and became a finding.
     Finding {
-        /// What the engine calls it during this run.
+        /// The engine's id for it during this run.
         id: String,
         /// Its title.
         title: String,
-        /// How bad it is.
+        /// The severity.
         severity: Severity,
         /// Its file.
         path: String,
@@ -141,9 +141,9 @@ pub enum Event {
     },
     /// The second look at so many findings is over.
     SecondLook {
-        /// How many.
+        /// Their number.
         done: u32,
-        /// How many there are to look at.
+        /// Their number.
         of: u32,
     },
     /// Something the person should know; one line.

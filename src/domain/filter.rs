@@ -1,4 +1,4 @@
-//! Which paths `--include` and `--exclude` let through. Main type: [`PathFilter`].
+//! The path filter of `--include` and `--exclude`. Main type: [`PathFilter`].
 //!
 //! One meaning of a glob for what is reviewed and for what tools may read. Git's ignore rules do not belong here.
 
@@ -27,7 +27,7 @@ pub struct PathFilter {
 pub struct FilterError {
     /// As it was written.
     pub pattern: String,
-    /// What is wrong with it.
+    /// The problem with it.
     pub reason: String,
 }
 
@@ -49,7 +49,7 @@ impl PathFilter {
         Ok(self)
     }
 
-    /// Whether the path may be seen.
+    /// Checks whether the path may be seen.
     pub fn allows(&self, path: &RepoPath) -> bool {
         self.allows_bytes(path.as_bytes())
     }

@@ -1,6 +1,6 @@
 //! Findings: claims that were checked. Main type: [`Finding`].
 //!
-//! How a claim is checked belongs in `evidence`; how a finding looks belongs in `present`.
+//! Checking claims belongs in `evidence`; rendering findings, in `present`.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -141,7 +141,7 @@ words!(
 );
 
 impl FindingStatus {
-    /// Whether nothing is left to do about it.
+    /// Checks whether nothing is left to do about it.
     pub const fn is_resolved(self) -> bool {
         match self {
             Self::Fixed | Self::Dismissed => true,
@@ -209,7 +209,7 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-/// Who made a finding: the kind, and the name of the rule, model or tool.
+/// The origin of a finding: the kind, and the name of the rule, model or tool.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Origin {
     /// The kind.
@@ -229,14 +229,14 @@ pub struct Anchor {
     pub lines: Option<LineRange>,
     /// The text of those lines, secrets masked; empty for a whole file.
     pub quote: String,
-    /// Whether it stood where it was claimed.
+    /// The state of its quote.
     pub matched: AnchorMatch,
-    /// Whether a secret was masked in the quote.
+    /// `true` if a secret was masked in the quote.
     pub masked: bool,
 }
 
 impl Anchor {
-    /// What it covers.
+    /// Returns the scope.
     pub fn kind(&self) -> AnchorKind {
         if self.lines.is_some() { AnchorKind::Lines } else { AnchorKind::File }
     }
@@ -249,16 +249,16 @@ pub struct Suggestion {
     pub path: RepoPath,
     /// The lines it replaces.
     pub lines: LineRange,
-    /// What stands there instead: whole lines, the last one without its newline; empty deletes the lines.
+    /// The replacement: whole lines, the last one without its newline; empty deletes the lines.
     pub replacement: String,
 }
 
 /// The outcome of a second look.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Verification {
-    /// What it said.
+    /// The verdict.
     pub state: VerificationState,
-    /// Who looked.
+    /// The verifying model.
     pub by: Option<String>,
     /// Why.
     pub rationale: Option<String>,
@@ -283,31 +283,31 @@ pub struct GuidelineRef {
 pub struct Finding {
     /// Its stable name.
     pub id: FindingId,
-    /// What the name was made from.
+    /// The input that the id was derived from.
     pub fingerprint: Fingerprint,
     /// Compared with the previous review.
     pub status: FindingStatus,
     /// One line.
     pub title: String,
-    /// What goes wrong and what to do: Markdown, not yet sanitised for any surface.
+    /// The failure and the remedy: Markdown, not yet sanitized for any surface.
     pub body: String,
-    /// How bad.
+    /// The severity.
     pub severity: Severity,
-    /// What kind.
+    /// The category.
     pub category: Category,
-    /// How sure, where the engine said.
+    /// The engine's confidence, if stated.
     pub confidence: Option<Confidence>,
-    /// Where: the first touches the change; at least one.
+    /// The anchors: the first touches the change; at least one.
     pub anchors: Vec<Anchor>,
     /// A proven replacement.
     pub suggestion: Option<Suggestion>,
     /// A second look.
     pub verification: Verification,
-    /// Who made it.
+    /// Its origin.
     pub origin: Origin,
     /// The guideline it rests on.
     pub guideline: Option<GuidelineRef>,
-    /// Why it is dismissed; only where its status says that it is.
+    /// The reason why it is dismissed; only where its status says that it is.
     pub dismissed: Option<Dismissed>,
 }
 
@@ -324,7 +324,7 @@ pub fn worst_first(findings: &mut [Finding]) {
     findings.sort_by(by_worst);
 }
 
-/// Which of two findings comes first in that order.
+/// Compares two findings in that order.
 pub fn by_worst(a: &Finding, b: &Finding) -> Ordering {
     let place = |finding: &Finding| {
         finding.anchors.first().map(|anchor| (anchor.path.clone(), anchor.lines.map_or(0, LineRange::start)))

@@ -1,6 +1,6 @@
-//! What a project says about its own code to whoever works on it. Main types: [`Guideline`], [`Guidelines`].
+//! The guidelines of a project about its own code. Main types: [`Guideline`], [`Guidelines`].
 //!
-//! Which files hold such texts, and where they may be read, is found in `app`; how they are said to a model belongs in `review`.
+//! Finding guideline files belongs in `app`; presenting them to a model, in `review`.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::filter::{FilterError, PathFilter};
 use super::id::hex;
 use super::path::RepoPath;
 
-/// Whose custom a guideline file is.
+/// The convention that a guideline file follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GuidelineKind {
@@ -34,7 +34,7 @@ pub enum GuidelineKind {
 }
 
 impl GuidelineKind {
-    /// All that are found by their names.
+    /// All kinds that are found by name.
     pub const FOUND: [Self; 7] =
         [Self::Agents, Self::Claude, Self::Gemini, Self::Copilot, Self::Review, Self::Cursor, Self::Bugbot];
 
@@ -57,7 +57,7 @@ impl GuidelineKind {
         Self::FOUND.into_iter().find(|kind| kind.word().eq_ignore_ascii_case(word))
     }
 
-    /// Whether it is written for reviews.
+    /// Checks whether it is written for reviews.
     const fn is_for_reviews(self) -> bool {
         match self {
             Self::Review | Self::Bugbot | Self::Named => true,
@@ -66,7 +66,7 @@ impl GuidelineKind {
     }
 }
 
-/// Which files a guideline is about.
+/// The files that a guideline applies to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Applies {
@@ -84,7 +84,7 @@ impl Applies {
         RepoPath::from_bytes(folder).map_or(Self::Everywhere, Self::Below)
     }
 
-    /// Whether it is about a file.
+    /// Checks whether it is about a file.
     pub fn has(&self, path: &RepoPath) -> bool {
         match self {
             Self::Everywhere => true,
@@ -93,7 +93,7 @@ impl Applies {
         }
     }
 
-    /// How near it is to the files that it is about: folders from the root.
+    /// Returns its specificity: the number of folders from the root.
     fn depth(&self) -> usize {
         let of = |folder: &RepoPath| memchr::memchr_iter(b'/', folder.as_bytes()).count() + 1;
         match self {
@@ -113,7 +113,7 @@ impl Applies {
     }
 }
 
-/// The path below a folder; `None` where it is not there.
+/// The path below a folder; `None` if it is not there.
 fn within(folder: &RepoPath, path: &RepoPath) -> Option<RepoPath> {
     let rest = path.as_bytes().strip_prefix(folder.as_bytes())?.strip_prefix(b"/")?;
     RepoPath::from_bytes(rest).ok()
@@ -186,19 +186,19 @@ impl Globs {
     }
 }
 
-/// How a text came to be a guideline.
+/// The way in which a text became a guideline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reach {
-    /// Whose custom it follows.
+    /// The convention.
     pub kind: GuidelineKind,
-    /// Which files it is about.
+    /// The files that it applies to.
     pub applies: Applies,
-    /// Where it is imported, or what points to it; `None` where it was found by its own name.
+    /// The place that imports it or points to it; `None` if it was found by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Via>,
 }
 
-/// What brought a text in.
+/// The reference that brought a text in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Via {
@@ -218,18 +218,18 @@ pub enum Via {
 pub struct Guideline {
     /// The file that holds the text.
     pub path: RepoPath,
-    /// How it came to be one; never empty.
+    /// The ways in which it became one; never empty.
     pub reach: Vec<Reach>,
     /// The lines that are used, secrets masked; whole lines.
     pub text: String,
     /// The number of the first of them, 1-indexed: settings at the head of a file are no text.
     pub first: u32,
-    /// How many lines the file has.
+    /// The number of lines the file has.
     pub lines: u32,
 }
 
 impl Guideline {
-    /// Whether it is about a file.
+    /// Checks whether it is about a file.
     pub fn applies_to(&self, path: &RepoPath) -> bool {
         self.reach.iter().any(|reach| reach.applies.has(path))
     }
@@ -240,18 +240,18 @@ impl Guideline {
         self.first.saturating_add(count).saturating_sub(1)
     }
 
-    /// One of its lines; `None` where it is not used.
+    /// One of its lines; `None` if it is not used.
     pub fn line(&self, number: u32) -> Option<&str> {
         let at = usize::try_from(number.checked_sub(self.first)?).ok()?;
         self.text.lines().nth(at)
     }
 
-    /// Whether its end is not used.
+    /// Checks whether its end is not used.
     pub fn is_cut(&self) -> bool {
         self.last() < self.lines
     }
 
-    /// Where it is about, and how it came in: a clause.
+    /// Describes its scope and origin, in a clause.
     pub fn words(&self) -> String {
         let mut said: Vec<String> = Vec::new();
         for Reach { applies, via, .. } in &self.reach {
@@ -268,7 +268,7 @@ impl Guideline {
         said.join("; ")
     }
 
-    /// What comes first where not everything fits: what is written for reviews, then what is near, then the rest.
+    /// Returns the priority if not everything fits: texts for reviews, then specific ones, then the rest.
     pub fn rank(&self) -> impl Ord + use<> {
         let is_for_reviews = self.reach.iter().any(|reach| reach.kind.is_for_reviews());
         let depth = self.reach.iter().map(|reach| reach.applies.depth()).max().unwrap_or(0);
@@ -296,16 +296,16 @@ impl Guideline {
 /// The guidelines of a run: those that are about one of its files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Guidelines {
-    /// Where they were read: `at 0123456789`, or `on the disk`.
+    /// The tree they were read from: `at 0123456789`, or `on the disk`.
     pub from: String,
     /// The texts: the broadest first, the nearest to the files last, what is imported behind what imports it.
     pub texts: Vec<Guideline>,
-    /// What was left out or cut: sentences for the receipt.
+    /// Notes on what was omitted or cut: sentences for the receipt.
     pub notes: Vec<String>,
 }
 
 impl Guidelines {
-    /// Whether there are none.
+    /// Checks whether there are none.
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()
     }
@@ -325,7 +325,7 @@ impl Guidelines {
         self.named(path)?.line(number).map(Cow::Borrowed)
     }
 
-    /// What a review says it was given.
+    /// Returns the provenance that a review records.
     pub fn given(&self) -> Vec<GivenGuideline> {
         self.texts.iter().map(|text| GivenGuideline { path: text.path.clone(), hash: text.hash() }).collect()
     }

@@ -28,7 +28,7 @@ impl ObjectId {
         &self.0
     }
 
-    /// Whether this is [`ObjectId::ZERO`].
+    /// Checks whether this is [`ObjectId::ZERO`].
     pub fn is_zero(&self) -> bool {
         *self == Self::ZERO
     }

@@ -1,6 +1,6 @@
-//! What a patch shows of a file when there is no repository to read the rest from. Main type: [`KnownFile`].
+//! The lines of a file that a patch shows, for patches without a repository. Main type: [`KnownFile`].
 //!
-//! How a patch is read belongs in `git`; how such a file is shown belongs in `workspace`.
+//! Parsing patches belongs in `git`; reading such files, in `workspace`.
 
 use super::path::RepoPath;
 use super::place::Side;
@@ -16,6 +16,6 @@ pub struct KnownFile {
     pub segments: Vec<(u32, Vec<String>)>,
     /// The numbers of the known lines on which a secret was masked, ascending.
     pub masked: Vec<u32>,
-    /// Whether that is the whole file (it was added or deleted as a whole).
+    /// `true` if that is the whole file (it was added or deleted as a whole).
     pub whole: bool,
 }

@@ -1,6 +1,6 @@
 //! The limits on what one input may take of this machine, each by its name. Main types: [`InputLimits`], [`Allowance`], [`OmissionList`].
 //!
-//! Whatever comes from a repository, a patch or a kept run can claim any size in a few bytes. Memory is charged to the allowance of its limit
+//! Whatever comes from a repository, a patch or a saved run can claim any size in a few bytes. Memory is charged to the allowance of its limit
 //! where it is taken; beyond the limit something is left out, and the receipt says what. `docs/big-changes.md` has the same table for users.
 
 use super::change::Omission;
@@ -46,7 +46,7 @@ pub struct InputLimits {
     pub patch_files: usize,
     /// The lines of its hunks.
     pub patch_lines: u64,
-    /// A file of a kept run.
+    /// A file of a saved run.
     pub kept_file_bytes: u64,
 }
 
@@ -99,7 +99,7 @@ impl Allowance {
         self.left = self.left.saturating_add(amount);
     }
 
-    /// Whether nothing is left.
+    /// Checks whether nothing is left.
     pub fn is_used_up(&self) -> bool {
         self.left == 0
     }
@@ -112,7 +112,7 @@ pub struct OmissionList {
     entries: Allowance,
     bytes: Allowance,
     more: u64,
-    /// Whether one of those that are only counted was unseen.
+    /// `true` if one of those that are only counted was unseen.
     is_more_unseen: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Money in US dollars, exact, so that sums do not hang on their order. Main type: [`Money`].
 //!
-//! What a model costs belongs in `llm`.
+//! Prices of models belong in `llm`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Money(u64);
 
-/// So many make a dollar.
+/// Units per dollar.
 const DOLLAR: u64 = 1_000_000_000;
 
 /// Text that is no amount.
@@ -24,7 +24,7 @@ impl Money {
     /// Nothing.
     pub const NOTHING: Self = Self(0);
 
-    /// So many thousand-millionths of a dollar.
+    /// Makes an amount from billionths of a dollar.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
@@ -34,7 +34,7 @@ impl Money {
         self.0
     }
 
-    /// An amount in dollars, as other programs tell it; `None` where it is none.
+    /// An amount in dollars, as other programs tell it; `None` if it is none.
     pub fn from_usd(dollars: f64) -> Option<Self> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
         (dollars.is_finite() && (0.0..=1e9).contains(&dollars)).then(|| Self((dollars * 1e9).round() as u64))
@@ -56,13 +56,13 @@ impl Money {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// What is left of it.
+    /// Returns the rest after subtracting `other`.
     #[must_use]
     pub const fn less(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// What so many of something cost of which a million costs this.
+    /// Returns the price of `tokens`, given this price per million.
     #[must_use]
     pub fn for_tokens(self, tokens: u64) -> Self {
         let nanos = u128::from(self.0) * u128::from(tokens) / 1_000_000;
@@ -77,13 +77,13 @@ impl Money {
         Self(self.0.checked_div(of).unwrap_or(self.0))
     }
 
-    /// So many times as much.
+    /// Multiplies the amount.
     #[must_use]
     pub const fn times(self, count: u64) -> Self {
         Self(self.0.saturating_mul(count))
     }
 
-    /// How many of something can be had for it of which a million costs `price`; no end of them where it costs nothing.
+    /// Returns the number of units this amount buys at `price` per million; the maximum if they are free.
     pub fn tokens_at(self, price: Self) -> u64 {
         let tokens = (u128::from(self.0) * 1_000_000).checked_div(u128::from(price.0));
         tokens.map_or(u64::MAX, |tokens| u64::try_from(tokens).unwrap_or(u64::MAX))

@@ -1,6 +1,6 @@
-//! Which models there are to review with, and what stands in the way of one. Main type: [`Offer`].
+//! The providers and models available for reviews, and the obstacles to using them. Main type: [`Offer`].
 //!
-//! How a provider is reached belongs in `llm`; how this is told, in `present`.
+//! Connecting to a provider belongs in `llm`; rendering, in `present`.
 
 use super::day::Day;
 use super::money::Money;
@@ -10,23 +10,23 @@ use super::money::Money;
 pub struct Offer {
     /// Its word.
     pub name: String,
-    /// What people call it.
+    /// The display name.
     pub title: String,
     /// The language it speaks.
     pub wire: &'static str,
-    /// Where it is, without credentials; `None` where that is not known.
+    /// The address, without credentials; `None` if unknown.
     pub address: Option<String>,
     /// The variable that its address hangs on and that is not set.
     pub address_variable: Option<String>,
     /// Its key.
     pub key: Key,
-    /// What stands in the way of asking it, in one line; `None` where nothing does.
+    /// The obstacle to querying it, in one line; `None` if there is none.
     pub lacks: Option<String>,
     /// Its model when none is named.
     pub default_model: Option<String>,
-    /// What is known of its models.
+    /// The known facts about its models.
     pub models: Vec<OfferedModel>,
-    /// What it says that it has; `None` where it was not asked.
+    /// The models that it lists; `None` if it was not queried.
     pub there: Option<There>,
 }
 
@@ -50,28 +50,28 @@ pub enum Key {
     },
 }
 
-/// What is known of a model. `None` is unknown, never no.
+/// The known facts about a model. `None` means unknown, never no.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfferedModel {
     /// Its name, or what its name begins with.
     pub name: String,
-    /// Whether it stands for all whose names begin so.
+    /// `true` if it stands for all whose names begin so.
     pub is_prefix: bool,
     /// Tokens of a request and its answer together.
     pub context_window: Option<u64>,
     /// The most tokens of one answer.
     pub max_output: Option<u32>,
-    /// Whether it calls tools.
+    /// `true` if it calls tools.
     pub tools: Option<bool>,
-    /// Whether it calls several in one turn.
+    /// `true` if it calls several in one turn.
     pub parallel_tools: Option<bool>,
-    /// How the beginning of a request is cached.
+    /// The way in which the prefix of a request is cached.
     pub caching: Option<&'static str>,
-    /// Whether it thinks before it answers.
+    /// `true` if it thinks before it answers.
     pub reasoning: Option<bool>,
-    /// What it costs.
+    /// Its price.
     pub prices: Option<PriceList>,
-    /// What a request with more tokens than the number costs, all of it.
+    /// The price of a whole request that has more tokens than the number.
     pub dearer: Option<(u64, PriceList)>,
 }
 
@@ -90,11 +90,11 @@ pub struct PriceList {
     pub on: Day,
 }
 
-/// What a provider said when it was asked for its models.
+/// A provider's response to the query for its models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum There {
     /// These names, sorted.
     Models(Vec<String>),
-    /// Why it said nothing that can be used.
+    /// The reason why it said nothing that can be used.
     Fault(String),
 }

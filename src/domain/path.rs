@@ -32,7 +32,7 @@ pub struct RepoPath {
 /// The most bytes of a path: what Windows opens at most, and eight times what Linux does.
 const LONGEST: usize = 32_767;
 
-/// Why some bytes are not a path of the reviewed tree.
+/// The reason why some bytes are not a path of the reviewed tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     /// Nothing was given.
@@ -68,7 +68,7 @@ impl RepoPath {
         })
     }
 
-    /// Whether the bytes are a path, without keeping them.
+    /// Checks whether the bytes are a path, without keeping them.
     pub fn check(bytes: &[u8]) -> Result<(), PathError> {
         let first = bytes.first().ok_or(PathError::Empty)?;
         if bytes.len() > LONGEST {
@@ -108,12 +108,12 @@ impl RepoPath {
         self.stored.as_ref().map_or(&self.bytes, |stored| stored)
     }
 
-    /// Whether it holds a secret, or came masked.
+    /// Checks whether it holds a secret, or came masked.
     pub fn is_masked(&self) -> bool {
         self.stored.is_some() || self.came_masked()
     }
 
-    /// Whether it came masked: only a list of files says where its file is.
+    /// Checks whether it came masked: only a list of files says where its file is.
     pub fn came_masked(&self) -> bool {
         self.stored.is_none() && memchr::memmem::find(&self.bytes, MASK_PREFIX.as_bytes()).is_some()
     }
@@ -128,7 +128,7 @@ impl RepoPath {
         self.bytes.rsplit(|byte| *byte == b'/').next().unwrap_or(&self.bytes)
     }
 
-    /// What follows the last dot of the file name; a leading dot does not count.
+    /// Returns the part after the last dot of the file name; a leading dot does not count.
     pub fn extension(&self) -> Option<&str> {
         let name = self.file_name();
         let dot = name.iter().rposition(|byte| *byte == b'.').filter(|at| *at > 0)?;
@@ -240,7 +240,7 @@ pub fn spelled_bytes(spelled: &str) -> Cow<'_, [u8]> {
     quoted.map_or(Cow::Borrowed(spelled.as_bytes()), Cow::Owned)
 }
 
-/// Whether no component is empty or begins with a dot, and no byte is NUL. Never leaves early, so that many bytes are compared at once.
+/// Checks whether no component is empty or begins with a dot, and no byte is NUL. Never leaves early, so that many bytes are compared at once.
 #[expect(clippy::needless_bitwise_bool, reason = "a lazy operator is a branch for each byte")]
 fn is_plain(bytes: &[u8]) -> bool {
     let ([first, rest @ ..], Some(last)) = (bytes, bytes.last()) else { return false };

@@ -1,6 +1,6 @@
 //! Percent-encoding (RFC 3986 §2.1). Main functions: [`encode_path`], [`encode_part`], [`file_uri`], [`decode`].
 //!
-//! What a URI means belongs to whoever reads it.
+//! Interpreting a URI belongs to its reader.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,7 +12,7 @@ pub fn encode_path(bytes: &[u8]) -> String {
     encode(bytes, true)
 }
 
-/// The same with `/` encoded too: one part of a path, or a value of a query.
+/// Encodes `/` too: one part of a path, or a value of a query.
 pub fn encode_part(bytes: &[u8]) -> String {
     encode(bytes, false)
 }

@@ -70,28 +70,28 @@ impl LineRange {
         self.end
     }
 
-    /// How many lines it covers (at least 1).
+    /// Returns the number of lines it covers (at least 1).
     pub fn count(self) -> u32 {
         self.end - self.start + 1
     }
 
-    /// Whether the two share a line.
+    /// Checks whether the two share a line.
     pub fn overlaps(self, other: Self) -> bool {
         self.start <= other.end && other.start <= self.end
     }
 
-    /// Whether `line` is in it.
+    /// Checks whether `line` is in it.
     pub fn contains(self, line: u32) -> bool {
         self.start <= line && line <= self.end
     }
 }
 
-/// Which tree the files of one side are read from.
+/// The tree that the files of one side are read from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum WorkspaceAt {
     /// A commit, straight from the object database.
     Revision(CommitId),
-    /// What is staged: the blobs of the index, not the disk.
+    /// The staged files: the blobs of the index, not the disk.
     Index,
     /// The files on the disk, untracked ones included and ignored ones left out.
     Worktree,

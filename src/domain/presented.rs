@@ -1,6 +1,6 @@
-//! What an assistant presents: Markdown that it writes part by part, with references to files. Main types: [`PresentReview`], [`Presented`].
+//! Documents that an assistant presents: Markdown written part by part, with references to files. Main types: [`PresentReview`], [`Presented`].
 //!
-//! How Markdown is edited and read belongs in `document`; whether a reference is true, in `evidence`.
+//! Editing and parsing Markdown belongs in `document`; verifying references, in `evidence`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -40,7 +40,7 @@ impl FromStr for DocumentId {
     }
 }
 
-/// How content meets what the document says already.
+/// The way in which content is combined with the existing document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PresentMode {
     /// It becomes the document.
@@ -59,7 +59,7 @@ pub enum PresentMode {
 pub struct PresentReview {
     /// Markdown.
     pub content: String,
-    /// Where it goes.
+    /// The target document.
     pub mode: PresentMode,
     /// The folder that relative references start from; the document's, or the server's, where `None`.
     pub base: Option<PathBuf>,
@@ -67,7 +67,7 @@ pub struct PresentReview {
     pub document: WhichDocument,
 }
 
-/// Which document something is presented in.
+/// The selection of the document to present in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhichDocument {
     /// The connection's own; it is made where there is none yet.
@@ -91,7 +91,7 @@ pub struct Presented {
     pub references: Vec<CheckedRef>,
 }
 
-/// What a list says about a document.
+/// The entry of a document in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentRecord {
     /// Its id.
@@ -104,9 +104,9 @@ pub struct DocumentRecord {
     pub changed_at: String,
     /// Bytes of Markdown.
     pub bytes: u64,
-    /// How many references to files it has.
+    /// The number of references to files it has.
     pub references: usize,
-    /// How many of these point nowhere.
+    /// The number of broken ones among them.
     pub broken: usize,
 }
 
@@ -119,7 +119,7 @@ impl Presented {
         self.references.iter().filter_map(|reference| Some((reference, reference.found.as_ref().err()?)))
     }
 
-    /// What a list says about it.
+    /// Returns its entry for a list.
     pub fn record(&self, changed_at: &str) -> DocumentRecord {
         DocumentRecord {
             id: self.id,
@@ -140,7 +140,7 @@ impl Presented {
     }
 }
 
-/// Where a reference points to, whatever form it was written in.
+/// The target of a reference, in whatever form it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FileRef {
     /// The path as it was written, decoded and spelled as paths of the tree are (see [`RepoPath`]); relative to the document's base.
@@ -176,13 +176,13 @@ pub enum RefForm {
 /// A reference and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedRef {
-    /// Where it stands in the document's Markdown, in bytes.
+    /// The byte range in the document's Markdown.
     pub at: std::ops::Range<usize>,
     /// Its form.
     pub form: RefForm,
-    /// What is shown of it: the link's text (Markdown), or the reference itself.
+    /// The displayed text: the link's text (Markdown), or the reference itself.
     pub text: String,
-    /// Where it points to.
+    /// Its target.
     pub to: FileRef,
     /// The place, or what is wrong.
     pub found: Result<RefPlace, BrokenRef>,
@@ -199,12 +199,12 @@ pub struct RefPlace {
     pub preview: Option<String>,
 }
 
-/// Why a reference points nowhere.
+/// The reason why a reference points nowhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenRef {
-    /// What is wrong, one line.
+    /// The problem, one line.
     pub why: String,
-    /// What may have been meant: references that would stand, in the form of `path`, `path:42`.
+    /// Suggestions: references that would be valid, in the form of `path`, `path:42`.
     pub near: Vec<String>,
 }
 

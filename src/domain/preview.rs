@@ -1,4 +1,4 @@
-//! What a review would be, told without making it. Main type: [`Preview`].
+//! The preview of a review, computed without running it. Main type: [`Preview`].
 //!
 //! Nothing here was asked of anybody: sizes are estimates, and where a figure rests on an assumption it is told beside it.
 
@@ -13,55 +13,55 @@ use super::path::RepoPath;
 /// A review that is not made.
 #[derive(Debug, Clone)]
 pub struct Preview {
-    /// What would be reviewed.
+    /// The change that would be reviewed.
     pub change: Arc<ChangeSet>,
-    /// Who would review; `None` for the built-in rules, with which nothing is sent.
+    /// The reviewing model; `None` for the built-in rules, with which nothing is sent.
     pub model: Option<Receiver>,
     /// Those who would take over, one after the other, where the one before fails for good.
     pub next: Vec<Receiver>,
-    /// Who would take the second look, where it is another model.
+    /// The verifying model, if it is another one.
     pub second: Option<Receiver>,
-    /// What would become of each changed file, in the order of the change.
+    /// The plan for each changed file, in the order of the change.
     pub files: Vec<FilePlan>,
-    /// Where the instructions that the model would be given are from.
+    /// The sources of the instructions for the model.
     pub instructions: Option<String>,
     /// The files of the project's guidelines that it would be given.
     pub guidelines: Vec<String>,
-    /// What would be sent; `None` where nothing is.
+    /// The content that would be sent; `None` if nothing is.
     pub sent: Option<Sent>,
-    /// What the receipt would say of how the change came here, and of what is not in the first messages.
+    /// The receipt's notes on how the change was collected and on what the first messages omit.
     pub notes: Vec<String>,
 }
 
-/// Somebody who would receive code.
+/// A provider that would receive code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receiver {
     /// As `--model` names it.
     pub model: String,
-    /// Where it would be asked, without anything secret.
+    /// Its address, without secrets.
     pub address: String,
-    /// The variable that would have to hold a key which is not set; `None` where nothing is missing.
+    /// The variable that would have to hold a key which is not set; `None` if nothing is missing.
     pub missing_key: Option<String>,
     /// Tokens of a request and its answer together.
     pub context_window: u64,
-    /// What it costs, where that is known.
+    /// Its price, where that is known.
     pub prices: Option<PriceList>,
 }
 
-/// What would become of a changed file.
+/// The plan for a changed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePlan {
     /// The file.
     pub path: RepoPath,
-    /// Whether its diff is sent.
+    /// The state of its diff.
     pub state: FileState,
-    /// Why it is not, or not wholly.
+    /// The reason why it is not, or not wholly.
     pub reason: Option<String>,
     /// The part of the change that it is in, from 1.
     pub part: Option<u32>,
 }
 
-/// Whether the diff of a file is in a first message.
+/// The presence of a file's diff in a first message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileState {
     /// All of it; for the rules: they look at it.
@@ -72,7 +72,7 @@ pub enum FileState {
     LeftOut,
     /// It was reviewed before and is passed over.
     Carried,
-    /// Nobody has to look at it.
+    /// It needs no review.
     Skipped,
 }
 
@@ -89,27 +89,27 @@ impl FileState {
     }
 }
 
-/// What would be sent.
+/// The content that would be sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sent {
     /// The conversations, the riskiest first: one where the change is reviewed whole.
     pub parts: Vec<PartPlan>,
-    /// What each first message may take at most, with the system text, in tokens.
+    /// The limit of each first message, including the system prompt, in tokens.
     pub room: u64,
     /// Leads of the rules that the model would be given.
     pub leads: usize,
     /// Of those, leads for which there is no room.
     pub leads_left_out: usize,
-    /// What all of it may come to.
+    /// The estimate of the total.
     pub estimate: Estimate,
-    /// Which limits may end it, a sentence each.
+    /// The limits that may end it, one sentence each.
     pub limits: Vec<String>,
 }
 
 /// A conversation that would be begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartPlan {
-    /// How many files it is about.
+    /// The number of files it is about.
     pub files: usize,
     /// Tokens of the system text, estimated like the two below.
     pub system: u64,
@@ -117,7 +117,7 @@ pub struct PartPlan {
     pub tools: u64,
     /// Tokens of the first message.
     pub message: u64,
-    /// Whether the budget is sure to be enough to begin it.
+    /// `true` if the budget is sure to be enough to begin it.
     pub is_promised: bool,
 }
 
@@ -137,7 +137,7 @@ pub struct Span<T> {
     pub most: T,
 }
 
-/// What a review may come to.
+/// The estimate of a review's usage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Estimate {
     /// Turns in all conversations.
@@ -146,10 +146,10 @@ pub struct Estimate {
     pub input_tokens: Span<u64>,
     /// Tokens received.
     pub output_tokens: Span<u64>,
-    /// What that costs; `None` where a price is not known.
+    /// The cost; `None` if a price is unknown.
     pub cost: Option<Span<Money>>,
-    /// How long it takes.
+    /// The duration.
     pub time: Span<Duration>,
-    /// What the figures rest on, a sentence each.
+    /// The assumptions behind the figures, one sentence each.
     pub basis: Vec<String>,
 }

@@ -10,7 +10,7 @@ use super::path::RepoPath;
 use super::place::{LineRange, Side};
 use super::run::RunId;
 
-/// What is known of the review before this one.
+/// The facts known about the previous review.
 #[derive(Debug, Clone)]
 pub struct Prior {
     /// Its run.
@@ -19,7 +19,7 @@ pub struct Prior {
     pub findings: Vec<Earlier>,
     /// Changed files that are as they were then and were seen whole, and why they need not be reviewed again: a sentence for the receipt.
     pub carried: BTreeMap<RepoPath, String>,
-    /// What the receipt says about the comparison, a sentence each.
+    /// The receipt's notes about the comparison, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -36,15 +36,15 @@ impl Prior {
 pub struct Earlier {
     /// As it was said; where it still stands, with its places as they are now.
     pub finding: Finding,
-    /// What became of its lines.
+    /// The state of its lines.
     pub standing: Standing,
-    /// Where its first place would be now, where that can be told: its lines, or what stands in their stead.
+    /// The current position of its first place, if it can be determined: its lines, or those that replaced them.
     pub near: Option<Near>,
-    /// Whether it was fixed without its lines being changed: that they stand says nothing.
+    /// `true` if it was fixed without its lines being changed: that they stand says nothing.
     pub disproved: bool,
 }
 
-/// What became of the lines that an earlier finding is about.
+/// The state of the lines that an earlier finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
@@ -54,7 +54,7 @@ pub enum Standing {
     Outside,
     /// They were changed, or are gone.
     Gone,
-    /// Nobody can tell.
+    /// Unknown.
     Unknown,
 }
 

@@ -1,10 +1,10 @@
-//! What somebody asks to have reviewed. Main types: [`ReviewRequest`], [`Scope`].
+//! The request for a review. Main types: [`ReviewRequest`], [`Scope`].
 
 use std::path::PathBuf;
 
 use super::forge::PullAsk;
 
-/// Which change is reviewed.
+/// The scope of a review: the change to review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
     /// `target...head`: what the head has that the target has not.
@@ -22,7 +22,7 @@ pub enum Scope {
         from: String,
         /// B.
         to: String,
-        /// Whether it was written with three dots.
+        /// `true` if it was written with three dots.
         from_merge_base: bool,
     },
     /// The index against `HEAD`.
@@ -41,9 +41,9 @@ pub enum InvalidScope {
     /// The change has both its ends already.
     #[error("{at:?} says already what it is compared with: leave out the target {target:?}, or name a single revision")]
     TargetTwice {
-        /// What is reviewed.
+        /// The scope.
         at: String,
-        /// What it was to be compared with.
+        /// The requested base.
         target: String,
     },
     /// Both name the change with its ends.
@@ -51,9 +51,9 @@ pub enum InvalidScope {
         "the target {target:?} says by itself what is reviewed, and at is {at:?} already: put {target} in at, and leave target out"
     )]
     WholeTarget {
-        /// What is reviewed.
+        /// The scope.
         at: String,
-        /// What says that too.
+        /// The requested target.
         target: String,
     },
     /// A pull request whose commits nobody fetched.
@@ -67,7 +67,7 @@ pub enum InvalidScope {
 }
 
 impl Scope {
-    /// What [`named`](Self::named) takes beside revisions and ranges.
+    /// The names that [`named`](Self::named) takes besides revisions and ranges.
     pub const WORDS: [&str; 2] = ["staged", "uncommitted"];
 
     /// Reads how other programs name a change: a revision (compared with `target`, or with what it was made from), `A..B`, `A...B`, `staged`,
@@ -128,7 +128,7 @@ fn revision(name: &str) -> Result<String, InvalidScope> {
     Ok(name.to_owned())
 }
 
-/// Where a patch comes from.
+/// The source of a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatchSource {
     /// Standard input.
@@ -137,12 +137,12 @@ pub enum PatchSource {
     File(PathBuf),
 }
 
-/// Which review this one is compared with, and how much is reviewed again.
+/// The review to compare with, and how much is reviewed again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Compare {
     /// The review before this one.
     pub with: Previous,
-    /// Whether everything is reviewed again, and what is found late is told.
+    /// `true` if everything is reviewed again, and what is found late is told.
     pub full: bool,
 }
 
@@ -152,7 +152,7 @@ pub enum Previous {
     /// The newest that was kept of the same branch or pull request.
     #[default]
     Newest,
-    /// A kept run, by its id or the beginning of it, or a file that holds a review.
+    /// A saved run, by its id or the beginning of it, or a file that holds a review.
     Named(String),
     /// None: this is the first.
     None,
@@ -184,9 +184,9 @@ impl Previous {
 pub struct ReviewRequest {
     /// The folder to look for a repository in.
     pub directory: PathBuf,
-    /// Which change.
+    /// The scope.
     pub scope: Scope,
-    /// Whether the project's settings are read from the disk rather than from the target tip.
+    /// `true` if the project's settings are read from the disk rather than from the target tip.
     pub settings_from_worktree: bool,
 }
 

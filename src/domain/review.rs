@@ -24,13 +24,13 @@ use super::second_look::SecondLook;
 pub struct Review {
     /// The run that made it.
     pub id: RunId,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Why it is not complete: one sentence each; empty when it is.
+    /// The reason why it is not complete: one sentence each; empty when it is.
     pub reasons: Vec<String>,
-    /// What ended the engine's work.
+    /// The reason why the engine's work ended.
     pub ended: Ended,
-    /// What was reviewed.
+    /// The reviewed change.
     pub change: Arc<ChangeSet>,
     /// A few sentences: Markdown.
     pub summary: String,
@@ -40,7 +40,7 @@ pub struct Review {
     pub sections: Vec<Section>,
     /// The receipt.
     pub coverage: Coverage,
-    /// Who made it and what it took.
+    /// Its provenance and usage.
     pub provenance: Provenance,
 }
 
@@ -76,14 +76,14 @@ pub struct Section {
     pub body: String,
 }
 
-/// What was looked at, and what was not.
+/// The coverage of a review: what was reviewed and what was not.
 #[derive(Debug, Clone, Default)]
 pub struct Coverage {
     /// Every changed file, in the order of the change.
     pub files: Vec<FileCoverage>,
-    /// How many tool calls the engine made.
+    /// The number of tool calls the engine made.
     pub tool_calls: u32,
-    /// How many of them failed.
+    /// The number of failed ones.
     pub tool_errors: u32,
     /// Claims whose evidence did not stand.
     pub withheld: Vec<Withheld>,
@@ -95,24 +95,24 @@ pub struct Coverage {
     pub below_floor: BTreeMap<Severity, u32>,
     /// Findings of which nobody is sure enough, by severity: counted, not shown, and no reason to fail.
     pub below_confidence: BTreeMap<Severity, u32>,
-    /// What those two count, for the next review of the branch. No output has them, so a review that was read has none.
+    /// The findings behind those two counts, for the next review of the branch. No output has them, so a loaded review has none.
     pub hidden: Vec<Finding>,
     /// Leads and what became of them.
     pub leads: Leads,
     /// Limits that were hit (`files`, `time`, …), each a sentence.
     pub limits_hit: Vec<String>,
-    /// What collection left out or did differently.
+    /// Notes on what collection skipped or did differently.
     pub notes: Vec<String>,
     /// The review that this one was compared with.
     pub previous: Option<Compared>,
 }
 
-/// What became of one file.
+/// The coverage of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileCoverage {
     /// The file.
     pub path: RepoPath,
-    /// Whether it was seen.
+    /// Its coverage state.
     pub state: CoverageState,
     /// Why it was not, or not wholly.
     pub reason: Option<String>,
@@ -144,31 +144,31 @@ impl CoverageState {
 /// A claim that was not delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Withheld {
-    /// What it said.
+    /// The claim's title.
     pub title: String,
     /// Why it was not delivered.
     pub reason: String,
 }
 
-/// What became of the leads a model was given.
+/// The results of the leads given to a model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Leads {
-    /// How many it was given.
+    /// The number of leads given.
     pub given: u32,
-    /// How many it confirmed.
+    /// The number of confirmed ones.
     pub confirmed: u32,
-    /// How many it refuted.
+    /// The number of refuted ones.
     pub refuted: u32,
-    /// How many it left unanswered.
+    /// The number of unanswered ones.
     pub unanswered: u32,
 }
 
-/// Who made the review and what it took.
+/// The provenance of a review: its engine, models and usage.
 #[derive(Debug, Clone)]
 pub struct Provenance {
     /// The version of this program.
     pub version: String,
-    /// Which engine.
+    /// The engine's kind.
     pub engine: Engine,
     /// The provider of the model.
     pub provider: Option<String>,
@@ -178,7 +178,7 @@ pub struct Provenance {
     pub prompts: Option<String>,
     /// The hash of the rule packs.
     pub rules: Option<String>,
-    /// The hash of the instructions that the model was given; `None` where there were none.
+    /// The hash of the instructions that the model was given; `None` if there were none.
     pub instructions: Option<String>,
     /// The guidelines of the project that the model was given; none where there were none.
     pub guidelines: Vec<GivenGuideline>,
@@ -188,22 +188,22 @@ pub struct Provenance {
     pub took_ms: u64,
     /// Turns of the model, those of the second look included.
     pub turns: u32,
-    /// Who answered how many of them, in the order of the list of models; empty where nobody took over from the model above.
+    /// The turns of each model, in the order of the list of models; empty if there was no failover.
     pub answered: Vec<Answered>,
     /// Tokens and money, likewise; all unknown for the rules engine.
     pub usage: Usage,
-    /// The second look and its share; `None` where there was nothing to look at, or nobody who did.
+    /// The second look and its share; `None` if there was nothing to look at, or nobody who did.
     pub second_look: Option<SecondLook>,
 }
 
 /// A model, and the turns that it answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
-    /// Who serves it.
+    /// The provider.
     pub provider: String,
     /// Its name.
     pub model: String,
-    /// How many turns.
+    /// The number of turns.
     pub turns: u32,
 }
 
@@ -238,23 +238,23 @@ pub struct Usage {
     pub cache_read_tokens: Option<u64>,
     /// Of those sent, written to a cache.
     pub cache_write_tokens: Option<u64>,
-    /// What that costs, as far as prices are known.
+    /// The cost, as far as prices are known.
     pub cost: Option<Money>,
 }
 
-/// What one number is of another, in whole percent; `None` where it cannot be a part of it, or there is nothing to be a part of.
+/// Returns the share of one number in another, in whole percent; `None` if it cannot be a part of it, or there is nothing to be a part of.
 pub fn percent(part: u64, whole: u64) -> Option<u64> {
     let percent = (u128::from(part) * 100).checked_div(u128::from(whole)).filter(|_| part <= whole)?;
     u64::try_from(percent).ok()
 }
 
 impl Usage {
-    /// How much of what was sent a cache had, in percent; `None` where that is not known.
+    /// Returns the cache hit rate of the sent tokens, in percent; `None` if unknown.
     pub fn cached(&self) -> Option<u64> {
         percent(self.cache_read_tokens?, self.input_tokens?)
     }
 
-    /// What a model takes that is not asked.
+    /// The usage of a model that was not called.
     pub const NOTHING: Self = Self {
         input_tokens: Some(0),
         output_tokens: Some(0),
@@ -283,7 +283,7 @@ impl Review {
         worst_first(&mut self.findings);
     }
 
-    /// How many findings still ask for something, of each severity, worst first.
+    /// Returns the number of unresolved findings of each severity, worst first.
     pub fn by_severity(&self) -> BTreeMap<Severity, usize> {
         let mut counts = BTreeMap::new();
         for finding in self.unresolved() {
@@ -297,7 +297,7 @@ impl Review {
         self.findings.iter().filter(|finding| !finding.status.is_resolved())
     }
 
-    /// What a list of runs says about this one; `folder` is where its repository is.
+    /// Returns this run's entry in a list; `folder` is its repository's folder.
     pub fn record(&self, folder: Option<PathBuf>) -> RunRecord {
         let mut findings = BTreeMap::new();
         for finding in self.unresolved() {
@@ -319,7 +319,7 @@ impl Review {
         }
     }
 
-    /// What a gate at a severity counts of what is left to do. What nobody is sure enough of does not count.
+    /// Counts the unresolved findings that a gate at a severity blocks on. Findings with too little confidence do not count.
     pub fn blocking(&self, floor: Severity) -> Blocking {
         let hidden = self.coverage.below_floor.iter().filter(|(severity, _)| **severity <= floor);
         Blocking {
@@ -329,7 +329,7 @@ impl Review {
     }
 }
 
-/// How many findings are at or above a severity.
+/// The number of findings at or above a severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocking {
     /// Those that are shown.

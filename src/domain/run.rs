@@ -40,7 +40,7 @@ impl FromStr for RunId {
     }
 }
 
-/// What a list of runs says about one of them.
+/// The entry of a run in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunRecord {
     /// The run.
@@ -49,47 +49,47 @@ pub struct RunRecord {
     pub started_at: String,
     /// Wall time in milliseconds.
     pub took_ms: u64,
-    /// What people call the repository.
+    /// The repository's display name.
     pub repository: String,
     /// Its folder, absolute and with no link in it: what is checked out, or the git folder of a bare one. `None` for a patch, and for
     /// runs that were kept before this was written down. Only the record has it: a review that is passed on says nothing of this machine.
     pub folder: Option<PathBuf>,
-    /// What the change was compared with.
+    /// The base of the comparison.
     pub target: String,
-    /// What the head was called.
+    /// The name of the head.
     pub head_name: String,
     /// The pull request that was reviewed, where it was one. `None` too for runs that were kept before this was written down.
     pub pull: Option<PullId>,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Which engine reviewed.
+    /// The engine.
     pub engine: Engine,
-    /// What a model cost; `None` where that is not known, and too for runs that were kept before this was written down.
+    /// The cost of a model; `None` if unknown, also in runs saved before this was recorded.
     pub cost: Option<Money>,
-    /// How many unresolved findings of each severity.
+    /// The number of unresolved findings of each severity.
     pub findings: BTreeMap<Severity, u32>,
 }
 
-/// What is known of a run as soon as its engine begins.
+/// The facts about a run that are known when its engine starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BegunRun {
     /// The run.
     pub id: RunId,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// What people call the repository.
+    /// The repository's display name.
     pub repository: String,
-    /// What the change is compared with.
+    /// The base of the comparison.
     pub target: String,
-    /// What the head is called.
+    /// The name of the head.
     pub head_name: String,
     /// The pull request that is reviewed, where it is one.
     pub pull: Option<PullId>,
-    /// Which engine reviews.
+    /// The engine.
     pub engine: Engine,
 }
 
-/// A kept run, as it was found.
+/// A saved run, as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeptRun {
     /// Its record could be read.
@@ -98,7 +98,7 @@ pub enum KeptRun {
     Unfinished {
         /// The run.
         run: BegunRun,
-        /// Whether a process is at it; else it was broken off.
+        /// `true` if a process is at it; else it was interrupted.
         is_running: bool,
     },
     /// There is a folder, but no record that can be read.
@@ -107,7 +107,7 @@ pub enum KeptRun {
         id: RunId,
         /// When something was last written to it: RFC 3339, UTC.
         changed_at: String,
-        /// What is wrong, a few words.
+        /// The problem, a few words.
         reason: String,
     },
 }

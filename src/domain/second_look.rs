@@ -1,11 +1,11 @@
-//! What became of the findings that were looked at a second time, and what that took. Main type: [`SecondLook`].
+//! The totals of the verification pass: outcomes and usage. Main type: [`SecondLook`].
 
 use super::review::Usage;
 
 /// The second look in numbers. Its turns and tokens are part of the whole's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SecondLook {
-    /// Who looked (`anthropic/…`).
+    /// The verifying model (`anthropic/…`).
     pub by: String,
     /// Findings that it could not refute.
     pub confirmed: u32,
@@ -22,7 +22,7 @@ pub struct SecondLook {
 }
 
 impl SecondLook {
-    /// How many findings it was to look at.
+    /// Returns the number of findings it was to look at.
     pub fn findings(&self) -> u32 {
         self.confirmed + self.uncertain + self.refuted + self.unchecked
     }

@@ -18,7 +18,7 @@ impl Secret {
         Self(self.0.trim().to_owned())
     }
 
-    /// Whether a header can carry it as it is: printable ASCII, no line end.
+    /// Checks whether a header can carry it as it is: printable ASCII, no line end.
     pub fn is_plain(&self) -> bool {
         self.0.bytes().all(|byte| matches!(byte, b' '..=b'~'))
     }

@@ -1,10 +1,10 @@
-//! What can go wrong with a forge, and what its user can do about it. Main types: [`ForgeError`], [`FaultKind`].
+//! Failures of a forge, with advice for the user. Main types: [`ForgeError`], [`FaultKind`].
 
 use std::time::Duration;
 
 use crate::sys::cancel::Stopped;
 
-/// What sort of failure it is: row P23 of the compatibility table has these kinds, and [`Refused`](Self::Refused) is ours.
+/// The kind of a failure: row P23 of the compatibility table has these kinds, and [`Refused`](Self::Refused) is ours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FaultKind {
     /// There is no token, or the forge does not know it.
@@ -17,7 +17,7 @@ pub enum FaultKind {
     RateLimit,
     /// The forge could not be reached, or failed.
     Network,
-    /// What came back could not be read.
+    /// The response could not be read.
     Parse,
     /// It failed so often that it is not asked for a while.
     CircuitOpen,
@@ -43,7 +43,7 @@ impl FaultKind {
         }
     }
 
-    /// Whether the same request may succeed later.
+    /// Checks whether the same request may succeed later.
     pub const fn is_retryable(self) -> bool {
         matches!(self, Self::RateLimit | Self::Network | Self::CircuitOpen)
     }
@@ -53,21 +53,21 @@ impl FaultKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}; {action}")]
 pub struct ForgeError {
-    /// What sort.
+    /// The kind.
     pub kind: FaultKind,
-    /// What happened, with the forge's own words made harmless.
+    /// The message, with the forge's own words sanitized.
     pub message: String,
-    /// What its user can do.
+    /// The advice for the user.
     pub action: String,
     /// The HTTP status, where there was an answer.
     pub status: Option<u16>,
-    /// How long the forge asks to wait.
+    /// The wait that the forge asks for.
     pub retry_after: Option<Duration>,
     /// The forge's id of the request, by which its support finds it.
     pub request_id: Option<String>,
-    /// Whether the forge may have done what it was asked, so that asking again may do it twice.
+    /// `true` if the forge may have done what it was asked, so that asking again may do it twice.
     pub may_have_happened: bool,
-    /// What stopped it, where something did.
+    /// The reason for its cancellation, if it was cancelled.
     pub stopped: Option<Stopped>,
 }
 

@@ -1,4 +1,4 @@
-//! What the target's `.gitattributes` say about changed files. Main function: [`generated`].
+//! The attributes of changed files, from the target's `.gitattributes`. Main function: [`generated`].
 //!
 //! Read from the blobs of a commit, never from the checkout, which the author of a change controls.
 
@@ -71,12 +71,12 @@ struct Folders<'r> {
 
 #[derive(Debug, Clone, Default)]
 struct Folder {
-    /// `None` where it does not exist.
+    /// `None` if it does not exist.
     tree: Option<TreeId>,
     attributes: Option<BlobId>,
-    /// The folders in it; `None` where there is no room for them.
+    /// The folders in it; `None` if there is no room for them.
     children: Option<HashMap<Vec<u8>, TreeId>>,
-    /// What those take of the room.
+    /// The memory charged for them.
     charged: u64,
 }
 

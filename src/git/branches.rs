@@ -5,7 +5,7 @@ use crate::domain::text::mask;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
 
-/// Where branches are kept, in the order in which they are looked through.
+/// The namespaces of branches, in search order.
 const PLACES: &[&str] = &["refs/heads/", "refs/remotes/"];
 
 /// The branches whose short names, as everybody is shown them, begin with `typed`, those of this clone first, each kind by name; at most `most`.

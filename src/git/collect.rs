@@ -19,16 +19,16 @@ use super::patch_text::{Limits, Position, Side, render};
 use super::range::Range;
 use super::{GitError, attributes, compare, disk, index, patch_id, renames, tree_diff};
 
-/// What bounds a collection.
+/// The limits and filters of a collection.
 #[derive(Debug, Clone)]
 pub struct CollectOptions {
-    /// Which files are reviewed.
+    /// The filter of the reviewed files.
     pub filter: PathFilter,
     /// Most commits that are listed; the others are counted.
     pub max_commits: usize,
     /// Most characters of a file's patch text.
     pub patch_chars: usize,
-    /// How many threads compare files; as many as there are processors when `None`.
+    /// The number of threads that compare files; one per processor if `None`.
     pub threads: Option<usize>,
 }
 
@@ -46,7 +46,7 @@ const MAX_THREADS: usize = 16;
 const MAX_COMPARED: u64 = 20 << 20;
 /// A larger file is not even read.
 const MAX_READ: u64 = 128 << 20;
-/// How many files lie between two progress events.
+/// The number of files between two progress events.
 const STEP: usize = 128;
 
 /// Collects the commits and the changed files of a range.
@@ -241,13 +241,13 @@ impl Jobs<'_> {
     }
 }
 
-/// Why a file that git takes for binary leaves a hole in the review: one NUL in a comment hides a whole program that still runs.
+/// Returns the reason why a file that git takes for binary leaves a hole in the review: one NUL in a comment hides a whole program that still runs.
 pub(super) fn unread_source(file: &FileChange) -> Option<String> {
     let language = file.language.filter(|_| file.binary && file.generated.is_none() && file.new_mode.is_some())?;
     Some(format!("not read: git takes it for binary (it has NUL bytes), but its name is one of {language}"))
 }
 
-/// The same where its name says nothing: it begins as a script does, it was text before, or is text now but for the NUL bytes.
+/// Returns the reason why a file with an unknown extension leaves a hole: it begins as a script does, it was text before, or is text now but for the NUL bytes.
 fn unread_text(file: &FileChange, old: &[u8], new: &[u8]) -> Option<String> {
     let is_text = |bytes: &[u8]| !bytes.is_empty() && !charset::is_binary(bytes);
     let why = match () {
@@ -261,7 +261,7 @@ fn unread_text(file: &FileChange, old: &[u8], new: &[u8]) -> Option<String> {
     Some(format!("not read: git takes it for binary (it has NUL bytes), but {why}"))
 }
 
-/// What is known of a file without reading it.
+/// Returns the change of a file without reading its contents.
 fn listed(delta: &Delta, generated: Option<Generated>) -> FileChange {
     let blob =
         |entry: Option<Entry>| entry.filter(|entry| entry.mode != FileMode::Submodule).and_then(|entry| entry.id);

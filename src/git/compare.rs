@@ -14,7 +14,7 @@ use super::entries::Content;
 /// Lines around a change, as `git diff` shows them.
 pub(super) const CONTEXT: u32 = 3;
 
-/// How many lines some bytes have; what follows the last line feed is one.
+/// Returns the number of lines some bytes have; what follows the last line feed is one.
 pub(super) fn line_count(bytes: &[u8]) -> u32 {
     let feeds = memchr::memchr_iter(b'\n', bytes).count();
     let open = usize::from(bytes.last().is_some_and(|last| *last != b'\n'));
@@ -23,11 +23,11 @@ pub(super) fn line_count(bytes: &[u8]) -> u32 {
 
 /// More lines on both sides together are not compared: each costs the library about ninety bytes.
 const MAX_LINES: u64 = 3_000_000;
-/// The same for the product of the lines between what both sides begin and end with. Where few of them match, the time grows with it
+/// The limit for the product of the lines between the common prefix and suffix of both sides. Where few of them match, the time grows with it
 /// and the library cannot be stopped: this much takes some seconds.
 const MAX_PAIRS: u64 = 250_000_000_000;
 
-/// Why two texts are not compared line by line; `None` for all that people write.
+/// Returns the reason why two texts are not compared line by line; `None` for all that people write.
 pub(super) fn too_many_lines(old: &[u8], new: &[u8]) -> Option<String> {
     let (old_size, new_size) = (old.len() as u64, new.len() as u64);
     // A line has a byte at least.

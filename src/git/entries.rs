@@ -1,4 +1,4 @@
-//! What changed, before anybody looked inside. Main types: [`Delta`], [`Entry`], [`Content`].
+//! The changed paths, before their contents are compared. Main types: [`Delta`], [`Entry`], [`Content`].
 
 use std::collections::HashSet;
 
@@ -31,7 +31,7 @@ pub(super) struct Delta {
 /// The bytes of a path that is none which an omission shows.
 const MOST_SHOWN: usize = 4096;
 
-/// What a comparison of two trees found.
+/// The differences between two trees.
 #[derive(Debug)]
 pub(super) struct Found {
     /// By path.
@@ -54,7 +54,7 @@ impl Entry {
         matches!(self.mode, FileMode::File | FileMode::Executable)
     }
 
-    /// Whether both are of a kind that can be compared line by line without becoming something else.
+    /// Checks whether both are of a kind that can be compared line by line without becoming something else.
     pub(super) fn same_kind(&self, other: &Self) -> bool {
         self.mode == other.mode || (self.is_plain() && other.is_plain())
     }
@@ -103,7 +103,7 @@ impl Found {
         }
     }
 
-    /// Whether there is no room for another difference, which was told.
+    /// Checks whether there is no room for another difference, which was told.
     pub(super) fn is_full(&self) -> bool {
         self.is_full
     }
@@ -155,7 +155,7 @@ impl<'r> Content<'r> {
         }
     }
 
-    /// How many bytes one side has, without reading them where that can be known.
+    /// Returns the number of bytes one side has, without reading them where that can be known.
     pub(super) fn size(repo: &Repo, path: &RepoPath, entry: Entry) -> Result<u64, ReadError> {
         match (entry.mode, entry.id) {
             (FileMode::Submodule, _) => Ok(0),
@@ -173,7 +173,7 @@ impl<'r> Content<'r> {
     }
 }
 
-/// Why the contents of one file could not be read; the others still can.
+/// The reason why the contents of one file could not be read; the others still can.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReadError {
     #[error(transparent)]

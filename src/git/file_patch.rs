@@ -18,13 +18,13 @@ pub use super::patch_text::Position;
 pub struct FilePatch {
     /// Hunk headers and lines.
     pub text: String,
-    /// Where to go on; `None` when the end is reached.
+    /// The position to continue from; `None` at the end.
     pub next: Option<Position>,
-    /// How many lines of the diff are left from there.
+    /// The number of remaining lines of the diff from there.
     pub lines_left: u32,
-    /// How many over-long lines were shortened.
+    /// The number of over-long lines that were shortened.
     pub shortened_lines: u32,
-    /// How many hunks the file has.
+    /// The number of hunks the file has.
     pub hunks: usize,
 }
 

@@ -74,7 +74,7 @@ const GENERATED_ENDINGS: &[&str] = &[
 const VENDOR_FOLDERS: &[&str] =
     &["Carthage", "Godeps", "Pods", "bower_components", "node_modules", "third_party", "third-party", "vendor"];
 
-/// What the name of a file says.
+/// Recognizes generated files by name.
 pub(super) fn by_name(path: &RepoPath) -> Option<Generated> {
     let name = path.file_name();
     if LOCK_FILES.iter().any(|lock| lock.as_bytes() == name) {

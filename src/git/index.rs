@@ -14,7 +14,7 @@ use crate::sys::tree::{TreeFile, TreeWalk, WalkError};
 use super::GitError;
 use super::entries::{Entry, Found, spelled};
 
-/// What is staged: the blobs of the index against a tree (`None`: against nothing).
+/// Compares the staged files: the blobs of the index against a tree (`None`: against nothing).
 pub(super) fn diff_index(repo: &Repo, tree: Option<TreeId>, cancel: &Cancel) -> Result<Found, GitError> {
     let index = repo.raw().index()?;
     let mut found = Found::default();

@@ -27,7 +27,7 @@ pub(super) struct KnownLines {
     segments: Vec<Segment>,
     /// The numbers of those on which a secret was masked, ascending.
     masked: Vec<u32>,
-    /// Whether the last of them is the last of the file and no line feed follows it.
+    /// `true` if the last of them is the last of the file and no line feed follows it.
     open_end: bool,
 }
 
@@ -70,7 +70,7 @@ impl KnownLines {
         self.open_end = true;
     }
 
-    /// Whether the last known line is the last of the file and no line feed follows it.
+    /// Checks whether the last known line is the last of the file and no line feed follows it.
     pub(super) fn has_open_end(&self) -> bool {
         self.open_end
     }

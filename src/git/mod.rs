@@ -60,7 +60,7 @@ use crate::sys::cancel::Stopped;
 use crate::sys::repo::RepoError;
 use crate::sys::tree::WalkError;
 
-/// Why a change could not be collected. Each message says what to do next.
+/// The reason why a change could not be collected. Each message says what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     /// The repository or an object of it.
@@ -80,7 +80,7 @@ pub enum GitError {
         "no target found to compare {head} with: there is no remote default branch, no upstream, and no main or master; name one with --target BRANCH, or review one commit with --commit HEAD"
     )]
     NoTarget {
-        /// What is to be reviewed.
+        /// The revision to review.
         head: String,
     },
     /// The only branch to compare with is the one under review.
@@ -119,13 +119,13 @@ pub enum GitError {
         /// The file.
         path: String,
     },
-    /// Nobody brought its commits.
+    /// Its commits were not fetched.
     #[error("the commits of a pull request are fetched by `review --pr` alone; name them here, as in --range A...B")]
     NotFetched,
     /// A bare repository has neither.
     #[error("this is a bare repository: it has no {what}; name commits with --target and --head, --range or --commit")]
     Bare {
-        /// What it lacks.
+        /// The missing part.
         what: &'static str,
     },
     /// A file of the disk is not what it was when the change was collected.

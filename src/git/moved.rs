@@ -1,4 +1,4 @@
-//! What became of files and lines between two states of a branch. Main functions: [`moved`], [`changed_lines`].
+//! Tracking of files and lines between two states of a branch. Main functions: [`moved`], [`changed_lines`].
 //!
 //! For finding something again that was said about the earlier state; the change under review belongs in `collect`.
 
@@ -15,7 +15,7 @@ use crate::domain::path::RepoPath;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
 
-/// Where files of one commit are in another, by their path there: those of `gone` that are one with a file of `come`, as renames are found.
+/// Finds the files of one commit in another, by their path there: those of `gone` that are one with a file of `come`, as renames are found.
 pub fn moved(
     repo: &Repo,
     from: CommitId,
@@ -38,7 +38,7 @@ pub fn moved(
     Ok(found.deltas.into_iter().filter_map(|delta| Some((delta.old_path?, delta.path))).collect())
 }
 
-/// The runs of changed lines between two texts; `None` where they are too large to be compared.
+/// The runs of changed lines between two texts; `None` if they are too large to be compared.
 pub fn changed_lines(old: &str, new: &str) -> Result<Option<Vec<ChangeRun>>, GitError> {
     if too_many_lines(old.as_bytes(), new.as_bytes()).is_some() {
         return Ok(None);

@@ -73,7 +73,7 @@ pub(super) fn open_false_ones(
     Ok(())
 }
 
-/// Whether git takes a folder for a repository other than this one. It takes the files of a folder whose `.git` is a link to this one's git
+/// Checks whether git takes a folder for a repository other than this one. It takes the files of a folder whose `.git` is a link to this one's git
 /// folder (`treat_directory` in its dir.c), but not of one with a `.git` file that names it.
 fn is_other_repository(repo: &Repo, folder: &Path) -> bool {
     let leads_back = || {
@@ -83,7 +83,7 @@ fn is_other_repository(repo: &Repo, folder: &Path) -> bool {
     is_repository(folder) && !leads_back()
 }
 
-/// What a folder of the checkout holds; its path ends in a slash.
+/// Lists a folder of the checkout; its path ends in a slash.
 fn list(repo: &Repo, folder: &[u8]) -> io::Result<Vec<(Vec<u8>, Kind)>> {
     let checkout = repo.checkout()?;
     // Of a folder that may be listed and not entered nothing can be looked at, and every name would be passed over.

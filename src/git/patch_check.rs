@@ -1,4 +1,4 @@
-//! Whether the header of a file's diff and its hunks say the same. Main function: [`contradiction`].
+//! Consistency of a file diff's header with its hunks. Main function: [`contradiction`].
 //!
 //! Git refuses what contradicts itself (`parse_single_patch` in its apply.c). Other programs apply the hunks whatever the header says, so a header
 //! must not be what keeps hunks from review.
@@ -7,10 +7,10 @@ use crate::domain::change::FileMode;
 
 use super::patch_parse::Parsed;
 
-/// What a submodule has in place of contents.
+/// The prefix of a submodule's contents in a diff.
 const SUBPROJECT: &[u8] = b"Subproject commit ";
 
-/// Why a diff cannot be believed; `None` if header and hunks agree.
+/// Returns the reason why a diff cannot be believed; `None` if header and hunks agree.
 pub(super) fn contradiction(file: &Parsed<'_>) -> Option<&'static str> {
     let (old, new) = (Side::of(file, b'+'), Side::of(file, b'-'));
     if file.new_path.is_none() && !new.lines.is_empty() {
@@ -77,7 +77,7 @@ fn kind(mode: FileMode) -> FileMode {
 struct Side<'p> {
     mode: Option<FileMode>,
     lines: Vec<&'p [u8]>,
-    /// Whether no line feed follows the last line.
+    /// `true` if no line feed follows the last line.
     is_open: bool,
 }
 

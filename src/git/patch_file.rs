@@ -27,7 +27,7 @@ use super::patch_text::{Limits, Position, Side, render};
 pub struct PatchChange {
     /// The change.
     pub change: ChangeSet,
-    /// What the patch shows of each file, sorted by path.
+    /// The lines of each file that the patch shows, sorted by path.
     files: Vec<PatchFile>,
 }
 

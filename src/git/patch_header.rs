@@ -1,4 +1,4 @@
-//! What single header lines of a diff say: hunks and names. Used by `patch_parse`.
+//! Parsing of single header lines of a diff: hunks and names. Used by `patch_parse`.
 
 use crate::domain::change::Span;
 use crate::domain::path::unquote;
@@ -37,7 +37,7 @@ pub(super) fn same_file(old: Vec<u8>, new: Vec<u8>) -> (Vec<u8>, Vec<u8>) {
     (old, new)
 }
 
-/// The one name in `diff --git a/NAME b/NAME`, and whether there were prefixes; `None` where the two differ (a rename says them again).
+/// The one name in `diff --git a/NAME b/NAME`, and whether there were prefixes; `None` if the two differ (a rename says them again).
 pub(super) fn git_names(names: &[u8]) -> Option<(Vec<u8>, bool)> {
     let (old, new) = if names.starts_with(b"\"") || names.ends_with(b"\"") {
         let text = std::str::from_utf8(names).ok()?;

@@ -1,4 +1,4 @@
-//! What a change of a file says, whatever its lines are numbered. Main function: [`of_runs`].
+//! Ids of file changes that are independent of line numbers. Main function: [`of_runs`].
 //!
 //! The idea of `git patch-id --verbatim`, without context and path: a rebase, a squash and a moved file keep it. White space counts, unlike in
 //! git's default, because whoever relies on equal ids skips a review, and indentation is code in some languages.
@@ -8,10 +8,10 @@ use sha2::{Digest as _, Sha256};
 use crate::domain::change::{ChangeRun, Hunk, PatchId, Span};
 use crate::domain::id::hex;
 
-/// How many bytes of the hash are kept.
+/// The number of bytes kept of the hash.
 const KEPT: usize = 16;
 
-/// The id of what lies between two contents; `None` where nothing does.
+/// The id of what lies between two contents; `None` if nothing does.
 pub(super) fn of_runs(old: &[u8], new: &[u8], runs: &[ChangeRun]) -> Option<PatchId> {
     let (mut old, mut new) = (Lines::of(old), Lines::of(new));
     let mut hash = Sha256::new();
@@ -23,7 +23,7 @@ pub(super) fn of_runs(old: &[u8], new: &[u8], runs: &[ChangeRun]) -> Option<Patc
     finished(hash, runs.is_empty())
 }
 
-/// The same of a patch: its hunks, and their lines with what stands before each.
+/// Computes the id of a patch: its hunks, and their lines with what stands before each.
 pub(super) fn of_marked(hunks: &[Hunk], body: &[(u8, &[u8])]) -> Option<PatchId> {
     let marked = |sign: u8| body.iter().filter(move |(found, _)| *found == sign).map(|(_, line)| *line);
     let (mut removed, mut added) = (marked(b'-'), marked(b'+'));
@@ -52,7 +52,7 @@ fn finished(hash: Sha256, is_empty: bool) -> Option<PatchId> {
 /// The lines of some bytes, read once from the top.
 struct Lines<'a> {
     rest: &'a [u8],
-    /// How many were read.
+    /// The number of those read.
     read: u32,
 }
 

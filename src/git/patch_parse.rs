@@ -12,20 +12,20 @@ use super::patch_check::{contradiction, is_name, other_format};
 use super::patch_header::{git_names, hunk_header, same_file, without_first};
 use super::patch_lines::Lines;
 
-/// What is wrong with a patch text, and where.
+/// An error in a patch, and its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the patch: {what}")]
 pub struct PatchError {
     /// Its line, 1-indexed.
     pub line: usize,
-    /// What is wrong and, where that helps, what to do.
+    /// The problem and, if that helps, the remedy.
     pub what: String,
 }
 
 /// One file of a patch.
 #[derive(Debug, Default)]
 pub(super) struct Parsed<'a> {
-    /// Where its diff begins.
+    /// The start of its diff.
     pub(super) line: usize,
     pub(super) old_path: Option<RepoPath>,
     pub(super) new_path: Option<RepoPath>,
@@ -39,7 +39,7 @@ pub(super) struct Parsed<'a> {
     pub(super) open: OpenEnds,
 }
 
-/// Which sides of a file do not end in a line feed.
+/// The sides of a file that do not end in a line feed.
 #[derive(Debug, Default)]
 pub(super) struct OpenEnds {
     pub(super) old: bool,

@@ -18,7 +18,7 @@ pub(super) const MAX_LINE: usize = 2_000;
 /// A secret that begins within [`MAX_LINE`] ends within as many bytes, so the rest of a line need not be searched.
 const SEARCHED: usize = 8192;
 
-/// How much is shown.
+/// The limits of the text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) chars: usize,
@@ -39,9 +39,9 @@ pub struct Position {
 #[derive(Debug, Default)]
 pub(super) struct Rendered {
     pub(super) text: String,
-    /// Where it stopped; `None` at the end.
+    /// The position where it stopped; `None` at the end.
     pub(super) next: Option<Position>,
-    /// How many lines of the diff are left.
+    /// The number of remaining lines of the diff.
     pub(super) left: u32,
     pub(super) shortened: u32,
 }
@@ -74,7 +74,7 @@ enum Source<'a> {
 #[derive(Default)]
 struct Block<'a> {
     text: Cow<'a, str>,
-    /// How many characters a line had before it was shortened, by its place in the block.
+    /// The number of characters a line had before it was shortened, by its place in the block.
     original: HashMap<usize, usize>,
 }
 
@@ -93,7 +93,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// What a patch shows of a file.
+    /// Takes the lines of a file that a patch shows.
     pub(super) fn of_known(known: &'a KnownLines) -> Self {
         Self { lines: known.last(), open_end: known.has_open_end(), drop_returns: false, source: Source::Known(known) }
     }
@@ -144,7 +144,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Whether every line ends in `\r\n`.
+/// Checks whether every line ends in `\r\n`.
 fn only_returns(bytes: &[u8]) -> bool {
     let Some(first) = memchr::memchr(b'\n', bytes) else { return false };
     // The first line decides for nearly all files without reading the rest.
@@ -179,7 +179,7 @@ fn shortened(text: Cow<'_, str>, masked: bool) -> Block<'_> {
     Block { text, original }
 }
 
-/// Why no more lines are taken.
+/// The reason why no more lines are taken.
 struct Full;
 
 struct Sink {
@@ -226,7 +226,7 @@ pub(super) fn header(hunk: &Hunk) -> String {
     format!("@@ -{} +{} @@\n", span(hunk.old), span(hunk.new))
 }
 
-/// How many lines a hunk has in a diff.
+/// Returns the number of lines a hunk has in a diff.
 pub(super) fn body_lines(hunk: &Hunk) -> u32 {
     hunk.runs.iter().fold(hunk.old.count, |sum, run| sum.saturating_add(run.new.count))
 }

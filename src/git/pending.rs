@@ -1,4 +1,4 @@
-//! What is not committed. Main function: [`pending`].
+//! Uncommitted changes. Main function: [`pending`].
 //!
 //! Only whether there is something, for whoever looked at `HEAD` and did not find it. What it is belongs in `disk` and `index`.
 
@@ -9,7 +9,7 @@ use super::disk::{native, refuse_unreadable_ignores};
 use crate::domain::path::RepoPath;
 use crate::sys::repo::Repo;
 
-/// Where something stands that `HEAD` has not.
+/// The location of changes that are not in `HEAD`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pending {
     /// On the disk, and perhaps in the index too.
@@ -18,7 +18,7 @@ pub enum Pending {
     InIndex,
 }
 
-/// Whether a file, or something below a folder (`None`: anywhere), is not as `HEAD` has it. What git ignores does not count, and neither
+/// Checks whether a file, or something below a folder (`None`: anywhere), is not as `HEAD` has it. What git ignores does not count, and neither
 /// does a repository of its own. No link is followed; nothing is where nothing is checked out.
 pub fn pending(repo: &Repo, path: Option<&RepoPath>) -> Result<Option<Pending>, GitError> {
     let Some(root) = repo.workdir() else { return Ok(None) };

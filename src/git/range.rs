@@ -9,28 +9,28 @@ use crate::sys::repo::{Repo, object_id, raw_id};
 
 use super::{GitError, target};
 
-/// What is compared with what.
+/// The two sides of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Range {
-    /// What the change is compared with, as it was asked for or found.
+    /// The base of the comparison, as requested or found.
     pub target: String,
-    /// What is reviewed, as people call it.
+    /// The display name of the reviewed head.
     pub head_name: String,
     /// The tip of the target; the first parent for one commit, `HEAD` for what is not committed, A for `A..B`.
     pub base: Option<CommitId>,
-    /// The head; `None` where it is not a commit.
+    /// The head; `None` if it is not a commit.
     pub head: Option<CommitId>,
-    /// The commit whose tree is the old side; `None` where that is empty. For `A..B` it is A, whatever the histories.
+    /// The commit whose tree is the old side; `None` if that is empty. For `A..B` it is A, whatever the histories.
     pub merge_base: Option<CommitId>,
-    /// Where old contents are read from.
+    /// The tree with the old contents.
     pub old_at: WorkspaceAt,
-    /// Where new contents are read from.
+    /// The tree with the new contents.
     pub new_at: WorkspaceAt,
-    /// Where the project's settings, attributes and guidelines come from; `None` where nothing may be trusted.
+    /// The tree with the project's settings, attributes and guidelines; `None` if nothing may be trusted.
     pub settings_at: Option<CommitId>,
-    /// Which commits the change consists of.
+    /// The commits of the change.
     pub commits: CommitRange,
-    /// What was decided without being asked, for stderr.
+    /// Notes on defaults that were chosen, for stderr.
     pub notices: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ pub enum CommitRange {
     None,
     /// One.
     One(CommitId),
-    /// What the second has that the first has not.
+    /// The commits of the second that are not in the first.
     Between(CommitId, CommitId),
 }
 
@@ -86,7 +86,7 @@ fn ambiguity(repo: &Repo, name: &str) -> Option<String> {
 }
 
 impl Range {
-    /// The same with no secret in a name: here the names of branches enter, and none is looked up again.
+    /// Masks secrets in the names: here the names of branches enter, and none is looked up again.
     fn masked(self) -> Self {
         let hide = |text: String| mask(&text).text;
         Self {
@@ -142,10 +142,10 @@ fn refuse_grafts(repo: &Repo) -> Result<(), GitError> {
     }
 }
 
-/// What of a [`Range`] is known without looking for where two histories meet.
+/// The parts of a [`Range`] that are known without searching for the merge base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ends {
-    /// Where new contents are read from.
+    /// The tree with the new contents.
     pub new_at: WorkspaceAt,
     /// As in [`Range`].
     pub settings_at: Option<CommitId>,
@@ -153,7 +153,7 @@ pub struct Ends {
 
 /// The new side of a scope, and where the project's settings come from; for those who look at no change.
 ///
-/// Where a branch has nothing to be compared with, it is its own authority: there is no other.
+/// If a branch has no target, it is its own authority: there is no other.
 pub fn ends(repo: &Repo, scope: &Scope) -> Result<Ends, GitError> {
     Ok(match scope {
         Scope::Branch { target, head } => {

@@ -1,4 +1,4 @@
-//! Which deleted and added files are one file that moved. Main function: [`pair`].
+//! Detection of renames among deleted and added files. Main function: [`pair`].
 //!
 //! The passes of git's `diffcore-rename.c` with a bound on the last one: equal contents, then a file name that only one deleted and one
 //! added file have, then every pair. The library's own pass is quadratic and takes seconds on ten thousand files.
@@ -147,7 +147,7 @@ impl Pass<'_> {
         self.rest(deleted, added)
     }
 
-    /// What must be equal for two files to be the same one: the object and the kind.
+    /// Returns the key that must be equal for an exact rename: the object and the kind.
     fn same(&self, at: usize) -> Option<Same> {
         let entry = self.entry(at)?;
         Some((entry.id?, if entry.is_plain() { FileMode::File } else { entry.mode }))

@@ -12,9 +12,9 @@ use crate::sys::repo::RepoError;
 /// A file to put there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScratchFile {
-    /// Where.
+    /// The position.
     pub path: RepoPath,
-    /// What it is; a link holds the place it points to.
+    /// Its kind; a link holds its target path.
     pub mode: FileMode,
     /// Its bytes.
     pub bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! How much of one file is in another, counted as git counts it (`diffcore-delta.c`). Main type: [`Fingerprint`].
+//! The similarity of two files, counted as git does (`diffcore-delta.c`). Main type: [`Fingerprint`].
 //!
 //! A file is cut into pieces that end at a line feed or after 64 bytes; the bytes of the pieces that both have, over the size of the
 //! larger file, are the similarity.
@@ -18,7 +18,7 @@ pub(super) struct Fingerprint {
 /// Longest piece, in bytes.
 const PIECE: usize = 64;
 
-/// So many pieces are gathered before equal ones become one.
+/// The number of pieces gathered before duplicates are merged.
 const GATHERED: usize = 1 << 16;
 
 impl Fingerprint {
@@ -96,7 +96,7 @@ fn join_equal(pieces: &mut Vec<(u32, u32)>) {
     });
 }
 
-/// Whether two sizes alone rule out that half of the larger file is in the other.
+/// Checks whether two sizes alone rule out that half of the larger file is in the other.
 pub(super) fn hopeless(one: u64, other: u64, threshold: u32) -> bool {
     let (small, large) = (one.min(other), one.max(other));
     small * 100 < large * u64::from(threshold)

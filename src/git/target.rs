@@ -1,4 +1,4 @@
-//! What a branch is compared with when nobody says. Main function: [`default_target`].
+//! The default target of a branch. Main function: [`default_target`].
 
 use git2::BranchType;
 
@@ -62,7 +62,7 @@ pub(super) fn default_target(repo: &Repo, head: &str) -> Result<Found, GitError>
     })
 }
 
-/// Whether a remote branch (`origin/topic/x`) has the name of a local one (`topic/x`).
+/// Checks whether a remote branch (`origin/topic/x`) has the name of a local one (`topic/x`).
 fn same_branch(upstream: &str, head: &str) -> bool {
     upstream == head || upstream.strip_suffix(head).is_some_and(|remote| remote.ends_with('/'))
 }
@@ -89,7 +89,7 @@ fn default_remote(repo: &Repo) -> String {
     }
 }
 
-/// What `refs/remotes/<remote>/HEAD` points to, in short.
+/// Returns the short name of the target of `refs/remotes/<remote>/HEAD`.
 fn remote_head(repo: &Repo, remote: &str) -> Option<String> {
     let head = repo.raw().find_reference(&format!("refs/remotes/{remote}/HEAD")).ok()?;
     let full = head.symbolic_target_bytes()?;

@@ -22,7 +22,7 @@ const MOST_BARREN: usize = 100_000;
 /// A folder before and after.
 type Pair = (Option<TreeId>, Option<TreeId>);
 
-/// What differs between two trees, `None` being an empty one.
+/// Compares two trees; `None` is an empty one.
 pub(super) fn diff_trees(
     repo: &Repo,
     old: Option<TreeId>,
@@ -57,7 +57,7 @@ struct Walk<'a> {
     barren: HashSet<Pair>,
     folders: Allowance,
     open_bytes: Allowance,
-    /// Whether as many folders were entered as may be.
+    /// `true` if as many folders were entered as may be.
     has_ended: bool,
     found: Found,
 }

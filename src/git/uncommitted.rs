@@ -1,4 +1,4 @@
-//! How much lies uncommitted on the disk. Main function: [`count_uncommitted`].
+//! The count of uncommitted files. Main function: [`count_uncommitted`].
 
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
@@ -6,7 +6,7 @@ use crate::sys::repo::Repo;
 use super::GitError;
 use super::disk::diff_disk;
 
-/// How many files a review of what is not committed would have, renames counted as two; none in a bare repository.
+/// Returns the number of files that a review of uncommitted changes would have, renames counted as two; none in a bare repository.
 ///
 /// The library looks at every file that is checked out in one call, which hears of `cancel` only afterwards.
 pub fn count_uncommitted(repo: &Repo, cancel: &Cancel) -> Result<usize, GitError> {

@@ -1,8 +1,8 @@
 //! Finding the comments for which a forge refuses a whole review: it takes all of them or none and does not say which is wrong. Main function: [`bisect`].
 //!
-//! How one part is tried (a review that is begun and taken back) is the caller's business, in `carry`.
+//! Trying one part (a review that is created and deleted) is up to the caller, in `carry`.
 
-/// What trying some of the comments came to.
+/// The result of trying some of the comments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Trial<E> {
     /// The forge takes them.
@@ -13,14 +13,14 @@ pub(super) enum Trial<E> {
     Broken(E),
 }
 
-/// What was found out about the comments, by their places in the list.
+/// The sorted comments, by their indexes in the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sorted<E> {
     /// Refused, each with the forge's reason.
     pub(super) bad: Vec<(usize, String)>,
     /// Among these is one that is refused, but not which was found out.
     pub(super) unknown: Vec<usize>,
-    /// Why it was broken off.
+    /// The reason why it was interrupted.
     pub(super) broken: Option<E>,
 }
 

@@ -21,7 +21,7 @@ use spot::{Ground, Spot};
 
 pub(super) use body::full;
 
-/// How much a forge takes.
+/// The limits of a forge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Comments on lines in one review.
@@ -37,7 +37,7 @@ impl Default for Limits {
     }
 }
 
-/// What a review could put on a pull request: each unresolved finding stands in one of the two.
+/// The content that a review could post on a pull request: each unresolved finding is in one of the two lists.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Draft {
     /// Comments on lines, worst first.
@@ -51,15 +51,15 @@ pub struct Draft {
 pub struct DraftComment {
     /// The finding.
     pub finding: FindingId,
-    /// What it is about.
+    /// Its subject.
     pub fingerprint: Fingerprint,
-    /// How bad.
+    /// The severity.
     pub severity: Severity,
     /// Its title: one line of plain text without secrets, not Markdown.
     pub title: String,
     /// The hash of the lines that it is about ([`quote_hash`](crate::domain::forge::quote_hash)), as in its mark.
     pub quote: (String, u32),
-    /// Where, and what it says; its mark is the last line.
+    /// The comment: position and text; its mark is the last line.
     pub comment: NewComment,
 }
 
@@ -72,7 +72,7 @@ pub struct Beside {
     pub why: WhyBeside,
 }
 
-/// Why a finding does not stand on lines.
+/// The reason why a finding does not stand on lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhyBeside {
     /// Its lines are not in the diff.
@@ -95,7 +95,7 @@ pub enum WhyBeside {
     NotPosted,
     /// They changed after the review.
     Changed,
-    /// Nobody said where it stands.
+    /// It has no position.
     Unplaced,
 }
 

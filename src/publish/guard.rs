@@ -23,7 +23,7 @@ impl Guard {
         Self::of(named.into_iter().flat_map(|(name, value)| choice::secrets_of(&name, value.reveal())).collect())
     }
 
-    /// The same guard over these values too, whatever they look like: keys that we hold ourselves.
+    /// Extends the guard to these values, whatever they look like: keys that we hold ourselves.
     #[must_use]
     pub fn with(self, own: impl IntoIterator<Item = Secret>) -> Self {
         let own = own.into_iter().flat_map(|value| choice::parts("secret", value.trimmed().reveal()));

@@ -1,13 +1,13 @@
 //! Untrusted text on its way into a comment: secrets out, Markdown harmless, never longer than its room. Main type: [`Writer`].
 //!
-//! What makes Markdown harmless is shared with files (`present::safe`); what a secret is, belongs in `guard`.
+//! Sanitizing Markdown is shared with files (`present::safe`); detecting secrets belongs in `guard`.
 
 use crate::domain::text::{shortened, strip_line};
 use crate::present::safe;
 
 use super::guard::Guard;
 
-/// How long a text is to a forge: GitHub counts characters, some of its parts UTF-16 units; those are never fewer.
+/// Returns the length of a text as a forge counts it: GitHub counts characters, some of its parts UTF-16 units; those are never fewer.
 pub(super) fn length(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }

@@ -1,6 +1,6 @@
 //! A review of one head put onto another: every finding is looked up again by its quote. Main function: [`reanchor`].
 //!
-//! What stands is posted where it stands now; what does not is told as being about the old commit. Nothing that came after the review counts
+//! Findings that still apply are posted at their current position; others are reported as being about the old commit. Nothing that came after the review counts
 //! as reviewed.
 
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 /// A review on another head than it was made on.
 #[derive(Debug, Clone)]
 pub struct Reanchored {
-    /// The same findings in the same order; those that stand have the places they have now.
+    /// The findings in their original order; those that still apply have their current places.
     pub review: Review,
     /// Those whose lines are not there any more, or are at several places.
     pub gone: HashSet<FindingId>,

@@ -1,4 +1,4 @@
-//! What of an earlier review is still there: the lines of its threads, and whether it saw what is found now. Main functions: [`still`], [`saw`].
+//! The status of an earlier review: whether the lines of its threads still exist, and whether it saw what is found now. Main functions: [`still`], [`saw`].
 //!
 //! Both are asked of trees and of the receipt, never of what anybody wrote. What follows belongs in `plan`.
 
@@ -15,10 +15,10 @@ use crate::workspace::{Workspace, WorkspaceError};
 
 use super::plan::{OwnThread, Still};
 
-/// How many lines are hashed for one thread before it is taken to stand: lines of files times lines of the quote.
+/// The number of lines hashed for one thread before its lines are assumed to exist: lines of files times lines of the quote.
 const MOST_HASHED: usize = 20_000_000;
 
-/// Whether the lines that a thread of ours is about still stand in the tree that `review` is about.
+/// Checks whether the lines that a thread of ours is about still stand in the tree that `review` is about.
 ///
 /// They are gone only where that is shown: the review could have found it, it saw the file (or the change no longer touches it), the file can
 /// be read, and the lines stand nowhere in it. Where the file is gone, they may stand in any changed file: it may have been renamed. Lines
@@ -83,7 +83,7 @@ pub fn still(
     }
 }
 
-/// Why nothing is known about lines.
+/// The reason why nothing is known about lines.
 enum Unknown {
     NoFile,
     Unreadable,
@@ -91,7 +91,7 @@ enum Unknown {
     TooMuch,
 }
 
-/// Whether the review found the same once more at these lines: then they are of another thread, as one thread is about one finding.
+/// Checks whether the review found the same once more at these lines: then they are of another thread, as one thread is about one finding.
 ///
 /// A fingerprint knows the lines around it. Of what rules find, which overlook nothing, the same lines are enough.
 fn is_anothers(own: &OwnThread<'_>, review: &Review, path: &RepoPath, lines: LineRange) -> bool {
@@ -108,12 +108,12 @@ fn is_anothers(own: &OwnThread<'_>, review: &Review, path: &RepoPath, lines: Lin
     })
 }
 
-/// Whether the review did not see all of a changed file.
+/// Checks whether the review did not see all of a changed file.
 fn is_unseen(review: &Review, path: &RepoPath) -> bool {
     review.coverage.files.iter().any(|file| file.path == *path && file.state != CoverageState::Reviewed)
 }
 
-/// Whether the lines stand in any file that the change brings, or may do so in one that the review did not see.
+/// Checks whether the lines stand in any file that the change brings, or may do so in one that the review did not see.
 fn elsewhere(
     review: &Review,
     change: &ChangeSet,
@@ -134,7 +134,7 @@ fn elsewhere(
     Ok(false)
 }
 
-/// Whether the change still deletes the lines somewhere in a file; they may stand in it more than once.
+/// Checks whether the change still deletes the lines somewhere in a file; they may stand in it more than once.
 fn is_deleted(
     change: &ChangeSet,
     path: &RepoPath,
@@ -148,7 +148,7 @@ fn is_deleted(
     }
 }
 
-/// Where in the text `count` lines in a row have this hash.
+/// Finds the positions at which `count` consecutive lines have this hash.
 fn places(text: &FileText, hash: &str, count: usize, budget: &mut usize) -> Result<Vec<LineRange>, Unknown> {
     let lines: Vec<&str> = text.all_lines().map(|(_, line)| normal_line(line)).collect();
     let cost = lines.len().saturating_mul(count);
@@ -162,9 +162,9 @@ fn places(text: &FileText, hash: &str, count: usize, budget: &mut usize) -> Resu
     Ok(found.filter_map(|(_, start)| LineRange::new(start, start.saturating_add(last)).ok()).collect())
 }
 
-/// Whether an earlier review of the tree `then` saw everything that a finding rests on, as it is now.
+/// Checks whether an earlier review of the tree `then` saw everything that a finding rests on, as it is now.
 ///
-/// What cannot be read was not seen.
+/// Unreadable lines count as unseen.
 pub fn saw(finding: &Finding, then: &dyn Workspace) -> bool {
     let is_about_lines = finding.anchors.iter().any(|anchor| anchor.lines.is_some());
     is_about_lines
@@ -181,7 +181,7 @@ fn saw_place(anchor: &Anchor, then: &dyn Workspace) -> bool {
     }
 }
 
-/// Whether the lines stand somewhere in the text, indented as they are.
+/// Checks whether the lines stand somewhere in the text, indented as they are.
 fn stands_as_is(text: &FileText, anchor: &Anchor) -> bool {
     let place = match locate(text, &anchor.quote, anchor.lines) {
         Located::Exact(place) | Located::Moved(place) => Some(place),

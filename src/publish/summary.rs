@@ -23,20 +23,20 @@ use page::Page;
 pub struct Earlier {
     /// Its name.
     pub finding: FindingId,
-    /// How bad.
+    /// The severity.
     pub severity: Severity,
     /// Its title; untrusted text, not Markdown.
     pub title: String,
-    /// Where: `src/a.rs:12`; untrusted text.
+    /// The place: `src/a.rs:12`; untrusted text.
     pub place: String,
 }
 
-/// What the summary says beside the review itself.
+/// The content of the summary besides the review itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummaryParts {
-    /// Who vouches for the review. Of one that nobody vouches for only the findings are told, and no more is said of the rest than that.
+    /// The trust in the review. For an untrusted one only the findings are listed, and nothing else is claimed.
     pub trust: Trust,
-    /// What the review as a whole says.
+    /// The verdict of the review.
     pub verdict: Verdict,
     /// Findings of this review that stand on their lines, new or from before.
     pub on_lines: Vec<FindingId>,
@@ -50,7 +50,7 @@ pub struct SummaryParts {
     pub not_resolved: Vec<Earlier>,
     /// Were fixed and are back; they count among those on lines or beside too.
     pub reopened: Vec<Earlier>,
-    /// Found again, but somebody else resolved their threads: not raised again.
+    /// Found again, but another user resolved their threads: not raised again.
     pub by_others: Vec<Earlier>,
     /// Found now on code that an earlier, complete review saw as it is: not raised.
     pub late: Vec<Earlier>,
@@ -58,11 +58,11 @@ pub struct SummaryParts {
     pub since: Option<CommitId>,
     /// The head now, where that is not the commit that was reviewed.
     pub moved: Option<CommitId>,
-    /// What was done differently, or could not be done: one sentence each; untrusted text.
+    /// The deviations from the plan, or could not be done: one sentence each; untrusted text.
     pub notes: Vec<String>,
-    /// Whether the review was of every file that the pull request changes.
+    /// `true` if the review was of every file that the pull request changes.
     pub is_of_all: bool,
-    /// What stands here and on no lines and must not be forgotten, the most important first.
+    /// The findings that only the summary keeps, the most important first.
     pub kept: Vec<BesideMark>,
 }
 
@@ -103,7 +103,7 @@ const EARLIER: usize = 9000;
 const COVERAGE: usize = 4000;
 /// Findings beyond the limit of comments that are listed.
 const MOST_BEYOND: usize = 100;
-/// What the headings of the parts take.
+/// The length of the headings of the parts.
 const HEADINGS: usize = 600;
 /// A finding in full takes no more.
 const FULL: usize = 12_000;
@@ -132,7 +132,7 @@ pub fn summary(review: &Review, parts: &SummaryParts, limits: &Limits, guard: &G
     Rendered { body: format!("{}{mark}", page.heading()), in_artefact }
 }
 
-/// How many findings the next review will not know of, of which the first `marked` of those to keep have marks.
+/// Returns the number of findings the next review will not know of, of which the first `marked` of those to keep have marks.
 fn untold(parts: &SummaryParts, in_artefact: &[FindingId], marked: usize) -> usize {
     let (with, without) = parts.kept.split_at(marked.min(parts.kept.len()));
     let with: HashSet<&FindingId> = with.iter().map(|mark| &mark.finding.id).collect();

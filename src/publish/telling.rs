@@ -18,12 +18,12 @@ use super::summary::{Earlier, SummaryParts, review_body, summary};
 /// The headings below which a summary lists what has no place on lines.
 const BESIDE: [&str; 2] = ["### Not on lines", "### Beyond the limit of comments"];
 
-/// What is at least so bad is not forgotten though it stands on no lines.
+/// The severity from which findings without lines are kept in the summary.
 const KEPT: Severity = Severity::Medium;
-/// How many of those that are fixed are kept.
+/// The number of fixed findings that are kept.
 const FIXED: usize = 10;
 
-/// What the summary is made from, beside what became of the plan.
+/// The input of the summary besides the result of the plan.
 #[derive(Debug)]
 pub struct Telling<'a> {
     /// The review, with the places that its findings have at the head.
@@ -32,9 +32,9 @@ pub struct Telling<'a> {
     pub plan: &'a Plan,
     /// The head that it is posted on.
     pub head: CommitId,
-    /// Whether that is another than the one that was reviewed.
+    /// `true` if that is another than the one that was reviewed.
     pub has_moved: bool,
-    /// What the forge takes.
+    /// The forge's limits.
     pub limits: Limits,
     /// Keeps secrets out.
     pub guard: &'a Guard,
@@ -115,7 +115,7 @@ impl Telling<'_> {
         }
     }
 
-    /// What stands here alone, open before fixed, and worst first.
+    /// Returns the findings that only the summary lists, open before fixed, worst first.
     fn kept(&self, told: &Told<'_>) -> Vec<BesideMark> {
         let mut kept: Vec<BesideMark> =
             told.entries.iter().chain(&self.plan.settled).filter_map(|entry| self.mark(entry)).collect();
@@ -138,7 +138,7 @@ impl Telling<'_> {
     }
 }
 
-/// What is fixed, by the age of its thread, the newest first; it does not tell in which run it was resolved.
+/// Sorts the fixed findings by the age of their threads, newest first; the run that resolved them is not known.
 fn fixed<'e>(all: impl Iterator<Item = &'e Entry>) -> Vec<Earlier> {
     let mut fixed: Vec<&Entry> =
         all.filter(|entry| entry.item.act == DeliveryAct::Resolved && !entry.is_found).collect();
@@ -167,13 +167,13 @@ fn beside(entry: &Entry) -> Option<Beside> {
         .then(|| Beside { finding: entry.item.finding.clone(), why: entry.beside.unwrap_or(WhyBeside::Unplaced) })
 }
 
-/// The same summary, saying that not all of it was delivered: the next run must not take what did not arrive for seen.
+/// Marks the summary as partially delivered: the next run must not treat undelivered findings as seen.
 fn as_incomplete(body: String) -> String {
     let Some(mark) = SummaryMark::read(&body).filter(|mark| mark.complete) else { return body };
     body.replace(&mark.write(), &SummaryMark { complete: false, ..mark }.write())
 }
 
-/// Whether a summary of ours lists a finding among those that have no place on lines: then it was raised, though no thread is about it.
+/// Checks whether a summary of ours lists a finding among those that have no place on lines: then it was raised, though no thread is about it.
 pub fn lists_beside(summary: &str, finding: &FindingId) -> bool {
     let wanted = format!("id `{finding}`");
     let mut is_beside = false;

@@ -1,35 +1,35 @@
-//! What a review says as a whole, computed from findings and from nothing else. Main function: [`verdict`].
+//! The verdict of a review, computed from findings alone. Main function: [`verdict`].
 //!
 //! No text has a say in it: not the model's, not the pull request's. It never approves.
 
 use crate::domain::finding::Severity;
 use crate::domain::forge::{Conversation, ReviewNote, ReviewVerdict, RunMark, Trust, Verdict};
 
-/// What the verdict rests on.
+/// The input of the verdict.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Grounds {
-    /// How bad what was found and what still stands is.
+    /// The severities of the findings and of earlier ones that still apply.
     pub blocking: Vec<Severity>,
-    /// How bad what was found late is: it blocks nothing, but neither does it let an earlier objection go.
+    /// The severities of late findings: they block nothing, but neither do they let an earlier objection go.
     pub late: Vec<Severity>,
     /// From which severity on changes are requested.
     pub floor: Option<Severity>,
-    /// Whether the review saw all of the change as it is now.
+    /// `true` if the review saw all of the change as it is now.
     pub is_whole: bool,
-    /// Whether the pull request is our own account's: the forge lets nobody request changes of himself.
+    /// `true` if the pull request is our own account's: the forge lets nobody request changes of himself.
     pub is_own_pull: bool,
 }
 
-/// What is to be done about the verdict.
+/// The action for the verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Judged {
-    /// What the review says.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Whether it has to be said even if there is nothing else to say.
+    /// `true` if it has to be said even if there is nothing else to say.
     pub must_say: bool,
     /// Earlier reviews of ours whose objection no longer holds, by their numbers.
     pub dismiss: Vec<u64>,
-    /// What to tell people about it.
+    /// The note for the user.
     pub notes: Vec<String>,
 }
 

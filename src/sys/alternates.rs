@@ -1,6 +1,6 @@
 //! The object folders of a repository: its own, and those that it borrows from. Main function: [`object_folders`].
 //!
-//! Where another folder may lie is the business of `place`.
+//! Checking where another folder may lie belongs in `place`.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;

@@ -6,13 +6,13 @@
 use regex_automata::hybrid::dfa;
 use regex_automata::hybrid::regex::{Builder, Regex};
 
-/// What an automaton may take while it searches, in bytes; after so many times that this was too little it gives up where the last time brought
+/// The memory limit of an automaton during a search, in bytes; after so many times that this was too little it gives up where the last time brought
 /// less than so many bytes of text for each state.
 const CACHE: usize = 4 << 20;
 const CLEARED: usize = 4;
 const BYTES_PER_STATE: usize = 10;
 
-/// Compiles `pattern` as `builder` says, bounded; `None` where it is no regular expression, or one that is too large.
+/// Compiles `pattern` as `builder` says, bounded; `None` if it is no regular expression, or one that is too large.
 ///
 /// Its searches fail where they would take too long, and with `Quit` where they meet what the automaton cannot decide (`\b` beside letters
 /// that are not ASCII).

@@ -23,12 +23,12 @@ pub struct Beneath {
     root: OwnedFd,
 }
 
-/// What stands at a path.
+/// The kind of an entry at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A plain file.
     File {
-        /// Whether its owner may run it.
+        /// `true` if its owner may run it.
         executable: bool,
         /// Its size in bytes.
         size: u64,
@@ -48,7 +48,7 @@ impl Beneath {
         Ok(Self { root: rustix::fs::open(root, flags, Mode::empty())? })
     }
 
-    /// What stands at `path` (components separated by `/`). A link or a file where a folder should be is `NotADirectory`.
+    /// Returns the kind of the entry at `path` (components separated by `/`). A link or a file where a folder should be is `NotADirectory`.
     pub fn kind(&self, path: &[u8]) -> io::Result<Kind> {
         let (folder, name) = self.parent(path)?;
         let stat = rustix::fs::statat(folder.as_ref().unwrap_or(&self.root), name, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -125,7 +125,7 @@ impl Beneath {
 
     /// Writes a plain file so that a reader sees the old bytes or the new, never a part; who may read or run it stays as it is.
     ///
-    /// `was` is what it is thought to hold, `None` where there should be none: where that is not so, nothing is written and it is `false`.
+    /// `was` is what it is thought to hold, `None` if there should be none: where that is not so, nothing is written and it is `false`.
     pub fn replace(&self, path: &[u8], was: Option<&[u8]>, bytes: &[u8]) -> io::Result<bool> {
         let (folder, name) = self.parent(path)?;
         let folder = folder.as_ref().unwrap_or(&self.root);
@@ -174,7 +174,7 @@ impl Beneath {
         written
     }
 
-    /// Whether a path has exactly these bytes; with `None`, nothing.
+    /// Checks whether a path has exactly these bytes; with `None`, nothing.
     fn holds(&self, path: &[u8], bytes: Option<&[u8]>) -> io::Result<bool> {
         let mut buffer = Vec::new();
         match (self.kind(path), bytes) {
@@ -246,7 +246,7 @@ impl Beneath {
     }
 }
 
-/// What [`Beneath::read`] found.
+/// The result of [`Beneath::read`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum ReadFile<'b> {
     /// All its bytes.

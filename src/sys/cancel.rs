@@ -11,10 +11,10 @@ pub struct Cancel {
     deadline: Option<Instant>,
 }
 
-/// Why work was stopped.
+/// The reason why work was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Stopped {
-    /// Somebody asked for it.
+    /// It was requested.
     #[error("interrupted")]
     Interrupted,
     /// The time given to the whole run is over.
@@ -23,7 +23,7 @@ pub enum Stopped {
 }
 
 impl Cancel {
-    /// Never stops by itself.
+    /// Never stops on its own.
     pub fn never() -> Self {
         Self { interrupted: Arc::default(), deadline: None }
     }
@@ -41,7 +41,7 @@ impl Cancel {
         Self { interrupted: Arc::default(), deadline: Instant::now().checked_add(limit) }
     }
 
-    /// The same flag with a deadline `limit` from now, or the earlier one it already has.
+    /// Returns the same flag with a deadline `limit` from now, or the earlier one it already has.
     #[must_use]
     pub fn within(&self, limit: Duration) -> Self {
         let new = Instant::now().checked_add(limit);
@@ -68,7 +68,7 @@ impl Cancel {
         }
     }
 
-    /// Whether [`check`](Self::check) would stop.
+    /// Checks whether [`check`](Self::check) would stop.
     pub fn is_stopped(&self) -> bool {
         self.check().is_err()
     }

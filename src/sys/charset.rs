@@ -13,10 +13,10 @@ pub struct Decoded {
     pub charset: &'static str,
 }
 
-/// How many bytes at most the guess looks at.
+/// The maximum number of bytes examined for the guess.
 const SAMPLE: usize = 1 << 20;
 
-/// Whether git would call these bytes binary: a NUL among the first 8 000 (`buffer_is_binary` in git's `xdiff-interface.c`).
+/// Checks whether git would call these bytes binary: a NUL among the first 8 000 (`buffer_is_binary` in git's `xdiff-interface.c`).
 pub fn is_binary(bytes: &[u8]) -> bool {
     memchr::memchr(0, &bytes[..bytes.len().min(8000)]).is_some()
 }
@@ -61,7 +61,7 @@ fn is_archive(bytes: &[u8]) -> bool {
     !bytes.starts_with(b"#!") && (is_tar(bytes) || is_cpio(bytes))
 }
 
-/// Whether bytes begin with the header of a tar member: its name, then its numbers and their sum.
+/// Checks whether bytes begin with the header of a tar member: its name, then its numbers and their sum.
 fn is_tar(bytes: &[u8]) -> bool {
     const SUM: std::ops::Range<usize> = 148..156;
     let Some(header) = bytes.get(..512) else { return false };
@@ -76,7 +76,7 @@ fn is_tar(bytes: &[u8]) -> bool {
     u32::from_str_radix(told, 8) == Ok(sum)
 }
 
-/// Whether bytes begin with the header of a cpio member: its magic, its numbers, and its name.
+/// Checks whether bytes begin with the header of a cpio member: its magic, its numbers, and its name.
 fn is_cpio(bytes: &[u8]) -> bool {
     let is_octal = |byte: &u8| matches!(byte, b'0'..=b'7');
     let (length, is_digit): (usize, fn(&u8) -> bool) = match bytes {
@@ -104,7 +104,7 @@ pub fn decode(bytes: &[u8]) -> Decoded {
     }
 }
 
-/// The bytes of a text in the charset of that name, as [`decode`] gives it; `None` where the charset lacks a character of it.
+/// The bytes of a text in the charset of that name, as [`decode`] gives it; `None` if the charset lacks a character of it.
 ///
 /// Nothing is put in the place of what is lacking: a file must not lose what it held.
 pub fn encode(text: &str, charset: &str) -> Option<Vec<u8>> {

@@ -32,13 +32,13 @@ pub fn file_time(time: SystemTime) -> String {
     Timestamp::try_from(time).map_or_else(|_| String::new(), |stamp| format!("{stamp:.0}"))
 }
 
-/// How long it is until a date as HTTP writes it (RFC 9110, §5.6.7); nothing for one that is past, none for what is no date.
+/// Returns the time until an HTTP date (RFC 9110, §5.6.7); zero if it is past, `None` if it is no date.
 pub fn until(date: &str) -> Option<Duration> {
     let then = rfc2822::parse(date).ok()?.timestamp();
     Some(Duration::try_from(then.duration_since(Timestamp::now())).unwrap_or_default())
 }
 
-/// How long it is until a time as RFC 3339 writes it; nothing for one that is past, none for what is no time.
+/// Returns the time until an RFC 3339 timestamp; zero if it is past, `None` if it is no timestamp.
 pub fn left(time: &str) -> Option<Duration> {
     let then: Timestamp = time.parse().ok()?;
     Some(Duration::try_from(then.duration_since(Timestamp::now())).unwrap_or_default())
@@ -50,13 +50,13 @@ pub fn length(text: &str) -> Option<Duration> {
     Duration::try_from(length).ok()
 }
 
-/// How long it is until so many milliseconds after the beginning of 1970; nothing for a time that is past.
+/// Returns the time until a Unix timestamp in milliseconds; zero if it is past.
 pub fn until_epoch(milliseconds: i64) -> Option<Duration> {
     let then = Timestamp::from_millisecond(milliseconds).ok()?;
     Some(Duration::try_from(then.duration_since(Timestamp::now())).unwrap_or_default())
 }
 
-/// How long it was between two times as RFC 3339 writes them; nothing where the second is before the first, none for what is no time.
+/// Returns the time between two RFC 3339 timestamps; zero if the second is before the first, `None` if one is no timestamp.
 pub fn between(from: &str, to: &str) -> Option<Duration> {
     let (from, to): (Timestamp, Timestamp) = (from.parse().ok()?, to.parse().ok()?);
     Some(Duration::try_from(to.duration_since(from)).unwrap_or_default())

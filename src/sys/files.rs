@@ -9,18 +9,18 @@ use super::beneath::{Beneath, Kind};
 use super::inside::plain;
 use super::nested::is_repository;
 
-/// How long to wait before a file that somebody else holds is tried again.
+/// The delay before a lock held by another process is tried again.
 const HOLD_AGAIN: Duration = Duration::from_millis(5);
 
 /// A file operation that failed, with the path.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {verb} {}: {source}", path.display())]
 pub struct FileError {
-    /// What was tried (`read`, `write`, …).
+    /// The operation (`read`, `write`, …).
     pub verb: &'static str,
     /// On what.
     pub path: PathBuf,
-    /// Why not.
+    /// The reason why not.
     #[source]
     pub source: io::Error,
 }
@@ -46,7 +46,7 @@ pub fn open(path: &Path) -> Result<fs::File, FileError> {
     fs::File::open(path).map_err(fault("read", path))
 }
 
-/// The same for a file that may not exist.
+/// Opens a file that may not exist.
 pub fn open_optional(path: &Path) -> Result<Option<fs::File>, FileError> {
     match fs::File::open(path) {
         Ok(file) => Ok(Some(file)),
@@ -60,12 +60,12 @@ pub fn real_path(path: &Path) -> Result<PathBuf, FileError> {
     path.canonicalize().map_err(fault("find", path))
 }
 
-/// Whether nothing can be at a path, also because what should be a folder above it is none.
+/// Checks whether nothing can be at a path, also because what should be a folder above it is none.
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// What tells a file or folder from another one that stands at the same path later.
+/// The identity of a file or folder, to detect another one that is at the same path later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     place: (u64, u64),
@@ -144,7 +144,7 @@ pub fn private_folder(path: &Path) -> Result<(), FileError> {
 pub struct Folder {
     /// Its name; what is not UTF-8 is replaced.
     pub name: String,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// When an entry of it last came or went.
     pub modified: SystemTime,
@@ -173,7 +173,7 @@ pub fn folders(path: &Path) -> Result<Vec<Folder>, FileError> {
     Ok(found)
 }
 
-/// When a file was last written, or an entry of a folder last came or went; `None` where there is none, or nobody knows.
+/// When a file was last written, or an entry of a folder last came or went; `None` if there is none, or nobody knows.
 pub fn modified(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).ok()?.modified().ok()
 }
@@ -229,13 +229,13 @@ impl AppendFile {
         Ok(Self { file, path: path.to_owned(), held: None })
     }
 
-    /// The same without waiting for the other end of a pipe.
+    /// Opens it without waiting for the other end of a pipe.
     fn open_at_once(path: &Path) -> Result<Self, FileError> {
         let file = opened_at_once(&mut growing(), path).map_err(fault("write", path))?;
         Ok(Self { file, path: path.to_owned(), held: None })
     }
 
-    /// The same for one process alone, as long as the file is open: `None` while another one has it.
+    /// Opens the file exclusively, as long as it is open; `None` while another process has it.
     pub fn alone(path: &Path) -> Result<Option<Self>, FileError> {
         let mut lock = path.as_os_str().to_owned();
         lock.push(".lock");
@@ -274,7 +274,7 @@ pub struct Held(#[expect(dead_code, reason = "the lock lasts as long as the file
 
 /// Waits up to `limit` until nobody else holds the file, and holds it; it is created where there is none (0600).
 ///
-/// Where the file system knows no such locks it is held by name only.
+/// If the file system has no such locks, it is held by name only.
 pub fn hold(path: &Path, limit: Duration) -> Result<Held, FileError> {
     let began = Instant::now();
     loop {
@@ -289,7 +289,7 @@ pub fn hold(path: &Path, limit: Duration) -> Result<Held, FileError> {
     }
 }
 
-/// The same without waiting: `None` while somebody else holds it.
+/// Locks it without waiting: `None` while another process holds it.
 pub fn try_hold(path: &Path) -> Result<Option<Held>, FileError> {
     let AppendFile { file, .. } = AppendFile::open_at_once(path)?;
     match file.try_lock() {

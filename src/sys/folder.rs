@@ -16,13 +16,13 @@ use super::cancel::{Cancel, Stopped};
 pub struct FolderFile {
     /// Its path below the folder, with slashes.
     pub path: Vec<u8>,
-    /// Whether its owner may run it.
+    /// `true` if its owner may run it.
     pub executable: bool,
     /// Its bytes.
     pub bytes: Vec<u8>,
 }
 
-/// Why a folder was not read.
+/// The reason why a folder was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// Something in it is neither a plain file nor a folder.
@@ -41,9 +41,9 @@ pub enum FolderError {
     /// It could not be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
-        /// What could not.
+        /// The operation that failed.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The run was stopped.
@@ -98,7 +98,7 @@ pub fn read_folder(root: &Path, most: u64, files: usize, cancel: &Cancel) -> Res
     Ok(found)
 }
 
-/// Reads a plain file of at most `limit` bytes; `None` where there is something else, or nothing that can be read. It never waits, as a pipe
+/// Reads a plain file of at most `limit` bytes; `None` if there is something else, or nothing that can be read. It never waits, as a pipe
 /// that somebody put there would make it.
 pub fn read_plain(path: &Path, limit: usize) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;

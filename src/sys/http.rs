@@ -15,10 +15,10 @@ use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Client, ClientBuilder, Response, Url};
 use serde_json::Value;
 
-/// How long to wait for a connection. There is no limit for a whole answer: a stream may take as long as it moves.
+/// The connection timeout. A whole response has no limit: a stream may continue as long as it makes progress.
 const CONNECT: Duration = Duration::from_secs(15);
 
-/// How often one request follows the same server elsewhere.
+/// The number of redirects that one request follows on the same server.
 const REDIRECTS: usize = 5;
 
 /// The most bytes of an error's body that are read; messages are far shorter.
@@ -27,12 +27,12 @@ const ERROR_BODY: usize = 64 * 1024;
 /// Anything that went wrong below.
 pub type Cause = Box<dyn Error + Send + Sync>;
 
-/// Why an address is none: a phrase that reads after "is no address of a server".
+/// The reason why an address is none: a phrase that reads after "is no address of a server".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadAddress(pub String);
 
-/// Why no client can be made.
+/// The reason why no client can be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
     /// No certificate authorities are installed, so that no server can be trusted.
@@ -76,7 +76,7 @@ impl Address {
         Self(url)
     }
 
-    /// The same with a question after its path.
+    /// Adds a query after its path.
     #[must_use]
     pub fn asking(&self, name: &str, value: &str) -> Self {
         let mut url = self.0.clone();
@@ -84,7 +84,7 @@ impl Address {
         Self(url)
     }
 
-    /// Whether the path ends with these parts.
+    /// Checks whether the path ends with these parts.
     pub fn ends_with(&self, parts: &[&str]) -> bool {
         let own: Vec<&str> = self.0.path().split('/').filter(|part| !part.is_empty()).collect();
         own.ends_with(parts)
@@ -114,7 +114,7 @@ impl Address {
         self.0.host_str().unwrap_or_default()
     }
 
-    /// Whether the host is this machine.
+    /// Checks whether the host is this machine.
     pub fn is_this_machine(&self) -> bool {
         let host = self.host();
         let name = host.trim_end_matches('.');
@@ -122,7 +122,7 @@ impl Address {
         by_name || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
     }
 
-    /// Whether it is encrypted.
+    /// Checks whether it is encrypted.
     pub fn is_encrypted(&self) -> bool {
         self.0.scheme() == "https"
     }
@@ -266,7 +266,7 @@ impl Reply {
     }
 }
 
-/// What went wrong, from the outside in, without the address: it may hold credentials.
+/// Describes the chain of causes, outermost first, without the address: it may hold credentials.
 pub fn describe(cause: Cause) -> String {
     match cause.downcast::<reqwest::Error>() {
         Ok(error) => chain(&error.without_url()),
@@ -274,16 +274,16 @@ pub fn describe(cause: Cause) -> String {
     }
 }
 
-/// Why no answer came, found below what a library made of it.
+/// The reason why no answer came, found below what a library made of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unanswered {
-    /// What went wrong, from the outside in, without the address.
+    /// The chain of causes, outermost first, without the address.
     pub message: String,
-    /// Whether no connection came about, so that nothing was sent.
+    /// `true` if no connection came about, so that nothing was sent.
     pub is_before_sending: bool,
 }
 
-/// What went wrong on the way to a server or back.
+/// Returns the failure of a request or its response.
 pub fn unanswered(error: &(dyn Error + 'static)) -> Unanswered {
     let mut at = Some(error);
     while let Some(found) = at {

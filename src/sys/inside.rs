@@ -1,4 +1,4 @@
-//! Whether a path of this machine lies inside a folder. Main functions: [`inside`], and [`below`] for its words alone.
+//! Containment of local paths in folders. Main functions: [`inside`], and [`below`], which is lexical only.
 
 use std::path::{Component, Path, PathBuf};
 

@@ -29,7 +29,7 @@ impl LooseObjects {
         Self(folders.iter().map(store).collect())
     }
 
-    /// How the object is stored; `None` where it is not here. One that cannot be inflated to its end is refused; larger ones than are checked
+    /// Finds an object and how it is stored; `None` if it is not here. One that cannot be inflated to its end is refused; larger ones than are checked
     /// pass.
     pub(super) fn look(&self, id: ObjectId) -> Result<Option<Stored>, RepoError> {
         let oid = gix_hash::oid::from_bytes_unchecked(id.as_bytes());

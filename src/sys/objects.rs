@@ -20,9 +20,9 @@ const MOST_BYTES: usize = 32 << 20;
 const KEPT_BYTES: usize = 4 << 20;
 /// Opening checks the index of every pack, which a handful of reads is not worth.
 const FEW: u32 = 16;
-/// How many bases of deltas each handle keeps.
+/// The number of bases of deltas each handle keeps.
 const BASES: usize = 64;
-/// How many bytes those have at most.
+/// The maximum number of bytes of those.
 const BASE_BYTES: usize = 16 << 20;
 
 /// The object folder of a repository and what was opened of it, for all threads; [`handle`](Self::handle) gives each its own reader.

@@ -31,7 +31,7 @@ const SIZES_PACKED: u64 = 1 << 10;
 /// An object as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stored {
-    /// What it is.
+    /// Its kind.
     pub(super) kind: Kind,
     /// Its size, in bytes.
     pub(super) size: u64,
@@ -67,7 +67,7 @@ impl Stored {
 pub(super) struct PackedObjects(Arc<Shared>);
 
 thread_local! {
-    /// What inflates the beginnings of deltas.
+    /// The inflater for the beginnings of deltas.
     static INFLATE: RefCell<Inflate> = RefCell::default();
 }
 
@@ -87,7 +87,7 @@ struct Opened {
 struct Pack {
     path: PathBuf,
     index: index::File<MMap>,
-    /// `None` where it cannot be opened.
+    /// `None` if it cannot be opened.
     data: OnceLock<Option<data::File<MMap>>>,
 }
 
@@ -104,7 +104,7 @@ impl PackedObjects {
         Self(Arc::new(Shared { folders, opened: RwLock::default() }))
     }
 
-    /// How the object is stored, and whether a pack of the repository's own has it; `None` where it is in no pack. Every copy of it is looked
+    /// Finds an object, how it is stored, and whether one of the repository's own packs has it; `None` if it is in no pack. Every copy of it is looked
     /// at: which one libgit2 reads is its own affair.
     pub(super) fn look(&self, id: ObjectId) -> Result<Option<(Stored, bool)>, RepoError> {
         let mut found: Option<Stored> = None;

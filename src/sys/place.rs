@@ -259,7 +259,7 @@ fn refuse(path: &Path, most: Option<u64>) -> Result<(), PlaceError> {
     }
 }
 
-/// Why a list of alternates could not be read.
+/// Returns the reason why a list of alternates could not be read.
 fn unread(file: &Path) -> PlaceError {
     let unreadable = |source| PlaceError::Unreadable { path: file.to_owned(), source };
     match fs::metadata(file) {
@@ -273,7 +273,7 @@ fn unread(file: &Path) -> PlaceError {
     }
 }
 
-/// What a folder is to git. Only the `info` of a folder of objects holds a list of more of them; elsewhere `alternates` may be a branch.
+/// The role of a folder in git. Only the `info` of a folder of objects holds a list of more of them; elsewhere `alternates` may be a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Role {
     GitFolder,

@@ -18,14 +18,14 @@ pub use helper::{Helper, Reply};
 
 use super::cancel::{Cancel, Stopped};
 
-/// How often a running child is looked at.
+/// The interval at which a running child is polled.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
-/// What a child that is asked to end may take to tidy up (git removes its lock files) before it is killed.
+/// The grace period of a child that was told to terminate, to clean up (git removes its lock files) before it is killed.
 const TIDY_UP: Duration = Duration::from_secs(2);
-/// How long a pipe that outlives its child is listened to: a program that goes on in the background holds it open.
+/// The time for which a pipe is read after its child ended: a background program may keep it open.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Why a program did not do what it was started for. What the program itself says is in [`Ended`].
+/// The reason why a program did not do what it was started for. What the program itself says is in [`Ended`].
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
     /// It is not installed.
@@ -41,7 +41,7 @@ pub enum ProcessError {
     Start {
         /// The program.
         path: PathBuf,
-        /// Why not.
+        /// The reason why not.
         #[source]
         source: io::Error,
     },
@@ -50,7 +50,7 @@ pub enum ProcessError {
     TooMuch {
         /// The program.
         path: PathBuf,
-        /// What it may write.
+        /// The limit of its output.
         most: usize,
     },
     /// It was ended with the run.
@@ -61,11 +61,11 @@ pub enum ProcessError {
 /// One start of a program.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// What follows its name. Everybody on the machine may see it: no secrets.
+    /// The arguments. Every user of the machine may see them: no secrets.
     pub arguments: Vec<OsString>,
     /// All of its environment.
     pub environment: Environment,
-    /// Where it runs.
+    /// The working directory.
     pub directory: PathBuf,
     /// The most bytes of standard output; a program that writes more is ended. Of standard error the last as many are kept.
     pub most: usize,
@@ -74,11 +74,11 @@ pub struct Call {
 /// A program that ran to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// Whether it says that it did what it was asked.
+    /// `true` if it says that it did what it was asked.
     pub success: bool,
-    /// Its exit code; `None` where a signal ended it.
+    /// Its exit code; `None` if a signal ended it.
     pub code: Option<i32>,
-    /// What it wrote to standard output.
+    /// The standard output.
     pub output: Vec<u8>,
     /// The end of what it wrote to standard error.
     pub errors: Vec<u8>,
@@ -100,7 +100,7 @@ impl Program {
         found.map(|path| Self { path }).ok_or_else(|| ProcessError::Missing { name: name.to_owned() })
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -173,7 +173,7 @@ struct Running {
 }
 
 impl Running {
-    /// How it ended, once it has.
+    /// Returns the exit status, once it has ended.
     fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.status.is_none() {
             self.status = self.child.try_wait()?;
@@ -249,7 +249,7 @@ struct Heard {
 }
 
 impl Heard {
-    /// Keeps a piece; `None` where it is one too many.
+    /// Keeps a piece; `None` if it is one too many.
     fn take(&mut self, (stream, bytes): Piece) -> Option<()> {
         match stream {
             Stream::Output => {
@@ -267,7 +267,7 @@ impl Heard {
         }
     }
 
-    /// What is still in the pipes of a program that has ended.
+    /// Reads the rest of the pipes of a program that has ended.
     fn rest(&mut self, pieces: &Receiver<Piece>) -> Option<()> {
         let began = Instant::now();
         while let Some(left) = LAST_WORDS.checked_sub(began.elapsed()) {

@@ -27,11 +27,11 @@ use crate::domain::text::{MASK_PREFIX, mask, shell_word};
 /// An open repository. It can move between threads but not be shared: see [`RepoPool`].
 pub struct Repo {
     git: git2::Repository,
-    /// What reads many objects faster.
+    /// The faster reader for many objects.
     store: ObjectStore,
-    /// What recognizes objects that were cut.
+    /// The check for truncated objects.
     loose: LooseObjects,
-    /// What recognizes packed objects that are too large or lead nowhere.
+    /// The check for packed objects that are too large or have missing bases.
     packs: PackedObjects,
     /// The object that was looked at last, and how it is stored where that is known.
     intact: Cell<(ObjectId, Option<Stored>)>,
@@ -41,7 +41,7 @@ pub struct Repo {
     checkout: OnceCell<Beneath>,
 }
 
-/// Why a repository or an object could not be had. Each message says what to do next.
+/// The reason why a repository or an object could not be had. Each message says what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum RepoError {
     /// There is no repository here.
@@ -53,7 +53,7 @@ pub enum RepoError {
     /// A part of it lies where it does not belong.
     #[error(transparent)]
     Place(#[from] PlaceError),
-    /// The folder belongs to somebody else, and git would refuse it too.
+    /// The folder belongs to another user, and git would refuse it too.
     #[error(
         "git does not trust {path}: it belongs to another user; run `git config --global --add safe.directory {}` if you do",
         shell_word(path)
@@ -87,7 +87,7 @@ pub enum RepoError {
     Missing {
         /// Its id.
         id: ObjectId,
-        /// What to run.
+        /// The command to run.
         hint: &'static str,
     },
     /// An object is not of the kind that was expected, or its bytes are damaged.
@@ -200,7 +200,7 @@ impl Repo {
         self.git.workdir()
     }
 
-    /// Whether git would leave a file of the worktree out: it ignores it and does not know it yet.
+    /// Checks whether git would leave a file of the worktree out: it ignores it and does not know it yet.
     pub fn leaves_out(&self, path: &[u8]) -> Result<bool, RepoError> {
         let path = Path::new(OsStr::from_bytes(path));
         Ok(self.git.index()?.get_path(path, 0).is_none() && self.git.is_path_ignored(path)?)
@@ -216,19 +216,19 @@ impl Repo {
         self.git.commondir()
     }
 
-    /// What people call it: the name of its folder, masked.
+    /// Returns the display name: the name of its folder, masked.
     pub fn name(&self) -> String {
         let folder = self.workdir().unwrap_or_else(|| self.git.commondir());
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         mask(name.strip_suffix(".git").unwrap_or(&name)).text
     }
 
-    /// Whether its history was cut (`git clone --depth`).
+    /// Checks whether its history was cut (`git clone --depth`).
     pub fn is_shallow(&self) -> bool {
         self.git.is_shallow()
     }
 
-    /// Whether it fetches objects only when they are needed (`git clone --filter`), which libgit2 cannot do.
+    /// Checks whether it fetches objects only when they are needed (`git clone --filter`), which libgit2 cannot do.
     pub fn is_partial(&self) -> bool {
         let Ok(config) = self.git.config() else { return false };
         let Ok(entries) = config.entries(Some("remote\\..*\\.(promisor|partialclonefilter)")) else { return false };
@@ -284,7 +284,7 @@ impl Repo {
         Ok(stored)
     }
 
-    /// The same of a file whose bytes are about to be read; other threads wait while one of them is large.
+    /// Checks a file whose bytes are about to be read; other threads wait while one of them is large.
     fn intact_blob(&self, id: ObjectId) -> Result<Option<MutexGuard<'static, ()>>, RepoError> {
         let stored = self.intact(id)?;
         if let Some(Stored { size, .. }) = stored
@@ -295,7 +295,7 @@ impl Repo {
         Ok(stored.and_then(Stored::turn))
     }
 
-    /// The same for the objects that a name leads to without a walk: a reference or a whole id, and the tags on the way to a commit.
+    /// Checks the objects that a name resolves to without a walk: a reference or a whole id, and the tags on the way to a commit.
     fn intact_tip(&self, name: &str) -> Result<(), RepoError> {
         let of_reference = || {
             let found = if name == "HEAD" { self.git.head() } else { self.git.resolve_reference_from_short_name(name) };
@@ -340,7 +340,7 @@ impl Repo {
         }
     }
 
-    /// Whether there is no commit yet on the current branch.
+    /// Checks whether there is no commit yet on the current branch.
     pub fn is_unborn(&self) -> bool {
         self.git.head().is_err_and(|error| error.code() == ErrorCode::UnbornBranch)
     }
@@ -432,7 +432,7 @@ impl Repo {
         if object.kind() == kind.raw() { Ok(take(object.data())) } else { Err(RepoError::Damaged(id)) }
     }
 
-    /// What it means that an object could not be read.
+    /// Returns the error for an object that could not be read.
     pub fn object_error(&self, error: &git2::Error, id: ObjectId) -> RepoError {
         if error.code() != ErrorCode::NotFound {
             return if error.class() == ErrorClass::Zlib || error.class() == ErrorClass::Odb {
@@ -479,7 +479,7 @@ pub fn raw_id(id: ObjectId) -> git2::Oid {
     git2::Oid::from_bytes(id.as_bytes()).unwrap_or(git2::Oid::ZERO_SHA1)
 }
 
-/// So many idle handles are kept for the next ones; each has files open.
+/// The maximum number of idle handles; each has files open.
 const IDLE: usize = 16;
 
 /// Handles of one repository for many threads: take one, use it, and it goes back when dropped.

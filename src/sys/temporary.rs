@@ -45,13 +45,13 @@ impl TemporaryFolder {
         Ok(Self { folder, _held: Held(file) })
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// Removes the temporary folders of our own that nobody uses any more: what was to be kept from others should not stay for ever.
+/// Removes the temporary folders of our own that nobody uses any more: what was to be kept from others should not stay forever.
 fn remove_left(parent: &Path) {
     for folder in folders(parent).unwrap_or_default().into_iter().filter(|folder| folder.name.starts_with(TEMPORARY)) {
         let (held, path) = (folder.path.join(IN_USE), &folder.path);
@@ -69,7 +69,7 @@ fn remove_left(parent: &Path) {
     }
 }
 
-/// Whether a folder is this user's, and nobody else may do anything with it: the last six bits of its mode.
+/// Checks whether a folder is this user's, and nobody else may do anything with it: the last six bits of its mode.
 #[cfg(unix)]
 fn is_own(folder: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;

@@ -16,7 +16,7 @@ use super::repo::{Repo, RepoError};
 /// One entry of a tree, borrowed from its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawEntry<'a> {
-    /// What it is; `None` for a folder.
+    /// Its kind; `None` for a folder.
     pub mode: Option<FileMode>,
     /// Its name, one component.
     pub name: &'a [u8],
@@ -25,7 +25,7 @@ pub struct RawEntry<'a> {
 }
 
 impl RawEntry<'_> {
-    /// Whether it is a folder.
+    /// Checks whether it is a folder.
     pub fn is_folder(&self) -> bool {
         self.mode.is_none()
     }
@@ -87,7 +87,7 @@ pub fn order(a: &RawEntry<'_>, b: &RawEntry<'_>) -> Ordering {
 pub struct TreeFile {
     /// Its full path.
     pub path: Vec<u8>,
-    /// What it is.
+    /// Its kind.
     pub mode: FileMode,
     /// Its id (a commit for a submodule).
     pub id: BlobId,
@@ -124,7 +124,7 @@ pub struct TreeCursor {
 pub struct LeftOut {
     /// The number of those that were too deep, or for whose bytes there was no room.
     pub too_deep: u64,
-    /// Whether the walk ended because it had entered as many as it may.
+    /// `true` if the walk ended because it had entered as many as it may.
     pub ended: bool,
 }
 
@@ -144,7 +144,7 @@ pub enum WalkError {
 pub struct TreeStep<'c> {
     /// Its full path.
     pub path: &'c [u8],
-    /// What it is.
+    /// Its kind.
     pub mode: FileMode,
     /// Its id (a commit for a submodule).
     pub id: BlobId,
@@ -165,7 +165,7 @@ const MOST_BARREN: usize = 100_000;
 const MOST_SPARE: usize = 64 << 10;
 
 impl LeftOut {
-    /// The sentence that says it; `None` where nothing was left out.
+    /// The sentence that says it; `None` if nothing was left out.
     pub fn reason(self) -> Option<String> {
         match self {
             Self { ended: true, .. } => {
@@ -316,7 +316,7 @@ impl Iterator for TreeWalk<'_> {
     }
 }
 
-/// What stands at a path of a tree.
+/// The entry at a path of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// A file, link or submodule.

@@ -16,7 +16,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Lent, Repo, RepoError, RepoPool};
 use crate::sys::tree::{TreeCursor, WalkError};
 
-/// How many files are handed to a thread at once.
+/// The number of files handed to a thread at once.
 const CHUNK: usize = 32;
 
 /// The room for a path that a chunk begins with.
@@ -25,7 +25,7 @@ const PATH: usize = 64;
 /// The files between two looks at the stop flag.
 const STOP_CHECK: u64 = 256;
 
-/// How many refused names are told one by one.
+/// The number of refused names that are reported individually.
 const MAX_TOLD: usize = 20;
 
 /// Files that stand next to each other in path order. Their paths lie in one buffer: an allocation for each of them would cost a listing
@@ -39,7 +39,7 @@ pub(super) struct Chunk {
 
 /// One file.
 pub(super) struct Listed {
-    /// Where its path ends in the buffer of the chunk.
+    /// The end of its path in the buffer of the chunk.
     end: usize,
     pub(super) mode: FileMode,
     pub(super) blob: Option<BlobId>,
@@ -65,11 +65,11 @@ struct Feed {
     cut: Option<String>,
 }
 
-/// What one thread reads with: a repository handle, taken when it is first needed, and a buffer.
+/// The reader of one thread: a repository handle, taken when it is first needed, and a buffer.
 pub(super) struct Hand<'p> {
     pool: Option<&'p RepoPool>,
     lent: Option<Lent<'p>>,
-    /// What a file was read into last; for the next one.
+    /// The buffer of the last file, reused for the next one.
     pub(super) buffer: Vec<u8>,
 }
 
@@ -113,13 +113,13 @@ impl Chunk {
         })
     }
 
-    /// Where the contents of the files are kept, in the order of [`files`](Self::files).
+    /// Returns the locations of the file contents, in the order of [`files`](Self::files).
     pub(super) fn contents(&self) -> &[OnceLock<Content>] {
         self.contents.get_or_init(|| self.files.iter().map(|_| OnceLock::new()).collect())
     }
 }
 
-/// What becomes of a path that the walk came to.
+/// The decision about a path of the walk.
 enum Taken {
     /// It is in the list.
     Listed,
@@ -142,7 +142,7 @@ impl Feed {
         }
     }
 
-    /// Whether the path may be listed, as far as there is room; where there is none, the list ends.
+    /// Checks whether the path may be listed, as far as there is room; where there is none, the list ends.
     fn take(&mut self, path: &[u8], filter: &PathFilter) -> Taken {
         if !self.files.charge(1) {
             return self.end();
@@ -169,7 +169,7 @@ impl Feed {
         }
     }
 
-    /// Whether the path may be listed; odd and excluded ones may not, and odd ones are told.
+    /// Checks whether the path may be listed; odd and excluded ones may not, and odd ones are told.
     fn admit(&mut self, path: &[u8], filter: &PathFilter) -> bool {
         match RepoPath::check(path) {
             Ok(()) => filter.allows_bytes(path),
@@ -295,7 +295,7 @@ impl Catalogue {
         self.feed.lock().unwrap_or_else(PoisonError::into_inner).cut.clone()
     }
 
-    /// What was left out of the listing so far.
+    /// Returns the omissions of the listing so far.
     pub(super) fn omissions(&self) -> Vec<Omission> {
         let feed = self.feed.lock().unwrap_or_else(PoisonError::into_inner);
         let mut omissions = feed.omissions.clone();

@@ -1,4 +1,4 @@
-//! What is kept of file contents during a run, under one cap. Main types: [`Content`], [`Kept`].
+//! The cache of file contents during a run, under one cap. Main types: [`Content`], [`Kept`].
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use crate::sys::charset;
 /// Files with more bytes than this are not read.
 pub const READ_LIMIT: u64 = 32 << 20;
 
-/// So many bytes of text are kept for the run.
+/// The capacity of the cache, in bytes of text.
 const KEEP_LIMIT: u64 = 256 << 20;
 /// A text that takes more bytes is read again when it is wanted again: a few of them, which few changes have, would take all the room.
 const KEEP_EACH: u64 = 16 << 20;
@@ -22,7 +22,7 @@ pub(super) enum Content {
     Text {
         /// Without a byte order mark.
         text: Box<str>,
-        /// What it was decoded from.
+        /// The source charset.
         charset: &'static str,
     },
     /// Binary.
@@ -69,13 +69,13 @@ impl Default for Kept {
 }
 
 impl Kept {
-    /// Whether so many bytes may be kept; if so they are counted.
+    /// Checks whether so many bytes may be kept; if so they are counted.
     fn reserve(&self, bytes: u64) -> bool {
         let take = |left: u64| left.checked_sub(bytes);
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
     }
 
-    /// Whether `content` may be kept.
+    /// Checks whether `content` may be kept.
     pub(super) fn has_room(&self, content: &Content) -> bool {
         self.reserve(content.size())
     }

@@ -1,4 +1,4 @@
-//! What is staged: the blobs of the index, as they are when it is opened.
+//! The staged files: the blobs of the index, as they are when it is opened.
 
 use super::WorkspaceError;
 use super::object_db::ObjectDb;

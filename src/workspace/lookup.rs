@@ -5,7 +5,7 @@ use super::{TreeEntry, WorkspaceError};
 use crate::domain::change::FileMode;
 use crate::domain::path::RepoPath;
 
-/// What stands behind a link is not part of the tree, wherever the link points to.
+/// The error for a path behind a link, which is never part of the tree.
 pub(super) const BEHIND_LINK: &str = "it lies behind a symbolic link, and links are not followed";
 
 pub(super) fn folder(path: &RepoPath) -> WorkspaceError {
@@ -28,7 +28,7 @@ pub(super) fn entry_at<'e>(files: &'e [TreeEntry], path: &RepoPath) -> Option<&'
     files.binary_search_by(|entry| entry.path.cmp(path)).ok().map(|at| &files[at])
 }
 
-/// Whether some file lies under `path`.
+/// Checks whether some file lies under `path`.
 pub(super) fn is_folder(files: &[TreeEntry], path: &RepoPath) -> bool {
     let prefix = [path.as_bytes(), b"/"].concat();
     let at = files.partition_point(|entry| entry.path.as_bytes() < prefix.as_slice());

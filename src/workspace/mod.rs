@@ -38,13 +38,13 @@ pub use search::{FileHits, Hits, Query};
 pub struct TreeEntry {
     /// Its path.
     pub path: RepoPath,
-    /// What it is.
+    /// Its kind.
     pub mode: FileMode,
     /// Its blob, where it has one (not on the disk).
     pub blob: Option<BlobId>,
 }
 
-/// Why a file could not be read or listed.
+/// The reason why a file could not be read or listed.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
     /// No such file. Whoever has a person or a model before them adds names like it, with [`near()`].
@@ -53,15 +53,15 @@ pub enum WorkspaceError {
     /// It is there but has no text: binary, a submodule, a folder, a link that leaves the tree.
     #[error("{path} is not text: {what}")]
     NotText {
-        /// What was asked for.
+        /// The requested path.
         path: RepoPath,
-        /// What it is instead.
+        /// The actual kind.
         what: &'static str,
     },
     /// It is too large to hold.
     #[error("{path} has {size} bytes, more than the {limit} that are read")]
     TooLarge {
-        /// What was asked for.
+        /// The requested path.
         path: RepoPath,
         /// Its size.
         size: u64,
@@ -83,7 +83,7 @@ pub enum WorkspaceError {
     /// The disk failed.
     #[error("cannot read {path}: {source}")]
     Disk {
-        /// What was asked for.
+        /// The requested path.
         path: RepoPath,
         /// Why.
         #[source]
@@ -135,7 +135,7 @@ pub trait Workspace: Send + Sync {
         None
     }
 
-    /// What is not listed or not readable, as far as it is known by now; for the receipt.
+    /// Returns what is known so far to be unlisted or unreadable; for the receipt.
     fn omissions(&self) -> Vec<Omission> {
         Vec::new()
     }

@@ -7,7 +7,7 @@ use crate::domain::limits::LIMITS;
 use crate::domain::path::RepoPath;
 use crate::sys::cancel::Cancel;
 
-/// How many are told.
+/// The number of reported ones.
 const MOST: usize = 5;
 
 /// Up to five paths like `wanted`, the likeliest first.
@@ -17,7 +17,7 @@ pub fn near<'e>(wanted: &RepoPath, entries: impl IntoIterator<Item = &'e TreeEnt
     nearest.found()
 }
 
-/// The same of the files of a tree, of which no more are listed than [`InputLimits::compared_names`](crate::domain::limits::InputLimits).
+/// Finds the nearest paths among the files of a tree, of which no more are listed than [`InputLimits::compared_names`](crate::domain::limits::InputLimits).
 pub fn near_in(wanted: &RepoPath, tree: &dyn Workspace, cancel: &Cancel) -> Result<Vec<RepoPath>, WorkspaceError> {
     let (mut nearest, mut compared) = (Nearest::to(wanted), 0);
     tree.visit(cancel, &mut |path, _| {

@@ -22,7 +22,7 @@ use crate::sys::tree::{self, Found};
 /// Files of the object database.
 pub(super) struct ObjectDb {
     pool: RepoPool,
-    /// Where a path is looked up without listing everything; `None` for the index, whose list is there already.
+    /// The tree in which paths are looked up without listing everything; `None` for the index, which is listed already.
     root: Option<TreeId>,
     filter: PathFilter,
     catalogue: Catalogue,

@@ -1,4 +1,4 @@
-//! What a patch alone shows of the files, where there is no repository. Main type: [`PatchOnly`].
+//! The files as a patch alone shows them, without a repository. Main type: [`PatchOnly`].
 //!
 //! Lines keep their numbers: what the patch does not show stands there as [`UNKNOWN_LINE`]. A text is made when it is asked for: a
 //! hunk header of a few bytes can claim half a million lines, and a patch can have thousands of them.
@@ -56,7 +56,7 @@ impl PatchOnly {
     }
 }
 
-/// What of a file has line numbers that can be right, and how many lines have not.
+/// Returns the lines of a file whose numbers are plausible, and the number of those whose are not.
 fn believed(file: &KnownFile) -> (KnownFile, usize) {
     let mut next = 1usize;
     let mut dropped = 0;

@@ -1,4 +1,4 @@
-//! What is searched for. Main type: [`Pattern`].
+//! The pattern of a search. Main type: [`Pattern`].
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ const SIZE_LIMIT: usize = 10 << 20;
 
 /// A text is searched without a further look where it cannot take more steps than this: bytes, times the states that can be alive at once.
 const MOST_STEPS: usize = 1 << 30;
-/// What is searched for: a regular expression that is matched within lines, in time linear to the text.
+/// The pattern of a search: a regular expression that is matched within lines, in time linear to the text.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     matcher: RegexMatcher,
     literal: Option<String>,
-    /// The same expression for [`is_costly`](Self::is_costly); none where it is plain text.
+    /// The expression for [`is_costly`](Self::is_costly); `None` for plain text.
     automaton: Option<Arc<Regex>>,
 }
 
@@ -48,7 +48,7 @@ impl Pattern {
         }
     }
 
-    /// Why the pattern is searched as plain text; `None` when it is a regular expression.
+    /// Returns the reason why the pattern is searched as plain text; `None` when it is a regular expression.
     pub fn literal_because(&self) -> Option<&str> {
         self.literal.as_deref()
     }
@@ -74,7 +74,7 @@ impl Pattern {
         found
     }
 
-    /// Whether searching this text may take minutes: its lines are so long, the expression has so many states, and so few of them come back,
+    /// Checks whether searching this text may take minutes: its lines are so long, the expression has so many states, and so few of them come back,
     /// that each byte costs as much as all of them. Nothing else stops such a search once it has begun.
     pub(super) fn is_costly(&self, text: &str) -> bool {
         let Some(automaton) = &self.automaton else { return false };
@@ -101,7 +101,7 @@ impl Pattern {
         false
     }
 
-    /// Whether some line may match; may say yes where [`lines`](Self::lines) then finds none.
+    /// Checks whether some line may match; may say yes where [`lines`](Self::lines) then finds none.
     pub(super) fn may_match(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
         let mut at = 0;

@@ -21,7 +21,7 @@ use crate::domain::path::RepoPath;
 use crate::domain::text::FileText;
 use crate::sys::cancel::{Cancel, Stopped};
 
-/// Why a file is not searched whose text and pattern do not go together.
+/// The reason why a file is not searched whose text and pattern do not go together.
 const COSTLY: &str = "its lines are so long that this pattern would take minutes there; search for something simpler";
 
 /// More threads than this do not pay: they wait for memory.
@@ -33,7 +33,7 @@ const MOST_TOLD: usize = 5;
 /// A search.
 #[derive(Debug, Clone, Copy)]
 pub struct Query<'q> {
-    /// What is searched for.
+    /// The pattern.
     pub pattern: &'q Pattern,
     /// Only in these files; in all when `None`.
     pub files: Option<&'q PathFilter>,
@@ -52,16 +52,16 @@ pub struct FileHits {
     pub lines: Vec<u32>,
 }
 
-/// What a search found, in path order.
+/// The results of a search, in path order.
 #[derive(Debug, Clone, Default)]
 pub struct Hits {
     /// Files with hits.
     pub files: Vec<FileHits>,
-    /// How many lines those are; [`Query::most`] at most.
+    /// The number of lines those are; [`Query::most`] at most.
     pub lines: usize,
-    /// Whether every file was searched to its end.
+    /// `true` if every file was searched to its end.
     pub exhausted: bool,
-    /// How many files could not be searched: too large, or not readable.
+    /// The number of files that could not be searched: too large, or not readable.
     pub unread: usize,
     /// The first of those, and why.
     pub unread_named: Vec<(RepoPath, String)>,
@@ -109,9 +109,9 @@ pub(super) trait Shelf: Sync {
     fn hand(&self) -> Hand<'_>;
     /// Its files.
     fn catalogue(&self, cancel: &Cancel) -> Result<&Catalogue, WorkspaceError>;
-    /// What is kept.
+    /// Returns the cached contents.
     fn kept(&self) -> &Kept;
-    /// Whether the contents that the coming search reads are kept for the next one. Asked once for each search.
+    /// Checks whether the contents that the coming search reads are kept for the next one. Asked once for each search.
     fn keeps(&self) -> bool {
         true
     }
@@ -135,7 +135,7 @@ pub(super) fn search(shelf: &impl Shelf, query: &Query<'_>, cancel: &Cancel) -> 
     search_with(shelf, query, cancel, threads)
 }
 
-/// Where the threads meet.
+/// The shared state of the threads.
 struct Board {
     next: AtomicUsize,
     /// Chunks from this one on are not needed.
@@ -146,7 +146,7 @@ struct Board {
 #[derive(Default)]
 struct Found {
     slots: Vec<Option<Hits>>,
-    /// So many slots from the first on are filled.
+    /// The number of leading slots that are filled.
     filled: usize,
     /// The lines in those.
     lines: usize,
@@ -156,7 +156,7 @@ struct Found {
 }
 
 impl Board {
-    /// Whether the hits of a chunk may still be among the first.
+    /// Checks whether the hits of a chunk may still be among the first.
     fn needs(&self, number: usize) -> bool {
         number < self.stop.load(Ordering::SeqCst)
     }
@@ -237,7 +237,7 @@ pub(super) fn search_with(
     Ok(hits)
 }
 
-/// What every thread does.
+/// The work of each thread.
 struct Task<'t, S> {
     shelf: &'t S,
     catalogue: &'t Catalogue,

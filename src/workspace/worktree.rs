@@ -77,7 +77,7 @@ impl Worktree {
         Ok(made)
     }
 
-    /// What stands on the disk and is not ignored, sorted; `true` for a link.
+    /// Lists the files on the disk that are not ignored, sorted; `true` for a link.
     fn walk(&self, cancel: &Cancel, omissions: &mut Vec<Omission>) -> Result<Vec<(Vec<u8>, bool)>, WorkspaceError> {
         refuse_unreadable(&self.root.join(GITIGNORE)).map_err(RepoError::from)?;
         let nested = Arc::new(Mutex::new(Nested::default()));
@@ -185,7 +185,7 @@ impl Worktree {
         Some((path, mode, None))
     }
 
-    /// Why a path that is not listed cannot be read.
+    /// Returns the reason why a path that is not listed cannot be read.
     fn missing(&self, files: &[TreeEntry], path: &RepoPath) -> WorkspaceError {
         if lookup::is_folder(files, path) {
             return lookup::folder(path);
@@ -226,7 +226,7 @@ impl Worktree {
 
 const SPECIAL: &str = "a pipe, a socket or a device";
 
-/// What one thread of the walk found; handed over when the thread ends.
+/// The files that one thread of the walk found; handed over when the thread ends.
 struct Mine<'a> {
     files: Vec<(Vec<u8>, bool)>,
     all: &'a Mutex<Vec<(Vec<u8>, bool)>>,
@@ -257,7 +257,7 @@ struct Nested {
     false_ones: BTreeSet<Vec<u8>>,
 }
 
-/// Whether the walk goes on with an entry: not into git's own folder, and not into other repositories.
+/// Checks whether the walk goes on with an entry: not into git's own folder, and not into other repositories.
 fn enter(entry: &DirEntry, root: &Path, nested: &Mutex<Nested>) -> bool {
     if entry.depth() == 0 {
         return true;

@@ -4,7 +4,7 @@ use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TomlError, value};
 
 use crate::domain::dismissal::Dismissal;
 
-/// What a new file begins with.
+/// The header of a new file.
 const HEADER: &str = "\
 # Findings that this project decided not to hear again, one entry for each, sorted by path. `review dismiss` writes them.
 # They hold for reviews of changes into the branch that has this file; a change cannot dismiss its own findings.
@@ -14,7 +14,7 @@ const HEADER: &str = "\
 /// The list's name in the file.
 const LIST: &str = "dismissed";
 
-/// Why a file cannot be changed.
+/// The reason why a file cannot be changed.
 #[derive(Debug, thiserror::Error)]
 pub enum EditFault {
     /// It is not TOML.
@@ -30,7 +30,7 @@ pub enum EditFault {
 pub struct Edited {
     /// The file.
     pub text: String,
-    /// Whether the finding was dismissed there already.
+    /// `true` if the finding was dismissed there already.
     pub replaced: bool,
 }
 
@@ -87,7 +87,7 @@ fn table(dismissal: &Dismissal) -> Table {
     table
 }
 
-/// What may be said anew of a finding.
+/// Updates the keys of an entry that may be replaced.
 fn update(table: &mut Table, dismissal: &Dismissal) {
     let texts = [
         ("glob", dismissal.glob.as_ref().map(|glob| glob.pattern.clone())),

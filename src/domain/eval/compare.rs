@@ -16,7 +16,7 @@ const ENOUGH: usize = 3;
 pub struct Earlier {
     /// When it began.
     pub started_at: String,
-    /// Who reviewed.
+    /// The reviewers.
     pub reviewers: Vec<String>,
     /// Its cases, by name.
     pub cases: BTreeMap<String, EarlierCase>,
@@ -34,9 +34,9 @@ pub struct EarlierCase {
 /// A review of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EarlierRun {
-    /// Whether it came to its end.
+    /// `true` if it came to its end.
     pub complete: bool,
-    /// Whether the rules made it: they say the same each time.
+    /// `true` if the rules made it: they say the same each time.
     pub by_rules: bool,
     /// Issues that were found, of those that must be.
     pub found: usize,
@@ -44,7 +44,7 @@ pub struct EarlierRun {
     pub wrong: usize,
 }
 
-/// What became of a case.
+/// The trend of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Turned {
     /// It is worse, and not by chance.
@@ -80,15 +80,15 @@ impl Turned {
 pub struct CaseChange {
     /// Its name.
     pub name: String,
-    /// What became of it.
+    /// Its result.
     pub turned: Turned,
-    /// How, a few words each (`found 1 of 1, now 0`).
+    /// The differences, a few words each (`found 1 of 1, now 0`).
     pub how: Vec<String>,
-    /// Whether it got worse in any way beyond noise; also where it got better in another.
+    /// `true` if it got worse in any way beyond noise; also where it got better in another.
     pub is_worse: bool,
 }
 
-/// Why a case cannot be compared.
+/// The reason why a case cannot be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotCompared {
     /// It was not there.
@@ -110,12 +110,12 @@ impl NotCompared {
     }
 }
 
-/// What became of all cases.
+/// The comparison of all cases.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// When the earlier evaluation began.
     pub since: String,
-    /// Who reviewed then.
+    /// The reviewers of the earlier evaluation.
     pub then: Vec<String>,
     /// The cases that both have, worst first.
     pub cases: Vec<CaseChange>,
@@ -124,14 +124,14 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether a case became worse beyond noise.
+    /// Checks whether a case became worse beyond noise.
     pub fn is_worse(&self) -> bool {
         self.cases.iter().any(|case| case.is_worse)
     }
 }
 
 impl EarlierRun {
-    /// What a later evaluation needs to know of a review.
+    /// Returns what a later evaluation needs of a review.
     pub fn of(case: &CaseResult, run: &CaseRun) -> Self {
         let issues = case.expected.issues().iter().zip(&run.score.issues);
         Self {
@@ -166,7 +166,7 @@ pub fn compare(earlier: &Earlier, now: &Evaluation) -> Comparison {
     comparison
 }
 
-/// What is compared, in words and as a number.
+/// A measure to compare: its name and value.
 type Measured = (&'static str, fn(&EarlierRun) -> i64);
 
 fn change(name: &str, then: &[EarlierRun], now: &[EarlierRun]) -> CaseChange {

@@ -1,4 +1,4 @@
-//! What an evaluation comes to in numbers. Main types: [`Figures`], [`Share`].
+//! The metrics of an evaluation. Main types: [`Figures`], [`Share`].
 
 use super::result::{CaseResult, CaseRun, Evaluation, RunEnd};
 use super::score::{Extra, Found, IssueResult};
@@ -7,14 +7,14 @@ use crate::domain::review::{Engine, Usage};
 /// Some of all. Counts stay beside the percentage: a few cases make a rough one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Share {
-    /// How many.
+    /// The count.
     pub some: usize,
     /// Of how many.
     pub all: usize,
 }
 
 impl Share {
-    /// Between 0 and 1; `None` where there was nothing to measure.
+    /// Between 0 and 1; `None` if there was nothing to measure.
     #[expect(clippy::cast_precision_loss, reason = "counts of findings are far below 2^52")]
     pub fn ratio(self) -> Option<f64> {
         (self.all > 0).then(|| self.some as f64 / self.all as f64)
@@ -58,7 +58,7 @@ pub struct Figures {
     pub failed: usize,
     /// Reviews that were not made.
     pub not_run: usize,
-    /// Tokens and money of all reviews; unknown where one of a model's is. `None` where no model was asked.
+    /// Tokens and money of all reviews; unknown where one of a model's is. `None` if no model was asked.
     pub usage: Option<Usage>,
     /// The sum of the time that reviews took, in milliseconds.
     pub took_ms: u64,

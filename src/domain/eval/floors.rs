@@ -1,10 +1,10 @@
-//! What an evaluation must not fall below. Main type: [`Floors`].
+//! The thresholds that an evaluation must reach. Main type: [`Floors`].
 
 use std::str::FromStr;
 
 use super::figures::{Figures, Share};
 
-/// What is measured and can have a floor.
+/// A measure that can have a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
     /// Issues found.
@@ -31,7 +31,7 @@ impl Measure {
         }
     }
 
-    /// What it came to.
+    /// Returns its value.
     pub fn of(self, figures: &Figures) -> Share {
         match self {
             Self::Recall => figures.recall,

@@ -1,10 +1,10 @@
-//! What a case expects of a review. Main types: [`Expected`], [`Golden`].
+//! The expected result of a case. Main types: [`Expected`], [`Golden`].
 
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{LineRange, Side};
 
-/// What a review of a case must come to.
+/// The expected result of a review of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expected {
     /// Nothing is wrong with the change: every finding is one too many.
@@ -22,7 +22,7 @@ impl Expected {
         }
     }
 
-    /// Whether nothing is wrong with the change.
+    /// Checks whether nothing is wrong with the change.
     pub fn is_clean(&self) -> bool {
         matches!(self, Self::Clean)
     }
@@ -35,20 +35,20 @@ pub struct Golden {
     pub path: RepoPath,
     /// The side of the change on which its lines count.
     pub side: Side,
-    /// Its lines; `None` where the whole file is meant.
+    /// Its lines; `None` if the whole file is meant.
     pub lines: Option<LineRange>,
     /// Words of which a finding about it has at least one, in its title or body, in any case.
     pub words: Vec<String>,
-    /// How bad it is, where that is expected.
+    /// The expected severity, if any.
     pub severity: Option<Severity>,
     /// Of what kind, where that is expected.
     pub category: Option<Category>,
-    /// Whether it may be left out: then it is not missed, and a finding about it is not one too many.
+    /// `true` if it may be left out: then it is not missed, and a finding about it is not one too many.
     pub optional: bool,
 }
 
 impl Golden {
-    /// Whether a text speaks about it.
+    /// Checks whether a text speaks about it.
     pub fn is_named_in(&self, texts: &[&str]) -> bool {
         let texts: Vec<String> = texts.iter().map(|text| text.to_lowercase()).collect();
         self.words.iter().any(|word| {

@@ -1,4 +1,4 @@
-//! What the reviews of all cases came to. Main types: [`Evaluation`], [`CaseResult`], [`CaseRun`].
+//! The results of the reviews of all cases. Main types: [`Evaluation`], [`CaseResult`], [`CaseRun`].
 
 use super::golden::Expected;
 use super::score::Score;
@@ -13,11 +13,11 @@ pub struct Evaluation {
     pub started_at: String,
     /// Wall time in milliseconds.
     pub took_ms: u64,
-    /// How often each case was reviewed.
+    /// The number of reviews of each case.
     pub repeat: u32,
     /// The cases, by name.
     pub cases: Vec<CaseResult>,
-    /// Whether somebody interrupted it.
+    /// `true` if somebody interrupted it.
     pub interrupted: bool,
 }
 
@@ -26,18 +26,18 @@ pub struct Evaluation {
 pub struct CaseResult {
     /// Its name: that of its folder.
     pub name: String,
-    /// What it is about, one line.
+    /// Its subject, one line.
     pub about: String,
     /// A hash of everything that it is made of: cases of equal hashes can be compared.
     pub digest: String,
-    /// What was expected.
+    /// The expected result.
     pub expected: Expected,
     /// Its reviews.
     pub runs: Vec<CaseRun>,
 }
 
 impl CaseResult {
-    /// Whether every review of it came to its end.
+    /// Checks whether every review of it came to its end.
     pub fn is_complete(&self) -> bool {
         self.runs.iter().all(|run| run.end == RunEnd::Complete)
     }
@@ -46,11 +46,11 @@ impl CaseResult {
 /// One review of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseRun {
-    /// How it ended.
+    /// The way it ended.
     pub end: RunEnd,
-    /// What was found; of a review that broke off, what it found until then.
+    /// The score; for an interrupted review, of its findings until then.
     pub score: Score,
-    /// Who reviewed; `None` where nobody did.
+    /// The reviewer; `None` if there was none.
     pub who: Option<Who>,
     /// Tokens and money.
     pub usage: Usage,
@@ -62,7 +62,7 @@ pub struct CaseRun {
     pub took_ms: u64,
 }
 
-/// How a review of a case ended.
+/// The way a review of a case ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunEnd {
     /// Every reviewable hunk was seen, and the engine was done.
@@ -76,7 +76,7 @@ pub enum RunEnd {
     Failed {
         /// Why, in sentences.
         why: String,
-        /// Whether the provider is to blame.
+        /// `true` if the provider is to blame.
         by_provider: bool,
     },
     /// It was interrupted before it began.
@@ -94,7 +94,7 @@ impl RunEnd {
         }
     }
 
-    /// Why it did not come to its end; empty where it did.
+    /// Returns the reason why it did not come to its end; empty where it did.
     pub fn why(&self) -> &str {
         match self {
             Self::Complete => "",
@@ -104,10 +104,10 @@ impl RunEnd {
     }
 }
 
-/// Who reviewed.
+/// A reviewer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Who {
-    /// Which engine.
+    /// The engine's kind.
     pub engine: Engine,
     /// The model, `provider/name`.
     pub model: Option<String>,
@@ -133,7 +133,7 @@ impl Evaluation {
         self.cases.iter().flat_map(|case| &case.runs)
     }
 
-    /// Who reviewed, each once, in order of appearance.
+    /// Returns the distinct reviewers, in order of appearance.
     pub fn reviewers(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for name in self.runs().filter_map(|run| run.who.as_ref()).map(Who::name) {

@@ -8,10 +8,10 @@ use super::golden::{Expected, Golden};
 use crate::domain::finding::{Anchor, Category, Finding, Severity};
 use crate::domain::place::LineRange;
 
-/// So many lines beside the expected ones are still the right place: people and models draw the edges of a defect differently.
+/// The tolerated distance from the expected lines, in lines: people and models draw the edges of a defect differently.
 pub const NEAR: u32 = 3;
 
-/// How much of an issue was found, best first.
+/// The quality of an issue's match, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Found {
     /// The right thing was said about its very lines.
@@ -27,7 +27,7 @@ pub enum Found {
 }
 
 impl Found {
-    /// Whether the issue counts as found: both place and words were right.
+    /// Checks whether the issue counts as found: both place and description were right.
     pub const fn counts(self) -> bool {
         matches!(self, Self::Exactly | Self::Nearby)
     }
@@ -53,24 +53,24 @@ pub struct Reported {
     pub path: String,
     /// The first line of that place, where it has one.
     pub line: Option<u32>,
-    /// How bad it says it is.
+    /// The severity that it states.
     pub severity: Severity,
     /// Of what kind.
     pub category: Category,
-    /// Who reported it: the name of a rule or a model.
+    /// The reporter: the name of a rule or a model.
     pub origin: String,
 }
 
-/// What became of an expected issue.
+/// The result of an expected issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueResult {
-    /// How much of it was found.
+    /// The quality of the match.
     pub found: Found,
     /// By which finding.
     pub by: Option<Reported>,
-    /// Whether the severity is the expected one; `None` where none is expected or the issue was not found.
+    /// `true` if the severity is the expected one; `None` if none is expected or the issue was not found.
     pub severity_agrees: Option<bool>,
-    /// The same for the category.
+    /// `true` if the category is the expected one; `None` as for the severity.
     pub category_agrees: Option<bool>,
 }
 
@@ -79,7 +79,7 @@ pub struct IssueResult {
 pub struct Extra {
     /// The finding.
     pub finding: Reported,
-    /// Whether it says again what another finding found.
+    /// `true` if it says again what another finding found.
     pub again: bool,
 }
 
@@ -90,18 +90,18 @@ pub struct Score {
     pub issues: Vec<IssueResult>,
     /// The findings that found none, in the order of the review. Those that got place or words right are among them.
     pub extra: Vec<Extra>,
-    /// How many findings there were.
+    /// The number of findings there were.
     pub findings: usize,
 }
 
 impl Score {
-    /// How nothing at all scores.
+    /// Returns the score of an empty review.
     pub fn of_nothing(expected: &Expected) -> Self {
         score(expected, &[])
     }
 }
 
-/// What one pair is worth. A kind of pair is worth more than all pairs of the lesser kinds together, for up to 900 issues.
+/// The weight of one pair. A kind of pair is worth more than all pairs of the lesser kinds together, for up to 900 issues.
 const AGREES: i64 = 1;
 const WORDS: i64 = 1_000 * 4;
 const PLACE: i64 = WORDS * 1_000;
@@ -109,7 +109,7 @@ const EXACT: i64 = PLACE * 1_000;
 const OPTIONAL: i64 = EXACT * 1_000;
 const WANTED: i64 = OPTIONAL * 1_000;
 
-/// How well a finding fits an issue.
+/// Rates how well a finding matches an issue.
 fn fit(issue: &Golden, finding: &Finding) -> Found {
     let place = finding.anchors.iter().filter_map(|anchor| distance(issue, anchor)).min();
     let named = issue.is_named_in(&[&finding.title, &finding.body]);
@@ -122,7 +122,7 @@ fn fit(issue: &Golden, finding: &Finding) -> Found {
     }
 }
 
-/// How many lines lie between an issue and a place; `None` where that is not the right place.
+/// Returns the number of lines between an issue and a place; `None` if that is not the right place.
 fn distance(issue: &Golden, anchor: &Anchor) -> Option<u32> {
     if anchor.path != issue.path || anchor.side != issue.side {
         return None;

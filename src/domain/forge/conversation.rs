@@ -1,4 +1,4 @@
-//! What people and programs said on a pull request. Main types: [`Conversation`], [`Thread`], [`Comment`].
+//! The conversation on a pull request. Main types: [`Conversation`], [`Thread`], [`Comment`].
 
 use crate::domain::id::CommitId;
 use crate::domain::path::RepoPath;
@@ -9,7 +9,7 @@ use crate::domain::place::Side;
 pub struct Actor {
     /// Its login, without the `[bot]` that one of GitHub's two interfaces adds.
     pub login: String,
-    /// Whether the forge says that it is an app.
+    /// `true` if the forge says that it is an app.
     pub is_bot: bool,
 }
 
@@ -22,11 +22,11 @@ pub struct Comment {
     pub number: Option<u64>,
     /// Markdown, of whoever wrote it.
     pub body: String,
-    /// Who wrote it; `None` where the account is gone.
+    /// The author; `None` if the account was deleted.
     pub author: Option<Actor>,
-    /// What the author is to the repository, in the forge's word.
+    /// The author's association with the repository, in the forge's term.
     pub association: String,
-    /// Whether the account that we use wrote it, as the forge says.
+    /// `true` if the account that we use wrote it, as the forge says.
     pub mine: bool,
     /// RFC 3339.
     pub created_at: String,
@@ -34,7 +34,7 @@ pub struct Comment {
     pub updated_at: String,
     /// Its page.
     pub url: String,
-    /// Whether it is hidden.
+    /// `true` if it is hidden.
     pub is_minimized: bool,
 }
 
@@ -44,17 +44,17 @@ pub struct Comment {
 pub struct Thread {
     /// The forge's own id of it.
     pub node: String,
-    /// Whether somebody called it resolved.
+    /// `true` if somebody called it resolved.
     pub is_resolved: bool,
-    /// Who did.
+    /// The account that did.
     pub resolved_by: Option<Actor>,
-    /// Whether the lines that it is about changed since.
+    /// `true` if the lines that it is about changed since.
     pub is_outdated: bool,
-    /// Whether our account may resolve it.
+    /// `true` if our account may resolve it.
     pub can_resolve: bool,
-    /// Whether our account may reopen it.
+    /// `true` if our account may reopen it.
     pub can_unresolve: bool,
-    /// The file; `None` where the forge names one that cannot be a path.
+    /// The file; `None` if the forge names one that cannot be a path.
     pub path: Option<RepoPath>,
     /// The last line it is about, in the change as it is now; `None` when outdated, or on a file as a whole.
     pub line: Option<u32>,
@@ -66,13 +66,13 @@ pub struct Thread {
     pub original_start_line: Option<u32>,
     /// The side of the change.
     pub side: Side,
-    /// Whether it is about the file as a whole.
+    /// `true` if it is about the file as a whole.
     pub on_file: bool,
     /// Its comments, oldest first, all of them.
     pub comments: Vec<Comment>,
 }
 
-/// What a review said as a whole.
+/// The overall verdict of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewVerdict {
     /// It only commented.
@@ -92,13 +92,13 @@ pub enum ReviewVerdict {
 pub struct ReviewNote {
     /// Its text and its author.
     pub comment: Comment,
-    /// What it said.
+    /// The verdict.
     pub verdict: ReviewVerdict,
     /// The commit it was about.
     pub commit: Option<CommitId>,
 }
 
-/// All that was said on a pull request.
+/// The whole conversation of a pull request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Conversation {
     /// The threads, oldest first.

@@ -5,7 +5,7 @@ use crate::domain::finding::{FindingId, Severity};
 use crate::domain::id::CommitId;
 use crate::domain::run::RunId;
 
-/// What our review said as a whole. It never approves.
+/// The verdict of our review. It never approves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It comments.
@@ -14,7 +14,7 @@ pub enum Verdict {
     RequestChanges,
 }
 
-/// What became of one finding, or of one thread of an earlier review.
+/// The action taken for one finding, or for one thread of an earlier review.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DeliveryAct {
     /// A new comment on its lines.
@@ -23,13 +23,13 @@ pub enum DeliveryAct {
     Left,
     /// Its thread was resolved: what it is about is gone.
     Resolved,
-    /// What it is about is gone, but its thread could not be resolved.
+    /// The code it is about is gone, but its thread could not be resolved.
     ResolveRefused,
     /// It came back; its thread was reopened.
     Reopened,
     /// It came back, its thread could not be reopened, and it was posted anew.
     PostedAgain,
-    /// Somebody else resolved its thread; it was not raised again.
+    /// Another account resolved its thread; it was not raised again.
     ResolvedByOthers,
     /// It was not found this time, but nothing shows that it is gone: its thread stays open.
     StillOpen,
@@ -43,7 +43,7 @@ pub enum DeliveryAct {
     Refused,
 }
 
-/// What became of the summary.
+/// The action taken for the summary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SummaryAct {
     /// There was none.
@@ -61,22 +61,22 @@ pub enum SummaryAct {
 pub struct DeliveryItem {
     /// The finding; of an earlier review where only a thread is left of it.
     pub finding: FindingId,
-    /// How bad.
+    /// The severity.
     pub severity: Severity,
     /// Its title.
     pub title: String,
-    /// What became of it.
+    /// Its result.
     pub act: DeliveryAct,
     /// Why, where that is not plain: one sentence.
     pub reason: Option<String>,
-    /// Where it stands on the forge.
+    /// Its URL on the forge.
     pub url: Option<String>,
 }
 
-/// What a review of the forge and its summary became.
+/// The posted review and summary.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Delivered {
-    /// The page of the review that was posted; `None` where there was nothing to post.
+    /// The page of the review that was posted; `None` if there was nothing to post.
     pub review_url: Option<String>,
     /// The page of the summary.
     pub summary_url: Option<String>,
@@ -87,7 +87,7 @@ pub struct Delivered {
 pub struct Delivery {
     /// The run whose review was delivered.
     pub run: RunId,
-    /// Where to.
+    /// The destination.
     pub pull: PullId,
     /// The commit that was reviewed.
     pub reviewed: CommitId,
@@ -95,26 +95,26 @@ pub struct Delivery {
     pub head: CommitId,
     /// RFC 3339, UTC.
     pub at: String,
-    /// Who delivered it, by login.
+    /// The login of the posting account.
     pub by: String,
-    /// What the review said.
+    /// The verdict of the review.
     pub verdict: Verdict,
     /// Pages of what was put there.
     pub delivered: Delivered,
-    /// What became of the summary.
+    /// The action taken for the summary.
     pub summary: SummaryAct,
     /// Each finding and each thread of ours.
     pub items: Vec<DeliveryItem>,
-    /// What was done differently, or could not be done: one sentence each.
+    /// The deviations from the plan, or could not be done: one sentence each.
     pub notes: Vec<String>,
-    /// What failed, so that the delivery is not whole (exit 5): one sentence each.
+    /// The failures, so that the delivery is not whole (exit 5): one sentence each.
     pub failures: Vec<String>,
-    /// Whether nothing was changed on the forge, and for no other reason than that the login may not.
+    /// `true` if nothing was changed on the forge, and for no other reason than that the login may not.
     pub is_forbidden: bool,
 }
 
 impl Delivery {
-    /// Whether everything stands where it should.
+    /// Checks whether everything stands where it should.
     pub fn is_whole(&self) -> bool {
         self.failures.is_empty()
     }

@@ -1,8 +1,8 @@
 //! The hidden comments by which we know again what we wrote. Main types: [`FindingMark`], [`SummaryMark`], [`RunMark`].
 //!
-//! A mark proves nothing by itself, anybody can write one: it counts only in a text that the forge says our own account wrote. It stands at the
+//! A mark proves nothing on its own, anybody can write one: it counts only in a text that the forge says our own account wrote. It stands at the
 //! end of a text, on a line of its own below an empty line or another mark, and outside of fences; a text that has two of a kind has none.
-//! What is written is read back only in exactly the form in which it is written. Marks of [`Trust::Untrusted`] are of other kinds, so that no
+//! Marks are read back only in exactly the form in which they are written. Marks of [`Trust::Untrusted`] are of other kinds, so that no
 //! reader of the one takes the other for its own.
 
 mod beside;
@@ -18,18 +18,18 @@ use crate::domain::run::RunId;
 
 pub use beside::BesideMark;
 
-/// How many hexadecimal digits of the hash of a quote are kept.
+/// The number of hexadecimal digits kept of the hash of a quote.
 const QUOTE_DIGITS: usize = 12;
 /// No mark is longer, in bytes.
 const LONGEST: usize = 2000;
 
-/// Who vouches for what is posted. It decides which marks are written and read, and what may become of what stands there already.
+/// The trust in what is posted. It decides which marks are written and read, and what may become of what stands there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Trust {
     /// We made the review ourselves.
     #[default]
     Own,
-    /// Somebody whom nobody vouches for made it; only the evidence of its findings was checked.
+    /// An untrusted author made it; only the evidence of its findings was checked.
     Untrusted,
 }
 
@@ -51,15 +51,15 @@ impl Trust {
 pub struct FindingMark {
     /// Its name when it was posted.
     pub id: FindingId,
-    /// What it is about.
+    /// Its subject.
     pub fingerprint: Fingerprint,
     /// The hash of the lines it is about (12 hexadecimal digits; see [`quote_hash`]), and how many they are.
     pub quote: (String, u32),
-    /// How bad.
+    /// The severity.
     pub severity: Severity,
-    /// What kind.
+    /// The category.
     pub category: Category,
-    /// What sort of engine found it: another sort that does not find it proves nothing.
+    /// The kind of engine that found it: another sort that does not find it proves nothing.
     pub origin: OriginKind,
 }
 
@@ -70,22 +70,22 @@ pub struct SummaryMark {
     pub run: RunId,
     /// The commit that was reviewed.
     pub head: CommitId,
-    /// Where it met the target.
+    /// The merge base with the target.
     pub merge_base: CommitId,
-    /// Whether that review was complete.
+    /// `true` if that review was complete.
     pub complete: bool,
-    /// How it was made; `None` in a mark of before that was said.
+    /// The settings that shaped it; `None` in older marks, which lack this.
     pub made: Option<Made>,
 }
 
-/// What a review could find and what of it its summary names.
+/// The scope of a review, and the findings that its summary names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Made {
-    /// Which engine.
+    /// The engine's kind.
     pub engine: Engine,
     /// The worst severity of what it found and hid, being below the floor.
     pub hid: Option<Severity>,
-    /// How many findings stand on no lines and have neither a line nor a mark in the summary, where they should.
+    /// The number of findings that are on no lines and lack the line or mark that they should have in the summary.
     pub untold: usize,
 }
 
@@ -139,7 +139,7 @@ impl FindingMark {
         self.write_as(Trust::Own)
     }
 
-    /// The same for a text of this trust.
+    /// Writes it for a text of this trust.
     pub fn write_as(&self, trust: Trust) -> String {
         written(
             trust.of(Self::KINDS),
@@ -159,7 +159,7 @@ impl FindingMark {
         Self::read_as(text, Trust::Own)
     }
 
-    /// The same of a text of this trust.
+    /// Reads it from a text of this trust.
     pub fn read_as(text: &str, trust: Trust) -> Option<Self> {
         let line = last(text, trust.of(Self::KINDS))?;
         let [id, fingerprint, quote, severity, category, origin] =
@@ -186,7 +186,7 @@ impl SummaryMark {
         self.write_as(Trust::Own)
     }
 
-    /// The same for a text of this trust.
+    /// Writes it for a text of this trust.
     pub fn write_as(&self, trust: Trust) -> String {
         let (head, base, run) = (self.head.to_string(), self.merge_base.to_string(), self.run.to_string());
         let complete = if self.complete { "1" } else { "0" };
@@ -204,7 +204,7 @@ impl SummaryMark {
         Self::read_as(text, Trust::Own)
     }
 
-    /// The same of a text of this trust.
+    /// Reads it from a text of this trust.
     pub fn read_as(text: &str, trust: Trust) -> Option<Self> {
         let line = last(text, trust.of(Self::KINDS))?;
         let all = values(line, trust.of(Self::KINDS), ["head", "base", "complete", "run", "by", "hid", "untold"]);
@@ -239,7 +239,7 @@ impl RunMark {
         self.write_as(Trust::Own)
     }
 
-    /// The same for a text of this trust.
+    /// Writes it for a text of this trust.
     pub fn write_as(&self, trust: Trust) -> String {
         written(trust.of(Self::KINDS), &[("run", &self.run.to_string()), ("head", &self.head.to_string())])
     }
@@ -249,7 +249,7 @@ impl RunMark {
         Self::read_as(text, Trust::Own)
     }
 
-    /// The same of a text of this trust.
+    /// Reads it from a text of this trust.
     pub fn read_as(text: &str, trust: Trust) -> Option<Self> {
         let line = last(text, trust.of(Self::KINDS))?;
         let [run, head] = values(line, trust.of(Self::KINDS), ["run", "head"])?;
@@ -317,7 +317,7 @@ fn values<const N: usize>(line: &str, kind: &str, names: [&str; N]) -> Option<[S
     Some(values)
 }
 
-/// The same as they are written.
+/// Splits a mark into its fields, still escaped.
 fn fields<'l, const N: usize>(line: &'l str, kind: &str, names: [&str; N]) -> Option<[&'l str; N]> {
     let inner = line.strip_prefix(&opening(kind))?.strip_suffix(CLOSING)?;
     let mut fields = inner.split(' ');
@@ -363,7 +363,7 @@ fn marks_at_end(text: &str) -> Option<&str> {
     (from < text.len()).then(|| &text[from..])
 }
 
-/// Whether what follows a text is still code: a fence was opened and not closed (`CommonMark` 0.31 §4.5). A fence in a list or a quotation ends
+/// Checks whether what follows a text is still code: a fence was opened and not closed (`CommonMark` 0.31 §4.5). A fence in a list or a quotation ends
 /// with it, at the latest where a line begins at the margin.
 fn ends_in_fence(text: &str) -> bool {
     let mut open: Option<(char, usize)> = None;

@@ -1,4 +1,4 @@
-//! How pull requests are named. Main types: [`RepoName`], [`PullNumber`], [`PullId`], [`PullAsk`].
+//! The names of repositories and pull requests. Main types: [`RepoName`], [`PullNumber`], [`PullId`], [`PullAsk`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,7 +23,7 @@ pub struct PullId {
     pub number: PullNumber,
 }
 
-/// What a person wrote to name a pull request.
+/// A pull request as named by a user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PullAsk {
     /// `12` or `#12`: of the repository that one stands in.
@@ -32,7 +32,7 @@ pub enum PullAsk {
     Whole {
         /// The host of the page, where an address was given; lower case, with its port.
         host: Option<String>,
-        /// Which.
+        /// The pull request.
         id: PullId,
     },
 }
@@ -67,7 +67,7 @@ impl RepoName {
         fits.then(|| Self { owner: owner.to_owned(), name: name.to_owned() }).ok_or_else(bad)
     }
 
-    /// Who it belongs to.
+    /// Returns the owner.
     pub fn owner(&self) -> &str {
         &self.owner
     }
@@ -77,7 +77,7 @@ impl RepoName {
         &self.name
     }
 
-    /// Whether both name the same repository: forges ignore case.
+    /// Checks whether both name the same repository: forges ignore case.
     pub fn is(&self, other: &Self) -> bool {
         self.owner.eq_ignore_ascii_case(&other.owner) && self.name.eq_ignore_ascii_case(&other.name)
     }

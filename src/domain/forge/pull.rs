@@ -5,7 +5,7 @@ use super::names::{PullId, RepoName};
 use crate::domain::id::CommitId;
 use crate::domain::path::RepoPath;
 
-/// Whether a pull request still asks for something.
+/// The state of a pull request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PullState {
     /// It does.
@@ -30,7 +30,7 @@ impl PullState {
 /// A pull request. All texts are its author's: data, nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullRequest {
-    /// Which.
+    /// Its id.
     pub id: PullId,
     /// The forge's own id of it.
     pub node: String,
@@ -40,13 +40,13 @@ pub struct PullRequest {
     pub title: String,
     /// Its description: Markdown, perhaps empty.
     pub body: String,
-    /// Whether it is open.
+    /// Its state.
     pub state: PullState,
-    /// Whether it is a draft.
+    /// `true` if it is a draft.
     pub is_draft: bool,
-    /// Who opened it; `None` where the account is gone.
+    /// The author; `None` if the account was deleted.
     pub author: Option<Actor>,
-    /// What the author is to the repository (`OWNER`, `MEMBER`, `NONE`, …), in the forge's word.
+    /// The author's association with the repository (`OWNER`, `MEMBER`, `NONE`, …), in the forge's word.
     pub association: String,
     /// The branch it comes from.
     pub head_ref: String,
@@ -56,11 +56,11 @@ pub struct PullRequest {
     pub head: CommitId,
     /// The tip of what it is compared with, as the forge last looked.
     pub base: CommitId,
-    /// Where the head is; `None` where that fork is gone.
+    /// The repository of the head; `None` if that fork was deleted.
     pub head_repo: Option<RepoName>,
-    /// Whether it can be merged, in the forge's word (`MERGEABLE`, `CONFLICTING`, `UNKNOWN`).
+    /// The mergeability, in the forge's term (`MERGEABLE`, `CONFLICTING`, `UNKNOWN`).
     pub mergeable: Option<String>,
-    /// What reviewers decided, in the forge's word (`APPROVED`, `CHANGES_REQUESTED`, `REVIEW_REQUIRED`).
+    /// The reviewers' decision, in the forge's term (`APPROVED`, `CHANGES_REQUESTED`, `REVIEW_REQUIRED`).
     pub review_decision: Option<String>,
     /// RFC 3339.
     pub created_at: String,
@@ -77,7 +77,7 @@ pub struct PullRequest {
 /// The pull request that a change is of, as a review keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullOf {
-    /// Which.
+    /// Its id.
     pub id: PullId,
     /// The address of the forge's pages, without a slash at its end (`https://github.com`).
     pub server: String,
@@ -85,7 +85,7 @@ pub struct PullOf {
     pub title: String,
     /// Its description: Markdown, perhaps empty; secrets masked. Not kept with the review.
     pub body: String,
-    /// Who opened it.
+    /// The author.
     pub author: Option<String>,
 }
 

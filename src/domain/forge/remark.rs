@@ -1,4 +1,4 @@
-//! What review bots and people remarked, told apart by who made it and how bad it is. Main types: [`Remark`], [`Summary`].
+//! The remarks of review bots and people, by author and severity. Main types: [`Remark`], [`Summary`].
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ macro_rules! words {
 }
 
 words!(
-    /// How bad a remark is, in the words that users of `pr://` know, in the order in which they are shown.
+    /// The severity of a remark, in the terms that users of `pr://` know, in display order.
     RemarkSeverity {
         /// Must not be merged.
         Critical = "CRIT",
@@ -47,7 +47,7 @@ words!(
 );
 
 words!(
-    /// Who made a remark.
+    /// The author of a remark: a bot or a person.
     Source {
         /// This program.
         Review = "review",
@@ -71,7 +71,7 @@ words!(
 );
 
 words!(
-    /// What sort of remark it is.
+    /// The kind of a remark.
     RemarkKind {
         /// Something is wrong.
         Issue = "issue",
@@ -87,7 +87,7 @@ words!(
 );
 
 words!(
-    /// What holds a remark, and so how it is resolved.
+    /// The container of a remark, which decides how it is resolved.
     Held {
         /// A thread of the forge's, all of it.
         Thread = "thread",
@@ -105,7 +105,7 @@ words!(
 );
 
 impl RemarkSeverity {
-    /// What sort of remark has this severity.
+    /// Returns the kind of remark that has this severity.
     pub const fn kind(self) -> RemarkKind {
         match self {
             Self::Critical | Self::Major | Self::Minor | Self::Issue => RemarkKind::Issue,
@@ -122,7 +122,7 @@ impl RemarkSeverity {
 pub struct AgentPrompt {
     /// The text.
     pub text: String,
-    /// Whether the remark marks it as such; else it was guessed from its words.
+    /// `true` if the remark marks it as such; else it was guessed from its words.
     pub is_certain: bool,
 }
 
@@ -134,7 +134,7 @@ pub struct Remark {
     pub id: String,
     /// The thread it stands in; `None` for an entry of a list.
     pub thread: Option<String>,
-    /// What holds it.
+    /// The comment or thread that holds it.
     pub held: Held,
     /// The remark that it is a part of.
     pub parent: Option<String>,
@@ -142,11 +142,11 @@ pub struct Remark {
     pub path: Option<RepoPath>,
     /// The first and the last line, where it names them.
     pub lines: Option<(u32, u32)>,
-    /// How bad.
+    /// The severity.
     pub severity: RemarkSeverity,
-    /// Who made it.
+    /// Its origin.
     pub source: Source,
-    /// Who wrote it, by login.
+    /// The author's login.
     pub author: Option<String>,
     /// One line, at most 100 characters.
     pub title: String,
@@ -154,21 +154,21 @@ pub struct Remark {
     pub body: String,
     /// Its page; empty where the forge did not say.
     pub url: String,
-    /// How many comments follow it in its thread.
+    /// The number of comments after it in its thread.
     pub replies: usize,
-    /// What it tells a coding agent to do.
+    /// The instructions for a coding agent.
     pub prompt: Option<AgentPrompt>,
-    /// Whether somebody called it resolved.
+    /// `true` if somebody called it resolved.
     pub is_resolved: bool,
-    /// Whether its lines changed since.
+    /// `true` if its lines changed since.
     pub is_outdated: bool,
-    /// Whether our account may resolve it.
+    /// `true` if our account may resolve it.
     pub can_resolve: bool,
-    /// Whether it is one of `CodeRabbit`'s nitpicks or of its remarks outside the diff, which no thread holds.
+    /// `true` if it is one of `CodeRabbit`'s nitpicks or of its remarks outside the diff, which no thread holds.
     pub is_listed_only: bool,
 }
 
-/// What a pull request's remarks come to: `summary` of seed 004.
+/// The totals of a pull request's remarks: `summary` of seed 004.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Summary {
     /// Remarks: resolved and unresolved.

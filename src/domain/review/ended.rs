@@ -1,4 +1,4 @@
-//! What ends the work of an engine. Main type: [`Ended`].
+//! The reasons why an engine's work ends. Main type: [`Ended`].
 
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +60,7 @@ impl Ended {
         }
     }
 
-    /// Whether it is no end for a run that is taken up again: somebody stopped it, a budget was spent, a provider failed. What the model
+    /// Checks whether a resumed run may continue after it: it was interrupted, a budget was spent, a provider failed. What the model
     /// itself ended stays ended.
     pub const fn can_be_undone(self) -> bool {
         match self {
@@ -82,7 +82,7 @@ impl Ended {
         }
     }
 
-    /// Whether the model or its provider is to blame: with nothing reviewed, the process ends with 4.
+    /// Checks whether the model or its provider is to blame: with nothing reviewed, the process ends with 4.
     pub const fn is_providers(self) -> bool {
         match self {
             Self::ProviderFault

@@ -15,7 +15,7 @@
 
 use std::borrow::Cow;
 
-/// What an output is written in: this says how an order in it is spelled so that it stays text.
+/// The syntax of an output, which decides how a command in it is escaped so that it stays text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Syntax {
     /// Text and Markdown. A backslash goes into the order, `##\[` for `##[`, which Markdown does not show outside of code.
@@ -82,12 +82,12 @@ impl BuildLogs {
         Self(self.0 | log.bit())
     }
 
-    /// Whether this process writes into a log at all.
+    /// Checks whether this process writes into a log at all.
     pub fn any(self) -> bool {
         self.0 != 0
     }
 
-    /// Whether it writes into this one.
+    /// Checks whether it writes into this one.
     pub fn has(self, log: BuildLog) -> bool {
         self.0 & log.bit() != 0
     }
@@ -116,11 +116,11 @@ pub struct Spelling {
     /// `##[` is.
     bracket: bool,
     begun: Begun,
-    /// How many `#` stand right before this place; 2 stands for more.
+    /// The number of `#` right before this place; 2 means two or more.
     hashes: u8,
 }
 
-/// What of a line has been seen.
+/// The part of a line that was processed so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Begun {
     /// Nothing that counts.

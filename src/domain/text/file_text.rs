@@ -14,7 +14,7 @@ pub struct FileText {
     starts: Arc<[u32]>,
     charset: &'static str,
     masked_lines: Arc<[u32]>,
-    /// What tells the secrets of a line from others, where this text was masked here: ascending by line.
+    /// The hashes that distinguish the secrets of a line from others, if this text was masked here; ascending by line.
     prints: Arc<[(u32, u64)]>,
 }
 
@@ -45,7 +45,7 @@ impl FileText {
         Self { masked_lines: lines.into(), ..Self::of_masked(text.into(), charset) }
     }
 
-    /// The same text, of which these lines (1-indexed) were masked before it came here.
+    /// Marks these lines (1-indexed) as masked before the text was loaded.
     #[must_use]
     pub fn with_masked(mut self, lines: &[u32]) -> Self {
         let mut all: Vec<u32> = self.masked_lines.iter().chain(lines).copied().collect();
@@ -65,7 +65,7 @@ impl FileText {
         self.charset
     }
 
-    /// How many lines there are.
+    /// Returns the number of lines there are.
     pub fn line_count(&self) -> u32 {
         u32::try_from(self.starts.len()).unwrap_or(u32::MAX)
     }
@@ -112,14 +112,14 @@ impl FileText {
     }
 
     /// A number that tells the secrets on the lines of `range` from others, so that one that took the place of another is seen. It holds within
-    /// this process alone, is for comparing, and must stand in no output. 0 where there are none, or somebody else masked them.
+    /// this process alone, is for comparing, and must stand in no output. 0 where there are none, or other code masked them.
     pub fn secrets_print(&self, range: LineRange) -> u64 {
         let from = self.prints.partition_point(|(line, _)| *line < range.start());
         let inside = self.prints[from..].iter().take_while(|(line, _)| *line <= range.end());
         inside.fold(0, |all, (_, print)| all.rotate_left(1) ^ print)
     }
 
-    /// Whether a secret was masked on a line of `range`.
+    /// Checks whether a secret was masked on a line of `range`.
     pub fn is_masked(&self, range: LineRange) -> bool {
         self.masked_lines.iter().any(|line| range.contains(*line))
     }

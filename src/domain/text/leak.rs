@@ -14,21 +14,21 @@ use std::ops::Range;
 use form::Form;
 use spellings::Spelling;
 
-/// How many letters are looked up at once.
+/// The number of letters looked up at once.
 const SEED: usize = 8;
-/// How many places of the secrets one seed may stand for.
+/// The number of positions in the secrets that one seed may stand for.
 const ALIKE: usize = 4;
-/// How far a hit reaches into the word around it, in bytes.
+/// The reach of a hit into the surrounding word, in bytes.
 const REACH: usize = 120;
 
 /// A secret to be found.
 #[derive(Clone, PartialEq, Eq)]
 pub struct KnownSecret {
-    /// What stands in the text instead: `[masked:NAME]`.
+    /// The replacement in the text: `[masked:NAME]`.
     pub name: String,
     /// The secret.
     pub value: String,
-    /// Whether only all of it counts, as for a password that is a word.
+    /// `true` if only all of it counts, as for a password that is a word.
     pub whole: bool,
 }
 
@@ -97,7 +97,7 @@ impl Known {
         self.spellings.push(spelling);
     }
 
-    /// Where secrets stand: in the order of the text, none overlapping another.
+    /// Returns the positions of the secrets: in text order, without overlaps.
     pub fn leaks(&self, text: &str) -> Vec<Leak> {
         let mut found: Vec<(Range<usize>, usize)> = Vec::new();
         if !self.seeds.is_empty() {

@@ -137,7 +137,7 @@ pub fn secrets_in(text: &str) -> Vec<SecretHit> {
     hits
 }
 
-/// Whether a secret in a text may go over several lines, so that a few of them do not tell it: a block of a key, or base64 that is wrapped.
+/// Checks whether a secret in a text may go over several lines, so that a few of them do not tell it: a block of a key, or base64 that is wrapped.
 pub fn may_span_lines(text: &str) -> bool {
     let mut encoded = Vec::new();
     encoded::find(text, &mut encoded);

@@ -13,7 +13,7 @@ pub fn normal_line(line: &str) -> &str {
     line.strip_prefix('\u{feff}').unwrap_or(line).trim_end()
 }
 
-/// What was taken away from a quote to read it.
+/// The marks that were removed from a quote to read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QuoteForm {
     /// Nothing.
@@ -27,7 +27,7 @@ pub enum QuoteForm {
 pub struct Quote {
     /// Masked lines in normal form, none of them blank at either end; never empty.
     pub lines: Vec<String>,
-    /// What was taken away.
+    /// The removed marks.
     pub form: QuoteForm,
     /// The number of the first line, where the quote carried numbers.
     pub first_line: Option<u32>,
@@ -63,7 +63,7 @@ fn add_forms(forms: &mut Vec<Quote>, quote: &str, form: QuoteForm) {
     }
 }
 
-/// Whether a line tells one place from another: four letters or digits that are not all keywords of control flow.
+/// Checks whether a line tells one place from another: four letters or digits that are not all keywords of control flow.
 pub fn is_telling(line: &str) -> bool {
     const DUMB: &[&str] = &[
         "else",

@@ -43,7 +43,7 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The text that [`reveal`] spelled like this; `None` where nothing in it is spelled out.
+/// The text that [`reveal`] spelled like this; `None` if nothing in it is spelled out.
 pub(super) fn conceal(text: &str) -> Option<String> {
     const OPEN: &str = "<U+";
     let mut out = String::new();

@@ -98,19 +98,19 @@ pub fn steering(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a phrase begins with one of some words, in whatever letters.
+/// Checks whether a phrase begins with one of some words, in whatever letters.
 fn begins_with(phrase: &str, words: &[&str]) -> bool {
     words.iter().any(|word| phrase.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)))
 }
 
-/// Whether what is not to be reported are bugs *and feature requests*: who says that speaks to people, about another place for both.
+/// Checks whether what is not to be reported are bugs *and feature requests*: who says that speaks to people, about another place for both.
 fn is_about_requests(phrase: &str, rest: &str) -> bool {
     let rest = rest.trim_start().to_ascii_lowercase();
     begins_with(phrase, &["do", "never", "must", "should"])
         && ["/ feature request", "or feature request"].iter().any(|start| rest.starts_with(start))
 }
 
-/// Whether a sentence goes on with a way or a place: security policies ask people not to report issues *in public*.
+/// Checks whether a sentence goes on with a way or a place: security policies ask people not to report issues *in public*.
 fn says_where(rest: &str) -> bool {
     const WAYS: [&str; 15] = [
         // A variable of that name: `Reply approved = …`.
@@ -134,7 +134,7 @@ fn says_where(rest: &str) -> bool {
     WAYS.iter().any(|way| rest.starts_with(way))
 }
 
-/// Whether an order is none: a test says what a program *should report*.
+/// Checks whether a command is not meant as one: a test says what a program *should report*.
 fn is_told_of_a_program(before: &str, phrase: &str) -> bool {
     let mut words = before.split_ascii_whitespace().rev();
     let is_modal = words.next().is_some_and(|word| {

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
-/// What Unicode has for characters that are not shown: ignorable by default (also those not assigned yet), format characters but the few that are drawn
+/// The Unicode characters that are not displayed: ignorable by default (also those not assigned yet), format characters but the few that are drawn
 /// before a number, line and paragraph separators, noncharacters.
 const UNSEEN: &str = r"[[\p{Default_Ignorable_Code_Point}\p{Cf}--\p{Prepended_Concatenation_Mark}]\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]";
 /// Symbols and letters that are blank: of Braille, of music, the blanks of hieroglyphs, the filler of Khitan. No property tells of them.
@@ -28,7 +28,7 @@ static INVISIBLE: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
     all.ranges().iter().map(|range| (range.start(), range.end())).collect()
 });
 
-/// Whether `c` cannot be seen or changes the direction of the text around it: bidi controls, zero-width characters, tags, blanks that are no spaces.
+/// Checks whether `c` cannot be seen or changes the direction of the text around it: bidi controls, zero-width characters, tags, blanks that are no spaces.
 pub fn is_invisible(c: char) -> bool {
     // Most text that is not ASCII is Latin or between the first ideograph and the last syllable, where there is nothing of the kind.
     if c < '\u{ad}' || matches!(c, '\u{3165}'..='\u{d7ff}') {
@@ -93,12 +93,12 @@ fn is_stripped(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t')) || is_invisible(c)
 }
 
-/// Whether a carriage return ends its line, given what follows it.
+/// Checks whether a carriage return ends its line, given what follows it.
 pub(super) fn ends_line(after: &str) -> bool {
     after.is_empty() || after.starts_with('\n')
 }
 
-/// Whether an invisible character is an honest part of what precedes it, and may go without being shown.
+/// Checks whether an invisible character is an honest part of what precedes it, and may go without being shown.
 ///
 /// That is one presentation selector or joiner after an emoji, one joiner after a letter of a script that needs it
 /// (Unicode TR 31, §2.3), and the byte order mark of a file. A second one in a row carries no meaning, but can carry data.
@@ -128,7 +128,7 @@ fn begins_sequence(rest: &str) -> bool {
     rest.starts_with(|c| matches!(c, '[' | ']' | 'P' | 'X' | '^' | '_' | ' '..='/'))
 }
 
-/// What follows an escape sequence, given what follows its ESC.
+/// Returns the text after an escape sequence, given the text after its ESC.
 fn after_escape(rest: &str) -> &str {
     match rest.bytes().next() {
         Some(b'[') => after_csi(&rest[1..]),
@@ -141,14 +141,14 @@ fn after_escape(rest: &str) -> &str {
     }
 }
 
-/// What follows a control sequence, given what follows its introducer. A broken one is given up where it breaks.
+/// Returns the text after a control sequence, given the text after its introducer. A malformed sequence ends where it becomes invalid.
 fn after_csi(rest: &str) -> &str {
     let rest = rest.trim_start_matches(|c| matches!(c, '0'..='?'));
     let rest = rest.trim_start_matches(|c| matches!(c, ' '..='/'));
     rest.strip_prefix(|c| matches!(c, '@'..='~')).unwrap_or(rest)
 }
 
-/// What follows a control string: behind its terminator, or right here where the next control is not one.
+/// Returns the text after a control string: after its terminator, or right here where the next control is not one.
 fn after_string(rest: &str) -> &str {
     let Some(end) = rest.find(char::is_control) else { return rest };
     let tail = &rest[end..];

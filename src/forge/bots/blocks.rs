@@ -12,11 +12,11 @@ use super::shown::{Blank, blank};
 pub(super) struct Block {
     /// All of it, tags included.
     pub(super) whole: Range<usize>,
-    /// What it is called: the text between the tags of its summary.
+    /// Its title: the text between the tags of its summary.
     pub(super) summary: Range<usize>,
-    /// What follows the summary, up to the end of the block.
+    /// The text after the summary, up to the end of the block.
     pub(super) inside: Range<usize>,
-    /// How many blocks it stands in.
+    /// The number of blocks it stands in.
     pub(super) depth: usize,
 }
 

@@ -1,4 +1,4 @@
-//! How bad a remark is and who made it. Main function: [`label`].
+//! The severity and source of a remark. Main function: [`label`].
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ static MARKS: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
     RegexSetBuilder::new(patterns).case_insensitive(true).build().ok()
 });
 
-/// What a text and its author say. Marks in code, in quotes and in HTML comments do not count.
+/// Reads the severity and source from a text and its author. Marks in code, in quotes and in HTML comments do not count.
 pub(super) fn label(text: &str, author: Option<&Actor>) -> (RemarkSeverity, Source) {
     let shown = blank(text, Blank { quotes: true, comments: true });
     let account = author.and_then(|author| by_login(&author.login));
@@ -28,7 +28,7 @@ pub(super) fn label(text: &str, author: Option<&Actor>) -> (RemarkSeverity, Sour
     (RemarkSeverity::Unknown, source)
 }
 
-/// Who has this login.
+/// Returns the source that has this login.
 pub(super) fn by_login(login: &str) -> Option<&'static Bot> {
     let login = login.to_lowercase();
     let login = login.strip_suffix("[bot]").unwrap_or(&login);

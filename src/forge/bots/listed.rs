@@ -1,4 +1,4 @@
-//! What bots list in one text, with no thread for each entry. Main types: [`Asked`], [`Found`].
+//! Remarks that bots list in one text, without a thread for each entry. Main types: [`Asked`], [`Found`].
 
 use crate::domain::forge::{Comment, Conversation, Held, PullFile, Remark, RemarkSeverity, Source};
 use crate::domain::path::RepoPath;
@@ -6,21 +6,21 @@ use crate::domain::path::RepoPath;
 /// The longest text that lists are read in, in bytes; forges keep none that is longer.
 pub(super) const LONGEST_TEXT: usize = 1 << 18;
 
-/// How many entries of one list are read.
+/// The number of entries read of one list.
 pub(super) const MOST_ENTRIES: usize = 500;
 
-/// How many notes are kept; the rest are counted.
+/// The number of notes kept; the rest are counted.
 const MOST_NOTES: usize = 20;
 
-/// What lists are read from.
+/// The input for reading lists.
 pub(super) struct Asked<'a> {
-    /// All that was said.
+    /// The whole conversation.
     pub(super) conversation: &'a Conversation,
     /// The files of the pull request, for links that name a file by its hash.
     pub(super) files: &'a [PullFile],
 }
 
-/// What was found.
+/// The remarks found.
 #[derive(Default)]
 pub(super) struct Found {
     /// The entries, in order.
@@ -83,12 +83,12 @@ pub(super) fn entry(id: String, held: Held, source: Source, comment: &Comment) -
     }
 }
 
-/// What a comment is called in the names of its entries.
+/// Returns the name of a comment in the ids of its entries.
 pub(super) fn number(comment: &Comment) -> String {
     comment.number.map_or_else(|| comment.node.clone(), |number| number.to_string())
 }
 
-/// The path that a text names; `None` where it leaves the tree or is no path.
+/// The path that a text names; `None` if it leaves the tree or is no path.
 pub(super) fn path(named: &str) -> Option<RepoPath> {
     RepoPath::from_bytes(named.trim().as_bytes()).ok()
 }

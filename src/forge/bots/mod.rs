@@ -1,4 +1,4 @@
-//! What review bots write, told apart: one file for each of them, and one line in the table `BOTS`.
+//! Recognition of review bots' remarks: one file per bot, and one row in the table `BOTS`.
 //!
 //! [`remarks()`] makes one list of all that was remarked on a pull request, [`summary()`] counts it, [`state`] reads and writes what is
 //! resolved where the forge has no place for it. Everything here is pure and takes time in proportion to what it is given. Texts are of
@@ -38,31 +38,31 @@ pub use title::shorten;
 
 use crate::domain::forge::{RemarkSeverity, Source};
 
-/// What is known about one bot.
+/// The description of one bot.
 struct Bot {
-    /// Whose remarks are its.
+    /// The source of its remarks.
     source: Source,
     /// The logins of its accounts, without `[bot]`, in lower case; one that ends with `*` stands for all that begin so.
     logins: &'static [&'static str],
-    /// What in its texts tells severity: patterns, whatever their case, the first that is found wins.
+    /// The severity patterns of its texts, case-insensitive; the first match wins.
     marks: &'static [(&'static str, RemarkSeverity)],
     /// Tells severity from words, where the account is this bot's and before any mark is looked for.
     by_words: Option<fn(&str) -> RemarkSeverity>,
-    /// What tells its texts where no mark and no login does, whoever wrote them; in lower case.
+    /// The phrases that identify its texts without a mark or login, whoever wrote them; in lower case.
     traces: &'static [&'static str],
     /// Its name as it stands in its texts, in lower case. People write it too, so it tells nothing in theirs.
     names: &'static [&'static str],
-    /// What its remarks are called.
+    /// The source of its remarks' titles.
     title: Title,
-    /// Whether all of a remark tells an agent what to do, because it marks no part as that.
+    /// `true` if all of a remark tells an agent what to do, because it marks no part as that.
     is_all_prompt: bool,
-    /// Whether code that it suggests is certain to be what it asks for.
+    /// `true` if code that it suggests is certain to be what it asks for.
     has_sure_suggestions: bool,
     /// Reads what it lists in one text.
     list: Option<fn(&listed::Asked<'_>, &mut listed::Found)>,
 }
 
-/// What a remark is called after.
+/// The source of a remark's title.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Title {
     /// The first bold words, else the first heading, else the first line.
@@ -93,7 +93,7 @@ impl Bot {
 static BOTS: &[Bot] =
     &[coderabbit::BOT, gemini::BOT, codex::BOT, sourcery::BOT, copilot::BOT, qodo::BOT, greptile::BOT];
 
-/// What is known about who made a remark; nothing where that is nobody of [`BOTS`].
+/// Returns the bot that made a remark; `None` if it is not in [`BOTS`].
 fn bot_of(source: Source) -> Option<&'static Bot> {
     BOTS.iter().find(|bot| bot.source == source)
 }

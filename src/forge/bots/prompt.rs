@@ -1,4 +1,4 @@
-//! What a remark tells a coding agent to do. Main function: [`prompt`].
+//! The instructions for a coding agent in a remark. Main function: [`prompt`].
 
 use super::Bot;
 use super::blocks::Blocks;
@@ -6,10 +6,10 @@ use super::shown::{Blank, blank, fenced, unquote};
 use super::title::plain;
 use crate::domain::forge::AgentPrompt;
 
-/// What is shorter tells nothing, in characters.
+/// The minimum length of a prompt, in characters.
 const SHORTEST: usize = 10;
 
-/// The same for a sentence that is only guessed to be one.
+/// The minimum length of a sentence that is only presumed to be one.
 const SHORTEST_SENTENCE: usize = 20;
 
 /// With these words a sentence tells somebody to do something.
@@ -84,7 +84,7 @@ fn headed(text: &str) -> Option<String> {
     fenced(text).iter().find(|code| code.whole.start >= after).map(|code| code.text.to_owned())
 }
 
-/// What a fold holds: its code where it has some, else all of it.
+/// Returns the contents of a fold: its code if it has some, else all of it.
 fn inner(text: &str) -> String {
     let code = fenced(text);
     match code.first() {

@@ -23,10 +23,10 @@ use crate::domain::path::RepoPath;
 pub(super) const BOT: Bot =
     Bot { logins: &["qodo-*", "codiumai-pr-agent*"], list: Some(list), ..Bot::new(Source::Qodo) };
 
-/// What the guide is called.
+/// The name of the guide.
 const GUIDE: &str = "pr reviewer guide";
 
-/// What the cell with the entries is called.
+/// The name of the cell with the entries.
 const ENTRIES: &[&str] = &["focus areas for review", "key issues to review"];
 
 static LINK: LazyLock<Option<Regex>> =

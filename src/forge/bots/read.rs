@@ -10,12 +10,12 @@ use super::{BOTS, Title, bot_of, severity_of};
 use crate::domain::finding::Severity;
 use crate::domain::forge::{Comment, Conversation, Held, PullFile, Remark, RemarkSeverity, Source, Thread};
 
-/// What was remarked.
+/// The remarks of a pull request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Remarks {
     /// Threads first, oldest first, then what bots list in one text.
     pub remarks: Vec<Remark>,
-    /// What could not be read, or was left out, and why: one sentence each.
+    /// Notes on what could not be read or was left out, and why: one sentence each.
     pub notes: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a text says itself, told apart from the code and the words of others that it shows. Main function: [`blank`].
+//! A text's own words, separated from the code and the quotations that it shows. Main function: [`blank`].
 //!
 //! Marks are looked for in what is left: a person who quotes a bot, or a suggestion whose code holds a bot's mark, says nothing about severity.
 //! Every function takes time in proportion to the text. The rules are those of `CommonMark` as far as they matter here: fences, code spans,
@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// What is blanked besides code.
+/// The parts to blank besides code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Blank {
     /// Lines that quote somebody (`> …`).
@@ -77,9 +77,9 @@ pub(super) fn unquote(text: &str) -> String {
 
 /// A fenced piece of code.
 pub(super) struct Code<'t> {
-    /// What follows the opening fence on its line.
+    /// The text after the opening fence on its line.
     pub(super) info: &'t str,
-    /// What stands between the fences.
+    /// The range between the fences.
     pub(super) text: &'t str,
     /// Both fences and what they hold.
     pub(super) whole: Range<usize>,
@@ -137,7 +137,7 @@ impl Fence {
     }
 }
 
-/// How deep a line is quoted, and what it says.
+/// Returns the quote depth of a line and its text.
 fn unquoted(line: &str) -> (usize, &str) {
     let mut depth = 0;
     let mut rest = line;

@@ -23,7 +23,7 @@ static HEADING: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)🤖
 pub(super) struct Part<'t> {
     /// Its name, made from its parent's.
     pub(super) id: String,
-    /// What it says.
+    /// Its text.
     pub(super) body: &'t str,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn split<'t>(parent: &str, text: &'t str) -> (Vec<Part<'t>>, bool) {
     (parts, has_more)
 }
 
-/// Where each issue ends: after the fold or the fence that its heading begins, else where the next one's heading stands.
+/// Finds the end of each issue: after the fold or the fence that its heading begins, else where the next one's heading stands.
 fn ends(text: &str, starts: &[usize]) -> Vec<usize> {
     let blocks = Blocks::of(text);
     let code = fenced(text);

@@ -1,4 +1,4 @@
-//! What is resolved where the forge has no place for it: entries of lists and parts of remarks. Main types: [`State`], [`Tracker`].
+//! The resolved state that the forge cannot store itself: entries of lists and parts of remarks. Main types: [`State`], [`Tracker`].
 //!
 //! `pr-review-mcp` keeps this in comments of the pull request, and reads the first comment that holds its mark, whoever wrote it. Here only
 //! comments of our own account and of accounts with rights in the repository are read ([`State::read`]), all of them together; only our own is
@@ -9,7 +9,7 @@ pub use super::tracker::Tracker;
 use super::stored::{Children, PENDING, RESOLVED, Resolved, Stored, believed};
 use crate::domain::forge::{Comment, Held, Remark};
 
-/// What came of recording that a remark is resolved.
+/// The result of recording that a remark is resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recorded {
     /// It stands in the comment that is to be written.
@@ -20,7 +20,7 @@ pub enum Recorded {
     NotKeptHere,
 }
 
-/// What came of recording that a remark is open again.
+/// The result of recording that a remark is open again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reopened {
     /// It stands in the comment that is to be written.
@@ -31,14 +31,14 @@ pub enum Reopened {
     HeldByOthers,
 }
 
-/// What does not fit one comment.
+/// The error for state that does not fit one comment.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "what is resolved on this pull request no longer fits one comment of 65536 characters; delete the comment that keeps it to begin anew"
 )]
 pub struct TooMuch;
 
-/// What the state comments say.
+/// The state in the state comments.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct State {
     own: Stored,
@@ -75,7 +75,7 @@ impl State {
         state
     }
 
-    /// What could not be read, or was left out.
+    /// Returns notes on what could not be read or was left out.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -85,7 +85,7 @@ impl State {
         self.number
     }
 
-    /// Whether a comment says that this remark is resolved.
+    /// Checks whether a comment says that this remark is resolved.
     pub fn is_resolved(&self, remark: &Remark) -> bool {
         says(&self.own, remark) || self.others.iter().any(|stored| says(stored, remark))
     }

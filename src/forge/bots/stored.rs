@@ -1,4 +1,4 @@
-//! How state is kept in comments of a pull request. Main types: [`Stored`] (the JSON of `pr-review-mcp`'s version 2), [`believed`].
+//! The state stored in comments of a pull request. Main types: [`Stored`] (the JSON of `pr-review-mcp`'s version 2), [`believed`].
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use crate::domain::forge::Comment;
 /// The longest comment that GitHub takes, in characters.
 pub(super) const LONGEST_COMMENT: usize = 65_536;
 
-/// What a child is called that is not resolved yet, and one that is.
+/// The states of a child: unresolved and resolved.
 pub(super) const PENDING: &str = "pending";
 pub(super) const RESOLVED: &str = "resolved";
 
-/// What begins and ends the state.
+/// The delimiters of the state.
 const BEGIN: &str = "<!-- pr-review-mcp-state:v2 -->";
 const END: &str = "<!-- /pr-review-mcp-state -->";
 
@@ -33,7 +33,7 @@ pub(super) struct Stored {
     /// RFC 3339.
     #[serde(default)]
     pub(super) updated_at: String,
-    /// What this program does not know.
+    /// The keys unknown to this program.
     #[serde(flatten)]
     pub(super) other: Map<String, Value>,
 }
@@ -55,7 +55,7 @@ pub(super) struct Children {
     pub(super) other: Map<String, Value>,
 }
 
-/// Who resolved an entry, and when.
+/// The resolver of an entry, and the time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Resolved {
     /// RFC 3339.
@@ -88,7 +88,7 @@ impl Resolved {
 }
 
 impl Stored {
-    /// Whether a comment is one that keeps state: it begins with the mark. One that only shows the mark is none.
+    /// Checks whether a comment is one that keeps state: it begins with the mark. One that only shows the mark is none.
     pub(super) fn is_in(body: &str) -> bool {
         body.trim_start().starts_with(BEGIN)
     }
@@ -105,7 +105,7 @@ impl Stored {
         if stored.version == 2 { Ok(stored) } else { Err(format!("it is of version {}", stored.version)) }
     }
 
-    /// The text of a comment; `None` where it is longer than a comment may be.
+    /// The text of a comment; `None` if it is longer than a comment may be.
     pub(super) fn comment(&self) -> Option<String> {
         let around = |json: String| {
             // Nothing in a value may end the comment that it stands in.
@@ -121,7 +121,7 @@ impl Stored {
     }
 }
 
-/// Whether a comment may say what is resolved: our account wrote it, or one that the forge says has rights in the repository. Anybody else can
+/// Checks whether a comment may say what is resolved: our account wrote it, or one that the forge says has rights in the repository. Anybody else can
 /// write such a comment too, and would make remarks on their own change disappear.
 pub(super) fn believed(comment: &Comment) -> bool {
     comment.mine || matches!(comment.association.as_str(), "OWNER" | "MEMBER" | "COLLABORATOR")

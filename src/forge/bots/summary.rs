@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use crate::domain::forge::{Remark, Summary, SummaryNitpicks};
 
-/// What files are called that a remark does not name.
+/// The name used for the file of a remark that names none.
 const NO_FILE: &str = "general";
 
-/// What the remarks come to. The total is always the resolved and the unresolved ones together; by severity and by file the unresolved ones are
+/// Counts the remarks. The total is always the resolved and the unresolved ones together; by severity and by file the unresolved ones are
 /// counted alone. A thread that was split counts once among the outdated.
 pub fn summary(remarks: &[Remark]) -> Summary {
     let mut summary = Summary { total: remarks.len(), ..Summary::default() };

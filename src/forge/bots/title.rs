@@ -1,4 +1,4 @@
-//! What a remark is called, and its words without their dress. Main functions: [`title`], [`shorten`].
+//! The title of a remark, and its plain text without markup. Main functions: [`title`], [`shorten`].
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ use crate::domain::text::{mask, strip_line};
 /// The longest title, in characters.
 const LONGEST: usize = 100;
 
-/// How much of a text a title is looked for in, in bytes.
+/// The length of the text that is searched for a title, in bytes.
 const LOOKED_AT: usize = 1 << 15;
 
 /// Names a remark: one line, at most 100 characters. What is folded away is looked at only where nothing else is there.
@@ -99,7 +99,7 @@ fn first_line(text: &str, shown: &str) -> Option<String> {
     lines(text, shown).filter(|line| !is_badge(line)).map(plain).find(|line| line.chars().any(char::is_alphanumeric))
 }
 
-/// Whether a line is but signs and their words, as in `_🧹 Nitpick (assertive)_ | _🔵 Trivial_`: it says what sort of remark follows.
+/// Checks whether a line is but signs and their words, as in `_🧹 Nitpick (assertive)_ | _🔵 Trivial_`: it says what sort of remark follows.
 pub(super) fn is_badge(line: &str) -> bool {
     let sign = |part: &str| {
         let inner = part.trim().strip_prefix('_')?.strip_suffix('_')?;

@@ -1,4 +1,4 @@
-//! Which entries of Qodo's guide are resolved: a checklist in a comment. Main type: [`Tracker`].
+//! The resolved entries of Qodo's guide: a checklist in a comment. Main type: [`Tracker`].
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -17,7 +17,7 @@ const BEFORE: &str = "qodo-";
 static ENTRY: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"- \[([xX ])\] <!-- qodo:([A-Za-z0-9._-]{1,100}) -->").ok());
 
-/// What the checklists say.
+/// The state in the checklists.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tracker {
     own: BTreeMap<String, bool>,
@@ -54,7 +54,7 @@ impl Tracker {
         tracker
     }
 
-    /// What was left out.
+    /// Returns notes on what was left out.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -64,7 +64,7 @@ impl Tracker {
         self.number
     }
 
-    /// Whether a checklist says that the entry of this name is resolved.
+    /// Checks whether a checklist says that the entry of this name is resolved.
     pub fn is_resolved(&self, id: &str) -> bool {
         [&self.own, &self.others].into_iter().any(|list| list.get(id) == Some(&true))
     }

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// So many requests in a row fail before nothing more is asked.
+/// The number of consecutive failures that opens the breaker.
 const FAILURES: u32 = 5;
 /// For so long.
 const REST: Duration = Duration::from_mins(1);
@@ -17,7 +17,7 @@ struct State {
     failures: u32,
     /// When the server may be asked again; `None` while all is well.
     open_until: Option<Instant>,
-    /// Whether one request is out to see whether the server is back.
+    /// `true` if one request is out to see whether the server is back.
     is_probing: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What went wrong, in words that help: from an answer, or from none, to a [`ForgeError`]. Main type: [`Blame`].
+//! Translation of responses, or of their absence, to a [`ForgeError`] with advice. Main type: [`Blame`].
 
 use std::time::Duration;
 
@@ -21,10 +21,10 @@ const LOOKED_AT: usize = 16_384;
 /// The host of GitHub's own interfaces.
 const PUBLIC: &str = "api.github.com";
 
-/// What a token needs for all that is asked here.
+/// The permissions that a token needs for all requests made here.
 const NEEDS: &str = "it needs the scope repo (classic), or read and write access to pull requests (fine-grained, Apps)";
 
-/// Who is spoken of, and what must not be said.
+/// The context of an error message: the origin, and the secrets to leave out.
 #[derive(Debug)]
 pub(super) struct Blame {
     host: String,
@@ -43,12 +43,12 @@ impl Blame {
         self.origin = Some(origin.to_owned());
     }
 
-    /// What must not be said.
+    /// Returns the secrets to leave out.
     pub(super) fn secrets(&self) -> &[Secret] {
         &self.secrets
     }
 
-    /// That something cannot be asked without a login.
+    /// Returns the failure for a request that needs a login.
     pub(super) fn nobody(&self) -> ForgeError {
         ForgeError::new(
             FaultKind::Auth,
@@ -57,7 +57,7 @@ impl Blame {
         )
     }
 
-    /// What a status that is no success means.
+    /// Returns the failure for an unsuccessful status.
     pub(super) fn refused(&self, api: Api, answer: &Answer) -> ForgeError {
         let said = self.said(&words(&answer.body));
         let status = answer.status;
@@ -88,7 +88,7 @@ impl Blame {
         self.about(answer, ForgeError::new(kind, message, action))
     }
 
-    /// What to do where the server has trouble; another than GitHub's own may be none of the kind.
+    /// Returns the advice for server errors; a server other than GitHub's own may not be a GitHub server.
     fn trouble_action(&self, api: Api) -> String {
         if self.host.eq_ignore_ascii_case(PUBLIC) {
             return "try again later; https://www.githubstatus.com says whether others have trouble too".to_owned();
@@ -96,7 +96,7 @@ impl Blame {
         format!("{}; if it is, try again later", wrong_address(api))
     }
 
-    /// What the errors of a GraphQL answer mean: the worst of them.
+    /// Returns the failure for the errors of a GraphQL response: the worst of them.
     pub(super) fn graph(&self, answer: &Answer, errors: &[GraphError]) -> ForgeError {
         let said = errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>().join("; ");
         let said = self.said(&said);
@@ -116,7 +116,7 @@ impl Blame {
         self.about(answer, ForgeError::new(kind, message, action))
     }
 
-    /// That there were too many requests.
+    /// Returns the failure for too many requests.
     pub(super) fn limited(&self, limited: Limited, answer: Option<&Answer>) -> ForgeError {
         let wait = spoken(limited.wait);
         let what =
@@ -134,7 +134,7 @@ impl Blame {
         }
     }
 
-    /// That no answer came, or not all of it.
+    /// Returns the failure for a missing or incomplete response.
     pub(super) fn unanswered(&self, why: &Unanswered) -> ForgeError {
         ForgeError::new(
             FaultKind::Network,
@@ -143,7 +143,7 @@ impl Blame {
         )
     }
 
-    /// That an answer makes no sense.
+    /// Returns the failure for an invalid response.
     pub(super) fn unreadable(&self, answer: Option<&Answer>, why: &str) -> ForgeError {
         let error = ForgeError::new(
             FaultKind::Parse,
@@ -156,7 +156,7 @@ impl Blame {
         }
     }
 
-    /// That it is not asked for a while.
+    /// Returns the failure for an open circuit breaker.
     pub(super) fn open(&self, wait: Duration) -> ForgeError {
         let error = ForgeError::new(
             FaultKind::CircuitOpen,
@@ -245,12 +245,12 @@ fn wrong_address(api: Api) -> String {
     format!("see whether {} is the address of a GitHub server's interface", variable(api))
 }
 
-/// Whether a body is a page for people.
+/// Checks whether a body is a page for people.
 fn is_page(body: &[u8]) -> bool {
     body.trim_ascii_start().starts_with(b"<")
 }
 
-/// What an error's body says: `message`, and all of `errors`. A proxy in between has its own shape, or none.
+/// Extracts the message from an error's body: `message`, and all of `errors`. A proxy in between has its own shape, or none.
 fn words(body: &[u8]) -> String {
     let Ok(value) = serde_json::from_slice::<Value>(body) else {
         let text = || String::from_utf8_lossy(&body[..body.len().min(LOOKED_AT)]).trim().to_owned();

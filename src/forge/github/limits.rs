@@ -14,23 +14,23 @@ use crate::sys::clock;
 
 /// GitHub asks for a pause of a second between requests that create something, where there are many of them.
 const BETWEEN_WRITES: Duration = Duration::from_secs(1);
-/// So many are not many yet: what one delivery creates goes out at once.
+/// The number of creating requests that are sent without delay: enough for one delivery.
 const AT_ONCE: u32 = 4;
-/// What GitHub asks for after a secondary limit that names no time.
+/// The wait that GitHub asks for after a secondary limit without a stated time.
 const UNNAMED: Duration = Duration::from_mins(1);
 /// No longer wait is believed: GitHub's windows are an hour long. A longer one is a mistake of somebody's clock.
 const LONGEST: Duration = Duration::from_hours(1);
 
-/// That there were too many requests.
+/// A rate limit that was hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Limited {
-    /// How long to wait.
+    /// The wait.
     pub(super) wait: Duration,
-    /// Whether it is the secondary limit: the next attempt may succeed by itself.
+    /// `true` if it is the secondary limit: a retry may succeed.
     pub(super) is_secondary: bool,
 }
 
-/// What is known of the limits. Shared by all clones of a client.
+/// The known rate limits. Shared by all clones of a client.
 #[derive(Debug, Default)]
 pub(super) struct Limits {
     /// When each interface may be asked again.
@@ -47,7 +47,7 @@ impl Limits {
         blocked[api.index()] = blocked[api.index()].max(until);
     }
 
-    /// How long nobody may ask this interface.
+    /// Returns the time for which this interface is blocked.
     pub(super) fn blocked(&self, api: Api, now: Instant) -> Duration {
         let blocked = self.blocked.lock().unwrap_or_else(PoisonError::into_inner);
         blocked[api.index()].map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
@@ -83,7 +83,7 @@ enum Word {
     Else(serde::de::IgnoredAny),
 }
 
-/// Whether an answer says that there were too many requests.
+/// Checks whether an answer says that there were too many requests.
 pub(super) fn limited(answer: &Answer, api: Api, now: SystemTime) -> Option<Limited> {
     let may = match answer.status {
         403 | 429 => true,

@@ -1,4 +1,4 @@
-//! Who we are: the headers that carry a token, and how an App gets one. Main type: [`Identity`].
+//! Authentication: the headers that carry a token, and how an App gets one. Main type: [`Identity`].
 //!
 //! An App signs a short-lived token of its own with its key, and asks with it for a token of one of its installations (GitHub's pages on
 //! authenticating as an App). That one lives an hour and is kept for most of it.
@@ -28,7 +28,7 @@ const KEPT: Duration = Duration::from_mins(50);
 /// A token that ends sooner than this may end on its way.
 const SPARE: Duration = Duration::from_mins(1);
 
-/// Who we are.
+/// Our identity.
 pub(super) enum Identity {
     None,
     Token(Secret),
@@ -93,7 +93,7 @@ pub(super) fn secrets(login: &Login) -> Vec<Secret> {
     }
 }
 
-/// Whether a login may be told to an address: never unencrypted, but to this machine.
+/// Checks whether a login may be sent to an address: never unencrypted, but to this machine.
 pub(super) fn may_be_told(login: &Login, address: &Address) -> Result<(), ForgeError> {
     let url = address.reveal();
     let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();
@@ -108,7 +108,7 @@ pub(super) fn may_be_told(login: &Login, address: &Address) -> Result<(), ForgeE
     Err(ForgeError::new(FaultKind::Auth, message, "use an address that begins with https://"))
 }
 
-/// What git's server wants to hear.
+/// Returns the authorization header for git's server.
 pub(super) fn for_git(token: &Secret) -> Secret {
     Secret::new(format!("basic {}", STANDARD.encode(format!("x-access-token:{}", token.reveal()))))
 }
@@ -140,7 +140,7 @@ impl GitHub {
         }
     }
 
-    /// What must stand in no text that goes out: what the login holds, whoever told it, and what an App was given for it so far.
+    /// Returns the secrets that must not be in any outgoing text: those of the login, whatever their source, and the tokens that an App obtained with it so far.
     pub fn secrets(&self) -> Vec<Secret> {
         let mut secrets = self.shared.blame.secrets().to_vec();
         if let Identity::App(app) = &self.shared.identity {
@@ -164,7 +164,7 @@ impl GitHub {
         }
     }
 
-    /// Which installation of the App speaks for a repository.
+    /// Returns the installation of the App for a repository.
     async fn installation(&self, app: &App, repo: Option<&RepoName>) -> Result<u64, ForgeError> {
         if let Some(installation) = app.installation {
             return Ok(installation);

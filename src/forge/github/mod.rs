@@ -44,11 +44,11 @@ pub use types::{GitHubOptions, ListedPull, Login, Marks, NewComment, NewReview, 
 pub struct GitHub {
     shared: Arc<Shared>,
     cancel: Cancel,
-    /// What questions that name no repository are about.
+    /// The repository of requests that name none.
     repo: Option<RepoName>,
 }
 
-/// What clones share.
+/// The state that clones share.
 #[derive(Debug)]
 struct Shared {
     rest: Way,
@@ -107,13 +107,13 @@ impl GitHub {
         Ok(Self { shared: Arc::new(shared), cancel, repo: None })
     }
 
-    /// The same client under another deadline.
+    /// Returns the same client with another deadline.
     #[must_use]
     pub fn within(&self, cancel: &Cancel) -> Self {
         Self { cancel: cancel.clone(), ..self.clone() }
     }
 
-    /// The same client for questions about a repository: an App, which may have several installations, then speaks by that of the repository
+    /// Returns the same client for requests about a repository: an App, which may have several installations, then uses that of the repository
     /// even where a question does not name it (a thread has but an id).
     #[must_use]
     pub fn about(&self, repo: &RepoName) -> Self {
@@ -134,7 +134,7 @@ impl GitHub {
         &self.shared.server
     }
 
-    /// Where git finds a repository.
+    /// Returns the address of a repository for git.
     pub fn git_address(&self, repo: &RepoName) -> Address {
         self.shared.server.join(&[repo.owner(), &format!("{}.git", repo.name())])
     }

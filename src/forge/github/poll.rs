@@ -1,4 +1,4 @@
-//! Whether anything changed on a pull request, asked so that it costs next to nothing: entity tags, and one small query for what they do not tell.
+//! Cheap polling of a pull request for changes: entity tags, and one small query for what they do not cover.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -13,7 +13,7 @@ use crate::domain::id::hex;
 use crate::forge::error::ForgeError;
 
 impl GitHub {
-    /// Whether anything changed since these marks were taken, and new marks. The first time everything did.
+    /// Returns whether anything changed since these marks were taken, and new marks. The first time everything did.
     pub async fn changed(&self, id: &PullId, marks: Marks) -> Result<(bool, Marks), ForgeError> {
         let number = id.number.to_string();
         let asked: [(&[&str], &str); 4] = [

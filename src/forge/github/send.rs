@@ -24,9 +24,9 @@ const SLOWEST: Duration = Duration::from_mins(1);
 const LONGEST_WAIT: Duration = Duration::from_mins(2);
 /// Tries after the first one.
 const MORE_TRIES: usize = 2;
-/// How often one request is sent elsewhere: a repository may have been renamed more than once.
+/// The number of redirects that one request follows: a repository may have been renamed more than once.
 const REDIRECTS: usize = 3;
-/// How often a waiting request asks whether it was stopped.
+/// The interval at which a waiting request checks for cancellation.
 const TICK: Duration = Duration::from_millis(25);
 
 /// The two interfaces; each has limits of its own.
@@ -45,12 +45,12 @@ impl Api {
     }
 }
 
-/// What a request does.
+/// The effect of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
     /// Nothing.
     Reads,
-    /// The same when it is done twice: it may be tried again.
+    /// Idempotent: it may be retried.
     Sets,
     /// It creates something: never sent again where it may have been done.
     Creates,
@@ -94,14 +94,14 @@ impl Answer {
     }
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 enum Lost {
     Transport(Unanswered),
     TooLarge,
     Stopped(Stopped),
 }
 
-/// What to do about a failed try.
+/// The decision after a failed attempt.
 enum Next {
     /// It failed for good.
     Fail(ForgeError),
@@ -217,7 +217,7 @@ impl GitHub {
         }
     }
 
-    /// What to do about an answer; nothing where it is one to go on with.
+    /// Decides what to do about a response; `None` if it is usable.
     fn judge(&self, ask: &Ask, answer: &Answer, uri: &Uri) -> Option<Next> {
         if let Some(limited) = limits::limited(answer, ask.api, SystemTime::now()) {
             self.shared.limits.remember(ask.api, limited, Instant::now());
@@ -314,12 +314,12 @@ async fn stopped(cancel: &Cancel) -> Stopped {
     }
 }
 
-/// The same failure of a request that may have been done.
+/// Marks the failure as one of a request that may have taken effect.
 fn unsure(ask: &Ask, error: ForgeError) -> ForgeError {
     ForgeError { may_have_happened: ask.effect != Effect::Reads, ..error }
 }
 
-/// Where a redirect leads, if it stays on the server that was asked.
+/// Returns the target of a redirect, if it stays on the same server.
 fn same_server(from: &Uri, to: &str) -> Option<Uri> {
     let to: Uri = to.parse().ok()?;
     let mut parts = from.clone().into_parts();

@@ -1,4 +1,4 @@
-//! What the client is made with, asked with and answers with, beside the types of `domain::forge`. Main types: [`GitHubOptions`], [`NewReview`].
+//! The client's options, arguments and results, besides the types of `domain::forge`. Main types: [`GitHubOptions`], [`NewReview`].
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::domain::secret::Secret;
 use crate::sys::cancel::Cancel;
 use crate::sys::http::Address;
 
-/// How a client is made.
+/// The options of a client.
 #[derive(Debug, Clone)]
 pub struct GitHubOptions {
     /// The address of REST (`https://api.github.com`).
@@ -21,11 +21,11 @@ pub struct GitHubOptions {
     pub graphql: Address,
     /// The address of the pages and of git (`https://github.com`).
     pub server: Address,
-    /// Who we are.
+    /// Our login.
     pub login: Login,
     /// The deadline of everything that is asked.
     pub cancel: Cancel,
-    /// How long it waits before it asks again after a failure; each further wait is twice as long.
+    /// The wait before the first retry; each further wait is twice as long.
     pub first_wait: Duration,
 }
 
@@ -34,10 +34,10 @@ impl GitHubOptions {
     pub const FIRST_WAIT: Duration = Duration::from_millis(400);
 }
 
-/// Who we are to GitHub.
+/// Our identity on GitHub.
 #[derive(Debug, Clone)]
 pub enum Login {
-    /// Nobody: public data, few requests, no GraphQL.
+    /// Anonymous: public data, few requests, no GraphQL.
     None,
     /// Whoever the token says.
     Token(Secret),
@@ -57,7 +57,7 @@ pub enum Login {
 pub struct NewReview {
     /// The commit that its comments are about.
     pub commit: CommitId,
-    /// What it says; `None` leaves it pending.
+    /// Its verdict; `None` leaves it pending.
     pub verdict: Option<Verdict>,
     /// Its text; GitHub wants one.
     pub body: String,
@@ -97,7 +97,7 @@ impl NewReview {
 }
 
 impl NewComment {
-    /// Whether JSON can carry its path: only text can be.
+    /// Checks whether JSON can carry its path: only text can be.
     pub fn can_be_sent(&self) -> bool {
         std::str::from_utf8(self.path.as_bytes()).is_ok()
     }
@@ -121,7 +121,7 @@ impl NewComment {
     }
 }
 
-/// Which pull requests of a repository are wanted.
+/// The filter for pull requests of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PullFilter {
     /// In this state; all of them where `None`.
@@ -135,7 +135,7 @@ pub struct PullFilter {
 pub struct PullPage {
     /// Those that were asked for.
     pub pulls: Vec<ListedPull>,
-    /// How many there are in that state.
+    /// Their number in that state.
     pub total: usize,
 }
 
@@ -144,15 +144,15 @@ pub struct PullPage {
 pub struct ListedPull {
     /// The pull request.
     pub pull: PullRequest,
-    /// How many threads it has.
+    /// The number of threads it has.
     pub threads: usize,
-    /// How many of its first hundred threads are unresolved.
+    /// The number of unresolved threads among its first hundred.
     pub unresolved: usize,
-    /// How many comments it has as a whole.
+    /// The number of comments it has as a whole.
     pub comments: usize,
 }
 
-/// What a pull request looked like when it was last asked about: what [`GitHub::changed`](super::GitHub::changed) compares with.
+/// The state of a pull request at the last poll, which [`GitHub::changed`](super::GitHub::changed) compares with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Marks {
     /// The entity tags, in the order in which the resources are asked for.

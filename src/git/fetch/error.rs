@@ -12,7 +12,7 @@ use super::wanted::FetchOf;
 /// The most characters of a server's or git's words in a message.
 const MOST_SAID: usize = 300;
 
-/// Why commits could not be brought. Each message says what to do next; what others said in it is made harmless.
+/// The reason why commits could not be brought. Each message says what to do next; what others said in it is made harmless.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// `git` or `ssh` could not be run, or was stopped.
@@ -63,7 +63,7 @@ pub enum FetchError {
     /// The address of the forge cannot be used.
     #[error("git cannot be sent to the forge's address: {why}; see GITHUB_SERVER_URL")]
     Address {
-        /// What is wrong with it, without showing it.
+        /// The problem, without showing the value.
         why: &'static str,
     },
     /// The server was not reached.
@@ -76,7 +76,7 @@ pub enum FetchError {
         /// Git's words.
         said: String,
     },
-    /// Who answered could not show that it is the server.
+    /// The responding host could not prove that it is the server.
     #[error(
         "git does not trust who answers as {server}: {said}; set http.sslCAInfo in your git settings to the certificates of your network"
     )]
@@ -92,17 +92,17 @@ pub enum FetchError {
         if *with_login { "give the token the right to read its contents" } else { "set GITHUB_TOKEN to a token that may read its contents" }
     )]
     Access {
-        /// Whose commits they are.
+        /// The owner of the commits.
         of: FetchOf,
         /// Git's words.
         said: String,
-        /// Whether we said who we are.
+        /// `true` if we said who we are.
         with_login: bool,
     },
     /// It has another name now.
     #[error("{of}'s repository was moved, and git does not follow: name it by its new name")]
     Moved {
-        /// Whose commits they are.
+        /// The owner of the commits.
         of: FetchOf,
     },
     /// The server has not got the commit.
@@ -112,9 +112,9 @@ pub enum FetchError {
     NoCommit {
         /// The host.
         server: String,
-        /// Whose commits they are.
+        /// The owner of the commits.
         of: FetchOf,
-        /// Which of the two it is.
+        /// The missing one of the two.
         what: &'static str,
         /// The commit.
         commit: CommitId,
@@ -124,19 +124,19 @@ pub enum FetchError {
     NoBranch {
         /// The host.
         server: String,
-        /// Whose commits they are.
+        /// The owner of the commits.
         of: FetchOf,
         /// The reference.
         branch: String,
     },
-    /// Somebody pushed meanwhile.
+    /// The branch was pushed to meanwhile.
     #[error("the head of {of} was {was} and is {now} now: try again")]
     HeadMoved {
-        /// Whose commits they are.
+        /// The owner of the commits.
         of: FetchOf,
-        /// What the forge said.
+        /// The commit that the forge named.
         was: CommitId,
-        /// What its git says.
+        /// The commit that its git has.
         now: CommitId,
     },
     /// Another program cut or deepened the history meanwhile.
@@ -148,14 +148,14 @@ pub enum FetchError {
     /// Anything else.
     #[error("git could not bring {of}: {said}; try the same with `git fetch`, which must be 2.17 or newer")]
     Failed {
-        /// Whose commits they are.
+        /// The owner of the commits.
         of: FetchOf,
         /// Git's words.
         said: String,
     },
 }
 
-/// What git's words come to.
+/// The classification of git's error output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
     Network,

@@ -1,6 +1,6 @@
 //! Mirrors: repositories of our own in the user's cache, for pull requests of repositories that one does not stand in. Main type: [`Mirror`].
 //!
-//! A mirror may be deleted at any time. Git never tidies it up by itself: what a review reads must not go away meanwhile.
+//! A mirror may be deleted at any time. Git never tidies it up on its own: what a review reads must not go away meanwhile.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::sys::repo::{Repo, raw_id};
 
 use super::{FetchError, host_of, scratch};
 
-/// How often a lock is tried that another run holds.
+/// The number of attempts at a lock that another run holds.
 const TRY_AGAIN: Duration = Duration::from_millis(50);
 
 /// A mirror that no other run fetches into as long as this lives.
@@ -22,7 +22,7 @@ pub(super) struct Mirror {
     _held: Held,
 }
 
-/// Where the mirror of a repository is, or would be: `<mirrors>/<host>/<owner>/<name>.git`, in lower case, as forges ignore case.
+/// Returns the path of a repository's mirror, which may not exist: `<mirrors>/<host>/<owner>/<name>.git`, in lower case, as forges ignore case.
 pub fn mirror_path(mirrors: &Path, server: &str, repo: &RepoName) -> PathBuf {
     // Windows takes no colon.
     let host = host_of(server).replace(':', "+");

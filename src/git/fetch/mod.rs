@@ -39,7 +39,7 @@ use crate::sys::process::Environment;
 
 use wanted::Wanted;
 
-/// Where commits are, and where they are to go.
+/// The source and destination of a fetch.
 #[derive(Debug, Clone)]
 pub struct FetchJob {
     /// The repository that they are of, on this machine.
@@ -52,7 +52,7 @@ pub struct FetchJob {
     pub address: String,
     /// The value of the `Authorization` header, where there is a login.
     pub authorization: Option<Secret>,
-    /// What the programs that are started may know of this process's environment.
+    /// The environment of the programs that are started.
     pub environment: Environment,
 }
 
@@ -61,11 +61,11 @@ pub struct FetchJob {
 pub struct FetchedCommits {
     /// The repository or mirror that has them.
     pub directory: PathBuf,
-    /// What the head is compared with: of a pull request the tip of the base branch while it is open, else what the forge remembers.
+    /// The base of the head: of a pull request the tip of the base branch while it is open, else what the forge remembers.
     pub base: CommitId,
     /// The head.
     pub head: CommitId,
-    /// What was done differently than one would think, one sentence each.
+    /// The deviations from the plan than one would think, one sentence each.
     pub notices: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Which repository of the forge a repository on this machine is a copy of. Main types: [`RemoteAddress`], [`Place`].
+//! The forge repository that a local repository is a clone of. Main types: [`RemoteAddress`], [`Place`].
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::FetchError;
 /// GitHub serves ssh on the port of https under this name.
 const SSH_OVER_HTTPS: (&str, &str) = ("ssh.github.com", "github.com");
 
-/// How a remote is spoken to.
+/// The protocol of a remote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Spoken {
     Http,
@@ -31,13 +31,13 @@ pub struct RemoteAddress {
 /// A remote of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remote {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Where it is; `None` for what is on no server (a folder) or not understood.
+    /// Its address; `None` for a folder or an address that was not understood.
     pub address: Option<RemoteAddress>,
 }
 
-/// Where the objects of a repository of the forge are kept on this machine.
+/// The local location of a forge repository's objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// In a repository that has it as a remote.
@@ -90,7 +90,7 @@ impl RemoteAddress {
         Some(Self { spoken, user: user.map(str::to_owned), host, port, path: path.to_owned() })
     }
 
-    /// The repository of `server` that it names; `None` where it is on another one.
+    /// The repository of `server` that it names; `None` if it is on another one.
     ///
     /// Ports are compared too, but for ssh, whose port is never that of the pages.
     pub fn repository_on(&self, server: &Self) -> Option<RepoName> {
@@ -111,7 +111,7 @@ impl RemoteAddress {
         self.port.unwrap_or(if self.spoken == Spoken::Http { 80 } else { 443 })
     }
 
-    /// The same address anew, where it is spoken to over ssh: nothing of the original that was not understood is in it.
+    /// Rebuilds the address, if its protocol is ssh: nothing of the original that was not understood is in it.
     fn ssh(&self, repo: &RepoName) -> Option<String> {
         let user = self.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
         let port = self.port.map(|port| format!(":{port}")).unwrap_or_default();
@@ -179,7 +179,7 @@ pub fn repository_of(remotes: &[Remote], server: &str) -> Result<RepoName, Fetch
     })
 }
 
-/// Where the objects of `wanted` are kept: in `repo`, where one of its remotes is that repository.
+/// Finds the local objects of `wanted`: in `repo`, if one of its remotes is that repository.
 pub fn standing_in(repo: &Repo, wanted: &RepoName, server: &str) -> Place {
     // What git brings only when it is asked for cannot be completed by us, nor be read by libgit2.
     let Some(server) = parsed_server(server).filter(|_| !repo.is_partial()) else { return Place::Mirror };

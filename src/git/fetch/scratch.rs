@@ -1,4 +1,4 @@
-//! The git folder in which git is run: ours, empty, with somebody else's objects. Main type: [`Scratch`].
+//! The git folder in which git is run: ours, empty, with another repository's objects. Main type: [`Scratch`].
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use super::{FetchError, settings};
 /// The settings of a git folder of ours; all else is said by [`settings::text`].
 const FOLDER_SETTINGS: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogAllRefUpdates = false\n";
 
-/// How ssh is run: it asks nothing, and opens nothing else over the connection.
+/// The ssh command: it never prompts, and opens nothing else over the connection.
 const SSH: &str =
     "ssh -oBatchMode=yes -oConnectTimeout=30 -oClearAllForwardings=yes -oForwardAgent=no -oPermitLocalCommand=no";
 
@@ -125,7 +125,7 @@ fn known(repo: &Repo) -> String {
     std::iter::once("# pack-refs with: sorted \n".to_owned()).chain(lines).collect()
 }
 
-/// Who else may read the objects of a repository is for its owner to say.
+/// The owner of a repository decides who else may read its objects.
 fn shared(repo: &Repo) -> String {
     let shared = repo.raw().config().and_then(|config| config.get_string("core.sharedrepository"));
     let plain = |word: &String| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric());

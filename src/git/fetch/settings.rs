@@ -9,7 +9,7 @@ use crate::sys::process::{Call, Environment, ProcessError, Program};
 /// More settings of a user are not read, in bytes.
 const MOST: usize = 1 << 20;
 
-/// What the user's settings may say: proxies, whom to trust, who one is to a server that wants a certificate.
+/// The user's git settings that are honored: proxies, trusted certificates, client certificates.
 /// Not: other addresses, other headers, whom not to check, what to run.
 const TEXTS: &str =
     r"^http\.(.*\.)?(proxy|proxyauthmethod|sslbackend|sslversion|schannelcheckrevoke|schannelusesslcainfo)$";

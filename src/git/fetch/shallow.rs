@@ -17,7 +17,7 @@ use crate::sys::repo::Repo;
 use super::FetchError;
 use super::scratch::Scratch;
 
-/// How many commits below each tip are brought, step by step. What stands last means all.
+/// The number of commits fetched below each tip, step by step. The last one means all.
 pub(super) const DEPTHS: [u32; 4] = [50, 200, 1000, 0x7fff_ffff];
 /// A longer list of commits is not read, in bytes: twelve million.
 const MOST: usize = 512 << 20;
@@ -25,7 +25,7 @@ const MOST: usize = 512 << 20;
 /// The commits whose parents are hidden.
 pub(super) type Cuts = BTreeSet<ObjectId>;
 
-/// Where a repository's history is cut.
+/// The cuts in a repository's history.
 pub(super) struct Shallow {
     /// The file as it was read.
     bytes: Option<Vec<u8>>,
@@ -52,7 +52,7 @@ impl Shallow {
         Ok(Self { bytes, cuts })
     }
 
-    /// Whether anything is hidden.
+    /// Checks whether anything is hidden.
     pub(super) fn is_cut(&self) -> bool {
         !self.cuts.is_empty()
     }
@@ -102,7 +102,7 @@ fn write(scratch: &Scratch, cuts: &Cuts) -> Result<(), FetchError> {
     Ok(files::write_private(&scratch.shallow(), &written(cuts))?)
 }
 
-/// Whether enough is here to tell for certain where two commits met, and what lies between.
+/// Checks whether enough is here to tell for certain where two commits met, and what lies between.
 pub(super) fn is_enough(
     scratch: &Scratch,
     cuts: &Cuts,

@@ -13,7 +13,7 @@ use super::shallow::{DEPTHS, Shallow, is_enough};
 use super::wanted::Wanted;
 use super::{FetchError, FetchJob, FetchedCommits, Place, host_of, mirror_path};
 
-/// What git says beside the objects, in bytes.
+/// The limit of git's output besides the objects, in bytes.
 const MOST_SAID: usize = 64 << 10;
 
 /// The one protocol that is spoken.
@@ -38,7 +38,7 @@ impl Transport {
         }
     }
 
-    /// What an address of the forge is spoken to with.
+    /// Returns the transport for an address of the forge.
     pub(super) fn of(address: &str) -> Result<Self, FetchError> {
         let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
         let authority = rest.split('/').next().unwrap_or_default();
@@ -60,7 +60,7 @@ impl Transport {
     }
 }
 
-/// Where git is sent.
+/// The address and transport for git.
 struct Way<'j> {
     transport: Transport,
     address: &'j str,
@@ -108,10 +108,10 @@ struct Bringing<'j> {
     repo: &'j Repo,
     scratch: Scratch,
     shallow: Shallow,
-    /// Whether the history is brought in steps.
+    /// `true` if the history is brought in steps.
     in_steps: bool,
     cancel: &'j Cancel,
-    /// Whether the head is asked for by its reference, since the server does not hand it out by its id.
+    /// `true` if the head is asked for by its reference, since the server does not hand it out by its id.
     head_by_name: bool,
     /// The base branch, where its tip is what is asked for.
     branch: Option<String>,

@@ -1,11 +1,11 @@
-//! What a fetch brings: two commits of a repository, and by which names a server is asked for them. Main types: [`Wanted`], [`FetchOf`].
+//! The commits to fetch: two of a repository, and the names under which a server is asked for them. Main types: [`Wanted`], [`FetchOf`].
 
 use std::fmt;
 
 use crate::domain::forge::{PullId, PullRequest, PullState, RepoName};
 use crate::domain::id::CommitId;
 
-/// Whose commits are brought.
+/// The owner of the fetched commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FetchOf {
     /// Those of a pull request.
@@ -33,7 +33,7 @@ impl fmt::Display for FetchOf {
     }
 }
 
-/// What a commit is compared with.
+/// The base of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FetchBase {
     /// A commit.
@@ -45,17 +45,17 @@ pub enum FetchBase {
 /// Two commits, and what the server is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wanted {
-    /// Whose they are.
+    /// Their owner.
     pub(super) of: FetchOf,
     /// The head.
     pub(super) head: CommitId,
     /// The reference that leads to the head, for a server that does not hand it out by its id.
     pub(super) head_ref: Option<String>,
-    /// What it is compared with, where that is known before anybody is asked.
+    /// The base, if known before any request.
     pub(super) base: Option<CommitId>,
     /// The branch whose tip it is compared with, where that is what is asked for.
     pub(super) base_ref: Option<String>,
-    /// What the references begin with that both get here.
+    /// The prefix of the local references of both.
     pub(super) under: String,
 }
 

@@ -19,14 +19,14 @@ use crate::forge::{FaultKind, ForgeError, GitHub, NewComment, NewReview};
 use super::draft::WhyBeside;
 use super::plan::{Entry, Plan, Work};
 
-/// What the summary is made from.
+/// The progress of posting, from which the summary is made.
 #[derive(Debug, Clone, Copy)]
 pub struct Told<'a> {
-    /// What became of everything so far.
+    /// The results so far.
     pub entries: &'a [Entry],
-    /// What the review says as a whole.
+    /// The verdict of the review.
     pub verdict: Verdict,
-    /// What failed so far: one sentence each.
+    /// The failures so far: one sentence each.
     pub failures: &'a [String],
 }
 
@@ -49,7 +49,7 @@ pub struct Carry<'a> {
     pub run: RunId,
     /// The head that it is posted on.
     pub head: CommitId,
-    /// What is to be done.
+    /// The plan.
     pub plan: &'a Plan,
     /// The reviews that stand there already, by the forge's ids.
     pub known_reviews: HashSet<String>,
@@ -59,24 +59,24 @@ pub struct Carry<'a> {
     pub introduce: &'a (dyn Fn(&Told<'_>) -> String + Send + Sync),
 }
 
-/// What became of a plan.
+/// The result of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
     /// Each finding and each open thread of ours.
     pub entries: Vec<Entry>,
-    /// What the review says.
+    /// The verdict.
     pub verdict: Verdict,
     /// Pages of what was put there.
     pub delivered: Delivered,
-    /// What became of the summary.
+    /// The result of the summary.
     pub summary: SummaryAct,
-    /// What was done differently: one sentence each.
+    /// The deviations from the plan: one sentence each.
     pub notes: Vec<String>,
-    /// What failed: one sentence each.
+    /// The failures: one sentence each.
     pub failures: Vec<String>,
-    /// Whether anything was changed on the forge.
+    /// `true` if anything was changed on the forge.
     pub has_arrived: bool,
-    /// Whether all that failed did so because the login may not.
+    /// `true` if all that failed did so because the login may not.
     pub only_forbidden: bool,
 }
 
@@ -96,7 +96,7 @@ impl Carry<'_> {
         Ok(done)
     }
 
-    /// What the plan comes to if all goes well.
+    /// Returns the result of the plan if everything succeeds.
     fn as_planned(&self) -> Done {
         Done {
             entries: self.plan.entries.clone(),
@@ -110,7 +110,7 @@ impl Carry<'_> {
         }
     }
 
-    /// What [`out`](Self::out) sends if all goes well, in order: the exact requests.
+    /// Returns the exact requests that [`out`](Self::out) sends if everything succeeds, in order.
     pub fn requests(&self) -> Vec<Value> {
         let mut done = self.as_planned();
         let pull = format!("/repos/{}/pulls/{}", self.pull.repo, self.pull.number);
@@ -157,7 +157,7 @@ impl Carry<'_> {
         done.entries
     }
 
-    /// The review that brings the new comments; `None` where there is nothing to say.
+    /// The review that brings the new comments; `None` if there is nothing to say.
     fn new_review(&self, done: &Done) -> Option<NewReview> {
         let comments: Vec<NewComment> = new_comments(done).into_iter().map(|(_, comment)| comment).collect();
         (!comments.is_empty() || self.plan.must_say).then(|| self.with_comments(done, Some(done.verdict), comments))
@@ -245,10 +245,10 @@ impl Carry<'_> {
     }
 }
 
-/// What is said when an objection is dismissed.
+/// The message for the dismissal of an objection.
 const DISMISSED: &str = "Nothing that this review objected to is left.";
 
-/// Whether the forge understood and will say no again.
+/// Checks whether the forge understood and will say no again.
 fn is_refusal(error: &ForgeError) -> bool {
     matches!(error.kind, FaultKind::Permission | FaultKind::NotFound | FaultKind::Refused)
 }

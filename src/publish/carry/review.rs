@@ -9,16 +9,16 @@ use super::super::bisect::{Trial, bisect};
 use super::super::draft::WhyBeside;
 use super::{Carry, Done, HeadMoved, is_refusal, new_comments};
 
-/// How many reviews are begun and taken back to find the comments that are refused.
+/// The number of reviews created and deleted to find the refused comments.
 const MOST_TRIALS: usize = 40;
-/// How long the forge is given before it is asked whether it did what it did not confirm.
+/// The delay before the forge is queried for a request that it did not confirm.
 const SETTLING: Duration = Duration::from_millis(500);
 
-/// Why a review was not taken.
+/// The reason why a review was not taken.
 enum Unsent {
     /// The head is no part of the pull request any more.
     Moved,
-    /// Nobody may request changes of himself.
+    /// An account may not request changes on its own pull request.
     OwnPull,
     /// Our account has begun another review.
     Begun,
@@ -28,7 +28,7 @@ enum Unsent {
     Failed(ForgeError),
 }
 
-/// What the forge means by a refusal; it says so in words only.
+/// Classifies a refusal of the forge, which gives the reason as text only.
 fn meaning(error: ForgeError) -> Unsent {
     if error.kind != FaultKind::Refused {
         return Unsent::Failed(error);

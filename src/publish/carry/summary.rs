@@ -7,7 +7,7 @@ use crate::forge::{FaultKind, ForgeError};
 
 use super::{Carry, Done};
 
-/// Whether two texts are the same to a forge that may trim them and end lines its own way, and but for the names of their runs.
+/// Checks whether two texts are the same to a forge that may trim them and end lines its own way, and but for the names of their runs.
 pub(super) fn is_same(a: &str, b: &str) -> bool {
     let (a, b) = (without_run(a), without_run(b));
     a.trim_end().lines().eq(b.trim_end().lines())

@@ -20,7 +20,7 @@ const ALSO: usize = 10;
 const ROWS: usize = 60;
 const DIFF: usize = 6000;
 
-/// The comment, its mark last; `None` where an offer has no room, or where it and the rest together hold a secret.
+/// The comment, its mark last; `None` if an offer has no room, or where it and the rest together hold a secret.
 pub(super) fn comment(
     writer: &Writer<'_>,
     run: RunId,
@@ -71,7 +71,7 @@ pub(crate) fn full(writer: &Writer<'_>, run: RunId, finding: &Finding, room: usi
     if writer.checked(&text).1 == 0 { text } else { format!("{head}{}", withheld(run)) }
 }
 
-/// How bad, what kind, and what: one bold line.
+/// Renders severity, category and title: one bold line.
 fn headline(writer: &Writer<'_>, finding: &Finding) -> String {
     let title = writer.line(&finding.title, TITLE);
     let title = if title.is_empty() { "(no title)".to_owned() } else { title };
@@ -158,7 +158,7 @@ fn rationale(writer: &Writer<'_>, finding: &Finding) -> String {
     format!("\n\nSecond look: {}", writer.line(rationale, RATIONALE))
 }
 
-/// Who says so, how sure, and the name of the finding.
+/// Renders the origin, confidence and id of the finding.
 fn facts(writer: &Writer<'_>, finding: &Finding) -> String {
     let mut parts = Vec::new();
     let name = &finding.origin.name;

@@ -48,12 +48,12 @@ pub(super) fn offer(finding: &Finding, spot: &Spot<'_>, guard: &Guard) -> Option
     trimmed(suggestion, &old)
 }
 
-/// Whether the text arrives as it is: no secret, nothing that is shown differently from what it is.
+/// Checks whether the text arrives as it is: no secret, nothing that is shown differently from what it is.
 fn is_clean(text: &str, guard: &Guard) -> bool {
     !text.contains(MASK_PREFIX) && strip_block(text) == text && guard.clean(text).1 == 0
 }
 
-/// What stands on the lines that go, from the quote or from the diff.
+/// Returns the lines to be replaced, from the quote or from the diff.
 fn replaced<'f>(finding: &'f Finding, spot: &Spot<'f>, suggestion: &Suggestion) -> Option<Vec<&'f str>> {
     let lines = suggestion.lines;
     let anchor = finding.anchors.get(spot.anchor)?;

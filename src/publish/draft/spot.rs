@@ -1,4 +1,4 @@
-//! Where a finding may stand in the diff. Main types: [`Ground`], [`Spot`].
+//! The positions in the diff where a finding may be placed. Main types: [`Ground`], [`Spot`].
 //!
 //! A forge takes a comment on lines that lie in one hunk, on the side where they are: on the new side added lines and context, on the old side
 //! removed lines and context.
@@ -29,7 +29,7 @@ pub(super) struct Spot<'c> {
     pub(super) hunk: &'c Hunk,
     /// The index of the hunk in its file.
     pub(super) hunk_index: usize,
-    /// Which anchor of the finding it is.
+    /// The index of the finding's anchor.
     pub(super) anchor: usize,
 }
 
@@ -100,13 +100,13 @@ pub(super) fn common(a: LineRange, b: LineRange) -> Option<LineRange> {
     LineRange::new(a.start().max(b.start()), a.end().min(b.end())).ok()
 }
 
-/// Whether the first line of the quote that tells one place from another is in `part`.
+/// Checks whether the first line of the quote that tells one place from another is in `part`.
 fn tells(anchor: &Anchor, lines: LineRange, part: LineRange) -> bool {
     let told = (lines.start()..=lines.end()).zip(anchor.quote.lines()).find(|(_, line)| is_telling(line));
     told.is_some_and(|(number, _)| part.contains(number))
 }
 
-/// Whether a path can stand in a request: JSON has no bytes that are not text, a control character is never meant, and the forge knows no masked one.
+/// Checks whether a path can stand in a request: JSON has no bytes that are not text, a control character is never meant, and the forge knows no masked one.
 fn can_be_sent(path: &RepoPath) -> bool {
     !path.is_masked() && std::str::from_utf8(path.as_bytes()).is_ok_and(|path| !path.chars().any(char::is_control))
 }

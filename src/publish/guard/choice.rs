@@ -1,4 +1,4 @@
-//! Which environment variables are secrets, and which parts of their values. Main function: [`secrets_of`].
+//! The choice of environment variables, and parts of their values, that are secrets. Main function: [`secrets_of`].
 //!
 //! A secret that is missed leaks; one too many turns words of a comment into masks. So names decide first, and then what the value looks like.
 
@@ -133,13 +133,13 @@ fn secret(name: &str, value: &str, whole: bool) -> KnownSecret {
     KnownSecret { name: name.to_owned(), value: value.to_owned(), whole }
 }
 
-/// Whether a value holds more than one thing: JSON, an address, a list, pairs. A lone sign may well be part of a password.
+/// Checks whether a value holds more than one thing: JSON, an address, a list, pairs. A lone sign may well be part of a password.
 fn is_structure(value: &str) -> bool {
     let pairs = value.contains('=') && value.contains([';', ',', '&']);
     pairs || value.contains("://") || value.starts_with(['{', '[']) || value.contains(char::is_whitespace)
 }
 
-/// What stands between the parts of a structure: JSON, an address, a list.
+/// Checks whether `c` separates the parts of a structure: JSON, an address, a list.
 fn is_separator(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '\'' | '{' | '}' | '[' | ']' | ',' | ';' | '&' | '?' | ':' | '@')
 }
@@ -169,7 +169,7 @@ fn is_known_to_all(password: &str) -> bool {
     KNOWN_TO_ALL.iter().any(|known| known.eq_ignore_ascii_case(password))
 }
 
-/// Whether a value is a place of this machine.
+/// Checks whether a value is a place of this machine.
 fn is_place(value: &str) -> bool {
     let drive = value.as_bytes().get(1..3).is_some_and(|rest| rest == b":\\");
     drive || ["/", "./", "../", "~"].iter().any(|start| value.starts_with(start))
@@ -180,7 +180,7 @@ fn is_number(value: &str) -> bool {
         && value.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'-' | b'+' | b':'))
 }
 
-/// Whether letters and digits are mixed as no word mixes them.
+/// Checks whether letters and digits are mixed as no word mixes them.
 fn looks_random(value: &str) -> bool {
     #[derive(PartialEq)]
     enum Kind {

@@ -9,13 +9,13 @@ use crate::publish::draft::WhyBeside;
 pub struct Entry {
     /// Its line of the receipt, as it will be if all goes well.
     pub item: DeliveryItem,
-    /// What has to be sent for that.
+    /// The requests to send for that.
     pub work: Work,
-    /// Whether this review found it; else only its thread is left.
+    /// `true` if this review found it; else only its thread is left.
     pub is_found: bool,
-    /// Why it does not stand on its lines, where it does not.
+    /// The reason why it does not stand on its lines, where it does not.
     pub beside: Option<WhyBeside>,
-    /// Where it is, as people write it: `src/a.rs:12`.
+    /// Its place, as displayed: `src/a.rs:12`.
     pub place: String,
     /// Of what is left of an earlier review without a thread: its mark.
     pub kept: Option<BesideMark>,
@@ -23,7 +23,7 @@ pub struct Entry {
     pub age: u64,
 }
 
-/// What has to be sent for one entry.
+/// The requests to send for one entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
     /// Nothing.
@@ -34,7 +34,7 @@ pub enum Work {
     Reopen {
         /// The thread.
         thread: String,
-        /// How it would be said anew.
+        /// The comment to post if it cannot be opened again.
         anew: Option<NewComment>,
     },
     /// Its thread is to be resolved.

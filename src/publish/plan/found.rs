@@ -1,11 +1,11 @@
-//! What of ours stands on a pull request beside threads: the summary, reviews that were begun, and what an old comment calls itself.
+//! Our existing texts on a pull request besides threads: the summary, pending reviews, and the title of an old comment.
 
 use super::threads::OwnThread;
 use crate::domain::finding::Severity;
 use crate::domain::forge::{Comment, Conversation, ReviewVerdict, RunMark, SummaryMark, Trust};
 use crate::domain::path::RepoPath;
 
-/// What an old comment calls itself: its first line of words.
+/// Returns the title of an old comment: its first line of words.
 pub(super) fn title(own: &OwnThread<'_>) -> String {
     const LONGEST: usize = 120;
     let body = own.thread.comments.first().map_or("", |first| first.body.as_str());

@@ -9,7 +9,7 @@ use super::{Entry, Situation, Work, of_thread, place, thread_entry};
 use crate::domain::finding::{FindingId, Fingerprint};
 use crate::domain::forge::{BesideMark, Comment, DeliveryAct, Thread};
 
-/// What the summary that stands there keeps.
+/// The findings that the existing summary keeps.
 pub(super) struct Kept {
     /// Those that this review did not find again, each as a thread without comments.
     left: Vec<(BesideMark, Thread)>,
@@ -30,7 +30,7 @@ impl Kept {
         for (at, spot) in spots.iter().enumerate() {
             named.entry(spot.fingerprint).or_default().push(at);
         }
-        // Those that have no thread are taken first; a run that was broken off may have begun threads for others.
+        // Those that have no thread are taken first; a run that was interrupted may have begun threads for others.
         for places in named.values_mut() {
             places.sort_by_key(|at| found[*at].is_none());
         }
@@ -54,12 +54,12 @@ impl Kept {
         kept
     }
 
-    /// Whether a finding was raised in the summary before.
+    /// Checks whether a finding was raised in the summary before.
     pub(super) fn was_raised(&self, spot: usize) -> bool {
         self.raised.contains(&spot)
     }
 
-    /// What is left, but what was fixed and is found again.
+    /// Returns the remaining ones, except fixed ones that are found again.
     pub(super) fn left(&self, spots: &[Spot<'_>]) -> impl Iterator<Item = (OwnThread<'_>, &BesideMark)> {
         let back: HashSet<&Fingerprint> =
             spots.iter().filter(|spot| !spot.is_over).map(|spot| spot.fingerprint).collect();
@@ -108,7 +108,7 @@ fn thread_of(mark: &BesideMark) -> Thread {
     }
 }
 
-/// What becomes of one that this review did not find.
+/// Plans one that this review did not find.
 pub(super) fn entry(at: &Situation<'_>, own: &OwnThread<'_>, mark: &BesideMark) -> Entry {
     let mut entry =
         if mark.is_fixed { thread_entry(own, DeliveryAct::Resolved, None, Work::Nothing) } else { of_thread(at, own) };

@@ -1,4 +1,4 @@
-//! How many of the new comments are posted: the worst. Main function: [`keep_within`].
+//! The limit of new comments: the worst are posted. Main function: [`keep_within`].
 
 use super::super::draft::WhyBeside;
 use super::{Entry, Situation, Work};

@@ -1,4 +1,4 @@
-//! What is to be done on a pull request, worked out before anything is sent. Main function: [`plan`]; main type: [`Plan`].
+//! The plan of all actions on a pull request, computed before anything is sent. Main function: [`plan`]; main type: [`Plan`].
 //!
 //! It is given what a review found and what stands on the pull request, and says for each finding and for each open thread of ours what becomes of
 //! it. Reading trees (`still`, `moved`) and sending (`carry`) are elsewhere.
@@ -27,7 +27,7 @@ use limit::keep_within;
 pub use threads::{OwnThread, own_threads};
 use threads::{Spot, matches, resolved_by_us};
 
-/// Where a finding can stand on the pull request.
+/// The placement of a finding on the pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inline {
     /// As a comment on its lines.
@@ -36,7 +36,7 @@ pub enum Inline {
     Beside(WhyBeside),
 }
 
-/// Whether what an earlier thread is about is still there.
+/// The status of the code that an earlier thread is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Still {
     /// The lines are gone, and this review saw where they were.
@@ -45,9 +45,9 @@ pub enum Still {
     Stands(String),
 }
 
-/// All that a plan rests on. Nothing in it was written by a model but the texts of the comments.
+/// The input of a plan. Only the texts of the comments in it were written by a model.
 pub struct Situation<'a> {
-    /// Who vouches for the review: one that nobody vouches for says something new and takes nothing back.
+    /// The trust in the review: an untrusted one may add something new but take nothing back.
     pub trust: Trust,
     /// The review.
     pub review: &'a Review,
@@ -55,32 +55,32 @@ pub struct Situation<'a> {
     pub inline: Vec<Inline>,
     /// The pull request as it is now.
     pub pull: &'a PullRequest,
-    /// What stands on it.
+    /// Its conversation.
     pub conversation: &'a Conversation,
     /// Our account.
     pub viewer: &'a Actor,
     /// From which severity on changes are requested.
     pub floor: Option<Severity>,
-    /// Whether the head is another than the one that was reviewed.
+    /// `true` if the head is another than the one that was reviewed.
     pub has_moved: bool,
-    /// Whether what a thread of ours is about is still there.
+    /// The status of the code that each thread of ours is about.
     pub still: &'a dyn Fn(&OwnThread<'_>) -> Still,
-    /// How many new comments are posted at most.
+    /// The maximum number of new comments.
     pub most: usize,
-    /// Whether a finding is about lines that an earlier, complete review saw as they are.
+    /// `true` if a finding is about lines that an earlier, complete review saw as they are.
     pub is_late: &'a dyn Fn(&Finding) -> bool,
 }
 
-/// What is to be done.
+/// The plan of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// Who vouches for it.
+    /// The trust in it.
     pub trust: Trust,
     /// Each finding, then each open thread of ours that no finding is about.
     pub entries: Vec<Entry>,
-    /// What the review says as a whole.
+    /// The verdict of the review.
     pub verdict: Verdict,
-    /// Whether a review has to be sent even without a comment.
+    /// `true` if a review has to be sent even without a comment.
     pub must_say: bool,
     /// Reviews of ours that were begun and never handed in, by number.
     pub discard: Vec<u64>,
@@ -90,9 +90,9 @@ pub struct Plan {
     pub settled: Vec<Entry>,
     /// The summary that stands there.
     pub summary: Option<Comment>,
-    /// What to tell people: one sentence each.
+    /// Notes for the user: one sentence each.
     pub notes: Vec<String>,
-    /// Whether the review was of every file that the pull request changes; the others are no late findings afterwards.
+    /// `true` if the review was of every file that the pull request changes; the others are no late findings afterwards.
     pub is_of_all: bool,
 }
 
@@ -182,12 +182,12 @@ pub fn plan(at: &Situation<'_>) -> Plan {
     }
 }
 
-/// Whether the review may have found what changes are requested for, and hid it.
+/// Checks whether the review may have found what changes are requested for, and hid it.
 fn hides_blockers(at: &Situation<'_>) -> bool {
     at.review.coverage.below_floor.keys().any(|hidden| at.floor.is_none_or(|floor| *hidden <= floor))
 }
 
-/// Whether two accounts are the same, as far as names tell; forges ignore case.
+/// Checks whether two accounts are the same, as far as names tell; forges ignore case.
 fn is_same(a: &Actor, b: &Actor) -> bool {
     a.login.eq_ignore_ascii_case(&b.login) && a.is_bot == b.is_bot
 }
@@ -204,7 +204,7 @@ fn spot(finding: &Finding) -> Option<Spot<'_>> {
     })
 }
 
-/// What becomes of a finding; `was_raised` in a summary, where no thread is about it.
+/// Plans a finding; `was_raised` in a summary, where no thread is about it.
 fn of_finding(
     at: &Situation<'_>,
     finding: &Finding,

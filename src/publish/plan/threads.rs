@@ -1,4 +1,4 @@
-//! Which threads are ours, and which finding each of them is about. Main types: [`OwnThread`], [`Spot`].
+//! Our threads, and the finding that each of them is about. Main types: [`OwnThread`], [`Spot`].
 //!
 //! A thread is ours when the forge says that our account wrote its first comment, and that comment ends with a finding's mark. A mark in
 //! anybody else's comment means nothing, and so does one of another trust. What follows from a match belongs in `plan`.
@@ -15,11 +15,11 @@ use crate::domain::place::{LineRange, Side};
 pub struct OwnThread<'a> {
     /// The thread.
     pub thread: &'a Thread,
-    /// What its first comment says about itself.
+    /// The mark in its first comment.
     pub mark: FindingMark,
 }
 
-/// What of a finding is compared with threads.
+/// The part of a finding that is compared with threads.
 #[derive(Debug, Clone)]
 pub(super) struct Spot<'a> {
     pub(super) fingerprint: &'a Fingerprint,
@@ -27,7 +27,7 @@ pub(super) struct Spot<'a> {
     pub(super) path: &'a RepoPath,
     pub(super) side: Side,
     pub(super) lines: Option<LineRange>,
-    /// Whether it is fixed: it takes its own thread, and none that another finding may be about.
+    /// `true` if it is fixed: it takes its own thread, and none that another finding may be about.
     pub(super) is_over: bool,
 }
 
@@ -94,7 +94,7 @@ fn by_fingerprint(threads: &[OwnThread<'_>], spots: &[Spot<'_>], found: &mut [Op
     }
 }
 
-/// How many lines lie between the two; another file is farther than any line.
+/// Returns the number of lines between the two; another file is farther than any line.
 fn distance(own: &OwnThread<'_>, spot: &Spot<'_>) -> u32 {
     match (own.last_lines(), spot.lines) {
         (Some(a), Some(b)) if own.thread.path.as_ref() == Some(spot.path) && own.thread.side == spot.side => {
@@ -128,7 +128,7 @@ fn by_place(threads: &[OwnThread<'_>], spots: &[Spot<'_>], found: &mut [Option<u
     }
 }
 
-/// Whether our own account resolved a thread. The forge may name nobody where an app did it: for an app that is taken for itself.
+/// Checks whether our own account resolved a thread. The forge may name nobody where an app did it: for an app that is taken for itself.
 pub(super) fn resolved_by_us(own: &OwnThread<'_>, viewer: &Actor) -> bool {
     match &own.thread.resolved_by {
         Some(actor) => actor.login.eq_ignore_ascii_case(&viewer.login),

@@ -27,7 +27,7 @@ const FIXED: usize = 10;
 /// Commits that are named.
 const COMMITS: usize = 20;
 
-/// What a summary says, by parts.
+/// The parts of a summary.
 pub(super) struct Page<'a> {
     review: &'a Review,
     parts: &'a SummaryParts,
@@ -177,7 +177,7 @@ impl<'a> Page<'a> {
         files.iter().filter(|file| file.state != crate::domain::review::CoverageState::Skipped).count()
     }
 
-    /// That the head is another one now.
+    /// Returns the note that the head has moved.
     pub(super) fn moved(&self) -> Option<String> {
         let now = self.parts.moved?;
         let reviewed = self.review.change.head.map_or_else(|| "another commit".to_owned(), short);
@@ -214,7 +214,7 @@ impl<'a> Page<'a> {
         out
     }
 
-    /// What is wrong with an incomplete review. Of a head that only moved, nothing was lost.
+    /// Returns the reasons why the review is incomplete. A head that only moved lost nothing.
     fn why_incomplete(&self) -> &'static str {
         let review = self.review;
         if self.parts.moved.is_some() && review.reasons.len() == 1 && review.ended == Ended::Finished {
@@ -269,7 +269,7 @@ impl<'a> Page<'a> {
         listed(self.on_lines.iter().map(|finding| self.line(finding, None)), room)
     }
 
-    /// That some findings are nowhere on the forge.
+    /// Returns the note that some findings were not posted.
     pub(super) fn only_kept(&self, count: usize) -> String {
         if count == 0 {
             return String::new();
@@ -280,7 +280,7 @@ impl<'a> Page<'a> {
         format!("**{count} {have} no room here** and {are} kept with the run (`review show {run}` where it was made).")
     }
 
-    /// What became of what earlier reviews found.
+    /// Renders the results of earlier findings.
     pub(super) fn earlier(&self, room: usize) -> String {
         let parts = self.parts;
         let groups: [(&str, &[Earlier]); 6] = [
@@ -307,7 +307,7 @@ impl<'a> Page<'a> {
         texts.collect::<Vec<_>>().join("\n\n")
     }
 
-    /// What the engine says of the change, and the sections that it wrote.
+    /// Renders the engine's description of the change, and its sections.
     pub(super) fn about(&self, room: usize) -> String {
         if self.parts.trust == Trust::Untrusted {
             return String::new();

@@ -1,4 +1,4 @@
-//! What the summary says of a review that nobody vouches for: what was checked of it, what was not, and that silence means nothing.
+//! The summary's text for an untrusted review: what was checked of it, what was not, and that an empty list proves nothing.
 //!
 //! No word of the review itself stands here; its findings are told as those of any other, in `page`.
 
@@ -6,7 +6,7 @@ use super::page::Page;
 use crate::domain::forge::Verdict;
 use crate::domain::run::RunId;
 
-/// What the text of the review ends with.
+/// The end of the review's text.
 pub(super) const INTRODUCTION: &str = "It was made by the pull request's own workflow, which its author controls. The summary comment says what that means, and lists all \
      findings.";
 
@@ -17,7 +17,7 @@ pub(super) fn heading(page: &Page<'_>) -> String {
     format!("## Review by the pull request's own workflow: {words}\n\n")
 }
 
-/// What it names, in a sentence.
+/// Returns the sentence on what it names.
 pub(super) fn sentence(page: &Page<'_>, what: &str, verdict: Verdict) -> String {
     let asks = match verdict {
         Verdict::Comment => "",
@@ -29,12 +29,12 @@ pub(super) fn sentence(page: &Page<'_>, what: &str, verdict: Verdict) -> String 
     format!("**Nothing new is named** in {what}. That is not a pass.{asks}")
 }
 
-/// What it rests on.
+/// The basis of the review.
 pub(super) const CAUTION: &str = "This review was made by the pull request's own workflow, **which its author controls**. Here it was checked that each finding quotes the \
      change as it is and that each suggestion applies; whether a finding is right, and how bad it is, was not. What the review says of itself \
      (that it is complete, what it looked at, what is fixed) is not repeated, and **nothing can be concluded from what it does not say**.\n\n";
 
-/// Where the rest is.
+/// Returns the pointer to the rest.
 pub(super) fn foot(run: RunId) -> String {
     format!("Posted from an artefact. The artefact has the whole review (run `{run}`).")
 }

@@ -57,7 +57,7 @@ impl fmt::Debug for Environment {
 }
 
 impl Environment {
-    /// What a child may have of this process's environment: no token, no key, no setting of git's.
+    /// Takes the part of this process's environment that a child may see: no token, no key, no setting of git's.
     pub fn of_this_process() -> Self {
         let kept = |name: &OsStr| KEPT.iter().any(|kept| same_name(OsStr::new(kept), name));
         Self(std::env::vars_os().filter(|(name, _)| kept(name)).collect())

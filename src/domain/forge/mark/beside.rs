@@ -11,7 +11,7 @@ use crate::domain::place::Side;
 /// At the end of the summary, one line each: a finding that stands there and on no lines, so that the next review knows of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BesideMark {
-    /// What a comment on its lines would say of it.
+    /// The mark that an inline comment would carry.
     pub finding: FindingMark,
     /// The file that it is about.
     pub path: RepoPath,
@@ -21,7 +21,7 @@ pub struct BesideMark {
     pub line: Option<u32>,
     /// Its title: untrusted text of one line, not Markdown.
     pub title: String,
-    /// Whether a later review showed that it is gone.
+    /// `true` if a later review showed that it is gone.
     pub is_fixed: bool,
 }
 
@@ -32,7 +32,7 @@ impl BesideMark {
     const NAMES: [&'static str; 11] =
         ["id", "fp", "quote", "severity", "category", "origin", "side", "line", "path", "title", "is"];
 
-    /// The mark of an open finding; `None` where it is about no file.
+    /// The mark of an open finding; `None` if it is about no file.
     pub fn of(finding: &Finding) -> Option<Self> {
         let anchor = finding.anchors.first()?;
         Some(Self {
@@ -45,7 +45,7 @@ impl BesideMark {
         })
     }
 
-    /// As it stands in a text; one line. `None` where that would be too long to be read back.
+    /// As it stands in a text; one line. `None` if that would be too long to be read back.
     pub fn write(&self) -> Option<String> {
         let mark = &self.finding;
         let plain = |text: &str| escaped(text.as_bytes(), b"");

@@ -171,7 +171,7 @@ fn any_logs() -> impl Strategy<Value = BuildLogs> {
     (0u8..16).prop_map(BuildLogs)
 }
 
-/// Whether `whole` becomes `part` when some backslashes are left out.
+/// Checks whether `whole` becomes `part` when some backslashes are left out.
 fn is_with_backslashes(whole: &str, part: &str) -> bool {
     let mut part = part.chars().peekable();
     whole.chars().all(|c| part.next_if_eq(&c).is_some() || c == '\\') && part.next().is_none()

@@ -64,7 +64,7 @@ fn read(text: &str, unescape: bool, unnumber: bool) -> Form {
     form
 }
 
-/// How many bytes of a line are the number of a listing: `12. `, `12) `, `12: `, `12 | `, `- `.
+/// Returns the length in bytes of a line's listing number: `12. `, `12) `, `12: `, `12 | `, `- `.
 fn number(line: &str) -> usize {
     let bare = line.trim_start_matches([' ', '\t', '-', '*', '>']);
     let digits = bare.bytes().take_while(u8::is_ascii_digit).count();

@@ -1,4 +1,4 @@
-//! How one secret may be written: as it is, reversed, and in the encodings that are at hand. Main type: [`Spelling`].
+//! The spellings of one secret: plain, reversed, and in common encodings. Main type: [`Spelling`].
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -22,7 +22,7 @@ pub(super) struct Spelling {
     pub(super) letters: Vec<u8>,
     /// A part of so many of them counts.
     pub(super) least: usize,
-    /// Which secret.
+    /// The index of the secret.
     pub(super) name: usize,
     /// For what may be words: what each letter is in the secret. Empty for encodings.
     kinds: Vec<Kind>,
@@ -36,7 +36,7 @@ enum Kind {
 }
 
 impl Spelling {
-    /// Whether a run of its letters tells of the secret, and is no word that the secret holds too.
+    /// Checks whether a run of its letters tells of the secret, and is no word that the secret holds too.
     pub(super) fn is_told_by(&self, from: usize, length: usize) -> bool {
         if length < self.least {
             return false;

@@ -19,9 +19,9 @@ pub(super) struct Entry<'t> {
     pub(super) first: &'t str,
     /// The last line, where there are several.
     pub(super) last: Option<&'t str>,
-    /// What it is called, with its Markdown.
+    /// Its title, with its Markdown.
     pub(super) title: &'t str,
-    /// What it says, without its title.
+    /// Its text, without its title.
     pub(super) body: &'t str,
     /// Its severity, where it names one.
     pub(super) severity: Option<RemarkSeverity>,
@@ -46,7 +46,7 @@ fn line_at(text: &str, at: usize) -> &str {
     text[at..].split('\n').next().unwrap_or_default()
 }
 
-/// Where lines begin that stand in no fold and in no fence of their own.
+/// Returns the starts of the lines that are in no fold and in no fence of their own.
 fn begins(file: &File<'_>) -> Vec<usize> {
     let mut away: Vec<(usize, usize)> =
         file.blocks.outermost_in(&file.inside).map(|block| (block.whole.start, block.whole.end)).collect();

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::RegexSet;
 
-/// What praise begins with, or is, in English and in Russian. Adverbs that also begin requests ("correctly close it") are left to be remarks.
+/// The words that praise begins with or consists of, in English and in Russian. Adverbs that also begin requests ("correctly close it") are left to be remarks.
 const PRAISE: &[&str] = &[
     r"\blgtm\b",
     r"^✅",
@@ -18,7 +18,7 @@ const PRAISE: &[&str] = &[
     r"\s(?:корректно|корректны|корректна|корректен)\.$",
 ];
 
-/// What makes praise a remark.
+/// The words that turn praise into a remark.
 const BUT: &[&str] = &[
     r"\b(?:but|however|except|consider|should|could)\b",
     r"(?:^|\P{L})(?:но|однако|кроме|не|стоит|следует|лучше|нужно)(?:\P{L}|$)",
@@ -32,7 +32,7 @@ static SETS: LazyLock<Option<(RegexSet, RegexSet)>> = LazyLock::new(|| {
     Some((set(PRAISE)?, set(BUT)?))
 });
 
-/// Whether a title only says that something is well.
+/// Checks whether a title only says that something is well.
 pub(super) fn is_praise(title: &str) -> bool {
     let title = title.trim();
     SETS.as_ref().is_some_and(|(praise, but)| praise.is_match(title) && !but.is_match(title))

@@ -8,7 +8,7 @@ use super::super::blocks::{Block, Blocks};
 use super::super::shown::{Blank, blank, unquote};
 use crate::domain::forge::Held;
 
-/// What lists are called.
+/// The names of lists.
 const LISTS: &[(Held, &str)] =
     &[(Held::Nitpick, "nitpick comments"), (Held::OutsideDiff, "outside diff range comments")];
 
@@ -16,20 +16,20 @@ const LISTS: &[(Held, &str)] =
 pub(super) struct Sections {
     /// Those that can be read, nitpicks first.
     pub(super) all: Vec<Section>,
-    /// Whether one begins that does not end.
+    /// `true` if one begins that does not end.
     pub(super) has_unended: bool,
 }
 
 /// One list.
 pub(super) struct Section {
-    /// Which.
+    /// The kind of list.
     pub(super) held: Held,
     text: String,
     blocks: Blocks,
     inside: Range<usize>,
 }
 
-/// What a list says of one file.
+/// The part of a list about one file.
 pub(super) struct File<'s> {
     /// Its path as it is written there.
     pub(super) name: &'s str,
@@ -37,7 +37,7 @@ pub(super) struct File<'s> {
     pub(super) text: &'s str,
     /// Its folds.
     pub(super) blocks: &'s Blocks,
-    /// Where what it says of this file stands.
+    /// The range of the text about this file.
     pub(super) inside: Range<usize>,
 }
 
@@ -81,7 +81,7 @@ impl Text {
         })
     }
 
-    /// Whether the list is begun at all.
+    /// Checks whether the list is begun at all.
     fn names(&self, called: &str) -> bool {
         let shown = blank(&self.text, Blank { quotes: false, comments: true }).to_lowercase();
         shown.contains(&format!("{called} ("))
@@ -108,7 +108,7 @@ impl Section {
     }
 }
 
-/// What stands between the tags of a `<blockquote>` that is around all of it.
+/// Returns the text inside a `<blockquote>` that encloses all of it.
 fn unwrapped(text: &str, inside: &Range<usize>) -> Range<usize> {
     const OPEN: &str = "<blockquote>";
     const CLOSE: &str = "</blockquote>";

@@ -1,4 +1,4 @@
-//! What was said on a pull request: threads, reviews, comments, each to its last page.
+//! The conversation of a pull request: threads, reviews, comments, each to its last page.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -36,7 +36,7 @@ struct OfNode<T> {
 }
 
 impl GitHub {
-    /// All that was said on a pull request; its three parts are asked for at once.
+    /// Fetches the conversation of a pull request; its three parts are requested concurrently.
     pub async fn conversation(&self, id: &PullId) -> Result<Conversation, ForgeError> {
         let (threads, reviews, comments) =
             futures_util::future::try_join3(self.threads(id), self.reviews(id), self.comments(id)).await?;

@@ -1,4 +1,4 @@
-//! What is asked over GraphQL: everything about a conversation, because only GraphQL knows threads, who of us wrote a text, and what is hidden.
+//! The GraphQL requests: everything about a conversation, because only GraphQL knows threads, who of us wrote a text, and what is hidden.
 //!
 //! Main function: `ask`. A partial answer is a failure, but for fields whose absence the rest of the program knows how to read ([`HARMLESS`]).
 
@@ -24,7 +24,7 @@ use queries::Operation;
 /// ends up (the repository that was asked stands in for the base's).
 const HARMLESS: [&str; 4] = ["baseRepository", "headRepository", "resolvedBy", "reviewDecision"];
 
-/// What GraphQL says when it ran out of time.
+/// GraphQL's message for a timeout.
 pub(super) const FAILED: &str = "omething went wrong while executing your query";
 
 impl GitHub {
@@ -50,7 +50,7 @@ impl GitHub {
         self.data(&answer)
     }
 
-    /// That GraphQL failed with a status of 200 and no data, so that it may answer when asked again.
+    /// Checks whether GraphQL failed with status 200 and no data, so that a retry may succeed.
     pub(super) fn failed_inside(&self, answer: &Answer) -> Option<ForgeError> {
         // Only then is a long answer read a second time.
         memchr::memmem::find(&answer.body, FAILED.as_bytes())?;
@@ -79,7 +79,7 @@ impl GitHub {
     }
 }
 
-/// That there is no such thing, where GraphQL says so with a null.
+/// Returns the failure for a missing object, which GraphQL reports as null.
 pub(super) fn missing(what: &str) -> ForgeError {
     let action = "see whether its name is right, and whether the token may see it";
     ForgeError::new(FaultKind::NotFound, format!("Resource not found: {what}"), action)

@@ -7,7 +7,7 @@ use crate::forge::error::{FaultKind, ForgeError};
 /// More pages than any honest list has. A longer one is an error, never a list that was cut in silence.
 const MOST: usize = 200;
 
-/// Where a list is read on.
+/// The position in a paginated list.
 #[derive(Debug, Default)]
 pub(in super::super) struct Pages {
     cursor: Option<String>,
@@ -21,7 +21,7 @@ impl Pages {
         Some(Self { cursor: Some(cursor), read: 1 })
     }
 
-    /// Where the next page begins.
+    /// Returns the start of the next page.
     pub(in super::super) fn cursor(&self) -> Option<&str> {
         self.cursor.as_deref()
     }

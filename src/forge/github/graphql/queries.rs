@@ -2,7 +2,7 @@
 //!
 //! Every one is valid against GitHub's published schema. What repeats is put in by [`query`]: a fragment is sent only where it is used.
 
-/// What is known of a text.
+/// The fields of a text.
 const COMMENT: &str = "
   id fullDatabaseId body author { __typename login } authorAssociation viewerDidAuthor createdAt updatedAt url isMinimized";
 
@@ -31,7 +31,7 @@ impl Operation {
         self.text.replace("$THREAD", THREAD).replace("$COMMENT", COMMENT).replace("$PULL", PULL)
     }
 
-    /// Whether it changes something.
+    /// Checks whether it changes something.
     pub(super) fn is_mutation(self) -> bool {
         self.text.trim_start().starts_with("mutation")
     }
@@ -110,7 +110,7 @@ query PullRequests($owner: String!, $name: String!, $states: [PullRequestState!]
 }",
 };
 
-/// What the entity tags of REST do not tell: who resolved what, and what was edited long ago.
+/// The query for what REST's entity tags do not cover: resolutions, and edits of old texts.
 pub(in super::super) const LOOKS: Operation = Operation {
     name: "Looks",
     text: "

@@ -1,4 +1,4 @@
-//! What is asked over REST: everything that is written but for threads, and the list of files.
+//! The REST requests: all writes except those to threads, and the list of files.
 
 mod comments;
 mod files;
@@ -19,7 +19,7 @@ pub(super) struct Call<'a> {
     pub(super) repo: &'a RepoName,
     /// The parts of its path below the repository; escaped when they are put together.
     pub(super) parts: &'a [&'a str],
-    /// What stands behind the question mark.
+    /// The query string.
     pub(super) query: &'a str,
     pub(super) method: Method,
     pub(super) body: Option<&'a Value>,

@@ -8,7 +8,7 @@ use crate::domain::id::CommitId;
 use crate::domain::path::RepoPath;
 use crate::domain::place::Side;
 
-/// What all texts have.
+/// The fields that all texts have.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in super::super) struct CommentNode {

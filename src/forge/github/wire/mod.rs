@@ -13,7 +13,7 @@ pub(super) use rest::{AppAbout, FileEntry, Installation, InstallationToken, Post
 
 use crate::domain::forge::Actor;
 
-/// What every GraphQL answer is.
+/// The envelope of every GraphQL response.
 #[derive(Debug, Deserialize)]
 pub(super) struct Envelope {
     #[serde(default)]
@@ -22,7 +22,7 @@ pub(super) struct Envelope {
     pub(super) errors: Vec<GraphError>,
 }
 
-/// What is not there and what is null are the same.
+/// Treats missing and null values alike.
 fn or_nothing<'de, D: serde::Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or_default())
 }
@@ -34,7 +34,7 @@ pub(super) struct GraphError {
     pub(super) kind: String,
     #[serde(default, deserialize_with = "or_nothing")]
     pub(super) message: String,
-    /// Where in the answer: names and numbers.
+    /// The path in the response: names and numbers.
     #[serde(default, deserialize_with = "or_nothing")]
     pub(super) path: Vec<Value>,
 }
@@ -51,7 +51,7 @@ pub(super) struct Connection<T> {
     pub(super) total_count: usize,
 }
 
-/// Where it goes on.
+/// The position of the next page.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PageInfo {

@@ -1,4 +1,4 @@
-//! What REST answers.
+//! The REST responses.
 
 use serde::Deserialize;
 
@@ -101,7 +101,7 @@ pub(in super::super) struct PostedComment {
 }
 
 impl PostedComment {
-    /// `mine` where we created it; who may edit may be somebody else.
+    /// `mine` where we created it; who may edit may be another user.
     pub(in super::super) fn comment(self, mine: bool) -> Comment {
         Comment {
             node: self.node_id,
