@@ -4,7 +4,7 @@
 //! What one document means belongs in `document`, all packs together in `packs`.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +87,19 @@ impl PackRule {
     }
 }
 
+/// A rule as far as it is known before its pack is parsed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct IndexEntry {
+    /// Its name on every surface: `<pack>/<id>`.
+    pub(super) name: String,
+    /// See [`RuleInfo::is_hint`].
+    pub(super) is_hint: bool,
+}
+
+/// The built-in packs. They are shared by all who need them, so that a process parses and compiles each rule of them once at most.
+pub(super) static BUILT_IN: LazyLock<Vec<Arc<Pack>>> =
+    LazyLock::new(|| super::PACKS.iter().map(|source| Arc::new(Pack::built_in(source))).collect());
+
 pub(super) struct Pack {
     /// What its rules are called before the slash.
     pub(super) name: String,
@@ -99,6 +112,7 @@ pub(super) struct Pack {
     /// Whether its name says nothing, so that each rule must name its languages.
     is_for_any: bool,
     pub(super) text: Cow<'static, str>,
+    index: OnceLock<Vec<IndexEntry>>,
     rules: OnceLock<Result<Vec<PackRule>, RuleError>>,
     compiled: Vec<OnceLock<RuleSet>>,
 }
@@ -109,7 +123,7 @@ fn words(grammars: &[Grammar]) -> String {
 
 impl Pack {
     /// One that came with the program.
-    pub(super) fn built_in(source: &PackSource<'static>) -> Self {
+    fn built_in(source: &PackSource<'static>) -> Self {
         Self::new(source.name, source.name, None, Some((source.grammars, source.paths)), Cow::Borrowed(source.text))
     }
 
@@ -147,9 +161,23 @@ impl Pack {
             paths,
             is_for_any: means.is_none(),
             text,
+            index: OnceLock::new(),
             rules: OnceLock::new(),
             compiled: grammars.iter().map(|_| OnceLock::new()).collect(),
         }
+    }
+
+    /// The same pack, of which nothing is read.
+    #[cfg(test)]
+    pub(super) fn unread(&self) -> Self {
+        let means = Some((&*self.grammars.clone().leak(), self.paths));
+        Self::new(&self.name, &self.stem, self.from.clone(), means, self.text.clone())
+    }
+
+    /// Whether it was parsed.
+    #[cfg(test)]
+    pub(super) fn is_parsed(&self) -> bool {
+        self.rules.get().is_some()
     }
 
     /// How its file is called.
@@ -170,6 +198,21 @@ impl Pack {
     /// A text of it that people, models and journals are shown: without the secrets that a file of anybody's may hold.
     pub(super) fn shown(&self, text: &str) -> String {
         if self.from.is_some() { mask(text).text } else { text.to_owned() }
+    }
+
+    /// What is known of its rules without a parser, in their order. Parsing the built-in packs takes longer than a small review.
+    pub(super) fn index(&self) -> &[IndexEntry] {
+        self.index.get_or_init(|| {
+            // What came with the program is written as the scan expects; tests hold the two against each other.
+            if self.from.is_none() {
+                let entry = |chunk: &Chunk<'_>| {
+                    Some(IndexEntry { name: format!("{}/{}", self.name, chunk.id()?), is_hint: chunk.is_hint() })
+                };
+                return self.chunks().iter().filter_map(entry).collect();
+            }
+            let entry = |rule: &PackRule| IndexEntry { name: rule.info.name.clone(), is_hint: rule.info.is_hint };
+            self.rules().iter().map(entry).collect()
+        })
     }
 
     /// Its rules; none of a pack that cannot be read, which only a built-in one can be here, and tests see to it that none is.
