@@ -4,11 +4,13 @@
 //! belongs in [`read`]. What a row is used for belongs in `connect` and, for keys and addresses, in `app`.
 
 mod error;
+mod heads;
 mod read;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 pub use error::{TableError, TableFault};
+pub use heads::{ProviderHead, heads};
 
 use super::optional::Optional;
 use super::provider::Prices;
@@ -154,7 +156,9 @@ impl Wire {
 impl ProviderTable {
     /// The rows that are compiled in.
     pub fn built_in() -> Result<Self, TableError> {
-        Self::default().with("providers.toml", BUILT_IN)
+        static TABLE: LazyLock<Result<ProviderTable, TableError>> =
+            LazyLock::new(|| ProviderTable::default().with("providers.toml", BUILT_IN));
+        TABLE.clone()
     }
 
     /// The same with what a file says: new rows, and other values in old ones.
