@@ -15,12 +15,20 @@ use crate::domain::money::Money;
 /// A future that can be kept behind a pointer and sent to another thread.
 pub type Waited<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// The first wait before a failed request is sent again.
+pub const FIRST_WAIT: Duration = Duration::from_millis(500);
+
 /// A model that can be asked.
 ///
 /// Dropping the future of a turn abandons it: whoever waits puts the deadline and the interrupt around it.
 pub trait Provider: Send + Sync {
     /// What the model can do.
     fn capabilities(&self) -> &Capabilities;
+
+    /// How long a failed request waits before it is sent again, where the server does not say; it doubles with each attempt.
+    fn first_wait(&self) -> Duration {
+        FIRST_WAIT
+    }
 
     /// Asks for one answer and waits for the whole of it. One attempt: whether to try again is the caller's to say, and
     /// [`TurnFault::is_transient`] tells whether it can help.
