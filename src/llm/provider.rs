@@ -16,7 +16,7 @@ use crate::domain::money::Money;
 pub type Waited<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The first wait before a failed request is sent again.
-pub const FIRST_WAIT: Duration = Duration::from_millis(500);
+pub(super) const FIRST_WAIT: Duration = Duration::from_millis(500);
 
 /// A model that can be asked.
 ///

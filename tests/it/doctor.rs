@@ -257,8 +257,18 @@ fn a_server_that_takes_no_tools_is_spoken_to_in_text() {
 #[test]
 fn a_silent_server_is_given_up_when_the_time_is_over() {
     let repo = shop();
-    let server = unkept("silent", r#"{"say": {"fault": "hang"}}"#);
-    let told = told(&led(repo.root(), &server, Wire::Chat), "--model openai-chat/x --timeout 300ms", 4);
+    let run = |limit: &str| {
+        let server = unkept("silent", r#"{"say": {"fault": "hang"}}"#);
+        let words = format!("--model openai-chat/x --timeout {limit}");
+        let told = told(&led(repo.root(), &server, Wire::Chat), &words, 4);
+        (server, told)
+    };
+    let (mut server, mut told) = run("300ms");
+    if server.raw().is_empty() {
+        // A busy machine did not come to ask it.
+        let _ = server.verdict();
+        (server, told) = run("10s");
+    }
     assert!(words(&told, "streaming").contains("--timeout"), "{told:#}");
     assert_eq!(state(&told, "two_tools"), "skipped");
     server.finish();
