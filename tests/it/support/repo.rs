@@ -41,8 +41,14 @@ pub fn pipe(path: &Path) {
     assert!(made.success(), "{}", path.display());
 }
 
-/// The folders and the files of an empty repository. Made by git once; writing them again is quicker than starting a program.
-static EMPTY: LazyLock<(Vec<PathBuf>, Vec<(PathBuf, Vec<u8>)>)> = LazyLock::new(|| {
+/// What a new repository consists of.
+struct Template {
+    folders: Vec<PathBuf>,
+    files: Vec<(PathBuf, Vec<u8>)>,
+}
+
+/// An empty repository. Made by git once; writing it again is quicker than starting a program.
+static EMPTY: LazyLock<Template> = LazyLock::new(|| {
     let repo = TestRepo::folder_only();
     repo.git(["init", "-q", "-b", "main", "."]);
     let (mut folders, mut files, mut open) = (Vec::new(), Vec::new(), vec![repo.root.join(".git")]);
@@ -58,18 +64,17 @@ static EMPTY: LazyLock<(Vec<PathBuf>, Vec<(PathBuf, Vec<u8>)>)> = LazyLock::new(
         }
         folders.push(folder.strip_prefix(&repo.root).expect("a path in the repository").to_owned());
     }
-    (folders, files)
+    Template { folders, files }
 });
 
 impl TestRepo {
     /// An empty repository whose branch is `main`.
     pub fn new() -> Self {
         let repo = Self::folder_only();
-        let (folders, files) = &*EMPTY;
-        for folder in folders {
+        for folder in &EMPTY.folders {
             std::fs::create_dir_all(repo.root.join(folder)).expect("a folder of git");
         }
-        for (path, bytes) in files {
+        for (path, bytes) in &EMPTY.files {
             std::fs::write(repo.root.join(path), bytes).expect("a file of git");
         }
         repo
