@@ -18,7 +18,7 @@ use std::sync::Arc;
 use super::engine::limits;
 use super::error::AppError;
 use crate::config::{ModelChoice, Resolved, Settings, Verify};
-use crate::llm::{Access, ProviderRow, ProviderTable, Rate, TableError, Wire};
+use crate::llm::{Access, ProviderHead, ProviderRow, ProviderTable, Rate, Wire, heads};
 
 pub use environment::ProviderEnvironment;
 
@@ -70,19 +70,17 @@ pub struct KnownProvider {
     pub taken_when_found: bool,
 }
 
-/// Lists the providers that `--model` knows without the user's own table.
-pub fn providers() -> Result<Vec<KnownProvider>, TableError> {
-    let known = |row: &Arc<ProviderRow>| {
-        let variable = |names: &[Arc<str>]| names.first().map_or_else(String::new, ToString::to_string);
-        let reached_by = if row.needs_key {
-            format!("{}, key in {}", row.title, variable(&row.key_variables))
-        } else {
-            format!("{} at {}", row.title, variable(&row.base_variables))
-        };
-        let default_model = row.default_model.as_ref().map(ToString::to_string);
-        KnownProvider { name: row.name.to_string(), default_model, reached_by, taken_when_found: row.taken_when_found }
+/// Lists the providers that `--model` knows without the user's own table. The table is not parsed: every start of the program needs the list.
+pub fn providers() -> Vec<KnownProvider> {
+    let known = |head: ProviderHead| {
+        let ProviderHead { name, title, key_variable, base_variable, needs_key, taken_when_found, default_model } =
+            head;
+        let reached_by =
+            if needs_key { format!("{title}, key in {key_variable}") } else { format!("{title} at {base_variable}") };
+        let default_model = default_model.map(str::to_owned);
+        KnownProvider { name: name.to_owned(), default_model, reached_by, taken_when_found }
     };
-    Ok(ProviderTable::built_in()?.rows().iter().map(known).collect())
+    heads().into_iter().map(known).collect()
 }
 
 /// Chooses the reviewing model; `None` for the built-in rules.
@@ -281,8 +279,8 @@ fn chosen(
         requests: set.requests_per_minute.or(row.requests_per_minute),
         tokens: set.tokens_per_minute.or(row.tokens_per_minute),
     };
-    let paces = environment.paces.clone();
-    let access = Access { key, base_url, context_window: set.context_window, rate, paces };
+    let (paces, first_wait) = (environment.paces.clone(), environment.first_wait);
+    let access = Access { key, base_url, context_window: set.context_window, rate, paces, first_wait };
     notices.extend(in_clear(row, &access));
     if let Why::FoundKey { variable } = why {
         // First, because a user who did not request a model must read it.

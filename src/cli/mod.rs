@@ -36,6 +36,7 @@ use args::ReviewArgs;
 use console::Console;
 
 use crate::app::{self, AppError};
+use crate::present::Syntax;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -120,10 +121,20 @@ enum Command {
     Completions(completions::CompletionsArgs),
 }
 
+/// The output of `--version` alone. Programs ask for it often, and it needs no parser of commands and flags.
+const VERSION: &str = concat!("review ", env!("CARGO_PKG_VERSION"), "\n");
+
 /// Runs the program with its command line (the first item is the program's name) and returns its exit code.
 pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let console = Console::of_this_process();
     console.tell_of_panics();
+    let words: Vec<OsString> = words.into_iter().collect();
+    if let [_, word] = words.as_slice()
+        && (word == "--version" || word == "-V")
+    {
+        let told = console.data(VERSION.as_bytes(), Syntax::Plain);
+        return told.map_or_else(|error| report::report(&error.into(), &console), |()| ExitCode::SUCCESS);
+    }
     let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(asked) => {
@@ -185,4 +196,16 @@ struct Place {
         hide_default_value = true
     )]
     directory: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_short_way_to_the_version_says_what_the_long_one_does() {
+        assert_eq!(VERSION, Cli::command().render_version());
+    }
 }

@@ -26,6 +26,7 @@ pub(super) struct Client {
     pub(super) headers: Vec<(Arc<str>, String)>,
     pub(super) http: Http,
     pub(super) refused: Refused,
+    pub(super) first_wait: Duration,
     pub(super) blame: Blame,
     /// The line of its key.
     pub(super) pace: Arc<Pace>,
@@ -34,6 +35,10 @@ pub(super) struct Client {
 impl Provider for Client {
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
+    }
+
+    fn first_wait(&self) -> Duration {
+        self.first_wait
     }
 
     fn turn<'a>(

@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::address::{base, endpoint};
 use super::client::Client;
 use super::optional::Refused;
 use super::pace::{Paces, Rate};
-use super::provider::{Capabilities, Prices, Provider};
+use super::provider::{Capabilities, FIRST_WAIT, Prices, Provider};
 use super::table::{Caching, ProviderRow, Wire};
 use super::trouble::Blame;
 use crate::domain::secret::Secret;
@@ -35,12 +36,14 @@ pub struct Access {
     pub rate: Rate,
     /// The lines in which requests wait for that; the same for all that is connected.
     pub paces: Paces,
+    /// See [`Provider::first_wait`]; `None` for the usual one.
+    pub first_wait: Option<Duration>,
 }
 
 /// Without the address: it may contain a password.
 impl fmt::Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { key, base_url: _, context_window, rate, paces: _ } = self;
+        let Self { key, base_url: _, context_window, rate, paces: _, first_wait: _ } = self;
         f.debug_struct("Access")
             .field("key", key)
             .field("context_window", context_window)
@@ -91,6 +94,7 @@ pub fn connect(row: &ProviderRow, model: &str, access: &Access) -> Result<Box<dy
         headers: headers(row, key),
         http,
         refused: Refused::knowing(&row.refuses),
+        first_wait: access.first_wait.unwrap_or(FIRST_WAIT),
         pace: access.paces.of(&row.name, &base.to_string(), access.key.as_ref(), access.rate),
         blame: Blame { provider: Arc::clone(&row.name), address: base.to_string(), secrets },
     }))

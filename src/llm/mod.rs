@@ -39,7 +39,9 @@ pub use markup::{leaked, leaked_answer};
 pub use pace::{Paces, Rate};
 pub use provider::{Capabilities, Large, Prices, Provider, Waited, Watch};
 pub use refusal::declines;
-pub use table::{Caching, Facts, Fits, ModelRow, ProviderRow, ProviderTable, TableError, TableFault, Wire};
+pub use table::{
+    Caching, Facts, Fits, ModelRow, ProviderHead, ProviderRow, ProviderTable, TableError, TableFault, Wire, heads,
+};
 pub use text::{is_open, was_text};
 pub use turn::{
     Message, Part, Speech, Stop, ToolCall, ToolChoice, ToolDefinition, ToolInput, ToolResult, TurnRequest,

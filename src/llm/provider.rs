@@ -15,12 +15,20 @@ use crate::domain::money::Money;
 /// Boxed future that can be sent to another thread.
 pub type Waited<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// First wait before a retry.
+pub(super) const FIRST_WAIT: Duration = Duration::from_millis(500);
+
 /// Model behind some API.
 ///
 /// Dropping the future of a turn cancels it: the caller applies the deadline and the interrupt.
 pub trait Provider: Send + Sync {
     /// Returns the capabilities of the model.
     fn capabilities(&self) -> &Capabilities;
+
+    /// Returns the wait before the first retry if the server names none; it doubles with each attempt.
+    fn first_wait(&self) -> Duration {
+        FIRST_WAIT
+    }
 
     /// Requests one response and waits for all of it. This is one attempt: the caller decides about retries, and [`TurnFault::is_transient`] says
     /// whether one can help.

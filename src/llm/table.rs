@@ -4,11 +4,13 @@
 //! Using a row belongs in `connect` and, for keys and addresses, in `app`.
 
 mod error;
+mod heads;
 mod read;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 pub use error::{TableError, TableFault};
+pub use heads::{ProviderHead, heads};
 
 use super::optional::Optional;
 use super::provider::Prices;
@@ -154,7 +156,9 @@ impl Wire {
 impl ProviderTable {
     /// Returns the built-in rows.
     pub fn built_in() -> Result<Self, TableError> {
-        Self::default().with("providers.toml", BUILT_IN)
+        static TABLE: LazyLock<Result<ProviderTable, TableError>> =
+            LazyLock::new(|| ProviderTable::default().with("providers.toml", BUILT_IN));
+        TABLE.clone()
     }
 
     /// Returns the table with the contents of a file merged in: new rows, and other values in old ones.

@@ -13,8 +13,6 @@ use crate::sys::cancel::{Cancel, Stopped};
 
 /// Attempts after the first one.
 const MORE_ATTEMPTS: usize = 4;
-/// First wait if the server names none; it doubles.
-const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// No wait of our own choice is longer.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// A server that sends nothing for this long has lost the request. Reasoning models are silent for minutes.
@@ -65,7 +63,7 @@ pub(super) async fn ask(ask: &Ask<'_>) -> (Result<TurnResponse, NoAnswer>, Vec<F
         ask.provider.turn(ask.request, QUIET, &growth)
     };
     let waits = ExponentialBuilder::default()
-        .with_min_delay(FIRST_WAIT)
+        .with_min_delay(ask.provider.first_wait())
         .with_max_delay(LONGEST_WAIT)
         .with_max_times(MORE_ATTEMPTS)
         .with_jitter();

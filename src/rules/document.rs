@@ -172,6 +172,12 @@ impl<'a> Chunk<'a> {
         Some(said.trim_matches(['"', '\''])).filter(|id| is_id(id))
     }
 
+    /// `true` if the rule is a hint; read without a parser.
+    pub(super) fn is_hint(&self) -> bool {
+        let said = self.text.lines().find_map(|line| line.strip_prefix("hint:")).unwrap_or_default();
+        said.split(" #").next().unwrap_or(said).trim() == "true"
+    }
+
     /// Returns the content without leading blank lines and comments.
     pub(super) fn shown(&self) -> String {
         let before = self.line.saturating_sub(self.from) as usize;

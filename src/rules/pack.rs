@@ -3,7 +3,7 @@
 //! The format of one document belongs in `document`, the set of all packs in `packs`.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -86,6 +86,19 @@ impl PackRule {
     }
 }
 
+/// The properties of a rule that are known before its pack is parsed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct IndexEntry {
+    /// Its name on every surface: `<pack>/<id>`.
+    pub(super) name: String,
+    /// See [`RuleInfo::is_hint`].
+    pub(super) is_hint: bool,
+}
+
+/// The built-in packs, shared by the process, so that it parses and compiles each of their rules at most once.
+pub(super) static BUILT_IN: LazyLock<Vec<Arc<Pack>>> =
+    LazyLock::new(|| super::PACKS.iter().map(|source| Arc::new(Pack::built_in(source))).collect());
+
 pub(super) struct Pack {
     /// The name of its rules before the slash.
     pub(super) name: String,
@@ -98,6 +111,7 @@ pub(super) struct Pack {
     /// `true` if its name implies no language, so that each rule must name its languages.
     is_for_any: bool,
     pub(super) text: Cow<'static, str>,
+    index: OnceLock<Vec<IndexEntry>>,
     rules: OnceLock<Result<Vec<PackRule>, RuleError>>,
     compiled: Vec<OnceLock<RuleSet>>,
 }
@@ -108,7 +122,7 @@ fn words(grammars: &[Grammar]) -> String {
 
 impl Pack {
     /// Creates a built-in pack.
-    pub(super) fn built_in(source: &PackSource<'static>) -> Self {
+    fn built_in(source: &PackSource<'static>) -> Self {
         Self::new(source.name, source.name, None, Some((source.grammars, source.paths)), Cow::Borrowed(source.text))
     }
 
@@ -146,9 +160,23 @@ impl Pack {
             paths,
             is_for_any: means.is_none(),
             text,
+            index: OnceLock::new(),
             rules: OnceLock::new(),
             compiled: grammars.iter().map(|_| OnceLock::new()).collect(),
         }
+    }
+
+    /// Creates a copy of the pack that is not parsed.
+    #[cfg(test)]
+    pub(super) fn unread(&self) -> Self {
+        let means = Some((&*self.grammars.clone().leak(), self.paths));
+        Self::new(&self.name, &self.stem, self.from.clone(), means, self.text.clone())
+    }
+
+    /// `true` if it was parsed.
+    #[cfg(test)]
+    pub(super) fn is_parsed(&self) -> bool {
+        self.rules.get().is_some()
     }
 
     /// Returns the name of its file.
@@ -169,6 +197,21 @@ impl Pack {
     /// Masks the secrets in a string of the pack before people, models and journals see it: any file may hold some.
     pub(super) fn shown(&self, text: &str) -> String {
         if self.from.is_some() { mask(text).text } else { text.to_owned() }
+    }
+
+    /// Returns the index of its rules, in their order, without a parser. Parsing the built-in packs takes longer than a small review.
+    pub(super) fn index(&self) -> &[IndexEntry] {
+        self.index.get_or_init(|| {
+            // Built-in packs are written as the scan expects; tests compare the two.
+            if self.from.is_none() {
+                let entry = |chunk: &Chunk<'_>| {
+                    Some(IndexEntry { name: format!("{}/{}", self.name, chunk.id()?), is_hint: chunk.is_hint() })
+                };
+                return self.chunks().iter().filter_map(entry).collect();
+            }
+            let entry = |rule: &PackRule| IndexEntry { name: rule.info.name.clone(), is_hint: rule.info.is_hint };
+            self.rules().iter().map(entry).collect()
+        })
     }
 
     /// Returns its rules; none if the pack cannot be read. Only a built-in pack can be unreadable here, and tests rule that out.

@@ -3,7 +3,7 @@
 //! One pack is in `pack`, its errors in `fault`, the presentation of rules in `sheet`.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use sha2::{Digest as _, Sha256};
 
@@ -11,7 +11,7 @@ use super::checks::{CHECKS, CheckInfo, is_fact};
 use super::document::chunks;
 use super::fault::{PackFault, PackPlace, RuleError, near};
 use super::impact::{self, SymbolMemory};
-use super::pack::{OF_PROJECT, Pack, PackFile, PackOwner};
+use super::pack::{BUILT_IN, OF_PROJECT, Pack, PackFile, PackOwner};
 use crate::domain::claim::Claim;
 use crate::domain::finding::{Category, Confidence, Severity};
 use crate::domain::id::hex;
@@ -45,7 +45,7 @@ pub struct RuleInfo {
 
 /// All rules. A pack is parsed when its rules are first needed, and compiled for a grammar when the first text of it turns up.
 pub struct Packs {
-    pub(super) list: Vec<Pack>,
+    pub(super) list: Vec<Arc<Pack>>,
     hash: String,
     off: Vec<String>,
     all_lines: bool,
@@ -68,30 +68,38 @@ impl Packs {
     pub fn with(files: &[PackFile]) -> Result<Self, RuleError> {
         let own = |name: &str| files.iter().find(|file| file.owner == PackOwner::User && file.stem == name);
         let is_built_in = |name: &str| super::PACKS.iter().any(|pack| pack.name == name);
-        let mut list: Vec<Pack> = Vec::with_capacity(super::PACKS.len() + files.len());
-        for pack in super::PACKS {
-            list.push(own(pack.name).map_or_else(|| Ok(Pack::built_in(pack)), Pack::of_file)?);
+        let mut list: Vec<Arc<Pack>> = Vec::with_capacity(BUILT_IN.len() + files.len());
+        for pack in BUILT_IN.iter() {
+            list.push(own(&pack.name).map_or_else(|| Ok(Arc::clone(pack)), |file| Pack::of_file(file).map(Arc::new))?);
         }
         let is_beside = |file: &&PackFile| match own(&file.stem) {
             // Of two files with one name, the second is reported as the duplicate.
             Some(first) => file.owner == PackOwner::Project || !is_built_in(&file.stem) || !std::ptr::eq(first, *file),
             None => true,
         };
-        list.extend(files.iter().filter(is_beside).map(Pack::of_file).collect::<Result<Vec<_>, _>>()?);
+        let beside = files.iter().filter(is_beside).map(|file| Pack::of_file(file).map(Arc::new));
+        list.extend(beside.collect::<Result<Vec<_>, _>>()?);
         Self::of(list)
     }
 
     /// The rules of files only.
     pub fn only(files: &[PackFile]) -> Result<Self, RuleError> {
-        Ok(Self { is_alone: true, ..Self::of(files.iter().map(Pack::of_file).collect::<Result<_, _>>()?)? })
+        Ok(Self {
+            is_alone: true,
+            ..Self::of(files.iter().map(|file| Pack::of_file(file).map(Arc::new)).collect::<Result<_, _>>()?)?
+        })
     }
 
-    fn of(list: Vec<Pack>) -> Result<Self, RuleError> {
-        let mut hasher = Sha256::new();
-        for part in list.iter().flat_map(|pack| [pack.name.as_str(), pack.stem.as_str(), &*pack.text]) {
-            hasher.update((part.len() as u64).to_le_bytes());
-            hasher.update(part);
-        }
+    fn of(list: Vec<Arc<Pack>>) -> Result<Self, RuleError> {
+        // The built-in packs nearly always come first, and their texts are long.
+        static BUILT_IN_HASHER: LazyLock<Sha256> = LazyLock::new(|| hashed(Sha256::new(), &BUILT_IN));
+        let is_usual =
+            list.iter().zip(BUILT_IN.iter()).filter(|(pack, own)| Arc::ptr_eq(pack, own)).count() == BUILT_IN.len();
+        let mut hasher = if is_usual {
+            hashed(BUILT_IN_HASHER.clone(), list.get(BUILT_IN.len()..).unwrap_or_default())
+        } else {
+            hashed(Sha256::new(), &list)
+        };
         // Checks are code, and change with the program.
         hasher.update(env!("CARGO_PKG_VERSION"));
         for info in CHECKS.iter().map(|check| check.info()).chain(impact::infos()) {
@@ -174,7 +182,7 @@ impl Packs {
     /// settings apply to all projects.
     pub fn knows(&self, name: &str) -> bool {
         let is_projects = name == OF_PROJECT || name.starts_with("project/");
-        is_projects || self.names().iter().any(|rule| names(name, rule))
+        is_projects || self.index().any(|(rule, _)| names(name, rule))
     }
 
     fn must_know(&self, setting: &'static str, name: &str) -> Result<(), RuleError> {
@@ -258,14 +266,28 @@ impl Packs {
 
     /// The confidence of a match: a hint, unless the settings give the rule a severity, which counts as a request for it.
     pub(super) fn confidence(&self, rule: &RuleInfo, is_hint: bool) -> Option<Confidence> {
-        let is_asked_for = self.severities.iter().any(|(name, _)| *name == rule.name);
-        ((is_hint || rule.is_hint) && !is_asked_for && !is_fact(&rule.name)).then_some(Confidence::HINT)
+        self.is_unsure(&rule.name, is_hint || rule.is_hint).then_some(Confidence::HINT)
     }
 
-    /// The rules whose silence means that nothing is there: neither switched off nor unreported hints.
+    /// `true` if a match of this rule that is a hint stays one.
+    fn is_unsure(&self, rule: &str, is_hint: bool) -> bool {
+        let is_asked_for = || self.severities.iter().any(|(name, _)| name == rule);
+        is_hint && !is_asked_for() && !is_fact(rule)
+    }
+
+    /// The rules whose silence means that nothing is there: neither switched off nor unreported hints. Parses no built-in pack.
     pub fn speaking(&self) -> impl Iterator<Item = String> {
-        let is_heard = |info: &RuleInfo| self.hints || self.confidence(info, false).is_none();
-        self.own_words().filter(move |info| !self.is_off(&info.name) && is_heard(info)).map(|info| info.name)
+        let is_heard = |name: &str, is_hint: bool| self.hints || !self.is_unsure(name, is_hint);
+        self.index()
+            .filter(move |(name, is_hint)| !self.is_off(name) && is_heard(name, *is_hint))
+            .map(|(name, _)| name.to_owned())
+    }
+
+    /// The name of every rule, and `true` if it is a hint, in the order of [`rules`](Self::rules). Parses no built-in pack.
+    fn index(&self) -> impl Iterator<Item = (&str, bool)> {
+        let of_packs = self.list.iter().flat_map(|pack| pack.index());
+        let of_packs = of_packs.map(|entry| (entry.name.as_str(), entry.is_hint));
+        of_packs.chain(self.checks().map(|info| (info.name, info.is_hint())))
     }
 
     /// Changes whenever a rule or its severity does: 64 hexadecimal digits.
@@ -279,7 +301,7 @@ impl Packs {
             .map(|info| RuleInfo { severity: self.severity_of(&info.name).unwrap_or(info.severity), ..info })
     }
 
-    /// Every rule with its own severity.
+    /// Every rule with its own severity. Parses every pack; a review needs only the index.
     pub(super) fn own_words(&self) -> impl Iterator<Item = RuleInfo> {
         let of_packs = self.list.iter().flat_map(|pack| pack.rules().iter().map(|rule| rule.info.clone()));
         of_packs.chain(self.checks().map(CheckInfo::owned))
@@ -291,18 +313,15 @@ impl Packs {
         all.filter(|_| !self.is_alone)
     }
 
-    /// The names of all rules. Parses no pack.
+    /// The names of all rules. Parses no built-in pack.
     pub fn names(&self) -> Vec<String> {
-        let of_packs = self.list.iter().flat_map(|pack| {
-            let ids = chunks(&pack.text).into_iter().filter_map(|chunk| chunk.id().map(str::to_owned));
-            ids.map(|id| format!("{}/{id}", pack.name)).collect::<Vec<_>>()
-        });
-        of_packs.chain(self.checks().map(|info| info.name.to_owned())).collect()
+        self.index().map(|(name, _)| name.to_owned()).collect()
     }
 
     /// The packs for a grammar, with their indices.
     pub(super) fn of_grammar(&self, grammar: Grammar) -> impl Iterator<Item = (usize, &Pack)> {
-        self.list.iter().enumerate().filter(move |(_, pack)| pack.grammars.contains(&grammar))
+        let all = self.list.iter().map(Arc::as_ref).enumerate();
+        all.filter(move |(_, pack)| pack.grammars.contains(&grammar))
     }
 
     /// `true` if any rule may be about removed code.
@@ -312,8 +331,17 @@ impl Packs {
     }
 
     pub(super) fn pack(&self, index: usize) -> Option<&Pack> {
-        self.list.get(index)
+        self.list.get(index).map(Arc::as_ref)
     }
+}
+
+/// Adds the names and the texts of packs to a hash.
+fn hashed(mut hasher: Sha256, packs: &[Arc<Pack>]) -> Sha256 {
+    for part in packs.iter().flat_map(|pack| [pack.name.as_str(), pack.stem.as_str(), &*pack.text]) {
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hasher
 }
 
 /// Checks whether `name` names the rule or its pack.
@@ -367,6 +395,25 @@ mod tests {
     fn names_are_known_without_reading_a_pack() {
         let packs = Packs::with(&[user("python-house", RULE), project("go", RULE)]).unwrap();
         assert_eq!(packs.names(), packs.rules().map(|rule| rule.name).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_index_says_what_the_parsed_packs_say() {
+        let hint = RULE.replace("category", "'hint': true\ncategory");
+        let packs = Packs::with(&[user("python-house", &hint), project("go", RULE)]).unwrap();
+        let parsed: Vec<_> = packs.own_words().map(|info| (info.name, info.is_hint)).collect();
+        let index: Vec<_> = packs.index().map(|(name, is_hint)| (name.to_owned(), is_hint)).collect();
+        assert_eq!(index, parsed);
+        assert!(index.contains(&("python-house/a".to_owned(), true)), "whichever way its author wrote it");
+    }
+
+    #[test]
+    fn what_a_review_asks_of_all_rules_parses_no_built_in_pack() {
+        let fresh: Vec<_> = BUILT_IN.iter().map(|pack| Arc::new(pack.unread())).collect();
+        let packs = Packs::of(fresh).unwrap().without(&["go".to_owned()]).unwrap();
+        let packs = packs.graded(&[("rust".to_owned(), Severity::Low)]).unwrap().with_hints(false);
+        assert!(packs.speaking().count() > 100 && packs.has_removed());
+        assert!(packs.list.iter().all(|pack| !pack.is_parsed()));
     }
 
     #[test]

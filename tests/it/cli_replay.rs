@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::looks::{DISCOUNT, STOCK, reporting, verdict};
 use crate::support::model::{Session, Wire};
-use crate::support::session::{Talk, file, shop};
+use crate::support::session::{Talk, file, shop, until_late};
 use crate::support::sitting::{folder, hanging_at, killed, resumed, session, steps};
 use crate::support::{Ran, TestRepo};
 
@@ -34,6 +34,9 @@ fn long() -> TestRepo {
     repo
 }
 
+/// Stands for words with a time limit, which the session meets.
+const TO_THE_LIMIT: &str = "--timeout";
+
 /// What a session is about, and with which words it is run.
 fn about(name: &str) -> (TestRepo, &'static str) {
     match name {
@@ -41,7 +44,7 @@ fn about(name: &str) -> (TestRepo, &'static str) {
         "unseen_then_read" | "unseen_for_good" | "long_line_then_read" | "long_line_for_good" => (long(), ""),
         "two_turns_at_most" => (shop(), "--max-turns 2"),
         "tokens_run_out" => (shop(), "--max-tokens 100000"),
-        "hang" | "found_then_hang" | "found_then_stall" | "three_turns" => (shop(), "--timeout 3s"),
+        "hang" | "found_then_hang" | "found_then_stall" | "three_turns" => (shop(), TO_THE_LIMIT),
         _ => (shop(), ""),
     }
 }
@@ -92,8 +95,14 @@ fn every_session_is_told_again_to_the_same_bytes_without_its_repository() {
                     let (repo, words) = about(name);
                     let scripted = Session { name: format!("{name}_replayed"), ..Session::load(&file(name)) };
                     let wire = if name == "no_stream_usage" { Wire::Chat } else { Wire::Messages };
-                    let talk = Talk::scripted(&repo, scripted, wire);
-                    talk.run(words);
+                    let talk = || Talk::scripted(&repo, scripted.clone(), wire);
+                    let talk = if words == TO_THE_LIMIT {
+                        until_late(&["3s", "30s"], 1, talk, "").0
+                    } else {
+                        let talk = talk();
+                        talk.run(words);
+                        talk
+                    };
                     let requests = talk.server.raw().len();
                     let _ = talk.server.verdict();
                     std::fs::remove_dir_all(repo.root()).expect("the repository is gone");

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::github::{Fake, On, Trouble};
 use crate::support::model::Wire;
-use crate::support::session::{Talk, shop};
+use crate::support::session::{Talk, shop, until_late};
 use crate::support::sitting::{bare, folder, hanging_at, killed, refused, resumed, session, steps};
 use crate::support::{Ran, TestRepo};
 
@@ -143,8 +143,7 @@ fn time_that_is_over_is_told() {
     let repo = shop();
     let mut all = steps("found_then_hang");
     all.push(end(1));
-    let talk = talk(&repo, "time", &all);
-    let late = talk.run("--timeout 3s");
+    let (talk, late) = until_late(&["3s", "30s"], 2, || talk(&repo, "time", &all), "");
     assert_eq!(late.ended(), "deadline", "{}", late.all());
     let said = refused(&talk, "");
     assert!(said.contains("--timeout"), "{said}");

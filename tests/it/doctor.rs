@@ -257,8 +257,18 @@ fn a_server_that_takes_no_tools_is_spoken_to_in_text() {
 #[test]
 fn a_silent_server_is_given_up_when_the_time_is_over() {
     let repo = shop();
-    let server = unkept("silent", r#"{"say": {"fault": "hang"}}"#);
-    let told = told(&led(repo.root(), &server, Wire::Chat), "--model openai-chat/x --timeout 300ms", 4);
+    let run = |limit: &str| {
+        let server = unkept("silent", r#"{"say": {"fault": "hang"}}"#);
+        let words = format!("--model openai-chat/x --timeout {limit}");
+        let told = told(&led(repo.root(), &server, Wire::Chat), &words, 4);
+        (server, told)
+    };
+    let (mut server, mut told) = run("300ms");
+    if server.raw().is_empty() {
+        // A busy machine did not come to ask it.
+        let _ = server.verdict();
+        (server, told) = run("10s");
+    }
     assert!(words(&told, "streaming").contains("--timeout"), "{told:#}");
     assert_eq!(state(&told, "two_tools"), "skipped");
     server.finish();
@@ -394,7 +404,7 @@ fn the_docs_say_of_every_provider_what_was_tried() {
     let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/providers.md")).unwrap();
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
     let told: Vec<&str> = rows.map(|(name, _)| name).collect();
-    let known = review_runner::app::providers().unwrap();
+    let known = review_runner::app::providers();
     let known: Vec<&str> = known.iter().map(|provider| provider.name.as_str()).collect();
     assert_eq!(told, known);
 }

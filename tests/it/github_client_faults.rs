@@ -225,7 +225,7 @@ fn a_deadline_ends_what_is_never_answered() {
     let fake = Fake::start();
     let (_work, pull) = demo(&fake);
     fake.fail_next(On::rest("GET", "/files"), Trouble::Hang);
-    let github = fake.client().within(&Cancel::after(Duration::from_millis(300)));
+    let github = fake.client().within(&Cancel::after(Duration::from_secs(1)));
     assert_eq!(files(&github, &pull).unwrap_err().kind, FaultKind::Stopped);
     fake.finish();
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::Program;
 use crate::support::model::{Session, Wire};
-use crate::support::session::{Talk, Told, shop};
+use crate::support::session::{Talk, Told, shop, until_late};
 
 const ALL: &[Wire] = &Wire::ALL;
 const TEXT_INPUTS: &[Wire] = &[Wire::Messages, Wire::Responses, Wire::Chat];
@@ -116,8 +116,7 @@ fn nobody_at_the_address_ends_with_4() {
         if let Some(key) = key {
             program = program.with(key, "any");
         }
-        // Time for a second attempt, never for a third.
-        let line = format!("--target main --format json --model {}/scripted --timeout 2900ms", wire.provider());
+        let line = format!("--target main --format json --model {}/scripted", wire.provider());
         let ran = program.words(&line).ended(4);
         assert_eq!(ran.json()["ended"], "provider_fault");
         let reasons = ran.json()["reasons"].to_string();
@@ -136,20 +135,13 @@ fn silence_ends_with_the_deadline() {
     let repo = shop();
     // The model falls silent for good, so the limit is met whenever it is; it only has to be long enough that the model was asked before.
     let silent = |session: &str, requests: usize, wire: Wire| {
-        for limit in ["2s", "10s", "1m"] {
-            let talk = Talk::about(&repo, session, wire);
-            let told = talk.run(&format!("--timeout {limit}"));
-            let verdict = talk.server.verdict();
-            if talk.server.raw().len() < requests {
-                continue;
-            }
-            assert!(verdict.is_empty(), "{wire:?}: {verdict:?}\n{}", told.all());
-            assert_eq!((told.code, told.ended()), (3, "deadline"), "{wire:?}: {}", told.all());
-            assert!(told.reasons().contains("time limit"), "{}", told.reasons());
-            assert_ne!(told.review["outcome"], "complete", "{}", told.all());
-            return told;
-        }
-        panic!("{session} over {wire:?}: the model was not asked within a minute");
+        let (talk, told) = until_late(&["2s", "10s", "1m"], requests, || Talk::about(&repo, session, wire), "");
+        let verdict = talk.server.verdict();
+        assert!(verdict.is_empty(), "{wire:?}: {verdict:?}\n{}", told.all());
+        assert_eq!((told.code, told.ended()), (3, "deadline"), "{wire:?}: {}", told.all());
+        assert!(told.reasons().contains("time limit"), "{}", told.reasons());
+        assert_ne!(told.review["outcome"], "complete", "{}", told.all());
+        told
     };
     std::thread::scope(|scope| {
         for wire in Wire::ALL {

@@ -19,7 +19,7 @@ fn serving(answers: Vec<(u16, String)>) -> (String, Receiver<String>) {
     std::thread::spawn(move || {
         for (status, body) in answers {
             let (mut stream, _) = listener.accept().expect("a client");
-            stream.set_read_timeout(Some(Duration::from_secs(5))).expect("a timeout");
+            stream.set_read_timeout(Some(Duration::from_mins(1))).expect("a timeout");
             let mut head = String::new();
             let mut lines = BufReader::new(stream.try_clone().expect("a stream"));
             while lines.read_line(&mut head).is_ok_and(|bytes| bytes > 2) {}
@@ -95,7 +95,7 @@ fn those_that_can_be_asked_are_asked_and_only_they() {
         let (address, heard) = serving(vec![(200, answer.clone())]);
         let program = Program::in_folder(repo.root()).with(variables[0], "k1").with(variables[1], &address);
         let document = program.words(&format!("models {name} --check --format json")).ended(0).json();
-        let head = heard.recv_timeout(Duration::from_secs(5)).expect("a request");
+        let head = heard.recv_timeout(Duration::from_mins(1)).expect("a request");
         assert!(head.starts_with(path), "{name}: {head}");
         assert!(head.to_ascii_lowercase().contains(&format!("\r\n{}\r\n", key.to_ascii_lowercase())), "{name}: {head}");
         let names = provider(&document, name)["there"]["models"].as_array().expect("models").len();
@@ -142,7 +142,7 @@ fn a_row_of_the_users_own_reviews_and_what_is_wrong_with_it_names_the_line() {
     std::fs::write(&file, &row).expect("it is written");
     let ran = program.words("models acme --check").ended(0);
     assert!(ran.text().contains("own-1  64k") && ran.text().contains("0.5/1"), "{}", ran.text());
-    let head = heard.recv_timeout(Duration::from_secs(5)).expect("a request");
+    let head = heard.recv_timeout(Duration::from_mins(1)).expect("a request");
     assert!(head.starts_with("GET /v1/models ") && head.contains("x-acme: k9"), "{head}");
 
     std::fs::write(&file, row.replace("context_window", "window")).expect("it is written");

@@ -96,7 +96,7 @@ fn a_deadline_that_ends_in_a_limit_leaves_a_receipt() {
     let desk = Desk::new(&[("a.py", bad("one"))]);
     desk.review();
     desk.fake.secondary_limit(0, usize::MAX, 3600);
-    let ran = desk.post("--timeout 8s").ended(5);
+    let ran = desk.post("--timeout 1m").ended(5);
     assert!(ran.stderr.contains("limit"), "{}", ran.stderr);
     let receipt = desk.receipt();
     assert_eq!((&receipt["whole"], &receipt["counts"]), (&json!(false), &json!({"in_artefact": 1})));

@@ -137,15 +137,30 @@ fn taken_up(scene: &Scene, disk: &Disk, asked: u32, whole: &Review, place: &str)
     review
 }
 
+/// Every seventh of so many lines, beginning at one that changes with their number: a sample for each run of the tests. All of them take minutes.
+fn sampled(lines: usize) -> impl Iterator<Item = usize> {
+    (0..lines).skip(lines % 7).step_by(7)
+}
+
 #[test]
-fn a_run_that_is_killed_at_any_line_goes_on_where_it_was() {
+fn a_run_that_is_killed_at_a_line_goes_on_where_it_was() {
+    kill_at(|lines| sampled(lines).collect());
+}
+
+#[test]
+#[ignore = "takes long; .ci/run runs it"]
+fn exhaustive_a_run_that_is_killed_at_any_line_goes_on_where_it_was() {
+    kill_at(|lines| (0..lines).collect());
+}
+
+fn kill_at(which: impl Fn(usize) -> Vec<usize>) {
     let repo = shop();
     let scene = scene(&repo);
     let disk = Disk::default();
     let whole = scene.review(&model(), &disk);
     let lines = disk.cut().1.len();
     assert!(lines > 30, "{lines}");
-    for nth in 1..=lines {
+    for nth in which(lines).into_iter().map(|line| line + 1) {
         for part in [0, 1, 60, usize::MAX] {
             let (model, disk) = (model(), Disk::killed_at(b"", nth, part));
             assert!(scene.sit(Past::default(), &model, &disk).is_none(), "line {nth} is written");
@@ -460,7 +475,17 @@ fn names(review: &Review) -> BTreeSet<String> {
 }
 
 #[test]
-fn six_hundred_files_under_a_small_budget_survive_a_kill_at_every_line() {
+fn six_hundred_files_under_a_small_budget_survive_a_kill() {
+    kill_with_many_files(|lines| sampled(lines).collect());
+}
+
+#[test]
+#[ignore = "takes long; .ci/run runs it"]
+fn exhaustive_six_hundred_files_under_a_small_budget_survive_a_kill_at_every_line() {
+    kill_with_many_files(|lines| (0..lines).collect());
+}
+
+fn kill_with_many_files(which: impl Fn(usize) -> Vec<usize>) {
     let repo = many(600);
     let scene = Scene::of(&repo, Limits { input_tokens: 300_000, ..LIMITS });
     let (model, disk) = (of_a_part(), Disk::default());
@@ -474,8 +499,8 @@ fn six_hundred_files_under_a_small_budget_survive_a_kill_at_every_line() {
     // Killed once, at any line: what is left is the beginning of the journal.
     let all = disk.bytes();
     let ends: Vec<usize> = line_ends(&all).collect();
-    for (nth, end) in ends.iter().enumerate().take(lines - 1) {
-        let bytes = &all[..=*end];
+    for nth in which(lines - 1) {
+        let bytes = &all[..=ends[nth]];
         let entries = read_journal(bytes).unwrap();
         let asked = entries.iter().filter(|entry| matches!(entry.record, Record::Request { .. })).count();
         let (model, disk) = (of_a_part(), Disk::with(bytes));

@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::domain::secret::Secret;
 use crate::llm::{Paces, ProviderTable};
@@ -15,13 +16,23 @@ pub struct ProviderEnvironment {
     pub(super) variables: Vec<(Arc<str>, Secret)>,
     /// The rate limiters, shared by all reviews of this process.
     pub(super) paces: Paces,
+    /// The first wait before a retry, if it is not the usual one.
+    pub(super) first_wait: Option<Duration>,
 }
+
+/// Shortens the waits between attempts, in milliseconds: for tests of the program, so only a build with debug assertions heeds it.
+const TEST_RETRY_WAIT: &str = "TEST_RETRY_WAIT_MS";
 
 /// The built-in providers, with no variable set.
 impl Default for ProviderEnvironment {
     fn default() -> Self {
         // A test parses the built-in table, so this never falls back.
-        Self { table: ProviderTable::built_in().unwrap_or_default(), variables: Vec::new(), paces: Paces::default() }
+        Self {
+            table: ProviderTable::built_in().unwrap_or_default(),
+            variables: Vec::new(),
+            paces: Paces::default(),
+            first_wait: None,
+        }
     }
 }
 
@@ -39,7 +50,8 @@ impl ProviderEnvironment {
             (!value.reveal().is_empty()).then_some((name, value))
         };
         let variables = table.variables().into_iter().filter_map(set).collect();
-        Self { table, variables, paces: Paces::default() }
+        let first_wait = cfg!(debug_assertions).then(|| read(TEST_RETRY_WAIT)?.parse().ok().map(Duration::from_millis));
+        Self { table, variables, paces: Paces::default(), first_wait: first_wait.flatten() }
     }
 
     /// The providers.

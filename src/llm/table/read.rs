@@ -134,8 +134,9 @@ pub(super) fn merge(rows: Vec<Arc<ProviderRow>>, file: &str, text: &str) -> Resu
     }
     let start = |span: Option<Range<usize>>| span.map_or(0, |span| span.start);
     let shape = |span, message: &str| told((start(span), TableFault::Shape(shown(message))));
-    DeTable::parse(text).map_err(|error| shape(error.span(), error.message()))?;
-    let read: File = toml::from_str(text).map_err(|error| shape(error.span(), error.message()))?;
+    let parsed = DeTable::parse(text).map_err(|error| shape(error.span(), error.message()))?;
+    let read = File::deserialize(toml::Deserializer::from(parsed));
+    let read = read.map_err(|error| shape(error.span(), error.message()))?;
     let mut rows = rows;
     let mut seen: Vec<(String, usize)> = Vec::new();
     for entry in read.provider {

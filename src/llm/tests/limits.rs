@@ -88,7 +88,7 @@ fn hurried(provider: &dyn Provider) -> (TurnFault, Vec<Duration>) {
 
 fn limited(name: &str, server: &Server, key: &str, rate: Rate, paces: &Paces) -> Box<dyn Provider> {
     let (key, base_url) = (Some(Secret::new(key)), Some(server.address.clone()));
-    let access = Access { key, base_url, context_window: None, rate, paces: paces.clone() };
+    let access = Access { key, base_url, rate, paces: paces.clone(), ..Access::default() };
     connect(&row(name), "a-model", &access).unwrap()
 }
 

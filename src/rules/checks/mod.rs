@@ -93,8 +93,13 @@ impl CheckInfo {
             category: self.category,
             cwe: self.cwe.map(str::to_owned),
             skips_tests: false,
-            is_hint: HINTS.contains(&self.name),
+            is_hint: self.is_hint(),
         }
+    }
+
+    /// See [`RuleInfo::is_hint`].
+    pub(super) fn is_hint(&self) -> bool {
+        HINTS.contains(&self.name)
     }
 }
 

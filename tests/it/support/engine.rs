@@ -244,6 +244,10 @@ impl Provider for Model {
         &self.capabilities
     }
 
+    fn first_wait(&self) -> Duration {
+        Duration::from_millis(5)
+    }
+
     fn turn<'a>(
         &'a self,
         request: &'a TurnRequest,

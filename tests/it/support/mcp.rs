@@ -16,7 +16,7 @@ pub use stdio::Stdio;
 use super::Program;
 
 /// How long any answer may take.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_mins(2);
 /// The revisions that begin with `initialize`.
 pub const WITH_HANDSHAKE: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 /// The revision in which every request stands alone.

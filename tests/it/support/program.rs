@@ -70,6 +70,7 @@ impl Program {
             .env("HOME", self.home.path())
             .env("XDG_STATE_HOME", self.home("state"))
             .env("XDG_CONFIG_HOME", self.home("config"))
+            .env("TEST_RETRY_WAIT_MS", "5")
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 /// A repository that is removed when dropped. Names, dates and settings are fixed, so that ids are the same on every machine.
 pub struct TestRepo {
@@ -40,11 +41,42 @@ pub fn pipe(path: &Path) {
     assert!(made.success(), "{}", path.display());
 }
 
+/// What a new repository consists of.
+struct Template {
+    folders: Vec<PathBuf>,
+    files: Vec<(PathBuf, Vec<u8>)>,
+}
+
+/// An empty repository. Made by git once; writing it again is quicker than starting a program.
+static EMPTY: LazyLock<Template> = LazyLock::new(|| {
+    let repo = TestRepo::folder_only();
+    repo.git(["init", "-q", "-b", "main", "."]);
+    let (mut folders, mut files, mut open) = (Vec::new(), Vec::new(), vec![repo.root.join(".git")]);
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder of git") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_none_or(|end| end != "sample") {
+                let inside = path.strip_prefix(&repo.root).expect("a path in the repository").to_owned();
+                files.push((inside, std::fs::read(&path).expect("a file of git")));
+            }
+        }
+        folders.push(folder.strip_prefix(&repo.root).expect("a path in the repository").to_owned());
+    }
+    Template { folders, files }
+});
+
 impl TestRepo {
     /// An empty repository whose branch is `main`.
     pub fn new() -> Self {
         let repo = Self::folder_only();
-        repo.git(["init", "-q", "-b", "main", "."]);
+        for folder in &EMPTY.folders {
+            std::fs::create_dir_all(repo.root.join(folder)).expect("a folder of git");
+        }
+        for (path, bytes) in &EMPTY.files {
+            std::fs::write(repo.root.join(path), bytes).expect("a file of git");
+        }
         repo
     }
 
@@ -84,7 +116,11 @@ impl TestRepo {
     pub fn commit(&self, message: &str) -> String {
         self.git(["add", "-A"]);
         self.git(["commit", "-q", "--allow-empty", "--no-verify", "-m", message]);
-        self.git(["rev-parse", "HEAD"]).trim().to_owned()
+        // Right after a commit the branch is a file of its own.
+        let head = std::fs::read_to_string(self.root.join(".git/HEAD")).unwrap_or_default();
+        let branch = head.trim().strip_prefix("ref: ").map(|branch| self.root.join(".git").join(branch));
+        let id = branch.and_then(|branch| std::fs::read_to_string(branch).ok());
+        id.unwrap_or_else(|| self.git(["rev-parse", "HEAD"])).trim().to_owned()
     }
 
     /// Makes a branch at HEAD and checks it out.

@@ -112,6 +112,20 @@ pub struct Told {
     pub stderr: String,
 }
 
+/// Runs a talk, made anew each time, with ever longer time limits until the model was asked so often before the limit was met. What is tested
+/// is what happens at the limit; how long a busy machine takes until then is not.
+pub fn until_late(limits: &[&str], requests: usize, talk: impl Fn() -> Talk, words: &str) -> (Talk, Told) {
+    for limit in limits {
+        let talk = talk();
+        let told = talk.run(&format!("{words} --timeout {limit}"));
+        if talk.server.raw().len() >= requests {
+            return (talk, told);
+        }
+        let _ = talk.server.verdict();
+    }
+    panic!("the model was not asked {requests} times within {limits:?}");
+}
+
 impl Talk {
     /// About a repository, by a session of `fixtures/sessions`.
     pub fn about(repo: &TestRepo, session: &str, wire: Wire) -> Self {
