@@ -186,7 +186,10 @@ mod tests {
         progress.finish();
         progress.emit(Event::Stage { stage: Stage::Deliver });
         let lines: Vec<String> = seen.iter().collect();
-        assert_eq!(lines, ["review: collecting the change", "review: reviewing", "review: anotice of two lines"]);
+        assert_eq!(
+            lines,
+            ["review: collecting the change", "review: reviewing", "review: a<U+0007>notice of two lines"]
+        );
     }
 
     #[test]

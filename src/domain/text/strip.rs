@@ -125,7 +125,7 @@ fn needs_joiners(c: char) -> bool {
 
 /// Checks whether an escape sequence of more than two characters begins here, behind its ESC. Of a shorter one the second character may be text.
 fn begins_sequence(rest: &str) -> bool {
-    rest.starts_with(|c| matches!(c, '[' | ']' | 'P' | 'X' | '^' | '_' | ' '..='/'))
+    rest.starts_with(|c| matches!(c, '[' | ']' | 'P' | 'X' | '^' | '_' | '\\' | ' '..='/'))
 }
 
 /// Returns the text after an escape sequence, given the text after its ESC.
@@ -137,6 +137,8 @@ fn after_escape(rest: &str) -> &str {
             let tail = rest.trim_start_matches(|c| matches!(c, ' '..='/'));
             tail.strip_prefix(|c| matches!(c, '0'..='~')).unwrap_or(rest)
         }
+        // The end of a string that was broken off.
+        Some(b'\\') => &rest[1..],
         _ => rest,
     }
 }
