@@ -6,15 +6,15 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use review_runner::domain::event::Silent;
+use review_runner::domain::event::NullEventSink;
 use review_runner::domain::filter::PathFilter;
-use review_runner::domain::path::{RepoPath, spell};
-use review_runner::domain::place::{LineRange, Side, WorkspaceAt};
-use review_runner::domain::request::Scope;
+use review_runner::domain::path::{RepoPath, display_path};
+use review_runner::domain::place::{DiffSide, LineRange, WorkspaceAt};
+use review_runner::domain::request::ReviewScope;
 use review_runner::git::{self, CollectOptions};
 use review_runner::sys::cancel::Cancel;
 use review_runner::sys::repo::{Repo, RepoPool};
-use review_runner::workspace::{self, Pattern, Query, Workspace};
+use review_runner::workspace::{self, LineRegex, Query, Workspace};
 
 /// The first word of a process that does our side.
 pub(crate) const MARK: &str = "__ours";
@@ -45,10 +45,10 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
 
 fn collect(base: &str, head: &str) -> Result<(), Failed> {
     let repo = Repo::open(Path::new("."))?;
-    let scope = Scope::Range { from: base.to_owned(), to: head.to_owned(), from_merge_base: true };
+    let scope = ReviewScope::Range { from: base.to_owned(), to: head.to_owned(), from_merge_base: true };
     let range = git::resolve(&repo, &scope)?;
     let options = CollectOptions { max_commits: usize::MAX, ..CollectOptions::default() };
-    let change = git::collect(&repo, &range, &options, &Cancel::never(), &Silent)?;
+    let change = git::collect(&repo, &range, &options, &Cancel::never(), &NullEventSink)?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "{} commits", change.commits.len())?;
     for file in &change.files {
@@ -59,7 +59,7 @@ fn collect(base: &str, head: &str) -> Result<(), Failed> {
 }
 
 fn open(repo: Repo, at: WorkspaceAt) -> Result<Arc<dyn Workspace>, Failed> {
-    Ok(workspace::open(Some(&RepoPool::new(repo)), at, Side::New, &[], PathFilter::all())?)
+    Ok(workspace::open(Some(&RepoPool::new(repo)), at, DiffSide::New, &[], PathFilter::all())?)
 }
 
 fn tree(head: &str) -> Result<Arc<dyn Workspace>, Failed> {
@@ -77,14 +77,14 @@ fn list(tree: &dyn Workspace) -> Result<(), Failed> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let mut written = Ok(());
     tree.visit(&Cancel::never(), &mut |path, _| {
-        written = out.write_all(spell(path).as_bytes()).and_then(|()| out.write_all(b"\n"));
+        written = out.write_all(display_path(path).as_bytes()).and_then(|()| out.write_all(b"\n"));
         if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
     Ok(written.and_then(|()| out.flush())?)
 }
 
 fn search(tree: &dyn Workspace, pattern: &str, most: usize) -> Result<(), Failed> {
-    let pattern = Pattern::new(pattern)?;
+    let pattern = LineRegex::new(pattern)?;
     let hits = tree.search(&Query { pattern: &pattern, files: None, most }, &Cancel::never())?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     for file in &hits.files {

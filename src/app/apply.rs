@@ -9,15 +9,15 @@ use std::io;
 use std::path::PathBuf;
 
 use super::error::AppError;
+use super::prepare::ProcessEnv;
 use super::runs::{self, finding_like};
-use super::subject::Surroundings;
 use crate::domain::finding::{Finding, FindingId};
 use crate::domain::path::RepoPath;
 use crate::domain::place::LineRange;
 use crate::domain::run::RunId;
 use crate::syntax::ProbeScope;
-use crate::sys::beneath::Beneath;
-use crate::sys::cancel::{Cancel, Stopped};
+use crate::sys::cancel::{Cancel, CancelReason};
+use crate::sys::contained_folder::ContainedFolder;
 use crate::sys::repo::Repo;
 
 mod file;
@@ -41,13 +41,13 @@ pub struct ApplyAsk {
 
 /// The result of [`apply`].
 #[derive(Debug, Clone)]
-pub struct Applied {
+pub struct ApplyResult {
     /// The run that they are from.
     pub run: RunId,
     /// The files that were changed, or would be, by path.
     pub files: Vec<AppliedFile>,
     /// The files that were left unchanged, by path.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RefusedFile>,
 }
 
 /// A file with applied suggestions.
@@ -74,7 +74,7 @@ pub struct AppliedFinding {
 
 /// A file that was left unchanged: of several suggestions for one file, all are applied or none.
 #[derive(Debug, Clone)]
-pub struct Refused {
+pub struct RefusedFile {
     /// The file.
     pub path: RepoPath,
     /// The findings that the suggestions belong to.
@@ -114,10 +114,10 @@ pub enum ApplyError {
 const NAMED: usize = 20;
 
 /// Applies the suggestions of findings of a saved review to the working tree, each file completely or not at all.
-pub fn apply(around: &Surroundings, ask: &ApplyAsk, cancel: &Cancel) -> Result<Applied, AppError> {
+pub fn apply(around: &ProcessEnv, ask: &ApplyAsk, cancel: &Cancel) -> Result<ApplyResult, AppError> {
     let repo = Repo::open(&ask.directory)?;
     let root = repo.workdir().ok_or(ApplyError::Bare)?.to_owned();
-    let run = runs::of_repository(around, &repo, ask.run.as_deref())?;
+    let run = runs::find_in_repository(around, &repo, ask.run.as_deref())?;
     let review = runs::read(around, run)?;
     let mut by_file: BTreeMap<&RepoPath, Vec<&Finding>> = BTreeMap::new();
     for wanted in &ask.findings {
@@ -133,10 +133,11 @@ pub fn apply(around: &Surroundings, ask: &ApplyAsk, cancel: &Cancel) -> Result<A
             wanted.push(finding);
         }
     }
-    let beneath = Beneath::new(&root).map_err(|source| ApplyError::Unreadable { folder: root.clone(), source })?;
-    let mut applied = Applied { run, files: Vec::new(), refused: Vec::new() };
+    let beneath =
+        ContainedFolder::new(&root).map_err(|source| ApplyError::Unreadable { folder: root.clone(), source })?;
+    let mut applied = ApplyResult { run, files: Vec::new(), refused: Vec::new() };
     for (path, findings) in by_file {
-        let ended = file::change(&file::Asked {
+        let ended = file::apply_suggestions(&file::FileSuggestions {
             path,
             findings: &findings,
             reviewed: file::at_head(&repo, review.change.head, path),
@@ -151,19 +152,19 @@ pub fn apply(around: &Surroundings, ask: &ApplyAsk, cancel: &Cancel) -> Result<A
             Err(FileFault::Stopped(stopped)) if applied.files.is_empty() => return Err(stopped.into()),
             Err(why) => {
                 let findings = findings.iter().map(|finding| finding.id.clone()).collect();
-                applied.refused.push(Refused { path: path.clone(), findings, why });
+                applied.refused.push(RefusedFile { path: path.clone(), findings, why });
             }
         }
     }
     Ok(applied)
 }
 
-impl Applied {
+impl ApplyResult {
     /// The exit code: 0 if all was applied, 5 if a file could not be written, 130 if interrupted, else 2.
     pub fn exit_code(&self) -> u8 {
-        let code = |refused: &Refused| match refused.why {
-            FileFault::Stopped(Stopped::Interrupted) => 130,
-            FileFault::Write(_) | FileFault::Changed | FileFault::Stopped(Stopped::DeadlinePassed) => 5,
+        let code = |refused: &RefusedFile| match refused.why {
+            FileFault::Stopped(CancelReason::Interrupted) => 130,
+            FileFault::Write(_) | FileFault::Changed | FileFault::Stopped(CancelReason::DeadlinePassed) => 5,
             FileFault::Missing
             | FileFault::NotPlain
             | FileFault::TooLarge

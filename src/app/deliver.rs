@@ -2,24 +2,24 @@
 
 use std::path::PathBuf;
 
-use super::given;
-use super::post::Posted;
-use super::prior::hidden;
+use super::inputs;
+use super::post::PostOutcome;
+use super::prepare::ProcessEnv;
+use super::previous::hidden;
 use super::resume;
-use super::subject::Surroundings;
 use crate::config::Settings;
 use crate::domain::finding::Severity;
-use crate::domain::review::{Outcome, Review};
-use crate::domain::text::counted;
+use crate::domain::review::{Review, ReviewOutcome};
+use crate::domain::text::count_noun;
 use crate::present::{RenderOptions, presenter};
 use crate::review::JOURNAL;
 use crate::store::{Store, StoreError};
-use crate::sys::cancel::{Cancel, Stopped};
+use crate::sys::cancel::{Cancel, CancelReason};
 use crate::sys::files;
 
 /// A file to write, with its format.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Output {
+pub struct OutputFile {
     /// The name of a presenter.
     pub format: String,
     /// The destination.
@@ -28,7 +28,7 @@ pub struct Output {
 
 /// A review that was saved and delivered.
 #[derive(Debug)]
-pub struct Delivered {
+pub struct DeliveredReview {
     /// The review.
     pub review: Review,
     /// The settings of the run.
@@ -44,10 +44,10 @@ pub struct Delivered {
     /// `true` if the user interrupted it.
     pub interrupted: bool,
     /// The result of posting it, if requested.
-    pub posted: Option<Posted>,
+    pub posted: Option<PostOutcome>,
 }
 
-impl Delivered {
+impl DeliveredReview {
     /// The exit code. If several apply: 130, 4, 1, 3, 5 in that order (2 never gets here).
     pub fn exit_code(&self) -> u8 {
         exit_code(&self.review, self.settings.fail_on, self.interrupted, !self.failures.is_empty())
@@ -62,24 +62,25 @@ impl Delivered {
 /// Explains why a run whose findings are all hidden fails: the review alone does not show it.
 fn hidden_gate(review: &Review, fail_on: Option<Severity>) -> Option<String> {
     let floor = fail_on?;
-    let hidden = review.blocking(floor).hidden;
-    (hidden > 0).then(|| format!("--fail-on {floor} counts {} that --min-severity hides", counted(hidden, "finding")))
+    let hidden = review.count_blocking(floor).hidden;
+    (hidden > 0)
+        .then(|| format!("--fail-on {floor} counts {} that --min-severity hides", count_noun(hidden, "finding")))
 }
 
 fn exit_code(review: &Review, fail_on: Option<Severity>, interrupted: bool, unpublished: bool) -> u8 {
-    let at_or_above = fail_on.is_some_and(|floor| review.blocking(floor).all() > 0);
+    let at_or_above = fail_on.is_some_and(|floor| review.count_blocking(floor).all() > 0);
     match review.outcome {
         _ if interrupted => 130,
-        Outcome::Failed if review.ended.is_providers() => 4,
+        ReviewOutcome::Failed if review.ended.is_provider_fault() => 4,
         _ if at_or_above => 1,
-        Outcome::Incomplete | Outcome::Failed => 3,
-        Outcome::Complete if unpublished => 5,
-        Outcome::Complete => 0,
+        ReviewOutcome::Incomplete | ReviewOutcome::Failed => 3,
+        ReviewOutcome::Complete if unpublished => 5,
+        ReviewOutcome::Complete => 0,
     }
 }
 
 /// The location of the reviewed change on this machine.
-pub(super) struct Places {
+pub(super) struct ReviewLocation {
     /// The repository's folder.
     pub(super) repository: Option<PathBuf>,
     /// The folder of the working tree, if the reviewed state is the one checked out.
@@ -90,20 +91,20 @@ pub(super) struct Places {
 pub(super) fn keep(store: &Store, review: &Review, folder: Option<PathBuf>) -> Result<(), StoreError> {
     for (format, file) in [("json", "review.json"), ("markdown", "review.md")] {
         let Some(bytes) = render(review, format, None) else { continue };
-        store.keep(review.id, file, &bytes)?;
+        store.save(review.id, file, &bytes)?;
     }
-    store.keep_record(&review.record(folder)).map(|_| ())
+    store.save_record(&review.record(folder)).map(|_| ())
 }
 
 /// Saves the findings hidden by thresholds: the next review of the branch must know them.
 fn keep_hidden(store: &Store, review: &Review) -> Result<(), String> {
     let hidden = &review.coverage.hidden;
     // A resumed run may hide nothing any more.
-    if hidden.is_empty() && !store.has(review.id, &[hidden::NAME]) {
+    if hidden.is_empty() && !store.has_files(review.id, &[hidden::NAME]) {
         return Ok(());
     }
     let bytes = hidden::write(hidden).map_err(|error| error.to_string())?;
-    store.keep(review.id, hidden::NAME, &bytes).map(|_| ()).map_err(|error| error.to_string())
+    store.save(review.id, hidden::NAME, &bytes).map(|_| ()).map_err(|error| error.to_string())
 }
 
 /// Renders a review in the named format, with the gate's threshold.
@@ -116,11 +117,11 @@ pub(super) fn render(review: &Review, format: &str, fail_on: Option<Severity>) -
 pub(super) fn deliver(
     review: Review,
     settings: Settings,
-    places: Places,
-    outputs: &[Output],
-    around: &Surroundings,
+    places: ReviewLocation,
+    outputs: &[OutputFile],
+    around: &ProcessEnv,
     cancel: &Cancel,
-) -> Delivered {
+) -> DeliveredReview {
     let mut failures = Vec::new();
     let store = Store::at(&around.state);
     let kept = keep(&store, &review, places.repository).map_err(|error| error.to_string());
@@ -134,31 +135,31 @@ pub(super) fn deliver(
             failures.push(error.to_string());
         }
     }
-    let is_whole = not_kept.is_none() && store.has(review.id, &[given::NAME, JOURNAL]);
-    let goes_on = resume::how(review.id, review.ended).filter(|_| is_whole);
-    let interrupted = cancel.check() == Err(Stopped::Interrupted);
-    Delivered { review, settings, root: places.root, failures, not_kept, goes_on, interrupted, posted: None }
+    let is_whole = not_kept.is_none() && store.has_files(review.id, &[inputs::NAME, JOURNAL]);
+    let goes_on = resume::resume_hint(review.id, review.ended).filter(|_| is_whole);
+    let interrupted = cancel.check() == Err(CancelReason::Interrupted);
+    DeliveredReview { review, settings, root: places.root, failures, not_kept, goes_on, interrupted, posted: None }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::finding::FindingStatus;
-    use crate::domain::review::Ended;
+    use crate::domain::review::StopReason;
     use crate::present::json;
 
     /// A review with a finding of high severity.
-    fn review(outcome: Outcome, ended: Ended) -> Review {
+    fn review(outcome: ReviewOutcome, ended: StopReason) -> Review {
         let mut review = json::parse(include_bytes!("../../fixtures/documents/typical.json")).unwrap();
         (review.outcome, review.ended) = (outcome, ended);
-        assert!(review.blocking(Severity::High).all() > 0);
+        assert!(review.count_blocking(Severity::High).all() > 0);
         review
     }
 
     #[test]
     fn of_several_codes_the_first_in_the_order_counts() {
-        use Ended::{Deadline, Finished, ProviderFault, Refused};
-        use Outcome::{Complete, Failed, Incomplete};
+        use ReviewOutcome::{Complete, Failed, Incomplete};
+        use StopReason::{Deadline, Finished, ProviderFault, Refused};
         let gate = Some(Severity::Nit);
         for (outcome, ended, gate, interrupted, unpublished, code) in [
             (Complete, Finished, None, false, false, 0),
@@ -179,7 +180,7 @@ mod tests {
 
     #[test]
     fn what_is_fixed_or_dismissed_fails_no_gate() {
-        let mut review = review(Outcome::Complete, Ended::Finished);
+        let mut review = review(ReviewOutcome::Complete, StopReason::Finished);
         review.coverage.below_floor.clear();
         for (at, finding) in review.findings.iter_mut().enumerate() {
             finding.status = [FindingStatus::Fixed, FindingStatus::Dismissed][at % 2];

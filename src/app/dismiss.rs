@@ -5,21 +5,21 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::dismissed::on_disk;
+use super::dismissals::read_from_disk;
 use super::error::AppError;
+use super::prepare::ProcessEnv;
 use super::runs::{self, finding_like};
-use super::subject::Surroundings;
-use crate::config::Document;
-use crate::config::dismissed as file;
+use crate::config::SettingsDocument;
+use crate::config::dismissals as file;
 use crate::domain::day::Day;
-use crate::domain::dismissal::{DISMISSED_FILE, Dismissal, Dismissed, DismissedBy, LONGEST_REASON};
+use crate::domain::dismissal::{DISMISSED_FILE, Dismissal, DismissalNote, DismissedBy, LONGEST_REASON};
 use crate::domain::filter::FilterError;
 use crate::domain::finding::{Finding, FindingStatus, OriginKind};
 use crate::domain::path::RepoPath;
 use crate::domain::run::RunId;
 use crate::domain::text::strip_line;
-use crate::sys::beneath::Beneath;
 use crate::sys::clock;
+use crate::sys::contained_folder::ContainedFolder;
 use crate::sys::repo::Repo;
 
 /// An error that stops a finding from being dismissed.
@@ -102,7 +102,7 @@ pub struct DismissAsk {
 
 /// A dismissed finding.
 #[derive(Debug, Clone)]
-pub struct WrittenDown {
+pub struct ProjectDismissal {
     /// The run of the finding.
     pub run: RunId,
     /// The finding.
@@ -118,10 +118,10 @@ pub struct WrittenDown {
 /// Writes a dismissal into the project's file in the working tree and marks the finding in the saved review.
 ///
 /// Other reviews apply it once the branch that they compare with has the file.
-pub fn dismiss_for_project(around: &Surroundings, ask: &DismissAsk) -> Result<WrittenDown, AppError> {
+pub fn dismiss_for_project(around: &ProcessEnv, ask: &DismissAsk) -> Result<ProjectDismissal, AppError> {
     let repo = Repo::open(&ask.directory)?;
     let root = repo.workdir().ok_or(DismissError::Bare)?.to_owned();
-    let run = runs::of_repository(around, &repo, ask.run.as_deref())?;
+    let run = runs::find_in_repository(around, &repo, ask.run.as_deref())?;
     let review = runs::read(around, run)?;
     let finding = finding_like(&review.findings, ask.finding.trim())
         .ok_or_else(|| runs::no_finding(&review, &ask.finding))?
@@ -131,10 +131,10 @@ pub fn dismiss_for_project(around: &Surroundings, ask: &DismissAsk) -> Result<Wr
     }
     let dismissal = dismissal(&finding, ask)?;
     let again = write(&root, &dismissal)?;
-    let why = Dismissed { reason: dismissal.reason, until: dismissal.until, by: DismissedBy::Project };
+    let why = DismissalNote { reason: dismissal.reason, until: dismissal.until, by: DismissedBy::Project };
     let marked = runs::mark_dismissed(around, review, &finding.id, why);
     let file = root.join(DISMISSED_FILE);
-    Ok(WrittenDown { run, finding, file, again, not_marked: marked.err().map(|error| error.to_string()) })
+    Ok(ProjectDismissal { run, finding, file, again, not_marked: marked.err().map(|error| error.to_string()) })
 }
 
 fn dismissal(finding: &Finding, ask: &DismissAsk) -> Result<Dismissal, AppError> {
@@ -167,18 +167,18 @@ fn dismissal(finding: &Finding, ask: &DismissAsk) -> Result<Dismissal, AppError>
 
 /// Writes the entry and returns `true` if the finding had one. The file must be valid before it is changed.
 fn write(root: &Path, dismissal: &Dismissal) -> Result<bool, AppError> {
-    let before = on_disk(root)?;
+    let before = read_from_disk(root)?;
     let text = match &before {
         Some(bytes) => {
             file::parse(DISMISSED_FILE, bytes)?;
-            Document::from_bytes(DISMISSED_FILE, bytes)?.text
+            SettingsDocument::from_bytes(DISMISSED_FILE, bytes)?.text
         }
         None => String::new(),
     };
-    let edited = file::set(&text, dismissal).map_err(DismissError::Edit)?;
+    let edited = file::set_entry(&text, dismissal).map_err(DismissError::Edit)?;
     // An entry that cannot be parsed must fail now, not at the next review.
     file::parse(DISMISSED_FILE, edited.text.as_bytes())?;
-    let beneath = Beneath::new(root).map_err(DismissError::Write)?;
+    let beneath = ContainedFolder::new(root).map_err(DismissError::Write)?;
     let (folder, _) = DISMISSED_FILE.split_once('/').unwrap_or_default();
     beneath.make_folder(folder).map_err(DismissError::Write)?;
     let written = beneath.replace(DISMISSED_FILE.as_bytes(), before.as_deref(), edited.text.as_bytes());

@@ -4,49 +4,51 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::error::AppError;
-use super::given::{self, Asked, Contents, Given, PROGRAM, Reviewer, Shaping, Told};
+use super::inputs::{
+    self, ContentHashes, PROGRAM, PinnedSettings, RecordedReviewer, ReviewerContext, RunInputs, RunRequest,
+};
 use super::instructions::Instructions;
-use super::model::Chosen;
+use super::model::ChosenModel;
 use super::packs;
-use super::prior::{self, Who};
-use super::subject::{Subject, Surroundings};
-use super::symbols::Remembered;
+use super::prepare::{PreparedChange, ProcessEnv};
+use super::previous::{self, ReviewerIdentity};
+use super::symbols::SymbolFileCache;
 use crate::config::{Settings, Verify};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::guideline::Guidelines;
 use crate::domain::review::{Engine, Review};
-use crate::domain::run::{BegunRun, RunId};
+use crate::domain::run::{RunId, StartedRun};
 use crate::llm;
 use crate::prompt::Prompts;
 use crate::review::{
-    self, CostLimit, Floor, JOURNAL, JournalSink, Limits, ModelRun, Past, RulesRun, Runner, SecondLook, Which,
-    by_rules, without_rules,
+    self, BudgetLimits, CostLimit, FailoverCandidate, FindingThresholds, JOURNAL, JournalReplay, JournalSink, ModelRun,
+    RulesRun, VerificationScope, VerificationSettings, review_unfinished_rules, review_with_rules,
 };
 use crate::rules::Packs;
 use crate::store::{Store, StoreError};
 use crate::syntax::ProbeScope;
-use crate::sys::blocking::{self, Unfinished};
-use crate::sys::files::{AppendFile, Held};
-use crate::tools::ToolBox;
+use crate::sys::blocking::{self, BlockingFailure};
+use crate::sys::files::{AppendFile, FileLock};
+use crate::tools::Toolbox;
 
 /// The start of a run: RFC 3339 in UTC, and an instant to measure the duration.
-pub(super) type Started = (String, Instant);
+pub(super) type RunStart = (String, Instant);
 
 /// The input of an engine.
-pub(super) struct Work {
+pub(super) struct EngineJob {
     pub(super) run: RunId,
-    pub(super) started: Started,
-    pub(super) subject: Subject,
+    pub(super) started: RunStart,
+    pub(super) subject: PreparedChange,
     /// The model and its context; `None` for the built-in rules.
-    pub(super) by_model: Option<ByModel>,
-    pub(super) sitting: Sitting,
+    pub(super) by_model: Option<ModelContext>,
+    pub(super) sitting: RunMode,
 }
 
 /// A model and its context besides the change.
-pub(super) struct ByModel {
-    pub(super) chosen: Chosen,
+pub(super) struct ModelContext {
+    pub(super) chosen: ChosenModel,
     /// The model for verification, if it is another one.
-    pub(super) second: Option<Chosen>,
+    pub(super) second: Option<ChosenModel>,
     pub(super) instructions: Option<Instructions>,
     /// The project's guidelines.
     pub(super) guidelines: Arc<Guidelines>,
@@ -54,57 +56,57 @@ pub(super) struct ByModel {
 }
 
 /// New or resumed run.
-pub(super) enum Sitting {
+pub(super) enum RunMode {
     /// A new run: its inputs are saved.
-    First(Box<First>),
+    First(Box<NewRun>),
     /// A resumed run: its inputs are already saved.
-    Again(Box<Again>),
+    Again(Box<ResumedRun>),
 }
 
 /// The request behind a new run, saved with its inputs.
-pub(super) struct First {
-    pub(super) asked: Asked,
-    pub(super) contents: Contents,
+pub(super) struct NewRun {
+    pub(super) asked: RunRequest,
+    pub(super) contents: ContentHashes,
 }
 
 /// A resumed run.
-pub(super) struct Again {
+pub(super) struct ResumedRun {
     /// The lock that keeps other processes from the run.
-    pub(super) held: Held,
-    pub(super) given: Given,
-    pub(super) past: Past,
+    pub(super) held: FileLock,
+    pub(super) given: RunInputs,
+    pub(super) past: JournalReplay,
 }
 
 /// Reviews the change with the engine that the settings select.
-pub(super) async fn engine(
-    mut work: Work,
-    around: &Surroundings,
+pub(super) async fn run_engine(
+    mut work: EngineJob,
+    around: &ProcessEnv,
     events: Arc<dyn EventSink>,
 ) -> Result<Review, AppError> {
-    let memory = Arc::new(Remembered::at(&around.forge.mirrors(&around.state).with_file_name("symbols")));
-    let mut packs = packs::load(&work.subject)?.remembering(memory);
+    let memory = Arc::new(SymbolFileCache::at(&around.forge.mirrors(&around.state).with_file_name("symbols")));
+    let mut packs = packs::load(&work.subject)?.with_symbol_memory(memory);
     if work.by_model.is_some() {
         // A crash would waste the cost so far.
-        packs = packs.probing(around.parser(ProbeScope::Everything));
+        packs = packs.with_probe(around.parser(ProbeScope::Everything));
     }
     let store = Store::at(&around.state);
     let Some(by_model) = work.by_model.take() else { return rules_alone(work, packs, store, around, events).await };
-    let ByModel { chosen, second, instructions, guidelines, prompts } = by_model;
-    let Work { run, started, mut subject, sitting, .. } = work;
-    let is_first = matches!(sitting, Sitting::First(_));
+    let ModelContext { chosen, second, instructions, guidelines, prompts } = by_model;
+    let EngineJob { run, started, mut subject, sitting, .. } = work;
+    let is_first = matches!(sitting, RunMode::First(_));
     let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?);
     let capabilities = provider.capabilities();
     // A resumed run already has the salt and the history of its first session.
     let prompts = if is_first { prompts.salted(&RunId::random().to_string()) } else { prompts };
     if is_first {
-        let who = who(capabilities, &prompts, &packs, instructions.as_ref(), &guidelines);
-        subject = prior::recall(run, subject, around, who, &events).await?;
+        let who = identify_reviewer(capabilities, &prompts, &packs, instructions.as_ref(), &guidelines);
+        subject = previous::load_previous(run, subject, around, who, &events).await?;
     }
     let limits = limits(&subject.settings, capabilities)?;
-    let second_look = second_look(&subject.settings, &provider, second.as_ref())?;
-    let next = next(&subject.settings, &chosen)?;
-    let told = Told { instructions: instructions.as_ref(), guidelines: &guidelines };
-    let reviewer = Reviewer::new(provider.capabilities(), &limits, &prompts, told, second_look.as_ref(), &next);
+    let second_look = verification(&subject.settings, &provider, second.as_ref())?;
+    let next = failover_candidates(&subject.settings, &chosen)?;
+    let told = ReviewerContext { instructions: instructions.as_ref(), guidelines: &guidelines };
+    let reviewer = RecordedReviewer::new(provider.capabilities(), &limits, &prompts, told, second_look.as_ref(), &next);
     let begun = begin(&store, run, &started, &subject, packs.hash(), Some(reviewer), &sitting);
     let journal = begun.and_then(|held| Ok((held, journal_of(&store, run)?)));
     let (held, journal) = match journal {
@@ -118,13 +120,13 @@ pub(super) async fn engine(
         }
     };
     let (past, taken_up) = match sitting {
-        Sitting::First(_) => (Past::default(), None),
-        Sitting::Again(again) => (again.past, Some(again.held)),
+        RunMode::First(_) => (JournalReplay::default(), None),
+        RunMode::Again(again) => (again.past, Some(again.held)),
     };
     let mut context = subject.tool_context();
     context.limits.bytes = context.limits.bytes.min(bytes_of_a_result(limits.window));
-    let tools = ToolBox::new(context);
-    let review = review::by_model(ModelRun {
+    let tools = Toolbox::new(context);
+    let review = review::review_with_model(ModelRun {
         run,
         tools,
         packs,
@@ -134,14 +136,14 @@ pub(super) async fn engine(
         journal,
         provider,
         next,
-        relay: review::Relay::default(),
+        relay: review::Failover::default(),
         second_look,
         instructions: instructions.map(|instructions| instructions.text),
         guidelines,
         change: subject.change,
         new: subject.new,
         old: subject.old,
-        floor: floor(&subject.settings),
+        floor: threshold(&subject.settings),
         known: subject.known,
         past,
         notes: subject.notes,
@@ -156,39 +158,39 @@ pub(super) async fn engine(
 
 /// Reviews the change with the rules only.
 async fn rules_alone(
-    work: Work,
+    work: EngineJob,
     packs: Packs,
     store: Store,
-    around: &Surroundings,
+    around: &ProcessEnv,
     events: Arc<dyn EventSink>,
 ) -> Result<Review, AppError> {
-    let Work { run, started, subject, sitting, .. } = work;
-    let subject = prior::recall(run, subject, around, Who::rules(packs.hash()), &events).await?;
+    let EngineJob { run, started, subject, sitting, .. } = work;
+    let subject = previous::load_previous(run, subject, around, ReviewerIdentity::rules(packs.hash()), &events).await?;
     let cancel = subject.cancel.clone();
     let (subject, packs) = (Arc::new(subject), Arc::new(packs));
     let (lent, shared, began, told) = (Arc::clone(&subject), Arc::clone(&packs), started.clone(), Arc::clone(&events));
     let work = move || {
         // Inputs that cannot be saved are reported at the end, when the review cannot be saved either.
         let _held = begin(&store, run, &began, &lent, shared.hash(), None, &sitting).ok();
-        by_rules(&rules_run(run, began, &lent, &shared, told.as_ref()))
+        review_with_rules(&rules_run(run, began, &lent, &shared, told.as_ref()))
     };
     match blocking::run("the rules", &cancel, work).await {
-        Err(lost @ Unfinished::Abandoned { .. }) => {
-            Ok(without_rules(&rules_run(run, started, &subject, &packs, events.as_ref()), &lost))
+        Err(lost @ BlockingFailure::Abandoned { .. }) => {
+            Ok(review_unfinished_rules(&rules_run(run, started, &subject, &packs, events.as_ref()), &lost))
         }
         done => Ok(done?),
     }
 }
 
 /// Identifies the current reviewer, for comparison with an earlier review.
-pub(super) fn who(
+pub(super) fn identify_reviewer(
     model: &llm::Capabilities,
     prompts: &Prompts,
     packs: &Packs,
     instructions: Option<&Instructions>,
     guidelines: &Arc<Guidelines>,
-) -> Who {
-    Who {
+) -> ReviewerIdentity {
+    ReviewerIdentity {
         engine: Engine::Model,
         provider: Some(model.provider.to_string()),
         model: Some(model.model.clone()),
@@ -201,7 +203,11 @@ pub(super) fn who(
 
 /// Opens the journal of a run for appending. A partial last line, left by a killed process, is removed.
 fn journal_of(store: &Store, run: RunId) -> Result<AppendFile, StoreError> {
-    if store.has(run, &[JOURNAL]) { Ok(store.take_up(run, JOURNAL)?.1) } else { store.append_alone(run, JOURNAL) }
+    if store.has_files(run, &[JOURNAL]) {
+        Ok(store.reopen(run, JOURNAL)?.1)
+    } else {
+        store.append_exclusive(run, JOURNAL)
+    }
 }
 
 /// Saves the inputs of a new run; for a resumed run, the inputs that changed. The run counts as running as long as the returned lock is
@@ -209,26 +215,26 @@ fn journal_of(store: &Store, run: RunId) -> Result<AppendFile, StoreError> {
 fn begin(
     store: &Store,
     run: RunId,
-    started: &Started,
-    subject: &Subject,
+    started: &RunStart,
+    subject: &PreparedChange,
     rules: &str,
-    reviewer: Option<Reviewer>,
-    sitting: &Sitting,
-) -> Result<Option<Held>, AppError> {
-    let First { asked, contents } = match sitting {
-        Sitting::First(first) => first.as_ref(),
-        Sitting::Again(again) => {
+    reviewer: Option<RecordedReviewer>,
+    sitting: &RunMode,
+) -> Result<Option<FileLock>, AppError> {
+    let NewRun { asked, contents } = match sitting {
+        RunMode::First(first) => first.as_ref(),
+        RunMode::Again(again) => {
             let mut given = again.given.clone();
             if let (Some(now), Some(kept)) = (reviewer, &mut given.reviewer) {
                 kept.last_limits = now.last_limits;
             }
-            given::update(store, run, &given)?;
+            inputs::update(store, run, &given)?;
             return Ok(None);
         }
     };
     let change = &subject.change;
     let text = |path: &Option<std::path::PathBuf>| path.as_ref()?.to_str().map(str::to_owned);
-    let begun = BegunRun {
+    let begun = StartedRun {
         id: run,
         started_at: started.0.clone(),
         repository: change.repository.clone(),
@@ -237,10 +243,10 @@ fn begin(
         pull: change.pull.as_ref().map(|pull| pull.id.clone()),
         engine: if reviewer.is_some() { Engine::Model } else { Engine::Rules },
     };
-    let given = Given {
+    let given = RunInputs {
         program: PROGRAM.to_owned(),
         asked: asked.clone(),
-        shaping: Shaping::of(&subject.settings),
+        shaping: PinnedSettings::of(&subject.settings),
         settings_at: subject.settings_at.map(|commit| commit.to_string()),
         repository: text(&subject.repository),
         root: text(&subject.root),
@@ -251,13 +257,13 @@ fn begin(
         reports: subject.reports.clone(),
         notes: subject.notes.clone(),
     };
-    Ok(Some(given::keep(store, &begun, &given, change, subject.dismissed.as_ref())?))
+    Ok(Some(inputs::save(store, &begun, &given, change, subject.dismissed.as_ref())?))
 }
 
 fn rules_run<'a>(
     run: RunId,
-    started: Started,
-    subject: &'a Subject,
+    started: RunStart,
+    subject: &'a PreparedChange,
     packs: &'a Packs,
     events: &'a dyn EventSink,
 ) -> RulesRun<'a> {
@@ -268,7 +274,7 @@ fn rules_run<'a>(
         old: Arc::clone(&subject.old),
         packs,
         reports: &subject.reports,
-        floor: floor(&subject.settings),
+        floor: threshold(&subject.settings),
         known: &subject.known,
         notes: subject.notes.clone(),
         started,
@@ -277,28 +283,31 @@ fn rules_run<'a>(
     }
 }
 
-pub(super) fn floor(settings: &Settings) -> Floor {
-    Floor { severity: settings.min_severity, confidence: settings.min_confidence }
+pub(super) fn threshold(settings: &Settings) -> FindingThresholds {
+    FindingThresholds { severity: settings.min_severity, confidence: settings.min_confidence }
 }
 
 /// Collects the failover candidates.
-pub(super) fn next(settings: &Settings, chosen: &Chosen) -> Result<Vec<Runner>, AppError> {
-    let runner = |next: &Chosen| {
+pub(super) fn failover_candidates(
+    settings: &Settings,
+    chosen: &ChosenModel,
+) -> Result<Vec<FailoverCandidate>, AppError> {
+    let runner = |next: &ChosenModel| {
         let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&next.row, &next.model, &next.access)?);
-        Ok(Runner { limits: limits(settings, provider.capabilities())?, provider })
+        Ok(FailoverCandidate { limits: limits(settings, provider.capabilities())?, provider })
     };
     chosen.next.iter().map(runner).collect()
 }
 
 /// Determines the verification model and its scope; `None` if verification is off.
-pub(super) fn second_look(
+pub(super) fn verification(
     settings: &Settings,
     same: &Arc<dyn llm::Provider>,
-    other: Option<&Chosen>,
-) -> Result<Option<SecondLook>, AppError> {
+    other: Option<&ChosenModel>,
+) -> Result<Option<VerificationSettings>, AppError> {
     let which = match settings.verify {
-        Verify::Auto => Which::Worst,
-        Verify::All => Which::All,
+        Verify::Auto => VerificationScope::Worst,
+        Verify::All => VerificationScope::All,
         Verify::None => return Ok(None),
     };
     let provider = match other {
@@ -306,7 +315,7 @@ pub(super) fn second_look(
         None => Arc::clone(same),
     };
     let limits = limits(settings, provider.capabilities())?;
-    Ok(Some(SecondLook { which, provider, limits }))
+    Ok(Some(VerificationSettings { which, provider, limits }))
 }
 
 /// Design default: upper bound on the tokens of a response, whatever the model supports.
@@ -314,7 +323,7 @@ const MAX_OUTPUT: u32 = 16_000;
 
 /// Determines the limits of a run with this model. A cost limit is refused if the model's prices are unknown, because it could not be
 /// enforced.
-pub(super) fn limits(settings: &Settings, model: &llm::Capabilities) -> Result<Limits, AppError> {
+pub(super) fn limits(settings: &Settings, model: &llm::Capabilities) -> Result<BudgetLimits, AppError> {
     let cost = match (settings.max_cost, model.prices) {
         (None, _) => None,
         (Some(most), Some(prices)) => Some(CostLimit { most, prices }),
@@ -325,7 +334,7 @@ pub(super) fn limits(settings: &Settings, model: &llm::Capabilities) -> Result<L
     };
     // A small context window must hold more than responses.
     let share = u32::try_from(model.context_window / 6).unwrap_or(u32::MAX);
-    Ok(Limits {
+    Ok(BudgetLimits {
         turns: settings.max_turns,
         input_tokens: settings.max_tokens,
         window: model.context_window,

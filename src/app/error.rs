@@ -6,15 +6,15 @@ use super::artefact::ArtefactError;
 use super::clients::ClientError;
 use super::dismiss::DismissError;
 use super::eval::EvalError;
-use super::given::GivenError;
+use super::inputs::RunInputsError;
 use super::instructions::InstructionsError;
 use super::packs::PackFileError;
 use super::post::PostError;
-use super::prior::PriorError;
+use super::previous::PriorError;
 use super::replay::ReplayError;
 use super::resume::ResumeError;
 use super::rules::RulesError;
-use super::service::{PresentFault, RootsError};
+use super::service::{AllowedRootsError, PresentFault};
 use crate::config::ConfigError;
 use crate::domain::money::Money;
 use crate::domain::request::InvalidScope;
@@ -23,10 +23,10 @@ use crate::git::{FetchError, GitError};
 use crate::llm::{ConnectError, TableError};
 use crate::prompt::PromptError;
 use crate::review::EngineError;
-use crate::rules::{ReportError, RuleError};
+use crate::rules::{RuleError, ScannerReportError};
 use crate::store::StoreError;
-use crate::sys::blocking::Unfinished;
-use crate::sys::cancel::Stopped;
+use crate::sys::blocking::BlockingFailure;
+use crate::sys::cancel::CancelReason;
 use crate::sys::files::FileError;
 use crate::sys::process::ProcessError;
 use crate::sys::repo::RepoError;
@@ -78,7 +78,7 @@ pub enum AppError {
     Rules(#[from] RuleError),
     /// A report of another scanner cannot be used.
     #[error(transparent)]
-    Report(#[from] ReportError),
+    Report(#[from] ScannerReportError),
     /// A project's rule packs cannot be read.
     #[error(transparent)]
     Packs(#[from] PackFileError),
@@ -90,7 +90,7 @@ pub enum AppError {
     Store(#[from] StoreError),
     /// The inputs of a run could not be saved or read.
     #[error(transparent)]
-    Given(#[from] GivenError),
+    Given(#[from] RunInputsError),
     /// A run cannot be resumed.
     #[error(transparent)]
     Resume(#[from] ResumeError),
@@ -255,7 +255,7 @@ pub enum AppError {
     Engine(#[from] EngineError),
     /// A folder is not allowed, or does not exist.
     #[error(transparent)]
-    Roots(#[from] RootsError),
+    Roots(#[from] AllowedRootsError),
     /// An MCP client cannot be set up.
     #[error(transparent)]
     Client(#[from] ClientError),
@@ -276,19 +276,19 @@ pub enum AppError {
     ToolInput(serde_json::Error),
     /// The run was stopped before there was anything to deliver.
     #[error("{0}; nothing was reviewed")]
-    Stopped(#[from] Stopped),
+    Stopped(#[from] CancelReason),
     /// A part of the program did not end, or panicked.
     #[error("{0}")]
-    Unfinished(Unfinished),
+    Unfinished(BlockingFailure),
     /// The program contradicts itself.
     #[error("a part of the program failed unexpectedly; this is a defect of review, please report it")]
     Broken,
 }
 
-impl From<Unfinished> for AppError {
-    fn from(lost: Unfinished) -> Self {
+impl From<BlockingFailure> for AppError {
+    fn from(lost: BlockingFailure) -> Self {
         match lost {
-            Unfinished::Abandoned { why: why @ Stopped::Interrupted, .. } => Self::Stopped(why),
+            BlockingFailure::Abandoned { why: why @ CancelReason::Interrupted, .. } => Self::Stopped(why),
             lost => Self::Unfinished(lost),
         }
     }
@@ -297,7 +297,7 @@ impl From<Unfinished> for AppError {
 /// Returns 2 for faults that the user must fix, 3 for those that a retry may fix.
 fn forge_code(error: &ForgeError) -> u8 {
     match error.kind {
-        FaultKind::Stopped if error.stopped == Some(Stopped::Interrupted) => 130,
+        FaultKind::Stopped if error.stopped == Some(CancelReason::Interrupted) => 130,
         FaultKind::RateLimit | FaultKind::Network | FaultKind::CircuitOpen | FaultKind::Stopped => 3,
         FaultKind::Auth | FaultKind::Permission | FaultKind::NotFound | FaultKind::Parse | FaultKind::Refused => 2,
     }
@@ -306,9 +306,9 @@ fn forge_code(error: &ForgeError) -> u8 {
 /// Returns the exit code of a failed fetch, likewise.
 fn fetch_code(error: &FetchError) -> u8 {
     match error {
-        FetchError::Stopped(Stopped::Interrupted)
-        | FetchError::Process(ProcessError::Stopped(Stopped::Interrupted)) => 130,
-        FetchError::Stopped(Stopped::DeadlinePassed)
+        FetchError::Stopped(CancelReason::Interrupted)
+        | FetchError::Process(ProcessError::Stopped(CancelReason::Interrupted)) => 130,
+        FetchError::Stopped(CancelReason::DeadlinePassed)
         | FetchError::Process(ProcessError::Stopped(_) | ProcessError::TooMuch { .. })
         | FetchError::Network { .. }
         | FetchError::NoCommit { .. }
@@ -347,11 +347,14 @@ impl AppError {
     /// The exit code (design of the command line: 2 usage, 3 nothing reviewed, 5 could not publish, 130 interrupted).
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Stopped(Stopped::Interrupted)
-            | Self::Git(GitError::Stopped(Stopped::Interrupted))
-            | Self::Workspace(WorkspaceError::Stopped(Stopped::Interrupted))
-            | Self::Engine(EngineError::Unfinished(Unfinished::Abandoned { why: Stopped::Interrupted, .. })) => 130,
-            Self::Stopped(Stopped::DeadlinePassed)
+            Self::Stopped(CancelReason::Interrupted)
+            | Self::Git(GitError::Stopped(CancelReason::Interrupted))
+            | Self::Workspace(WorkspaceError::Stopped(CancelReason::Interrupted))
+            | Self::Engine(EngineError::Unfinished(BlockingFailure::Abandoned {
+                why: CancelReason::Interrupted,
+                ..
+            })) => 130,
+            Self::Stopped(CancelReason::DeadlinePassed)
             | Self::Git(GitError::Stopped(_))
             | Self::Workspace(WorkspaceError::Stopped(_))
             | Self::Engine(EngineError::Unfinished(_) | EngineError::Broken)
@@ -427,10 +430,13 @@ mod tests {
         ] {
             assert_eq!(AppError::from(ForgeError::new(kind, "what", "do")).exit_code(), code, "{kind:?}");
         }
-        for (stopped, code) in [(Stopped::Interrupted, 130), (Stopped::DeadlinePassed, 3)] {
+        for (stopped, code) in [(CancelReason::Interrupted, 130), (CancelReason::DeadlinePassed, 3)] {
             assert_eq!(AppError::from(ForgeError::from(stopped)).exit_code(), code);
             assert_eq!(AppError::from(FetchError::Stopped(stopped)).exit_code(), code);
         }
-        assert_eq!(AppError::from(FetchError::Process(ProcessError::Stopped(Stopped::Interrupted))).exit_code(), 130);
+        assert_eq!(
+            AppError::from(FetchError::Process(ProcessError::Stopped(CancelReason::Interrupted))).exit_code(),
+            130
+        );
     }
 }

@@ -8,13 +8,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::subject::secret_file;
+use super::prepare::secret_file;
 use crate::config;
 use crate::domain::secret::Secret;
 use crate::forge::{FaultKind, ForgeError, GitHub, GitHubOptions, Login};
 use crate::sys::cancel::Cancel;
-use crate::sys::http::Address;
-use crate::sys::process::{Call, Environment, Program};
+use crate::sys::http::ServerAddress;
+use crate::sys::process::{Environment, ProcessCall, Program};
 
 /// Variables that hold a token, in order of precedence.
 const TOKENS: [&str; 3] = ["GITHUB_TOKEN", "GH_TOKEN", "GITHUB_PERSONAL_ACCESS_TOKEN"];
@@ -51,17 +51,17 @@ impl fmt::Debug for ForgeEnvironment {
 }
 
 /// The three addresses of a GitHub server.
-struct Addresses {
-    api: Address,
-    graphql: Address,
-    server: Address,
+struct ServerAddresses {
+    api: ServerAddress,
+    graphql: ServerAddress,
+    server: ServerAddress,
 }
 
 impl ForgeEnvironment {
     /// Reads the variables of this process. Bytes that are not UTF-8 become U+FFFD, so that a token with them is refused.
     pub(super) fn of_this_process() -> Self {
         let read = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
-        Self { gh: true, programs: Environment::of_this_process(), mirrors: config::mirrors(), ..Self::of(read) }
+        Self { gh: true, programs: Environment::of_this_process(), mirrors: config::mirrors_folder(), ..Self::of(read) }
     }
 
     /// Reads each variable through `read`; an empty value counts as unset. No other program is started.
@@ -103,15 +103,15 @@ impl ForgeEnvironment {
 
     /// Creates a client; also returns the variable or program that supplied the credentials, `None` without credentials.
     pub(super) fn client_and_origin(&self, cancel: &Cancel) -> Result<(GitHub, Option<&'static str>), ForgeError> {
-        let Addresses { api, graphql, server } = self.addresses()?;
+        let ServerAddresses { api, graphql, server } = self.addresses()?;
         let (login, origin) = self.login(&server, cancel)?;
         let (cancel, first_wait) = (cancel.clone(), GitHubOptions::FIRST_WAIT);
         let github = GitHub::new(GitHubOptions { api, graphql, server, login, cancel, first_wait })?;
-        Ok(if origin.is_empty() { (github, None) } else { (github.told_by(origin), Some(origin)) })
+        Ok(if origin.is_empty() { (github, None) } else { (github.login_source(origin), Some(origin)) })
     }
 
     /// The address of the forge's pages, without a request.
-    pub fn server(&self) -> Result<Address, ForgeError> {
+    pub fn server(&self) -> Result<ServerAddress, ForgeError> {
         Ok(self.addresses()?.server)
     }
 
@@ -119,7 +119,7 @@ impl ForgeEnvironment {
         self.variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    fn addresses(&self) -> Result<Addresses, ForgeError> {
+    fn addresses(&self) -> Result<ServerAddresses, ForgeError> {
         let given = |name: &'static str| self.get(name).map(|text| address(name, text.reveal())).transpose();
         let (api, graphql, server) = (given(API)?, given(GRAPHQL)?, given(SERVER)?);
         // The server's address alone implies its API addresses: those of an Enterprise server are below it.
@@ -139,11 +139,11 @@ impl ForgeEnvironment {
             // `api.github.com`, and `api.NAME.ghe.com`.
             api.host().strip_prefix("api.").map_or_else(|| api.clone(), |host| api.at_host(host))
         });
-        Ok(Addresses { api, graphql, server })
+        Ok(ServerAddresses { api, graphql, server })
     }
 
     /// Determines the credentials, and the variable or program that supplied them.
-    fn login(&self, server: &Address, cancel: &Cancel) -> Result<(Login, &'static str), ForgeError> {
+    fn login(&self, server: &ServerAddress, cancel: &Cancel) -> Result<(Login, &'static str), ForgeError> {
         if let Some((name, token)) = TOKENS.into_iter().find_map(|name| Some((name, self.get(name)?))) {
             return Ok((Login::Token(token.clone()), name));
         }
@@ -180,7 +180,7 @@ impl ForgeEnvironment {
     }
 
     /// Asks `gh` for its token for a host; `None` if it is not installed or has none.
-    fn token_of_gh(&self, server: &Address, cancel: &Cancel) -> Result<Option<Secret>, ForgeError> {
+    fn token_of_gh(&self, server: &ServerAddress, cancel: &Cancel) -> Result<Option<Secret>, ForgeError> {
         if !self.gh {
             return Ok(None);
         }
@@ -188,8 +188,8 @@ impl ForgeEnvironment {
         let Ok(gh) = Program::find("gh", environment) else { return Ok(None) };
         let arguments = ["auth", "token", "--hostname", server.host()].map(OsString::from).to_vec();
         let folder = gh.path().parent().unwrap_or(Path::new("/")).to_owned();
-        let call = Call { arguments, environment: environment.clone(), directory: folder, most: LONGEST_TOKEN };
-        let ended = gh.run(&call, &cancel.within(GH));
+        let call = ProcessCall { arguments, environment: environment.clone(), directory: folder, most: LONGEST_TOKEN };
+        let ended = gh.run(&call, &cancel.with_deadline(GH));
         cancel.check()?;
         let Ok(ended) = ended else { return Ok(None) };
         let token = Secret::new(String::from_utf8_lossy(&ended.output).into_owned()).trimmed();
@@ -197,17 +197,17 @@ impl ForgeEnvironment {
     }
 }
 
-fn is_public(server: &Address) -> bool {
+fn is_public(server: &ServerAddress) -> bool {
     server.host().eq_ignore_ascii_case("github.com")
 }
 
 /// Checks whether the server is a tenant of GitHub's cloud, whose APIs are addressed like the public ones.
-fn is_tenant(server: &Address) -> bool {
+fn is_tenant(server: &ServerAddress) -> bool {
     server.host().to_ascii_lowercase().ends_with(".ghe.com")
 }
 
-fn address(name: &str, text: &str) -> Result<Address, ForgeError> {
-    Address::parse(text).map_err(|why| {
+fn address(name: &str, text: &str) -> Result<ServerAddress, ForgeError> {
+    ServerAddress::parse(text).map_err(|why| {
         let action = "set it to an address such as https://api.github.com";
         ForgeError { kind: FaultKind::Refused, ..unusable(name, &why.to_string(), action) }
     })
@@ -228,7 +228,7 @@ mod tests {
     }
 
     fn login(environment: &ForgeEnvironment) -> Result<(Login, &'static str), ForgeError> {
-        environment.login(&Address::parse("https://github.com").unwrap(), &Cancel::never())
+        environment.login(&ServerAddress::parse("https://github.com").unwrap(), &Cancel::never())
     }
 
     #[test]

@@ -1,21 +1,21 @@
 //! Runs single parts by hand: one tool call, and the settings with their origins.
 
 use super::error::AppError;
-use super::pending::Asking;
+use super::prepare::{self, ProcessEnv};
 use super::project::project_settings;
-use super::subject::{self, Surroundings};
-use super::view::{Opened, View};
-use crate::config::{Flags, Resolved};
-use crate::domain::event::Silent;
-use crate::domain::request::{ReviewRequest, Scope};
+use super::uncommitted::UncommittedRequest;
+use super::view::{RepositoryView, ViewCache};
+use crate::config::{Flags, ResolvedSettings};
+use crate::domain::event::NullEventSink;
+use crate::domain::request::{ReviewRequest, ReviewScope};
 use crate::git::{self, GitError};
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoError, RepoPool};
-use crate::tools::{ToolBox, ToolOutcome};
+use crate::tools::{ToolOutcome, Toolbox};
 
 /// A tool call by hand.
 #[derive(Debug, Clone)]
-pub struct ToolCall {
+pub struct ManualToolCall {
     /// Its name.
     pub name: String,
     /// Its input, JSON.
@@ -27,28 +27,28 @@ pub struct ToolCall {
 }
 
 /// Calls one tool as a model would, on the trees of the request.
-pub fn call_tool(call: &ToolCall, around: &Surroundings, cancel: &Cancel) -> Result<ToolOutcome, AppError> {
+pub fn call_tool(call: &ManualToolCall, around: &ProcessEnv, cancel: &Cancel) -> Result<ToolOutcome, AppError> {
     let input = serde_json::from_str(&call.input).map_err(AppError::ToolInput)?;
-    let ToolCall { name, request, flags, .. } = call;
-    if let Scope::Patch(_) = request.scope {
-        let patch = subject::read_patch(&request.scope)?;
-        let subject = subject::collect(request, &patch, flags, around, cancel, &Silent)?;
-        return Ok(ToolBox::new(subject.tool_context()).call(name, input));
+    let ManualToolCall { name, request, flags, .. } = call;
+    if let ReviewScope::Patch(_) = request.scope {
+        let patch = prepare::read_patch(&request.scope)?;
+        let subject = prepare::collect(request, &patch, flags, around, cancel, &NullEventSink)?;
+        return Ok(Toolbox::new(subject.tool_context()).call(name, input));
     }
-    let view = View {
+    let view = RepositoryView {
         repository: 0,
         pool: &RepoPool::new(Repo::open(&request.directory)?),
-        opened: &Opened::default(),
+        opened: &ViewCache::default(),
         around,
         flags,
         settings_from_worktree: request.settings_from_worktree,
-        asking: Asking::ByFlag,
+        asking: UncommittedRequest::ByFlag,
     };
     view.call(&request.scope, name, input, cancel)
 }
 
 /// Lists every setting with its origin: only the user's outside a repository, also the project's inside one.
-pub fn settings(request: &ReviewRequest, flags: &Flags, around: &Surroundings) -> Result<Resolved, AppError> {
+pub fn settings(request: &ReviewRequest, flags: &Flags, around: &ProcessEnv) -> Result<ResolvedSettings, AppError> {
     let project = match Repo::open(&request.directory) {
         Err(RepoError::NotARepository(_)) => None,
         Err(error) => return Err(error.into()),
@@ -58,5 +58,5 @@ pub fn settings(request: &ReviewRequest, flags: &Flags, around: &Surroundings) -
             Err(error) => return Err(error.into()),
         },
     };
-    subject::resolve(project, flags, around)
+    prepare::resolve(project, flags, around)
 }

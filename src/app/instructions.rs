@@ -5,18 +5,18 @@
 
 use std::path::Path;
 
-use super::diffs::Diffs;
+use super::diff_source::DiffOrigin;
 use super::error::AppError;
-use super::subject::Subject;
+use super::prepare::PreparedChange;
 use crate::config::Settings;
 use crate::domain::change::FileMode;
 use crate::domain::id::CommitId;
-use crate::domain::path::spell;
+use crate::domain::path::display_path;
 use crate::domain::request::ReviewRequest;
 use crate::domain::text::mask;
-use crate::sys::beneath::{Beneath, ReadFile};
+use crate::sys::contained_folder::{ContainedFolder, ReadFile};
 use crate::sys::files;
-use crate::sys::inside::inside;
+use crate::sys::path_containment::path_inside;
 use crate::sys::repo::Repo;
 use crate::sys::tree;
 
@@ -34,7 +34,7 @@ pub(super) struct Instructions {
 
 /// The trust level of an instructions path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum TrustLevel {
     /// The user's: a path of this machine. A file inside the repository is read from the target commit.
     User,
     /// The project's: a path in the repository, read from the target commit whatever the working tree has.
@@ -43,7 +43,7 @@ pub(super) enum Whose {
 
 /// The relevant parts of the repository under review.
 #[derive(Clone, Copy)]
-struct Reviewed<'r> {
+struct ReviewedRepository<'r> {
     repo: &'r Repo,
     /// The target commit; `None` for a patch.
     settings_at: Option<CommitId>,
@@ -106,31 +106,39 @@ pub enum InstructionsError {
 }
 
 /// Reads the instructions named by the settings. `None` if they name none, or an empty file.
-pub(super) fn load(request: &ReviewRequest, subject: &Subject, whose: Whose) -> Result<Option<Instructions>, AppError> {
+pub(super) fn load(
+    request: &ReviewRequest,
+    subject: &PreparedChange,
+    whose: TrustLevel,
+) -> Result<Option<Instructions>, AppError> {
     if subject.settings.instructions.is_none() && subject.settings.prompts.is_none() {
         return Ok(None);
     }
     let (settings_at, from_worktree) = (subject.settings_at, request.settings_from_worktree);
     match &subject.diffs {
-        Diffs::Repository(pool) => {
-            let repo = pool.take()?;
-            read(&subject.settings, Some(Reviewed { repo: &repo, settings_at, from_worktree }), whose)
+        DiffOrigin::Repository(pool) => {
+            let repo = pool.acquire()?;
+            read(&subject.settings, Some(ReviewedRepository { repo: &repo, settings_at, from_worktree }), whose)
         }
         // The patch may be of the repository around this folder, so its files are not the user's own either.
-        Diffs::Patch(_) => {
+        DiffOrigin::Patch(_) => {
             let repo = Repo::open(&request.directory).ok();
-            let reviewed = repo.as_ref().map(|repo| Reviewed { repo, settings_at, from_worktree });
+            let reviewed = repo.as_ref().map(|repo| ReviewedRepository { repo, settings_at, from_worktree });
             read(&subject.settings, reviewed, whose)
         }
     }
 }
 
-fn read(settings: &Settings, reviewed: Option<Reviewed<'_>>, whose: Whose) -> Result<Option<Instructions>, AppError> {
+fn read(
+    settings: &Settings,
+    reviewed: Option<ReviewedRepository<'_>>,
+    whose: TrustLevel,
+) -> Result<Option<Instructions>, AppError> {
     prompts_are_outside(settings, reviewed)?;
     let Some(path) = &settings.instructions else { return Ok(None) };
     let inside = reviewed.and_then(|reviewed| match whose {
-        Whose::User => Some((reviewed, inside(path, reviewed.repo.workdir()?)?)),
-        Whose::Target => Some((reviewed, path.as_os_str().as_encoded_bytes().to_vec())),
+        TrustLevel::User => Some((reviewed, path_inside(path, reviewed.repo.workdir()?)?)),
+        TrustLevel::Target => Some((reviewed, path.as_os_str().as_encoded_bytes().to_vec())),
     });
     let (bytes, from) = match inside {
         None => (from_disk(path)?, path.display().to_string()),
@@ -142,14 +150,14 @@ fn read(settings: &Settings, reviewed: Option<Reviewed<'_>>, whose: Whose) -> Re
 }
 
 /// Refuses prompts inside the repository in which the server runs; `repo` is `None` outside any repository.
-pub(super) fn prompts_may_be_used(settings: &Settings, repo: Option<&Repo>) -> Result<(), AppError> {
-    let reviewed = repo.map(|repo| Reviewed { repo, settings_at: None, from_worktree: false });
+pub(super) fn check_prompts(settings: &Settings, repo: Option<&Repo>) -> Result<(), AppError> {
+    let reviewed = repo.map(|repo| ReviewedRepository { repo, settings_at: None, from_worktree: false });
     prompts_are_outside(settings, reviewed)
 }
 
-fn prompts_are_outside(settings: &Settings, reviewed: Option<Reviewed<'_>>) -> Result<(), AppError> {
+fn prompts_are_outside(settings: &Settings, reviewed: Option<ReviewedRepository<'_>>) -> Result<(), AppError> {
     let (Some(folder), Some(reviewed)) = (&settings.prompts, reviewed) else { return Ok(()) };
-    let is_inside = reviewed.repo.workdir().is_some_and(|root| inside(folder, root).is_some());
+    let is_inside = reviewed.repo.workdir().is_some_and(|root| path_inside(folder, root).is_some());
     if is_inside && !reviewed.from_worktree {
         return Err(InstructionsError::PromptsInside { path: folder.display().to_string() }.into());
     }
@@ -168,24 +176,25 @@ fn from_disk(path: &Path) -> Result<Vec<u8>, AppError> {
 }
 
 /// Returns the bytes and their source. No link is followed, neither in git nor in the file system.
-fn from_repository(reviewed: &Reviewed<'_>, within: &[u8]) -> Result<(Vec<u8>, String), AppError> {
-    let path = spell(within).into_owned();
+fn from_repository(reviewed: &ReviewedRepository<'_>, within: &[u8]) -> Result<(Vec<u8>, String), AppError> {
+    let path = display_path(within).into_owned();
     let repo = reviewed.repo;
     if let (true, Some(root)) = (reviewed.from_worktree, repo.workdir()) {
         let unreadable = |why: String| InstructionsError::Unreadable { path: path.clone(), why };
         let mut buffer = Vec::new();
-        let read = Beneath::new(root).and_then(|beneath| match beneath.read(within, MAX_BYTES, &mut buffer)? {
-            ReadFile::Bytes(bytes) => Ok(Some(bytes.to_vec())),
-            ReadFile::TooLarge(_) => Ok(None),
-            ReadFile::NotPlain(_) => Err(std::io::Error::other("it is not a plain file")),
-        });
+        let read =
+            ContainedFolder::new(root).and_then(|beneath| match beneath.read(within, MAX_BYTES, &mut buffer)? {
+                ReadFile::Bytes(bytes) => Ok(Some(bytes.to_vec())),
+                ReadFile::TooLarge(_) => Ok(None),
+                ReadFile::NotPlain(_) => Err(std::io::Error::other("it is not a plain file")),
+            });
         let bytes = read.map_err(|error| unreadable(error.to_string()))?;
         let bytes = bytes.ok_or_else(|| InstructionsError::TooLong { path: path.clone() })?;
         return Ok((bytes, path));
     }
     let Some(commit) = reviewed.settings_at else { return Err(InstructionsError::NoTarget { path }.into()) };
     let found = tree::find(repo, repo.tree_of(commit)?, within)?;
-    let Some(tree::Found::File(FileMode::File | FileMode::Executable, blob)) = found else {
+    let Some(tree::TreeLookup::File(FileMode::File | FileMode::Executable, blob)) = found else {
         return Err(InstructionsError::NotAtTarget { path, commit: commit.short() }.into());
     };
     match repo.with_blob_within(blob, MAX_BYTES, <[u8]>::to_vec)? {

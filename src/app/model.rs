@@ -17,27 +17,27 @@ use std::sync::Arc;
 
 use super::engine::limits;
 use super::error::AppError;
-use crate::config::{ModelChoice, Resolved, Settings, Verify};
-use crate::llm::{Access, ProviderHead, ProviderRow, ProviderTable, Rate, Wire, heads};
+use crate::config::{ModelChoice, ResolvedSettings, Settings, Verify};
+use crate::llm::{ProviderAccess, ProviderHead, ProviderRow, ProviderTable, RateLimit, WireFormat, heads};
 
 pub use environment::ProviderEnvironment;
 
 /// A model chosen for a review.
 #[derive(Debug, Clone)]
-pub(super) struct Chosen {
+pub(super) struct ChosenModel {
     /// Its provider.
     pub(super) row: Arc<ProviderRow>,
     /// Its name at the provider.
     pub(super) model: String,
     /// Its key and address.
-    pub(super) access: Access,
+    pub(super) access: ProviderAccess,
     /// Notices for the user before anything is sent, one line each; also those about failover models.
     pub(super) notices: Vec<String>,
     /// The failover models, in order.
-    pub(super) next: Vec<Chosen>,
+    pub(super) next: Vec<ChosenModel>,
 }
 
-impl Chosen {
+impl ChosenModel {
     /// Formats it as on the command line, with the failover models.
     pub(super) fn names(&self) -> String {
         let all = std::iter::once(self).chain(&self.next);
@@ -47,7 +47,7 @@ impl Chosen {
 
 /// The reason why a model was chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Why {
+enum ChoiceReason {
     /// The user named it.
     Named,
     /// Its key was found, and no model was named.
@@ -86,7 +86,10 @@ pub fn providers() -> Vec<KnownProvider> {
 /// Chooses the reviewing model; `None` for the built-in rules.
 ///
 /// A named model that cannot be used is an error, never a silent fallback to the rules. Nothing is sent and no file is read.
-pub(super) fn choose(resolved: &Resolved, environment: &ProviderEnvironment) -> Result<Option<Chosen>, AppError> {
+pub(super) fn choose(
+    resolved: &ResolvedSettings,
+    environment: &ProviderEnvironment,
+) -> Result<Option<ChosenModel>, AppError> {
     let Some(mut first) = choose_as(&resolved.settings.model, "model", resolved, environment)? else { return Ok(None) };
     for choice in &resolved.settings.next_models {
         let Some(next) = choose_as(choice, "model", resolved, environment)? else { continue };
@@ -111,13 +114,13 @@ pub(super) fn choose(resolved: &Resolved, environment: &ProviderEnvironment) -> 
 }
 
 /// Checks that the named model, its key and its address can be used. Models that are not named are checked by the review. Nothing is sent.
-pub(super) fn check(resolved: &Resolved, environment: &ProviderEnvironment) -> Result<(), AppError> {
+pub(super) fn check(resolved: &ResolvedSettings, environment: &ProviderEnvironment) -> Result<(), AppError> {
     if !matches!(resolved.settings.model, ModelChoice::Named { .. }) {
         return Ok(());
     }
     let chosen = choose(resolved, environment)?;
-    let second = choose_second(resolved, environment, chosen.as_ref())?;
-    let next: Vec<&Chosen> = chosen.iter().flat_map(|chosen| &chosen.next).collect();
+    let second = choose_verifier(resolved, environment, chosen.as_ref())?;
+    let next: Vec<&ChosenModel> = chosen.iter().flat_map(|chosen| &chosen.next).collect();
     priced(&resolved.settings, chosen.iter().chain(next.iter().copied()).chain(&second))?;
     for chosen in chosen.iter().chain(next).chain(&second) {
         crate::llm::connect(&chosen.row, &chosen.model, &chosen.access)?;
@@ -126,7 +129,7 @@ pub(super) fn check(resolved: &Resolved, environment: &ProviderEnvironment) -> R
 }
 
 /// Checks that the prices of these models are known if a cost limit is set. Nothing is sent.
-pub(super) fn priced<'a>(settings: &Settings, models: impl Iterator<Item = &'a Chosen>) -> Result<(), AppError> {
+pub(super) fn priced<'a>(settings: &Settings, models: impl Iterator<Item = &'a ChosenModel>) -> Result<(), AppError> {
     if settings.max_cost.is_none() {
         return Ok(());
     }
@@ -140,11 +143,11 @@ pub(super) fn priced<'a>(settings: &Settings, models: impl Iterator<Item = &'a C
 /// Chooses the model that verifies the findings of `first`, if it is another one; `None` also if verification is off.
 ///
 /// The same rules apply as for the first: a named model that cannot be used is an error, and a key goes only where its owner sends it.
-pub(super) fn choose_second(
-    resolved: &Resolved,
+pub(super) fn choose_verifier(
+    resolved: &ResolvedSettings,
     environment: &ProviderEnvironment,
-    first: Option<&Chosen>,
-) -> Result<Option<Chosen>, AppError> {
+    first: Option<&ChosenModel>,
+) -> Result<Option<ChosenModel>, AppError> {
     let settings = &resolved.settings;
     let (Some(first), Some(choice)) = (first, &settings.verify_model) else { return Ok(None) };
     if settings.verify == Verify::None {
@@ -165,9 +168,9 @@ pub(super) fn choose_second(
 fn choose_as(
     choice: &ModelChoice,
     key: &'static str,
-    resolved: &Resolved,
+    resolved: &ResolvedSettings,
     environment: &ProviderEnvironment,
-) -> Result<Option<Chosen>, AppError> {
+) -> Result<Option<ChosenModel>, AppError> {
     let settings = &resolved.settings;
     match choice {
         ModelChoice::Rules => Ok(None),
@@ -185,25 +188,25 @@ fn choose_as(
                 })
             };
             let Some((row, model, variable)) = set.or_else(found) else { return Ok(None) };
-            chosen(row, model, &Why::FoundKey { variable }, settings, environment).map(Some)
+            chosen(row, model, &ChoiceReason::FoundKey { variable }, settings, environment).map(Some)
         }
         ModelChoice::Named { provider, model } => {
             let origin = || {
                 let origin = resolved.origins.iter().find(|(known, _, _)| *known == key);
                 origin.map_or_else(String::new, |(_, _, origin)| origin.to_string())
             };
-            let Some(row) = environment.table().named(provider) else {
-                return Err(unknown(environment.table(), provider, origin()));
+            let Some(row) = environment.table().find(provider) else {
+                return Err(unknown_provider(environment.table(), provider, origin()));
             };
             let Some(model) = model.as_deref().or(row.default_model.as_deref()) else {
                 return Err(AppError::NoModelName { origin: origin(), provider: row.name.to_string() });
             };
-            chosen(row, model, &Why::Named, settings, environment).map(Some)
+            chosen(row, model, &ChoiceReason::Named, settings, environment).map(Some)
         }
     }
 }
 
-pub(super) fn unknown(table: &ProviderTable, provider: &str, origin: String) -> AppError {
+pub(super) fn unknown_provider(table: &ProviderTable, provider: &str, origin: String) -> AppError {
     let names = || table.rows().iter().map(|row| &*row.name);
     let likeness = |name: &str| strsim::jaro_winkler(&provider.to_ascii_lowercase(), name);
     let near = names().map(|name| (likeness(name), name)).max_by(|a, b| a.0.total_cmp(&b.0));
@@ -216,13 +219,13 @@ pub(super) fn unknown(table: &ProviderTable, provider: &str, origin: String) -> 
 }
 
 /// Determines key and address of a provider for a named model; else what is missing.
-pub(super) fn reach(
+pub(super) fn connect(
     row: &Arc<ProviderRow>,
     settings: &Settings,
     environment: &ProviderEnvironment,
-) -> Result<Access, AppError> {
+) -> Result<ProviderAccess, AppError> {
     let model = row.default_model.as_deref().unwrap_or("NAME");
-    chosen(row, model, &Why::Named, settings, environment).map(|chosen| chosen.access)
+    chosen(row, model, &ChoiceReason::Named, settings, environment).map(|chosen| chosen.access)
 }
 
 /// Determines the address of a provider if it is not the usual one; else the variable that it needs and that is not set.
@@ -241,10 +244,10 @@ pub(super) fn base_of<'r>(
 fn chosen(
     row: &Arc<ProviderRow>,
     model: &str,
-    why: &Why,
+    why: &ChoiceReason,
     settings: &Settings,
     environment: &ProviderEnvironment,
-) -> Result<Chosen, AppError> {
+) -> Result<ChosenModel, AppError> {
     let set = settings.provider(&row.name);
     let usual_key = environment.first(&row.key_variables).filter(|_| set.api_key.is_none());
     let mut notices = Vec::new();
@@ -275,14 +278,14 @@ fn chosen(
         variable: variable.to_owned(),
         provider: row.name.to_string(),
     })?;
-    let rate = Rate {
+    let rate = RateLimit {
         requests: set.requests_per_minute.or(row.requests_per_minute),
         tokens: set.tokens_per_minute.or(row.tokens_per_minute),
     };
     let (paces, first_wait) = (environment.paces.clone(), environment.first_wait);
-    let access = Access { key, base_url, context_window: set.context_window, rate, paces, first_wait };
+    let access = ProviderAccess { key, base_url, context_window: set.context_window, rate, paces, first_wait };
     notices.extend(in_clear(row, &access));
-    if let Why::FoundKey { variable } = why {
+    if let ChoiceReason::FoundKey { variable } = why {
         // First, because a user who did not request a model must read it.
         let place = access
             .base_url
@@ -295,25 +298,25 @@ fn chosen(
         );
         notices.insert(0, line);
     }
-    Ok(Chosen { row: Arc::clone(row), model: model.to_owned(), access, notices, next: Vec::new() })
+    Ok(ChosenModel { row: Arc::clone(row), model: model.to_owned(), access, notices, next: Vec::new() })
 }
 
 /// Checks whether the server runs on this machine, started by its user.
-pub(super) fn is_own_server(chosen: &Chosen) -> bool {
+pub(super) fn is_own_server(chosen: &ChosenModel) -> bool {
     is_this_machine(scheme_and_host(chosen.access.base_url.as_deref().unwrap_or(&chosen.row.base_url)).1)
 }
 
 /// Warns that a chosen model is reached without encryption, unless it is on this machine.
-pub(super) fn reached_in_clear(chosen: &Chosen) -> Option<String> {
+pub(super) fn reached_in_clear(chosen: &ChosenModel) -> Option<String> {
     in_clear(&chosen.row, &chosen.access)
 }
 
 /// Warns that an address is reached without encryption, unless it is on this machine.
-fn in_clear(row: &ProviderRow, access: &Access) -> Option<String> {
+fn in_clear(row: &ProviderRow, access: &ProviderAccess) -> Option<String> {
     let address = access.base_url.as_deref().unwrap_or(&row.base_url);
     let (scheme, host) = scheme_and_host(address);
     // Without a scheme, Ollama's variable implies http; the other addresses have one.
-    let is_clear = scheme == Some("http") || (scheme.is_none() && row.wire == Wire::Ollama);
+    let is_clear = scheme == Some("http") || (scheme.is_none() && row.wire == WireFormat::Ollama);
     if !is_clear || is_this_machine(host) {
         return None;
     }

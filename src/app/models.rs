@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use super::error::AppError;
 use super::model::{self, ProviderEnvironment};
-use super::subject::{self, Surroundings};
+use super::prepare::{self, ProcessEnv};
 use crate::config::{Flags, Settings};
-use crate::domain::offer::{Key, Offer, OfferedModel, PriceList, There};
-use crate::llm::{self, Access, Facts, Fits, ProviderRow};
+use crate::domain::provider_info::{ModelInfo, PriceList, ProviderInfo, ProviderKeyState, ProviderModels};
+use crate::llm::{self, ModelFacts, ModelPattern, ProviderAccess, ProviderRow};
 
 /// Time limit for one provider to list its models.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -23,28 +23,33 @@ pub struct ModelsAsk {
 }
 
 /// Lists the providers in the order of the table. No repository is read, and a key goes only where it would go for a review.
-pub async fn models(ask: &ModelsAsk, around: &Surroundings) -> Result<Vec<Offer>, AppError> {
-    let settings = subject::resolve(None, &Flags::default(), around)?.settings;
+pub async fn models(ask: &ModelsAsk, around: &ProcessEnv) -> Result<Vec<ProviderInfo>, AppError> {
+    let settings = prepare::resolve(None, &Flags::default(), around)?.settings;
     let environment = &around.providers;
     let rows: Vec<&Arc<ProviderRow>> = match &ask.provider {
         None => environment.table().rows().iter().collect(),
         Some(name) => vec![
             environment
                 .table()
-                .named(name)
-                .ok_or_else(|| model::unknown(environment.table(), name, "review models".to_owned()))?,
+                .find(name)
+                .ok_or_else(|| model::unknown_provider(environment.table(), name, "review models".to_owned()))?,
         ],
     };
     let told = rows.into_iter().map(|row| tell(row, &settings, environment, ask.check));
     Ok(futures_util::future::join_all(told).await)
 }
 
-async fn tell(row: &Arc<ProviderRow>, settings: &Settings, environment: &ProviderEnvironment, check: bool) -> Offer {
-    let reached = model::reach(row, settings, environment);
+async fn tell(
+    row: &Arc<ProviderRow>,
+    settings: &Settings,
+    environment: &ProviderEnvironment,
+    check: bool,
+) -> ProviderInfo {
+    let reached = model::connect(row, settings, environment);
     let base = model::base_of(row, settings, environment);
     let address_variable = base.as_ref().err().map(|variable| (*variable).to_owned());
     let address = base.ok().map(|base_url| {
-        let access = Access { base_url, ..Access::default() };
+        let access = ProviderAccess { base_url, ..ProviderAccess::default() };
         llm::address(row, &access)
     });
     let lacks = match (&reached, &address) {
@@ -56,7 +61,7 @@ async fn tell(row: &Arc<ProviderRow>, settings: &Settings, environment: &Provide
         Ok(access) if check && lacks.is_none() => Some(there(row, access).await),
         Ok(_) | Err(_) => None,
     };
-    Offer {
+    ProviderInfo {
         name: row.name.to_string(),
         title: row.title.to_string(),
         wire: row.wire.word(),
@@ -65,35 +70,35 @@ async fn tell(row: &Arc<ProviderRow>, settings: &Settings, environment: &Provide
         key: key(row, settings, environment),
         lacks,
         default_model: row.default_model.as_ref().map(ToString::to_string),
-        models: row.listed().map(|(fits, facts)| offered(fits, &facts)).collect(),
+        models: row.model_rows().map(|(fits, facts)| offered(fits, &facts)).collect(),
         there,
     }
 }
 
-async fn there(row: &ProviderRow, access: &Access) -> There {
+async fn there(row: &ProviderRow, access: &ProviderAccess) -> ProviderModels {
     match llm::list(row, access, PATIENCE).await {
-        Ok(names) => There::Models(names),
-        Err(error) => There::Fault(error.to_string()),
+        Ok(names) => ProviderModels::Models(names),
+        Err(error) => ProviderModels::Fault(error.to_string()),
     }
 }
 
-fn key(row: &ProviderRow, settings: &Settings, environment: &ProviderEnvironment) -> Key {
+fn key(row: &ProviderRow, settings: &Settings, environment: &ProviderEnvironment) -> ProviderKeyState {
     let setting = format!("{}.api_key", row.name);
     if settings.provider(&row.name).api_key.is_some() {
-        return Key::Set { by: setting };
+        return ProviderKeyState::Set { by: setting };
     }
     if let Some((variable, _)) = environment.first(&row.key_variables) {
-        return Key::Set { by: variable.to_owned() };
+        return ProviderKeyState::Set { by: variable.to_owned() };
     }
     let by = row.key_variables.iter().map(ToString::to_string).chain([setting]).collect();
-    if row.needs_key { Key::Missing { by } } else { Key::Unset { by } }
+    if row.needs_key { ProviderKeyState::Missing { by } } else { ProviderKeyState::Unset { by } }
 }
 
-fn offered(fits: &Fits, facts: &Facts) -> OfferedModel {
-    let Facts { context_window, max_output, tools, parallel_tools, caching, reasoning, prices } = *facts;
-    OfferedModel {
+fn offered(fits: &ModelPattern, facts: &ModelFacts) -> ModelInfo {
+    let ModelFacts { context_window, max_output, tools, parallel_tools, caching, reasoning, prices } = *facts;
+    ModelInfo {
         name: fits.text().to_owned(),
-        is_prefix: matches!(fits, Fits::Prefix(_)),
+        is_prefix: matches!(fits, ModelPattern::Prefix(_)),
         context_window,
         max_output,
         tools,

@@ -5,13 +5,13 @@
 use std::io;
 use std::path::Path;
 
-use crate::sys::beneath::{Beneath, ReadFile};
+use crate::sys::contained_folder::{ContainedFolder, ReadFile};
 
 /// Reads a plain file of the working tree, of at most `most` bytes; `None` if there is none.
 ///
 /// No link is followed: otherwise the author of the checkout could have the error message show any file of this machine.
-pub(super) fn plain_file(root: &Path, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
-    let beneath = Beneath::new(root)?;
+pub(super) fn read_plain_file(root: &Path, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
+    let beneath = ContainedFolder::new(root)?;
     match beneath.kind(name.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
@@ -37,9 +37,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("root");
         std::fs::create_dir(&root).unwrap();
-        assert!(plain_file(&root, ".review.toml", 1 << 20).unwrap().is_none());
+        assert!(read_plain_file(&root, ".review.toml", 1 << 20).unwrap().is_none());
         std::fs::write(folder.path().join("secret"), "min_severity = \"low\"\n").unwrap();
         std::os::unix::fs::symlink("../secret", root.join(".review.toml")).unwrap();
-        assert!(plain_file(&root, ".review.toml", 1 << 20).unwrap_err().to_string().contains("not from a link"));
+        assert!(read_plain_file(&root, ".review.toml", 1 << 20).unwrap_err().to_string().contains("not from a link"));
     }
 }

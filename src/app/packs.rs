@@ -6,10 +6,10 @@
 use std::path::Path;
 
 use super::error::AppError;
-use super::given::Given;
-use super::guidelines::{Ground, Kind, join};
-use super::subject::Subject;
-use super::templates;
+use super::guidelines::{EntryKind, TargetTree, join};
+use super::inputs::RunInputs;
+use super::prepare::PreparedChange;
+use super::prompts;
 use crate::config::Settings;
 use crate::domain::id::CommitId;
 use crate::domain::text::strip_line;
@@ -74,37 +74,37 @@ pub enum PackFileError {
 }
 
 /// Loads the rules that the settings of the change select.
-pub(super) fn load(subject: &Subject) -> Result<Packs, AppError> {
-    Ok(with(&subject.settings, &subject.rule_files)?.probing(subject.parser.clone()))
+pub(super) fn load(subject: &PreparedChange) -> Result<Packs, AppError> {
+    Ok(load_with(&subject.settings, &subject.rule_files)?.with_probe(subject.parser.clone()))
 }
 
 /// Loads the rules for settings and pack files.
-pub(super) fn with(settings: &Settings, files: &[PackFile]) -> Result<Packs, AppError> {
+pub(super) fn load_with(settings: &Settings, files: &[PackFile]) -> Result<Packs, AppError> {
     Ok(Packs::with(files)?
         .without(&settings.rules_off)?
-        .graded(&settings.rules_severity)?
+        .with_severities(&settings.rules_severity)?
         .with_all_lines(settings.rules_all_lines)
         .with_hints(settings.rules_hints))
 }
 
 /// Loads the rules of a saved run; only the built-in ones if this version cannot parse the others.
-pub(super) fn of_then(given: &Given) -> Result<Packs, AppError> {
+pub(super) fn load_recorded(given: &RunInputs) -> Result<Packs, AppError> {
     as_then(given, &given.rule_files).or_else(|_| Ok(Packs::built_in()?))
 }
 
 /// Loads the rules of a saved run, with other user packs.
-pub(super) fn of_then_with(given: &Given, own: Vec<PackFile>) -> Result<Packs, AppError> {
+pub(super) fn load_recorded_with(given: &RunInputs, own: Vec<PackFile>) -> Result<Packs, AppError> {
     let of_project = given.rule_files.iter().filter(|file| file.owner == PackOwner::Project);
     as_then(given, &own.into_iter().chain(of_project.cloned()).collect::<Vec<_>>())
 }
 
 /// Applies a run's settings to rules. Rules that no longer exist need neither disabling nor a severity.
-fn as_then(given: &Given, files: &[PackFile]) -> Result<Packs, AppError> {
+fn as_then(given: &RunInputs, files: &[PackFile]) -> Result<Packs, AppError> {
     let packs = Packs::with(files)?;
     let off: Vec<String> = given.shaping.rules_off().iter().filter(|name| packs.knows(name)).cloned().collect();
     let severities = given.shaping.rules_severity().iter().filter(|(name, _)| packs.knows(name));
     let severities: Vec<_> = severities.cloned().collect();
-    let packs = packs.without(&off)?.graded(&severities)?.with_all_lines(given.shaping.rules_all_lines());
+    let packs = packs.without(&off)?.with_severities(&severities)?.with_all_lines(given.shaping.rules_all_lines());
     Ok(packs.with_hints(given.shaping.rules_hints()))
 }
 
@@ -116,7 +116,7 @@ pub(super) fn files(
 ) -> Result<Vec<PackFile>, AppError> {
     let mut files = settings.rule_packs.as_deref().map(read_folder).transpose()?.unwrap_or_default();
     if let Some((repo, at)) = project
-        && let Some(ground) = Ground::of(repo, at, from_worktree)?
+        && let Some(ground) = TargetTree::of(repo, at, from_worktree)?
     {
         files.extend(of_project(&ground)?);
     }
@@ -125,7 +125,7 @@ pub(super) fn files(
 
 /// Reads the user's packs from a folder.
 pub(super) fn read_folder(folder: &Path) -> Result<Vec<PackFile>, AppError> {
-    let found = templates::read_folder(folder, &["yml", "yaml"], MAX_PACK)?;
+    let found = prompts::read_folder(folder, &["yml", "yaml"], MAX_PACK)?;
     let file = |(name, text): (String, String)| PackFile {
         owner: PackOwner::User,
         file: folder.join(&name).display().to_string(),
@@ -147,20 +147,20 @@ pub(super) fn is_pack(name: &[u8]) -> bool {
 }
 
 /// Reads the packs of a project's tree; none if it has no folder for them.
-fn of_project(ground: &Ground<'_>) -> Result<Vec<PackFile>, AppError> {
+fn of_project(ground: &TargetTree<'_>) -> Result<Vec<PackFile>, AppError> {
     let at = match ground {
-        Ground::Commit { .. } => format!(" {}", ground.words()),
-        Ground::Disk { .. } => String::new(),
+        TargetTree::Commit { .. } => format!(" {}", ground.describe()),
+        TargetTree::Disk { .. } => String::new(),
     };
     let folder = PROJECT_RULES.as_bytes();
     let above = folder.iter().position(|byte| *byte == b'/').map_or(folder, |slash| &folder[..slash]);
     for path in [above, folder] {
         let what = match ground.kind(path)? {
             // A plain file at that path is not a folder of packs.
-            None | Some(Kind::File) => return Ok(Vec::new()),
-            Some(Kind::Folder) => continue,
-            Some(Kind::Link) => "a link",
-            Some(Kind::Other) => "no folder of the repository",
+            None | Some(EntryKind::File) => return Ok(Vec::new()),
+            Some(EntryKind::Folder) => continue,
+            Some(EntryKind::Link) => "a link",
+            Some(EntryKind::Other) => "no folder of the repository",
         };
         let file = format!("{}{at}", String::from_utf8_lossy(path));
         return Err(PackFileError::NotPlain { file, what }.into());
@@ -170,10 +170,10 @@ fn of_project(ground: &Ground<'_>) -> Result<Vec<PackFile>, AppError> {
         let path = join(folder, &name);
         let file = format!("{}{at}", strip_line(&String::from_utf8_lossy(&path)));
         let what = match kind {
-            Kind::File => None,
-            Kind::Folder => Some("a folder"),
-            Kind::Link => Some("a link"),
-            Kind::Other => Some("no file of the repository"),
+            EntryKind::File => None,
+            EntryKind::Folder => Some("a folder"),
+            EntryKind::Link => Some("a link"),
+            EntryKind::Other => Some("no file of the repository"),
         };
         if let Some(what) = what {
             return Err(PackFileError::NotPlain { file, what }.into());

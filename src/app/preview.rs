@@ -5,64 +5,65 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::engine::{floor, limits, next, second_look, who};
+use super::engine::{failover_candidates, identify_reviewer, limits, threshold, verification};
 use super::error::AppError;
-use super::instructions::Whose;
-use super::model::{self, Chosen, ProviderEnvironment};
+use super::instructions::TrustLevel;
+use super::model::{self, ChosenModel, ProviderEnvironment};
 use super::packs;
-use super::prior;
-use super::review::{Gathered, Gathering, Job, gather};
-use super::subject::{self, Surroundings};
-use crate::config::Resolved;
+use super::prepare::{self, ProcessEnv};
+use super::previous;
+use super::review::{EngineInputs, ReviewInputs, ReviewJob, gather_inputs};
+use crate::config::ResolvedSettings;
 use crate::domain::change::ChangeSet;
-use crate::domain::event::{Event, EventSink, Stage};
-use crate::domain::offer::PriceList;
-use crate::domain::preview::{Preview, Receiver};
+use crate::domain::event::{Event, EventSink, ReviewStage};
+use crate::domain::preview::{CodeReceiver, Preview};
+use crate::domain::provider_info::PriceList;
 use crate::domain::request::Compare;
 use crate::llm;
-use crate::review::{self, ModelRun, Past, Plan};
+use crate::review::{self, JournalReplay, ModelRun, ReviewPlan};
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
-use crate::tools::ToolBox;
+use crate::tools::Toolbox;
 
 /// The models that would be called, and what is missing for their keys.
-struct Asked {
-    chosen: Option<Chosen>,
-    second: Option<Chosen>,
+struct PreviewModels {
+    chosen: Option<ChosenModel>,
+    second: Option<ChosenModel>,
     /// The variables missing a key, by provider.
     missing: Vec<(String, String)>,
 }
 
 /// Reports what a review would send to whom, what it would leave out, and the expected cost. No request is made.
 pub async fn preview(
-    job: Job,
-    around: Surroundings,
+    job: ReviewJob,
+    around: ProcessEnv,
     events: Arc<dyn EventSink>,
     cancel: Cancel,
 ) -> Result<Preview, AppError> {
-    let Job { run, request, flags, compare, leads, .. } = job;
-    let compare = Compare { with: compare.with.of(&request.scope), ..compare };
-    let resolved = subject::resolve(None, &flags, &around)?;
-    let Asked { chosen, second, missing } = choose_models(&resolved, &around.providers)?;
+    let ReviewJob { run, request, flags, compare, leads, .. } = job;
+    let compare = Compare { with: compare.with.for_scope(&request.scope), ..compare };
+    let resolved = prepare::resolve(None, &flags, &around)?;
+    let PreviewModels { chosen, second, missing } = choose_models(&resolved, &around.providers)?;
     model::priced(&resolved.settings, chosen.iter().chain(&second))?;
-    let gathering = Gathering { request, flags, compare, leads, whose: Whose::User, is_model: chosen.is_some() };
-    let Gathered { mut subject, instructions, guidelines, prompts, .. } =
-        gather(gathering, &around, &events, &cancel).await?;
-    events.emit(Event::Stage { stage: Stage::Review });
+    let gathering =
+        ReviewInputs { request, flags, compare, leads, whose: TrustLevel::User, is_model: chosen.is_some() };
+    let EngineInputs { mut subject, instructions, guidelines, prompts, .. } =
+        gather_inputs(gathering, &around, &events, &cancel).await?;
+    events.emit(Event::Stage { stage: ReviewStage::Review });
     let from = instructions.as_ref().map(|instructions| instructions.from.clone());
     let packs = packs::load(&subject)?;
-    let (given, guidelines) = (guidelines.given(), Arc::new(guidelines));
+    let (given, guidelines) = (guidelines.provenance(), Arc::new(guidelines));
     let (change, settings) = (Arc::clone(&subject.change), subject.settings.clone());
     let (Some(chosen), Some(prompts)) = (chosen, prompts) else {
         let preview = of_rules(change, subject.notes);
         return Ok(preview);
     };
     let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?);
-    let who = who(provider.capabilities(), &prompts, &packs, instructions.as_ref(), &guidelines);
-    subject = prior::known(subject, &around, who, &events).await?;
-    let next = next(&settings, &chosen)?;
-    let looks = second_look(&settings, &provider, second.as_ref())?;
-    let receiver = |chosen: &Chosen, capabilities: &llm::Capabilities| receiver(chosen, capabilities, &missing);
+    let who = identify_reviewer(provider.capabilities(), &prompts, &packs, instructions.as_ref(), &guidelines);
+    subject = previous::load_history(subject, &around, who, &events).await?;
+    let next = failover_candidates(&settings, &chosen)?;
+    let looks = verification(&settings, &provider, second.as_ref())?;
+    let receiver = |chosen: &ChosenModel, capabilities: &llm::Capabilities| receiver(chosen, capabilities, &missing);
     let model = receiver(&chosen, provider.capabilities())?;
     let others = chosen.next.iter().zip(&next).map(|(chosen, next)| receiver(chosen, next.provider.capabilities()));
     let others = others.collect::<Result<Vec<_>, _>>()?;
@@ -70,7 +71,7 @@ pub async fn preview(
     let other = other.map(|(second, look)| receiver(second, look.provider.capabilities())).transpose()?;
     let plan = review::preview(ModelRun {
         run,
-        tools: ToolBox::new(subject.tool_context()),
+        tools: Toolbox::new(subject.tool_context()),
         packs,
         reports: subject.reports,
         prompts,
@@ -78,22 +79,22 @@ pub async fn preview(
         journal: None,
         provider,
         next,
-        relay: review::Relay::default(),
+        relay: review::Failover::default(),
         second_look: looks,
         instructions: instructions.map(|instructions| instructions.text),
         guidelines,
         change: subject.change,
         new: subject.new,
         old: subject.old,
-        floor: floor(&settings),
+        floor: threshold(&settings),
         known: subject.known,
-        past: Past::default(),
+        past: JournalReplay::default(),
         notes: subject.notes,
         started: (clock::now(), Instant::now()),
         cancel: subject.cancel,
         events,
     });
-    let Plan { files, sent, notes } = plan.await?;
+    let ReviewPlan { files, sent, notes } = plan.await?;
     let guidelines = given.into_iter().map(|given| given.path.to_string()).collect();
     let notices = chosen.notices.into_iter().chain(second.into_iter().flat_map(|second| second.notices));
     let notes = collect_notes(&change, notices.chain(notes).collect());
@@ -112,7 +113,7 @@ pub async fn preview(
 
 /// Previews a review by the built-in rules: nothing is sent.
 fn of_rules(change: Arc<ChangeSet>, more: Vec<String>) -> Preview {
-    let Plan { files, sent, mut notes } = review::preview_rules(&change);
+    let ReviewPlan { files, sent, mut notes } = review::preview_rules(&change);
     notes.extend(more);
     let notes = collect_notes(&change, notes);
     let (next, guidelines) = (Vec::new(), Vec::new());
@@ -135,12 +136,12 @@ fn collect_notes(change: &ChangeSet, notes: Vec<String>) -> Vec<String> {
 }
 
 /// Determines the models that would be called. A missing key is reported, not refused.
-fn choose_models(resolved: &Resolved, environment: &ProviderEnvironment) -> Result<Asked, AppError> {
+fn choose_models(resolved: &ResolvedSettings, environment: &ProviderEnvironment) -> Result<PreviewModels, AppError> {
     let mut missing: Vec<(String, String)> = Vec::new();
     let mut environment = environment.clone();
     loop {
         let chosen = model::choose(resolved, &environment).and_then(|chosen| {
-            let second = model::choose_second(resolved, &environment, chosen.as_ref())?;
+            let second = model::choose_verifier(resolved, &environment, chosen.as_ref())?;
             Ok((chosen, second))
         });
         match chosen {
@@ -149,18 +150,18 @@ fn choose_models(resolved: &Resolved, environment: &ProviderEnvironment) -> Resu
                 missing.push((provider, variable));
             }
             Err(error) => return Err(error),
-            Ok((chosen, second)) => return Ok(Asked { chosen, second, missing }),
+            Ok((chosen, second)) => return Ok(PreviewModels { chosen, second, missing }),
         }
     }
 }
 
 fn receiver(
-    chosen: &Chosen,
+    chosen: &ChosenModel,
     capabilities: &llm::Capabilities,
     missing: &[(String, String)],
-) -> Result<Receiver, AppError> {
+) -> Result<CodeReceiver, AppError> {
     let of_it = |(provider, _): &&(String, String)| **provider == *capabilities.provider;
-    Ok(Receiver {
+    Ok(CodeReceiver {
         model: format!("{}/{}", capabilities.provider, capabilities.model),
         address: llm::address(&chosen.row, &chosen.access)?,
         missing_key: missing.iter().find(of_it).map(|(_, variable)| variable.clone()),

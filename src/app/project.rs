@@ -3,12 +3,12 @@
 //! Merging them with the user's settings belongs in `subject`, dismissals in `dismissed`.
 
 use super::error::AppError;
-use super::on_disk::plain_file;
-use crate::config::Document;
+use super::on_disk::read_plain_file;
+use crate::config::SettingsDocument;
 use crate::domain::change::ChangeSet;
 use crate::domain::id::CommitId;
 use crate::domain::place::WorkspaceAt;
-use crate::git::Range;
+use crate::git::ResolvedRange;
 use crate::sys::files::FileError;
 use crate::sys::repo::Repo;
 use crate::sys::tree;
@@ -23,17 +23,17 @@ pub(super) fn project_settings(
     repo: &Repo,
     at: Option<CommitId>,
     from_worktree: bool,
-) -> Result<Option<Document>, AppError> {
+) -> Result<Option<SettingsDocument>, AppError> {
     if from_worktree {
         let Some(root) = repo.workdir() else { return Ok(None) };
-        let found = plain_file(root, PROJECT_SETTINGS, MAX_SETTINGS)
+        let found = read_plain_file(root, PROJECT_SETTINGS, MAX_SETTINGS)
             .map_err(|source| AppError::Input(FileError { verb: "read", path: root.join(PROJECT_SETTINGS), source }))?;
-        return Ok(found.map(|bytes| Document::from_bytes(PROJECT_SETTINGS, &bytes)).transpose()?);
+        return Ok(found.map(|bytes| SettingsDocument::from_bytes(PROJECT_SETTINGS, &bytes)).transpose()?);
     }
     let Some(commit) = at else { return Ok(None) };
     let found = tree::find(repo, repo.tree_of(commit)?, PROJECT_SETTINGS.as_bytes())?;
-    let Some(tree::Found::File(_, blob)) = found else { return Ok(None) };
-    Ok(Some(Document::from_bytes(&format!("{PROJECT_SETTINGS} at {}", commit.short()), &repo.blob(blob)?)?))
+    let Some(tree::TreeLookup::File(_, blob)) = found else { return Ok(None) };
+    Ok(Some(SettingsDocument::from_bytes(&format!("{PROJECT_SETTINGS} at {}", commit.short()), &repo.blob(blob)?)?))
 }
 
 /// Notes that the change touches the project's review configuration, and which version was used.
@@ -41,7 +41,7 @@ pub(super) fn project_settings(
 /// Also if the settings exclude that file from the review: a change of the configuration must not be able to hide itself.
 pub(super) fn changed_settings(
     repo: &Repo,
-    range: &Range,
+    range: &ResolvedRange,
     change: &ChangeSet,
     from_worktree: bool,
 ) -> Result<Option<String>, AppError> {

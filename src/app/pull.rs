@@ -3,22 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use super::error::AppError;
-use super::subject::{self, Surroundings};
+use super::prepare::{self, ProcessEnv};
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink};
-use crate::domain::forge::{PullAsk, PullId, PullOf, PullRequest, RepoName};
+use crate::domain::forge::{PullId, PullRequest, PullSpecifier, RepoName, ReviewedPull};
 use crate::domain::id::CommitId;
-use crate::domain::request::{ReviewRequest, Scope};
-use crate::domain::text::{mask, shortened, strip_line};
+use crate::domain::request::{ReviewRequest, ReviewScope};
+use crate::domain::text::{mask, shorten, strip_line};
 use crate::forge::GitHub;
-use crate::git::{self, FetchBase, FetchError, FetchJob, FetchedCommits, Place};
+use crate::git::{self, FetchBase, FetchError, FetchJob, FetchedCommits, RepositoryPlace};
 use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
 
 /// A pull request whose commits are in a local repository.
 #[derive(Debug, Clone)]
-pub struct Fetched {
+pub struct FetchedPull {
     /// The repository with the commits, or a mirror.
     pub directory: PathBuf,
     /// The base of the comparison.
@@ -28,7 +28,7 @@ pub struct Fetched {
     /// The pull request as the forge describes it.
     pub pull: PullRequest,
     /// The part of it that a review stores.
-    pub of: PullOf,
+    pub of: ReviewedPull,
     /// Notes on unexpected choices, one sentence each.
     pub notices: Vec<String>,
 }
@@ -41,15 +41,15 @@ const LOOKING: &str = "looking at the repository";
 const FETCHING: &str = "fetching the commits";
 
 /// Fetches the pull request of a request, if it names one.
-pub(super) async fn of_request(
+pub(super) async fn resolve_request(
     request: &ReviewRequest,
     flags: &Flags,
-    around: &Surroundings,
+    around: &ProcessEnv,
     events: &dyn EventSink,
     cancel: &Cancel,
-) -> Result<Option<Fetched>, AppError> {
-    let Scope::Pull(ask) = &request.scope else { return Ok(None) };
-    let cancel = cancel.within(subject::resolve(None, flags, around)?.settings.timeout);
+) -> Result<Option<FetchedPull>, AppError> {
+    let ReviewScope::Pull(ask) = &request.scope else { return Ok(None) };
+    let cancel = cancel.with_deadline(prepare::resolve(None, flags, around)?.settings.timeout);
     let (forge, asked) = (around.forge.clone(), cancel.clone());
     // `gh` may be called for its token.
     let github = blocking::run(SIGNING_IN, &cancel, move || forge.client(&asked)).await??;
@@ -65,12 +65,12 @@ pub(super) async fn of_request(
 /// Looks up a pull request on the forge and fetches its commits: into the repository around `directory` if one of its remotes is the pull
 /// request's repository, else into a mirror.
 pub async fn fetch(
-    ask: &PullAsk,
+    ask: &PullSpecifier,
     directory: &Path,
     github: &GitHub,
-    around: &Surroundings,
+    around: &ProcessEnv,
     cancel: &Cancel,
-) -> Result<Fetched, AppError> {
+) -> Result<FetchedPull, AppError> {
     let (id, place) = found(ask, directory, github, cancel).await?;
     bring(&id, place, github, around, cancel).await
 }
@@ -79,10 +79,10 @@ pub async fn fetch(
 pub(super) async fn fetch_apart(
     id: &PullId,
     github: &GitHub,
-    around: &Surroundings,
+    around: &ProcessEnv,
     cancel: &Cancel,
-) -> Result<Fetched, AppError> {
-    bring(id, Place::Mirror, github, around, cancel).await
+) -> Result<FetchedPull, AppError> {
+    bring(id, RepositoryPlace::Mirror, github, around, cancel).await
 }
 
 /// Determines the forge's repository that the one in `directory` is a clone of, by its remotes.
@@ -102,11 +102,11 @@ pub(super) async fn repository_of(
 
 async fn bring(
     id: &PullId,
-    place: Place,
+    place: RepositoryPlace,
     github: &GitHub,
-    around: &Surroundings,
+    around: &ProcessEnv,
     cancel: &Cancel,
-) -> Result<Fetched, AppError> {
+) -> Result<FetchedPull, AppError> {
     let github = github.within(cancel).about(&id.repo);
     let server = server(&github);
     let pull = github.pull(id).await?;
@@ -121,17 +121,22 @@ async fn bring(
         ended => (pull, ended?),
     };
     let FetchedCommits { directory, base, head, notices } = commits;
-    let of = PullOf {
+    let of = ReviewedPull {
         id: pull.id.clone(),
         server,
-        title: shortened(&strip_line(&mask(&pull.title).text), LONGEST_TITLE),
+        title: shorten(&strip_line(&mask(&pull.title).text), LONGEST_TITLE),
         body: mask(&pull.body).text,
         author: pull.author.as_ref().map(|author| strip_line(&author.login)),
     };
-    Ok(Fetched { directory, base, head, pull, of, notices })
+    Ok(FetchedPull { directory, base, head, pull, of, notices })
 }
 
-async fn job(repo: &RepoName, place: Place, github: &GitHub, around: &Surroundings) -> Result<FetchJob, AppError> {
+async fn job(
+    repo: &RepoName,
+    place: RepositoryPlace,
+    github: &GitHub,
+    around: &ProcessEnv,
+) -> Result<FetchJob, AppError> {
     Ok(FetchJob {
         place,
         mirrors: around.forge.mirrors(&around.state),
@@ -149,12 +154,13 @@ pub(super) async fn fetch_commits(
     head: CommitId,
     directory: &Path,
     github: &GitHub,
-    around: &Surroundings,
+    around: &ProcessEnv,
     cancel: &Cancel,
 ) -> Result<FetchedCommits, AppError> {
     let github = github.within(cancel).about(repo);
     let (directory, name, server) = (directory.to_owned(), repo.clone(), server(&github));
-    let work = move || Repo::open(&directory).map_or(Place::Mirror, |here| git::standing_in(&here, &name, &server));
+    let work =
+        move || Repo::open(&directory).map_or(RepositoryPlace::Mirror, |here| git::find_local(&here, &name, &server));
     let place = blocking::run(LOOKING, cancel, work).await?;
     let job = job(repo, place, &github, around).await?;
     let (repo, base, watched) = (repo.clone(), base.clone(), cancel.clone());
@@ -175,27 +181,33 @@ fn server(github: &GitHub) -> String {
 }
 
 /// Determines the pull request and the repository for its objects.
-async fn found(ask: &PullAsk, directory: &Path, github: &GitHub, cancel: &Cancel) -> Result<(PullId, Place), AppError> {
+async fn found(
+    ask: &PullSpecifier,
+    directory: &Path,
+    github: &GitHub,
+    cancel: &Cancel,
+) -> Result<(PullId, RepositoryPlace), AppError> {
     let (ask, directory, server) = (ask.clone(), directory.to_owned(), server(github));
     Ok(blocking::run(LOOKING, cancel, move || found_on(&ask, &directory, &server)).await??)
 }
 
-fn found_on(ask: &PullAsk, directory: &Path, server: &str) -> Result<(PullId, Place), FetchError> {
+fn found_on(ask: &PullSpecifier, directory: &Path, server: &str) -> Result<(PullId, RepositoryPlace), FetchError> {
     match ask {
-        PullAsk::Number(number) => {
+        PullSpecifier::Number(number) => {
             let repo = Repo::open(directory).map_err(FetchError::Nowhere)?;
             let name = git::repository_of(&git::remotes(&repo), server)?;
-            let place = git::standing_in(&repo, &name, server);
+            let place = git::find_local(&repo, &name, server);
             Ok((PullId { repo: name, number: *number }, place))
         }
-        PullAsk::Whole { host, id } => {
+        PullSpecifier::Whole { host, id } => {
             let ours = git::host_of(server);
             if let Some(host) = host.as_ref().filter(|host| git::host_of(&format!("https://{host}")) != ours) {
                 // An address locates a page; it must not decide which server receives a token.
                 return Err(FetchError::OtherServer { host: strip_line(host), server: ours });
             }
             // A repository that cannot be opened is no destination.
-            let place = Repo::open(directory).map_or(Place::Mirror, |repo| git::standing_in(&repo, &id.repo, server));
+            let place =
+                Repo::open(directory).map_or(RepositoryPlace::Mirror, |repo| git::find_local(&repo, &id.repo, server));
             Ok((id.clone(), place))
         }
     }
@@ -214,7 +226,7 @@ mod tests {
         assert!(found("https://github.com:8443/o/r/pull/1").is_err());
         for text in ["https://github.com/o/r/pull/1", "https://GitHub.com:443/o/r/pull/1", "o/r#1"] {
             let (id, place) = found(text).unwrap();
-            assert_eq!((id.to_string().as_str(), place), ("o/r#1", Place::Mirror), "{text}");
+            assert_eq!((id.to_string().as_str(), place), ("o/r#1", RepositoryPlace::Mirror), "{text}");
         }
         let fault = found("1").unwrap_err().to_string();
         assert!(fault.contains("owner/repository#number"), "{fault}");

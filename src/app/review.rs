@@ -4,30 +4,30 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::deliver::{self, Delivered, Output, Places};
-use super::engine::{ByModel, First, Sitting, Work, engine};
+use super::deliver::{self, DeliveredReview, OutputFile, ReviewLocation};
+use super::engine::{EngineJob, ModelContext, NewRun, RunMode, run_engine};
 use super::error::AppError;
-use super::given::{Asked, Contents};
 use super::guidelines;
-use super::instructions::{self, Instructions, Whose};
+use super::inputs::{ContentHashes, RunRequest};
+use super::instructions::{self, Instructions, TrustLevel};
 use super::model;
+use super::prepare::{self, PreparedChange, ProcessEnv};
+use super::prompts;
 use super::pull;
-use super::reports;
-use super::subject::{self, Subject, Surroundings};
-use super::templates;
+use super::sarif;
 use crate::config::Flags;
-use crate::domain::event::{Event, EventSink, Stage};
+use crate::domain::event::{Event, EventSink, ReviewStage};
 use crate::domain::guideline::Guidelines;
-use crate::domain::request::{Compare, ReviewRequest, Scope};
+use crate::domain::request::{Compare, ReviewRequest, ReviewScope};
 use crate::domain::run::RunId;
 use crate::prompt::Prompts;
 use crate::sys::blocking;
-use crate::sys::cancel::{Cancel, Stopped};
+use crate::sys::cancel::{Cancel, CancelReason};
 use crate::sys::clock;
 
 /// The input of a review.
 #[derive(Debug, Clone)]
-pub struct Job {
+pub struct ReviewJob {
     /// The id of the run.
     pub run: RunId,
     /// The request.
@@ -35,7 +35,7 @@ pub struct Job {
     /// The settings from the command line.
     pub flags: Flags,
     /// The files to write.
-    pub outputs: Vec<Output>,
+    pub outputs: Vec<OutputFile>,
     /// The choice of the previous review.
     pub compare: Compare,
     /// SARIF reports of other scanners.
@@ -46,140 +46,140 @@ pub struct Job {
 ///
 /// An interrupt or an expired deadline during the review is not an error: the findings so far are saved and delivered, marked incomplete.
 pub async fn review(
-    job: Job,
-    around: Surroundings,
+    job: ReviewJob,
+    around: ProcessEnv,
     events: Arc<dyn EventSink>,
     cancel: Cancel,
-) -> Result<Delivered, AppError> {
-    review_with(job, Whose::User, around, events, cancel).await
+) -> Result<DeliveredReview, AppError> {
+    review_with(job, TrustLevel::User, around, events, cancel).await
 }
 
 /// Reviews a change like [`review()`]; `whose` determines where instructions are read.
 pub(super) async fn review_with(
-    job: Job,
-    whose: Whose,
-    around: Surroundings,
+    job: ReviewJob,
+    whose: TrustLevel,
+    around: ProcessEnv,
     events: Arc<dyn EventSink>,
     cancel: Cancel,
-) -> Result<Delivered, AppError> {
+) -> Result<DeliveredReview, AppError> {
     let started = (clock::now(), Instant::now());
 
-    let Job { run, request, flags, outputs, compare, leads } = job;
-    let compare = Compare { with: compare.with.of(&request.scope), ..compare };
+    let ReviewJob { run, request, flags, outputs, compare, leads } = job;
+    let compare = Compare { with: compare.with.for_scope(&request.scope), ..compare };
     // The model does not depend on the repository, so its errors are reported before anything is collected.
-    let resolved = subject::resolve(None, &flags, &around)?;
+    let resolved = prepare::resolve(None, &flags, &around)?;
     let chosen = model::choose(&resolved, &around.providers)?;
-    let second = model::choose_second(&resolved, &around.providers, chosen.as_ref())?;
+    let second = model::choose_verifier(&resolved, &around.providers, chosen.as_ref())?;
     model::priced(&resolved.settings, chosen.iter().chain(&second))?;
     for text in chosen.iter().chain(&second).flat_map(|chosen| &chosen.notices) {
         events.emit(Event::Warning { text: text.clone() });
     }
-    let asked = Asked::new(&request, &flags, whose);
-    let gathering = Gathering { request, flags, compare, leads, whose, is_model: chosen.is_some() };
+    let asked = RunRequest::new(&request, &flags, whose);
+    let gathering = ReviewInputs { request, flags, compare, leads, whose, is_model: chosen.is_some() };
     // The user's time limit starts here; the project's settings can only shorten it.
-    let bounded = cancel.within(resolved.settings.timeout);
-    let Gathered { subject, instructions, guidelines, prompts, contents } =
-        gather(gathering, &around, &events, &bounded).await?;
+    let bounded = cancel.with_deadline(resolved.settings.timeout);
+    let EngineInputs { subject, instructions, guidelines, prompts, contents } =
+        gather_inputs(gathering, &around, &events, &bounded).await?;
     if let (None, Some(instructions)) = (&chosen, &instructions) {
         let text = format!("the built-in rules do not read instructions; {} is for a model", instructions.from);
         events.emit(Event::Notice { text });
     }
     let guidelines = Arc::new(guidelines);
     let by_model =
-        chosen.zip(prompts).map(|(chosen, prompts)| ByModel { chosen, second, instructions, guidelines, prompts });
-    let sitting = Sitting::First(Box::new(First { asked, contents }));
-    made(Work { run, started, subject, by_model, sitting }, outputs, around, events, cancel).await
+        chosen.zip(prompts).map(|(chosen, prompts)| ModelContext { chosen, second, instructions, guidelines, prompts });
+    let sitting = RunMode::First(Box::new(NewRun { asked, contents }));
+    run_and_deliver(EngineJob { run, started, subject, by_model, sitting }, outputs, around, events, cancel).await
 }
 
 /// The change to review, and the options that affect it.
-pub(super) struct Gathering {
+pub(super) struct ReviewInputs {
     pub(super) request: ReviewRequest,
     pub(super) flags: Flags,
     pub(super) compare: Compare,
     /// Reports of other scanners.
     pub(super) leads: Vec<PathBuf>,
     /// The trust level of the instructions path.
-    pub(super) whose: Whose,
+    pub(super) whose: TrustLevel,
     pub(super) is_model: bool,
 }
 
 /// The input of an engine besides the model.
-pub(super) struct Gathered {
-    pub(super) subject: Subject,
+pub(super) struct EngineInputs {
+    pub(super) subject: PreparedChange,
     pub(super) instructions: Option<Instructions>,
     /// Guidelines, for a model.
     pub(super) guidelines: Guidelines,
     /// Prompts, for a model.
     pub(super) prompts: Option<Prompts>,
-    pub(super) contents: Contents,
+    pub(super) contents: ContentHashes,
 }
 
 /// Collects the change, opens its trees, and reads the model's context.
-pub(super) async fn gather(
-    gathering: Gathering,
-    around: &Surroundings,
+pub(super) async fn gather_inputs(
+    gathering: ReviewInputs,
+    around: &ProcessEnv,
     events: &Arc<dyn EventSink>,
     cancel: &Cancel,
-) -> Result<Gathered, AppError> {
-    let Gathering { request, flags, compare, leads, whose, is_model } = gathering;
-    let pulled = pull::of_request(&request, &flags, around, &**events, cancel).await?;
+) -> Result<EngineInputs, AppError> {
+    let ReviewInputs { request, flags, compare, leads, whose, is_model } = gathering;
+    let pulled = pull::resolve_request(&request, &flags, around, &**events, cancel).await?;
     let (scope, from_worktree) = (request.scope.clone(), request.settings_from_worktree);
-    let patch = blocking::run("reading the patch", cancel, move || subject::read_patch(&scope)).await??;
+    let patch = blocking::run("reading the patch", cancel, move || prepare::read_patch(&scope)).await??;
     let (around, told, limit) = (around.clone(), Arc::clone(events), cancel);
     let cancel = cancel.clone();
-    stage(Stage::Collect, events, limit, move || {
+    stage(ReviewStage::Collect, events, limit, move || {
         let mut subject = match &pulled {
-            Some(pulled) => subject::collect_pull(pulled, &request, &flags, &around, &cancel, &*told)?,
-            None => subject::collect(&request, &patch, &flags, &around, &cancel, &*told)?,
+            Some(pulled) => prepare::collect_pull(pulled, &request, &flags, &around, &cancel, &*told)?,
+            None => prepare::collect(&request, &patch, &flags, &around, &cancel, &*told)?,
         };
         subject.compare = compare;
-        subject.reports = reports::read(&leads, &request, &subject)?;
+        subject.reports = sarif::read(&leads, &request, &subject)?;
         let instructions = instructions::load(&request, &subject, whose)?;
-        let guidelines = guidelines::for_review(&mut subject, from_worktree, is_model, &*told)?;
+        let guidelines = guidelines::begin(&mut subject, from_worktree, is_model, &*told)?;
         let folder = subject.settings.prompts.as_deref();
-        let prompts = is_model.then(|| templates::load(folder)).transpose()?;
+        let prompts = is_model.then(|| prompts::load(folder)).transpose()?;
         let contents = match &request.scope {
-            Scope::Patch(_) => Contents::of_patch(&patch),
-            _ => Contents::of(&subject.change, subject.new.as_ref(), &subject.cancel).unwrap_or_default(),
+            ReviewScope::Patch(_) => ContentHashes::of_patch(&patch),
+            _ => ContentHashes::of(&subject.change, subject.new.as_ref(), &subject.cancel).unwrap_or_default(),
         };
-        Ok(Gathered { subject, instructions, guidelines, prompts, contents })
+        Ok(EngineInputs { subject, instructions, guidelines, prompts, contents })
     })
     .await
 }
 
 /// Runs the engine and delivers its review.
-pub(super) async fn made(
-    work: Work,
-    outputs: Vec<Output>,
-    around: Surroundings,
+pub(super) async fn run_and_deliver(
+    work: EngineJob,
+    outputs: Vec<OutputFile>,
+    around: ProcessEnv,
     events: Arc<dyn EventSink>,
     cancel: Cancel,
-) -> Result<Delivered, AppError> {
+) -> Result<DeliveredReview, AppError> {
     let settings = work.subject.settings.clone();
-    let places = Places { repository: work.subject.repository.clone(), root: work.subject.root.clone() };
+    let places = ReviewLocation { repository: work.subject.repository.clone(), root: work.subject.root.clone() };
 
-    events.emit(Event::Stage { stage: Stage::Review });
-    let review = Box::pin(engine(work, &around, Arc::clone(&events))).await?;
+    events.emit(Event::Stage { stage: ReviewStage::Review });
+    let review = Box::pin(run_engine(work, &around, Arc::clone(&events))).await?;
 
     // A finished review is written, however late; a second interrupt ends the process.
     let limit = Cancel::never();
     let work = move || Ok(deliver::deliver(review, settings, places, &outputs, &around, &cancel));
-    stage(Stage::Deliver, &events, &limit, work).await
+    stage(ReviewStage::Deliver, &events, &limit, work).await
 }
 
 /// Runs a stage off the async threads, and announces it. A stage that exceeds `limit` is abandoned.
 pub(super) async fn stage<T: Send + 'static>(
-    stage: Stage,
+    stage: ReviewStage,
     events: &Arc<dyn EventSink>,
     limit: &Cancel,
     work: impl FnOnce() -> Result<T, AppError> + Send + 'static,
 ) -> Result<T, AppError> {
     events.emit(Event::Stage { stage });
     let what = match stage {
-        Stage::Collect => "collecting the change",
-        Stage::Review => "reviewing the change",
-        Stage::Deliver => "writing the results",
-        Stage::Post => "posting the review",
+        ReviewStage::Collect => "collecting the change",
+        ReviewStage::Review => "reviewing the change",
+        ReviewStage::Deliver => "writing the results",
+        ReviewStage::Post => "posting the review",
     };
     blocking::run(what, limit, work).await?
 }
@@ -196,19 +196,19 @@ pub async fn interruptible<T>(
     tokio::pin!(work);
     tokio::select! {
         ended = &mut work => return ended,
-        () = interrupted() => cancel.interrupt(),
+        () = wait_for_interrupt() => cancel.interrupt(),
     }
     let text = "stopping; what was found is being kept (interrupt once more to stop at once)".to_owned();
     events.emit(Event::Notice { text });
     tokio::select! {
         ended = work => ended,
-        () = interrupted() => Err(AppError::Stopped(Stopped::Interrupted)),
-        () = tokio::time::sleep(grace) => Err(AppError::Stopped(Stopped::Interrupted)),
+        () = wait_for_interrupt() => Err(AppError::Stopped(CancelReason::Interrupted)),
+        () = tokio::time::sleep(grace) => Err(AppError::Stopped(CancelReason::Interrupted)),
     }
 }
 
 /// Runs a command whose reads may block forever, on a thread that may wait. `what` names it in the error after a timeout.
-pub fn bounded<T: Send + 'static>(
+pub fn with_time_limit<T: Send + 'static>(
     what: &'static str,
     limit: Duration,
     work: impl FnOnce() -> Result<T, AppError> + Send + 'static,
@@ -217,12 +217,12 @@ pub fn bounded<T: Send + 'static>(
 }
 
 /// The user's time limit for a run: from the flags, else the user's settings. A project's can only shorten it.
-pub fn time_limit(flags: &Flags, around: &Surroundings) -> Result<Duration, AppError> {
-    Ok(subject::resolve(None, flags, around)?.settings.timeout)
+pub fn time_limit(flags: &Flags, around: &ProcessEnv) -> Result<Duration, AppError> {
+    Ok(prepare::resolve(None, flags, around)?.settings.timeout)
 }
 
 /// Waits for Ctrl-C, or for the termination signal of runners and service managers.
-pub async fn interrupted() {
+pub async fn wait_for_interrupt() {
     #[cfg(unix)]
     if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
         tokio::select! {

@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 use super::error::AppError;
 use super::inspect::settings;
 use super::packs::{self, PROJECT_RULES, is_pack, stem};
-use super::subject::Surroundings;
+use super::prepare::ProcessEnv;
 use crate::config::Flags;
 use crate::domain::id::CommitId;
-use crate::domain::request::{ReviewRequest, Scope};
+use crate::domain::request::{ReviewRequest, ReviewScope};
 use crate::domain::text::strip_line;
 use crate::git::{self, GitError};
-use crate::rules::{Fixtures, PackFile, PackOwner, Packs, try_rules};
+use crate::rules::{self, PackFile, PackOwner, Packs, RuleFixtures};
 use crate::sys::cancel::Cancel;
 use crate::sys::folder::{FolderError, read_folder};
 use crate::sys::repo::{Repo, RepoError};
 
-pub use crate::rules::{FixtureFault, PackOwner as RuleOwner, RuleSheet, Tried};
+pub use crate::rules::{FixtureFault, FixtureReport, PackOwner as RuleOwner, RulePage};
 
 /// Limits on a folder with packs and fixtures.
 const MOST_BYTES: u64 = 64 << 20;
@@ -62,7 +62,7 @@ pub enum RulesError {
 }
 
 /// Lists the rules that a review of the request would run, the built-in ones first.
-pub fn list_rules(request: &ReviewRequest, flags: &Flags, around: &Surroundings) -> Result<Vec<RuleSheet>, AppError> {
+pub fn list_rules(request: &ReviewRequest, flags: &Flags, around: &ProcessEnv) -> Result<Vec<RulePage>, AppError> {
     let settings = settings(request, flags, around)?.settings;
     let (repo, at) = match Repo::open(&request.directory) {
         Err(RepoError::NotARepository(_)) => (None, None),
@@ -73,15 +73,15 @@ pub fn list_rules(request: &ReviewRequest, flags: &Flags, around: &Surroundings)
         }
     };
     let files = packs::files(&settings, repo.as_ref().map(|repo| (repo, at)), request.settings_from_worktree)?;
-    Ok(packs::with(&settings, &files)?.sheets())
+    Ok(packs::load_with(&settings, &files)?.rule_pages())
 }
 
 /// Determines the commit from which a review would read the project's rules.
-fn settings_at(repo: &Repo, scope: &Scope) -> Result<Option<CommitId>, AppError> {
-    if matches!(scope, Scope::Patch(_)) {
+fn settings_at(repo: &Repo, scope: &ReviewScope) -> Result<Option<CommitId>, AppError> {
+    if matches!(scope, ReviewScope::Patch(_)) {
         return Ok(None);
     }
-    match git::ends(repo, scope) {
+    match git::range_ends(repo, scope) {
         Ok(ends) => Ok(ends.settings_at),
         Err(GitError::NoTarget { .. } | GitError::TargetIsHead { .. } | GitError::Repo(RepoError::Unborn)) => Ok(None),
         Err(error) => Err(error.into()),
@@ -93,11 +93,11 @@ pub fn explain_rule(
     request: &ReviewRequest,
     name: &str,
     flags: &Flags,
-    around: &Surroundings,
-) -> Result<RuleSheet, AppError> {
+    around: &ProcessEnv,
+) -> Result<RulePage, AppError> {
     let mut sheets = list_rules(request, flags, around)?;
-    let is_it = |sheet: &RuleSheet| sheet.info.name == name;
-    let has_id = |sheet: &RuleSheet| sheet.info.name.rsplit('/').next() == Some(name);
+    let is_it = |sheet: &RulePage| sheet.info.name == name;
+    let has_id = |sheet: &RulePage| sheet.info.name.rsplit('/').next() == Some(name);
     let found: Vec<usize> = match sheets.iter().position(is_it) {
         Some(at) => vec![at],
         None => sheets.iter().enumerate().filter(|(_, sheet)| has_id(sheet)).map(|(at, _)| at).collect(),
@@ -119,7 +119,11 @@ pub fn explain_rule(
 
 /// Tests the packs of a folder on their fixtures: of `x.yml` in `x/<id>/`. Without a folder, those of the project around `directory`, as in
 /// the working tree.
-pub fn test_rules(directory: &Path, folder: Option<&Path>, cancel: &Cancel) -> Result<(PathBuf, Tried), AppError> {
+pub fn test_rules(
+    directory: &Path,
+    folder: Option<&Path>,
+    cancel: &Cancel,
+) -> Result<(PathBuf, FixtureReport), AppError> {
     let folder = match folder {
         Some(folder) if directory == Path::new(".") => folder.to_owned(),
         Some(folder) => directory.join(folder),
@@ -146,6 +150,6 @@ pub fn test_rules(directory: &Path, folder: Option<&Path>, cancel: &Cancel) -> R
     if found.is_empty() {
         return Err(none().into());
     }
-    let tried = try_rules(&Packs::only(&found)?, &Fixtures::of(&files), cancel)?;
+    let tried = rules::test_rules(&Packs::only(&found)?, &RuleFixtures::of(&files), cancel)?;
     Ok((folder, tried))
 }

@@ -4,30 +4,30 @@ use std::path::Path;
 
 use super::deliver;
 use super::error::AppError;
-use super::subject::{self, Surroundings};
+use super::prepare::{self, ProcessEnv};
 use crate::config::Flags;
-use crate::config::dismissed;
-use crate::domain::dismissal::{Dismissed, DismissedBy, LONGEST_REASON};
+use crate::config::dismissals;
+use crate::domain::dismissal::{DismissalNote, DismissedBy, LONGEST_REASON};
 use crate::domain::filter::{FilterError, PathFilter};
 use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity};
 use crate::domain::review::Review;
-use crate::domain::run::{KeptRun, RunId, RunRecord};
+use crate::domain::run::{RunId, RunRecord, SavedRun};
 use crate::present::json;
 use crate::store::Store;
 use crate::sys::repo::Repo;
 
 /// Lists the saved runs, newest first.
-pub fn list(around: &Surroundings) -> Result<Vec<KeptRun>, AppError> {
+pub fn list(around: &ProcessEnv) -> Result<Vec<SavedRun>, AppError> {
     Ok(Store::at(&around.state).list()?)
 }
 
 /// Loads a saved review by its id, a prefix of it, or `last`.
-pub fn show(around: &Surroundings, name: &str) -> Result<Review, AppError> {
+pub fn show(around: &ProcessEnv, name: &str) -> Result<Review, AppError> {
     read(around, Store::at(&around.state).find(name)?)
 }
 
 /// Loads a saved review.
-pub(super) fn read(around: &Surroundings, id: RunId) -> Result<Review, AppError> {
+pub(super) fn read(around: &ProcessEnv, id: RunId) -> Result<Review, AppError> {
     read_from(&Store::at(&around.state), id)
 }
 
@@ -38,15 +38,15 @@ pub(super) fn read_from(store: &Store, id: RunId) -> Result<Review, AppError> {
 }
 
 /// Loads the list entry of one run.
-pub(super) fn record(around: &Surroundings, id: RunId) -> Result<RunRecord, AppError> {
-    Ok(Store::at(&around.state).record(id)?)
+pub(super) fn record(around: &ProcessEnv, id: RunId) -> Result<RunRecord, AppError> {
+    Ok(Store::at(&around.state).read_record(id)?)
 }
 
 /// Finds the newest saved run of the repository with this folder (absolute, without links).
-pub fn latest_of(around: &Surroundings, folder: &Path) -> Result<Option<RunRecord>, AppError> {
+pub fn latest_of(around: &ProcessEnv, folder: &Path) -> Result<Option<RunRecord>, AppError> {
     Ok(list(around)?.into_iter().find_map(|run| match run {
-        KeptRun::Whole(record) if record.folder.as_deref() == Some(folder) => Some(record),
-        KeptRun::Whole(_) | KeptRun::Unfinished { .. } | KeptRun::Damaged { .. } => None,
+        SavedRun::Whole(record) if record.folder.as_deref() == Some(folder) => Some(record),
+        SavedRun::Whole(_) | SavedRun::Unfinished { .. } | SavedRun::Damaged { .. } => None,
     }))
 }
 
@@ -80,7 +80,7 @@ pub fn findings<'r>(review: &'r Review, ask: &FindingsAsk) -> Result<Vec<&'r Fin
         let here = glob.as_ref().is_none_or(|glob| {
             finding.anchors.iter().any(|anchor| {
                 glob.allows(&anchor.path)
-                    || path.is_some_and(|path| anchor.path.spelled() == path.trim_start_matches("./"))
+                    || path.is_some_and(|path| anchor.path.display_name() == path.trim_start_matches("./"))
             })
         });
         bad && here
@@ -92,23 +92,23 @@ pub fn findings<'r>(review: &'r Review, ask: &FindingsAsk) -> Result<Vec<&'r Fin
 ///
 /// Reviews of the branch on this machine apply it; others report it again, unless the project dismisses it
 /// ([`dismiss_for_project`](super::dismiss_for_project)).
-pub fn dismiss(around: &Surroundings, id: RunId, finding: &FindingId, reason: &str) -> Result<Review, AppError> {
-    let reason = dismissed::reason(reason).ok_or(AppError::Reason { most: LONGEST_REASON })?;
+pub fn dismiss(around: &ProcessEnv, id: RunId, finding: &FindingId, reason: &str) -> Result<Review, AppError> {
+    let reason = dismissals::reason(reason).ok_or(AppError::Reason { most: LONGEST_REASON })?;
     let review = read(around, id)?;
     let found = review.findings.iter().find(|one| one.id == *finding);
     let found = found.ok_or_else(|| no_finding(&review, &finding.0))?;
     if found.status == FindingStatus::Dismissed {
         return Err(AppError::DismissedAlready { finding: finding.to_string() });
     }
-    mark_dismissed(around, review, finding, Dismissed { reason, until: None, by: DismissedBy::Reader })
+    mark_dismissed(around, review, finding, DismissalNote { reason, until: None, by: DismissedBy::Reader })
 }
 
 /// Saves a review in which a finding is dismissed; if it already was, replaces the reason.
 pub(super) fn mark_dismissed(
-    around: &Surroundings,
+    around: &ProcessEnv,
     mut review: Review,
     finding: &FindingId,
-    why: Dismissed,
+    why: DismissalNote,
 ) -> Result<Review, AppError> {
     let Some(found) = review.findings.iter_mut().find(|one| one.id == *finding) else {
         return Err(no_finding(&review, &finding.0));
@@ -117,12 +117,12 @@ pub(super) fn mark_dismissed(
         return Ok(review);
     }
     let was_dismissed = found.status == FindingStatus::Dismissed;
-    let note = format!("The finding {finding} was dismissed: {}", why.sentence());
+    let note = format!("The finding {finding} was dismissed: {}", why.describe());
     found.dismiss(why);
     review.coverage.dismissed += u32::from(!was_dismissed);
     review.coverage.notes.push(note);
     let store = Store::at(&around.state);
-    let folder = store.record(review.id).ok().and_then(|record| record.folder);
+    let folder = store.read_record(review.id).ok().and_then(|record| record.folder);
     deliver::keep(&store, &review, folder)?;
     Ok(review)
 }
@@ -134,11 +134,11 @@ pub(super) fn no_finding(review: &Review, finding: &str) -> AppError {
 }
 
 /// Finds a run by its id or a prefix of it; with `last`, or without a name, the newest of the repository.
-pub(super) fn of_repository(around: &Surroundings, repo: &Repo, name: Option<&str>) -> Result<RunId, AppError> {
+pub(super) fn find_in_repository(around: &ProcessEnv, repo: &Repo, name: Option<&str>) -> Result<RunId, AppError> {
     if let Some(name) = name.filter(|name| *name != "last") {
         return Ok(Store::at(&around.state).find(name)?);
     }
-    let folder = subject::folder_of(repo);
+    let folder = prepare::folder_of(repo);
     let newest = folder.as_deref().map_or(Ok(None), |folder| latest_of(around, folder))?;
     newest.map(|record| record.id).ok_or_else(|| AppError::NoRunHere {
         folder: repo.workdir().unwrap_or_else(|| repo.git_dir()).display().to_string(),
@@ -146,7 +146,7 @@ pub(super) fn of_repository(around: &Surroundings, repo: &Repo, name: Option<&st
 }
 
 /// Removes the runs that are older than the settings allow; returns their number.
-pub fn prune(around: &Surroundings) -> Result<usize, AppError> {
-    let settings = subject::resolve(None, &Flags::default(), around)?.settings;
+pub fn prune(around: &ProcessEnv) -> Result<usize, AppError> {
+    let settings = prepare::resolve(None, &Flags::default(), around)?.settings;
     Ok(Store::at(&around.state).prune(settings.keep_runs)?)
 }

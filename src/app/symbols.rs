@@ -6,15 +6,15 @@ use crate::rules::SymbolMemory;
 use crate::store::SymbolCache;
 
 /// A symbol cache stored in a folder.
-pub(super) struct Remembered(SymbolCache);
+pub(super) struct SymbolFileCache(SymbolCache);
 
-impl Remembered {
+impl SymbolFileCache {
     pub(super) fn at(folder: &Path) -> Self {
         Self(SymbolCache::at(folder))
     }
 }
 
-impl SymbolMemory for Remembered {
+impl SymbolMemory for SymbolFileCache {
     fn recall(&self, key: &str) -> Option<Vec<u8>> {
         self.0.get(key)
     }

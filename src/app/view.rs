@@ -8,23 +8,23 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::diffs::Diffs;
+use super::diff_source::DiffOrigin;
 use super::error::AppError;
-use super::pending::{Asking, NotCommitted};
+use super::lru::LruCache;
+use super::prepare::{self, ProcessEnv};
 use super::project::project_settings;
-use super::recent::Recent;
-use super::subject::{self, Surroundings};
+use super::uncommitted::{UncommittedCheck, UncommittedRequest};
 use crate::config::{Flags, Settings};
 use crate::domain::change::ChangeSet;
-use crate::domain::event::Silent;
+use crate::domain::event::NullEventSink;
 use crate::domain::filter::PathFilter;
 use crate::domain::id::CommitId;
-use crate::domain::place::{Side, WorkspaceAt};
-use crate::domain::request::Scope;
-use crate::git::{self, Ends, GitError, Range};
+use crate::domain::place::{DiffSide, WorkspaceAt};
+use crate::domain::request::ReviewScope;
+use crate::git::{self, GitError, RangeEnds, ResolvedRange};
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::RepoPool;
-use crate::tools::{Checkout, ErrorKind, Limits, Looks, TOOLS, ToolBox, ToolContext, ToolOutcome, Uncommitted};
+use crate::tools::{Checkout, ErrorKind, TOOLS, ToolContext, ToolLimits, ToolOutcome, Toolbox, TreeNeeds, Uncommitted};
 use crate::workspace::{self, Workspace};
 
 /// Limit on open trees. A tree caches the files read from it, up to a cap of its own.
@@ -34,14 +34,14 @@ const POLICIES: usize = 16;
 
 /// A cache of opened trees and changes for later calls, keyed by commits, so that no entry goes stale. Shared by all repositories; a
 /// repository is a number that is never reused.
-pub(super) struct Opened {
-    policies: Recent<(u64, Option<CommitId>), Arc<Policy>>,
-    trees: Recent<(u64, CommitId, Option<CommitId>), Arc<dyn Workspace>>,
-    changes: Recent<ChangeKey, Arc<Change>>,
+pub(super) struct ViewCache {
+    policies: LruCache<(u64, Option<CommitId>), Arc<ReadingPolicy>>,
+    trees: LruCache<(u64, CommitId, Option<CommitId>), Arc<dyn Workspace>>,
+    changes: LruCache<ChangeKey, Arc<OpenedChange>>,
 }
 
 /// The settings for reading.
-struct Policy {
+struct ReadingPolicy {
     settings: Settings,
     filter: PathFilter,
 }
@@ -58,62 +58,62 @@ struct ChangeKey {
 }
 
 /// A collected change with its trees.
-struct Change {
+struct OpenedChange {
     set: Arc<ChangeSet>,
     new: Arc<dyn Workspace>,
     old: Arc<dyn Workspace>,
 }
 
-impl Default for Opened {
+impl Default for ViewCache {
     fn default() -> Self {
-        Self { policies: Recent::new(POLICIES), trees: Recent::new(TREES), changes: Recent::new(CHANGES) }
+        Self { policies: LruCache::new(POLICIES), trees: LruCache::new(TREES), changes: LruCache::new(CHANGES) }
     }
 }
 
-impl Opened {
+impl ViewCache {
     /// Drops the trees and changes unused for `time`; `true` if any remain.
-    pub(super) fn let_go(&self, time: Duration) -> bool {
+    pub(super) fn release(&self, time: Duration) -> bool {
         // Changes hold trees.
-        let changes = self.changes.let_go(time);
-        self.trees.let_go(time) || changes
+        let changes = self.changes.release(time);
+        self.trees.release(time) || changes
     }
 }
 
 /// A repository and the options for reading it.
-pub(super) struct View<'a> {
+pub(super) struct RepositoryView<'a> {
     /// Its number among the opened ones.
     pub(super) repository: u64,
     /// A pool of its handles.
     pub(super) pool: &'a RepoPool,
     /// The cache of opened trees.
-    pub(super) opened: &'a Opened,
+    pub(super) opened: &'a ViewCache,
     /// The environment of the process.
-    pub(super) around: &'a Surroundings,
+    pub(super) around: &'a ProcessEnv,
     /// The settings from the command line.
     pub(super) flags: &'a Flags,
     /// `true` if the project's settings are read from the working tree.
     pub(super) settings_from_worktree: bool,
     /// The way in which a caller requests uncommitted changes.
-    pub(super) asking: Asking,
+    pub(super) asking: UncommittedRequest,
 }
 
-impl View<'_> {
+impl RepositoryView<'_> {
     /// Calls a tool on a scope other than a patch. The call is limited by the time limit of the settings.
     pub(super) fn call(
         &self,
-        scope: &Scope,
+        scope: &ReviewScope,
         name: &str,
         input: Value,
         cancel: &Cancel,
     ) -> Result<ToolOutcome, AppError> {
         cancel.check()?;
-        let ends = git::ends(&*self.pool.take()?, scope)?;
+        let ends = git::range_ends(&*self.pool.acquire()?, scope)?;
         let policy = self.policy(ends.settings_at, cancel)?;
-        let cancel = &cancel.within(policy.settings.timeout);
-        let looks = TOOLS.iter().find(|tool| tool.name == name).map_or(Looks::AtTree, |tool| (tool.looks)(&input));
-        if looks == Looks::AtChange {
+        let cancel = &cancel.with_deadline(policy.settings.timeout);
+        let looks = TOOLS.iter().find(|tool| tool.name == name).map_or(TreeNeeds::AtTree, |tool| (tool.looks)(&input));
+        if looks == TreeNeeds::AtChange {
             let context = self.of_change(scope, cancel)?;
-            return Ok(ToolBox::new(context).call(name, input));
+            return Ok(Toolbox::new(context).call(name, input));
         }
         let new = self.tree(ends, &policy, cancel)?;
         let context = ToolContext {
@@ -124,35 +124,35 @@ impl View<'_> {
             from_merge_base: false,
             checkout: self.checkout(ends.new_at, &policy)?,
             cancel: cancel.clone(),
-            limits: Limits::default(),
+            limits: ToolLimits::default(),
         };
-        let outcome = ToolBox::new(context).call(name, input.clone());
-        if looks != Looks::AtTreeFirst || outcome.error != Some(ErrorKind::FileNotFound) {
+        let outcome = Toolbox::new(context).call(name, input.clone());
+        if looks != TreeNeeds::AtTreeFirst || outcome.error != Some(ErrorKind::FileNotFound) {
             return Ok(outcome);
         }
         match self.of_change(scope, cancel) {
-            Ok(context) => Ok(ToolBox::new(context).call(name, input)),
+            Ok(context) => Ok(Toolbox::new(context).call(name, input)),
             Err(_) => Ok(outcome),
         }
     }
 
-    fn policy(&self, at: Option<CommitId>, cancel: &Cancel) -> Result<Arc<Policy>, AppError> {
+    fn policy(&self, at: Option<CommitId>, cancel: &Cancel) -> Result<Arc<ReadingPolicy>, AppError> {
         let make = || {
-            let project = project_settings(&*self.pool.take()?, at, self.settings_from_worktree)?;
-            let settings = subject::resolve(project, self.flags, self.around)?.settings;
-            let filter = subject::filter(&settings)?;
-            Ok(Arc::new(Policy { settings, filter }))
+            let project = project_settings(&*self.pool.acquire()?, at, self.settings_from_worktree)?;
+            let settings = prepare::resolve(project, self.flags, self.around)?.settings;
+            let filter = prepare::filter(&settings)?;
+            Ok(Arc::new(ReadingPolicy { settings, filter }))
         };
         // The working tree changes, so it is not cached.
         if self.settings_from_worktree { make() } else { self.opened.policies.get((self.repository, at), cancel, make) }
     }
 
-    fn open(&self, at: WorkspaceAt, side: Side, policy: &Policy) -> Result<Arc<dyn Workspace>, AppError> {
+    fn open(&self, at: WorkspaceAt, side: DiffSide, policy: &ReadingPolicy) -> Result<Arc<dyn Workspace>, AppError> {
         Ok(workspace::open(Some(self.pool), at, side, &[], policy.filter.clone())?)
     }
 
-    fn tree(&self, ends: Ends, policy: &Policy, cancel: &Cancel) -> Result<Arc<dyn Workspace>, AppError> {
-        let open = || self.open(ends.new_at, Side::New, policy);
+    fn tree(&self, ends: RangeEnds, policy: &ReadingPolicy, cancel: &Cancel) -> Result<Arc<dyn Workspace>, AppError> {
+        let open = || self.open(ends.new_at, DiffSide::New, policy);
         match ends.new_at {
             WorkspaceAt::Revision(commit) if !self.settings_from_worktree => {
                 self.opened.trees.get((self.repository, commit, ends.settings_at), cancel, open)
@@ -165,24 +165,24 @@ impl View<'_> {
         }
     }
 
-    fn checkout(&self, at: WorkspaceAt, policy: &Policy) -> Result<Checkout, AppError> {
-        let root = self.pool.take()?.workdir().map(Arc::from);
+    fn checkout(&self, at: WorkspaceAt, policy: &ReadingPolicy) -> Result<Checkout, AppError> {
+        let root = self.pool.acquire()?.workdir().map(Arc::from);
         let (pool, filter, asking) = (self.pool.clone(), policy.filter.clone(), self.asking);
         let uncommitted: Option<Arc<dyn Uncommitted>> = match at {
-            WorkspaceAt::Revision(commit) => Some(Arc::new(NotCommitted { pool, commit, filter, asking })),
+            WorkspaceAt::Revision(commit) => Some(Arc::new(UncommittedCheck { pool, commit, filter, asking })),
             WorkspaceAt::Index | WorkspaceAt::Worktree | WorkspaceAt::PatchOnly | WorkspaceAt::Empty => None,
         };
         Ok(Checkout { root, uncommitted })
     }
 
     /// Opens both sides of a change, and the change.
-    fn of_change(&self, scope: &Scope, cancel: &Cancel) -> Result<ToolContext, AppError> {
-        let range = git::resolve(&*self.pool.take()?, scope)?;
+    fn of_change(&self, scope: &ReviewScope, cancel: &Cancel) -> Result<ToolContext, AppError> {
+        let range = git::resolve(&*self.pool.acquire()?, scope)?;
         let policy = self.policy(range.settings_at, cancel)?;
         let make = || self.collect(&range, &policy, cancel);
         let settled = |at| matches!(at, WorkspaceAt::Revision(_) | WorkspaceAt::Empty);
         let change = if settled(range.old_at) && settled(range.new_at) && !self.settings_from_worktree {
-            let Range { old_at, new_at, settings_at, base, .. } = range;
+            let ResolvedRange { old_at, new_at, settings_at, base, .. } = range;
             let names = (range.target.clone(), range.head_name.clone());
             let key = ChangeKey { repository: self.repository, old_at, new_at, settings_at, base, names };
             self.opened.changes.get(key, cancel, make)?
@@ -193,21 +193,29 @@ impl View<'_> {
             change: Some(Arc::clone(&change.set)),
             new: Arc::clone(&change.new),
             old: Some(Arc::clone(&change.old)),
-            diff: Some(Diffs::Repository(self.pool.clone()).source(&change.set)),
-            from_merge_base: matches!(scope, Scope::Branch { .. } | Scope::Range { from_merge_base: true, .. }),
+            diff: Some(DiffOrigin::Repository(self.pool.clone()).source(&change.set)),
+            from_merge_base: matches!(
+                scope,
+                ReviewScope::Branch { .. } | ReviewScope::Range { from_merge_base: true, .. }
+            ),
             checkout: self.checkout(range.new_at, &policy)?,
             cancel: cancel.clone(),
-            limits: Limits::default(),
+            limits: ToolLimits::default(),
         })
     }
 
-    fn collect(&self, range: &Range, policy: &Policy, cancel: &Cancel) -> Result<Arc<Change>, AppError> {
-        let options = subject::options(&policy.settings)?;
-        let set = Arc::new(git::collect(&*self.pool.take()?, range, &options, cancel, &Silent)?);
-        let ends = Ends { new_at: range.new_at, settings_at: range.settings_at };
+    fn collect(
+        &self,
+        range: &ResolvedRange,
+        policy: &ReadingPolicy,
+        cancel: &Cancel,
+    ) -> Result<Arc<OpenedChange>, AppError> {
+        let options = prepare::options(&policy.settings)?;
+        let set = Arc::new(git::collect(&*self.pool.acquire()?, range, &options, cancel, &NullEventSink)?);
+        let ends = RangeEnds { new_at: range.new_at, settings_at: range.settings_at };
         let new = self.tree(ends, policy, cancel)?;
-        let old = self.open(range.old_at, Side::Old, policy)?;
-        Ok(Arc::new(Change { set, new, old }))
+        let old = self.open(range.old_at, DiffSide::Old, policy)?;
+        Ok(Arc::new(OpenedChange { set, new, old }))
     }
 }
 

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
-use super::Place;
+use super::DirectoryArgs;
 use super::console::Console;
-use crate::app::{self, AppError, Applied, ApplyAsk, Cancel, Surroundings};
+use crate::app::{self, AppError, ApplyAsk, ApplyResult, Cancel, ProcessEnv};
 use crate::domain::text::{strip_block, strip_line};
-use crate::present::{Syntax, applied};
+use crate::present::{Syntax, suggestion_diff};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -35,13 +35,13 @@ pub(super) struct ApplyArgs {
     #[arg(long)]
     check: bool,
     #[command(flatten)]
-    place: Place,
+    place: DirectoryArgs,
 }
 
 pub(super) fn run(args: ApplyArgs, console: &Console) -> Result<ExitCode, AppError> {
     let ApplyArgs { ids, run, check, place } = args;
     let ask = ApplyAsk { directory: place.directory, run, findings: ids, check };
-    let applied = app::apply(&Surroundings::of_this_process()?, &ask, &Cancel::never())?;
+    let applied = app::apply(&ProcessEnv::of_this_process()?, &ask, &Cancel::never())?;
     if check {
         diff(&applied, console)?;
     }
@@ -49,22 +49,22 @@ pub(super) fn run(args: ApplyArgs, console: &Console) -> Result<ExitCode, AppErr
     for file in &applied.files {
         for finding in &file.findings {
             let title = strip_line(&finding.title);
-            let place = applied::place(&file.path, finding.lines);
-            console.say(&format!("review: {verb} {place} for {} ({title})", finding.id));
+            let place = suggestion_diff::place(&file.path, finding.lines);
+            console.print_to_stderr(&format!("review: {verb} {place} for {} ({title})", finding.id));
         }
     }
     for refused in &applied.refused {
         let why = strip_line(&refused.why.to_string());
-        console.say(&format!("review: error: {} was left as it is: {why}", refused.path));
+        console.print_to_stderr(&format!("review: error: {} was left as it is: {why}", refused.path));
     }
     Ok(ExitCode::from(applied.exit_code()))
 }
 
-fn diff(applied: &Applied, console: &Console) -> Result<(), AppError> {
-    let diffs = applied.files.iter().map(|file| applied::diff(&file.path, &file.texts[0], &file.texts[1]));
+fn diff(applied: &ApplyResult, console: &Console) -> Result<(), AppError> {
+    let diffs = applied.files.iter().map(|file| suggestion_diff::diff(&file.path, &file.texts[0], &file.texts[1]));
     let all: String = diffs.collect();
     // Another program gets every byte, a terminal nothing that it would obey.
     let all = if console.stdout_is_terminal && !all.is_empty() { format!("{}\n", strip_block(&all)) } else { all };
-    console.data(all.as_bytes(), Syntax::Plain)?;
+    console.write_data(all.as_bytes(), Syntax::Plain)?;
     Ok(())
 }

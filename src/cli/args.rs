@@ -1,18 +1,18 @@
 //! The flags of a review, and their conversion to a request.
 
-mod again;
+mod resume;
 
 use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
-pub(super) use again::AgainArgs;
+pub(super) use resume::ResumeArgs;
 
-use super::Place;
-use crate::app::{AppError, MovedHead, Output, Overrides, PostOptions, providers};
-use crate::domain::forge::PullAsk;
-use crate::domain::request::{Compare, PatchSource, Previous, Scope};
+use super::DirectoryArgs;
+use crate::app::{AppError, MovedHeadPolicy, OutputFile, Overrides, PostOptions, providers};
+use crate::domain::forge::PullSpecifier;
+use crate::domain::request::{Compare, PatchSource, Previous, ReviewScope};
 use crate::present;
 
 /// The change to review. At most one scope; `--target` and `--head` go together.
@@ -55,14 +55,14 @@ pub(super) struct PullArgs {
         value_name = "PR",
         group = "scope",
         conflicts_with_all = ["target", "head"],
-        value_parser = |text: &str| text.parse::<PullAsk>()
+        value_parser = |text: &str| text.parse::<PullSpecifier>()
     )]
-    pr: Option<PullAsk>,
+    pr: Option<PullSpecifier>,
 }
 
 impl PullArgs {
-    pub(super) fn scope(self) -> Option<Scope> {
-        self.pr.map(Scope::Pull)
+    pub(super) fn scope(self) -> Option<ReviewScope> {
+        self.pr.map(ReviewScope::Pull)
     }
 }
 
@@ -79,24 +79,24 @@ fn parse_range(text: &str) -> Result<(String, String, bool), String> {
 }
 
 impl ScopeArgs {
-    pub(super) fn scope(self) -> Scope {
+    pub(super) fn scope(self) -> ReviewScope {
         if let Some(commit) = self.commit {
-            Scope::Commit(commit)
+            ReviewScope::Commit(commit)
         } else if let Some((from, to, from_merge_base)) = self.range {
-            Scope::Range { from, to, from_merge_base }
+            ReviewScope::Range { from, to, from_merge_base }
         } else if self.staged {
-            Scope::Staged
+            ReviewScope::Staged
         } else if self.uncommitted {
-            Scope::Uncommitted
+            ReviewScope::Uncommitted
         } else if let Some(path) = self.diff {
-            Scope::Patch(if path.as_os_str() == "-" { PatchSource::Stdin } else { PatchSource::File(path) })
+            ReviewScope::Patch(if path.as_os_str() == "-" { PatchSource::Stdin } else { PatchSource::File(path) })
         } else {
-            Scope::Branch { target: self.target, head: self.head }
+            ReviewScope::Branch { target: self.target, head: self.head }
         }
     }
 
     /// Returns the scope with another head; only a branch scope has one to replace.
-    pub(super) fn scope_at(mut self, head: Option<String>) -> Scope {
+    pub(super) fn scope_at(mut self, head: Option<String>) -> ReviewScope {
         if head.is_some() {
             self.head = head;
         }
@@ -139,7 +139,7 @@ impl ShapeArgs {
 
 /// Options for posting a review.
 #[derive(Debug, Clone, Args)]
-pub(super) struct HowToPost {
+pub(super) struct PostingArgs {
     /// Print exactly what would be sent, as JSON, and send nothing
     #[arg(long)]
     pub(super) dry_run: bool,
@@ -151,12 +151,12 @@ pub(super) struct HowToPost {
     moved_head: Option<String>,
 }
 
-impl HowToPost {
+impl PostingArgs {
     /// Converts them to the program's options, with `pull` if a pull request is named.
-    pub(super) fn options(&self, pull: Option<PullAsk>) -> PostOptions {
+    pub(super) fn options(&self, pull: Option<PullSpecifier>) -> PostOptions {
         let moved_head = match self.moved_head.as_deref() {
-            Some("stop") => MovedHead::Stop,
-            _ => MovedHead::Reanchor,
+            Some("stop") => MovedHeadPolicy::Stop,
+            _ => MovedHeadPolicy::Reanchor,
         };
         PostOptions { pull, dry_run: self.dry_run, moved_head }
     }
@@ -164,7 +164,7 @@ impl HowToPost {
 
 /// Flags that post a review when it is made.
 #[derive(Debug, Clone, Args)]
-pub(super) struct PostArgs {
+pub(super) struct PostAfterReviewArgs {
     /// Post the review on the pull request
     // The program checks which scope it goes with: clap requires nothing that another flag excludes.
     #[arg(long)]
@@ -180,10 +180,10 @@ pub(super) struct PostArgs {
     moved_head: Option<String>,
 }
 
-impl PostArgs {
+impl PostAfterReviewArgs {
     /// Converts them to the program's options; `None` without `--post`.
     pub(super) fn options(&self) -> Option<PostOptions> {
-        let how = HowToPost {
+        let how = PostingArgs {
             dry_run: self.dry_run,
             request_changes_on: self.request_changes_on.clone(),
             moved_head: self.moved_head.clone(),
@@ -209,7 +209,7 @@ pub(super) struct CompareArgs {
 
 impl CompareArgs {
     pub(super) fn compare(&self) -> Compare {
-        let with = self.previous.as_deref().map_or_else(Previous::default, Previous::named);
+        let with = self.previous.as_deref().map_or_else(Previous::default, Previous::from_name);
         Compare { with, full: self.full }
     }
 }
@@ -219,13 +219,13 @@ impl CompareArgs {
 #[derive(Debug, Clone, Args)]
 pub(super) struct ReviewArgs {
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) place: DirectoryArgs,
     #[command(flatten, next_help_heading = "What to review")]
     pub(super) scope: ScopeArgs,
     #[command(flatten, next_help_heading = "What to review")]
     pub(super) pull: PullArgs,
     #[command(flatten, next_help_heading = "What to review")]
-    pub(super) again: AgainArgs,
+    pub(super) again: ResumeArgs,
     #[command(flatten, next_help_heading = "What to look for")]
     pub(super) shape: ShapeArgs,
     /// Review with this model: PROVIDER/NAME, or a PROVIDER alone
@@ -276,7 +276,7 @@ pub(super) struct ReviewArgs {
     #[arg(long, conflicts_with_all = ["resume", "post", "events", "output"], help_heading = "Who reviews")]
     pub(super) preview: bool,
     #[command(flatten, next_help_heading = "Posting")]
-    pub(super) post: PostArgs,
+    pub(super) post: PostAfterReviewArgs,
     /// Count findings below this severity, but do not show them
     #[arg(long, value_name = "SEVERITY", help_heading = "Output")]
     min_severity: Option<String>,
@@ -294,7 +294,7 @@ pub(super) struct ReviewArgs {
     pub(super) events: bool,
     /// Also write the review to a file (json=review.json); repeatable
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_output, help_heading = "Output")]
-    pub(super) output: Vec<Output>,
+    pub(super) output: Vec<OutputFile>,
     /// Colour the output: auto, always or never
     #[arg(long, visible_alias = "color", value_name = "WHEN", help_heading = "Output")]
     pub(super) colour: Option<String>,
@@ -325,7 +325,7 @@ fn model_help() -> String {
     help
 }
 
-fn parse_output(text: &str) -> Result<Output, String> {
+fn parse_output(text: &str) -> Result<OutputFile, String> {
     let (format, file) = text.split_once('=').ok_or("write FORMAT=FILE, like json=review.json")?;
     if present::presenter(format).is_none() {
         return Err(format!("no such format; there are {}", present::names().join(", ")));
@@ -336,7 +336,7 @@ fn parse_output(text: &str) -> Result<Output, String> {
     if file == "-" {
         return Err(format!("it takes a file (./- for one of this name); --format {format} prints it"));
     }
-    Ok(Output { format: format.to_owned(), file: PathBuf::from(file) })
+    Ok(OutputFile { format: format.to_owned(), file: PathBuf::from(file) })
 }
 
 impl ReviewArgs {

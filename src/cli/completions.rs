@@ -19,6 +19,6 @@ pub(super) fn run(args: &CompletionsArgs, console: &Console) -> Result<ExitCode,
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "review", &mut script);
     // The script is ours, and a shell reads it.
-    console.data(&script, Syntax::Commands)?;
+    console.write_data(&script, Syntax::Commands)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,10 +6,10 @@
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write};
 
-use crate::app::Terminal;
+use crate::app::TerminalInfo;
 use crate::config::Colour;
-use crate::domain::text::{BuildLogs, Spelling, Syntax, mask};
-use crate::present::progress::{Mode, Progress};
+use crate::domain::text::{BuildLogs, CommandEscaper, Syntax, mask};
+use crate::present::progress::{ProgressDisplay, ProgressMode};
 
 /// The environment of this process: terminals, colour settings, build logs.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact about the process, not a state")]
@@ -41,7 +41,7 @@ impl Console {
             no_colour: set("NO_COLOR"),
             dumb: std::env::var_os("TERM") == Some(OsString::from("dumb")),
             links: supports_hyperlinks::on(supports_hyperlinks::Stream::Stdout),
-            logs: BuildLogs::found(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())),
+            logs: BuildLogs::detect(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())),
         }
     }
 
@@ -54,7 +54,7 @@ impl Console {
     }
 
     /// Describes the terminal, for `review doctor`.
-    pub(super) fn terminal(&self, wish: Colour) -> Terminal {
+    pub(super) fn terminal(&self, wish: Colour) -> TerminalInfo {
         let colour = self.colour(wish);
         let may_be = !colour && self.stdout_is_terminal && wish == Colour::Auto;
         let without_colour = match (self.no_colour, self.dumb) {
@@ -62,7 +62,7 @@ impl Console {
             (false, true) => Some("TERM=dumb"),
             (false, false) => None,
         };
-        Terminal {
+        TerminalInfo {
             is_one: self.stdout_is_terminal,
             width: self.width,
             colour,
@@ -83,34 +83,37 @@ impl Console {
     }
 
     /// Writes a whole output in the given syntax. A closed pipe (`| head`) is not an error.
-    pub(super) fn data(&self, bytes: &[u8], syntax: Syntax) -> io::Result<()> {
+    pub(super) fn write_data(&self, bytes: &[u8], syntax: Syntax) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
-        match stdout.write_all(&self.logs.spell(bytes, syntax)).and_then(|()| stdout.flush()) {
+        match stdout.write_all(&self.logs.escape(bytes, syntax)).and_then(|()| stdout.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             ended => ended,
         }
     }
 
     /// Returns standard output, for lines of JSON that are written during a run.
-    pub(super) fn stream(&self) -> Spelled<io::Stdout> {
-        Spelled { out: io::stdout(), spelling: Spelling::new(self.logs, Syntax::Json) }
+    pub(super) fn stdout_stream(&self) -> EscapedStream<io::Stdout> {
+        EscapedStream { out: io::stdout(), spelling: CommandEscaper::new(self.logs, Syntax::Json) }
     }
 
     /// Starts the progress display. In a log there is no bar, which would be drawn over and over.
-    pub(super) fn progress(&self, quiet: bool) -> Progress {
-        let stderr = Spelled { out: io::stderr(), spelling: Spelling::new(self.logs, Syntax::Plain) };
-        Progress::start(Mode::choose(quiet, self.stderr_is_terminal && !self.logs.any()), stderr)
+    pub(super) fn progress(&self, quiet: bool) -> ProgressDisplay {
+        let stderr = EscapedStream { out: io::stderr(), spelling: CommandEscaper::new(self.logs, Syntax::Plain) };
+        ProgressDisplay::start(
+            ProgressMode::choose(quiet, self.stderr_is_terminal && !self.logs.is_any_detected()),
+            stderr,
+        )
     }
 
     /// Writes a line to standard error. A failure to do so is ignored. The line is masked: a system error may name a path with a secret.
-    pub(super) fn say(&self, line: &str) {
+    pub(super) fn print_to_stderr(&self, line: &str) {
         let line = mask(line).text;
-        let _ = io::stderr().lock().write_all(&self.logs.spell(format!("{line}\n").as_bytes(), Syntax::Plain));
+        let _ = io::stderr().lock().write_all(&self.logs.escape(format!("{line}\n").as_bytes(), Syntax::Plain));
     }
 
     /// Writes clap's output: help to standard output, errors to standard error.
-    pub(super) fn usage(&self, said: &clap::Error) -> io::Result<()> {
-        if !self.logs.any() {
+    pub(super) fn print_usage(&self, said: &clap::Error) -> io::Result<()> {
+        if !self.logs.is_any_detected() {
             return match said.print() {
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
                 ended => ended,
@@ -118,30 +121,30 @@ impl Console {
         }
         let text = said.render().to_string();
         if !said.use_stderr() {
-            return self.data(text.as_bytes(), Syntax::Plain);
+            return self.write_data(text.as_bytes(), Syntax::Plain);
         }
-        self.say(text.trim_end());
+        self.print_to_stderr(text.trim_end());
         Ok(())
     }
 
     /// In a build log, reports panics like any other output: their messages may quote input.
-    pub(super) fn tell_of_panics(&self) {
-        if self.logs.any() {
+    pub(super) fn install_panic_hook(&self) {
+        if self.logs.is_any_detected() {
             let console = self.clone();
-            std::panic::set_hook(Box::new(move |panic| console.say(&format!("review: {panic}"))));
+            std::panic::set_hook(Box::new(move |panic| console.print_to_stderr(&format!("review: {panic}"))));
         }
     }
 }
 
 /// A stream that escapes each write as the log behind it needs.
-pub(super) struct Spelled<W> {
+pub(super) struct EscapedStream<W> {
     out: W,
-    spelling: Spelling,
+    spelling: CommandEscaper,
 }
 
-impl<W: Write> Write for Spelled<W> {
+impl<W: Write> Write for EscapedStream<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.out.write_all(&self.spelling.piece(bytes)).map(|()| bytes.len())
+        self.out.write_all(&self.spelling.escape_piece(bytes)).map(|()| bytes.len())
     }
 
     // Written in one piece, so that output of another thread cannot come between: it would begin a new line here.

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
-use super::Place;
+use super::DirectoryArgs;
 use super::console::Console;
-use crate::app::{self, AppError, DismissAsk, Surroundings};
+use crate::app::{self, AppError, DismissAsk, ProcessEnv};
 use crate::domain::day::Day;
 use crate::domain::text::strip_line;
 
@@ -38,20 +38,24 @@ pub(super) struct DismissArgs {
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
     #[command(flatten)]
-    place: Place,
+    place: DirectoryArgs,
 }
 
 pub(super) fn run(args: DismissArgs, console: &Console) -> Result<ExitCode, AppError> {
     let DismissArgs { id, reason, until, path, run, place } = args;
     let ask = DismissAsk { directory: place.directory, run, finding: id, reason, until, glob: path };
-    let written = app::dismiss_for_project(&Surroundings::of_this_process()?, &ask)?;
+    let written = app::dismiss_for_project(&ProcessEnv::of_this_process()?, &ask)?;
     let title = strip_line(&written.finding.title);
     let what = if written.again { "changed the entry of" } else { "dismissed" };
-    console.say(&format!("review: {what} {} ({title})", written.finding.id));
+    console.print_to_stderr(&format!("review: {what} {} ({title})", written.finding.id));
     let file = strip_line(&written.file.display().to_string());
-    console.say(&format!("review: commit {file}: it holds for changes into every branch that has it"));
+    console.print_to_stderr(&format!("review: commit {file}: it holds for changes into every branch that has it"));
     if let Some(why) = written.not_marked {
-        console.say(&format!("review: the kept review {} could not be marked: {}", written.run, strip_line(&why)));
+        console.print_to_stderr(&format!(
+            "review: the kept review {} could not be marked: {}",
+            written.run,
+            strip_line(&why)
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,14 +7,14 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
-use super::Place;
+use super::DirectoryArgs;
 use super::console::Console;
 use super::review::{GRACE, render_options};
 use crate::app::{self, AppError, Cancel, DoctorAsk, Overrides};
 use crate::config::{Colour, parse_duration};
 use crate::domain::event::EventSink;
 use crate::present::Syntax;
-use crate::present::checkup::{json, page};
+use crate::present::doctor::{json, page};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,7 +34,7 @@ Exit codes:
 #[command(after_help = EXAMPLES)]
 pub(super) struct DoctorArgs {
     #[command(flatten)]
-    place: Place,
+    place: DirectoryArgs,
     /// Ask this model: PROVIDER/NAME, or a PROVIDER alone [default: the one that would review]
     #[arg(long, value_name = "MODEL", conflicts_with = "no_model")]
     model: Option<String>,
@@ -98,8 +98,8 @@ pub(super) fn run(args: DoctorArgs, console: &Console) -> Result<ExitCode, AppEr
     progress.finish();
     let checkup = ended?;
     match args.format.as_str() {
-        "json" => console.data(&json(&checkup), Syntax::Json)?,
-        _ => console.data(&page(&checkup, &render_options(console, colour, None)), Syntax::Plain)?,
+        "json" => console.write_data(&json(&checkup), Syntax::Json)?,
+        _ => console.write_data(&page(&checkup, &render_options(console, colour, None)), Syntax::Plain)?,
     }
     Ok(ExitCode::from(checkup.exit_code()))
 }

@@ -8,8 +8,8 @@ use clap::Args;
 
 use super::console::Console;
 use super::review::GRACE;
-use crate::app::{self, AppError, Cancel, EvalJob, Overrides, Surroundings};
-use crate::domain::eval::{Figures, Floors, compare};
+use crate::app::{self, AppError, Cancel, EvalJob, Overrides, ProcessEnv};
+use crate::domain::eval::{EvalThresholds, Figures, compare};
 use crate::domain::event::EventSink;
 use crate::present::Syntax;
 use crate::present::eval::{Report, json, table};
@@ -82,8 +82,8 @@ pub(super) struct EvalArgs {
     #[arg(long, value_name = "N", help_heading = "Who reviews")]
     min_confidence: Option<String>,
     /// Exit with 1 where a measure is below: recall, precision, clean, location (recall=0.8,clean=1)
-    #[arg(long, value_name = "FLOORS", value_parser = |text: &str| text.parse::<Floors>(), help_heading = "Output")]
-    floor: Option<Floors>,
+    #[arg(long, value_name = "FLOORS", value_parser = |text: &str| text.parse::<EvalThresholds>(), help_heading = "Output")]
+    floor: Option<EvalThresholds>,
     /// Say what got better or worse since FILE was written; exit with 1 where it is worse beyond noise
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     compare: Option<PathBuf>,
@@ -134,7 +134,7 @@ pub(super) fn run(args: EvalArgs, console: &Console) -> Result<ExitCode, AppErro
         repositories: args.repositories,
         keep: args.keep,
     };
-    let around = Surroundings::of_this_process()?;
+    let around = ProcessEnv::of_this_process()?;
     let progress = Arc::new(console.progress(args.quiet));
     let sink: Arc<dyn EventSink> = progress.clone();
     let cancel = Cancel::never();
@@ -146,17 +146,17 @@ pub(super) fn run(args: EvalArgs, console: &Console) -> Result<ExitCode, AppErro
     let evaluation = ended?;
 
     let comparison = earlier.map(|earlier| compare(&earlier, &evaluation));
-    let broken = args.floor.map(|floors| floors.broken(&Figures::of(&evaluation))).unwrap_or_default();
+    let broken = args.floor.map(|floors| floors.find_violations(&Figures::of(&evaluation))).unwrap_or_default();
     let report = Report { evaluation: &evaluation, comparison: comparison.as_ref(), broken: &broken };
     match args.format.as_str() {
-        "json" => console.data(&json(&report), Syntax::Json)?,
-        _ => console.data(table(&report).as_bytes(), Syntax::Plain)?,
+        "json" => console.write_data(&json(&report), Syntax::Json)?,
+        _ => console.write_data(table(&report).as_bytes(), Syntax::Plain)?,
     }
-    let below = !broken.is_empty() || comparison.as_ref().is_some_and(crate::domain::eval::Comparison::is_worse);
+    let below = !broken.is_empty() || comparison.as_ref().is_some_and(crate::domain::eval::EvalComparison::is_worse);
     if let Some(file) = &args.output
         && let Err(error) = app::write_evaluation(file, &json(&report))
     {
-        console.say(&format!("review: error: {error}"));
+        console.print_to_stderr(&format!("review: error: {error}"));
         // As with a review: a worse result takes precedence over a missing output.
         let code = evaluation.exit_code(below);
         return Ok(ExitCode::from(if code == 0 { 5 } else { code }));

@@ -5,14 +5,14 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::Place;
+use super::DirectoryArgs;
 use super::args::{ScopeArgs, ShapeArgs};
 use super::console::Console;
-use crate::app::{self, AppError, ExplainedGuidelines, ListedGuideline, ReachedGuideline, Surroundings};
-use crate::domain::guideline::{Reach, Via};
+use crate::app::{self, AppError, ExplainedGuidelines, ListedGuideline, ProcessEnv, ReachedGuideline};
+use crate::domain::guideline::{GuidelineOrigin, GuidelineSource};
 use crate::domain::path::RepoPath;
 use crate::domain::request::ReviewRequest;
-use crate::domain::text::{counted, strip_line};
+use crate::domain::text::{count_noun, strip_line};
 use crate::present::Syntax;
 
 /// The version of the JSON.
@@ -30,48 +30,48 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct GuidelinesArgs {
     #[command(subcommand)]
-    what: What,
+    what: GuidelinesCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum GuidelinesCommand {
     /// Say which guidelines apply to a file and why, which do not, and what of them is cut
-    Explain(ExplainArgs),
+    Explain(GuidelineExplainArgs),
     /// List the guidelines of the project, with what each applies to
-    List(ListArgs),
+    List(GuidelineListArgs),
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-struct ExplainArgs {
+struct GuidelineExplainArgs {
     /// The file, as a path from the root of the repository; it need not be there
     #[arg(value_name = "FILE", value_parser = |text: &str| RepoPath::parse(text))]
     file: RepoPath,
     #[command(flatten)]
-    read: ReadArgs,
+    read: GuidelineReadArgs,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-struct ListArgs {
+struct GuidelineListArgs {
     #[command(flatten)]
-    read: ReadArgs,
+    read: GuidelineReadArgs,
 }
 
 #[derive(Debug, Args)]
-struct ReadArgs {
+struct GuidelineReadArgs {
     /// Print it for people, or as JSON
     #[arg(long, value_name = "FORMAT", value_parser = ["terminal", "json"], default_value = "terminal")]
     format: String,
     #[command(flatten)]
-    place: Place,
+    place: DirectoryArgs,
     #[command(flatten, next_help_heading = "The change whose target they are read from")]
     scope: ScopeArgs,
     #[command(flatten, next_help_heading = "Settings")]
     shape: ShapeArgs,
 }
 
-impl ReadArgs {
+impl GuidelineReadArgs {
     fn request(&self) -> ReviewRequest {
         ReviewRequest {
             directory: self.place.directory.clone(),
@@ -86,9 +86,9 @@ impl ReadArgs {
 }
 
 pub(super) fn run(args: &GuidelinesArgs, console: &Console) -> Result<ExitCode, AppError> {
-    let (around, never) = (Surroundings::of_this_process()?, app::Cancel::never());
+    let (around, never) = (ProcessEnv::of_this_process()?, app::Cancel::never());
     let (text, syntax) = match &args.what {
-        What::Explain(ExplainArgs { file, read }) => {
+        GuidelinesCommand::Explain(GuidelineExplainArgs { file, read }) => {
             let flags = read.shape.overrides();
             let told = app::explain_guidelines(&read.request(), file, &flags, &around, &never)?;
             if read.is_json() {
@@ -97,7 +97,7 @@ pub(super) fn run(args: &GuidelinesArgs, console: &Console) -> Result<ExitCode, 
                 (render_explanation(&told), Syntax::Plain)
             }
         }
-        What::List(ListArgs { read }) => {
+        GuidelinesCommand::List(GuidelineListArgs { read }) => {
             let flags = read.shape.overrides();
             let (from, all) = app::list_guidelines(&read.request(), &flags, &around, &never)?;
             let from = from.as_deref();
@@ -108,7 +108,7 @@ pub(super) fn run(args: &GuidelinesArgs, console: &Console) -> Result<ExitCode, 
             }
         }
     };
-    console.data(text.as_bytes(), syntax)?;
+    console.write_data(text.as_bytes(), syntax)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -126,9 +126,9 @@ fn render_explanation(told: &ExplainedGuidelines) -> String {
     }
     for ReachedGuideline { guideline, .. } in &told.applies {
         let lines = if guideline.is_cut() {
-            format!("lines {} to {} of {}", guideline.first, guideline.last(), guideline.lines)
+            format!("lines {} to {} of {}", guideline.first, guideline.last_line(), guideline.lines)
         } else {
-            counted(guideline.text.lines().count(), "line")
+            count_noun(guideline.text.lines().count(), "line")
         };
         out.push_str(&format!("  {}  {lines}, {} bytes\n", guideline.path, guideline.text.len()));
         for reach in guideline.reach.iter().filter(|reach| reach.applies.has(&told.file)) {
@@ -150,12 +150,12 @@ fn render_explanation(told: &ExplainedGuidelines) -> String {
     out
 }
 
-fn describe_reach(reach: &Reach) -> String {
-    let applies = format!("{}: applies to {}", reach.kind.word(), strip_line(&reach.applies.words()));
+fn describe_reach(reach: &GuidelineOrigin) -> String {
+    let applies = format!("{}: applies to {}", reach.kind.as_str(), strip_line(&reach.applies.describe()));
     match &reach.via {
         None => applies,
-        Some(Via::Import { path, line }) => format!("{applies}; imported by {path}:{line}"),
-        Some(Via::Link(name)) => format!("{applies}; {name} is a link to it"),
+        Some(GuidelineSource::Import { path, line }) => format!("{applies}; imported by {path}:{line}"),
+        Some(GuidelineSource::Link(name)) => format!("{applies}; {name} is a link to it"),
     }
 }
 
@@ -165,14 +165,14 @@ fn explained_json(told: &ExplainedGuidelines) -> String {
         let reach = guideline.reach.iter().map(|reach| {
             let via = match &reach.via {
                 None => Value::Null,
-                Some(Via::Import { path, line }) => json!({ "import": { "path": path, "line": line } }),
-                Some(Via::Link(name)) => json!({ "link": name }),
+                Some(GuidelineSource::Import { path, line }) => json!({ "import": { "path": path, "line": line } }),
+                Some(GuidelineSource::Link(name)) => json!({ "link": name }),
             };
             let applies_to_file = reach.applies.has(&told.file);
-            json!({ "kind": reach.kind, "applies_to": reach.applies.words(), "applies": applies_to_file, "via": via })
+            json!({ "kind": reach.kind, "applies_to": reach.applies.describe(), "applies": applies_to_file, "via": via })
         });
         json!({
-            "path": guideline.path, "kinds": kinds, "first_line": guideline.first, "last_line": guideline.last(),
+            "path": guideline.path, "kinds": kinds, "first_line": guideline.first, "last_line": guideline.last_line(),
             "lines": guideline.lines, "bytes": guideline.text.len(), "cut": guideline.is_cut(), "why": reach.collect::<Vec<_>>(),
         })
     };
@@ -195,7 +195,7 @@ fn render_list(from: Option<&str>, all: &[ListedGuideline]) -> String {
             Ok(applies) => format!("applies to {}", strip_line(applies)),
             Err(why) => format!("not used: {}", strip_line(why)),
         };
-        out.push_str(&format!("  {:width$}  {:7}  {applies}\n", path.to_string(), kind.word()));
+        out.push_str(&format!("  {:width$}  {:7}  {applies}\n", path.to_string(), kind.as_str()));
     }
     out
 }

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use clap::{Args, FromArgMatches as _, Subcommand};
 
-use super::Place;
+use super::DirectoryArgs;
 use super::console::Console;
 use super::mcp_install::{self, InstallArgs};
-use crate::app::{AppError, Overrides, PullsServed, Service, ServiceOptions, Surroundings};
+use crate::app::{AppError, Overrides, ProcessEnv, PullServing, Service, ServiceOptions};
 use crate::domain::secret::Secret;
-use crate::mcp::{self, Door, HttpDoor, Offer};
+use crate::mcp::{self, HttpOptions, McpTransport, ToolSelection};
 
 /// Time limit for saving reviews that are still running when the server ends.
 const GRACE: Duration = Duration::from_secs(5);
@@ -21,7 +21,7 @@ const GRACE: Duration = Duration::from_secs(5);
 const TOKEN: &str = "REVIEW_MCP_TOKEN";
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum McpCommand {
     /// Tell a client (an editor, an assistant) how to start the server
     Install(InstallArgs),
 }
@@ -42,9 +42,9 @@ Standard output carries the protocol and nothing else."
 )]
 pub(super) struct McpArgs {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<McpCommand>,
     #[command(flatten)]
-    place: Place,
+    place: DirectoryArgs,
     /// Also look in repositories below this folder; repeatable
     #[arg(long, value_name = "DIR")]
     root: Vec<PathBuf>,
@@ -78,11 +78,12 @@ pub(super) struct McpArgs {
 }
 
 pub(super) fn run(args: McpArgs, console: &Console) -> Result<ExitCode, AppError> {
-    if let Some(Action::Install(install)) = args.action {
+    if let Some(McpCommand::Install(install)) = args.action {
         return mcp_install::run(install, console);
     }
     let door = door(&args, console)?;
-    let offer = Offer::new(&args.tools, args.allow_write).map_err(|error| AppError::Serve(error.to_string()))?;
+    let offer =
+        ToolSelection::new(&args.tools, args.allow_write).map_err(|error| AppError::Serve(error.to_string()))?;
     let flags =
         Overrides { model: if args.no_model { Some("none".to_owned()) } else { args.model }, ..Overrides::default() };
     let options = ServiceOptions {
@@ -93,18 +94,18 @@ pub(super) fn run(args: McpArgs, console: &Console) -> Result<ExitCode, AppError
         log: args.log,
     };
     let named = options.flags.model.is_some();
-    let pulls = PullsServed {
+    let pulls = PullServing {
         on: offer.serves_pulls(args.http.is_some()),
         every: Duration::from_millis(args.watch_every.max(1)),
     };
-    let service = Service::open(options, Surroundings::of_this_process()?)?;
-    let service = Arc::new(service.serving_pulls(pulls));
-    let say = |line: String| console.say(&format!("review: {line}"));
+    let service = Service::open(options, ProcessEnv::of_this_process()?)?;
+    let service = Arc::new(service.with_pulls(pulls));
+    let say = |line: String| console.print_to_stderr(&format!("review: {line}"));
     // Reported now, to the person who starts the server. An error in the settings need not stop a server whose other tools work without a
     // model: a desktop program starts it without the API keys of a shell.
     match service.check_model() {
         Err(error) if named => return Err(error),
-        Err(error) if offer.makes_reviews() => say(format!("the tool review will not work: {error}")),
+        Err(error) if offer.offers_reviews() => say(format!("the tool review will not work: {error}")),
         Err(_) | Ok(()) => {}
     }
     // The number of blocking threads is bounded, so that requests of a greedy client queue up.
@@ -129,16 +130,16 @@ pub(super) fn check_flags(flags: &[String]) -> Result<(), String> {
     if read.action.is_some() || read.http.is_some() {
         return Err("clients start the server over standard input and output: leave --http and install out".to_owned());
     }
-    Offer::new(&read.tools, read.allow_write).map(drop).map_err(|error| error.to_string())
+    ToolSelection::new(&read.tools, read.allow_write).map(drop).map_err(|error| error.to_string())
 }
 
-fn door(args: &McpArgs, console: &Console) -> Result<Door, AppError> {
-    let Some(address) = args.http else { return Ok(Door::Stdio(console.logs())) };
+fn door(args: &McpArgs, console: &Console) -> Result<McpTransport, AppError> {
+    let Some(address) = args.http else { return Ok(McpTransport::Stdio(console.logs())) };
     let token = match &args.token_file {
         Some(path) => Some(crate::app::secret_file(path)?),
         None => {
             std::env::var(TOKEN).ok().filter(|token| !token.trim().is_empty()).map(|token| Secret::new(token.trim()))
         }
     };
-    Ok(Door::Http(HttpDoor { address, token, hosts: args.host.clone() }))
+    Ok(McpTransport::Http(HttpOptions { address, token, hosts: args.host.clone() }))
 }

@@ -5,17 +5,19 @@ use std::process::ExitCode;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::Place;
+use super::DirectoryArgs;
 use super::console::Console;
 use crate::app::AppError;
-use crate::app::clients::{self, CLIENTS, Client, Folders, For, Setup, Wanted, Written};
+use crate::app::clients::{
+    self, CLIENTS, ClientFolders, ClientSetup, McpClient, SetupRequest, SetupScope, WriteOutcome,
+};
 use crate::domain::text::strip_line;
 use crate::present::Syntax;
 
 #[derive(Debug, Args)]
 pub(super) struct InstallArgs {
     #[command(flatten)]
-    place: Place,
+    place: DirectoryArgs,
     /// The program that will start the server; without it, they are listed
     #[arg(long, value_name = "CLIENT", value_parser = PossibleValuesParser::new(CLIENTS.iter().map(|client| client.name)))]
     client: Option<String>,
@@ -41,48 +43,48 @@ pub(super) struct InstallArgs {
 
 pub(super) fn run(args: InstallArgs, console: &Console) -> Result<ExitCode, AppError> {
     // The parser checked the values against the table.
-    let Some(client) = args.client.as_deref().and_then(Client::named) else {
-        console.say(&list_clients());
+    let Some(client) = args.client.as_deref().and_then(McpClient::find) else {
+        console.print_to_stderr(&list_clients());
         return Ok(ExitCode::from(2));
     };
     let scope = match args.scope.as_deref() {
-        Some("project") => For::Project,
-        Some(_) => For::User,
-        None => client.usual(),
+        Some("project") => SetupScope::Project,
+        Some(_) => SetupScope::User,
+        None => client.default_scope(),
     };
     if let Err(fault) = super::mcp::check_flags(&args.flags) {
         return Err(AppError::Serve(fault));
     }
-    let wanted = Wanted {
+    let wanted = SetupRequest {
         client,
         scope,
         name: args.name,
-        program: args.command.unwrap_or_else(|| clients::this_program(scope)),
+        program: args.command.unwrap_or_else(|| clients::program_name(scope)),
         project: clients::project(&args.place.directory)?,
         flags: args.flags,
     };
-    let setup = clients::setup(&wanted, Folders::of_this_process().as_ref())?;
+    let setup = clients::setup(&wanted, ClientFolders::of_this_process().as_ref())?;
     if args.write {
         let (written, path) = clients::write(&setup, client.title, args.force)?;
         let path = path.display();
-        console.say(&strip_line(&match written {
-            Written::Created => format!("review: wrote {path}"),
-            Written::Added => format!("review: added {:?} to {path}", wanted.name),
-            Written::Replaced => format!("review: replaced {:?} in {path}", wanted.name),
-            Written::Same => format!("review: {path} has it already"),
+        console.print_to_stderr(&strip_line(&match written {
+            WriteOutcome::Created => format!("review: wrote {path}"),
+            WriteOutcome::Added => format!("review: added {:?} to {path}", wanted.name),
+            WriteOutcome::Replaced => format!("review: replaced {:?} in {path}", wanted.name),
+            WriteOutcome::Same => format!("review: {path} has it already"),
         }));
     } else {
         print(&setup, client, console)?;
     }
     for note in &setup.notes {
-        console.say(&strip_line(&format!("review: {note}")));
+        console.print_to_stderr(&strip_line(&format!("review: {note}")));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Lists the clients, with the command for each.
 fn list_clients() -> String {
-    let wide = |text: fn(&Client) -> usize| CLIENTS.iter().map(text).max().unwrap_or(0);
+    let wide = |text: fn(&McpClient) -> usize| CLIENTS.iter().map(text).max().unwrap_or(0);
     let (title, name) = (wide(|client| client.title.len()), wide(|client| client.name.len()));
     let mut text = "review: which program will start the server? Name it with --client:\n\n".to_owned();
     for client in CLIENTS {
@@ -98,23 +100,23 @@ fn list_clients() -> String {
 }
 
 /// Prints text for copying to standard output, its explanation to standard error.
-fn print(setup: &Setup, client: &Client, console: &Console) -> Result<(), AppError> {
+fn print(setup: &ClientSetup, client: &McpClient, console: &Console) -> Result<(), AppError> {
     let title = client.title;
     match (&setup.file, &setup.command) {
         (Some((path, text)), command) => {
-            console.say(&format!(
+            console.print_to_stderr(&format!(
                 "review: {title} reads {}; put this there, or have it put there with --write:",
                 strip_line(&path.display().to_string())
             ));
             let syntax = if path.extension().is_some_and(|it| it == "toml") { Syntax::Plain } else { Syntax::Json };
-            console.data(text.as_bytes(), syntax)?;
+            console.write_data(text.as_bytes(), syntax)?;
             if let Some(command) = command {
-                console.say(&format!("review: or let {title} do it: {command}"));
+                console.print_to_stderr(&format!("review: or let {title} do it: {command}"));
             }
         }
         (None, command) => {
-            console.say(&format!("review: {title} does it itself; run this:"));
-            console.data(format!("{}\n", command.as_deref().unwrap_or_default()).as_bytes(), Syntax::Plain)?;
+            console.print_to_stderr(&format!("review: {title} does it itself; run this:"));
+            console.write_data(format!("{}\n", command.as_deref().unwrap_or_default()).as_bytes(), Syntax::Plain)?;
         }
     }
     Ok(())

@@ -13,6 +13,7 @@ mod action;
 mod apply;
 mod args;
 mod completions;
+mod config;
 mod console;
 mod dismiss;
 mod doctor;
@@ -29,7 +30,6 @@ mod report;
 mod review;
 mod rules;
 mod runs;
-mod settings;
 mod tool;
 
 use args::ReviewArgs;
@@ -63,19 +63,19 @@ Exit codes:
 #[command(name = "review", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<CliCommand>,
     #[command(flatten)]
     review: ReviewArgs,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum CliCommand {
     /// List the reviews that were kept, newest first
-    List(runs::ListArgs),
+    List(runs::RunListArgs),
     /// Post a kept review on its pull request, or bring what stands there up to date
     Post(post::PostArgs),
     /// Show a kept review again, in any format
-    Show(runs::ShowArgs),
+    Show(runs::RunShowArgs),
     /// Decide that a finding is not to be heard again, and write down why, for the project
     Dismiss(dismiss::DismissArgs),
     /// Write the proven suggestions of findings into the checkout
@@ -83,7 +83,7 @@ enum Command {
     /// Tell a run again from its journal, offline, and check that the review is the same
     Replay(replay::ReplayArgs),
     /// Remove kept reviews that are older than the settings allow
-    Prune(runs::PruneArgs),
+    Prune(runs::RunPruneArgs),
     /// Be a step of a GitHub workflow: review what its event is about, as its inputs say
     ///
     /// The Action of this repository installs the program and runs this. It takes no flags: the event comes from `GITHUB_EVENT_NAME` and
@@ -109,7 +109,7 @@ enum Command {
     /// List the models there are to review with: which can be reached, what they can do, what they cost
     Models(models::ModelsArgs),
     /// Show every setting, its value and where that came from
-    Config(settings::ConfigArgs),
+    Config(config::ConfigArgs),
     /// Say whether a review would work here: settings, git, this machine, and the model, which is asked
     Doctor(doctor::DoctorArgs),
     /// Measure reviews: how much is found of what is known to be wrong
@@ -127,19 +127,19 @@ const VERSION: &str = concat!("review ", env!("CARGO_PKG_VERSION"), "\n");
 /// Runs the program with its command line (the first item is the program's name) and returns its exit code.
 pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let console = Console::of_this_process();
-    console.tell_of_panics();
+    console.install_panic_hook();
     let words: Vec<OsString> = words.into_iter().collect();
     if let [_, word] = words.as_slice()
         && (word == "--version" || word == "-V")
     {
-        let told = console.data(VERSION.as_bytes(), Syntax::Plain);
+        let told = console.write_data(VERSION.as_bytes(), Syntax::Plain);
         return told.map_or_else(|error| report::report(&error.into(), &console), |()| ExitCode::SUCCESS);
     }
     let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(asked) => {
             // Help and version are output, not errors: clap knows the stream and exit code of each.
-            return match console.usage(&asked) {
+            return match console.print_usage(&asked) {
                 Err(error) => report::report(&error.into(), &console),
                 Ok(()) => u8::try_from(asked.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
             };
@@ -157,35 +157,45 @@ fn run(cli: Cli, console: &Console) -> Result<ExitCode, AppError> {
     let own = console.clone();
     match cli.command {
         None => review::run(cli.review, console),
-        Some(Command::List(args)) => app::bounded("listing the runs", LONGEST, move || runs::list(&args, &own)),
-        Some(Command::Post(args)) => post::run(&args, console),
-        Some(Command::Show(args)) => app::bounded("showing the run", LONGEST, move || runs::show(&args, &own)),
-        Some(Command::Dismiss(args)) => app::bounded("dismissing", LONGEST, move || dismiss::run(args, &own)),
-        Some(Command::Apply(args)) => app::bounded("applying", LONGEST, move || apply::run(args, &own)),
-        Some(Command::Replay(args)) => replay::run(&args, console),
-        Some(Command::Prune(args)) => app::bounded("removing runs", LONGEST, move || runs::prune(&args, &own)),
-        Some(Command::Action) => action::run(console),
-        Some(Command::Present(args)) => app::bounded("presenting", LONGEST, move || present::run(&args, &own)),
-        Some(Command::Tool(args)) => tool::run(args, console),
-        Some(Command::Mcp(args)) => mcp::run(args, console),
-        Some(Command::Guidelines(args)) => {
-            app::bounded("looking for guidelines", LONGEST_LOOK, move || guidelines::run(&args, &own))
+        Some(CliCommand::List(args)) => {
+            app::with_time_limit("listing the runs", LONGEST, move || runs::list(&args, &own))
         }
-        Some(Command::Rules(args)) => app::bounded("the rules", LONGEST, move || rules::run(&args, &own)),
-        Some(Command::Models(args)) => models::run(&args, console),
-        Some(Command::Config(args)) => {
-            app::bounded("reading the settings", LONGEST_LOOK, move || settings::run(&args, &own))
+        Some(CliCommand::Post(args)) => post::run(&args, console),
+        Some(CliCommand::Show(args)) => {
+            app::with_time_limit("showing the run", LONGEST, move || runs::show(&args, &own))
         }
-        Some(Command::Doctor(args)) => doctor::run(args, console),
-        Some(Command::Eval(args)) => eval::run(args, console),
-        Some(Command::ParseHelper) => parse_helper::run(console),
-        Some(Command::Completions(args)) => completions::run(&args, console),
+        Some(CliCommand::Dismiss(args)) => {
+            app::with_time_limit("dismissing", LONGEST, move || dismiss::run(args, &own))
+        }
+        Some(CliCommand::Apply(args)) => app::with_time_limit("applying", LONGEST, move || apply::run(args, &own)),
+        Some(CliCommand::Replay(args)) => replay::run(&args, console),
+        Some(CliCommand::Prune(args)) => {
+            app::with_time_limit("removing runs", LONGEST, move || runs::prune(&args, &own))
+        }
+        Some(CliCommand::Action) => action::run(console),
+        Some(CliCommand::Present(args)) => {
+            app::with_time_limit("presenting", LONGEST, move || present::run(&args, &own))
+        }
+        Some(CliCommand::Tool(args)) => tool::run(args, console),
+        Some(CliCommand::Mcp(args)) => mcp::run(args, console),
+        Some(CliCommand::Guidelines(args)) => {
+            app::with_time_limit("looking for guidelines", LONGEST_LOOK, move || guidelines::run(&args, &own))
+        }
+        Some(CliCommand::Rules(args)) => app::with_time_limit("the rules", LONGEST, move || rules::run(&args, &own)),
+        Some(CliCommand::Models(args)) => models::run(&args, console),
+        Some(CliCommand::Config(args)) => {
+            app::with_time_limit("reading the settings", LONGEST_LOOK, move || config::run(&args, &own))
+        }
+        Some(CliCommand::Doctor(args)) => doctor::run(args, console),
+        Some(CliCommand::Eval(args)) => eval::run(args, console),
+        Some(CliCommand::ParseHelper) => parse_helper::run(console),
+        Some(CliCommand::Completions(args)) => completions::run(&args, console),
     }
 }
 
 /// The folder in which a command looks for the repository.
 #[derive(Debug, Clone, clap::Args)]
-struct Place {
+struct DirectoryArgs {
     /// Work in this folder instead of the current one
     #[arg(
         short = 'C',

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::console::Console;
-use crate::app::{self, AppError, ModelsAsk, Surroundings};
-use crate::domain::offer::{Offer, There};
+use crate::app::{self, AppError, ModelsAsk, ProcessEnv};
+use crate::domain::provider_info::{ProviderInfo, ProviderModels};
 use crate::domain::text::strip_line;
-use crate::present::{Syntax, offers};
+use crate::present::{Syntax, model_list};
 
 /// Examples in the help text.
 const EXAMPLES: &str = "\
@@ -33,18 +33,18 @@ pub(super) struct ModelsArgs {
 }
 
 pub(super) fn run(args: &ModelsArgs, console: &Console) -> Result<ExitCode, AppError> {
-    let around = Surroundings::of_this_process()?;
+    let around = ProcessEnv::of_this_process()?;
     let ask = ModelsAsk { provider: args.provider.clone(), check: args.check };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let all = runtime.block_on(app::models(&ask, &around))?;
     // A DNS lookup in progress must not delay the end.
     runtime.shutdown_background();
     let (text, syntax) = if args.format == "json" {
-        (offers::json(&all), Syntax::Json)
+        (model_list::json(&all), Syntax::Json)
     } else {
-        (offers::page(&all, args.provider.is_some(), console.width), Syntax::Plain)
+        (model_list::page(&all, args.provider.is_some(), console.width), Syntax::Plain)
     };
-    console.data(text.as_bytes(), syntax)?;
+    console.write_data(text.as_bytes(), syntax)?;
     Ok(match all.as_slice() {
         [one] if args.provider.is_some() && args.check => exit_code(one, console),
         _ => ExitCode::SUCCESS,
@@ -52,13 +52,13 @@ pub(super) fn run(args: &ModelsArgs, console: &Console) -> Result<ExitCode, AppE
 }
 
 /// Returns the exit code for one requested provider: 2 if the user can fix the problem, 4 if the provider fails.
-fn exit_code(offer: &Offer, console: &Console) -> ExitCode {
+fn exit_code(offer: &ProviderInfo, console: &Console) -> ExitCode {
     match (&offer.lacks, &offer.there) {
         (Some(lacks), _) => {
-            console.say(&format!("review: {} was not asked: {}", offer.name, strip_line(lacks)));
+            console.print_to_stderr(&format!("review: {} was not asked: {}", offer.name, strip_line(lacks)));
             ExitCode::from(2)
         }
-        (None, Some(There::Fault(_))) => ExitCode::from(4),
+        (None, Some(ProviderModels::Fault(_))) => ExitCode::from(4),
         (None, _) => ExitCode::SUCCESS,
     }
 }

@@ -6,6 +6,6 @@ use super::console::Console;
 use crate::app::{self, AppError};
 
 pub(super) fn run(console: &Console) -> Result<ExitCode, AppError> {
-    app::serve_parser(std::io::stdin().lock(), console.stream())?;
+    app::serve_parser(std::io::stdin().lock(), console.stdout_stream())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::Place;
-use super::args::HowToPost;
+use super::DirectoryArgs;
+use super::args::PostingArgs;
 use super::console::Console;
 use super::report::report;
 use super::review::GRACE;
-use crate::app::{self, AppError, Cancel, DryRun, Overrides, Posted, Surroundings};
-use crate::domain::forge::PullAsk;
+use crate::app::{self, AppError, Cancel, DryRun, Overrides, PostOutcome, ProcessEnv};
+use crate::domain::forge::PullSpecifier;
 use crate::domain::id::{CommitId, ObjectId};
 use crate::present::{Syntax, delivery};
 
@@ -28,12 +28,12 @@ pub(super) struct PostArgs {
     #[arg(long, value_name = "SHA", requires = "from", value_parser = |text: &str| text.parse::<ObjectId>().map(CommitId))]
     head: Option<CommitId>,
     #[command(flatten)]
-    place: Place,
+    place: DirectoryArgs,
     /// The pull request, where the review does not say: its number, owner/repo#number, or the address of its page
-    #[arg(long, value_name = "PR", value_parser = |text: &str| text.parse::<PullAsk>())]
-    pr: Option<PullAsk>,
+    #[arg(long, value_name = "PR", value_parser = |text: &str| text.parse::<PullSpecifier>())]
+    pr: Option<PullSpecifier>,
     #[command(flatten)]
-    how: HowToPost,
+    how: PostingArgs,
     /// Stop after this long (90s, 5m) [default: 20m]
     #[arg(long, value_name = "TIME")]
     timeout: Option<String>,
@@ -50,7 +50,7 @@ pub(super) fn run(args: &PostArgs, console: &Console) -> Result<ExitCode, AppErr
         timeout: args.timeout.clone(),
         ..Overrides::default()
     };
-    let around = Surroundings::of_this_process()?;
+    let around = ProcessEnv::of_this_process()?;
     let progress = Arc::new(console.progress(args.quiet));
     let cancel = Cancel::never();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -77,13 +77,13 @@ pub(super) fn run(args: &PostArgs, console: &Console) -> Result<ExitCode, AppErr
         ended => ended?,
     };
     match ended {
-        Posted::Dry(dry) => console.data(&dry_run(&dry), Syntax::Json)?,
-        Posted::Done(receipt) => {
-            console.data(format!("{}\n", delivery::lines(&receipt)).as_bytes(), Syntax::Plain)?;
+        PostOutcome::Dry(dry) => console.write_data(&dry_run(&dry), Syntax::Json)?,
+        PostOutcome::Done(receipt) => {
+            console.write_data(format!("{}\n", delivery::lines(&receipt)).as_bytes(), Syntax::Plain)?;
             for failure in &receipt.failures {
-                console.say(&format!("review: error: {failure}"));
+                console.print_to_stderr(&format!("review: error: {failure}"));
             }
-            if !receipt.is_whole() {
+            if !receipt.is_complete() {
                 return Ok(ExitCode::from(if cancel.is_stopped() { 130 } else { 5 }));
             }
         }

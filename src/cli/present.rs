@@ -7,12 +7,12 @@ use clap::{Args, ValueEnum};
 
 use super::console::Console;
 use super::review::render_options;
-use crate::app::{self, AppError, Connection, Dialect, Overrides, Service, ServiceOptions, Surroundings};
+use crate::app::{self, AppError, ClientConnection, Overrides, ProcessEnv, ReferenceStyle, Service, ServiceOptions};
 use crate::config::Colour;
-use crate::domain::presented::{PresentMode, PresentReview, Presented, WhichDocument};
+use crate::domain::presented::{DocumentSelector, PresentMode, PresentReview, Presented};
 use crate::domain::text::{strip_block, strip_line};
 use crate::present::presented::terminal;
-use crate::present::{Links, Syntax};
+use crate::present::{LinkStyle, Syntax};
 
 /// Upper bound on broken references that are shown.
 const TOLD: usize = 50;
@@ -44,8 +44,8 @@ pub(super) struct PresentArgs {
     #[arg(long, value_name = "ID", conflicts_with = "show")]
     into: Option<String>,
     /// What to do with what the document says already
-    #[arg(long, value_enum, default_value_t = Mode::Replace, requires = "into", conflicts_with = "show")]
-    mode: Mode,
+    #[arg(long, value_enum, default_value_t = PresentModeArg::Replace, requires = "into", conflicts_with = "show")]
+    mode: PresentModeArg,
     /// The heading of the section to update
     #[arg(long, value_name = "HEADING", required_if_eq("mode", "update-section"), conflicts_with = "show")]
     section: Option<String>,
@@ -53,8 +53,8 @@ pub(super) struct PresentArgs {
     #[arg(long, value_name = "ID")]
     show: Option<String>,
     /// How to write it
-    #[arg(long, value_enum, default_value_t = Format::Terminal)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = PresentFormat::Terminal)]
+    format: PresentFormat,
     /// Write Markdown whose references lead below this address of a forge
     #[arg(long, value_name = "URL", conflicts_with = "format")]
     permalink: Option<String>,
@@ -64,7 +64,7 @@ pub(super) struct PresentArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Mode {
+enum PresentModeArg {
     /// It becomes the document
     Replace,
     /// It follows, after a blank line
@@ -74,7 +74,7 @@ enum Mode {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum PresentFormat {
     /// For reading here; references are links where the terminal has them
     Terminal,
     /// Links such as src/a.rs#L42
@@ -88,31 +88,33 @@ enum Format {
 }
 
 pub(super) fn run(args: &PresentArgs, console: &Console) -> Result<ExitCode, AppError> {
-    let around = Surroundings::of_this_process()?;
+    let around = ProcessEnv::of_this_process()?;
     let presented = match (&args.show, &args.file) {
         (Some(name), _) => app::show_document(&around, name)?,
         (None, file) => present(args, file.as_deref().unwrap_or(Path::new("-")), around, console)?,
     };
-    console.data(&output(args, &presented, console), Syntax::Plain)?;
-    let broken = presented.broken().count();
-    for (reference, fault) in presented.broken().take(TOLD) {
+    console.write_data(&output(args, &presented, console), Syntax::Plain)?;
+    let broken = presented.broken_references().count();
+    for (reference, fault) in presented.broken_references().take(TOLD) {
         let near = if fault.near.is_empty() { String::new() } else { format!(" (near: {})", fault.near.join(", ")) };
         let written = presented.markdown.get(reference.at.clone()).unwrap_or(&reference.text);
-        console.say(&strip_line(&format!("review: {written}: {}{near}", fault.why)));
+        console.print_to_stderr(&strip_line(&format!("review: {written}: {}{near}", fault.why)));
     }
     if broken > TOLD {
-        console.say(&format!("review: and {} more references point nowhere", broken - TOLD));
+        console.print_to_stderr(&format!("review: and {} more references point nowhere", broken - TOLD));
     }
     Ok(if args.check && broken > 0 { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
-fn present(args: &PresentArgs, file: &Path, around: Surroundings, console: &Console) -> Result<Presented, AppError> {
+fn present(args: &PresentArgs, file: &Path, around: ProcessEnv, console: &Console) -> Result<Presented, AppError> {
     let into = args.into.as_deref().map(|name| app::find_document(&around, name)).transpose()?;
     let content = app::read_content(file)?;
     let mode = match (args.mode, &args.section) {
-        (Mode::UpdateSection, section) => PresentMode::UpdateSection { section: section.clone().unwrap_or_default() },
-        (Mode::Append, _) => PresentMode::Append,
-        (Mode::Replace, _) => PresentMode::Replace,
+        (PresentModeArg::UpdateSection, section) => {
+            PresentMode::UpdateSection { section: section.clone().unwrap_or_default() }
+        }
+        (PresentModeArg::Append, _) => PresentMode::Append,
+        (PresentModeArg::Replace, _) => PresentMode::Replace,
     };
     // A person may read any accessible file: the named folders are allowed, with the repositories around them.
     let kept = into.as_ref().map(|(_, base)| base.clone()).filter(|base| base.is_dir());
@@ -120,39 +122,39 @@ fn present(args: &PresentArgs, file: &Path, around: Surroundings, console: &Cons
     let roots = kept.into_iter().collect();
     let options = ServiceOptions { directory, roots, flags: Overrides::default(), allow_write: true, log: None };
     let service = Service::open(options, around)?;
-    let document = into.map_or(WhichDocument::New, |(id, _)| WhichDocument::Known(id));
+    let document = into.map_or(DocumentSelector::New, |(id, _)| DocumentSelector::Known(id));
     // The server's folder is the base that was given.
     let base = args.base.as_ref().map(|_| PathBuf::from("."));
     let ask = PresentReview { content, mode, base, document };
-    let shown = service.present(&Connection::Process, ask)?;
+    let shown = service.present(&ClientConnection::Process, ask)?;
     let id = shown.presented.id;
-    console.say(&format!("review: kept; print it again with: review present --show {id}"));
+    console.print_to_stderr(&format!("review: kept; print it again with: review present --show {id}"));
     if let Some(note) = &shown.note {
-        console.say(&strip_line(&format!("review: {note}")));
+        console.print_to_stderr(&strip_line(&format!("review: {note}")));
     }
     Ok(shown.presented)
 }
 
 fn output(args: &PresentArgs, presented: &Presented, console: &Console) -> Vec<u8> {
     let root = app::checkout(&presented.base);
-    if args.format == Format::Terminal && args.permalink.is_none() {
+    if args.format == PresentFormat::Terminal && args.permalink.is_none() {
         let options = render_options(console, Colour::Auto, root);
         let dialect = match &options.links {
-            Links::Osc8 { root } => Dialect::Osc8 { root: root.clone() },
-            Links::None => Dialect::Plain,
+            LinkStyle::Osc8 { root } => ReferenceStyle::Osc8 { root: root.clone() },
+            LinkStyle::None => ReferenceStyle::Plain,
         };
-        return terminal(&app::written(presented, &dialect), &options);
+        return terminal(&app::render_document(presented, &dialect), &options);
     }
     let dialect = match (&args.permalink, args.format, root) {
-        (Some(url), _, _) => Dialect::Forge { blob: format!("{}/", url.trim_end_matches('/')) },
-        (None, Format::Files, Some(base)) => Dialect::File { base },
-        (None, Format::Markdown | Format::Files, _) => Dialect::Fragment,
-        (None, Format::Rustdoc, _) => Dialect::Rustdoc,
-        (None, Format::Plain | Format::Terminal, _) => Dialect::Plain,
+        (Some(url), _, _) => ReferenceStyle::Forge { blob: format!("{}/", url.trim_end_matches('/')) },
+        (None, PresentFormat::Files, Some(base)) => ReferenceStyle::File { base },
+        (None, PresentFormat::Markdown | PresentFormat::Files, _) => ReferenceStyle::Fragment,
+        (None, PresentFormat::Rustdoc, _) => ReferenceStyle::Rustdoc,
+        (None, PresentFormat::Plain | PresentFormat::Terminal, _) => ReferenceStyle::Plain,
     };
-    let mut text = app::written(presented, &dialect);
+    let mut text = app::render_document(presented, &dialect);
     // Markdown is written verbatim, unless a terminal or the page of a build log would obey something in it.
-    if console.stdout_is_terminal || console.logs().any() {
+    if console.stdout_is_terminal || console.logs().is_any_detected() {
         text = strip_block(&text);
     }
     if !text.ends_with('\n') {

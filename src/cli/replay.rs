@@ -8,9 +8,9 @@ use clap::Args;
 use super::args::format_names;
 use super::console::Console;
 use super::review::render_options;
-use crate::app::{self, AppError, Cancel, Comparison, Surroundings, With};
+use crate::app::{self, AppError, Cancel, ComparisonOptions, ProcessEnv, RequestComparison};
 use crate::config::Colour;
-use crate::domain::text::{counted, strip_block};
+use crate::domain::text::{count_noun, strip_block};
 use crate::present::{Syntax, presenter};
 
 #[derive(Debug, Args)]
@@ -41,10 +41,10 @@ pub(super) struct ReplayArgs {
 }
 
 pub(super) fn run(args: &ReplayArgs, console: &Console) -> Result<ExitCode, AppError> {
-    let around = Surroundings::of_this_process()?;
+    let around = ProcessEnv::of_this_process()?;
     let cancel = Cancel::never();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let with = With { prompts: args.prompts.clone(), rules: args.rules.clone() };
+    let with = ComparisonOptions { prompts: args.prompts.clone(), rules: args.rules.clone() };
     if with.prompts.is_some() || with.rules.is_some() {
         let compared = runtime.block_on(app::compare(&around, &args.run, with, &cancel))?;
         return print_comparison(&compared, console);
@@ -52,39 +52,39 @@ pub(super) fn run(args: &ReplayArgs, console: &Console) -> Result<ExitCode, AppE
     let replayed = runtime.block_on(app::replay(&around, &args.run, &cancel))?;
     let options = render_options(console, Colour::Auto, None);
     if let Some(presenter) = presenter(&args.format) {
-        console.data(&(presenter.render)(&replayed.review, &options), presenter.syntax)?;
+        console.write_data(&(presenter.render)(&replayed.review, &options), presenter.syntax)?;
     }
     let id = replayed.review.id;
     let Some(difference) = replayed.difference else {
-        console.say(&format!("review: the run {id} came to the same review, byte for byte"));
+        console.print_to_stderr(&format!("review: the run {id} came to the same review, byte for byte"));
         return Ok(ExitCode::SUCCESS);
     };
-    console.say(&strip_block(&format!(
+    console.print_to_stderr(&strip_block(&format!(
         "review: the run {id} came to another review than the one that was kept:\n{difference}"
     )));
     let because = replayed.because.unwrap_or_else(|| {
         "a finding that was dismissed since differs so; otherwise the files of the run, or this program, are not what they were".to_owned()
     });
-    console.say(&format!("review: {because}"));
+    console.print_to_stderr(&format!("review: {because}"));
     Ok(ExitCode::from(1))
 }
 
 /// Prints the requests that would differ, and their number.
-fn print_comparison(compared: &Comparison, console: &Console) -> Result<ExitCode, AppError> {
+fn print_comparison(compared: &RequestComparison, console: &Console) -> Result<ExitCode, AppError> {
     let mut text = String::new();
     for request in &compared.changed {
         for piece in &request.pieces {
             text.push_str(&format!("{}, turn {}: {}\n{}\n", request.unit, request.turn, piece.name, piece.diff));
         }
     }
-    console.data(strip_block(&text).as_bytes(), Syntax::Plain)?;
+    console.write_data(strip_block(&text).as_bytes(), Syntax::Plain)?;
     let (all, changed) = (u64::from(compared.requests), compared.changed.len());
-    let requests = counted(usize::try_from(all).unwrap_or(usize::MAX), "request");
+    let requests = count_noun(usize::try_from(all).unwrap_or(usize::MAX), "request");
     if changed == 0 {
-        console.say(&format!("review: all {requests} of the run {} would be the same", compared.run));
+        console.print_to_stderr(&format!("review: all {requests} of the run {} would be the same", compared.run));
         return Ok(ExitCode::SUCCESS);
     }
-    console.say(&format!(
+    console.print_to_stderr(&format!(
         "review: {changed} of {requests} of the run {} would be others; what a later turn repeats is shown once. What the model would have \
          answered nobody knows: after the first difference, the answers of then are taken",
         compared.run

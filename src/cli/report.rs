@@ -8,6 +8,6 @@ use crate::domain::text::strip_line;
 
 /// Prints an error and returns its exit code.
 pub(super) fn report(error: &AppError, console: &Console) -> ExitCode {
-    console.say(&format!("review: error: {}", strip_line(&error.to_string())));
+    console.print_to_stderr(&format!("review: error: {}", strip_line(&error.to_string())));
     ExitCode::from(error.exit_code())
 }

@@ -7,14 +7,14 @@ use std::time::Duration;
 use super::args::ReviewArgs;
 use super::console::Console;
 use super::post;
-use crate::app::{self, AppError, Cancel, Delivered, Job, Posted, Resume, Surroundings};
+use crate::app::{self, AppError, Cancel, DeliveredReview, PostOutcome, ProcessEnv, ResumeRequest, ReviewJob};
 use crate::config::Colour;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::request::ReviewRequest;
 use crate::domain::run::RunId;
 use crate::present::delivery;
-use crate::present::events::{End, Events, FanOut};
-use crate::present::{self, Links, RenderOptions, Syntax, presenter};
+use crate::present::events::{EventStream, FanOut, StreamEnd};
+use crate::present::{self, LinkStyle, RenderOptions, Syntax, presenter};
 
 /// Time limit for a stage to react to an interrupt before it is abandoned.
 pub(super) const GRACE: Duration = Duration::from_secs(3);
@@ -28,7 +28,7 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
     if !args.events {
         return show(&make_review(args, console, None)?, quiet, console);
     }
-    let events = Arc::new(Events::start(console.stream())?);
+    let events = Arc::new(EventStream::start(console.stdout_stream())?);
     let made = make_review(args, console, Some(Arc::clone(&events)));
     match &made {
         Ok(delivered) => {
@@ -36,14 +36,14 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
                 events.emit(Event::Notice { text: text.clone() });
             }
             let receipt = match &delivered.posted {
-                Some(Posted::Done(receipt)) => Some(&**receipt),
-                Some(Posted::Dry(_)) | None => None,
+                Some(PostOutcome::Done(receipt)) => Some(&**receipt),
+                Some(PostOutcome::Dry(_)) | None => None,
             };
-            let end = End::Review { review: &delivered.review, delivery: receipt };
+            let end = StreamEnd::Review { review: &delivered.review, delivery: receipt };
             events.finish(&end, delivered.exit_code())?;
         }
         // The first error is reported, and determines the exit code.
-        Err(error) => events.finish(&End::Error(&error.to_string()), error.exit_code()).unwrap_or_default(),
+        Err(error) => events.finish(&StreamEnd::Error(&error.to_string()), error.exit_code()).unwrap_or_default(),
     }
     let delivered = made?;
     print_notes(&delivered, quiet, console);
@@ -52,7 +52,7 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
 
 /// Prints a preview of the review without making it.
 fn preview(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppError> {
-    let around = Surroundings::of_this_process()?;
+    let around = ProcessEnv::of_this_process()?;
     let progress = Arc::new(console.progress(args.quiet));
     let sink: Arc<dyn EventSink> = progress.clone();
     let cancel = Cancel::never();
@@ -65,29 +65,33 @@ fn preview(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppError> {
     progress.finish();
     let told = ended?;
     if as_json {
-        console.data(&present::preview::json(&told), Syntax::Json)?;
+        console.write_data(&present::preview::json(&told), Syntax::Json)?;
     } else {
-        console.data(present::preview::terminal(&told, console.width).as_bytes(), Syntax::Plain)?;
+        console.write_data(present::preview::terminal(&told, console.width).as_bytes(), Syntax::Plain)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Converts the flags to a job.
-fn job(args: ReviewArgs) -> Job {
+fn job(args: ReviewArgs) -> ReviewJob {
     let (flags, compare) = (args.overrides(), args.compare.compare());
     let request = ReviewRequest {
         directory: args.place.directory,
         settings_from_worktree: args.shape.settings_from_worktree(),
         scope: args.pull.scope().unwrap_or_else(|| args.scope.scope()),
     };
-    Job { run: RunId::random(), request, flags, compare, outputs: args.output, leads: args.leads }
+    ReviewJob { run: RunId::random(), request, flags, compare, outputs: args.output, leads: args.leads }
 }
 
 /// Makes the review, showing its progress; `events` receives the events if given.
-fn make_review(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>) -> Result<Delivered, AppError> {
+fn make_review(
+    args: ReviewArgs,
+    console: &Console,
+    events: Option<Arc<EventStream>>,
+) -> Result<DeliveredReview, AppError> {
     let flags = args.overrides();
     let post = args.post.options();
-    let around = Surroundings::of_this_process()?;
+    let around = ProcessEnv::of_this_process()?;
     let progress = Arc::new(console.progress(args.quiet));
     let sink: Arc<dyn EventSink> = match events {
         Some(events) => Arc::new(FanOut(vec![progress.clone(), events])),
@@ -100,7 +104,7 @@ fn make_review(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>)
     let ended = if let Some(run) = args.again.run() {
         let directory = Some(args.place.directory).filter(|folder| folder.as_os_str() != ".");
         let as_recorded = args.again.as_recorded();
-        let ask = Resume { run, as_recorded, flags, directory, outputs: args.output };
+        let ask = ResumeRequest { run, as_recorded, flags, directory, outputs: args.output };
         let work = app::resume_and_post(ask, post, around, Arc::clone(&sink), cancel.clone());
         runtime.block_on(app::interruptible(&cancel, &*sink, GRACE, work))
     } else {
@@ -113,41 +117,44 @@ fn make_review(args: ReviewArgs, console: &Console, events: Option<Arc<Events>>)
     ended
 }
 
-fn show(delivered: &Delivered, quiet: bool, console: &Console) -> Result<ExitCode, AppError> {
+fn show(delivered: &DeliveredReview, quiet: bool, console: &Console) -> Result<ExitCode, AppError> {
     let settings = &delivered.settings;
-    if let Some(Posted::Dry(dry)) = &delivered.posted {
-        console.data(&post::dry_run(dry), Syntax::Json)?;
+    if let Some(PostOutcome::Dry(dry)) = &delivered.posted {
+        console.write_data(&post::dry_run(dry), Syntax::Json)?;
         print_notes(delivered, quiet, console);
         return Ok(ExitCode::from(delivered.exit_code()));
     }
     let options =
         RenderOptions { fail_on: settings.fail_on, ..render_options(console, settings.colour, delivered.root.clone()) };
     if let Some(presenter) = presenter(&settings.format) {
-        console.data(&(presenter.render)(&delivered.review, &options), presenter.syntax)?;
+        console.write_data(&(presenter.render)(&delivered.review, &options), presenter.syntax)?;
     }
     print_notes(delivered, quiet, console);
     Ok(ExitCode::from(delivered.exit_code()))
 }
 
 /// Prints notes to standard error.
-fn print_notes(delivered: &Delivered, quiet: bool, console: &Console) {
-    if let (Some(Posted::Done(receipt)), false) = (&delivered.posted, quiet) {
-        console.say(&delivery::lines(receipt));
+fn print_notes(delivered: &DeliveredReview, quiet: bool, console: &Console) {
+    if let (Some(PostOutcome::Done(receipt)), false) = (&delivered.posted, quiet) {
+        console.print_to_stderr(&delivery::lines(receipt));
     }
     if let (Some(why), false) = (delivered.hidden_gate(), quiet) {
-        console.say(&format!("review: {why}"));
+        console.print_to_stderr(&format!("review: {why}"));
     }
     for failure in &delivered.failures {
-        console.say(&format!("review: error: {failure}"));
+        console.print_to_stderr(&format!("review: error: {failure}"));
     }
     if let (Some(why), false) = (&delivered.not_kept, quiet) {
-        console.say(&format!("review: this review could not be kept: {why}"));
+        console.print_to_stderr(&format!("review: this review could not be kept: {why}"));
     }
     if delivered.interrupted && delivered.not_kept.is_none() && !quiet {
-        console.say(&format!("review: interrupted; what was found is kept: review show {}", delivered.review.id));
+        console.print_to_stderr(&format!(
+            "review: interrupted; what was found is kept: review show {}",
+            delivered.review.id
+        ));
     }
     if let (Some(how), false) = (&delivered.goes_on, quiet) {
-        console.say(&format!("review: this run can go on where it ended: {how}"));
+        console.print_to_stderr(&format!("review: this run can go on where it ended: {how}"));
     }
 }
 
@@ -157,8 +164,8 @@ pub(super) fn render_options(console: &Console, colour: Colour, root: Option<std
         width: console.width,
         colour: console.colour(colour),
         links: match root {
-            Some(root) if console.links(colour) => Links::Osc8 { root },
-            _ => Links::None,
+            Some(root) if console.links(colour) => LinkStyle::Osc8 { root },
+            _ => LinkStyle::None,
         },
         fail_on: None,
     }

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::Place;
+use super::DirectoryArgs;
 use super::args::{ScopeArgs, ShapeArgs};
 use super::console::Console;
-use crate::app::{self, AppError, FixtureFault, RuleOwner, RuleSheet, Surroundings, Tried};
+use crate::app::{self, AppError, FixtureFault, FixtureReport, ProcessEnv, RuleOwner, RulePage};
 use crate::domain::request::ReviewRequest;
-use crate::domain::text::{counted, strip_block, strip_line};
+use crate::domain::text::{count_noun, strip_block, strip_line};
 use crate::present::Syntax;
 
 /// The version of the JSON.
@@ -34,73 +34,73 @@ docs/writing-rules.md says how packs and fixtures are written, docs/rules.md has
 #[command(after_help = EXAMPLES)]
 pub(super) struct RulesArgs {
     #[command(subcommand)]
-    what: What,
+    what: RulesCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum RulesCommand {
     /// List all rules: severity, category, languages, where each comes from, which are off
-    List(ListArgs),
+    List(RuleListArgs),
     /// Say what a rule finds, why that matters, what defines it, and how to live without it
-    Explain(ExplainArgs),
+    Explain(RuleExplainArgs),
     /// Try the packs of a folder on their fixtures; ends with 1 when one fails, with 2 when a pack is broken
-    Test(TestArgs),
+    Test(RuleTestArgs),
 }
 
 #[derive(Debug, Args)]
-struct ListArgs {
+struct RuleListArgs {
     #[command(flatten)]
-    format: Format,
+    format: RuleFormatArgs,
     #[command(flatten)]
-    read: ReadArgs,
+    read: RuleReadArgs,
 }
 
 #[derive(Debug, Args)]
-struct ExplainArgs {
+struct RuleExplainArgs {
     /// The rule, such as go/defer-in-loop; the part behind the slash where only one rule has it
     #[arg(value_name = "ID")]
     rule: String,
     #[command(flatten)]
-    format: Format,
+    format: RuleFormatArgs,
     #[command(flatten)]
-    read: ReadArgs,
+    read: RuleReadArgs,
 }
 
 #[derive(Debug, Args)]
-struct TestArgs {
+struct RuleTestArgs {
     /// The folder with the packs: of x.yml, fixtures stand in x/ID/ [default: .review/rules of the project]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
     #[command(flatten)]
-    format: Format,
+    format: RuleFormatArgs,
     #[command(flatten)]
-    place: Place,
+    place: DirectoryArgs,
 }
 
 #[derive(Debug, Args)]
-struct Format {
+struct RuleFormatArgs {
     /// Print it for people, or as JSON
     #[arg(long, value_name = "FORMAT", value_parser = ["terminal", "json"], default_value = "terminal")]
     format: String,
 }
 
-impl Format {
+impl RuleFormatArgs {
     fn is_json(&self) -> bool {
         self.format == "json"
     }
 }
 
 #[derive(Debug, Args)]
-struct ReadArgs {
+struct RuleReadArgs {
     #[command(flatten)]
-    place: Place,
+    place: DirectoryArgs,
     #[command(flatten, next_help_heading = "The change whose project's rules hold")]
     scope: ScopeArgs,
     #[command(flatten, next_help_heading = "Settings")]
     shape: ShapeArgs,
 }
 
-impl ReadArgs {
+impl RuleReadArgs {
     fn request(&self) -> ReviewRequest {
         ReviewRequest {
             directory: self.place.directory.clone(),
@@ -111,21 +111,22 @@ impl ReadArgs {
 }
 
 pub(super) fn run(args: &RulesArgs, console: &Console) -> Result<ExitCode, AppError> {
-    let print = |text: &str, is_json| console.data(text.as_bytes(), if is_json { Syntax::Json } else { Syntax::Plain });
+    let print =
+        |text: &str, is_json| console.write_data(text.as_bytes(), if is_json { Syntax::Json } else { Syntax::Plain });
     match &args.what {
-        What::List(ListArgs { format, read }) => {
-            let around = Surroundings::of_this_process()?;
+        RulesCommand::List(RuleListArgs { format, read }) => {
+            let around = ProcessEnv::of_this_process()?;
             let all = app::list_rules(&read.request(), &read.shape.overrides(), &around)?;
             let text = if format.is_json() { listed_json(&all) } else { render_list(&all) };
             print(&text, format.is_json())?;
         }
-        What::Explain(ExplainArgs { rule, format, read }) => {
-            let around = Surroundings::of_this_process()?;
+        RulesCommand::Explain(RuleExplainArgs { rule, format, read }) => {
+            let around = ProcessEnv::of_this_process()?;
             let sheet = app::explain_rule(&read.request(), rule, &read.shape.overrides(), &around)?;
             let text = if format.is_json() { format!("{:#}\n", explained_json(&sheet)) } else { render_rule(&sheet) };
             print(&text, format.is_json())?;
         }
-        What::Test(TestArgs { folder, format, place }) => {
+        RulesCommand::Test(RuleTestArgs { folder, format, place }) => {
             let (folder, tried) = app::test_rules(&place.directory, folder.as_deref(), &app::Cancel::never())?;
             let folder = folder.display().to_string();
             let text =
@@ -140,18 +141,18 @@ pub(super) fn run(args: &RulesArgs, console: &Console) -> Result<ExitCode, AppEr
 }
 
 /// Renders the languages of a rule.
-fn languages(sheet: &RuleSheet) -> String {
+fn languages(sheet: &RulePage) -> String {
     if sheet.languages.is_empty() { "any language".to_owned() } else { sheet.languages.join(", ") }
 }
 
 /// Lists the state of a rule apart from its severity: off, a hint, or changed by settings.
-fn describe_state(sheet: &RuleSheet) -> Vec<String> {
+fn describe_state(sheet: &RulePage) -> Vec<String> {
     let graded = (sheet.info.severity != sheet.own_severity).then(|| format!("{} of itself", sheet.own_severity));
     let hint = (sheet.info.is_hint && !sheet.is_off).then(|| "a hint".to_owned());
     sheet.is_off.then(|| "off".to_owned()).into_iter().chain(hint).chain(graded).collect()
 }
 
-fn render_list(all: &[RuleSheet]) -> String {
+fn render_list(all: &[RulePage]) -> String {
     let mut out = String::new();
     let width = all.iter().map(|sheet| sheet.info.name.chars().count()).max().unwrap_or(0).min(60);
     let mut last: Option<Option<&(RuleOwner, String, u32)>> = None;
@@ -176,7 +177,7 @@ fn render_list(all: &[RuleSheet]) -> String {
     }
     let off = all.iter().filter(|sheet| sheet.is_off).count();
     let off = if off > 0 { format!(", {off} of them off") } else { String::new() };
-    out.push_str(&format!("\n{}{off}; `review rules explain ID` says more of one\n", counted(all.len(), "rule")));
+    out.push_str(&format!("\n{}{off}; `review rules explain ID` says more of one\n", count_noun(all.len(), "rule")));
     out
 }
 
@@ -189,7 +190,7 @@ fn describe_owner(from: Option<&(RuleOwner, String, u32)>) -> String {
     }
 }
 
-fn render_rule(sheet: &RuleSheet) -> String {
+fn render_rule(sheet: &RulePage) -> String {
     let info = &sheet.info;
     let mut out = format!("{}\n{}\n\n{}\n\n", info.name, strip_line(&info.title), strip_block(&info.message));
     let graded = if info.severity == sheet.own_severity {
@@ -245,23 +246,23 @@ fn render_rule(sheet: &RuleSheet) -> String {
     out
 }
 
-fn render_test_result(folder: &str, tried: &Tried) -> String {
+fn render_test_result(folder: &str, tried: &FixtureReport) -> String {
     let mut out = String::new();
     for FixtureFault { rule, case, what } in &tried.faults {
         let case = case.as_ref().map(|case| format!(" {case}")).unwrap_or_default();
         out.push_str(&format!("{}{}: {}\n", strip_line(rule), strip_line(&case), strip_line(what)));
     }
-    let (rules, cases) = (counted(tried.rules, "rule"), counted(tried.cases, "fixture"));
+    let (rules, cases) = (count_noun(tried.rules, "rule"), count_noun(tried.cases, "fixture"));
     let faults = match tried.faults.len() {
         0 => "all as they should be".to_owned(),
-        faults => format!("{} wrong", counted(faults, "thing")),
+        faults => format!("{} wrong", count_noun(faults, "thing")),
     };
     out.push_str(&format!("{}: {rules}, {cases}: {faults}\n", strip_line(folder)));
     out
 }
 
-fn explained_json(sheet: &RuleSheet) -> Value {
-    let RuleSheet { info, own_severity, is_off, languages, on_removed, from, text } = sheet;
+fn explained_json(sheet: &RulePage) -> Value {
+    let RulePage { info, own_severity, is_off, languages, on_removed, from, text } = sheet;
     let from = match from {
         None => json!({ "kind": "built-in" }),
         Some((RuleOwner::User, file, line)) => json!({ "kind": "user", "file": file, "line": line }),
@@ -274,8 +275,8 @@ fn explained_json(sheet: &RuleSheet) -> Value {
     })
 }
 
-fn listed_json(all: &[RuleSheet]) -> String {
-    let one = |sheet: &RuleSheet| {
+fn listed_json(all: &[RulePage]) -> String {
+    let one = |sheet: &RulePage| {
         let mut one = explained_json(sheet);
         if let Some(fields) = one.as_object_mut() {
             fields.remove("schema");
@@ -286,7 +287,7 @@ fn listed_json(all: &[RuleSheet]) -> String {
     format!("{:#}\n", json!({ "schema": SCHEMA, "rules": all.iter().map(one).collect::<Vec<_>>() }))
 }
 
-fn tested_json(folder: &str, tried: &Tried) -> String {
+fn tested_json(folder: &str, tried: &FixtureReport) -> String {
     let fault =
         |FixtureFault { rule, case, what }: &FixtureFault| json!({ "rule": rule, "fixture": case, "what": what });
     let faults: Vec<Value> = tried.faults.iter().map(fault).collect();

@@ -7,16 +7,16 @@ use clap::Args;
 use super::args::format_names;
 use super::console::Console;
 use super::review::render_options;
-use crate::app::{self, AppError, Surroundings};
+use crate::app::{self, AppError, ProcessEnv};
 use crate::config::Colour;
-use crate::domain::text::counted;
+use crate::domain::text::count_noun;
 use crate::present::{Syntax, presenter, runs};
 
 #[derive(Debug, Args)]
-pub(super) struct ListArgs {}
+pub(super) struct RunListArgs {}
 
 #[derive(Debug, Args)]
-pub(super) struct ShowArgs {
+pub(super) struct RunShowArgs {
     /// The id of a run, the beginning of one, or `last`
     #[arg(default_value = "last")]
     run: String,
@@ -26,25 +26,25 @@ pub(super) struct ShowArgs {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct PruneArgs {}
+pub(super) struct RunPruneArgs {}
 
-pub(super) fn show(args: &ShowArgs, console: &Console) -> Result<ExitCode, AppError> {
-    let review = app::show(&Surroundings::of_this_process()?, &args.run)?;
+pub(super) fn show(args: &RunShowArgs, console: &Console) -> Result<ExitCode, AppError> {
+    let review = app::show(&ProcessEnv::of_this_process()?, &args.run)?;
     let options = render_options(console, Colour::Auto, None);
     if let Some(presenter) = presenter(&args.format) {
-        console.data(&(presenter.render)(&review, &options), presenter.syntax)?;
+        console.write_data(&(presenter.render)(&review, &options), presenter.syntax)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn list(_: &ListArgs, console: &Console) -> Result<ExitCode, AppError> {
-    let kept = app::list(&Surroundings::of_this_process()?)?;
-    console.data(runs::table(&kept).as_bytes(), Syntax::Plain)?;
+pub(super) fn list(_: &RunListArgs, console: &Console) -> Result<ExitCode, AppError> {
+    let kept = app::list(&ProcessEnv::of_this_process()?)?;
+    console.write_data(runs::table(&kept).as_bytes(), Syntax::Plain)?;
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn prune(_: &PruneArgs, console: &Console) -> Result<ExitCode, AppError> {
-    let removed = app::prune(&Surroundings::of_this_process()?)?;
-    console.say(&format!("review: removed {}", counted(removed, "run")));
+pub(super) fn prune(_: &RunPruneArgs, console: &Console) -> Result<ExitCode, AppError> {
+    let removed = app::prune(&ProcessEnv::of_this_process()?)?;
+    console.print_to_stderr(&format!("review: removed {}", count_noun(removed, "run")));
     Ok(ExitCode::SUCCESS)
 }

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::Place;
+use super::DirectoryArgs;
 use super::args::{ScopeArgs, ShapeArgs};
 use super::console::Console;
-use crate::app::{self, AppError, Surroundings, ToolCall};
+use crate::app::{self, AppError, ManualToolCall, ProcessEnv};
 use crate::domain::request::ReviewRequest;
 use crate::present::Syntax;
 use crate::tools::TOOLS;
@@ -32,7 +32,7 @@ pub(super) struct ToolArgs {
     #[arg(long, value_name = "REV", conflicts_with_all = ["head", "scope"])]
     at: Option<String>,
     #[command(flatten)]
-    place: Place,
+    place: DirectoryArgs,
     #[command(flatten, next_help_heading = "The change it is asked about")]
     scope: ScopeArgs,
     #[command(flatten, next_help_heading = "Settings")]
@@ -46,11 +46,11 @@ pub(super) fn run(args: ToolArgs, console: &Console) -> Result<ExitCode, AppErro
         settings_from_worktree: args.shape.settings_from_worktree(),
         scope: args.scope.scope_at(args.at),
     };
-    let call = ToolCall { name: args.name, input: args.input, request, flags };
-    let around = Surroundings::of_this_process()?;
+    let call = ManualToolCall { name: args.name, input: args.input, request, flags };
+    let around = ProcessEnv::of_this_process()?;
     let limit = app::time_limit(&call.flags, &around)?;
     let cancel = app::Cancel::after(limit);
-    let outcome = app::bounded("the tool", limit, move || app::call_tool(&call, &around, &cancel))?;
-    console.data(format!("{}\n", outcome.text).as_bytes(), Syntax::Json)?;
+    let outcome = app::with_time_limit("the tool", limit, move || app::call_tool(&call, &around, &cancel))?;
+    console.write_data(format!("{}\n", outcome.text).as_bytes(), Syntax::Json)?;
     Ok(if outcome.is_error { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use toml::de::{DeTable, DeValue};
 
 use super::error::ConfigError;
-use super::keys::{Key, Shape};
-use super::layers::Value;
+use super::keys::{SettingKey, ValueShape};
+use super::layers::SettingValue;
 use crate::domain::secret::Secret;
 
 /// Settings are small; what is larger is not settings.
@@ -16,7 +16,7 @@ const MAX_BYTES: usize = 256 * 1024;
 
 /// A settings file that was read. Its text may hold keys, so `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Document {
+pub struct SettingsDocument {
     /// Its name in messages: its path, or `.review.toml` and the revision it was read at.
     pub name: String,
     /// Its text.
@@ -25,7 +25,7 @@ pub struct Document {
     pub folder: Option<PathBuf>,
 }
 
-impl fmt::Debug for Document {
+impl fmt::Debug for SettingsDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Document").field("name", &self.name).finish_non_exhaustive()
     }
@@ -33,16 +33,16 @@ impl fmt::Debug for Document {
 
 /// A key of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct SettingsEntry {
     /// Its name, with the table's before a dot.
     pub(super) key: String,
     /// Its line, 1-indexed.
     pub(super) line: u32,
     /// Its value, or what it is instead.
-    pub(super) value: Result<Value, &'static str>,
+    pub(super) value: Result<SettingValue, &'static str>,
 }
 
-impl Document {
+impl SettingsDocument {
     /// Takes the bytes of a file.
     pub fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self, ConfigError> {
         let text = std::str::from_utf8(bytes).map_err(|_| ConfigError::NotText { file: name.to_owned() })?;
@@ -50,16 +50,16 @@ impl Document {
     }
 
     /// Its keys in the order of the file.
-    pub(super) fn entries(&self) -> Result<Vec<Entry>, ConfigError> {
+    pub(super) fn entries(&self) -> Result<Vec<SettingsEntry>, ConfigError> {
         let text = self.text.as_str();
         if text.len() > MAX_BYTES {
             return Err(ConfigError::TooLarge { file: self.name.clone(), size: text.len(), limit: MAX_BYTES });
         }
-        let lines = Lines::of(text);
+        let lines = LineOffsets::of(text);
         let table = DeTable::parse(text).map_err(|error| ConfigError::Syntax {
             file: self.name.clone(),
             line: lines.at(error.span().map_or(0, |span| span.start)),
-            message: super::error::shown(error.message()).trim_matches('"').to_owned(),
+            message: super::error::display_text(error.message()).trim_matches('"').to_owned(),
         })?;
         let mut entries = Vec::new();
         collect(table.get_ref(), None, &lines, &mut entries);
@@ -69,7 +69,7 @@ impl Document {
 }
 
 /// The keys of a table; tables within it become dotted keys where a setting has such a name, and stay one key where not.
-fn collect(table: &DeTable<'_>, prefix: Option<&str>, lines: &Lines, entries: &mut Vec<Entry>) {
+fn collect(table: &DeTable<'_>, prefix: Option<&str>, lines: &LineOffsets, entries: &mut Vec<SettingsEntry>) {
     for (key, value) in table {
         let name: Cow<'_, str> = match prefix {
             None => Cow::Borrowed(key.get_ref()),
@@ -79,8 +79,8 @@ fn collect(table: &DeTable<'_>, prefix: Option<&str>, lines: &Lines, entries: &m
             && super::KEYS.iter().any(|known| known.name.split_once('.').is_some_and(|(table, _)| table == name));
         match value.get_ref() {
             DeValue::Table(inner) if is_table_of_settings => collect(inner, Some(&name), lines, entries),
-            other => entries.push(Entry {
-                value: value_of(other, Key::named(&name)),
+            other => entries.push(SettingsEntry {
+                value: value_of(other, SettingKey::from_name(&name)),
                 line: lines.at(key.span().start),
                 key: name.into_owned(),
             }),
@@ -88,24 +88,28 @@ fn collect(table: &DeTable<'_>, prefix: Option<&str>, lines: &Lines, entries: &m
     }
 }
 
-fn value_of(value: &DeValue<'_>, key: Option<&Key>) -> Result<Value, &'static str> {
+fn value_of(value: &DeValue<'_>, key: Option<&SettingKey>) -> Result<SettingValue, &'static str> {
     let shape = key.map(|key| key.shape);
-    let is_list = shape == Some(Shape::List);
+    let is_list = shape == Some(ValueShape::List);
     match value {
         DeValue::Array(items) if is_list => {
             let texts = items.iter().map(|item| match item.get_ref() {
                 DeValue::String(text) => Ok(text.to_string()),
                 other => Err(kind(other)),
             });
-            texts.collect::<Result<_, _>>().map(Value::List)
+            texts.collect::<Result<_, _>>().map(SettingValue::List)
         }
         _ if is_list => Err(kind(value)),
-        DeValue::String(text) if shape == Some(Shape::Secret) => Ok(Value::Secret(Secret::new(text.as_ref()))),
-        DeValue::String(text) if shape == Some(Shape::Path) => Ok(Value::Path(PathBuf::from(text.as_ref()))),
-        DeValue::String(text) => Ok(Value::One(text.to_string())),
-        _ if matches!(shape, Some(Shape::Secret | Shape::Path | Shape::Address)) => Err(kind(value)),
-        DeValue::Integer(number) => Ok(Value::One(number.to_string())),
-        DeValue::Float(number) if shape == Some(Shape::Amount) => Ok(Value::One(number.to_string())),
+        DeValue::String(text) if shape == Some(ValueShape::Secret) => {
+            Ok(SettingValue::Secret(Secret::new(text.as_ref())))
+        }
+        DeValue::String(text) if shape == Some(ValueShape::Path) => {
+            Ok(SettingValue::Path(PathBuf::from(text.as_ref())))
+        }
+        DeValue::String(text) => Ok(SettingValue::One(text.to_string())),
+        _ if matches!(shape, Some(ValueShape::Secret | ValueShape::Path | ValueShape::Address)) => Err(kind(value)),
+        DeValue::Integer(number) => Ok(SettingValue::One(number.to_string())),
+        DeValue::Float(number) if shape == Some(ValueShape::Amount) => Ok(SettingValue::One(number.to_string())),
         _ => Err(kind(value)),
     }
 }
@@ -123,9 +127,9 @@ fn kind(value: &DeValue<'_>) -> &'static str {
 }
 
 /// The bytes at which lines start.
-pub(super) struct Lines(Vec<usize>);
+pub(super) struct LineOffsets(Vec<usize>);
 
-impl Lines {
+impl LineOffsets {
     pub(super) fn of(text: &str) -> Self {
         Self(std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1)).collect())
     }

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use super::dismissed::DismissalFault;
+use super::dismissals::DismissalFault;
 use crate::domain::text::strip_line;
 use crate::sys::files::FileError;
 
 /// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum SettingOrigin {
     /// This program.
     BuiltIn,
     /// The user's file.
@@ -37,7 +37,7 @@ pub enum Origin {
     },
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BuiltIn => f.write_str("built-in default"),
@@ -91,7 +91,7 @@ pub enum ConfigError {
         fault: DismissalFault,
     },
     /// No such setting.
-    #[error("{file}:{line}: unknown setting {}{}", shown(key), DidYouMean(*.near))]
+    #[error("{file}:{line}: unknown setting {}{}", display_text(key), SettingSuggestion(*.near))]
     UnknownKey {
         /// The file.
         file: String,
@@ -105,7 +105,7 @@ pub enum ConfigError {
     /// The repository may not set it.
     #[error(
         "{file}:{line}: a repository may not set {}; set it in your own settings file, a REVIEW_ variable or a flag",
-        shown(key)
+        display_text(key)
     )]
     NotAllowed {
         /// The file.
@@ -121,7 +121,7 @@ pub enum ConfigError {
     )]
     AboveUsers {
         /// The position.
-        origin: Origin,
+        origin: SettingOrigin,
         /// The key.
         key: &'static str,
         /// The repository's value.
@@ -144,10 +144,10 @@ pub enum ConfigError {
         allowed: &'static str,
     },
     /// A value that the setting does not take.
-    #[error("{origin}: {key} cannot be {}; it takes {allowed}", shown(value))]
+    #[error("{origin}: {key} cannot be {}; it takes {allowed}", display_text(value))]
     BadValue {
         /// The position.
-        origin: Origin,
+        origin: SettingOrigin,
         /// The key.
         key: &'static str,
         /// The value.
@@ -159,7 +159,7 @@ pub enum ConfigError {
     #[error("{origin}: {key} cannot be what it is set to (not shown here); it takes {allowed}")]
     Unfit {
         /// The position.
-        origin: Origin,
+        origin: SettingOrigin,
         /// The key.
         key: &'static str,
         /// The accepted forms.
@@ -169,7 +169,7 @@ pub enum ConfigError {
     #[error("{origin}: {key} has more than {limit} entries")]
     TooMany {
         /// The position.
-        origin: Origin,
+        origin: SettingOrigin,
         /// The key.
         key: &'static str,
         /// The limit.
@@ -178,7 +178,7 @@ pub enum ConfigError {
 }
 
 /// Text of a file as a message shows it: in quotation marks, on one line, without escapes, 80 characters.
-pub(super) fn shown(text: &str) -> String {
+pub(super) fn display_text(text: &str) -> String {
     const SHOWN: usize = 80;
     let line = strip_line(text);
     match line.char_indices().nth(SHOWN) {
@@ -187,9 +187,9 @@ pub(super) fn shown(text: &str) -> String {
     }
 }
 
-struct DidYouMean(Option<&'static str>);
+struct SettingSuggestion(Option<&'static str>);
 
-impl fmt::Display for DidYouMean {
+impl fmt::Display for SettingSuggestion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.map_or(Ok(()), |near| write!(f, "; did you mean {near}?"))
     }

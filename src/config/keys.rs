@@ -2,11 +2,11 @@
 
 /// A setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key {
+pub struct SettingKey {
     /// Its name in files; a dot stands between a table and its key.
     pub name: &'static str,
     /// The form of a value.
-    pub shape: Shape,
+    pub shape: ValueShape,
     /// The accepted forms, for messages.
     pub allowed: &'static str,
     /// The flag that sets it, where there is one.
@@ -15,7 +15,7 @@ pub struct Key {
 
 /// The form of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum ValueShape {
     /// One text or number.
     One,
     /// A number that may have a fraction.
@@ -56,11 +56,11 @@ macro_rules! keys {
         &[
             $($plain,)*
             $(
-                key(concat!($provider, ".base_url"), Shape::Address, ADDRESSES, None),
-                key(concat!($provider, ".api_key"), Shape::Secret, SECRETS, None),
-                key(concat!($provider, ".context_window"), Shape::One, WINDOW, None),
-                key(concat!($provider, ".requests_per_minute"), Shape::One, REQUESTS, None),
-                key(concat!($provider, ".tokens_per_minute"), Shape::One, TOKENS, None),
+                key(concat!($provider, ".base_url"), ValueShape::Address, ADDRESSES, None),
+                key(concat!($provider, ".api_key"), ValueShape::Secret, SECRETS, None),
+                key(concat!($provider, ".context_window"), ValueShape::One, WINDOW, None),
+                key(concat!($provider, ".requests_per_minute"), ValueShape::One, REQUESTS, None),
+                key(concat!($provider, ".tokens_per_minute"), ValueShape::One, TOKENS, None),
             )*
         ]
     };
@@ -68,35 +68,35 @@ macro_rules! keys {
 
 /// Every setting, in the order in which they are shown. A name with a provider before the dot has no default and is shown only
 /// where it is set.
-pub const KEYS: &[Key] = keys!(
+pub const KEYS: &[SettingKey] = keys!(
     [
-        key("include", Shape::List, GLOBS, Some("--include")),
-        key("exclude", Shape::List, GLOBS, Some("--exclude")),
-        key("min_severity", Shape::One, SEVERITIES, Some("--min-severity")),
-        key("min_confidence", Shape::One, "a number from 1 to 10, or none", Some("--min-confidence")),
-        key("fail_on", Shape::One, SEVERITIES, Some("--fail-on")),
-        key("request_changes_on", Shape::One, SEVERITIES, Some("--request-changes-on")),
-        key("timeout", Shape::One, DURATIONS, Some("--timeout")),
-        key("max_commits", Shape::One, "a number from 0 to 1000000", None),
-        key("keep_runs", Shape::One, DURATIONS, None),
-        key("colour", Shape::One, "auto, always or never", Some("--colour")),
-        key("format", Shape::One, "the name of an output format", Some("--format")),
-        key("model", Shape::One, MODELS, Some("--model")),
-        key("verify", Shape::One, "auto, all or none", Some("--verify")),
-        key("verify_model", Shape::One, SECOND_MODELS, Some("--verify-model")),
-        key("max_turns", Shape::One, TURNS, Some("--max-turns")),
-        key("max_tokens", Shape::One, TOKENS, Some("--max-tokens")),
-        key("max_cost", Shape::Amount, MONEY, Some("--max-cost")),
-        key("instructions", Shape::Path, FILES, Some("--instructions")),
-        key("prompts", Shape::Path, FOLDERS, None),
-        key("guidelines", Shape::List, GUIDELINES, None),
-        key("guideline_files", Shape::List, TREE_FILES, None),
-        key("providers", Shape::Path, FILES, None),
-        key("rules.off", Shape::List, "names of rules or packs", None),
-        key("rules.severity", Shape::List, GRADES, None),
-        key("rules.packs", Shape::Path, FOLDERS, None),
-        key("rules.lines", Shape::One, "changed or all", Some("--all-lines")),
-        key("rules.hints", Shape::One, "leads or told", Some("--hints")),
+        key("include", ValueShape::List, GLOBS, Some("--include")),
+        key("exclude", ValueShape::List, GLOBS, Some("--exclude")),
+        key("min_severity", ValueShape::One, SEVERITIES, Some("--min-severity")),
+        key("min_confidence", ValueShape::One, "a number from 1 to 10, or none", Some("--min-confidence")),
+        key("fail_on", ValueShape::One, SEVERITIES, Some("--fail-on")),
+        key("request_changes_on", ValueShape::One, SEVERITIES, Some("--request-changes-on")),
+        key("timeout", ValueShape::One, DURATIONS, Some("--timeout")),
+        key("max_commits", ValueShape::One, "a number from 0 to 1000000", None),
+        key("keep_runs", ValueShape::One, DURATIONS, None),
+        key("colour", ValueShape::One, "auto, always or never", Some("--colour")),
+        key("format", ValueShape::One, "the name of an output format", Some("--format")),
+        key("model", ValueShape::One, MODELS, Some("--model")),
+        key("verify", ValueShape::One, "auto, all or none", Some("--verify")),
+        key("verify_model", ValueShape::One, SECOND_MODELS, Some("--verify-model")),
+        key("max_turns", ValueShape::One, TURNS, Some("--max-turns")),
+        key("max_tokens", ValueShape::One, TOKENS, Some("--max-tokens")),
+        key("max_cost", ValueShape::Amount, MONEY, Some("--max-cost")),
+        key("instructions", ValueShape::Path, FILES, Some("--instructions")),
+        key("prompts", ValueShape::Path, FOLDERS, None),
+        key("guidelines", ValueShape::List, GUIDELINES, None),
+        key("guideline_files", ValueShape::List, TREE_FILES, None),
+        key("providers", ValueShape::Path, FILES, None),
+        key("rules.off", ValueShape::List, "names of rules or packs", None),
+        key("rules.severity", ValueShape::List, GRADES, None),
+        key("rules.packs", ValueShape::Path, FOLDERS, None),
+        key("rules.lines", ValueShape::One, "changed or all", Some("--all-lines")),
+        key("rules.hints", ValueShape::One, "leads or told", Some("--hints")),
     ],
     [
         "anthropic",
@@ -124,18 +124,18 @@ pub const KEYS: &[Key] = keys!(
 const PROVIDER_FIELDS: [&str; 5] =
     ["base_url", "api_key", "context_window", "requests_per_minute", "tokens_per_minute"];
 
-const fn key(name: &'static str, shape: Shape, allowed: &'static str, flag: Option<&'static str>) -> Key {
-    Key { name, shape, allowed, flag }
+const fn key(name: &'static str, shape: ValueShape, allowed: &'static str, flag: Option<&'static str>) -> SettingKey {
+    SettingKey { name, shape, allowed, flag }
 }
 
-impl Key {
+impl SettingKey {
     /// The setting of that name.
-    pub fn named(name: &str) -> Option<&'static Self> {
+    pub fn from_name(name: &str) -> Option<&'static Self> {
         KEYS.iter().find(|key| key.name == name)
     }
 
     /// The environment variable that sets it.
-    pub fn variable(&self) -> String {
+    pub fn environment_variable(&self) -> String {
         format!("REVIEW_{}", self.name.replace(['.', '-'], "_").to_ascii_uppercase())
     }
 
@@ -146,10 +146,11 @@ impl Key {
     }
 
     /// The setting whose name is most like an unknown one.
-    pub fn near(name: &str) -> Option<&'static str> {
+    pub fn nearest(name: &str) -> Option<&'static str> {
         let name = name.to_ascii_lowercase().replace('-', "_");
-        let last = |key: &Key| key.name.rsplit('.').next().unwrap_or(key.name);
-        let score = |key: &Key| strsim::jaro_winkler(&name, key.name).max(strsim::jaro_winkler(&name, last(key)));
+        let last = |key: &SettingKey| key.name.rsplit('.').next().unwrap_or(key.name);
+        let score =
+            |key: &SettingKey| strsim::jaro_winkler(&name, key.name).max(strsim::jaro_winkler(&name, last(key)));
         let best = KEYS.iter().map(|key| (score(key), key.name)).max_by(|a, b| a.0.total_cmp(&b.0));
         best.filter(|(score, _)| *score > 0.84).map(|(_, name)| name)
     }

@@ -12,10 +12,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::document::Document;
-use super::error::{ConfigError, Origin};
-use super::keys::{KEYS, Key, Shape};
-use super::settings::{Refused, Settings};
+use super::document::SettingsDocument;
+use super::error::{ConfigError, SettingOrigin};
+use super::keys::{KEYS, SettingKey, ValueShape};
+use super::settings::{RefusedValue, Settings};
 use super::trust::{Permission, repository_may};
 use crate::domain::secret::Secret;
 
@@ -32,18 +32,18 @@ const NO_SETTINGS: &[&str] = &["REVIEW_MCP_TOKEN"];
 
 /// Everything that settings are resolved from. `Debug` shows no value of a variable: it may be a key.
 #[derive(Clone, Default)]
-pub struct Sources {
+pub struct SettingsSources {
     /// The user's file.
-    pub user: Option<Document>,
+    pub user: Option<SettingsDocument>,
     /// The repository's file, from wherever it is to be trusted.
-    pub repository: Option<Document>,
+    pub repository: Option<SettingsDocument>,
     /// The environment; only `REVIEW_…` counts.
     pub environment: Vec<(String, String)>,
     /// The command line.
     pub flags: Flags,
 }
 
-impl fmt::Debug for Sources {
+impl fmt::Debug for SettingsSources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { user, repository, environment, flags } = self;
         let names: Vec<&str> = environment.iter().map(|(name, _)| name.as_str()).collect();
@@ -97,7 +97,7 @@ pub struct Flags {
 
 /// A value as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
+pub enum SettingValue {
     /// A text or a number.
     One(String),
     /// A list.
@@ -108,7 +108,7 @@ pub enum Value {
     Secret(Secret),
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for SettingValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Path(path) => path.display().fmt(f),
@@ -121,32 +121,32 @@ impl fmt::Display for Value {
 
 /// Settings, and where each of them comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedSettings {
     /// The settings.
     pub settings: Settings,
     /// Key, value and origin in the order of [`KEYS`]; a list that adds up has a row for each layer that has a part in it.
-    pub origins: Vec<(&'static str, Value, Origin)>,
+    pub origins: Vec<(&'static str, SettingValue, SettingOrigin)>,
     /// Names of `REVIEW_` variables that mean nothing. Their values are not kept: they may be secret.
     pub ignored_env: Vec<String>,
 }
 
 /// One layer's word on one setting.
-struct Said {
-    key: &'static Key,
-    value: Value,
-    origin: Origin,
+struct LayerValue {
+    key: &'static SettingKey,
+    value: SettingValue,
+    origin: SettingOrigin,
 }
 
-impl Said {
+impl LayerValue {
     fn is_repository(&self) -> bool {
-        matches!(self.origin, Origin::Repository { .. })
+        matches!(self.origin, SettingOrigin::Repository { .. })
     }
 }
 
 impl Flags {
     /// Overrides budgets, gates and outputs with those of another command line, if set. Settings that shape a response stay.
     #[must_use]
-    pub fn for_another_sitting(&self, now: &Self) -> Self {
+    pub fn for_resume(&self, now: &Self) -> Self {
         let either = |now: &Option<String>, was: &Option<String>| now.clone().or_else(|| was.clone());
         Self {
             fail_on: either(&now.fail_on, &self.fail_on),
@@ -163,16 +163,16 @@ impl Flags {
 }
 
 /// Merges the layers.
-pub fn resolve(sources: &Sources) -> Result<Resolved, ConfigError> {
+pub fn resolve(sources: &SettingsSources) -> Result<ResolvedSettings, ConfigError> {
     let mut said = Vec::new();
-    let built_in = Document { name: "defaults.toml".to_owned(), text: DEFAULTS.to_owned(), folder: None };
-    read(&built_in, |_| Origin::BuiltIn, &mut said)?;
+    let built_in = SettingsDocument { name: "defaults.toml".to_owned(), text: DEFAULTS.to_owned(), folder: None };
+    read(&built_in, |_| SettingOrigin::BuiltIn, &mut said)?;
     if let Some(document) = &sources.user {
-        let origin = |line| Origin::User { file: document.name.clone(), line };
+        let origin = |line| SettingOrigin::User { file: document.name.clone(), line };
         read(document, origin, &mut said)?;
     }
     if let Some(document) = &sources.repository {
-        let origin = |line| Origin::Repository { file: document.name.clone(), line };
+        let origin = |line| SettingOrigin::Repository { file: document.name.clone(), line };
         read(document, origin, &mut said)?;
     }
     let ignored_env = read_environment(&sources.environment, &mut said);
@@ -184,22 +184,26 @@ pub fn resolve(sources: &Sources) -> Result<Resolved, ConfigError> {
     }
     check_budgets(&said)?;
 
-    let kept: Vec<&Said> = KEYS.iter().flat_map(|key| counting(key, &said)).collect();
+    let kept: Vec<&LayerValue> = KEYS.iter().flat_map(|key| counting(key, &said)).collect();
     let settings = settle(kept.iter().copied())?;
     let origins = kept.iter().map(|said| (said.key.name, said.value.clone(), said.origin.clone()));
-    Ok(Resolved { settings, origins: origins.collect(), ignored_env })
+    Ok(ResolvedSettings { settings, origins: origins.collect(), ignored_env })
 }
 
 /// Takes a file's keys; those of the repository's only where it may.
-fn read(document: &Document, origin: impl Fn(u32) -> Origin, said: &mut Vec<Said>) -> Result<(), ConfigError> {
+fn read(
+    document: &SettingsDocument,
+    origin: impl Fn(u32) -> SettingOrigin,
+    said: &mut Vec<LayerValue>,
+) -> Result<(), ConfigError> {
     for entry in document.entries()? {
         let (file, line, origin) = (document.name.clone(), entry.line, origin(entry.line));
-        let is_repository = matches!(origin, Origin::Repository { .. });
+        let is_repository = matches!(origin, SettingOrigin::Repository { .. });
         if is_repository && repository_may(&entry.key) == Some(Permission::Never) {
             return Err(ConfigError::NotAllowed { file, line, key: entry.key });
         }
-        let Some(key) = Key::named(&entry.key) else {
-            let near = Key::near(&entry.key);
+        let Some(key) = SettingKey::from_name(&entry.key) else {
+            let near = SettingKey::nearest(&entry.key);
             let near = near.filter(|name| !is_repository || repository_may(name) != Some(Permission::Never));
             return Err(ConfigError::UnknownKey { file, line, key: entry.key, near });
         };
@@ -211,22 +215,24 @@ fn read(document: &Document, origin: impl Fn(u32) -> Origin, said: &mut Vec<Said
             allowed: key.allowed,
         })?;
         let value = match (value, &document.folder) {
-            (Value::Path(path), Some(folder)) if !path.as_os_str().is_empty() => Value::Path(folder.join(path)),
+            (SettingValue::Path(path), Some(folder)) if !path.as_os_str().is_empty() => {
+                SettingValue::Path(folder.join(path))
+            }
             (value, _) => value,
         };
-        said.push(Said { key, value, origin });
+        said.push(LayerValue { key, value, origin });
     }
     Ok(())
 }
 
 /// Takes the variables that name a setting and are not empty; returns the others of ours.
-fn read_environment(environment: &[(String, String)], said: &mut Vec<Said>) -> Vec<String> {
+fn read_environment(environment: &[(String, String)], said: &mut Vec<LayerValue>) -> Vec<String> {
     let is_ours = |name: &str| name.starts_with(PREFIX) && !NO_SETTINGS.contains(&name);
     let mut ours: Vec<&(String, String)> = environment.iter().filter(|(name, _)| is_ours(name)).collect();
     ours.sort();
     let mut ignored = Vec::new();
     for (variable, value) in ours {
-        let Some(key) = KEYS.iter().find(|key| key.variable() == *variable) else {
+        let Some(key) = KEYS.iter().find(|key| key.environment_variable() == *variable) else {
             ignored.push(variable.clone());
             continue;
         };
@@ -234,12 +240,12 @@ fn read_environment(environment: &[(String, String)], said: &mut Vec<Said>) -> V
             continue;
         }
         let value = match key.shape {
-            Shape::One | Shape::Amount | Shape::Address => Value::One(value.clone()),
-            Shape::Path => Value::Path(PathBuf::from(value)),
-            Shape::Secret => Value::Secret(Secret::new(value)),
-            Shape::List => Value::List(split_list(value)),
+            ValueShape::One | ValueShape::Amount | ValueShape::Address => SettingValue::One(value.clone()),
+            ValueShape::Path => SettingValue::Path(PathBuf::from(value)),
+            ValueShape::Secret => SettingValue::Secret(Secret::new(value)),
+            ValueShape::List => SettingValue::List(split_list(value)),
         };
-        said.push(Said { key, value, origin: Origin::Environment { variable: variable.clone() } });
+        said.push(LayerValue { key, value, origin: SettingOrigin::Environment { variable: variable.clone() } });
     }
     ignored
 }
@@ -258,7 +264,7 @@ fn split_list(text: &str) -> Vec<String> {
     parts.map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-fn read_flags(flags: &Flags, said: &mut Vec<Said>) {
+fn read_flags(flags: &Flags, said: &mut Vec<LayerValue>) {
     let Flags {
         include,
         exclude,
@@ -279,8 +285,8 @@ fn read_flags(flags: &Flags, said: &mut Vec<Said>) {
         rules_lines,
         rules_hints,
     } = flags;
-    let list = |list: &Vec<String>| (!list.is_empty()).then(|| Value::List(list.clone()));
-    let one = |value: &Option<String>| value.clone().map(Value::One);
+    let list = |list: &Vec<String>| (!list.is_empty()).then(|| SettingValue::List(list.clone()));
+    let one = |value: &Option<String>| value.clone().map(SettingValue::One);
     let given = [
         ("include", list(include)),
         ("exclude", list(exclude)),
@@ -297,29 +303,29 @@ fn read_flags(flags: &Flags, said: &mut Vec<Said>) {
         ("max_turns", one(max_turns)),
         ("max_tokens", one(max_tokens)),
         ("max_cost", one(max_cost)),
-        ("instructions", instructions.clone().map(Value::Path)),
+        ("instructions", instructions.clone().map(SettingValue::Path)),
         ("rules.lines", one(rules_lines)),
         ("rules.hints", one(rules_hints)),
     ];
     for (name, value) in given {
-        if let (Some(key), Some(value)) = (Key::named(name), value) {
+        if let (Some(key), Some(value)) = (SettingKey::from_name(name), value) {
             let flag = key.flag.unwrap_or(key.name).to_owned();
-            said.push(Said { key, value, origin: Origin::Flag { flag } });
+            said.push(LayerValue { key, value, origin: SettingOrigin::Flag { flag } });
         }
     }
 }
 
-fn check_length(said: &Said) -> Result<(), ConfigError> {
+fn check_length(said: &LayerValue) -> Result<(), ConfigError> {
     match &said.value {
-        Value::List(list) if list.len() > MAX_ENTRIES => {
+        SettingValue::List(list) if list.len() > MAX_ENTRIES => {
             Err(ConfigError::TooMany { origin: said.origin.clone(), key: said.key.name, limit: MAX_ENTRIES })
         }
-        Value::List(_) | Value::One(_) | Value::Path(_) | Value::Secret(_) => Ok(()),
+        SettingValue::List(_) | SettingValue::One(_) | SettingValue::Path(_) | SettingValue::Secret(_) => Ok(()),
     }
 }
 
 /// Refuses a budget of the repository's that is above what the user's own layers come to.
-fn check_budgets(all: &[Said]) -> Result<(), ConfigError> {
+fn check_budgets(all: &[LayerValue]) -> Result<(), ConfigError> {
     let users = settle(all.iter().filter(|said| !said.is_repository()))?;
     for said in all.iter().filter(|said| said.is_repository()) {
         if repository_may(said.key.name) != Some(Permission::Lower) {
@@ -329,7 +335,7 @@ fn check_budgets(all: &[Said]) -> Result<(), ConfigError> {
         if wanted.exceeds(&users, said.key.name) {
             let own = all.iter().rfind(|own| own.key == said.key && !own.is_repository());
             let limit = own.map(|own| own.value.to_string()).unwrap_or_default();
-            let (origin, value) = (said.origin.clone(), super::error::shown(&said.value.to_string()));
+            let (origin, value) = (said.origin.clone(), super::error::display_text(&said.value.to_string()));
             return Err(ConfigError::AboveUsers { origin, key: said.key.name, value, limit });
         }
     }
@@ -337,36 +343,36 @@ fn check_budgets(all: &[Said]) -> Result<(), ConfigError> {
 }
 
 /// Resolves the effective value of one setting from all layers; see the module.
-fn counting<'a>(key: &'static Key, said: &'a [Said]) -> Vec<&'a Said> {
-    let about: Vec<&Said> = said.iter().filter(|said| said.key == key).collect();
-    let has_entries = |said: &&&Said| matches!(&said.value, Value::List(list) if !list.is_empty());
+fn counting<'a>(key: &'static SettingKey, said: &'a [LayerValue]) -> Vec<&'a LayerValue> {
+    let about: Vec<&LayerValue> = said.iter().filter(|said| said.key == key).collect();
+    let has_entries = |said: &&&LayerValue| matches!(&said.value, SettingValue::List(list) if !list.is_empty());
     match (key.name, key.shape) {
-        (_, Shape::One | Shape::Amount | Shape::Path | Shape::Address | Shape::Secret) => {
+        (_, ValueShape::One | ValueShape::Amount | ValueShape::Path | ValueShape::Address | ValueShape::Secret) => {
             about.last().copied().into_iter().collect()
         }
-        ("include" | "guidelines", Shape::List) => {
+        ("include" | "guidelines", ValueShape::List) => {
             let own = about.iter().rfind(|said| !said.is_repository());
             let repository = about.iter().find(|said| said.is_repository()).filter(has_entries);
             // An empty list of the user's is shown only where nothing else is: it stands for all files.
             let own = own.filter(|said| repository.is_none() || has_entries(said));
             own.into_iter().chain(repository).copied().collect()
         }
-        (_, Shape::List) => {
-            let full: Vec<&Said> = about.iter().filter(has_entries).copied().collect();
+        (_, ValueShape::List) => {
+            let full: Vec<&LayerValue> = about.iter().filter(has_entries).copied().collect();
             if full.is_empty() { about.last().copied().into_iter().collect() } else { full }
         }
     }
 }
 
-fn settle<'a>(said: impl Iterator<Item = &'a Said>) -> Result<Settings, ConfigError> {
-    let mut settings = Settings::blank();
+fn settle<'a>(said: impl Iterator<Item = &'a LayerValue>) -> Result<Settings, ConfigError> {
+    let mut settings = Settings::empty();
     for said in said {
         let (key, allowed) = (said.key.name, said.key.allowed);
         settings.set(key, &said.value).map_err(|refused| {
             let origin = said.origin.clone();
             match refused {
-                Refused::Shown(value) => ConfigError::BadValue { origin, key, value, allowed },
-                Refused::Hidden => ConfigError::Unfit { origin, key, allowed },
+                RefusedValue::Shown(value) => ConfigError::BadValue { origin, key, value, allowed },
+                RefusedValue::Hidden => ConfigError::Unfit { origin, key, allowed },
             }
         })?;
     }

@@ -17,22 +17,22 @@
 //! Keys are [`Secret`](crate::domain::secret::Secret)s from the moment they are read: no message, origin or `Debug` shows one.
 
 mod choices;
-pub mod dismissed;
+pub mod dismissals;
 mod document;
 mod duration;
 mod error;
 mod keys;
 mod layers;
-mod outside;
 mod settings;
 mod tokens;
 pub mod trust;
+mod user_files;
 
 pub use choices::{Colour, ModelChoice, Verify};
-pub use document::Document;
+pub use document::SettingsDocument;
 pub use duration::{InvalidDuration, parse_duration};
-pub use error::{ConfigError, Origin};
-pub use keys::{KEYS, Key, Shape};
-pub use layers::{Flags, Resolved, Sources, Value, resolve};
-pub use outside::{environment, mirrors, user_document, user_file, user_providers};
+pub use error::{ConfigError, SettingOrigin};
+pub use keys::{KEYS, SettingKey, ValueShape};
+pub use layers::{Flags, ResolvedSettings, SettingValue, SettingsSources, resolve};
 pub use settings::{ProviderSettings, Settings};
+pub use user_files::{mirrors_folder, read_environment, user_document, user_file, user_providers};

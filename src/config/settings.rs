@@ -8,7 +8,7 @@ use globset::GlobBuilder;
 
 use super::choices::{Colour, ModelChoice, Verify};
 use super::duration::parse_duration;
-use super::layers::Value;
+use super::layers::SettingValue;
 use super::tokens::parse_tokens;
 use crate::domain::finding::{Confidence, Severity};
 use crate::domain::guideline::GuidelineKind;
@@ -97,7 +97,7 @@ pub struct ProviderSettings {
 
 /// A value that its setting does not take.
 #[derive(Debug)]
-pub(super) enum Refused {
+pub(super) enum RefusedValue {
     /// The offending text.
     Shown(String),
     /// It may be secret.
@@ -106,7 +106,7 @@ pub(super) enum Refused {
 
 impl Settings {
     /// Creates the starting point for [`set`](Self::set); `defaults.toml` sets every field before it is used.
-    pub(super) fn blank() -> Self {
+    pub(super) fn empty() -> Self {
         Self {
             include: Vec::new(),
             exclude: Vec::new(),
@@ -141,21 +141,21 @@ impl Settings {
     }
 
     /// Sets one setting. Lists are added to what is there: [`layers`](super::layers) decides which lists count.
-    pub(super) fn set(&mut self, key: &'static str, value: &Value) -> Result<(), Refused> {
+    pub(super) fn set(&mut self, key: &'static str, value: &SettingValue) -> Result<(), RefusedValue> {
         match (key, value) {
-            ("include", Value::List(globs)) => {
+            ("include", SettingValue::List(globs)) => {
                 check_globs(globs)?;
                 self.include.extend((!globs.is_empty()).then(|| globs.clone()));
             }
-            ("exclude", Value::List(globs)) => {
+            ("exclude", SettingValue::List(globs)) => {
                 check_globs(globs)?;
                 add_new(&mut self.exclude, globs);
             }
-            ("guidelines", Value::List(words)) => {
+            ("guidelines", SettingValue::List(words)) => {
                 let wanted = guidelines(words)?;
                 self.guidelines.retain(|kind| wanted.contains(kind));
             }
-            ("guideline_files", Value::List(paths)) => {
+            ("guideline_files", SettingValue::List(paths)) => {
                 for text in paths {
                     let path = RepoPath::parse(text).map_err(|_| refused(text))?;
                     if !self.guideline_files.contains(&path) {
@@ -163,67 +163,67 @@ impl Settings {
                     }
                 }
             }
-            ("rules.off", Value::List(names)) => add_new(&mut self.rules_off, names),
-            ("rules.lines", Value::One(text)) => self.rules_all_lines = either(text, ["changed", "all"])?,
-            ("rules.hints", Value::One(text)) => self.rules_hints = either(text, ["leads", "told"])?,
-            ("rules.severity", Value::List(grades)) => {
+            ("rules.off", SettingValue::List(names)) => add_new(&mut self.rules_off, names),
+            ("rules.lines", SettingValue::One(text)) => self.rules_all_lines = either(text, ["changed", "all"])?,
+            ("rules.hints", SettingValue::One(text)) => self.rules_hints = either(text, ["leads", "told"])?,
+            ("rules.severity", SettingValue::List(grades)) => {
                 let grades = grades.iter().map(|text| grade(text)).collect::<Result<Vec<_>, _>>()?;
                 // What is said again counts as said last.
                 self.rules_severity.retain(|(name, _)| grades.iter().all(|(again, _)| again != name));
                 self.rules_severity.extend(grades);
             }
-            ("min_severity", Value::One(text)) => self.min_severity = severity(text)?,
-            ("min_confidence", Value::One(text)) => self.min_confidence = confidence(text)?,
-            ("fail_on", Value::One(text)) => self.fail_on = severity(text)?,
-            ("request_changes_on", Value::One(text)) => self.request_changes_on = severity(text)?,
-            ("timeout", Value::One(text)) => self.timeout = duration(text)?,
-            ("keep_runs", Value::One(text)) => self.keep_runs = duration(text)?,
-            ("max_commits", Value::One(text)) => {
+            ("min_severity", SettingValue::One(text)) => self.min_severity = severity(text)?,
+            ("min_confidence", SettingValue::One(text)) => self.min_confidence = confidence(text)?,
+            ("fail_on", SettingValue::One(text)) => self.fail_on = severity(text)?,
+            ("request_changes_on", SettingValue::One(text)) => self.request_changes_on = severity(text)?,
+            ("timeout", SettingValue::One(text)) => self.timeout = duration(text)?,
+            ("keep_runs", SettingValue::One(text)) => self.keep_runs = duration(text)?,
+            ("max_commits", SettingValue::One(text)) => {
                 let number = text.trim().parse().ok().filter(|number| *number <= 1_000_000);
                 self.max_commits = number.ok_or_else(|| refused(text))?;
             }
-            ("colour", Value::One(text)) => {
+            ("colour", SettingValue::One(text)) => {
                 self.colour = Colour::from_word(text.trim()).ok_or_else(|| refused(text))?;
             }
-            ("format", Value::One(text)) => self.format = word(text)?,
-            ("model", Value::One(text)) => {
+            ("format", SettingValue::One(text)) => self.format = word(text)?,
+            ("model", SettingValue::One(text)) => {
                 (self.model, self.next_models) = models(text)?;
             }
-            ("verify", Value::One(text)) => {
+            ("verify", SettingValue::One(text)) => {
                 self.verify = Verify::from_word(text.trim()).ok_or_else(|| refused(text))?;
             }
-            ("verify_model", Value::One(text)) => self.verify_model = second_model(text)?,
-            ("max_turns", Value::One(text)) => {
+            ("verify_model", SettingValue::One(text)) => self.verify_model = second_model(text)?,
+            ("max_turns", SettingValue::One(text)) => {
                 let turns = text.trim().parse().ok().filter(|turns| (1..=1_000).contains(turns));
                 self.max_turns = turns.ok_or_else(|| refused(text))?;
             }
-            ("max_tokens", Value::One(text)) => self.max_tokens = tokens(text, 1)?,
-            ("max_cost", Value::One(text)) => self.max_cost = money(text)?,
-            ("instructions", Value::Path(path)) => self.instructions = path_or_none(path),
-            ("prompts", Value::Path(path)) => self.prompts = path_or_none(path),
-            ("rules.packs", Value::Path(path)) => self.rule_packs = path_or_none(path),
-            ("providers", Value::Path(path)) => self.providers_file = path_or_none(path),
+            ("max_tokens", SettingValue::One(text)) => self.max_tokens = tokens(text, 1)?,
+            ("max_cost", SettingValue::One(text)) => self.max_cost = money(text)?,
+            ("instructions", SettingValue::Path(path)) => self.instructions = path_or_none(path),
+            ("prompts", SettingValue::Path(path)) => self.prompts = path_or_none(path),
+            ("rules.packs", SettingValue::Path(path)) => self.rule_packs = path_or_none(path),
+            ("providers", SettingValue::Path(path)) => self.providers_file = path_or_none(path),
             _ => return self.set_for_provider(key, value),
         }
         Ok(())
     }
 
-    fn set_for_provider(&mut self, key: &'static str, value: &Value) -> Result<(), Refused> {
+    fn set_for_provider(&mut self, key: &'static str, value: &SettingValue) -> Result<(), RefusedValue> {
         let (provider, field) = key.split_once('.').unwrap_or((key, ""));
         let provider = self.providers.entry(provider).or_default();
         match (field, value) {
-            ("base_url", Value::One(text)) => provider.base_url = address(text)?,
-            ("api_key", Value::Secret(key)) => provider.api_key = secret(key)?,
-            ("context_window", Value::One(text)) => provider.context_window = Some(tokens(text, 1_000)?),
-            ("requests_per_minute", Value::One(text)) => {
+            ("base_url", SettingValue::One(text)) => provider.base_url = address(text)?,
+            ("api_key", SettingValue::Secret(key)) => provider.api_key = secret(key)?,
+            ("context_window", SettingValue::One(text)) => provider.context_window = Some(tokens(text, 1_000)?),
+            ("requests_per_minute", SettingValue::One(text)) => {
                 let number = text.trim().parse().ok().filter(|number| (1..=1_000_000).contains(number));
                 provider.requests_per_minute = Some(number.ok_or_else(|| refused(text))?);
             }
-            ("tokens_per_minute", Value::One(text)) => provider.tokens_per_minute = Some(tokens(text, 1)?),
-            (_, Value::One(text)) => return Err(refused(text)),
-            (_, Value::List(list)) => return Err(refused(&list.join(","))),
-            (_, Value::Path(path)) => return Err(refused(&path.display().to_string())),
-            (_, Value::Secret(_)) => return Err(Refused::Hidden),
+            ("tokens_per_minute", SettingValue::One(text)) => provider.tokens_per_minute = Some(tokens(text, 1)?),
+            (_, SettingValue::One(text)) => return Err(refused(text)),
+            (_, SettingValue::List(list)) => return Err(refused(&list.join(","))),
+            (_, SettingValue::Path(path)) => return Err(refused(&path.display().to_string())),
+            (_, SettingValue::Secret(_)) => return Err(RefusedValue::Hidden),
         }
         Ok(())
     }
@@ -245,8 +245,8 @@ impl Settings {
     }
 }
 
-fn refused(text: &str) -> Refused {
-    Refused::Shown(text.to_owned())
+fn refused(text: &str) -> RefusedValue {
+    RefusedValue::Shown(text.to_owned())
 }
 
 fn add_new(list: &mut Vec<String>, more: &[String]) {
@@ -255,7 +255,7 @@ fn add_new(list: &mut Vec<String>, more: &[String]) {
 }
 
 /// Parses the names of guideline kinds; an empty list means all, as elsewhere.
-fn guidelines(words: &[String]) -> Result<Vec<GuidelineKind>, Refused> {
+fn guidelines(words: &[String]) -> Result<Vec<GuidelineKind>, RefusedValue> {
     let all = |word: &str| word.trim().eq_ignore_ascii_case("all");
     let none = |word: &str| word.trim().eq_ignore_ascii_case("none");
     match words {
@@ -267,13 +267,13 @@ fn guidelines(words: &[String]) -> Result<Vec<GuidelineKind>, Refused> {
 }
 
 /// Globs are compiled here once, so that a bad one is told with the place it was written in.
-fn check_globs(globs: &[String]) -> Result<(), Refused> {
+fn check_globs(globs: &[String]) -> Result<(), RefusedValue> {
     let bad =
         |glob: &&String| glob.trim().is_empty() || GlobBuilder::new(glob).literal_separator(true).build().is_err();
     globs.iter().find(bad).map_or(Ok(()), |glob| Err(refused(glob)))
 }
 
-fn severity(text: &str) -> Result<Option<Severity>, Refused> {
+fn severity(text: &str) -> Result<Option<Severity>, RefusedValue> {
     let word = text.trim();
     if word.eq_ignore_ascii_case("none") {
         return Ok(None);
@@ -282,14 +282,14 @@ fn severity(text: &str) -> Result<Option<Severity>, Refused> {
 }
 
 /// A name and a severity with a sign of equality between them.
-fn grade(text: &str) -> Result<(String, Severity), Refused> {
+fn grade(text: &str) -> Result<(String, Severity), RefusedValue> {
     let (name, severity) = text.split_once('=').ok_or_else(|| refused(text))?;
     let severity = Severity::from_word(severity.trim()).ok_or_else(|| refused(text))?;
     Ok((word(name).map_err(|_| refused(text))?, severity))
 }
 
 /// Parses one of two words: `true` for the second.
-fn either(text: &str, [no, yes]: [&str; 2]) -> Result<bool, Refused> {
+fn either(text: &str, [no, yes]: [&str; 2]) -> Result<bool, RefusedValue> {
     match text.trim() {
         word if word == no => Ok(false),
         word if word == yes => Ok(true),
@@ -298,7 +298,7 @@ fn either(text: &str, [no, yes]: [&str; 2]) -> Result<bool, Refused> {
 }
 
 /// A number from 1 to 10.
-fn confidence(text: &str) -> Result<Option<Confidence>, Refused> {
+fn confidence(text: &str) -> Result<Option<Confidence>, RefusedValue> {
     let word = text.trim();
     if word.eq_ignore_ascii_case("none") {
         return Ok(None);
@@ -307,7 +307,7 @@ fn confidence(text: &str) -> Result<Option<Confidence>, Refused> {
 }
 
 /// A model, or several by name, each once: the first reviews, the others take over.
-fn models(text: &str) -> Result<(ModelChoice, Vec<ModelChoice>), Refused> {
+fn models(text: &str) -> Result<(ModelChoice, Vec<ModelChoice>), RefusedValue> {
     let choice =
         |name: &str| word(name).ok().and_then(|word| ModelChoice::from_word(&word)).ok_or_else(|| refused(text));
     let Some((first, rest)) = text.split_once(',') else { return Ok((choice(text)?, Vec::new())) };
@@ -327,7 +327,7 @@ fn models(text: &str) -> Result<(ModelChoice, Vec<ModelChoice>), Refused> {
 }
 
 /// A model by name. What stands for no certain model is refused: a second look is switched off by `verify`.
-fn second_model(text: &str) -> Result<Option<ModelChoice>, Refused> {
+fn second_model(text: &str) -> Result<Option<ModelChoice>, RefusedValue> {
     let word = word(text)?;
     if word.eq_ignore_ascii_case("same") {
         return Ok(None);
@@ -338,12 +338,12 @@ fn second_model(text: &str) -> Result<Option<ModelChoice>, Refused> {
     }
 }
 
-fn duration(text: &str) -> Result<Duration, Refused> {
+fn duration(text: &str) -> Result<Duration, RefusedValue> {
     parse_duration(text).map_err(|_| refused(text))
 }
 
 /// A name without white space or control characters.
-fn word(text: &str) -> Result<String, Refused> {
+fn word(text: &str) -> Result<String, RefusedValue> {
     let word = text.trim();
     let plain = !word.is_empty() && !word.chars().any(|c| c.is_whitespace() || c.is_control());
     if plain { Ok(word.to_owned()) } else { Err(refused(text)) }
@@ -354,12 +354,12 @@ fn path_or_none(path: &std::path::Path) -> Option<PathBuf> {
 }
 
 /// A number of tokens from `least` to a thousand millions.
-fn tokens(text: &str, least: u64) -> Result<u64, Refused> {
+fn tokens(text: &str, least: u64) -> Result<u64, RefusedValue> {
     parse_tokens(text).filter(|tokens| (least..=1_000_000_000).contains(tokens)).ok_or_else(|| refused(text))
 }
 
 /// An amount of dollars; nothing for `none`. No money at all would be no review.
-fn money(text: &str) -> Result<Option<Money>, Refused> {
+fn money(text: &str) -> Result<Option<Money>, RefusedValue> {
     let text = text.trim();
     if text.eq_ignore_ascii_case("none") {
         return Ok(None);
@@ -372,12 +372,12 @@ fn money(text: &str) -> Result<Option<Money>, Refused> {
 ///
 /// It is shown with the settings, so one in which a name, a password or a key may stand is refused, and the message does not
 /// repeat it.
-fn address(text: &str) -> Result<Option<String>, Refused> {
+fn address(text: &str) -> Result<Option<String>, RefusedValue> {
     if text.trim().is_empty() {
         return Ok(None);
     }
     if text.contains(['@', '?']) {
-        return Err(Refused::Hidden);
+        return Err(RefusedValue::Hidden);
     }
     let address = word(text)?;
     let scheme = address.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
@@ -388,10 +388,10 @@ fn address(text: &str) -> Result<Option<String>, Refused> {
 }
 
 /// A key without the line end that it is often copied with; nothing where it is empty.
-fn secret(key: &Secret) -> Result<Option<Secret>, Refused> {
+fn secret(key: &Secret) -> Result<Option<Secret>, RefusedValue> {
     let trimmed = key.trimmed();
     if !trimmed.is_plain() {
-        return Err(Refused::Hidden);
+        return Err(RefusedValue::Hidden);
     }
     Ok((!trimmed.reveal().is_empty()).then_some(trimmed))
 }
@@ -412,8 +412,8 @@ mod tests {
 
     #[test]
     fn a_rule_is_graded_by_its_name_and_the_last_word_counts() {
-        let list = |texts: &[&str]| Value::List(texts.iter().map(|text| (*text).to_owned()).collect());
-        let mut settings = Settings::blank();
+        let list = |texts: &[&str]| SettingValue::List(texts.iter().map(|text| (*text).to_owned()).collect());
+        let mut settings = Settings::empty();
         settings.set("rules.severity", &list(&["rust/a=low", " go = Medium "])).unwrap();
         settings.set("rules.severity", &list(&["rust/a=high"])).unwrap();
         let said: Vec<_> =
@@ -427,28 +427,28 @@ mod tests {
     #[test]
     fn guidelines_are_narrowed_and_never_brought_back() {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        let mut settings = Settings::blank();
-        settings.set("guidelines", &Value::List(words(&["claude", " Agents "]))).unwrap();
+        let mut settings = Settings::empty();
+        settings.set("guidelines", &SettingValue::List(words(&["claude", " Agents "]))).unwrap();
         assert_eq!(settings.guidelines, [GuidelineKind::Agents, GuidelineKind::Claude]);
-        settings.set("guidelines", &Value::List(words(&["claude", "cursor"]))).unwrap();
+        settings.set("guidelines", &SettingValue::List(words(&["claude", "cursor"]))).unwrap();
         assert_eq!(settings.guidelines, [GuidelineKind::Claude]);
-        settings.set("guidelines", &Value::List(words(&["all"]))).unwrap();
+        settings.set("guidelines", &SettingValue::List(words(&["all"]))).unwrap();
         assert_eq!(settings.guidelines, [GuidelineKind::Claude]);
-        settings.set("guidelines", &Value::List(words(&["none"]))).unwrap();
+        settings.set("guidelines", &SettingValue::List(words(&["none"]))).unwrap();
         assert_eq!(settings.guidelines, []);
         for bad in [&["all", "claude"][..], &["named"], &["AGENTS.md"], &[""]] {
-            assert!(settings.set("guidelines", &Value::List(words(bad))).is_err(), "{bad:?}");
+            assert!(settings.set("guidelines", &SettingValue::List(words(bad))).is_err(), "{bad:?}");
         }
     }
 
     #[test]
     fn a_file_with_guidelines_is_in_the_repository() {
-        let mut settings = Settings::blank();
-        let both = Value::List(vec!["docs/a.md".to_owned(), "./docs//a.md".to_owned()]);
+        let mut settings = Settings::empty();
+        let both = SettingValue::List(vec!["docs/a.md".to_owned(), "./docs//a.md".to_owned()]);
         settings.set("guideline_files", &both).unwrap();
         assert_eq!(settings.guideline_files, [RepoPath::parse("docs/a.md").unwrap()]);
         for bad in ["../a.md", "/etc/passwd", ".git/config", ""] {
-            assert!(settings.set("guideline_files", &Value::List(vec![bad.to_owned()])).is_err(), "{bad}");
+            assert!(settings.set("guideline_files", &SettingValue::List(vec![bad.to_owned()])).is_err(), "{bad}");
         }
     }
 

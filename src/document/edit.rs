@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use super::markdown::escape;
-use super::sections::{Outline, closing, fold};
+use super::sections::{Outline, missing_closing, normalize_heading};
 use crate::domain::presented::PresentMode;
 
 /// A document after an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edited {
+pub struct EditedDocument {
     /// The new text.
     pub markdown: String,
     /// The byte range that is new.
@@ -21,7 +21,7 @@ pub struct Edited {
 ///
 /// Bytes outside the edited part stay as they are; blank lines around it are only ever added. A fence or comment before the join that was
 /// never closed is closed there, since it would swallow what follows.
-pub fn edit(current: &str, content: &str, mode: &PresentMode) -> Edited {
+pub fn edit(current: &str, content: &str, mode: &PresentMode) -> EditedDocument {
     match mode {
         PresentMode::Replace => replace_all(content),
         PresentMode::Append => append(current, content),
@@ -29,23 +29,23 @@ pub fn edit(current: &str, content: &str, mode: &PresentMode) -> Edited {
     }
 }
 
-fn replace_all(content: &str) -> Edited {
-    Edited { markdown: content.to_owned(), written: 0..content.len(), note: None }
+fn replace_all(content: &str) -> EditedDocument {
+    EditedDocument { markdown: content.to_owned(), written: 0..content.len(), note: None }
 }
 
-fn append(current: &str, content: &str) -> Edited {
+fn append(current: &str, content: &str) -> EditedDocument {
     let said = current.trim_end_matches(NEWLINES);
     let added = content.trim_start_matches(NEWLINES);
     if said.is_empty() {
         return replace_all(added);
     }
     if added.is_empty() {
-        return Edited { markdown: current.to_owned(), written: current.len()..current.len(), note: None };
+        return EditedDocument { markdown: current.to_owned(), written: current.len()..current.len(), note: None };
     }
     let eol = line_ending(current);
     let mut out = String::with_capacity(current.len() + added.len() + 16);
     out.push_str(current);
-    let closed = closing(said);
+    let closed = missing_closing(said);
     let mut ended = newlines(&current[said.len()..]);
     if let Some(end) = &closed {
         if ended == 0 {
@@ -61,10 +61,10 @@ fn append(current: &str, content: &str) -> Edited {
     out.push_str(added);
     let note =
         closed.map(|end| format!("the document ended inside a block that was never closed: {end} was put behind it"));
-    Edited { markdown: out, written, note }
+    EditedDocument { markdown: out, written, note }
 }
 
-fn update(current: &str, content: &str, section: &str) -> Edited {
+fn update(current: &str, content: &str, section: &str) -> EditedDocument {
     let outline = Outline::of(current);
     let content = without_blank_lines(content);
     let leading = Outline::of(content).leading().cloned();
@@ -100,7 +100,7 @@ fn update(current: &str, content: &str, section: &str) -> Edited {
     let rest = &current[heading.at.start + without_trailing_blank_lines(old).len()..];
     let mut note = None;
     if end < current.len() {
-        if let Some(mark) = closing(content) {
+        if let Some(mark) = missing_closing(content) {
             out.push_str(eol);
             out.push_str(&mark);
             note = Some(format!("the content ends inside a block that it does not close: {mark} was put behind it"));
@@ -111,17 +111,17 @@ fn update(current: &str, content: &str, section: &str) -> Edited {
         }
     }
     out.push_str(rest);
-    Edited { markdown: out, written, note }
+    EditedDocument { markdown: out, written, note }
 }
 
 /// The level of the heading of a section that is added.
 const ADDED_LEVEL: u8 = 2;
 
 /// Appends a section that does not exist yet.
-fn add(current: &str, content: &str, brings_heading: bool, section: &str) -> Edited {
+fn add(current: &str, content: &str, brings_heading: bool, section: &str) -> EditedDocument {
     let name = section.split_whitespace().collect::<Vec<_>>().join(" ");
     let eol = line_ending(current);
-    let Edited { markdown, written, note } = if brings_heading {
+    let EditedDocument { markdown, written, note } = if brings_heading {
         append(current, content)
     } else {
         append(current, &format!("## {}{eol}{eol}{content}", heading_text(&name)))
@@ -131,7 +131,7 @@ fn add(current: &str, content: &str, brings_heading: bool, section: &str) -> Edi
         said.push_str("; ");
         said.push_str(&note);
     }
-    Edited { markdown, written, note: Some(said) }
+    EditedDocument { markdown, written, note: Some(said) }
 }
 
 /// Returns the section's name as Markdown that is found again under that name.
@@ -153,7 +153,7 @@ fn heading_text(name: &str) -> String {
 
 /// Returns the possible names of a section: the plain text of the request and, since people copy headings, its rendering as Markdown.
 fn names(section: &str) -> Vec<String> {
-    let plain = fold(section);
+    let plain = normalize_heading(section);
     let hashes = plain.bytes().take_while(|byte| *byte == b'#').count();
     let bare = if hashes <= 6 && plain[hashes..].starts_with(' ') { plain[hashes..].trim() } else { plain.as_str() };
     let shown = Outline::of(&format!("# {bare}\n")).headings.into_iter().next().map(|heading| heading.text);

@@ -3,41 +3,41 @@
 use crate::domain::place::LineRange;
 
 /// Columns of the first and of the last line, as in `FileRef`.
-pub(super) type Columns = (Option<u32>, Option<u32>);
+pub(super) type ColumnRange = (Option<u32>, Option<u32>);
 
 /// Lines with their columns, or the reason why they are invalid.
-pub(super) type Lines = Result<(LineRange, Columns), String>;
+pub(super) type ParsedLines = Result<(LineRange, ColumnRange), String>;
 
 /// Line numbers that were parsed at the beginning of a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct LineSpec {
     /// The number of bytes that were parsed.
     pub(super) length: usize,
     /// The lines, or the reason why they are invalid.
-    pub(super) lines: Lines,
+    pub(super) lines: ParsedLines,
 }
 
 /// Parses `N`, `N:C`, `N-M`, `N:C-M:D`; a long dash counts as a short one.
-pub(super) fn behind_colon(text: &str) -> Option<Span> {
+pub(super) fn parse_after_colon(text: &str) -> Option<LineSpec> {
     read(text, "", &[':'])
 }
 
 /// Parses the same forms if nothing follows them.
-pub(super) fn whole(text: &str) -> Option<Lines> {
-    behind_colon(text).filter(|span| span.length == text.len()).map(|span| span.lines)
+pub(super) fn parse_whole(text: &str) -> Option<ParsedLines> {
+    parse_after_colon(text).filter(|span| span.length == text.len()).map(|span| span.lines)
 }
 
 /// Parses a whole fragment without its `#`: `L42`, `L42-L50`, `L42-50`, `L42C5-L50C1`. Any other fragment is a place of another kind.
-pub(super) fn fragment(text: &str) -> Option<Lines> {
+pub(super) fn parse_fragment(text: &str) -> Option<ParsedLines> {
     read(text, "Ll", &['C', 'c', ',', ':']).filter(|span| span.length == text.len()).map(|span| span.lines)
 }
 
 /// Parses a fragment or a plain number (`42`, `42-50`), for people who forget the `L`.
-pub(super) fn anchor(text: &str) -> Option<Lines> {
-    fragment(text).or_else(|| whole(text))
+pub(super) fn parse_anchor(text: &str) -> Option<ParsedLines> {
+    parse_fragment(text).or_else(|| parse_whole(text))
 }
 
-fn read(text: &str, marks: &str, column_marks: &[char]) -> Option<Span> {
+fn read(text: &str, marks: &str, column_marks: &[char]) -> Option<LineSpec> {
     let mut rest = text;
     if !marks.is_empty() {
         rest = rest.strip_prefix(|c| marks.contains(c))?;
@@ -53,7 +53,7 @@ fn read(text: &str, marks: &str, column_marks: &[char]) -> Option<Span> {
         }
     }
     let (last, end_column) = end.unwrap_or((start, None));
-    Some(Span { length: text.len() - rest.len(), lines: lines(start, last, (start_column, end_column)) })
+    Some(LineSpec { length: text.len() - rest.len(), lines: lines(start, last, (start_column, end_column)) })
 }
 
 /// Parses the next number; larger ones become `u32::MAX`.
@@ -74,7 +74,7 @@ fn column(rest: &mut &str, marks: &[char]) -> Option<u32> {
     Some(column)
 }
 
-fn lines(start: u32, end: u32, columns: Columns) -> Lines {
+fn lines(start: u32, end: u32, columns: ColumnRange) -> ParsedLines {
     if [Some(start), Some(end), columns.0, columns.1].contains(&Some(u32::MAX)) {
         return Err("the line number is too large".to_owned());
     }
@@ -88,8 +88,8 @@ fn lines(start: u32, end: u32, columns: Columns) -> Lines {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Option<(u32, u32, Columns)> {
-        let (range, columns) = whole(text)?.ok()?;
+    fn read(text: &str) -> Option<(u32, u32, ColumnRange)> {
+        let (range, columns) = parse_whole(text)?.ok()?;
         Some((range.start(), range.end(), columns))
     }
 
@@ -112,21 +112,21 @@ mod tests {
             ("L42C5", 42, 42, (Some(5), None)),
             ("l42c5-l50c1", 42, 50, (Some(5), Some(1))),
         ] {
-            assert_eq!(fragment(text), Some(Ok((LineRange::new(start, end).unwrap(), columns))), "{text}");
+            assert_eq!(parse_fragment(text), Some(Ok((LineRange::new(start, end).unwrap(), columns))), "{text}");
         }
         for other in ["License", "L", "L4x", "L1-", "L42-x", "1-introduction", "42x", "setup"] {
-            assert_eq!((fragment(other), anchor(other)), (None, None), "{other}");
+            assert_eq!((parse_fragment(other), parse_anchor(other)), (None, None), "{other}");
         }
         for (text, start, end) in [("42", 42, 42), ("42-50", 42, 50), ("L42-50", 42, 50), ("l42", 42, 42)] {
-            assert_eq!(anchor(text), Some(Ok((LineRange::new(start, end).unwrap(), (None, None)))), "{text}");
+            assert_eq!(parse_anchor(text), Some(Ok((LineRange::new(start, end).unwrap(), (None, None)))), "{text}");
         }
-        assert_eq!(fragment("42"), None);
+        assert_eq!(parse_fragment("42"), None);
     }
 
     #[test]
     fn lines_that_cannot_be_say_why() {
         for text in ["0", "50-42", "99999999999", "4:0"] {
-            assert!(whole(text).unwrap().is_err(), "{text}");
+            assert!(parse_whole(text).unwrap().is_err(), "{text}");
         }
     }
 }

@@ -14,7 +14,7 @@ use super::markdown::options;
 
 /// A link or an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link {
+pub struct DocumentLink {
     /// Its bytes; those of its definition, if the destination is there.
     pub at: Range<usize>,
     /// The destination, with Markdown escapes undone.
@@ -23,9 +23,9 @@ pub struct Link {
 
 /// The links of a document, and the headings that can be linked to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Page {
+pub struct DocumentLinks {
     /// Links and images, including those in HTML, each position once.
-    pub links: Vec<Link>,
+    pub links: Vec<DocumentLink>,
     /// The texts of the headings at any level.
     pub headings: Vec<String>,
 }
@@ -35,7 +35,7 @@ static IN_HTML: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"(?is)<!--.*?-->|<(?:img|a)\b[^<>]*?\s(?:src|href)\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')"#).ok()
 });
 
-impl Page {
+impl DocumentLinks {
     /// Parses the document.
     pub fn of(markdown: &str) -> Self {
         let mut page = Self::default();
@@ -71,7 +71,7 @@ impl Page {
                         _ => continue,
                     };
                     if seen.insert((at.start, at.end)) {
-                        page.links.push(Link { at, destination: dest_url.into_string() });
+                        page.links.push(DocumentLink { at, destination: dest_url.into_string() });
                     }
                 }
                 Event::Start(Tag::HtmlBlock) | Event::InlineHtml(_) => page.html(markdown, at),
@@ -86,7 +86,7 @@ impl Page {
         for found in pattern.captures_iter(html) {
             if let (Some(whole), Some(value)) = (found.get(0), found.get(1).or(found.get(2))) {
                 let at = at.start + whole.start()..at.start + whole.end();
-                self.links.push(Link { at, destination: value.as_str().trim().replace("&amp;", "&") });
+                self.links.push(DocumentLink { at, destination: value.as_str().trim().replace("&amp;", "&") });
             }
         }
     }
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn links(markdown: &str) -> Vec<(String, String)> {
-        let links = Page::of(markdown).links;
+        let links = DocumentLinks::of(markdown).links;
         links.into_iter().map(|link| (markdown[link.at].to_owned(), link.destination)).collect()
     }
 
@@ -119,7 +119,8 @@ mod tests {
 
     #[test]
     fn code_holds_no_links_and_quotes_hold_headings() {
-        let page = Page::of("---\nt: [x](y.md)\n---\n```\n[a](b.md)\n```\n`[c](d.md)`\n\n> # E `f` *g*\n\nH\n=\n");
+        let page =
+            DocumentLinks::of("---\nt: [x](y.md)\n---\n```\n[a](b.md)\n```\n`[c](d.md)`\n\n> # E `f` *g*\n\nH\n=\n");
         assert_eq!(page.links, []);
         assert_eq!(page.headings, ["E f g", "H"]);
     }

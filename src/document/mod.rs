@@ -6,21 +6,21 @@
 //! Checking whether a reference exists belongs in `evidence`; permission to present, in `app`.
 
 mod edit;
+mod lenient_link;
 mod lines;
 mod links;
-mod loose;
+#[cfg(test)]
+pub(crate) mod live_parts;
 mod markdown;
-mod plain;
+mod plain_references;
 mod prose;
 mod references;
 mod rewrite;
 mod sections;
-#[cfg(test)]
-pub(crate) mod shape;
 mod target;
 
-pub use edit::{Edited, edit};
-pub use links::{Link, Page};
-pub use prose::prose;
-pub use references::{Found, references};
-pub use rewrite::{Dialect, rewrite};
+pub use edit::{EditedDocument, edit};
+pub use links::{DocumentLink, DocumentLinks};
+pub use prose::prose_ranges;
+pub use references::{DocumentReference, references};
+pub use rewrite::{ReferenceStyle, rewrite};

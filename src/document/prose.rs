@@ -7,7 +7,7 @@ use pulldown_cmark::{Event, Tag, TagEnd};
 use super::markdown::events;
 
 /// Returns the byte ranges of running text, in order. Code, HTML and comments are excluded.
-pub fn prose(markdown: &str) -> Vec<Range<usize>> {
+pub fn prose_ranges(markdown: &str) -> Vec<Range<usize>> {
     let mut pieces: Vec<Range<usize>> = Vec::new();
     let mut in_code = false;
     for (event, range) in events(markdown) {
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     fn said(markdown: &str) -> Vec<&str> {
-        prose(markdown).into_iter().map(|range| &markdown[range]).collect()
+        prose_ranges(markdown).into_iter().map(|range| &markdown[range]).collect()
     }
 
     #[test]

@@ -7,15 +7,15 @@ use std::ops::Range;
 
 use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Parser, Tag, TagEnd};
 
-use super::loose;
+use super::lenient_link;
 use super::markdown::{is_escaped, options, unescape};
-use super::plain;
-use super::target::{Spelling, Target, destination, exactly_plain};
+use super::plain_references;
+use super::target::{DestinationSyntax, LinkTarget, parse_destination, parse_exact_reference};
 use crate::domain::presented::{FileRef, RefForm};
 
 /// A reference as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct DocumentReference {
     /// Its byte range in the document.
     pub at: Range<usize>,
     /// Its form.
@@ -32,8 +32,8 @@ pub struct Found {
 ///
 /// None are found in fenced or indented code, in HTML, in images, and in the text of other links. URLs with a scheme other than
 /// `dialectic:` and `file:` are not references, nor is a `#fragment` alone.
-pub fn references(markdown: &str) -> Vec<Found> {
-    let mut scan = Scan::new(markdown);
+pub fn references(markdown: &str) -> Vec<DocumentReference> {
+    let mut scan = ReferenceScan::new(markdown);
     let known = |link: BrokenLink<'_>| {
         let marked = link.link_type != LinkType::Shortcut || link.reference.starts_with('`');
         (marked && rustdoc(&link.reference).is_some())
@@ -49,12 +49,12 @@ pub fn references(markdown: &str) -> Vec<Found> {
 /// Parses the text between brackets in rustdoc's form: `` `path:42` `` or `path:42`.
 fn rustdoc(reference: &str) -> Option<Result<FileRef, String>> {
     let bare = reference.trim_matches('`');
-    exactly_plain(if bare.len() < reference.len() { bare } else { reference })
+    parse_exact_reference(if bare.len() < reference.len() { bare } else { reference })
 }
 
-struct Scan<'m> {
+struct ReferenceScan<'m> {
     source: &'m str,
-    found: Vec<Found>,
+    found: Vec<DocumentReference>,
     /// Text that begins before this byte belongs to a link that the parser does not know.
     until: usize,
     /// The enclosing blocks, innermost last.
@@ -62,7 +62,7 @@ struct Scan<'m> {
     /// The nesting depth inside elements that hold no references; 0 is outside.
     hidden: usize,
     /// The enclosing link, if any; then `hidden` counts its depth.
-    link: Option<Link>,
+    link: Option<OpenLink>,
     /// The enclosing HTML element in a line of text whose contents are not plain text.
     element: Option<&'static str>,
     /// Opening brackets without their closing ones so far.
@@ -71,7 +71,7 @@ struct Scan<'m> {
     run: Option<Range<usize>>,
 }
 
-struct Link {
+struct OpenLink {
     kind: LinkType,
     at: Range<usize>,
     destination: String,
@@ -79,7 +79,7 @@ struct Link {
     text_end: usize,
 }
 
-impl<'m> Scan<'m> {
+impl<'m> ReferenceScan<'m> {
     fn new(source: &'m str) -> Self {
         Self {
             source,
@@ -143,7 +143,7 @@ impl<'m> Scan<'m> {
                 self.open.clear();
                 self.hidden = 1;
                 let text_end = at.start + 1;
-                self.link = Some(Link { kind: link_type, at, destination: dest_url.into_string(), text_end });
+                self.link = Some(OpenLink { kind: link_type, at, destination: dest_url.into_string(), text_end });
                 return;
             }
             Tag::Image { .. } => {
@@ -167,7 +167,7 @@ impl<'m> Scan<'m> {
         self.element = None;
     }
 
-    fn end_link(&mut self, mut link: Link) {
+    fn end_link(&mut self, mut link: OpenLink) {
         if link.at.start < self.until {
             return;
         }
@@ -178,28 +178,34 @@ impl<'m> Scan<'m> {
         }
         let Some((close, target)) = self.target_of(&link) else { return };
         let text = self.source[link.at.start + 1..close].to_owned();
-        self.found.push(Found { at: link.at, form: target.form, text, written: link.destination, to: target.to });
+        self.found.push(DocumentReference {
+            at: link.at,
+            form: target.form,
+            text,
+            written: link.destination,
+            to: target.to,
+        });
     }
 
     /// Returns the end of the link's text, and the file it points to.
-    fn target_of(&self, link: &Link) -> Option<(usize, Target)> {
+    fn target_of(&self, link: &OpenLink) -> Option<(usize, LinkTarget)> {
         let rest = self.source.get(link.text_end..link.at.end)?;
         let close = link.text_end + rest.find([']', '>'])?;
         let target = match link.kind {
             LinkType::Inline => {
                 let rest = self.source.get(close + 2..link.at.end.checked_sub(1)?)?.trim();
                 let (written, spelling) = match rest.strip_prefix('<') {
-                    Some(rest) => (&rest[..rest.find('>')?], Spelling::Written),
-                    None => (rest.split([' ', '\t', '\n', '\r']).next()?, Spelling::Written),
+                    Some(rest) => (&rest[..rest.find('>')?], DestinationSyntax::Written),
+                    None => (rest.split([' ', '\t', '\n', '\r']).next()?, DestinationSyntax::Written),
                 };
-                destination(written, spelling)?
+                parse_destination(written, spelling)?
             }
             LinkType::ReferenceUnknown | LinkType::CollapsedUnknown | LinkType::ShortcutUnknown => {
-                Target { form: RefForm::Rustdoc, to: rustdoc(&link.destination)? }
+                LinkTarget { form: RefForm::Rustdoc, to: rustdoc(&link.destination)? }
             }
             LinkType::Email | LinkType::WikiLink { .. } => return None,
             LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut | LinkType::Autolink => {
-                destination(&link.destination, Spelling::Unescaped)?
+                parse_destination(&link.destination, DestinationSyntax::Unescaped)?
             }
         };
         Some((close, target))
@@ -211,9 +217,9 @@ impl<'m> Scan<'m> {
         if at.start < self.until || self.element.is_some() || before.ends_with('!') {
             return;
         }
-        if let Some(to) = plain::code_span(code) {
+        if let Some(to) = plain_references::parse_code_span(code) {
             let text = self.source[at.clone()].to_owned();
-            self.found.push(Found { at, form: RefForm::Plain, text, written: code.trim().to_owned(), to });
+            self.found.push(DocumentReference { at, form: RefForm::Plain, text, written: code.trim().to_owned(), to });
         }
     }
 
@@ -263,7 +269,7 @@ impl<'m> Scan<'m> {
 
     fn loose(&mut self, open: usize, close: usize) {
         let limit = self.blocks.last().map_or(self.source.len(), |block| block.end);
-        let Some(loose) = loose::link(self.source, open, close, limit) else { return };
+        let Some(loose) = lenient_link::parse_link(self.source, open, close, limit) else { return };
         if let Some(run) = self.run.take()
             && run.start < open
         {
@@ -275,7 +281,7 @@ impl<'m> Scan<'m> {
         }
         self.until = loose.end;
         self.open.clear();
-        self.found.push(Found {
+        self.found.push(DocumentReference {
             at: open..loose.end,
             form: loose.target.form,
             text: self.source[open + 1..close].to_owned(),
@@ -288,10 +294,10 @@ impl<'m> Scan<'m> {
     fn end_run(&mut self) {
         let Some(run) = self.run.take() else { return };
         let (source, found) = (self.source, &mut self.found);
-        plain::words(source, run, |(at, to)| {
+        plain_references::find_references(source, run, |(at, to)| {
             let text = source[at.clone()].to_owned();
             let written = unescape(&text);
-            found.push(Found { at, form: RefForm::Plain, text, written, to });
+            found.push(DocumentReference { at, form: RefForm::Plain, text, written, to });
         });
     }
 }

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use super::markdown::{escape, unescape};
-use crate::domain::percent::{encode_path as encode, file_uri};
+use crate::domain::percent::{encode_file_uri, encode_path as encode};
 use crate::domain::place::LineRange;
 use crate::domain::presented::{CheckedRef, RefForm, RefPlace};
 use crate::domain::text::{strip_block, strip_line};
 
 /// The form in which a surface writes references.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Dialect {
+pub enum ReferenceStyle {
     /// Markdown with relative links: `[t](path#L1-L2)`. A pattern becomes the lines it was found on; if none are known it stays.
     Fragment,
     /// Markdown with ``[`path:42`][]``, for clients that know no other form. It can name one line only, and no text of its own.
@@ -35,7 +35,7 @@ pub enum Dialect {
     Plain,
 }
 
-impl Dialect {
+impl ReferenceStyle {
     fn is_for_terminal(&self) -> bool {
         match self {
             Self::Osc8 { .. } | Self::Plain => true,
@@ -48,7 +48,7 @@ impl Dialect {
 ///
 /// A broken reference keeps its text and loses its link. In Markdown all other bytes stay. Text for a terminal is stripped of escapes and
 /// control characters as a whole, so that its only escapes are the links of this function, which are made of plain ASCII.
-pub fn rewrite(markdown: &str, references: &[CheckedRef], dialect: &Dialect) -> String {
+pub fn rewrite(markdown: &str, references: &[CheckedRef], dialect: &ReferenceStyle) -> String {
     let mut out = String::with_capacity(markdown.len() + references.len() * 32);
     let mut copied = 0;
     for reference in references {
@@ -64,38 +64,38 @@ pub fn rewrite(markdown: &str, references: &[CheckedRef], dialect: &Dialect) -> 
     out
 }
 
-fn push_around(out: &mut String, text: &str, dialect: &Dialect) {
+fn push_around(out: &mut String, text: &str, dialect: &ReferenceStyle) {
     if dialect.is_for_terminal() { out.push_str(&strip_block(text)) } else { out.push_str(text) }
 }
 
-fn rewrite_one(reference: &CheckedRef, written: &str, begins_line: bool, dialect: &Dialect) -> String {
+fn rewrite_one(reference: &CheckedRef, written: &str, begins_line: bool, dialect: &ReferenceStyle) -> String {
     let place = match &reference.found {
         Ok(place) => place,
         Err(_) if dialect.is_for_terminal() => return strip_line(&reference.text),
         Err(_) => return unlinked(reference, written, begins_line),
     };
     match dialect {
-        Dialect::Fragment => fragment(reference, written, place),
-        Dialect::Rustdoc => rustdoc(reference, place),
-        Dialect::File { base } => {
+        ReferenceStyle::Fragment => fragment(reference, written, place),
+        ReferenceStyle::Rustdoc => rustdoc(reference, place),
+        ReferenceStyle::File { base } => {
             let anchor = lines_or_anchor(reference, written, place.lines, true);
-            link(reference, &format!("{}{anchor}", file_uri(base, &place.path)))
+            link(reference, &format!("{}{anchor}", encode_file_uri(base, &place.path)))
         }
-        Dialect::Forge { blob } => {
+        ReferenceStyle::Forge { blob } => {
             // A forge renders Markdown, and rendered text has no line anchors.
             let rendered = matches!(place.path.extension(), Some("md" | "markdown" | "mdx" | "rst" | "adoc"));
             let source = if rendered && place.lines.is_some() { "?plain=1" } else { "" };
             let anchor = lines_or_anchor(reference, written, place.lines, false);
             link(reference, &format!("{blob}{}{source}{anchor}", encode(place.path.as_bytes())))
         }
-        Dialect::Osc8 { root } => {
+        ReferenceStyle::Osc8 { root } => {
             format!(
                 "\x1b]8;;{}\x1b\\{}\x1b]8;;\x1b\\",
-                file_uri(root, &place.path),
+                encode_file_uri(root, &place.path),
                 render_for_terminal(reference, place)
             )
         }
-        Dialect::Plain => render_for_terminal(reference, place),
+        ReferenceStyle::Plain => render_for_terminal(reference, place),
     }
 }
 
@@ -203,7 +203,7 @@ fn rustdoc(reference: &CheckedRef, place: &RefPlace) -> String {
 /// Returns the text for a reader at a terminal, with the place appended if the text does not name it.
 fn render_for_terminal(reference: &CheckedRef, place: &RefPlace) -> String {
     let text = strip_line(&reference.text);
-    let mut at = strip_line(&place.path.spelled());
+    let mut at = strip_line(&place.path.display_name());
     if let Some(lines) = place.lines {
         let _ = write!(at, ":{}", lines.start());
         if lines.count() > 1 {

@@ -30,11 +30,11 @@ pub(super) struct Outline {
     /// The start of the first block of the document, of any kind.
     first: Option<usize>,
     /// The last block, if it is one that may never have been closed.
-    last_raw: Option<Raw>,
+    last_raw: Option<RawBlock>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Raw {
+struct RawBlock {
     at: Range<usize>,
     is_fence: bool,
 }
@@ -102,13 +102,13 @@ impl Outline {
     }
 }
 
-fn raw(tag: &Tag<'_>, at: &Range<usize>, skipped: usize) -> Option<Raw> {
+fn raw(tag: &Tag<'_>, at: &Range<usize>, skipped: usize) -> Option<RawBlock> {
     let is_fence = match tag {
         Tag::CodeBlock(CodeBlockKind::Fenced(_)) => true,
         Tag::HtmlBlock => false,
         _ => return None,
     };
-    Some(Raw { at: at.start + skipped..at.end + skipped, is_fence })
+    Some(RawBlock { at: at.start + skipped..at.end + skipped, is_fence })
 }
 
 fn heading(body: &str, skipped: usize, level: u8, at: Range<usize>, text: &str) -> Heading {
@@ -122,7 +122,7 @@ fn heading(body: &str, skipped: usize, level: u8, at: Range<usize>, text: &str) 
         end += 1;
     }
     let setext = !body[at.start..].trim_start_matches(' ').starts_with('#');
-    Heading { level, at: start + skipped..end + skipped, text: fold(text), setext }
+    Heading { level, at: start + skipped..end + skipped, text: normalize_heading(text), setext }
 }
 
 fn is_newline(byte: u8) -> bool {
@@ -131,7 +131,7 @@ fn is_newline(byte: u8) -> bool {
 
 /// Normalizes text for comparing headings: trimmed, white space collapsed, case-insensitive. Characters that share one capital (`σ` and
 /// `ς`, `ß` and `ss`) are equal, so this converts through capitals.
-pub(super) fn fold(text: &str) -> String {
+pub(super) fn normalize_heading(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if !out.is_empty() {
@@ -144,7 +144,7 @@ pub(super) fn fold(text: &str) -> String {
 
 /// Returns the text that must follow the document so that its last block does not swallow what is appended: the end of a fence or of HTML
 /// that was never closed.
-pub(super) fn closing(markdown: &str) -> Option<String> {
+pub(super) fn missing_closing(markdown: &str) -> Option<String> {
     const PROBE: &str = "\n\n# probe\n";
     let survives = |text: &str| {
         let probed = format!("{text}{PROBE}");
@@ -224,7 +224,7 @@ mod tests {
             ("plain", None),
             ("", None),
         ] {
-            assert_eq!(closing(markdown).as_deref(), end, "{markdown:?}");
+            assert_eq!(missing_closing(markdown).as_deref(), end, "{markdown:?}");
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Parses the destination of a link as a reference to a file. Main type: [`Target`].
 
-use super::lines::{self, Lines};
+use super::lines::{self, ParsedLines};
 use super::markdown::unescape;
-use crate::domain::path::{spell, unquote};
+use crate::domain::path::{display_path, unquote};
 use crate::domain::percent;
 use crate::domain::presented::{FileRef, RefForm};
 
 /// A destination that points to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Target {
+pub(super) struct LinkTarget {
     pub(super) form: RefForm,
     /// The file, or the reason why it cannot point anywhere.
     pub(super) to: Result<FileRef, String>,
@@ -16,7 +16,7 @@ pub(super) struct Target {
 
 /// The syntax of a destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Spelling {
+pub(super) enum DestinationSyntax {
     /// As between the parentheses: backslashes escape, `%20` is a space.
     Written,
     /// Without Markdown's escapes: from a definition, or from `<…>`.
@@ -74,50 +74,50 @@ const HOSTS: &[&str] = &[
 const LONGEST: usize = 4096;
 
 /// Parses the destination of a link. `None` if it points to no file: another scheme, an anchor alone, or nothing.
-pub(super) fn destination(written: &str, spelling: Spelling) -> Option<Target> {
+pub(super) fn parse_destination(written: &str, spelling: DestinationSyntax) -> Option<LinkTarget> {
     let written = written.trim();
     if written.is_empty() || written.starts_with(['#', '?']) || written.starts_with("//") {
         return None;
     }
     if let Some((scheme, rest)) = scheme(written) {
-        let link = |to| Some(Target { form: RefForm::Link, to });
+        let link = |to| Some(LinkTarget { form: RefForm::Link, to });
         return match scheme.to_ascii_lowercase().as_str() {
-            "dialectic" => Some(Target { form: RefForm::Dialectic, to: parse_dialectic(rest, spelling) }),
+            "dialectic" => Some(LinkTarget { form: RefForm::Dialectic, to: parse_dialectic(rest, spelling) }),
             "file" => link(file_uri(rest)),
             _ if scheme.len() == 1 && rest.starts_with(['/', '\\']) => link(Err(ABSOLUTE.to_owned())),
             _ if is_path_like(scheme) => link(with_lines(written, spelling)?),
             _ => None,
         };
     }
-    Some(Target { form: RefForm::Link, to: relative(written, spelling) })
+    Some(LinkTarget { form: RefForm::Link, to: relative(written, spelling) })
 }
 
 const ABSOLUTE: &str = "absolute paths are refused; give a path relative to baseUri";
 
 /// Builds a reference to a path with its lines after a colon, as in plain text.
-pub(super) fn plain(path: &str, lines: Lines) -> Result<FileRef, String> {
+pub(super) fn plain_reference(path: &str, lines: ParsedLines) -> Result<FileRef, String> {
     let path = if path.starts_with('"') { unquote_path(path)? } else { checked(unescape(path).as_bytes())? };
     let (range, columns) = lines?;
     Ok(FileRef { path, lines: Some(range), columns, pattern: None })
 }
 
 /// Parses `path:42` if nothing else is there, as between brackets.
-pub(super) fn exactly_plain(text: &str) -> Option<Result<FileRef, String>> {
+pub(super) fn parse_exact_reference(text: &str) -> Option<Result<FileRef, String>> {
     let text = text.trim();
-    if let Some(end) = quoted_end(text) {
-        let lines = lines::whole(text[end..].strip_prefix(':')?)?;
-        return is_quoted_path(&text[..end]).then(|| plain(&text[..end], lines));
+    if let Some(end) = find_quoted_end(text) {
+        let lines = lines::parse_whole(text[end..].strip_prefix(':')?)?;
+        return is_quoted_path(&text[..end]).then(|| plain_reference(&text[..end], lines));
     }
     let (path, lines) = split_lines(text)?;
     let odd = path.contains("::")
         || path.contains("://")
         || path.chars().any(|c| c.is_whitespace() || "<>|*\"'`".contains(c));
     let named = path.chars().any(char::is_alphabetic) && !path.ends_with([':', '/']);
-    (named && !odd).then(|| plain(path, lines))
+    (named && !odd).then(|| plain_reference(path, lines))
 }
 
 /// Finds the end of a path that is quoted as git quotes it (`"a\377.rs"`) at the beginning of a string: after its closing quote.
-pub(super) fn quoted_end(text: &str) -> Option<usize> {
+pub(super) fn find_quoted_end(text: &str) -> Option<usize> {
     let inner = text.strip_prefix('"')?;
     let mut escaped = false;
     for (at, byte) in inner.bytes().enumerate() {
@@ -156,9 +156,11 @@ pub(super) fn is_path_like(path: &str) -> bool {
     has_extension || (in_folder && extension.is_none_or(|extension| !extension.is_empty())) || NAMES.contains(&name)
 }
 
-fn split_lines(text: &str) -> Option<(&str, Lines)> {
+fn split_lines(text: &str) -> Option<(&str, ParsedLines)> {
     // Line numbers may hold colons themselves, so the first colon that is followed only by line numbers counts.
-    text.match_indices(':').take(8).find_map(|(colon, _)| Some((&text[..colon], lines::whole(&text[colon + 1..])?)))
+    text.match_indices(':')
+        .take(8)
+        .find_map(|(colon, _)| Some((&text[..colon], lines::parse_whole(&text[colon + 1..])?)))
 }
 
 /// Returns the scheme of a URI (RFC 3986 §3.1) and the text after its colon.
@@ -171,21 +173,24 @@ fn scheme(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Parses `path`, `path#L42`, `path?pattern`, `path?pattern#L42`, `path:42`.
-fn relative(written: &str, spelling: Spelling) -> Result<FileRef, String> {
-    let Some(cut) = end_of_path(written) else {
+fn relative(written: &str, spelling: DestinationSyntax) -> Result<FileRef, String> {
+    let Some(cut) = find_path_end(written) else {
         return with_lines(written, spelling).unwrap_or_else(|| whole_file(written, spelling));
     };
     let (path, rest) = (&written[..cut], &written[cut + 1..]);
     let mut to = whole_file(path, spelling)?;
     let mut fragment = Some(rest);
     if written.as_bytes()[cut] == b'?' {
-        let hash = rest.rfind('#').filter(|hash| lines::fragment(&rest[hash + 1..]).is_some());
+        let hash = rest.rfind('#').filter(|hash| lines::parse_fragment(&rest[hash + 1..]).is_some());
         fragment = hash.map(|hash| &rest[hash + 1..]);
         to.pattern = pattern(hash.map_or(rest, |hash| &rest[..hash]), spelling);
     }
     // A number alone after a pattern may be part of it.
-    let lines =
-        if to.pattern.is_some() { fragment.and_then(lines::fragment) } else { fragment.and_then(lines::anchor) };
+    let lines = if to.pattern.is_some() {
+        fragment.and_then(lines::parse_fragment)
+    } else {
+        fragment.and_then(lines::parse_anchor)
+    };
     if let Some(lines) = lines {
         let (range, columns) = lines?;
         (to.lines, to.columns) = (Some(range), columns);
@@ -194,18 +199,18 @@ fn relative(written: &str, spelling: Spelling) -> Result<FileRef, String> {
 }
 
 /// Finds the end of a path; a quoted one may hold the separators itself.
-pub(super) fn end_of_path(written: &str) -> Option<usize> {
-    let from = quoted_end(written).unwrap_or(0);
+pub(super) fn find_path_end(written: &str) -> Option<usize> {
+    let from = find_quoted_end(written).unwrap_or(0);
     written[from..].find(['?', '#']).map(|at| from + at)
 }
 
-fn whole_file(path: &str, spelling: Spelling) -> Result<FileRef, String> {
+fn whole_file(path: &str, spelling: DestinationSyntax) -> Result<FileRef, String> {
     let path = path_of(path, spelling)?;
     Ok(FileRef { path, lines: None, columns: (None, None), pattern: None })
 }
 
 /// Parses `path:42` as a destination.
-fn with_lines(written: &str, spelling: Spelling) -> Option<Result<FileRef, String>> {
+fn with_lines(written: &str, spelling: DestinationSyntax) -> Option<Result<FileRef, String>> {
     let (path, lines) = split_lines(written)?;
     if path.is_empty() {
         return None;
@@ -217,8 +222,8 @@ fn with_lines(written: &str, spelling: Spelling) -> Option<Result<FileRef, Strin
 }
 
 /// Parses the rest of a `dialectic:` URI.
-fn parse_dialectic(rest: &str, spelling: Spelling) -> Result<FileRef, String> {
-    let Some(cut) = end_of_path(rest).filter(|cut| rest[*cut..].starts_with('?')) else {
+fn parse_dialectic(rest: &str, spelling: DestinationSyntax) -> Result<FileRef, String> {
+    let Some(cut) = find_path_end(rest).filter(|cut| rest[*cut..].starts_with('?')) else {
         return relative(rest, spelling);
     };
     let (path, query) = (&rest[..cut], &rest[cut + 1..]);
@@ -230,7 +235,7 @@ fn parse_dialectic(rest: &str, spelling: Spelling) -> Result<FileRef, String> {
         line = Some(spec);
         regex = more.strip_prefix("regex=");
     } else if let Some(first) = query.strip_prefix("regex=") {
-        let cut = first.rfind("&line=").filter(|cut| lines::whole(&first[cut + 6..]).is_some());
+        let cut = first.rfind("&line=").filter(|cut| lines::parse_whole(&first[cut + 6..]).is_some());
         line = cut.map(|cut| &first[cut + 6..]);
         regex = Some(cut.map_or(first, |cut| &first[..cut]));
     }
@@ -238,7 +243,7 @@ fn parse_dialectic(rest: &str, spelling: Spelling) -> Result<FileRef, String> {
     if let Some(line) = line {
         let line = decode(line).unwrap_or_default();
         let (range, columns) =
-            lines::whole(&line).unwrap_or_else(|| Err(format!("line={line:?} is not N, N:C, N-M or N:C-M:D")))?;
+            lines::parse_whole(&line).unwrap_or_else(|| Err(format!("line={line:?} is not N, N:C, N-M or N:C-M:D")))?;
         (to.lines, to.columns) = (Some(range), columns);
     }
     Ok(to)
@@ -256,14 +261,16 @@ fn file_uri(rest: &str) -> Result<FileRef, String> {
         }
         None => rest,
     };
-    relative(path, Spelling::Written)
+    relative(path, DestinationSyntax::Written)
 }
 
 /// Parses a pattern as a regular expression; Markdown's escapes are the expression's own here.
-fn pattern(written: &str, spelling: Spelling) -> Option<String> {
+fn pattern(written: &str, spelling: DestinationSyntax) -> Option<String> {
     let pattern = match spelling {
-        Spelling::Loose => written.to_owned(),
-        Spelling::Written | Spelling::Unescaped => decode(written).unwrap_or_else(|| written.to_owned()),
+        DestinationSyntax::Loose => written.to_owned(),
+        DestinationSyntax::Written | DestinationSyntax::Unescaped => {
+            decode(written).unwrap_or_else(|| written.to_owned())
+        }
     };
     // On a forge, `plain=1` requests the source of a rendered file.
     (!pattern.is_empty() && pattern != "plain=1").then_some(pattern)
@@ -274,12 +281,12 @@ fn decode(text: &str) -> Option<String> {
     String::from_utf8(percent::decode(text).0).ok()
 }
 
-fn path_of(written: &str, spelling: Spelling) -> Result<String, String> {
+fn path_of(written: &str, spelling: DestinationSyntax) -> Result<String, String> {
     let written = written.trim();
     if written.starts_with('"') {
         return unquote_path(written);
     }
-    let unescaped = if spelling == Spelling::Unescaped { written.to_owned() } else { unescape(written) };
+    let unescaped = if spelling == DestinationSyntax::Unescaped { written.to_owned() } else { unescape(written) };
     checked(&percent::decode(unescaped.trim()).0)
 }
 
@@ -287,7 +294,7 @@ fn path_of(written: &str, spelling: Spelling) -> Result<String, String> {
 fn unquote_path(written: &str) -> Result<String, String> {
     let bytes = match unquote(written) {
         // An author who also escapes for Markdown doubles each backslash; then nothing is left that needs quoting.
-        Ok(bytes) if bytes.contains(&b'\\') && !spell(&bytes).starts_with('"') => {
+        Ok(bytes) if bytes.contains(&b'\\') && !display_path(&bytes).starts_with('"') => {
             unquote(&unescape(written)).unwrap_or(bytes)
         }
         Ok(bytes) => bytes,
@@ -314,7 +321,7 @@ fn spelled(bytes: &[u8]) -> Result<String, String> {
     if bytes.contains(&0) {
         return Err("the path has a NUL byte".to_owned());
     }
-    Ok(spell(bytes).into_owned())
+    Ok(display_path(bytes).into_owned())
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::forge::PullOf;
+use super::forge::ReviewedPull;
 use super::id::{BlobId, CommitId};
 use super::path::RepoPath;
-use super::place::{LineRange, Side, WorkspaceAt};
+use super::place::{DiffSide, LineRange, WorkspaceAt};
 
 /// A change: the commits and the files between a merge base and a head.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ pub struct ChangeSet {
     /// The tree that holds the new file contents.
     pub new_at: WorkspaceAt,
     /// The pull request that it is of.
-    pub pull: Option<PullOf>,
+    pub pull: Option<ReviewedPull>,
     /// `target..head`, newest first.
     pub commits: Vec<Commit>,
     /// The number of commits left out beyond the limit.
@@ -142,7 +142,7 @@ pub struct FileChange {
 
 /// Lines on one side of a hunk, as a hunk header writes them: where `count` is 0, `start` is the line *before* the place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Span {
+pub struct HunkSpan {
     /// First line, 1-indexed (see the type for empty spans).
     pub start: u32,
     /// The number of lines.
@@ -153,9 +153,9 @@ pub struct Span {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hunk {
     /// Its lines at the merge base, context included.
-    pub old: Span,
+    pub old: HunkSpan,
     /// Its lines at the head, context included.
-    pub new: Span,
+    pub new: HunkSpan,
     /// The changed lines inside it: each a maximal run of removed and added lines.
     pub runs: Vec<ChangeRun>,
 }
@@ -164,9 +164,9 @@ pub struct Hunk {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ChangeRun {
     /// The removed lines.
-    pub old: Span,
+    pub old: HunkSpan,
     /// The added lines.
-    pub new: Span,
+    pub new: HunkSpan,
 }
 
 /// The patch text of a file, at most 10 000 characters.
@@ -251,7 +251,7 @@ pub fn shortened_lines(text: &str, begun: usize) -> Vec<(usize, usize)> {
     found
 }
 
-impl Span {
+impl HunkSpan {
     /// The lines as a range; `None` when there are none.
     pub fn range(self) -> Option<LineRange> {
         self.count.checked_sub(1).and_then(|more| LineRange::new(self.start, self.start.saturating_add(more)).ok())
@@ -281,10 +281,10 @@ impl FileChange {
     }
 
     /// The path on the given side.
-    pub fn path_at(&self, side: Side) -> &RepoPath {
+    pub fn path_at(&self, side: DiffSide) -> &RepoPath {
         match side {
-            Side::Old => self.old_path.as_ref().unwrap_or(&self.path),
-            Side::New => &self.path,
+            DiffSide::Old => self.old_path.as_ref().unwrap_or(&self.path),
+            DiffSide::New => &self.path,
         }
     }
 
@@ -294,11 +294,11 @@ impl FileChange {
     }
 
     /// Checks whether lines of one side lie in a hunk that is part of the change: its changed lines, or the point of a deletion.
-    pub fn touches(&self, side: Side, lines: LineRange) -> bool {
+    pub fn touches(&self, side: DiffSide, lines: LineRange) -> bool {
         self.runs().any(|run| {
             let span = match side {
-                Side::Old => run.old,
-                Side::New => run.new,
+                DiffSide::Old => run.old,
+                DiffSide::New => run.new,
             };
             match span.range() {
                 Some(changed) => changed.overlaps(lines),
@@ -343,11 +343,12 @@ mod tests {
 
     #[test]
     fn the_point_of_a_deletion_is_touched_by_the_lines_around_it() {
-        let deleted = file(vec![ChangeRun { old: Span { start: 5, count: 2 }, new: Span { start: 4, count: 0 } }]);
-        assert!(deleted.touches(Side::New, LineRange::line(4)));
-        assert!(deleted.touches(Side::New, LineRange::line(5)));
-        assert!(!deleted.touches(Side::New, LineRange::line(6)));
-        assert!(deleted.touches(Side::Old, LineRange::line(6)));
-        assert!(!deleted.touches(Side::Old, LineRange::line(7)));
+        let deleted =
+            file(vec![ChangeRun { old: HunkSpan { start: 5, count: 2 }, new: HunkSpan { start: 4, count: 0 } }]);
+        assert!(deleted.touches(DiffSide::New, LineRange::line(4)));
+        assert!(deleted.touches(DiffSide::New, LineRange::line(5)));
+        assert!(!deleted.touches(DiffSide::New, LineRange::line(6)));
+        assert!(deleted.touches(DiffSide::Old, LineRange::line(6)));
+        assert!(!deleted.touches(DiffSide::Old, LineRange::line(7)));
     }
 }

@@ -4,9 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::finding::{Category, Confidence, Origin, Severity};
+use super::finding::{Category, Confidence, FindingOrigin, Severity};
 use super::path::RepoPath;
-use super::place::{LineRange, Side};
+use super::place::{DiffSide, LineRange};
 
 /// Something an engine reports, with the evidence it offers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub struct Claim {
     /// Text to stand instead of the quoted lines of `place`.
     pub replacement: Option<String>,
     /// Its origin.
-    pub origin: Origin,
+    pub origin: FindingOrigin,
 }
 
 /// A place as it is claimed: a quote, perhaps with the lines it is said to stand on.
@@ -37,7 +37,7 @@ pub struct ClaimedPlace {
     /// The file.
     pub path: RepoPath,
     /// The side of the change.
-    pub side: Side,
+    pub side: DiffSide,
     /// Verbatim lines; `None` claims something about the whole file.
     pub quote: Option<String>,
     /// The claimed lines of the quote.

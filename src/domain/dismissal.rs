@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::day::Day;
 use super::filter::PathFilter;
-use super::finding::{FindingId, Fingerprint, Severity};
+use super::finding::{FindingFingerprint, FindingId, Severity};
 use super::path::RepoPath;
 
 /// The path of a project's dismissals, from the root of its tree.
@@ -21,7 +21,7 @@ pub struct Dismissal {
     /// The name it had: tells it from others with the same fingerprint in the same file.
     pub id: FindingId,
     /// Its subject.
-    pub fingerprint: Fingerprint,
+    pub fingerprint: FindingFingerprint,
     /// The finding's title, for readers of the file.
     pub title: String,
     /// The severity, if a model set it: what is said to be worse is not this finding, whatever it quotes.
@@ -29,7 +29,7 @@ pub struct Dismissal {
     /// The file in which it stood.
     pub path: RepoPath,
     /// Other files in which it is dismissed; `None` if only in that file.
-    pub glob: Option<Glob>,
+    pub glob: Option<DismissalGlob>,
     /// Why, one line.
     pub reason: String,
     /// The last day on which it holds, in UTC.
@@ -40,7 +40,7 @@ pub struct Dismissal {
 
 /// Files that a pattern names.
 #[derive(Debug, Clone)]
-pub struct Glob {
+pub struct DismissalGlob {
     /// As it was written.
     pub pattern: String,
     /// The compiled pattern.
@@ -66,7 +66,7 @@ pub enum DismissedBy {
 
 /// The reason why a finding is dismissed: what a review says of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Dismissed {
+pub struct DismissalNote {
     /// Why, one line.
     pub reason: String,
     /// The last day on which that holds.
@@ -75,9 +75,9 @@ pub struct Dismissed {
     pub by: DismissedBy,
 }
 
-impl Dismissed {
+impl DismissalNote {
     /// The reason, and for how long it holds.
-    pub fn sentence(&self) -> String {
+    pub fn describe(&self) -> String {
         match self.until {
             Some(until) => format!("{} (until {until})", self.reason),
             None => self.reason.clone(),

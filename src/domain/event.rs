@@ -10,7 +10,7 @@ use super::money::Money;
 /// The stages of a run, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Stage {
+pub enum ReviewStage {
     /// Finding the commits and the files.
     Collect,
     /// Looking for defects.
@@ -42,12 +42,12 @@ pub enum Event {
     /// A stage began.
     Stage {
         /// The stage.
-        stage: Stage,
+        stage: ReviewStage,
     },
     /// Some of a stage's work is done.
     Progress {
         /// The stage.
-        stage: Stage,
+        stage: ReviewStage,
         /// The number of finished units.
         done: u64,
         /// Their number.
@@ -171,8 +171,8 @@ pub trait EventSink: Send + Sync {
 
 /// Listens to nothing.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Silent;
+pub struct NullEventSink;
 
-impl EventSink for Silent {
+impl EventSink for NullEventSink {
     fn emit(&self, _: Event) {}
 }

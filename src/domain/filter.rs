@@ -44,7 +44,7 @@ impl PathFilter {
 
     /// Lets through only what also matches one of `include`; empty changes nothing. So a project can narrow what a user asked for, and
     /// never widen it.
-    pub fn narrowed(mut self, include: &[String]) -> Result<Self, FilterError> {
+    pub fn narrow(mut self, include: &[String]) -> Result<Self, FilterError> {
         self.include.extend(compile(include)?);
         Ok(self)
     }

@@ -7,9 +7,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::dismissal::Dismissed;
+use super::dismissal::DismissalNote;
 use super::path::RepoPath;
-use super::place::{LineRange, Side};
+use super::place::{DiffSide, LineRange};
 
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
@@ -201,9 +201,9 @@ impl fmt::Display for FindingId {
 
 /// A hash of what a finding is about that survives moved lines, other paths and rephrasing; it may repeat.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Fingerprint(pub String);
+pub struct FindingFingerprint(pub String);
 
-impl fmt::Display for Fingerprint {
+impl fmt::Display for FindingFingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -211,7 +211,7 @@ impl fmt::Display for Fingerprint {
 
 /// The origin of a finding: the kind, and the name of the rule, model or tool.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Origin {
+pub struct FindingOrigin {
     /// The kind.
     pub kind: OriginKind,
     /// Its name (`rust/unwrap-on-io`, `anthropic/…`).
@@ -224,7 +224,7 @@ pub struct Anchor {
     /// The file.
     pub path: RepoPath,
     /// The side of the change.
-    pub side: Side,
+    pub side: DiffSide,
     /// The lines; `None` for the whole file.
     pub lines: Option<LineRange>,
     /// The text of those lines, secrets masked; empty for a whole file.
@@ -255,7 +255,7 @@ pub struct Suggestion {
 
 /// The outcome of a second look.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Verification {
+pub struct FindingVerification {
     /// The verdict.
     pub state: VerificationState,
     /// The verifying model.
@@ -264,7 +264,7 @@ pub struct Verification {
     pub rationale: Option<String>,
 }
 
-impl Verification {
+impl FindingVerification {
     /// No second look was taken.
     pub const UNCHECKED: Self = Self { state: VerificationState::Unchecked, by: None, rationale: None };
 }
@@ -284,7 +284,7 @@ pub struct Finding {
     /// Its stable name.
     pub id: FindingId,
     /// The input that the id was derived from.
-    pub fingerprint: Fingerprint,
+    pub fingerprint: FindingFingerprint,
     /// Compared with the previous review.
     pub status: FindingStatus,
     /// One line.
@@ -302,18 +302,18 @@ pub struct Finding {
     /// A proven replacement.
     pub suggestion: Option<Suggestion>,
     /// A second look.
-    pub verification: Verification,
+    pub verification: FindingVerification,
     /// Its origin.
-    pub origin: Origin,
+    pub origin: FindingOrigin,
     /// The guideline it rests on.
     pub guideline: Option<GuidelineRef>,
     /// The reason why it is dismissed; only where its status says that it is.
-    pub dismissed: Option<Dismissed>,
+    pub dismissed: Option<DismissalNote>,
 }
 
 impl Finding {
     /// Marks it as one that nobody needs to hear again.
-    pub fn dismiss(&mut self, why: Dismissed) {
+    pub fn dismiss(&mut self, why: DismissalNote) {
         self.status = FindingStatus::Dismissed;
         self.dismissed = Some(why);
     }

@@ -39,7 +39,7 @@ impl GuidelineKind {
         [Self::Agents, Self::Claude, Self::Gemini, Self::Copilot, Self::Review, Self::Cursor, Self::Bugbot];
 
     /// The word for it in settings and outputs.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Agents => "agents",
             Self::Claude => "claude",
@@ -54,7 +54,7 @@ impl GuidelineKind {
 
     /// One of those that are found by their names.
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::FOUND.into_iter().find(|kind| kind.word().eq_ignore_ascii_case(word))
+        Self::FOUND.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(word))
     }
 
     /// Checks whether it is written for reviews.
@@ -69,7 +69,7 @@ impl GuidelineKind {
 /// The files that a guideline applies to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Applies {
+pub enum GuidelineApplication {
     /// All.
     Everywhere,
     /// Those below a folder.
@@ -78,7 +78,7 @@ pub enum Applies {
     Matching(Globs),
 }
 
-impl Applies {
+impl GuidelineApplication {
     /// All files, or those below a folder, which is empty for the root.
     pub fn below(folder: &[u8]) -> Self {
         RepoPath::from_bytes(folder).map_or(Self::Everywhere, Self::Below)
@@ -104,7 +104,7 @@ impl Applies {
     }
 
     /// In words, as they follow "applies to".
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         match self {
             Self::Everywhere => "every file".to_owned(),
             Self::Below(folder) => format!("files below {folder}"),
@@ -121,7 +121,7 @@ fn within(folder: &RepoPath, path: &RepoPath) -> Option<RepoPath> {
 
 /// Patterns of paths, as [`PathFilter`] reads them; one that begins with `!` takes paths out.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "GlobPatterns", into = "GlobPatterns")]
 pub struct Globs {
     patterns: Vec<String>,
     /// The folder from which they count; `None` for the root.
@@ -131,21 +131,21 @@ pub struct Globs {
 
 /// [`Globs`] as they are kept.
 #[derive(Clone, Serialize, Deserialize)]
-struct Written {
+struct GlobPatterns {
     patterns: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     below: Option<RepoPath>,
 }
 
-impl TryFrom<Written> for Globs {
+impl TryFrom<GlobPatterns> for Globs {
     type Error = FilterError;
 
-    fn try_from(written: Written) -> Result<Self, FilterError> {
+    fn try_from(written: GlobPatterns) -> Result<Self, FilterError> {
         Self::new(written.patterns, written.below)
     }
 }
 
-impl From<Globs> for Written {
+impl From<Globs> for GlobPatterns {
     fn from(globs: Globs) -> Self {
         Self { patterns: globs.patterns, below: globs.below }
     }
@@ -188,20 +188,20 @@ impl Globs {
 
 /// The way in which a text became a guideline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reach {
+pub struct GuidelineOrigin {
     /// The convention.
     pub kind: GuidelineKind,
     /// The files that it applies to.
-    pub applies: Applies,
+    pub applies: GuidelineApplication,
     /// The place that imports it or points to it; `None` if it was found by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub via: Option<Via>,
+    pub via: Option<GuidelineSource>,
 }
 
 /// The reference that brought a text in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Via {
+pub enum GuidelineSource {
     /// A line of another guideline imports it.
     Import {
         /// That guideline.
@@ -219,7 +219,7 @@ pub struct Guideline {
     /// The file that holds the text.
     pub path: RepoPath,
     /// The ways in which it became one; never empty.
-    pub reach: Vec<Reach>,
+    pub reach: Vec<GuidelineOrigin>,
     /// The lines that are used, secrets masked; whole lines.
     pub text: String,
     /// The number of the first of them, 1-indexed: settings at the head of a file are no text.
@@ -235,7 +235,7 @@ impl Guideline {
     }
 
     /// The number of its last line that is used.
-    pub fn last(&self) -> u32 {
+    pub fn last_line(&self) -> u32 {
         let count = u32::try_from(self.text.lines().count()).unwrap_or(u32::MAX);
         self.first.saturating_add(count).saturating_sub(1)
     }
@@ -248,18 +248,18 @@ impl Guideline {
 
     /// Checks whether its end is not used.
     pub fn is_cut(&self) -> bool {
-        self.last() < self.lines
+        self.last_line() < self.lines
     }
 
     /// Describes its scope and origin, in a clause.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let mut said: Vec<String> = Vec::new();
-        for Reach { applies, via, .. } in &self.reach {
-            let applies = format!("applies to {}", applies.words());
+        for GuidelineOrigin { applies, via, .. } in &self.reach {
+            let applies = format!("applies to {}", applies.describe());
             let words = match via {
                 None => applies,
-                Some(Via::Import { path, line }) => format!("{applies}, imported by {path}:{line}"),
-                Some(Via::Link(name)) => format!("{applies}, linked as {name}"),
+                Some(GuidelineSource::Import { path, line }) => format!("{applies}, imported by {path}:{line}"),
+                Some(GuidelineSource::Link(name)) => format!("{applies}, linked as {name}"),
             };
             if !said.contains(&words) {
                 said.push(words);
@@ -272,7 +272,7 @@ impl Guideline {
     pub fn rank(&self) -> impl Ord + use<> {
         let is_for_reviews = self.reach.iter().any(|reach| reach.kind.is_for_reviews());
         let depth = self.reach.iter().map(|reach| reach.applies.depth()).max().unwrap_or(0);
-        let is_scoped = self.reach.iter().all(|reach| reach.applies != Applies::Everywhere);
+        let is_scoped = self.reach.iter().all(|reach| reach.applies != GuidelineApplication::Everywhere);
         (!is_for_reviews, std::cmp::Reverse(depth), !is_scoped)
     }
 
@@ -283,11 +283,11 @@ impl Guideline {
             hash.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
             hash.update(text.as_bytes());
         };
-        add(&self.path.spelled());
+        add(&self.path.display_name());
         add(&self.first.to_string());
         add(&self.text);
         for reach in &self.reach {
-            add(&reach.applies.words());
+            add(&reach.applies.describe());
         }
         hex(&hash.finalize())
     }
@@ -311,29 +311,29 @@ impl Guidelines {
     }
 
     /// The texts that are about a file, in their order.
-    pub fn about<'g>(&'g self, path: &'g RepoPath) -> impl Iterator<Item = &'g Guideline> {
+    pub fn applying_to<'g>(&'g self, path: &'g RepoPath) -> impl Iterator<Item = &'g Guideline> {
         self.texts.iter().filter(move |text| text.applies_to(path))
     }
 
     /// The text of a file.
-    pub fn named(&self, path: &RepoPath) -> Option<&Guideline> {
+    pub fn by_path(&self, path: &RepoPath) -> Option<&Guideline> {
         self.texts.iter().find(|text| text.path == *path)
     }
 
     /// One line, as a finding cites it.
     pub fn line(&self, path: &RepoPath, number: u32) -> Option<Cow<'_, str>> {
-        self.named(path)?.line(number).map(Cow::Borrowed)
+        self.by_path(path)?.line(number).map(Cow::Borrowed)
     }
 
     /// Returns the provenance that a review records.
-    pub fn given(&self) -> Vec<GivenGuideline> {
-        self.texts.iter().map(|text| GivenGuideline { path: text.path.clone(), hash: text.hash() }).collect()
+    pub fn provenance(&self) -> Vec<ProvidedGuideline> {
+        self.texts.iter().map(|text| ProvidedGuideline { path: text.path.clone(), hash: text.hash() }).collect()
     }
 }
 
 /// A guideline that a model was given, for the provenance of a review.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GivenGuideline {
+pub struct ProvidedGuideline {
     /// The file.
     pub path: RepoPath,
     /// By what a later review knows whether it is the same.
@@ -348,22 +348,22 @@ mod tests {
         RepoPath::parse(text).unwrap()
     }
 
-    fn globs(patterns: &[&str], below: Option<&str>) -> Applies {
+    fn globs(patterns: &[&str], below: Option<&str>) -> GuidelineApplication {
         let patterns = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
-        Applies::Matching(Globs::new(patterns, below.map(path)).unwrap())
+        GuidelineApplication::Matching(Globs::new(patterns, below.map(path)).unwrap())
     }
 
-    fn guideline(name: &str, kind: GuidelineKind, applies: Applies) -> Guideline {
-        let reach = vec![Reach { kind, applies, via: None }];
+    fn guideline(name: &str, kind: GuidelineKind, applies: GuidelineApplication) -> Guideline {
+        let reach = vec![GuidelineOrigin { kind, applies, via: None }];
         Guideline { path: path(name), reach, text: "one\n\nthree\n".to_owned(), first: 4, lines: 9 }
     }
 
     #[test]
     fn a_folder_does_not_reach_its_neighbour_of_a_longer_name() {
-        let api = Applies::below(b"services/api");
+        let api = GuidelineApplication::below(b"services/api");
         assert!(api.has(&path("services/api/a.rs")) && api.has(&path("services/api/x/a.rs")));
         assert!(!api.has(&path("services/api2/a.rs")) && !api.has(&path("services/api")));
-        assert!(Applies::below(b"").has(&path("a")));
+        assert!(GuidelineApplication::below(b"").has(&path("a")));
     }
 
     #[test]
@@ -381,18 +381,18 @@ mod tests {
 
     #[test]
     fn lines_have_the_numbers_of_the_file() {
-        let text = guideline("AGENTS.md", GuidelineKind::Agents, Applies::Everywhere);
+        let text = guideline("AGENTS.md", GuidelineKind::Agents, GuidelineApplication::Everywhere);
         assert_eq!((text.line(3), text.line(4), text.line(6), text.line(7)), (None, Some("one"), Some("three"), None));
-        assert!(text.is_cut() && text.last() == 6);
+        assert!(text.is_cut() && text.last_line() == 6);
     }
 
     #[test]
     fn what_is_for_reviews_and_what_is_near_comes_first() {
         let mut all = [
-            guideline("AGENTS.md", GuidelineKind::Agents, Applies::Everywhere),
-            guideline("a/AGENTS.md", GuidelineKind::Agents, Applies::below(b"a")),
-            guideline("a/b/AGENTS.md", GuidelineKind::Agents, Applies::below(b"a/b")),
-            guideline("REVIEW.md", GuidelineKind::Review, Applies::Everywhere),
+            guideline("AGENTS.md", GuidelineKind::Agents, GuidelineApplication::Everywhere),
+            guideline("a/AGENTS.md", GuidelineKind::Agents, GuidelineApplication::below(b"a")),
+            guideline("a/b/AGENTS.md", GuidelineKind::Agents, GuidelineApplication::below(b"a/b")),
+            guideline("REVIEW.md", GuidelineKind::Review, GuidelineApplication::Everywhere),
         ];
         all.sort_by_key(Guideline::rank);
         let names: Vec<String> = all.iter().map(|text| text.path.to_string()).collect();
@@ -406,9 +406,9 @@ mod tests {
         let back: Guidelines = serde_json::from_str(&serde_json::to_string(&all).unwrap()).unwrap();
         assert_eq!(back, all);
         assert!(back.texts[0].applies_to(&path("web/x/a.ts")) && !back.texts[0].applies_to(&path("a.ts")));
-        assert_eq!(back.given(), all.given());
+        assert_eq!(back.provenance(), all.provenance());
         let mut other = all.clone();
         other.texts[0].text.push_str("more\n");
-        assert_ne!(other.given()[0].hash, all.given()[0].hash);
+        assert_ne!(other.provenance()[0].hash, all.provenance()[0].hash);
     }
 }

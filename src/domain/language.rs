@@ -164,7 +164,7 @@ const EXTENSIONS: &[(&str, &str)] = &[
 ];
 
 /// The language of a file, where its name tells.
-pub fn of(path: &RepoPath) -> Option<&'static str> {
+pub fn from_path(path: &RepoPath) -> Option<&'static str> {
     let look_up = |table: &'static [(&'static str, &'static str)], key: &str| {
         let place = table.binary_search_by(|(known, _)| (*known).cmp(key)).ok()?;
         table.get(place).map(|(_, language)| *language)
@@ -177,7 +177,7 @@ pub fn of(path: &RepoPath) -> Option<&'static str> {
 }
 
 /// The language of that name, where there is one.
-pub fn named(name: &str) -> Option<&'static str> {
+pub fn from_name(name: &str) -> Option<&'static str> {
     NAMES.iter().chain(EXTENSIONS).map(|(_, language)| *language).find(|language| *language == name)
 }
 
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn names_and_extensions_tell_the_language() {
-        let language = |path: &str| of(&RepoPath::parse(path).unwrap());
+        let language = |path: &str| from_path(&RepoPath::parse(path).unwrap());
         assert_eq!(language("src/main.rs"), Some("rust"));
         assert_eq!(language("web/App.TSX"), Some("tsx"));
         assert_eq!(language("Makefile"), Some("make"));

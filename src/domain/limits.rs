@@ -76,11 +76,11 @@ pub const LIMITS: InputLimits = InputLimits {
 
 /// The rest of a limit. It is charged before the memory is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Allowance {
+pub struct RemainingLimit {
     left: u64,
 }
 
-impl Allowance {
+impl RemainingLimit {
     /// All of a limit.
     pub fn of(limit: u64) -> Self {
         Self { left: limit }
@@ -100,7 +100,7 @@ impl Allowance {
     }
 
     /// Checks whether nothing is left.
-    pub fn is_used_up(&self) -> bool {
+    pub fn is_exhausted(&self) -> bool {
         self.left == 0
     }
 }
@@ -109,8 +109,8 @@ impl Allowance {
 #[derive(Debug)]
 pub struct OmissionList {
     listed: Vec<Omission>,
-    entries: Allowance,
-    bytes: Allowance,
+    entries: RemainingLimit,
+    bytes: RemainingLimit,
     more: u64,
     /// `true` if one of those that are only counted was unseen.
     is_more_unseen: bool,
@@ -124,7 +124,7 @@ impl Default for OmissionList {
 
 impl OmissionList {
     fn within(limits: &InputLimits) -> Self {
-        let (entries, bytes) = (Allowance::of(limits.omissions), Allowance::of(limits.omission_bytes));
+        let (entries, bytes) = (RemainingLimit::of(limits.omissions), RemainingLimit::of(limits.omission_bytes));
         Self { listed: Vec::new(), entries, bytes, more: 0, is_more_unseen: false }
     }
 
@@ -177,8 +177,8 @@ mod tests {
 
     #[test]
     fn what_is_charged_is_never_more_than_the_limit() {
-        let mut allowance = Allowance::of(5);
-        assert!(allowance.charge(3) && !allowance.charge(3) && allowance.charge(2) && allowance.is_used_up());
+        let mut allowance = RemainingLimit::of(5);
+        assert!(allowance.charge(3) && !allowance.charge(3) && allowance.charge(2) && allowance.is_exhausted());
         allowance.release(1);
         assert!(allowance.charge(1) && !allowance.charge(u64::MAX));
     }

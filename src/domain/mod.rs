@@ -4,10 +4,10 @@
 //! [`Finding`](finding::Finding). Wire formats do not belong here: each surface has structs of its own and converts.
 
 pub mod change;
-pub mod checkup;
 pub mod claim;
 pub mod day;
 pub mod dismissal;
+pub mod doctor;
 pub mod eval;
 pub mod event;
 pub mod filter;
@@ -15,20 +15,20 @@ pub mod finding;
 pub mod forge;
 pub mod guideline;
 pub mod id;
-pub mod known;
+pub mod known_file;
 pub mod language;
 pub mod limits;
 pub mod money;
-pub mod offer;
 pub mod path;
 pub mod percent;
 pub mod place;
 pub mod presented;
 pub mod preview;
 pub mod prior;
+pub mod provider_info;
 pub mod request;
 pub mod review;
 pub mod run;
-pub mod second_look;
 pub mod secret;
 pub mod text;
+pub mod verification;

@@ -58,7 +58,7 @@ impl Money {
 
     /// Returns the rest after subtracting `other`.
     #[must_use]
-    pub const fn less(self, other: Self) -> Self {
+    pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
@@ -111,7 +111,7 @@ impl FromStr for Money {
 
 impl Money {
     /// All its digits, two places at least: what somebody set, a price or a limit, is not rounded.
-    pub fn in_full(self) -> String {
+    pub fn format_full(self) -> String {
         let places = format!("{:09}", self.0 % DOLLAR);
         let (cents, rest) = places.split_at(2);
         format!("${}.{cents}{}", self.0 / DOLLAR, rest.trim_end_matches('0'))
@@ -126,7 +126,7 @@ impl fmt::Display for Money {
         match self.0 {
             0 => out.write_str("$0"),
             nanos if nanos < DOLLAR / 20_000 => out.write_str("under $0.0001"),
-            nanos => out.write_str(&Self((nanos.saturating_add(unit / 2) / unit).saturating_mul(unit)).in_full()),
+            nanos => out.write_str(&Self((nanos.saturating_add(unit / 2) / unit).saturating_mul(unit)).format_full()),
         }
     }
 }
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn what_somebody_set_is_told_to_the_last_digit() {
-        let said = |text: &str| text.parse::<Money>().unwrap().in_full();
+        let said = |text: &str| text.parse::<Money>().unwrap().format_full();
         for (text, full) in [("2", "$2.00"), ("0.125", "$0.125"), ("2.5", "$2.50"), ("0.000000001", "$0.000000001")] {
             assert_eq!(said(text), full);
         }

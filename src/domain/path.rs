@@ -110,16 +110,16 @@ impl RepoPath {
 
     /// Checks whether it holds a secret, or came masked.
     pub fn is_masked(&self) -> bool {
-        self.stored.is_some() || self.came_masked()
+        self.stored.is_some() || self.was_masked()
     }
 
     /// Checks whether it came masked: only a list of files says where its file is.
-    pub fn came_masked(&self) -> bool {
+    pub fn was_masked(&self) -> bool {
         self.stored.is_none() && memchr::memmem::find(&self.bytes, MASK_PREFIX.as_bytes()).is_some()
     }
 
     /// The one spelling used on every surface (see the type).
-    pub fn spelled(&self) -> Cow<'_, str> {
+    pub fn display_name(&self) -> Cow<'_, str> {
         quoted(&self.bytes)
     }
 
@@ -170,7 +170,7 @@ impl Ord for RepoPath {
 /// As it is spelled.
 impl Serialize for RepoPath {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.spelled())
+        serializer.serialize_str(&self.display_name())
     }
 }
 
@@ -183,7 +183,7 @@ impl<'de> Deserialize<'de> for RepoPath {
 
 impl fmt::Display for RepoPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.spelled())
+        f.write_str(&self.display_name())
     }
 }
 
@@ -217,7 +217,7 @@ fn masked(bytes: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// The spelling of path bytes (see [`RepoPath`]), for those that are not kept as one; masked as they are.
-pub fn spell(bytes: &[u8]) -> Cow<'_, str> {
+pub fn display_path(bytes: &[u8]) -> Cow<'_, str> {
     match masked(bytes) {
         Cow::Borrowed(bytes) => quoted(bytes),
         Cow::Owned(masked) => Cow::Owned(quoted(&masked).into_owned()),
@@ -235,7 +235,7 @@ fn quoted(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// The bytes that a spelling stands for (undoes [`spell`]); what begins with `"` and is no C quoting stands for itself.
-pub fn spelled_bytes(spelled: &str) -> Cow<'_, [u8]> {
+pub fn display_bytes(spelled: &str) -> Cow<'_, [u8]> {
     let quoted = if spelled.starts_with('"') { unquote(spelled).ok() } else { None };
     quoted.map_or(Cow::Borrowed(spelled.as_bytes()), Cow::Owned)
 }
@@ -369,20 +369,20 @@ mod tests {
 
     #[test]
     fn people_may_write_a_path_loosely() {
-        assert_eq!(RepoPath::parse("./src//a.rs/").unwrap().spelled(), "src/a.rs");
+        assert_eq!(RepoPath::parse("./src//a.rs/").unwrap().display_name(), "src/a.rs");
         assert_eq!(RepoPath::parse("/src/a.rs"), Err(PathError::Absolute));
     }
 
     #[test]
     fn bytes_that_are_not_text_are_spelled_as_git_does() {
         let path = RepoPath::from_bytes(b"d/\xff \"x\"\n").unwrap();
-        assert_eq!(path.spelled(), "\"d/\\377 \\\"x\\\"\\n\"");
-        assert_eq!(RepoPath::from_bytes("grüße.txt".as_bytes()).unwrap().spelled(), "grüße.txt");
+        assert_eq!(path.display_name(), "\"d/\\377 \\\"x\\\"\\n\"");
+        assert_eq!(RepoPath::from_bytes("grüße.txt".as_bytes()).unwrap().display_name(), "grüße.txt");
     }
 
     #[test]
     fn a_direction_override_in_a_name_is_made_visible() {
-        assert_eq!(RepoPath::from_bytes("a\u{202e}b".as_bytes()).unwrap().spelled(), "\"a\\342\\200\\256b\"");
+        assert_eq!(RepoPath::from_bytes("a\u{202e}b".as_bytes()).unwrap().display_name(), "\"a\\342\\200\\256b\"");
     }
 
     #[test]
@@ -390,13 +390,13 @@ mod tests {
         let token = format!("ghp_{}", "aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY5zAb");
         let stored = format!("d-{token}/a\u{e9}.py");
         let path = RepoPath::parse(&stored).unwrap();
-        assert_eq!(path.spelled(), "d-[masked:github-token]/a\u{e9}.py");
+        assert_eq!(path.display_name(), "d-[masked:github-token]/a\u{e9}.py");
         assert_eq!((path.stored(), path.is_masked()), (stored.as_bytes(), true));
-        let read_back = RepoPath::parse(&path.spelled()).unwrap();
+        let read_back = RepoPath::parse(&path.display_name()).unwrap();
         assert_eq!((&read_back, read_back.is_masked()), (&path, true));
         assert_eq!(serde_json::to_string(&path).unwrap(), "\"d-[masked:github-token]/a\u{e9}.py\"");
         let odd = [b"\xff", stored.as_bytes()].concat();
-        let shown = [spell(&odd).into_owned(), format!("{:?}", RepoPath::from_bytes(&odd).unwrap())];
+        let shown = [display_path(&odd).into_owned(), format!("{:?}", RepoPath::from_bytes(&odd).unwrap())];
         assert!(shown.iter().all(|shown| shown.contains("[masked:") && !shown.contains(&token[4..])), "{shown:?}");
         assert!(!RepoPath::parse("src/a_module_with_a_rather_long_name.rs").unwrap().is_masked());
     }
@@ -405,10 +405,10 @@ mod tests {
         #[test]
         fn the_spelling_is_reversible(bytes in proptest::collection::vec(any::<u8>(), 1..40)) {
             if let Ok(path) = RepoPath::from_bytes(&bytes) {
-                prop_assert_eq!(RepoPath::parse(&path.spelled()).unwrap(), path);
+                prop_assert_eq!(RepoPath::parse(&path.display_name()).unwrap(), path);
             }
-            let spelled = spell(&bytes).into_owned();
-            prop_assert_eq!(spelled_bytes(&spelled), bytes.as_slice());
+            let spelled = display_path(&bytes).into_owned();
+            prop_assert_eq!(display_bytes(&spelled), bytes.as_slice());
         }
     }
 }

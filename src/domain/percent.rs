@@ -30,7 +30,7 @@ fn encode(bytes: &[u8], slashes: bool) -> String {
 }
 
 /// The address of a file below an absolute folder of this machine (RFC 8089).
-pub fn file_uri(folder: &Path, path: &RepoPath) -> String {
+pub fn encode_file_uri(folder: &Path, path: &RepoPath) -> String {
     let folder = encode_path(folder.as_os_str().as_encoded_bytes());
     format!("file://{}/{}", folder.trim_end_matches('/'), encode_path(path.as_bytes()))
 }
@@ -72,8 +72,8 @@ mod tests {
     #[test]
     fn a_file_lies_below_its_folder() {
         let path = RepoPath::parse("src/a b.rs").unwrap();
-        assert_eq!(file_uri(Path::new("/w/ü"), &path), "file:///w/%C3%BC/src/a%20b.rs");
-        assert_eq!(file_uri(Path::new("/"), &path), "file:///src/a%20b.rs");
+        assert_eq!(encode_file_uri(Path::new("/w/ü"), &path), "file:///w/%C3%BC/src/a%20b.rs");
+        assert_eq!(encode_file_uri(Path::new("/"), &path), "file:///src/a%20b.rs");
     }
 
     proptest! {

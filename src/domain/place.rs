@@ -9,7 +9,7 @@ use super::id::CommitId;
     Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
-pub enum Side {
+pub enum DiffSide {
     /// Before the change (the merge base).
     Old,
     /// After the change (the head).

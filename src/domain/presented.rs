@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::path::{RepoPath, spelled_bytes};
+use super::path::{RepoPath, display_bytes};
 use super::place::LineRange;
 
 /// The id of a presented document: a random UUID.
@@ -64,12 +64,12 @@ pub struct PresentReview {
     /// The folder that relative references start from; the document's, or the server's, where `None`.
     pub base: Option<PathBuf>,
     /// The document.
-    pub document: WhichDocument,
+    pub document: DocumentSelector,
 }
 
 /// The selection of the document to present in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WhichDocument {
+pub enum DocumentSelector {
     /// The connection's own; it is made where there is none yet.
     Own,
     /// One that is made for this.
@@ -115,7 +115,7 @@ const TITLE: usize = 80;
 
 impl Presented {
     /// The references that point nowhere.
-    pub fn broken(&self) -> impl Iterator<Item = (&CheckedRef, &BrokenRef)> {
+    pub fn broken_references(&self) -> impl Iterator<Item = (&CheckedRef, &BrokenRef)> {
         self.references.iter().filter_map(|reference| Some((reference, reference.found.as_ref().err()?)))
     }
 
@@ -128,7 +128,7 @@ impl Presented {
             changed_at: changed_at.to_owned(),
             bytes: self.markdown.len() as u64,
             references: self.references.len(),
-            broken: self.broken().count(),
+            broken: self.broken_references().count(),
         }
     }
 
@@ -156,7 +156,7 @@ pub struct FileRef {
 impl FileRef {
     /// The bytes of the path.
     pub fn path_bytes(&self) -> Cow<'_, [u8]> {
-        spelled_bytes(&self.path)
+        display_bytes(&self.path)
     }
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::change::ChangeSet;
 use super::money::Money;
-use super::offer::PriceList;
 use super::path::RepoPath;
+use super::provider_info::PriceList;
 
 /// A review that is not made.
 #[derive(Debug, Clone)]
@@ -16,11 +16,11 @@ pub struct Preview {
     /// The change that would be reviewed.
     pub change: Arc<ChangeSet>,
     /// The reviewing model; `None` for the built-in rules, with which nothing is sent.
-    pub model: Option<Receiver>,
+    pub model: Option<CodeReceiver>,
     /// Those who would take over, one after the other, where the one before fails for good.
-    pub next: Vec<Receiver>,
+    pub next: Vec<CodeReceiver>,
     /// The verifying model, if it is another one.
-    pub second: Option<Receiver>,
+    pub second: Option<CodeReceiver>,
     /// The plan for each changed file, in the order of the change.
     pub files: Vec<FilePlan>,
     /// The sources of the instructions for the model.
@@ -28,14 +28,14 @@ pub struct Preview {
     /// The files of the project's guidelines that it would be given.
     pub guidelines: Vec<String>,
     /// The content that would be sent; `None` if nothing is.
-    pub sent: Option<Sent>,
+    pub sent: Option<SentContent>,
     /// The receipt's notes on how the change was collected and on what the first messages omit.
     pub notes: Vec<String>,
 }
 
 /// A provider that would receive code.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Receiver {
+pub struct CodeReceiver {
     /// As `--model` names it.
     pub model: String,
     /// Its address, without secrets.
@@ -78,7 +78,7 @@ pub enum FileState {
 
 impl FileState {
     /// The word used in JSON.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Shown => "shown",
             Self::Cut => "cut",
@@ -91,7 +91,7 @@ impl FileState {
 
 /// The content that would be sent.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sent {
+pub struct SentContent {
     /// The conversations, the riskiest first: one where the change is reviewed whole.
     pub parts: Vec<PartPlan>,
     /// The limit of each first message, including the system prompt, in tokens.
@@ -130,7 +130,7 @@ impl PartPlan {
 
 /// From the least that is likely to the most that is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Span<T> {
+pub struct EstimateRange<T> {
     /// The least.
     pub least: T,
     /// The most.
@@ -141,15 +141,15 @@ pub struct Span<T> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Estimate {
     /// Turns in all conversations.
-    pub turns: Span<u64>,
+    pub turns: EstimateRange<u64>,
     /// Tokens sent in all turns together, cached ones included.
-    pub input_tokens: Span<u64>,
+    pub input_tokens: EstimateRange<u64>,
     /// Tokens received.
-    pub output_tokens: Span<u64>,
+    pub output_tokens: EstimateRange<u64>,
     /// The cost; `None` if a price is unknown.
-    pub cost: Option<Span<Money>>,
+    pub cost: Option<EstimateRange<Money>>,
     /// The duration.
-    pub time: Span<Duration>,
+    pub time: EstimateRange<Duration>,
     /// The assumptions behind the figures, one sentence each.
     pub basis: Vec<String>,
 }

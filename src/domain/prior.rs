@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::change::ChangeSet;
 use super::finding::{Finding, FindingId};
 use super::path::RepoPath;
-use super::place::{LineRange, Side};
+use super::place::{DiffSide, LineRange};
 use super::run::RunId;
 
 /// The facts known about the previous review.
@@ -16,7 +16,7 @@ pub struct Prior {
     /// Its run.
     pub run: RunId,
     /// Its findings, those that were fixed in it or before it included.
-    pub findings: Vec<Earlier>,
+    pub findings: Vec<EarlierFinding>,
     /// Changed files that are as they were then and were seen whole, and why they need not be reviewed again: a sentence for the receipt.
     pub carried: BTreeMap<RepoPath, String>,
     /// The receipt's notes about the comparison, one sentence each.
@@ -25,7 +25,7 @@ pub struct Prior {
 
 impl Prior {
     /// The paths of the files that need not be reviewed again, on either side of the change.
-    pub fn carried_paths(&self, change: &ChangeSet) -> HashSet<RepoPath> {
+    pub fn unchanged_paths(&self, change: &ChangeSet) -> HashSet<RepoPath> {
         let files = change.files.iter().filter(|file| self.carried.contains_key(&file.path));
         files.flat_map(|file| [Some(&file.path), file.old_path.as_ref()]).flatten().cloned().collect()
     }
@@ -33,13 +33,13 @@ impl Prior {
 
 /// A finding of an earlier review.
 #[derive(Debug, Clone)]
-pub struct Earlier {
+pub struct EarlierFinding {
     /// As it was said; where it still stands, with its places as they are now.
     pub finding: Finding,
     /// The state of its lines.
-    pub standing: Standing,
+    pub standing: EarlierFindingStatus,
     /// The current position of its first place, if it can be determined: its lines, or those that replaced them.
-    pub near: Option<Near>,
+    pub near: Option<NearbyPlace>,
     /// `true` if it was fixed without its lines being changed: that they stand says nothing.
     pub disproved: bool,
 }
@@ -47,7 +47,7 @@ pub struct Earlier {
 /// The state of the lines that an earlier finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Standing {
+pub enum EarlierFindingStatus {
     /// They stand, and the change touches them.
     Stands,
     /// This review is not about them: the change does not touch them any more, or they are left out by a glob.
@@ -60,18 +60,18 @@ pub enum Standing {
 
 /// A place where something stood once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Near {
+pub struct NearbyPlace {
     /// The file.
     pub path: RepoPath,
     /// The side of the change.
-    pub side: Side,
+    pub side: DiffSide,
     /// The lines; `None` for the whole file.
     pub lines: Option<LineRange>,
 }
 
 /// The review that another one was compared with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compared {
+pub struct ComparedReview {
     /// Its run.
     pub run: RunId,
     /// The findings that are fixed though their lines stand as they were: they were refuted, or their rule no longer says so.

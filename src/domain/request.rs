@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::forge::PullAsk;
+use super::forge::PullSpecifier;
 
 /// The scope of a review: the change to review.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
+pub enum ReviewScope {
     /// `target...head`: what the head has that the target has not.
     Branch {
         /// The target; found from the upstream or the remote's default branch when `None`.
@@ -32,7 +32,7 @@ pub enum Scope {
     /// A patch text; no repository is needed.
     Patch(PatchSource),
     /// A pull request of a forge; its commits are fetched first.
-    Pull(PullAsk),
+    Pull(PullSpecifier),
 }
 
 /// A question that makes no sense.
@@ -66,7 +66,7 @@ pub enum InvalidScope {
     NotARevision(String),
 }
 
-impl Scope {
+impl ReviewScope {
     /// The names that [`named`](Self::named) takes besides revisions and ranges.
     pub const WORDS: [&str; 2] = ["staged", "uncommitted"];
 
@@ -74,7 +74,7 @@ impl Scope {
     /// `uncommitted`, or a pull request (`#12`, `owner/name#12`, the address of its page); the head where nothing is said.
     /// A branch that is called like a pull request is meant by its whole name, `refs/heads/…`. An end of a range that is left out is `HEAD`. A target that names a change with both its
     /// ends is taken for `at` where there is none.
-    pub fn named(target: Option<&str>, at: Option<&str>) -> Result<Self, InvalidScope> {
+    pub fn from_name(target: Option<&str>, at: Option<&str>) -> Result<Self, InvalidScope> {
         let target = target.map(str::trim).filter(|target| !target.is_empty());
         let at = at.map(str::trim).filter(|at| !at.is_empty());
         let (target, at) = match (target, at) {
@@ -111,11 +111,11 @@ impl Scope {
 }
 
 fn names_both_ends(name: &str) -> bool {
-    Scope::WORDS.contains(&name) || name.contains("..")
+    ReviewScope::WORDS.contains(&name) || name.contains("..")
 }
 
 /// A number alone may begin a commit's id; one behind `#` names a pull request.
-fn pull(name: &str) -> Option<PullAsk> {
+fn pull(name: &str) -> Option<PullSpecifier> {
     let is_said = name.contains('#') || name.contains("://");
     name.parse().ok().filter(|_| is_said)
 }
@@ -160,17 +160,17 @@ pub enum Previous {
 
 impl Previous {
     /// Reads what people write: `none`, or the name of one.
-    pub fn named(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         if name == "none" { Self::None } else { Self::Named(name.to_owned()) }
     }
 
     /// The review before one of this scope: what is only a point of a history, or no history at all, has none unless it is named.
     #[must_use]
-    pub fn of(self, scope: &Scope) -> Self {
+    pub fn for_scope(self, scope: &ReviewScope) -> Self {
         let is_branch = match scope {
-            Scope::Branch { .. } | Scope::Staged | Scope::Uncommitted | Scope::Pull(_) => true,
-            Scope::Range { from_merge_base, .. } => *from_merge_base,
-            Scope::Commit(_) | Scope::Patch(_) => false,
+            ReviewScope::Branch { .. } | ReviewScope::Staged | ReviewScope::Uncommitted | ReviewScope::Pull(_) => true,
+            ReviewScope::Range { from_merge_base, .. } => *from_merge_base,
+            ReviewScope::Commit(_) | ReviewScope::Patch(_) => false,
         };
         match self {
             Self::Newest if !is_branch => Self::None,
@@ -185,7 +185,7 @@ pub struct ReviewRequest {
     /// The folder to look for a repository in.
     pub directory: PathBuf,
     /// The scope.
-    pub scope: Scope,
+    pub scope: ReviewScope,
     /// `true` if the project's settings are read from the disk rather than from the target tip.
     pub settings_from_worktree: bool,
 }
@@ -196,11 +196,11 @@ mod tests {
 
     #[test]
     fn a_change_is_named_in_every_way() {
-        let branch = |target: Option<&str>, head: Option<&str>| Scope::Branch {
+        let branch = |target: Option<&str>, head: Option<&str>| ReviewScope::Branch {
             target: target.map(str::to_owned),
             head: head.map(str::to_owned),
         };
-        let range = |from: &str, to: &str, from_merge_base| Scope::Range {
+        let range = |from: &str, to: &str, from_merge_base| ReviewScope::Range {
             from: from.to_owned(),
             to: to.to_owned(),
             from_merge_base,
@@ -212,15 +212,15 @@ mod tests {
             (None, Some("a..b"), range("a", "b", false)),
             (None, Some("a...b"), range("a", "b", true)),
             (None, Some("main.."), range("main", "HEAD", false)),
-            (None, Some("staged"), Scope::Staged),
-            (None, Some("uncommitted"), Scope::Uncommitted),
-            (None, Some("#12"), Scope::Pull("12".parse().unwrap())),
-            (None, Some("o/r#12"), Scope::Pull("o/r#12".parse().unwrap())),
-            (None, Some("http://h/o/r/pull/12"), Scope::Pull("http://h/o/r/pull/12".parse().unwrap())),
+            (None, Some("staged"), ReviewScope::Staged),
+            (None, Some("uncommitted"), ReviewScope::Uncommitted),
+            (None, Some("#12"), ReviewScope::Pull("12".parse().unwrap())),
+            (None, Some("o/r#12"), ReviewScope::Pull("o/r#12".parse().unwrap())),
+            (None, Some("http://h/o/r/pull/12"), ReviewScope::Pull("http://h/o/r/pull/12".parse().unwrap())),
             (None, Some("12"), branch(None, Some("12"))),
             (None, Some("refs/heads/o/r#12"), branch(None, Some("refs/heads/o/r#12"))),
         ] {
-            assert_eq!(Scope::named(target, at), Ok(scope), "{target:?} {at:?}");
+            assert_eq!(ReviewScope::from_name(target, at), Ok(scope), "{target:?} {at:?}");
         }
         for (target, at) in [
             ("main", "a..b"),
@@ -231,20 +231,20 @@ mod tests {
             ("x", "-x"),
             ("x", "a..b..c"),
         ] {
-            assert!(Scope::named(Some(target), Some(at)).is_err(), "{target} {at}");
+            assert!(ReviewScope::from_name(Some(target), Some(at)).is_err(), "{target} {at}");
         }
-        assert!(Scope::named(None, Some("a..b..c")).is_err());
+        assert!(ReviewScope::from_name(None, Some("a..b..c")).is_err());
     }
 
     #[test]
     fn a_target_that_says_both_ends_stands_for_at() {
         for both in ["staged", " uncommitted ", "main..x", "main...", "a...b"] {
-            let alone = Scope::named(Some(both), None).unwrap();
-            assert_eq!(alone, Scope::named(None, Some(both)).unwrap());
-            assert_eq!(alone, Scope::named(Some(both), Some(" ")).unwrap());
-            let fault = Scope::named(Some(both), Some("topic")).unwrap_err().to_string();
+            let alone = ReviewScope::from_name(Some(both), None).unwrap();
+            assert_eq!(alone, ReviewScope::from_name(None, Some(both)).unwrap());
+            assert_eq!(alone, ReviewScope::from_name(Some(both), Some(" ")).unwrap());
+            let fault = ReviewScope::from_name(Some(both), Some("topic")).unwrap_err().to_string();
             assert!(fault.contains("put") && fault.contains("in at"), "{fault}");
         }
-        assert!(Scope::named(Some("main"), Some("staged")).is_err());
+        assert!(ReviewScope::from_name(Some("main"), Some("staged")).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! The review: the one value that every output renders. Main type: [`Review`].
 
-mod ended;
+mod stop_reason;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,16 +8,16 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use ended::Ended;
+pub use stop_reason::StopReason;
 
 use super::change::ChangeSet;
 use super::finding::{Finding, Severity, worst_first};
-use super::guideline::GivenGuideline;
+use super::guideline::ProvidedGuideline;
 use super::money::Money;
 use super::path::RepoPath;
-use super::prior::Compared;
+use super::prior::ComparedReview;
 use super::run::{RunId, RunRecord};
-use super::second_look::SecondLook;
+use super::verification::VerificationTotals;
 
 /// A whole review of one change.
 #[derive(Debug, Clone)]
@@ -25,11 +25,11 @@ pub struct Review {
     /// The run that made it.
     pub id: RunId,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: ReviewOutcome,
     /// The reason why it is not complete: one sentence each; empty when it is.
     pub reasons: Vec<String>,
     /// The reason why the engine's work ended.
-    pub ended: Ended,
+    pub ended: StopReason,
     /// The reviewed change.
     pub change: Arc<ChangeSet>,
     /// A few sentences: Markdown.
@@ -37,17 +37,17 @@ pub struct Review {
     /// The findings, worst first, then by path and line.
     pub findings: Vec<Finding>,
     /// Longer parts that the engine wrote.
-    pub sections: Vec<Section>,
+    pub sections: Vec<ReviewSection>,
     /// The receipt.
-    pub coverage: Coverage,
+    pub coverage: ReviewCoverage,
     /// Its provenance and usage.
-    pub provenance: Provenance,
+    pub provenance: ReviewProvenance,
 }
 
 /// How a review ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum ReviewOutcome {
     /// Every reviewable hunk was seen, and the engine said that it was done.
     Complete,
     /// A budget, a fault or an interrupt ended it, or a hunk was never seen.
@@ -56,9 +56,9 @@ pub enum Outcome {
     Failed,
 }
 
-impl Outcome {
+impl ReviewOutcome {
     /// The word used in JSON.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Complete => "complete",
             Self::Incomplete => "incomplete",
@@ -69,7 +69,7 @@ impl Outcome {
 
 /// A titled part of a review.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section {
+pub struct ReviewSection {
     /// Its heading.
     pub title: String,
     /// Markdown.
@@ -78,7 +78,7 @@ pub struct Section {
 
 /// The coverage of a review: what was reviewed and what was not.
 #[derive(Debug, Clone, Default)]
-pub struct Coverage {
+pub struct ReviewCoverage {
     /// Every changed file, in the order of the change.
     pub files: Vec<FileCoverage>,
     /// The number of tool calls the engine made.
@@ -86,7 +86,7 @@ pub struct Coverage {
     /// The number of failed ones.
     pub tool_errors: u32,
     /// Claims whose evidence did not stand.
-    pub withheld: Vec<Withheld>,
+    pub withheld: Vec<WithheldClaim>,
     /// Findings that somebody dismissed.
     pub dismissed: u32,
     /// Findings silenced by a comment in the code.
@@ -98,13 +98,13 @@ pub struct Coverage {
     /// The findings behind those two counts, for the next review of the branch. No output has them, so a loaded review has none.
     pub hidden: Vec<Finding>,
     /// Leads and what became of them.
-    pub leads: Leads,
+    pub leads: LeadCounts,
     /// Limits that were hit (`files`, `time`, …), each a sentence.
     pub limits_hit: Vec<String>,
     /// Notes on what collection skipped or did differently.
     pub notes: Vec<String>,
     /// The review that this one was compared with.
-    pub previous: Option<Compared>,
+    pub previous: Option<ComparedReview>,
 }
 
 /// The coverage of one file.
@@ -132,7 +132,7 @@ pub enum CoverageState {
 
 impl CoverageState {
     /// The word used in JSON.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Reviewed => "reviewed",
             Self::Truncated => "truncated",
@@ -143,7 +143,7 @@ impl CoverageState {
 
 /// A claim that was not delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Withheld {
+pub struct WithheldClaim {
     /// The claim's title.
     pub title: String,
     /// Why it was not delivered.
@@ -152,7 +152,7 @@ pub struct Withheld {
 
 /// The results of the leads given to a model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Leads {
+pub struct LeadCounts {
     /// The number of leads given.
     pub given: u32,
     /// The number of confirmed ones.
@@ -165,7 +165,7 @@ pub struct Leads {
 
 /// The provenance of a review: its engine, models and usage.
 #[derive(Debug, Clone)]
-pub struct Provenance {
+pub struct ReviewProvenance {
     /// The version of this program.
     pub version: String,
     /// The engine's kind.
@@ -181,7 +181,7 @@ pub struct Provenance {
     /// The hash of the instructions that the model was given; `None` if there were none.
     pub instructions: Option<String>,
     /// The guidelines of the project that the model was given; none where there were none.
-    pub guidelines: Vec<GivenGuideline>,
+    pub guidelines: Vec<ProvidedGuideline>,
     /// RFC 3339, UTC.
     pub started_at: String,
     /// Wall time in milliseconds.
@@ -189,16 +189,16 @@ pub struct Provenance {
     /// Turns of the model, those of the second look included.
     pub turns: u32,
     /// The turns of each model, in the order of the list of models; empty if there was no failover.
-    pub answered: Vec<Answered>,
+    pub answered: Vec<ModelTurns>,
     /// Tokens and money, likewise; all unknown for the rules engine.
     pub usage: Usage,
     /// The second look and its share; `None` if there was nothing to look at, or nobody who did.
-    pub second_look: Option<SecondLook>,
+    pub second_look: Option<VerificationTotals>,
 }
 
 /// A model, and the turns that it answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answered {
+pub struct ModelTurns {
     /// The provider.
     pub provider: String,
     /// Its name.
@@ -219,7 +219,7 @@ pub enum Engine {
 
 impl Engine {
     /// The word used in JSON.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Model => "model",
             Self::Rules => "rules",
@@ -320,7 +320,7 @@ impl Review {
     }
 
     /// Counts the unresolved findings that a gate at a severity blocks on. Findings with too little confidence do not count.
-    pub fn blocking(&self, floor: Severity) -> Blocking {
+    pub fn count_blocking(&self, floor: Severity) -> Blocking {
         let hidden = self.coverage.below_floor.iter().filter(|(severity, _)| **severity <= floor);
         Blocking {
             shown: self.unresolved().filter(|finding| finding.severity <= floor).count(),

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use super::finding::Severity;
 use super::forge::PullId;
 use super::money::Money;
-use super::review::{Engine, Outcome};
+use super::review::{Engine, ReviewOutcome};
 
 /// The id of a run: a random UUID.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -61,7 +61,7 @@ pub struct RunRecord {
     /// The pull request that was reviewed, where it was one. `None` too for runs that were kept before this was written down.
     pub pull: Option<PullId>,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: ReviewOutcome,
     /// The engine.
     pub engine: Engine,
     /// The cost of a model; `None` if unknown, also in runs saved before this was recorded.
@@ -72,7 +72,7 @@ pub struct RunRecord {
 
 /// The facts about a run that are known when its engine starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BegunRun {
+pub struct StartedRun {
     /// The run.
     pub id: RunId,
     /// RFC 3339, UTC.
@@ -91,13 +91,13 @@ pub struct BegunRun {
 
 /// A saved run, as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeptRun {
+pub enum SavedRun {
     /// Its record could be read.
     Whole(RunRecord),
     /// It began, and there is no review yet.
     Unfinished {
         /// The run.
-        run: BegunRun,
+        run: StartedRun,
         /// `true` if a process is at it; else it was interrupted.
         is_running: bool,
     },
@@ -112,7 +112,7 @@ pub enum KeptRun {
     },
 }
 
-impl KeptRun {
+impl SavedRun {
     /// The run.
     pub fn id(&self) -> RunId {
         match self {
@@ -123,7 +123,7 @@ impl KeptRun {
     }
 
     /// When it started, or was last written to where that is not known: RFC 3339, UTC.
-    pub fn when(&self) -> &str {
+    pub fn last_activity(&self) -> &str {
         match self {
             Self::Whole(record) => &record.started_at,
             Self::Unfinished { run, .. } => &run.started_at,

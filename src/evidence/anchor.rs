@@ -6,26 +6,26 @@ use std::sync::Arc;
 
 use crate::domain::change::{ChangeSet, FileChange, FileStatus};
 use crate::domain::claim::{Claim, ClaimedPlace};
-use crate::domain::finding::{Anchor, AnchorMatch, Fingerprint, OriginKind, Suggestion};
+use crate::domain::finding::{Anchor, AnchorMatch, FindingFingerprint, OriginKind, Suggestion};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
-use crate::domain::text::{FileText, mask, unmarked};
+use crate::domain::place::{DiffSide, LineRange};
+use crate::domain::text::{FileText, mask, strip_diff_marks};
 use crate::workspace::Workspace;
 
 use super::identity::{context_around, fingerprint};
-use super::languages::Languages;
-use super::locate::{Located, stand};
-use super::reindent::reindented;
+use super::languages::GrammarLanguages;
+use super::locate::{QuoteLocation, read_quote};
+use super::reach::ReachableLines;
+use super::reindent::reindent;
 use super::rejection::{Rejection, near_lines};
 use super::suggestion::{SuggestionFault, prove};
-use super::touched::Touched;
 
 /// Maximum number of related places of a claim; a defect that needs more is not one defect.
 const MAX_RELATED: usize = 20;
 
 /// A claim with proven evidence.
 #[derive(Debug, Clone)]
-pub struct Anchored {
+pub struct AnchoredClaim {
     /// The proven places: the first touches the change.
     pub anchors: Vec<Anchor>,
     /// The replacement, if it is valid.
@@ -33,7 +33,7 @@ pub struct Anchored {
     /// The replacement and why it is invalid, if it can only be shown as prose.
     pub prose_suggestion: Option<(String, SuggestionFault)>,
     /// The fingerprint of the finding.
-    pub fingerprint: Fingerprint,
+    pub fingerprint: FindingFingerprint,
     /// Captions of places, as claimed: the index of the anchor, and why it matters.
     pub remarks: Vec<(usize, String)>,
     /// Notes on what was dropped or corrected, one sentence each.
@@ -41,7 +41,7 @@ pub struct Anchored {
 }
 
 /// Syntax queries about a file; `None` if there is no grammar for its language.
-pub trait Grammar {
+pub trait LanguageInfo {
     /// Counts the error nodes of the parsed text.
     fn error_nodes(&self, path: &RepoPath, text: &str) -> Option<u32>;
 
@@ -51,9 +51,9 @@ pub trait Grammar {
 
 /// A [`Grammar`] that supports no language.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NoGrammar;
+pub struct NoLanguageInfo;
 
-impl Grammar for NoGrammar {
+impl LanguageInfo for NoLanguageInfo {
     fn error_nodes(&self, _: &RepoPath, _: &str) -> Option<u32> {
         None
     }
@@ -69,26 +69,26 @@ pub fn anchor(
     change: &ChangeSet,
     new: &dyn Workspace,
     old: &dyn Workspace,
-) -> Result<Anchored, Rejection> {
-    anchor_with(claim, change, new, old, &Languages::default())
+) -> Result<AnchoredClaim, Rejection> {
+    anchor_with(claim, change, new, old, &GrammarLanguages::default())
 }
 
 /// Checks a rule's claim about pre-existing code in a file that the change touches: like [`anchor`], but no place must touch the change.
 /// Never used for claims of a model.
-pub fn anchor_standing(
+pub fn anchor_outside_change(
     claim: &Claim,
     change: &ChangeSet,
     new: &dyn Workspace,
     old: &dyn Workspace,
-    grammar: &dyn Grammar,
-) -> Result<Anchored, Rejection> {
+    grammar: &dyn LanguageInfo,
+) -> Result<AnchoredClaim, Rejection> {
     let may_stand = claim.origin.kind == OriginKind::Rule;
-    check(claim, change, new, old, grammar, if may_stand { Reach::ChangedFiles } else { Reach::Change })
+    check(claim, change, new, old, grammar, if may_stand { AnchorReach::ChangedFiles } else { AnchorReach::Change })
 }
 
 /// The permitted distance of a claim's places from the change.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
+enum AnchorReach {
     /// One of them touches the change.
     Change,
     /// The first is in a changed file.
@@ -104,9 +104,9 @@ pub fn anchor_with(
     change: &ChangeSet,
     new: &dyn Workspace,
     old: &dyn Workspace,
-    grammar: &dyn Grammar,
-) -> Result<Anchored, Rejection> {
-    check(claim, change, new, old, grammar, Reach::Change)
+    grammar: &dyn LanguageInfo,
+) -> Result<AnchoredClaim, Rejection> {
+    check(claim, change, new, old, grammar, AnchorReach::Change)
 }
 
 fn check(
@@ -114,10 +114,10 @@ fn check(
     change: &ChangeSet,
     new: &dyn Workspace,
     old: &dyn Workspace,
-    grammar: &dyn Grammar,
-    reach: Reach,
-) -> Result<Anchored, Rejection> {
-    let trees = Trees { change, new, old };
+    grammar: &dyn LanguageInfo,
+    reach: AnchorReach,
+) -> Result<AnchoredClaim, Rejection> {
+    let trees = AnchorTrees { change, new, old };
     let file = trees.file(&claim.place).ok_or_else(|| trees.not_in_change(&claim.place.path))?;
     let main = trees.settle(&claim.place, Some(file))?;
     let mut notes = Vec::new();
@@ -139,18 +139,18 @@ fn check(
     let mut settled = vec![main];
     settled.extend(related);
     let touching = settled.iter().position(|place| place.touches);
-    let Some(first) = touching.or((reach == Reach::ChangedFiles).then_some(0)) else {
+    let Some(first) = touching.or((reach == AnchorReach::ChangedFiles).then_some(0)) else {
         return Err(outside_change_rejection(file, &main_anchor));
     };
     settled[..=first].rotate_right(1);
     let remarks = settled.iter_mut().enumerate().filter_map(|(at, place)| Some((at, place.note.take()?))).collect();
     let anchors = settled.into_iter().map(|place| place.anchor).collect();
-    Ok(Anchored { anchors, suggestion, prose_suggestion, fingerprint: named, remarks, notes })
+    Ok(AnchoredClaim { anchors, suggestion, prose_suggestion, fingerprint: named, remarks, notes })
 }
 
 /// The corrections under which a place was found.
 #[derive(Default)]
-struct Manner {
+struct AnchorMethod {
     /// Indentation was ignored.
     reindented: bool,
     /// Marks in the quote were removed.
@@ -160,22 +160,22 @@ struct Manner {
 }
 
 /// A verified place.
-struct Settled {
+struct AnchorPlace {
     anchor: Anchor,
     touches: bool,
-    manner: Manner,
+    manner: AnchorMethod,
     /// The file's text; `None` for a whole-file claim.
     text: Option<Arc<FileText>>,
     note: Option<String>,
 }
 
-struct Trees<'a> {
+struct AnchorTrees<'a> {
     change: &'a ChangeSet,
     new: &'a dyn Workspace,
     old: &'a dyn Workspace,
 }
 
-impl<'a> Trees<'a> {
+impl<'a> AnchorTrees<'a> {
     /// Returns the changed file of a place: by its path on the claimed side, else by its other path.
     fn file(&self, place: &ClaimedPlace) -> Option<&'a FileChange> {
         let files = &self.change.files;
@@ -194,21 +194,24 @@ impl<'a> Trees<'a> {
         })
     }
 
-    fn tree(&self, side: Side) -> &'a dyn Workspace {
+    fn tree(&self, side: DiffSide) -> &'a dyn Workspace {
         match side {
-            Side::Old => self.old,
-            Side::New => self.new,
+            DiffSide::Old => self.old,
+            DiffSide::New => self.new,
         }
     }
 
     fn not_in_change(&self, path: &RepoPath) -> Rejection {
-        let wanted = path.spelled();
+        let wanted = path.display_name();
         let name = |path: &RepoPath| path.file_name().to_ascii_lowercase();
         let same_name = name(path);
         let mut near: Vec<(f64, &RepoPath)> = Vec::new();
         for file in self.change.files.iter().take(2_000) {
-            let score =
-                if name(&file.path) == same_name { 1.0 } else { strsim::jaro_winkler(&wanted, &file.path.spelled()) };
+            let score = if name(&file.path) == same_name {
+                1.0
+            } else {
+                strsim::jaro_winkler(&wanted, &file.path.display_name())
+            };
             if score > 0.85 {
                 near.push((score, &file.path));
             }
@@ -219,11 +222,11 @@ impl<'a> Trees<'a> {
     }
 
     /// Looks up one place. `file` is the changed file that contains it, if any.
-    fn settle(&self, place: &ClaimedPlace, file: Option<&FileChange>) -> Result<Settled, Rejection> {
+    fn settle(&self, place: &ClaimedPlace, file: Option<&FileChange>) -> Result<AnchorPlace, Rejection> {
         // A file has lines only on the sides on which it exists, whatever the claim states.
         let side = match file.map(|file| file.status) {
-            Some(FileStatus::Deleted) => Side::Old,
-            Some(FileStatus::Added) => Side::New,
+            Some(FileStatus::Deleted) => DiffSide::Old,
+            Some(FileStatus::Added) => DiffSide::New,
             _ => place.side,
         };
         let path = file.map_or(&place.path, |file| file.path_at(side));
@@ -234,24 +237,30 @@ impl<'a> Trees<'a> {
             let matched = AnchorMatch::Exact;
             let anchor = Anchor { path: path.clone(), side, lines: None, quote: String::new(), matched, masked: false };
             let note = place.note.clone();
-            return Ok(Settled { anchor, touches: file.is_some(), manner: Manner::default(), text: None, note });
+            return Ok(AnchorPlace {
+                anchor,
+                touches: file.is_some(),
+                manner: AnchorMethod::default(),
+                text: None,
+                note,
+            });
         };
         let text = self.tree(side).read(path)?;
-        let standing = stand(&text, quote, place.lines);
-        let chosen = matches!(standing.located, Located::Ambiguous(_));
+        let standing = read_quote(&text, quote, place.lines);
+        let chosen = matches!(standing.located, QuoteLocation::Ambiguous(_));
         let (lines, matched) = match standing.located {
-            Located::Exact(lines) => (lines, AnchorMatch::Exact),
-            Located::Moved(lines) => (lines, AnchorMatch::Moved),
-            Located::Ambiguous(places) => {
-                let changed = file.map(|file| Touched::of(file, side));
+            QuoteLocation::Exact(lines) => (lines, AnchorMatch::Exact),
+            QuoteLocation::Moved(lines) => (lines, AnchorMatch::Moved),
+            QuoteLocation::Ambiguous(places) => {
+                let changed = file.map(|file| ReachableLines::of(file, side));
                 let touching = |lines: &LineRange| changed.as_ref().is_some_and(|changed| changed.touches(*lines));
                 let only = single_in_change(places.iter().copied().filter(touching));
                 let Some(lines) = only else { return Err(Rejection::Ambiguous { path: path.clone(), places }) };
                 (lines, if place.lines.is_none() { AnchorMatch::Exact } else { AnchorMatch::Moved })
             }
-            Located::Empty => return Err(Rejection::Empty),
-            Located::NotDistinctive => return Err(Rejection::NotDistinctive { path: path.clone() }),
-            Located::Nowhere { nearest } => {
+            QuoteLocation::Empty => return Err(Rejection::Empty),
+            QuoteLocation::NotDistinctive => return Err(Rejection::NotDistinctive { path: path.clone() }),
+            QuoteLocation::Nowhere { nearest } => {
                 let nearest = near_lines(&text, &nearest);
                 let other_side = file.and_then(|file| self.on_other_side(file, side, quote));
                 return Err(Rejection::Nowhere { path: path.clone(), side, other_side, nearest });
@@ -260,17 +269,17 @@ impl<'a> Trees<'a> {
         let shown: Vec<&str> = text.lines(lines).map(|(_, line)| line).collect();
         let masked = text.is_masked(lines);
         let anchor = Anchor { path: path.clone(), side, lines: Some(lines), quote: shown.join("\n"), matched, masked };
-        let manner = Manner { reindented: standing.reindented, stripped: standing.stripped, chosen };
+        let manner = AnchorMethod { reindented: standing.reindented, stripped: standing.stripped, chosen };
         let touches = file.is_some_and(|file| file.touches(side, lines));
-        Ok(Settled { anchor, touches, manner, text: Some(text), note: place.note.clone() })
+        Ok(AnchorPlace { anchor, touches, manner, text: Some(text), note: place.note.clone() })
     }
 
     /// Finds the quote on the side that was not claimed.
-    fn on_other_side(&self, file: &FileChange, side: Side, quote: &str) -> Option<LineRange> {
-        let other = if side == Side::New { Side::Old } else { Side::New };
+    fn on_other_side(&self, file: &FileChange, side: DiffSide, quote: &str) -> Option<LineRange> {
+        let other = if side == DiffSide::New { DiffSide::Old } else { DiffSide::New };
         let text = self.tree(other).read(file.path_at(other)).ok()?;
-        match stand(&text, quote, None).located {
-            Located::Exact(lines) => Some(lines),
+        match read_quote(&text, quote, None).located {
+            QuoteLocation::Exact(lines) => Some(lines),
             _ => None,
         }
     }
@@ -283,16 +292,16 @@ fn single_in_change<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
 
 fn settle_related(
     claim: &Claim,
-    trees: &Trees<'_>,
-    main: &Settled,
+    trees: &AnchorTrees<'_>,
+    main: &AnchorPlace,
     notes: &mut Vec<String>,
-) -> Result<Vec<Settled>, Rejection> {
-    let mut related: Vec<Settled> = Vec::new();
+) -> Result<Vec<AnchorPlace>, Rejection> {
+    let mut related: Vec<AnchorPlace> = Vec::new();
     for place in claim.related.iter().take(MAX_RELATED) {
         let settled = match trees.settle(place, trees.file(place)) {
             // Removed lines may prove an effect too.
             Err(Rejection::Nowhere { side, other_side: Some(_), .. }) => {
-                let side = if side == Side::Old { Side::New } else { Side::Old };
+                let side = if side == DiffSide::Old { DiffSide::New } else { DiffSide::Old };
                 let other = ClaimedPlace { side, lines: None, ..place.clone() };
                 trees.settle(&other, trees.file(&other))
             }
@@ -300,7 +309,7 @@ fn settle_related(
         };
         match settled {
             Ok(settled) => {
-                let known = |other: &Settled| other.anchor == settled.anchor;
+                let known = |other: &AnchorPlace| other.anchor == settled.anchor;
                 if !known(main) && !related.iter().any(known) {
                     related.push(settled);
                 }
@@ -317,12 +326,12 @@ fn settle_related(
 
 fn outside_change_rejection(file: &FileChange, anchor: &Anchor) -> Rejection {
     let lines = anchor.lines.unwrap_or(LineRange::line(1));
-    let changed = Touched::of(file, anchor.side).nearest(lines);
+    let changed = ReachableLines::of(file, anchor.side).nearest(lines);
     Rejection::NotTouching { path: anchor.path.clone(), lines, changed }
 }
 
 /// Computes the fingerprint of the claim's own place.
-fn name(claim: &Claim, main: &Settled, grammar: &dyn Grammar) -> Fingerprint {
+fn name(claim: &Claim, main: &AnchorPlace, grammar: &dyn LanguageInfo) -> FindingFingerprint {
     let kind = match claim.origin.kind {
         OriginKind::Model => claim.category.word(),
         OriginKind::Rule | OriginKind::Build => claim.origin.name.as_str(),
@@ -341,18 +350,18 @@ fn name(claim: &Claim, main: &Settled, grammar: &dyn Grammar) -> Fingerprint {
 fn try_suggestion(
     wanted: &str,
     quote: &str,
-    main: &Settled,
-    grammar: &dyn Grammar,
+    main: &AnchorPlace,
+    grammar: &dyn LanguageInfo,
 ) -> Result<Suggestion, (String, SuggestionFault)> {
     // A replacement is external text like a file: a secret in it is masked, and then it cannot be applied.
-    let wanted = mask(&if main.manner.stripped { unmarked(wanted) } else { wanted.into() }).text;
+    let wanted = mask(&if main.manner.stripped { strip_diff_marks(wanted) } else { wanted.into() }).text;
     let anchor = &main.anchor;
     let proven = match (&main.text, anchor.lines) {
-        (Some(_), Some(_)) if anchor.side == Side::Old => Err(SuggestionFault::OldSide),
+        (Some(_), Some(_)) if anchor.side == DiffSide::Old => Err(SuggestionFault::OldSide),
         (Some(_), Some(_)) if main.manner.chosen => Err(SuggestionFault::SeveralPlaces),
         (Some(text), Some(lines)) => {
             let indented =
-                if main.manner.reindented { reindented(text, lines, quote, &wanted) } else { Some(wanted.clone()) };
+                if main.manner.reindented { reindent(text, lines, quote, &wanted) } else { Some(wanted.clone()) };
             let errors = |text: &str| grammar.error_nodes(&anchor.path, text);
             indented.ok_or(SuggestionFault::Reindented).and_then(|new| prove(text, &anchor.path, lines, &new, errors))
         }

@@ -5,13 +5,13 @@
 
 use std::collections::HashMap;
 
-use crate::domain::change::{ChangeRun, Span};
+use crate::domain::change::{ChangeRun, HunkSpan};
 use crate::domain::finding::{Anchor, Category, Finding, OriginKind};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
-use crate::domain::text::{FileText, is_telling, normal_line};
+use crate::domain::place::{DiffSide, LineRange};
+use crate::domain::text::{FileText, is_distinctive, normal_line};
 
-use super::locate::{Located, locate};
+use super::locate::{QuoteLocation, locate};
 
 /// Maximum number of pairs of one fingerprint in one file that are ranked by distance; more are matched in order.
 const MOST_MEASURED: usize = 10_000;
@@ -26,7 +26,7 @@ pub struct LineMap {
 
 /// The lines of one text in another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mapped {
+pub enum MappedLines {
     /// All of them are there, unchanged.
     Same(LineRange),
     /// Some of them were changed; the lines that replaced them, if any.
@@ -40,27 +40,32 @@ impl LineMap {
     }
 
     /// Maps lines of the old text to the new one.
-    pub fn forward(&self, lines: LineRange) -> Mapped {
+    pub fn forward(&self, lines: LineRange) -> MappedLines {
         map(&self.runs, lines, |run| run.old, |run| run.new)
     }
 
     /// Checks whether all of these lines of the new text were in the old one.
-    pub fn stood_before(&self, lines: LineRange) -> bool {
-        matches!(map(&self.runs, lines, |run| run.new, |run| run.old), Mapped::Same(_))
+    pub fn existed_before(&self, lines: LineRange) -> bool {
+        matches!(map(&self.runs, lines, |run| run.new, |run| run.old), MappedLines::Same(_))
     }
 }
 
 /// Start of a span: the number of lines before it.
-fn before(span: Span) -> u32 {
+fn before(span: HunkSpan) -> u32 {
     if span.count == 0 { span.start } else { span.start.saturating_sub(1) }
 }
 
 /// End of a span: the number of lines up to its last.
-fn end(span: Span) -> u32 {
+fn end(span: HunkSpan) -> u32 {
     before(span).saturating_add(span.count)
 }
 
-fn map(runs: &[ChangeRun], lines: LineRange, from: fn(&ChangeRun) -> Span, to: fn(&ChangeRun) -> Span) -> Mapped {
+fn map(
+    runs: &[ChangeRun],
+    lines: LineRange,
+    from: fn(&ChangeRun) -> HunkSpan,
+    to: fn(&ChangeRun) -> HunkSpan,
+) -> MappedLines {
     // An insertion above or below does not touch the lines; one between two of them does.
     let first = runs.partition_point(|run| end(from(run)) < lines.start());
     let below = runs.partition_point(|run| before(from(run)) < lines.end());
@@ -73,17 +78,17 @@ fn map(runs: &[ChangeRun], lines: LineRange, from: fn(&ChangeRun) -> Span, to: f
     let (Some(begun), Some(last)) = (touching.first(), touching.last()) else {
         let start = shifted(lines.start(), above);
         let there = LineRange::new(start, start.saturating_add(lines.count() - 1));
-        return there.map_or(Mapped::Changed(None), Mapped::Same);
+        return there.map_or(MappedLines::Changed(None), MappedLines::Same);
     };
     let covers_start = before(from(begun)) < lines.start();
     let start = if covers_start { before(to(begun)).saturating_add(1) } else { shifted(lines.start(), above) };
     let stop = if end(from(last)) >= lines.end() { end(to(last)) } else { shifted(lines.end(), Some(last)) };
-    Mapped::Changed(LineRange::new(start, stop).ok())
+    MappedLines::Changed(LineRange::new(start, stop).ok())
 }
 
 /// Result of searching for an earlier quote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
+pub enum QuoteMatch {
     /// Found on these lines.
     At(LineRange),
     /// Removed; the lines that replaced it, if known.
@@ -96,47 +101,47 @@ pub enum Again {
 ///
 /// `map` maps from the text in which the anchor was made, if that is still readable. `fits` accepts lines that belong to no other
 /// finding. Equal lines that were elsewhere before are never taken.
-pub fn again(
+pub fn find_again(
     quote: &str,
     lines: LineRange,
     text: &FileText,
     map: Option<&LineMap>,
     fits: impl Fn(LineRange) -> bool,
-) -> Again {
+) -> QuoteMatch {
     let mapped = map.map(|map| map.forward(lines));
-    if let Some(Mapped::Same(there)) = mapped
+    if let Some(MappedLines::Same(there)) = mapped
         && lines_equal_quote(text, there, quote)
     {
-        return Again::At(there);
+        return QuoteMatch::At(there);
     }
     let near = match mapped {
-        Some(Mapped::Same(there)) => Some(there),
-        Some(Mapped::Changed(there)) => there,
+        Some(MappedLines::Same(there)) => Some(there),
+        Some(MappedLines::Changed(there)) => there,
         None => None,
     };
     let meant = near.unwrap_or(lines);
-    let came = |place: &LineRange| map.is_none_or(|map| !map.stood_before(*place));
+    let came = |place: &LineRange| map.is_none_or(|map| !map.existed_before(*place));
     // A place taken by another finding hides the others as long as it is claimed.
     for claimed in [Some(meant), None] {
         let places = match locate(text, quote, claimed) {
-            Located::Exact(place) | Located::Moved(place) => vec![place],
-            Located::Ambiguous(places) => places,
-            Located::NotDistinctive | Located::Empty if map.is_none() => return Again::Unknown,
-            Located::Nowhere { .. } | Located::NotDistinctive | Located::Empty => break,
+            QuoteLocation::Exact(place) | QuoteLocation::Moved(place) => vec![place],
+            QuoteLocation::Ambiguous(places) => places,
+            QuoteLocation::NotDistinctive | QuoteLocation::Empty if map.is_none() => return QuoteMatch::Unknown,
+            QuoteLocation::Nowhere { .. } | QuoteLocation::NotDistinctive | QuoteLocation::Empty => break,
         };
         let free = places.into_iter().filter(|place| came(place) && fits(*place));
         if let Some(place) = free.min_by_key(|place| place.start().abs_diff(meant.start())) {
-            return Again::At(place);
+            return QuoteMatch::At(place);
         }
     }
-    Again::Gone(near)
+    QuoteMatch::Gone(near)
 }
 
 /// Finds an earlier quote of a model among the lines that replaced it, ignoring white space and comments, since such edits do not change
 /// behavior. `comment` begins a comment in that language.
-pub fn dressed(quote: &str, near: LineRange, text: &FileText, comment: &str) -> Option<LineRange> {
+pub fn find_uncommented(quote: &str, near: LineRange, text: &FileText, comment: &str) -> Option<LineRange> {
     let wanted: Vec<String> = quote.split('\n').filter_map(|line| strip_comment(line, comment)).collect();
-    if near.end() > text.line_count() || !quote.split('\n').any(is_telling) || wanted.is_empty() {
+    if near.end() > text.line_count() || !quote.split('\n').any(is_distinctive) || wanted.is_empty() {
         return None;
     }
     let there: Vec<(u32, String)> =
@@ -162,21 +167,21 @@ fn lines_equal_quote(text: &FileText, lines: LineRange, quote: &str) -> bool {
 
 /// The identity of a finding, for matching across runs.
 #[derive(Debug, Clone)]
-pub struct Told<'a> {
+pub struct PriorFinding<'a> {
     fingerprint: &'a str,
     title: &'a str,
     category: Category,
     /// The rule, if a rule made it.
     rule: Option<&'a str>,
     /// The first place; `None` if it has none any more.
-    place: Option<(&'a RepoPath, Side, Option<LineRange>)>,
+    place: Option<(&'a RepoPath, DiffSide, Option<LineRange>)>,
     /// `true` if it is resolved: only the same lines of the same file reopen it.
     is_over: bool,
     /// `true` if its own lines are known to exist: an equal finding in another file is a different one.
     stands: bool,
 }
 
-impl<'a> Told<'a> {
+impl<'a> PriorFinding<'a> {
     /// Takes a finding at its own place.
     pub fn of(finding: &'a Finding) -> Self {
         let place = finding.anchors.first().map(|Anchor { path, side, lines, .. }| (path, *side, *lines));
@@ -187,19 +192,19 @@ impl<'a> Told<'a> {
 
     /// Moves the finding to another place.
     #[must_use]
-    pub fn at(self, place: Option<(&'a RepoPath, Side, Option<LineRange>)>) -> Self {
+    pub fn at(self, place: Option<(&'a RepoPath, DiffSide, Option<LineRange>)>) -> Self {
         Self { place, ..self }
     }
 
     /// Marks the finding as resolved.
     #[must_use]
-    pub fn over(self) -> Self {
+    pub fn ended(self) -> Self {
         Self { is_over: true, ..self }
     }
 
     /// Marks the lines of the finding as still existing at its place.
     #[must_use]
-    pub fn standing(self) -> Self {
+    pub fn unresolved(self) -> Self {
         Self { stands: true, ..self }
     }
 
@@ -217,22 +222,26 @@ impl<'a> Told<'a> {
 /// First by fingerprint: on the same lines, then in the same file, the nearest first, then anywhere, except for those that still exist at
 /// their place. Then by place: on lines that overlap, with a title that is `alike`, else of the same category; two rules are never equal.
 /// A resolved finding is matched by its fingerprint in its own file only.
-pub fn same(earlier: &[Told<'_>], now: &[Told<'_>], alike: impl Fn(&str, &str) -> bool) -> Vec<Option<usize>> {
-    let mut pairs = Pairs { earlier, now, found: vec![None; now.len()], taken: vec![false; earlier.len()] };
+pub fn match_findings(
+    earlier: &[PriorFinding<'_>],
+    now: &[PriorFinding<'_>],
+    alike: impl Fn(&str, &str) -> bool,
+) -> Vec<Option<usize>> {
+    let mut pairs = FindingPairs { earlier, now, found: vec![None; now.len()], taken: vec![false; earlier.len()] };
     pairs.by_fingerprint();
     pairs.by_place(|earlier, now| alike(earlier.title, now.title));
     pairs.by_place(|earlier, now| earlier.category == now.category);
     pairs.found
 }
 
-struct Pairs<'a, 'b> {
-    earlier: &'b [Told<'a>],
-    now: &'b [Told<'a>],
+struct FindingPairs<'a, 'b> {
+    earlier: &'b [PriorFinding<'a>],
+    now: &'b [PriorFinding<'a>],
     found: Vec<Option<usize>>,
     taken: Vec<bool>,
 }
 
-impl Pairs<'_, '_> {
+impl FindingPairs<'_, '_> {
     fn give(&mut self, was: usize, is: usize) {
         if self.found[is].is_none() && !self.taken[was] {
             self.found[is] = Some(was);
@@ -310,8 +319,8 @@ impl Pairs<'_, '_> {
         was.into_iter().zip(is).for_each(|(was, is)| self.give(was, is));
     }
 
-    fn by_place(&mut self, fits: impl Fn(&Told<'_>, &Told<'_>) -> bool) {
-        let mut there: HashMap<(&RepoPath, Side), Vec<usize>> = HashMap::new();
+    fn by_place(&mut self, fits: impl Fn(&PriorFinding<'_>, &PriorFinding<'_>) -> bool) {
+        let mut there: HashMap<(&RepoPath, DiffSide), Vec<usize>> = HashMap::new();
         for (at, told) in self.earlier.iter().enumerate().filter(|(at, told)| !self.taken[*at] && !told.is_over) {
             if let Some((path, side, _)) = told.place {
                 there.entry((path, side)).or_default().push(at);

@@ -7,10 +7,10 @@ use std::collections::HashMap;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::domain::finding::{Finding, FindingId, Fingerprint};
+use crate::domain::finding::{Finding, FindingFingerprint, FindingId};
 use crate::domain::id::hex;
 use crate::domain::place::LineRange;
-use crate::domain::text::{FileText, is_telling};
+use crate::domain::text::{FileText, is_distinctive};
 
 /// Length of a fingerprint, in hexadecimal digits.
 const FINGERPRINT_DIGITS: usize = 32;
@@ -24,7 +24,7 @@ const CONTEXT_REACH: u32 = 50;
 /// `snippet` is the quoted text and `context` the distinctive lines around it ([`context_around`]), in all of which white space is
 /// folded; `symbol` is the enclosing function or type, if known; `name` is the rule, or the category for findings of a model. The path,
 /// the line numbers and the title do not count. 32 hexadecimal digits of a SHA-256.
-pub fn fingerprint(snippet: &str, symbol: Option<&str>, context: [&str; 2], name: &str) -> Fingerprint {
+pub fn fingerprint(snippet: &str, symbol: Option<&str>, context: [&str; 2], name: &str) -> FindingFingerprint {
     let mut hash = Sha256::new();
     for part in [name, symbol.unwrap_or_default(), snippet, context[0], context[1]] {
         let folded = hash_folded(part);
@@ -32,7 +32,7 @@ pub fn fingerprint(snippet: &str, symbol: Option<&str>, context: [&str; 2], name
         hash.update(u64::try_from(folded.len()).unwrap_or(u64::MAX).to_le_bytes());
         hash.update(folded.as_bytes());
     }
-    Fingerprint(hex(&hash.finalize()[..FINGERPRINT_DIGITS / 2]))
+    FindingFingerprint(hex(&hash.finalize()[..FINGERPRINT_DIGITS / 2]))
 }
 
 fn hash_folded(text: &str) -> String {
@@ -41,14 +41,14 @@ fn hash_folded(text: &str) -> String {
 
 /// Returns the nearest distinctive line above `lines` and the nearest below; empty if there is none within 50 lines.
 pub fn context_around(text: &FileText, lines: LineRange) -> [&str; 2] {
-    let telling = |number: u32| text.line(number).filter(|line| is_telling(line));
+    let telling = |number: u32| text.line(number).filter(|line| is_distinctive(line));
     let above = (lines.start().saturating_sub(CONTEXT_REACH)..lines.start()).rev().find_map(telling);
     let below = (lines.end().saturating_add(1)..=lines.end().saturating_add(CONTEXT_REACH)).find_map(telling);
     [above.unwrap_or_default(), below.unwrap_or_default()]
 }
 
 /// Yields the ids of findings with a fingerprint, the first one first.
-pub fn ids(fingerprint: &Fingerprint) -> impl Iterator<Item = FindingId> {
+pub fn candidate_ids(fingerprint: &FindingFingerprint) -> impl Iterator<Item = FindingId> {
     let stem: String = fingerprint.0.chars().take(ID_DIGITS).collect();
     (1u32..).map(move |count| FindingId(if count == 1 { stem.clone() } else { format!("{stem}-{count}") }))
 }
@@ -77,16 +77,16 @@ pub fn assign_ids(findings: &mut [Finding]) {
 mod tests {
     use super::*;
     use crate::domain::finding::{
-        Anchor, AnchorMatch, Category, FindingStatus, Origin, OriginKind, Severity, Verification,
+        Anchor, AnchorMatch, Category, FindingOrigin, FindingStatus, FindingVerification, OriginKind, Severity,
     };
     use crate::domain::path::RepoPath;
-    use crate::domain::place::Side;
+    use crate::domain::place::DiffSide;
     use proptest::prelude::*;
 
     fn finding(path: &str, line: u32, fingerprint: &str, title: &str) -> Finding {
         Finding {
             id: FindingId(String::new()),
-            fingerprint: Fingerprint(fingerprint.to_owned()),
+            fingerprint: FindingFingerprint(fingerprint.to_owned()),
             status: FindingStatus::New,
             title: title.to_owned(),
             body: String::new(),
@@ -95,15 +95,15 @@ mod tests {
             confidence: None,
             anchors: vec![Anchor {
                 path: RepoPath::parse(path).unwrap(),
-                side: Side::New,
+                side: DiffSide::New,
                 lines: Some(LineRange::line(line)),
                 quote: String::new(),
                 matched: AnchorMatch::Exact,
                 masked: false,
             }],
             suggestion: None,
-            verification: Verification::UNCHECKED,
-            origin: Origin { kind: OriginKind::Rule, name: "r".to_owned() },
+            verification: FindingVerification::UNCHECKED,
+            origin: FindingOrigin { kind: OriginKind::Rule, name: "r".to_owned() },
             guideline: None,
             dismissed: None,
         }

@@ -5,9 +5,9 @@
 use std::collections::HashMap;
 
 use crate::domain::place::LineRange;
-use crate::domain::text::{FileText, Quote, QuoteForm, is_telling, normal_line, quote_forms};
+use crate::domain::text::{FileText, NormalizedQuote, QuoteForm, is_distinctive, normal_line, quote_forms};
 
-use super::nearest::nearest;
+use super::nearest::find_nearest;
 
 /// Maximum distance between a claimed place and one of several actual places to match it.
 const NEAR_LINES: u32 = 3;
@@ -17,7 +17,7 @@ const INDENTATION_BUDGET: usize = 1_000_000;
 
 /// The result of searching for a quote.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Located {
+pub enum QuoteLocation {
     /// On the claimed lines, or at its only place when no lines were claimed.
     Exact(LineRange),
     /// At one place that is not the claimed one.
@@ -37,8 +37,8 @@ pub enum Located {
 
 /// A [`Located`] with the corrections made to the quote.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Standing {
-    pub(super) located: Located,
+pub(super) struct QuoteReading {
+    pub(super) located: QuoteLocation,
     /// It matches only if indentation is ignored.
     pub(super) reindented: bool,
     /// It contained line numbers, a fence or the marks of a diff.
@@ -49,24 +49,28 @@ pub(super) struct Standing {
 ///
 /// `claimed` is the stated place; it selects one of several places, and a quote exactly there need not be distinctive. The quote is
 /// masked as the text is, so that a secret which the engine knows still matches.
-pub fn locate(text: &FileText, quote: &str, claimed: Option<LineRange>) -> Located {
-    stand(text, quote, claimed).located
+pub fn locate(text: &FileText, quote: &str, claimed: Option<LineRange>) -> QuoteLocation {
+    read_quote(text, quote, claimed).located
 }
 
-pub(super) fn stand(text: &FileText, quote: &str, claimed: Option<LineRange>) -> Standing {
+pub(super) fn read_quote(text: &FileText, quote: &str, claimed: Option<LineRange>) -> QuoteReading {
     let forms = quote_forms(quote);
     let Some(literal) = forms.first() else {
-        return Standing { located: Located::Empty, reindented: false, stripped: false };
+        return QuoteReading { located: QuoteLocation::Empty, reindented: false, stripped: false };
     };
     // Copied line numbers count as a claim if there is no other.
-    let claim_of = |form: &Quote| claimed.or_else(|| place_from(form.first_line.filter(|line| *line > 0)?, form));
+    let claim_of =
+        |form: &NormalizedQuote| claimed.or_else(|| place_from(form.first_line.filter(|line| *line > 0)?, form));
     for reindented in [false, true] {
-        let standing =
-            |located, form: &Quote| Standing { located, reindented, stripped: form.form == QuoteForm::Stripped };
+        let standing = |located, form: &NormalizedQuote| QuoteReading {
+            located,
+            reindented,
+            stripped: form.form == QuoteForm::Stripped,
+        };
         for form in &forms {
             let claimed = claim_of(form).and_then(|lines| without_blank_ends(text, lines));
             if let Some(place) = claimed.and_then(|claimed| place_as_claimed(text, form, claimed, reindented)) {
-                return standing(Located::Exact(place), form);
+                return standing(QuoteLocation::Exact(place), form);
             }
         }
         for form in &forms {
@@ -76,27 +80,27 @@ pub(super) fn stand(text: &FileText, quote: &str, claimed: Option<LineRange>) ->
             }
         }
     }
-    let nearest = nearest(text, literal, claimed);
-    Standing { located: Located::Nowhere { nearest }, reindented: false, stripped: false }
+    let nearest = find_nearest(text, literal, claimed);
+    QuoteReading { located: QuoteLocation::Nowhere { nearest }, reindented: false, stripped: false }
 }
 
 /// Selects one of the places by the claim, if possible.
-fn select_place(places: Vec<LineRange>, quote: &Quote, claimed: Option<LineRange>) -> Located {
-    if !quote.lines.iter().any(|line| is_telling(line)) {
-        return Located::NotDistinctive;
+fn select_place(places: Vec<LineRange>, quote: &NormalizedQuote, claimed: Option<LineRange>) -> QuoteLocation {
+    if !quote.lines.iter().any(|line| is_distinctive(line)) {
+        return QuoteLocation::NotDistinctive;
     }
     match (places.as_slice(), claimed) {
-        ([only], None) => Located::Exact(*only),
-        ([only], Some(_)) => Located::Moved(*only),
-        (_, None) => Located::Ambiguous(places),
+        ([only], None) => QuoteLocation::Exact(*only),
+        ([only], Some(_)) => QuoteLocation::Moved(*only),
+        (_, None) => QuoteLocation::Ambiguous(places),
         (_, Some(claimed)) => {
             let only_within = |reach: u32| {
                 let mut near = places.iter().filter(|place| gap(**place, claimed) <= reach);
                 near.next().map(|first| if near.next().is_none() { Ok(*first) } else { Err(()) })
             };
             match only_within(0).or_else(|| only_within(NEAR_LINES)) {
-                Some(Ok(place)) => Located::Moved(place),
-                Some(Err(())) | None => Located::Ambiguous(places),
+                Some(Ok(place)) => QuoteLocation::Moved(place),
+                Some(Err(())) | None => QuoteLocation::Ambiguous(places),
             }
         }
     }
@@ -119,7 +123,12 @@ fn without_blank_ends(text: &FileText, claimed: LineRange) -> Option<LineRange> 
 }
 
 /// Returns the place of the quote if it is the claimed one. A claim of one line is the place where the quote begins.
-fn place_as_claimed(text: &FileText, quote: &Quote, claimed: LineRange, reindented: bool) -> Option<LineRange> {
+fn place_as_claimed(
+    text: &FileText,
+    quote: &NormalizedQuote,
+    claimed: LineRange,
+    reindented: bool,
+) -> Option<LineRange> {
     let place = place_from(claimed.start(), quote)?;
     if place.end() > text.line_count() || (place != claimed && claimed.count() > 1) {
         return None;
@@ -135,14 +144,14 @@ fn comparison(reindented: bool) -> fn(&str) -> &str {
     if reindented { str::trim_start } else { |line| line }
 }
 
-fn place_from(start: u32, quote: &Quote) -> Option<LineRange> {
+fn place_from(start: u32, quote: &NormalizedQuote) -> Option<LineRange> {
     let more = u32::try_from(quote.lines.len()).ok()?.checked_sub(1)?;
     LineRange::new(start, start.checked_add(more)?).ok()
 }
 
 /// Finds every place of the quote, by the algorithm of Knuth, Morris and Pratt over lines: a file of equal lines costs no more than any
 /// other.
-fn places_of(text: &FileText, quote: &Quote, reindented: bool) -> Vec<LineRange> {
+fn places_of(text: &FileText, quote: &NormalizedQuote, reindented: bool) -> Vec<LineRange> {
     let compare = comparison(reindented);
     let pattern: Vec<&str> = quote.lines.iter().map(|line| compare(line)).collect();
     // Most quotes that are absent, or in another form, are rejected without splitting the file.
@@ -191,7 +200,7 @@ fn fallbacks(pattern: &[&str]) -> Vec<usize> {
 /// Checks whether the indentation at `place` maps one-to-one to that of the quote.
 ///
 /// The first line is skipped, because quotes are often trimmed at their ends.
-fn keeps_indentation(text: &FileText, place: LineRange, quote: &Quote) -> bool {
+fn keeps_indentation(text: &FileText, place: LineRange, quote: &NormalizedQuote) -> bool {
     let indentation = |line: &str| line.chars().take_while(|c| c.is_whitespace()).count();
     let mut depths = HashMap::new();
     for ((_, line), wanted) in text.lines(place).zip(&quote.lines).skip(1) {
@@ -222,46 +231,46 @@ mod tests {
 
     #[test]
     fn a_quote_at_its_only_place_is_exact() {
-        assert_eq!(locate(&text(CODE), "    total + 1", None), Located::Exact(range(8, 8)));
-        assert_eq!(locate(&text(CODE), "fn second() {\n    let total = 0;", None), Located::Exact(range(6, 7)));
-        assert_eq!(locate(&text("one line"), "one line", Some(range(1, 1))), Located::Exact(range(1, 1)));
+        assert_eq!(locate(&text(CODE), "    total + 1", None), QuoteLocation::Exact(range(8, 8)));
+        assert_eq!(locate(&text(CODE), "fn second() {\n    let total = 0;", None), QuoteLocation::Exact(range(6, 7)));
+        assert_eq!(locate(&text("one line"), "one line", Some(range(1, 1))), QuoteLocation::Exact(range(1, 1)));
     }
 
     #[test]
     fn a_quote_elsewhere_than_claimed_has_moved() {
-        assert_eq!(locate(&text(CODE), "    total + 1", Some(range(3, 3))), Located::Moved(range(8, 8)));
-        assert_eq!(locate(&text(CODE), "    total + 1", Some(range(7, 8))), Located::Moved(range(8, 8)));
-        assert_eq!(locate(&text(CODE), "    total + 1", Some(range(900, 901))), Located::Moved(range(8, 8)));
+        assert_eq!(locate(&text(CODE), "    total + 1", Some(range(3, 3))), QuoteLocation::Moved(range(8, 8)));
+        assert_eq!(locate(&text(CODE), "    total + 1", Some(range(7, 8))), QuoteLocation::Moved(range(8, 8)));
+        assert_eq!(locate(&text(CODE), "    total + 1", Some(range(900, 901))), QuoteLocation::Moved(range(8, 8)));
     }
 
     #[test]
     fn a_claim_tells_equal_places_apart() {
         let quote = "    let total = 0;";
-        assert_eq!(locate(&text(CODE), quote, None), Located::Ambiguous(vec![range(2, 2), range(7, 7)]));
-        assert_eq!(locate(&text(CODE), quote, Some(range(7, 7))), Located::Exact(range(7, 7)));
-        assert_eq!(locate(&text(CODE), quote, Some(range(8, 9))), Located::Moved(range(7, 7)));
+        assert_eq!(locate(&text(CODE), quote, None), QuoteLocation::Ambiguous(vec![range(2, 2), range(7, 7)]));
+        assert_eq!(locate(&text(CODE), quote, Some(range(7, 7))), QuoteLocation::Exact(range(7, 7)));
+        assert_eq!(locate(&text(CODE), quote, Some(range(8, 9))), QuoteLocation::Moved(range(7, 7)));
         assert_eq!(
             locate(&text(CODE), quote, Some(range(4, 5))),
-            Located::Ambiguous(vec![range(2, 2), range(7, 7)]),
+            QuoteLocation::Ambiguous(vec![range(2, 2), range(7, 7)]),
             "both are near"
         );
     }
 
     #[test]
     fn a_brace_proves_nothing_unless_it_stands_where_it_is_claimed() {
-        assert_eq!(locate(&text(CODE), "}", None), Located::NotDistinctive);
-        assert_eq!(locate(&text(CODE), "}", Some(range(5, 5))), Located::NotDistinctive);
-        assert_eq!(locate(&text(CODE), "}", Some(range(4, 4))), Located::Exact(range(4, 4)));
-        assert_eq!(locate(&text("a {\n}\n"), "}", None), Located::NotDistinctive, "even the only one");
+        assert_eq!(locate(&text(CODE), "}", None), QuoteLocation::NotDistinctive);
+        assert_eq!(locate(&text(CODE), "}", Some(range(5, 5))), QuoteLocation::NotDistinctive);
+        assert_eq!(locate(&text(CODE), "}", Some(range(4, 4))), QuoteLocation::Exact(range(4, 4)));
+        assert_eq!(locate(&text("a {\n}\n"), "}", None), QuoteLocation::NotDistinctive, "even the only one");
     }
 
     #[test]
     fn white_space_at_the_ends_does_not_matter() {
         let crlf = text("alpha();  \r\n\r\nbeta();\r\n");
-        assert_eq!(locate(&crlf, "\n\nalpha();\n   \nbeta();\t\n\n", None), Located::Exact(range(1, 3)));
+        assert_eq!(locate(&crlf, "\n\nalpha();\n   \nbeta();\t\n\n", None), QuoteLocation::Exact(range(1, 3)));
         assert_eq!(
             locate(&crlf, "beta();", Some(range(2, 3))),
-            Located::Exact(range(3, 3)),
+            QuoteLocation::Exact(range(3, 3)),
             "a claim with a blank line"
         );
     }
@@ -270,44 +279,44 @@ mod tests {
     fn a_quote_may_be_indented_otherwise_if_it_is_so_throughout() {
         let quote = "if ready {\n  launch();\n}";
         let there = text("fn main() {\n\tif ready {\n\t\tlaunch();\n\t}\n}\n");
-        assert_eq!(locate(&there, quote, None), Located::Exact(range(2, 4)));
+        assert_eq!(locate(&there, quote, None), QuoteLocation::Exact(range(2, 4)));
         let flat = text("if ready {\nlaunch();\n}\n");
-        assert!(matches!(locate(&flat, quote, None), Located::Nowhere { .. }), "the inner line lost its depth");
-        assert!(stand(&there, quote, None).reindented);
+        assert!(matches!(locate(&flat, quote, None), QuoteLocation::Nowhere { .. }), "the inner line lost its depth");
+        assert!(read_quote(&there, quote, None).reindented);
     }
 
     #[test]
     fn an_exact_match_goes_before_one_with_other_indentation() {
         let both = text("    total();\ntotal();\n");
-        assert_eq!(locate(&both, "total();", None), Located::Exact(range(2, 2)));
+        assert_eq!(locate(&both, "total();", None), QuoteLocation::Exact(range(2, 2)));
     }
 
     #[test]
     fn a_quote_that_is_nowhere_names_what_is_like_it() {
-        let Located::Nowhere { nearest } = locate(&text(CODE), "    let totals = 0;\n", None) else { panic!() };
+        let QuoteLocation::Nowhere { nearest } = locate(&text(CODE), "    let totals = 0;\n", None) else { panic!() };
         assert_eq!(nearest, [range(2, 2), range(7, 7)]);
-        assert_eq!(locate(&text(""), "anything", None), Located::Nowhere { nearest: Vec::new() });
+        assert_eq!(locate(&text(""), "anything", None), QuoteLocation::Nowhere { nearest: Vec::new() });
         assert_eq!(
             locate(&text(CODE), "zzzz", Some(range(6, 7))),
-            Located::Nowhere { nearest: vec![range(6, 7)] },
+            QuoteLocation::Nowhere { nearest: vec![range(6, 7)] },
             "what stands on the claimed lines"
         );
     }
 
     #[test]
     fn blank_quotes_are_empty() {
-        assert_eq!(locate(&text(CODE), " \n\t", None), Located::Empty);
+        assert_eq!(locate(&text(CODE), " \n\t", None), QuoteLocation::Empty);
     }
 
     #[test]
     fn a_file_of_equal_lines_takes_no_longer() {
         let many = text(&"same line\n".repeat(100_000));
         let quote = "same line\n".repeat(30_000) + "other";
-        assert!(matches!(locate(&many, &quote, None), Located::Nowhere { .. }));
+        assert!(matches!(locate(&many, &quote, None), QuoteLocation::Nowhere { .. }));
         let quote = "same line\n".repeat(30_000);
-        assert!(matches!(locate(&many, &quote, None), Located::Ambiguous(places) if places.len() == 70_001));
+        assert!(matches!(locate(&many, &quote, None), QuoteLocation::Ambiguous(places) if places.len() == 70_001));
         let loose = "  same line\n".repeat(30_000);
-        assert!(matches!(locate(&many, &loose, None), Located::Ambiguous(_)));
+        assert!(matches!(locate(&many, &loose, None), QuoteLocation::Ambiguous(_)));
     }
 
     /// Lines with many repetitions and some blank ones.
@@ -351,14 +360,14 @@ mod tests {
             let file = text(&lines.join(if crlf { "\r\n" } else { "\n" }));
             let quote = lines[start..end].join("\n");
             let Some(place) = core(&lines, start, end) else {
-                prop_assert_eq!(locate(&file, &quote, None), Located::Empty);
+                prop_assert_eq!(locate(&file, &quote, None), QuoteLocation::Empty);
                 return Ok(());
             };
-            prop_assert_eq!(locate(&file, &quote, Some(claim(start, end))), Located::Exact(place));
+            prop_assert_eq!(locate(&file, &quote, Some(claim(start, end))), QuoteLocation::Exact(place));
             match locate(&file, &quote, None) {
-                Located::Exact(found) => prop_assert_eq!(found, place),
-                Located::Ambiguous(places) => prop_assert!(places.contains(&place) && places.len() > 1),
-                Located::NotDistinctive => prop_assert!(!lines[start..end].iter().any(|line| is_telling(line))),
+                QuoteLocation::Exact(found) => prop_assert_eq!(found, place),
+                QuoteLocation::Ambiguous(places) => prop_assert!(places.contains(&place) && places.len() > 1),
+                QuoteLocation::NotDistinctive => prop_assert!(!lines[start..end].iter().any(|line| is_distinctive(line))),
                 other => prop_assert!(false, "{other:?}"),
             }
         }
@@ -375,8 +384,8 @@ mod tests {
             after.extend_from_slice(&lines[end..]);
             let old = range(u32::try_from(start).unwrap() + 1, u32::try_from(start).unwrap() + 1);
             match locate(&text(&after.join("\n")), &quote, Some(old)) {
-                Located::Exact(found) => prop_assert!(found.start() == at && at == old.start()),
-                Located::Moved(found) => prop_assert!(found.start() == at && at != old.start()),
+                QuoteLocation::Exact(found) => prop_assert!(found.start() == at && at == old.start()),
+                QuoteLocation::Moved(found) => prop_assert!(found.start() == at && at != old.start()),
                 other => prop_assert!(false, "{other:?}"),
             }
         }
@@ -384,7 +393,7 @@ mod tests {
         #[test]
         fn a_quote_that_is_not_there_is_nowhere(lines in lines(), claimed in proptest::option::of(1..40u32)) {
             let found = locate(&text(&lines.join("\n")), "this_is_not_there(42)", claimed.map(LineRange::line));
-            prop_assert!(matches!(found, Located::Nowhere { .. }), "{found:?}");
+            prop_assert!(matches!(found, QuoteLocation::Nowhere { .. }), "{found:?}");
         }
 
         #[test]

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use crate::domain::place::LineRange;
-use crate::domain::text::{FileText, Quote, is_telling, normal_line};
+use crate::domain::text::{FileText, NormalizedQuote, is_distinctive, normal_line};
 
 /// Maximum number of places.
 const NAMED: usize = 3;
@@ -18,7 +18,7 @@ const ALIKE: f64 = 0.5;
 
 /// Returns up to three places in the order of the file: lines equal to one of the quote's except for indentation; else the most similar
 /// ones; else the claimed lines.
-pub(super) fn nearest(text: &FileText, quote: &Quote, claimed: Option<LineRange>) -> Vec<LineRange> {
+pub(super) fn find_nearest(text: &FileText, quote: &NormalizedQuote, claimed: Option<LineRange>) -> Vec<LineRange> {
     let mut lines = equal_lines(text, quote, claimed);
     if lines.is_empty() {
         lines = similar_lines(text, quote);
@@ -36,8 +36,9 @@ fn first_lines(text: &FileText, claimed: LineRange) -> Option<LineRange> {
     LineRange::new(claimed.start(), last).ok()
 }
 
-fn equal_lines(text: &FileText, quote: &Quote, claimed: Option<LineRange>) -> Vec<u32> {
-    let wanted: HashSet<&str> = quote.lines.iter().map(|line| line.trim()).filter(|line| is_telling(line)).collect();
+fn equal_lines(text: &FileText, quote: &NormalizedQuote, claimed: Option<LineRange>) -> Vec<u32> {
+    let wanted: HashSet<&str> =
+        quote.lines.iter().map(|line| line.trim()).filter(|line| is_distinctive(line)).collect();
     if wanted.is_empty() {
         return Vec::new();
     }
@@ -52,8 +53,8 @@ fn equal_lines(text: &FileText, quote: &Quote, claimed: Option<LineRange>) -> Ve
 
 /// Returns the lines that share a long word, or the beginning of one, with the quote's most distinctive line, the most similar ones of
 /// them.
-fn similar_lines(text: &FileText, quote: &Quote) -> Vec<u32> {
-    let telling = quote.lines.iter().filter(|line| is_telling(line));
+fn similar_lines(text: &FileText, quote: &NormalizedQuote) -> Vec<u32> {
+    let telling = quote.lines.iter().filter(|line| is_distinctive(line));
     let Some(wanted) = telling.max_by_key(|line| line.len()).map(|line| head(line.trim())) else { return Vec::new() };
     let mut candidates: Vec<u32> = Vec::new();
     for needle in needles(wanted) {

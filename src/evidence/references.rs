@@ -3,23 +3,23 @@
 //! A reference is valid if its file exists, has its lines, and its pattern is found; else it is broken, with suggestions. Nothing outside
 //! the tree is read, whatever a path says. The syntax of references belongs in `document`.
 
-mod needle;
 mod path;
+mod pattern;
 mod similar;
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::document::Found;
+use crate::document::DocumentReference;
 use crate::domain::path::RepoPath;
 use crate::domain::place::LineRange;
 use crate::domain::presented::{BrokenRef, CheckedRef, FileRef, RefPlace};
 use crate::domain::text::{FileText, strip_line};
-use crate::sys::cancel::{Cancel, Stopped};
-use crate::workspace::{TreeEntry, Workspace, WorkspaceError, near};
-use needle::Needle;
-use similar::{Likeness, is_like};
+use crate::sys::cancel::{Cancel, CancelReason};
+use crate::workspace::{TreeEntry, Workspace, WorkspaceError, nearest_paths};
+use pattern::SearchPattern;
+use similar::{NameLikeness, compare_names};
 
 /// Maximum number of checked references of a document.
 pub const MOST_REFERENCES: usize = 2_000;
@@ -38,14 +38,14 @@ const PREVIEW: usize = 100;
 
 /// The base of the references of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Base<'b> {
+pub struct ReferenceBase<'b> {
     /// The folder, relative to the root of the tree, as git stores it; empty at the root.
     pub folder: &'b [u8],
     /// The local folder that contains the tree. Absolute paths below it are taken as paths of the tree; with `None`, none are.
     pub root: Option<&'b Path>,
 }
 
-impl<'b> From<&'b [u8]> for Base<'b> {
+impl<'b> From<&'b [u8]> for ReferenceBase<'b> {
     fn from(folder: &'b [u8]) -> Self {
         Self { folder, root: None }
     }
@@ -57,28 +57,28 @@ impl<'b> From<&'b [u8]> for Base<'b> {
 /// written from the base if it was absolute or valid from the root only. References after the first [`MOST_REFERENCES`] are returned as
 /// broken, with the reason that they were not checked.
 pub fn check<'b>(
-    found: Vec<Found>,
-    base: impl Into<Base<'b>>,
+    found: Vec<DocumentReference>,
+    base: impl Into<ReferenceBase<'b>>,
     tree: &dyn Workspace,
     cancel: &Cancel,
-) -> Result<Vec<CheckedRef>, Stopped> {
-    let mut checker = Checker::new(base.into(), tree, cancel);
+) -> Result<Vec<CheckedRef>, CancelReason> {
+    let mut checker = ReferenceChecker::new(base.into(), tree, cancel);
     found.into_iter().enumerate().map(|(index, found)| checker.one(index, found)).collect()
 }
 
 /// The checked properties of a file.
 #[derive(Clone)]
-enum File {
+enum ReferencedFile {
     Text(Arc<FileText>),
     /// It exists; why it has no lines.
     NoText(String),
 }
 
-struct Checker<'c> {
-    base: Base<'c>,
+struct ReferenceChecker<'c> {
+    base: ReferenceBase<'c>,
     tree: &'c dyn Workspace,
     cancel: &'c Cancel,
-    files: HashMap<RepoPath, Result<File, Missing>>,
+    files: HashMap<RepoPath, Result<ReferencedFile, MissingFile>>,
     near: HashMap<RepoPath, Vec<RepoPath>>,
     entries: Option<Arc<[TreeEntry]>>,
     bytes_left: usize,
@@ -88,13 +88,13 @@ struct Checker<'c> {
 
 /// Why a file was not found.
 #[derive(Clone)]
-enum Missing {
+enum MissingFile {
     NotFound,
     Other(String),
 }
 
-impl<'c> Checker<'c> {
-    fn new(base: Base<'c>, tree: &'c dyn Workspace, cancel: &'c Cancel) -> Self {
+impl<'c> ReferenceChecker<'c> {
+    fn new(base: ReferenceBase<'c>, tree: &'c dyn Workspace, cancel: &'c Cancel) -> Self {
         Self {
             base,
             tree,
@@ -108,9 +108,9 @@ impl<'c> Checker<'c> {
         }
     }
 
-    fn one(&mut self, index: usize, found: Found) -> Result<CheckedRef, Stopped> {
+    fn one(&mut self, index: usize, found: DocumentReference) -> Result<CheckedRef, CancelReason> {
         self.cancel.check()?;
-        let Found { at, form, text, written, to } = found;
+        let DocumentReference { at, form, text, written, to } = found;
         let (to, found) = match to {
             Err(why) => {
                 let to = FileRef { path: strip_line(&written), lines: None, columns: (None, None), pattern: None };
@@ -128,19 +128,19 @@ impl<'c> Checker<'c> {
         Ok(CheckedRef { at, form, text, to, found })
     }
 
-    fn place(&mut self, to: &mut FileRef) -> Result<Result<RefPlace, BrokenRef>, Stopped> {
+    fn place(&mut self, to: &mut FileRef) -> Result<Result<RefPlace, BrokenRef>, CancelReason> {
         let (path, file) = match self.file_of(to)? {
             Ok(found) => found,
             Err(broken) => return Ok(Err(broken)),
         };
         let text = match file {
-            File::Text(text) => text,
+            ReferencedFile::Text(text) => text,
             // A file behind a symlink has no text either, but is not part of the tree.
-            File::NoText(what) if !self.is_listed(&path)? => return Ok(Err(broken_reference(what))),
-            File::NoText(_) if to.lines.is_none() && to.pattern.is_none() => {
+            ReferencedFile::NoText(what) if !self.is_listed(&path)? => return Ok(Err(broken_reference(what))),
+            ReferencedFile::NoText(_) if to.lines.is_none() && to.pattern.is_none() => {
                 return Ok(Ok(RefPlace { path, lines: None, preview: None }));
             }
-            File::NoText(what) => return Ok(Err(BrokenRef { why: what, near: vec![self.spelled(&path)] })),
+            ReferencedFile::NoText(what) => return Ok(Err(BrokenRef { why: what, near: vec![self.spelled(&path)] })),
         };
         let lines = match self.lines_of(to, &path, &text) {
             Ok(lines) => lines,
@@ -151,7 +151,7 @@ impl<'c> Checker<'c> {
     }
 
     /// Returns the referenced file, from the base or else from the root; corrects `to` if it was not written from the base.
-    fn file_of(&mut self, to: &mut FileRef) -> Result<Result<(RepoPath, File), BrokenRef>, Stopped> {
+    fn file_of(&mut self, to: &mut FileRef) -> Result<Result<(RepoPath, ReferencedFile), BrokenRef>, CancelReason> {
         let candidates = match path::candidates(&to.path_bytes(), &self.base) {
             Ok(candidates) => candidates,
             Err(why) => {
@@ -168,8 +168,8 @@ impl<'c> Checker<'c> {
                     }
                     return Ok(Ok((candidate.path.clone(), file)));
                 }
-                Err(Missing::NotFound) => format!("there is no file {}", candidate.path),
-                Err(Missing::Other(why)) => why,
+                Err(MissingFile::NotFound) => format!("there is no file {}", candidate.path),
+                Err(MissingFile::Other(why)) => why,
             };
             first.get_or_insert((candidate.path.clone(), why));
         }
@@ -194,8 +194,8 @@ impl<'c> Checker<'c> {
             return Err(BrokenRef { why, near: vec![kept.map_or(spelled.clone(), |kept| with_lines(&spelled, kept))] });
         }
         let Some(pattern) = &to.pattern else { return Ok(to.lines) };
-        let needle = Needle::new(pattern).map_err(broken_reference)?;
-        match needle.find(text, to.lines) {
+        let needle = SearchPattern::new(pattern).map_err(broken_reference)?;
+        match needle.locate(text, to.lines) {
             Ok(lines) => Ok(Some(lines)),
             Err(why) => {
                 let near = self.lines_near(pattern, text).into_iter();
@@ -210,16 +210,16 @@ impl<'c> Checker<'c> {
             return Vec::new();
         }
         self.looked_through += text.text().len().min(similar::LOOKED_AT);
-        similar::lines(pattern, text)
+        similar::similar_lines(pattern, text)
     }
 
     /// Reads a file once.
-    fn file(&mut self, path: &RepoPath) -> Result<Result<File, Missing>, Stopped> {
+    fn file(&mut self, path: &RepoPath) -> Result<Result<ReferencedFile, MissingFile>, CancelReason> {
         if let Some(file) = self.files.get(path) {
             return Ok(file.clone());
         }
         let file = if self.bytes_left == 0 {
-            Err(Missing::Other(format!("not checked: the files before it have {} MiB already", MOST_BYTES >> 20)))
+            Err(MissingFile::Other(format!("not checked: the files before it have {} MiB already", MOST_BYTES >> 20)))
         } else {
             self.read(path)?
         };
@@ -227,17 +227,17 @@ impl<'c> Checker<'c> {
         Ok(file)
     }
 
-    fn read(&mut self, path: &RepoPath) -> Result<Result<File, Missing>, Stopped> {
+    fn read(&mut self, path: &RepoPath) -> Result<Result<ReferencedFile, MissingFile>, CancelReason> {
         self.cancel.check()?;
         Ok(match self.tree.read(path) {
             Ok(text) => {
                 self.bytes_left = self.bytes_left.saturating_sub(text.text().len().max(1));
-                Ok(File::Text(text))
+                Ok(ReferencedFile::Text(text))
             }
             Err(error @ (WorkspaceError::NotText { .. } | WorkspaceError::TooLarge { .. })) => {
-                Ok(File::NoText(error.to_string()))
+                Ok(ReferencedFile::NoText(error.to_string()))
             }
-            Err(WorkspaceError::NotFound(_)) => Err(Missing::NotFound),
+            Err(WorkspaceError::NotFound(_)) => Err(MissingFile::NotFound),
             Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
             Err(
                 error @ (WorkspaceError::Excluded(_)
@@ -246,17 +246,17 @@ impl<'c> Checker<'c> {
                 | WorkspaceError::Repo(_)
                 | WorkspaceError::Told(_)
                 | WorkspaceError::Disk { .. }),
-            ) => Err(Missing::Other(error.to_string())),
+            ) => Err(MissingFile::Other(error.to_string())),
         })
     }
 
     /// Suggests valid references to files whose names are similar to that of `wanted`.
-    fn near(&mut self, wanted: &RepoPath, lines: Option<LineRange>) -> Result<Vec<String>, Stopped> {
+    fn near(&mut self, wanted: &RepoPath, lines: Option<LineRange>) -> Result<Vec<String>, CancelReason> {
         let mut told = Vec::new();
         for path in self.names_near(wanted)? {
             let mut spelled = self.spelled(&path);
             if let Some(lines) = lines
-                && let Ok(File::Text(text)) = self.file(&path)?
+                && let Ok(ReferencedFile::Text(text)) = self.file(&path)?
                 && lines.end() <= text.line_count()
             {
                 spelled = with_lines(&spelled, lines);
@@ -267,21 +267,21 @@ impl<'c> Checker<'c> {
     }
 
     /// The same for a path outside of the tree, by its last parts.
-    fn near_outside(&mut self, to: &FileRef) -> Result<Vec<String>, Stopped> {
-        match path::inner(&to.path_bytes()) {
+    fn near_outside(&mut self, to: &FileRef) -> Result<Vec<String>, CancelReason> {
+        match path::parse_relative(&to.path_bytes()) {
             Some(wanted) => self.near(&wanted, to.lines),
             None => Ok(Vec::new()),
         }
     }
 
-    fn names_near(&mut self, wanted: &RepoPath) -> Result<Vec<RepoPath>, Stopped> {
+    fn names_near(&mut self, wanted: &RepoPath) -> Result<Vec<RepoPath>, CancelReason> {
         if let Some(known) = self.near.get(wanted) {
             return Ok(known.clone());
         }
         let entries = self.entries()?;
         let names = if self.compared < MOST_COMPARED {
             self.compared += entries.len();
-            suggest_files(wanted, near(wanted, entries.iter()))
+            suggest_files(wanted, nearest_paths(wanted, entries.iter()))
         } else {
             Vec::new()
         };
@@ -291,7 +291,7 @@ impl<'c> Checker<'c> {
 
     /// Returns the files of the tree; none if they cannot be listed: then there are no suggestions, but broken references are still
     /// reported.
-    fn entries(&mut self) -> Result<Arc<[TreeEntry]>, Stopped> {
+    fn entries(&mut self) -> Result<Arc<[TreeEntry]>, CancelReason> {
         if let Some(entries) = &self.entries {
             return Ok(Arc::clone(entries));
         }
@@ -305,7 +305,7 @@ impl<'c> Checker<'c> {
     }
 
     /// Checks whether the path is a file of the tree, or a folder of files.
-    fn is_listed(&mut self, path: &RepoPath) -> Result<bool, Stopped> {
+    fn is_listed(&mut self, path: &RepoPath) -> Result<bool, CancelReason> {
         let entries = self.entries()?;
         let is_file = entries.binary_search_by(|entry| entry.path.cmp(path)).is_ok();
         let folder = [path.as_bytes(), b"/"].concat();
@@ -315,14 +315,14 @@ impl<'c> Checker<'c> {
 
     /// Returns the path relative to the base.
     fn spelled(&self, path: &RepoPath) -> String {
-        path::from_base(path, self.base.folder)
+        path::relative_to_base(path, self.base.folder)
     }
 }
 
 /// Returns those of the same name, in any folder; else those with similar names.
 fn suggest_files(wanted: &RepoPath, names: Vec<RepoPath>) -> Vec<RepoPath> {
-    let mut names: Vec<(Likeness, RepoPath)> =
-        names.into_iter().filter_map(|name| Some((is_like(wanted, &name)?, name))).collect();
+    let mut names: Vec<(NameLikeness, RepoPath)> =
+        names.into_iter().filter_map(|name| Some((compare_names(wanted, &name)?, name))).collect();
     let best = names.iter().map(|(likeness, _)| *likeness).min();
     names.retain(|(likeness, _)| Some(*likeness) == best);
     names.into_iter().map(|(_, name)| name).collect()

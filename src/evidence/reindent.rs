@@ -7,7 +7,7 @@ use crate::domain::place::LineRange;
 use crate::domain::text::{FileText, normal_line, quote_forms};
 
 /// Adds the indentation that `quote` lacks compared to its lines; `None` if that is not certain.
-pub(super) fn reindented(text: &FileText, lines: LineRange, quote: &str, replacement: &str) -> Option<String> {
+pub(super) fn reindent(text: &FileText, lines: LineRange, quote: &str, replacement: &str) -> Option<String> {
     let standing: Vec<&str> = text.lines(lines).map(|(_, line)| normal_line(line)).collect();
     let same = |a: &str, b: &str| a.trim_start() == b.trim_start();
     let form = quote_forms(quote).into_iter().find(|form| {
@@ -56,7 +56,7 @@ mod tests {
     const FILE: &str = "fn f() {\n    if ready {\n        launch();\n    }\n}\n";
 
     fn given(start: u32, end: u32, quote: &str, replacement: &str) -> Option<String> {
-        reindented(&FileText::new(FILE, "UTF-8"), LineRange::new(start, end).unwrap(), quote, replacement)
+        reindent(&FileText::new(FILE, "UTF-8"), LineRange::new(start, end).unwrap(), quote, replacement)
     }
 
     #[test]

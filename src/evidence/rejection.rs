@@ -3,9 +3,9 @@
 use std::fmt;
 
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::FileText;
-use crate::sys::cancel::Stopped;
+use crate::sys::cancel::CancelReason;
 use crate::workspace::WorkspaceError;
 
 use super::nearest::head;
@@ -28,7 +28,7 @@ pub enum Rejection {
     /// The claim's own place must be in a changed file.
     #[error(
         "{path} is not a changed file{}; report the changed line that causes it and give this place as related",
-        Near(near)
+        NearPaths(near)
     )]
     NotInChange {
         /// The claimed file.
@@ -41,24 +41,24 @@ pub enum Rejection {
     Unreadable(WorkspaceError),
     /// The run was stopped; the claim is not at fault.
     #[error(transparent)]
-    Stopped(#[from] Stopped),
+    Stopped(#[from] CancelReason),
     /// The quote is empty.
     #[error("the quote is empty: quote the lines it is about, verbatim and whole")]
     Empty,
     /// The quote was not found.
-    #[error("the quote stands nowhere in {path} ({}){}{}", side_word(*.side), OtherSide(*.side, *.other_side), Lines(nearest))]
+    #[error("the quote stands nowhere in {path} ({}){}{}", side_word(*.side), OtherSideHint(*.side, *.other_side), NearLineList(nearest))]
     Nowhere {
         /// The file.
         path: RepoPath,
         /// The side that was read.
-        side: Side,
+        side: DiffSide,
         /// Its lines on the other side, if it is there.
         other_side: Option<LineRange>,
         /// The most similar lines.
         nearest: Vec<NearLine>,
     },
     /// The quote was found at several places.
-    #[error("the quote stands at {} places in {path}: {}; give start_line, or quote more lines around it", places.len(), Ranges(places))]
+    #[error("the quote stands at {} places in {path}: {}; give start_line, or quote more lines around it", places.len(), RangeList(places))]
     Ambiguous {
         /// The file.
         path: RepoPath,
@@ -72,7 +72,7 @@ pub enum Rejection {
         path: RepoPath,
     },
     /// The place and all related ones are outside the change.
-    #[error("lines {} of {path} are not changed{}; quote a line that the change touches, and give this place as related", Ranges(&[*.lines]), Changed(changed))]
+    #[error("lines {} of {path} are not changed{}; quote a line that the change touches, and give this place as related", RangeList(&[*.lines]), ChangedRanges(changed))]
     NotTouching {
         /// The file.
         path: RepoPath,
@@ -95,7 +95,7 @@ impl Rejection {
             Self::NotDistinctive { path } => format!("the quote from {path} has no telling line"),
             Self::NotTouching { path, lines, .. } => {
                 let (word, verb) = if lines.count() == 1 { ("line", "is") } else { ("lines", "are") };
-                format!("{word} {} of {path} {verb} not changed", Ranges(&[*lines]))
+                format!("{word} {} of {path} {verb} not changed", RangeList(&[*lines]))
             }
         }
     }
@@ -116,16 +116,16 @@ pub(super) fn near_lines(text: &FileText, places: &[LineRange]) -> Vec<NearLine>
     lines.take(NAMED).map(|(number, line)| NearLine { number, text: head(line).to_owned() }).collect()
 }
 
-fn side_word(side: Side) -> &'static str {
+fn side_word(side: DiffSide) -> &'static str {
     match side {
-        Side::Old => "before the change",
-        Side::New => "after the change",
+        DiffSide::Old => "before the change",
+        DiffSide::New => "after the change",
     }
 }
 
-struct Ranges<'a>(&'a [LineRange]);
+struct RangeList<'a>(&'a [LineRange]);
 
-impl fmt::Display for Ranges<'_> {
+impl fmt::Display for RangeList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, range) in self.0.iter().take(NAMED).enumerate() {
             let comma = if index == 0 { "" } else { ", " };
@@ -139,9 +139,9 @@ impl fmt::Display for Ranges<'_> {
     }
 }
 
-struct Near<'a>(&'a [RepoPath]);
+struct NearPaths<'a>(&'a [RepoPath]);
 
-impl fmt::Display for Near<'_> {
+impl fmt::Display for NearPaths<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, path) in self.0.iter().enumerate() {
             write!(f, "{}{path}", if index == 0 { " (changed files with names like it: " } else { ", " })?;
@@ -150,26 +150,26 @@ impl fmt::Display for Near<'_> {
     }
 }
 
-struct OtherSide(Side, Option<LineRange>);
+struct OtherSideHint(DiffSide, Option<LineRange>);
 
-impl fmt::Display for OtherSide {
+impl fmt::Display for OtherSideHint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(lines) = self.1 else { return Ok(()) };
         let (word, meaning) = match self.0 {
-            Side::New => ("old", "before"),
-            Side::Old => ("new", "after"),
+            DiffSide::New => ("old", "before"),
+            DiffSide::Old => ("new", "after"),
         };
         write!(
             f,
             "; it stands on lines {} {meaning} the change: say side \"{word}\" if that is meant",
-            Ranges(&[lines])
+            RangeList(&[lines])
         )
     }
 }
 
-struct Lines<'a>(&'a [NearLine]);
+struct NearLineList<'a>(&'a [NearLine]);
 
-impl fmt::Display for Lines<'_> {
+impl fmt::Display for NearLineList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
             return f.write_str("; read the file and quote its lines verbatim");
@@ -179,10 +179,10 @@ impl fmt::Display for Lines<'_> {
     }
 }
 
-struct Changed<'a>(&'a [LineRange]);
+struct ChangedRanges<'a>(&'a [LineRange]);
 
-impl fmt::Display for Changed<'_> {
+impl fmt::Display for ChangedRanges<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() { Ok(()) } else { write!(f, " (the nearest changed lines: {})", Ranges(self.0)) }
+        if self.0.is_empty() { Ok(()) } else { write!(f, " (the nearest changed lines: {})", RangeList(self.0)) }
     }
 }

@@ -5,7 +5,7 @@
 use crate::domain::finding::Suggestion;
 use crate::domain::path::RepoPath;
 use crate::domain::place::LineRange;
-use crate::domain::text::{FileText, MASK_PREFIX, is_telling};
+use crate::domain::text::{FileText, MASK_PREFIX, is_distinctive};
 
 /// Why a replacement cannot be offered as a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -70,7 +70,7 @@ pub fn prove(
     }
     let old: Vec<&str> = text.lines(lines).map(|(_, line)| line).collect();
     let new = split_lines(replacement);
-    let edit = Edit::narrowed(lines.start(), &old, &new);
+    let edit = LineEdit::narrowed(lines.start(), &old, &new);
     if edit.old.is_empty() && edit.new.is_empty() {
         return Err(SuggestionFault::ChangesNothing);
     }
@@ -132,14 +132,14 @@ fn split_suggestion(replacement: &str) -> impl Iterator<Item = &str> {
 }
 
 /// An edit of lines: removed and added ones; either may be empty.
-struct Edit<'a> {
+struct LineEdit<'a> {
     /// The first removed line, or the one before which the new ones are inserted.
     start: u32,
     old: &'a [&'a str],
     new: &'a [&'a str],
 }
 
-impl<'a> Edit<'a> {
+impl<'a> LineEdit<'a> {
     /// Removes common lines at the ends.
     fn narrowed(start: u32, old: &'a [&'a str], new: &'a [&'a str]) -> Self {
         let common = old.iter().zip(new).take_while(|(a, b)| a == b).count();
@@ -173,7 +173,7 @@ impl<'a> Edit<'a> {
     }
 }
 
-fn check_content(text: &FileText, edit: &Edit<'_>) -> Result<(), SuggestionFault> {
+fn check_content(text: &FileText, edit: &LineEdit<'_>) -> Result<(), SuggestionFault> {
     if edit.new.iter().any(|line| line.contains(MASK_PREFIX)) {
         return Err(SuggestionFault::WritesMask);
     }
@@ -190,7 +190,7 @@ fn check_content(text: &FileText, edit: &Edit<'_>) -> Result<(), SuggestionFault
     }
     let next = edit.start.saturating_add(u32::try_from(edit.old.len()).unwrap_or(u32::MAX));
     let repeats = |line: Option<&&str>, neighbour: Option<&str>| match (line, neighbour) {
-        (Some(line), Some(neighbour)) => is_telling(line) && line.trim_end() == neighbour.trim_end(),
+        (Some(line), Some(neighbour)) => is_distinctive(line) && line.trim_end() == neighbour.trim_end(),
         _ => false,
     };
     let above = edit.start.checked_sub(1).and_then(|number| text.line(number));
@@ -233,7 +233,7 @@ fn is_omission(line: &str) -> bool {
 }
 
 /// Checks whether new lines use the indentation characters of the old ones, and not all of them are indented less.
-fn fits_indentation(edit: &Edit<'_>) -> bool {
+fn fits_indentation(edit: &LineEdit<'_>) -> bool {
     let indents = |lines: &[&str]| -> Vec<String> {
         let full = lines.iter().filter(|line| !line.trim().is_empty());
         full.map(|line| line.chars().take_while(|c| matches!(c, ' ' | '\t')).collect()).collect()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::sys::cancel::Stopped;
+use crate::sys::cancel::CancelReason;
 
 /// The kind of a failure: row P23 of the compatibility table has these kinds, and [`Refused`](Self::Refused) is ours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,7 +29,7 @@ pub enum FaultKind {
 
 impl FaultKind {
     /// The word used in JSON.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Auth => "auth",
             Self::Permission => "permission",
@@ -68,7 +68,7 @@ pub struct ForgeError {
     /// `true` if the forge may have done what it was asked, so that asking again may do it twice.
     pub may_have_happened: bool,
     /// The reason for its cancellation, if it was cancelled.
-    pub stopped: Option<Stopped>,
+    pub stopped: Option<CancelReason>,
 }
 
 impl ForgeError {
@@ -88,11 +88,11 @@ impl ForgeError {
 }
 
 /// The time is over, or somebody asked to stop.
-impl From<Stopped> for ForgeError {
-    fn from(stopped: Stopped) -> Self {
+impl From<CancelReason> for ForgeError {
+    fn from(stopped: CancelReason) -> Self {
         let action = match stopped {
-            Stopped::Interrupted => "run it again",
-            Stopped::DeadlinePassed => "give it more time",
+            CancelReason::Interrupted => "run it again",
+            CancelReason::DeadlinePassed => "give it more time",
         };
         Self { stopped: Some(stopped), ..Self::new(FaultKind::Stopped, stopped.to_string(), action) }
     }

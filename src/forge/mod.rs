@@ -7,6 +7,6 @@ pub mod bots;
 mod error;
 mod github;
 
-pub use bots::{Remarks, remarks, summary};
+pub use bots::{Remarks, read_remarks, summarize_remarks};
 pub use error::{FaultKind, ForgeError};
 pub use github::{GitHub, GitHubOptions, ListedPull, Login, Marks, NewComment, NewReview, PullFilter, PullPage};

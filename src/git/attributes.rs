@@ -11,32 +11,32 @@ use gix_attributes::{Search, StateRef};
 
 use crate::domain::change::{FileMode, Generated, Omission};
 use crate::domain::id::{BlobId, CommitId, TreeId};
-use crate::domain::limits::{Allowance, LIMITS, OmissionList};
+use crate::domain::limits::{LIMITS, OmissionList, RemainingLimit};
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoError};
 use crate::sys::tree;
 
 use super::GitError;
 use super::disk::native;
-use super::entries::Found;
-use super::generated::by_name;
+use super::entries::TreeDifferences;
+use super::generated::generated_by_name;
 
 /// Larger attribute files are not read.
 const MAX_SIZE: u64 = 1 << 20;
 const NAMES: [&str; 2] = ["linguist-generated", "linguist-vendored"];
 
 /// Says of each file (sorted by path) whether it is generated: by the attributes of `at`, else by its name.
-pub(super) fn generated(
+pub(super) fn find_generated(
     repo: &Repo,
     at: Option<CommitId>,
-    found: &mut Found,
+    found: &mut TreeDifferences,
     cancel: &Cancel,
 ) -> Result<Vec<Option<Generated>>, GitError> {
     let mut folders = match at {
-        Some(commit) => Some(Folders::of(repo, repo.tree_of(commit)?)),
+        Some(commit) => Some(AttributeFolders::of(repo, repo.tree_of(commit)?)),
         None => None,
     };
-    let mut stack = Stack::default();
+    let mut stack = AttributeStack::default();
     let mut marks = Vec::with_capacity(found.deltas.len());
     for delta in &found.deltas {
         cancel.check()?;
@@ -44,33 +44,33 @@ pub(super) fn generated(
             stack.enter(delta.path.folder(), folders, &mut found.omissions)?;
         }
         marks.push(match stack.ask(delta.path.as_bytes()) {
-            Said { generated: Some(true), .. } => Some(Generated::Attribute),
-            Said { vendored: Some(true), .. } => Some(Generated::Vendored),
+            AttributeValue { generated: Some(true), .. } => Some(Generated::Attribute),
+            AttributeValue { vendored: Some(true), .. } => Some(Generated::Vendored),
             // Either one denied overrules what the name suggests.
-            Said { generated: Some(false), .. } | Said { vendored: Some(false), .. } => None,
-            Said { generated: None, vendored: None } => by_name(&delta.path),
+            AttributeValue { generated: Some(false), .. } | AttributeValue { vendored: Some(false), .. } => None,
+            AttributeValue { generated: None, vendored: None } => generated_by_name(&delta.path),
         });
     }
     Ok(marks)
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Said {
+struct AttributeValue {
     generated: Option<bool>,
     vendored: Option<bool>,
 }
 
 /// The folders of the tree on the way to changed files, which come in path order. Only those above the last one are held.
-struct Folders<'r> {
+struct AttributeFolders<'r> {
     repo: &'r Repo,
     root: TreeId,
-    known: HashMap<Vec<u8>, Folder>,
+    known: HashMap<Vec<u8>, AttributeFolder>,
     /// For the names of folders within folders.
-    room: Allowance,
+    room: RemainingLimit,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Folder {
+struct AttributeFolder {
     /// `None` if it does not exist.
     tree: Option<TreeId>,
     attributes: Option<BlobId>,
@@ -80,9 +80,9 @@ struct Folder {
     charged: u64,
 }
 
-impl<'r> Folders<'r> {
+impl<'r> AttributeFolders<'r> {
     fn of(repo: &'r Repo, root: TreeId) -> Self {
-        Self { repo, root, known: HashMap::new(), room: Allowance::of(LIMITS.open_folder_bytes) }
+        Self { repo, root, known: HashMap::new(), room: RemainingLimit::of(LIMITS.open_folder_bytes) }
     }
 
     fn attributes(&mut self, folder: &[u8]) -> Result<Option<BlobId>, RepoError> {
@@ -107,19 +107,19 @@ impl<'r> Folders<'r> {
     fn child(&self, folder: &[u8]) -> Result<Option<TreeId>, RepoError> {
         let cut = folder.iter().rposition(|byte| *byte == b'/');
         let (above, name) = cut.map_or((&[][..], folder), |at| (&folder[..at], &folder[at + 1..]));
-        let Some(Folder { tree: Some(tree), children, .. }) = self.known.get(above) else { return Ok(None) };
+        let Some(AttributeFolder { tree: Some(tree), children, .. }) = self.known.get(above) else { return Ok(None) };
         if let Some(children) = children {
             return Ok(children.get(name).copied());
         }
         Ok(match tree::find(self.repo, *tree, name)? {
-            Some(tree::Found::Folder(tree)) => Some(tree),
-            Some(tree::Found::File(..)) | None => None,
+            Some(tree::TreeLookup::Folder(tree)) => Some(tree),
+            Some(tree::TreeLookup::File(..)) | None => None,
         })
     }
 
-    fn read(&mut self, id: TreeId) -> Result<Folder, RepoError> {
+    fn read(&mut self, id: TreeId) -> Result<AttributeFolder, RepoError> {
         let data = self.repo.tree(id)?;
-        let mut folder = Folder { tree: Some(id), ..Folder::default() };
+        let mut folder = AttributeFolder { tree: Some(id), ..AttributeFolder::default() };
         // An entry of the map is larger than one of the tree by this much at most.
         let charged = (data.len() as u64).saturating_mul(3);
         let mut children = self.room.charge(charged).then(HashMap::new);
@@ -145,7 +145,7 @@ impl<'r> Folders<'r> {
 
 /// The attribute files from the root down to the folder of the file in question.
 #[derive(Default)]
-struct Stack {
+struct AttributeStack {
     search: Search,
     names: MetadataCollection,
     outcome: Outcome,
@@ -153,11 +153,11 @@ struct Stack {
     entered: Vec<(Vec<u8>, bool)>,
 }
 
-impl Stack {
+impl AttributeStack {
     fn enter(
         &mut self,
         folder: &[u8],
-        folders: &mut Folders<'_>,
+        folders: &mut AttributeFolders<'_>,
         omissions: &mut OmissionList,
     ) -> Result<(), GitError> {
         while let Some((last, brought)) = self.entered.last() {
@@ -219,13 +219,13 @@ impl Stack {
         }
     }
 
-    fn ask(&mut self, path: &[u8]) -> Said {
+    fn ask(&mut self, path: &[u8]) -> AttributeValue {
         if self.search.num_pattern_lists() == 0 {
-            return Said::default();
+            return AttributeValue::default();
         }
         self.outcome.reset();
         self.search.pattern_matching_relative_path(path.into(), Case::Sensitive, Some(false), &mut self.outcome);
-        let mut said = Said::default();
+        let mut said = AttributeValue::default();
         for found in self.outcome.iter_selected() {
             let value = match found.assignment.state {
                 StateRef::Set => Some(true),

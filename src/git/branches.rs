@@ -9,7 +9,7 @@ use crate::sys::repo::Repo;
 const PLACES: &[&str] = &["refs/heads/", "refs/remotes/"];
 
 /// The branches whose short names, as everybody is shown them, begin with `typed`, those of this clone first, each kind by name; at most `most`.
-pub fn branches(repo: &Repo, typed: &str, most: usize, cancel: &Cancel) -> Result<Vec<String>, GitError> {
+pub fn list_branches(repo: &Repo, typed: &str, most: usize, cancel: &Cancel) -> Result<Vec<String>, GitError> {
     let mut found = Vec::new();
     for place in PLACES {
         let mut here = Vec::new();

@@ -4,19 +4,19 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::domain::change::{ChangeRun, ChangeSet, FileChange, FileMode, Generated, Omission, PatchText};
-use crate::domain::event::{Event, EventSink, Stage};
+use crate::domain::event::{Event, EventSink, ReviewStage};
 use crate::domain::filter::PathFilter;
 use crate::domain::id::TreeId;
 use crate::domain::language;
-use crate::domain::place::{Side as Which, WorkspaceAt};
+use crate::domain::place::{DiffSide as Which, WorkspaceAt};
 use crate::sys::cancel::Cancel;
 use crate::sys::charset;
 use crate::sys::repo::{Repo, RepoError};
 
-use super::commits::commits;
-use super::entries::{Content, Delta, Entry, Found, ReadError};
-use super::patch_text::{Limits, Position, Side, render};
-use super::range::Range;
+use super::commits::collect_commits;
+use super::entries::{ChangedEntry, Delta, ReadError, SideContent, TreeDifferences};
+use super::patch_text::{DiffPosition, PatchSide, PatchTextLimits, render};
+use super::range::ResolvedRange;
 use super::{GitError, attributes, compare, disk, index, patch_id, renames, tree_diff};
 
 /// The limits and filters of a collection.
@@ -55,18 +55,18 @@ const STEP: usize = 128;
 /// has no files here; see [`from_patch`](super::from_patch).
 pub fn collect(
     repo: &Repo,
-    range: &Range,
+    range: &ResolvedRange,
     options: &CollectOptions,
     cancel: &Cancel,
     events: &dyn EventSink,
 ) -> Result<ChangeSet, GitError> {
-    let (commits, commits_omitted) = commits(repo, range.commits, options.max_commits, cancel)?;
+    let (commits, commits_omitted) = collect_commits(repo, range.commits, options.max_commits, cancel)?;
     let mut found = differences(repo, range, cancel)?;
     leave_out(&mut found, &options.filter);
-    found.drop_alike();
-    renames::pair(repo, &mut found, cancel)?;
-    let marks = attributes::generated(repo, range.settings_at, &mut found, cancel)?;
-    let Found { deltas, omissions, .. } = found;
+    found.drop_duplicates();
+    renames::pair_renames(repo, &mut found, cancel)?;
+    let marks = attributes::find_generated(repo, range.settings_at, &mut found, cancel)?;
+    let TreeDifferences { deltas, omissions, .. } = found;
     let mut omissions = omissions.into_vec();
     let jobs = Jobs { deltas: &deltas, marks: &marks, options, cancel, events, giants: Mutex::new(()) };
     let mut files = Vec::with_capacity(deltas.len());
@@ -93,7 +93,7 @@ pub fn collect(
     })
 }
 
-fn differences(repo: &Repo, range: &Range, cancel: &Cancel) -> Result<Found, GitError> {
+fn differences(repo: &Repo, range: &ResolvedRange, cancel: &Cancel) -> Result<TreeDifferences, GitError> {
     let tree = |at: WorkspaceAt| -> Result<Option<TreeId>, GitError> {
         match at {
             WorkspaceAt::Revision(commit) => Ok(Some(repo.tree_of(commit)?)),
@@ -104,13 +104,13 @@ fn differences(repo: &Repo, range: &Range, cancel: &Cancel) -> Result<Found, Git
     match range.new_at {
         WorkspaceAt::Index => index::diff_index(repo, old, cancel),
         WorkspaceAt::Worktree => disk::diff_disk(repo, old, cancel),
-        WorkspaceAt::PatchOnly => Ok(Found::default()),
+        WorkspaceAt::PatchOnly => Ok(TreeDifferences::default()),
         WorkspaceAt::Revision(_) | WorkspaceAt::Empty => tree_diff::diff_trees(repo, old, tree(range.new_at)?, cancel),
     }
 }
 
 /// Before renames are looked for: an excluded file's old contents must not come in by a new name.
-fn leave_out(found: &mut Found, filter: &PathFilter) {
+fn leave_out(found: &mut TreeDifferences, filter: &PathFilter) {
     let omissions = &mut found.omissions;
     found.deltas.retain(|delta| {
         let allowed = filter.allows(&delta.path);
@@ -125,7 +125,7 @@ fn leave_out(found: &mut Found, filter: &PathFilter) {
     });
 }
 
-type Compared = (FileChange, Option<Omission>);
+type ComparedSides = (FileChange, Option<Omission>);
 
 struct Jobs<'a> {
     deltas: &'a [Delta],
@@ -139,7 +139,7 @@ struct Jobs<'a> {
 
 impl Jobs<'_> {
     /// Compares all files; the results are in the order of the list, whatever thread made them.
-    fn run(&self, repo: &Repo) -> Result<Vec<Compared>, GitError> {
+    fn run(&self, repo: &Repo) -> Result<Vec<ComparedSides>, GitError> {
         let wanted = self
             .options
             .threads
@@ -150,7 +150,7 @@ impl Jobs<'_> {
         for _ in 1..threads {
             others.push(repo.reopen()?);
         }
-        let mut results = std::thread::scope(|scope| -> Result<Vec<(usize, Compared)>, GitError> {
+        let mut results = std::thread::scope(|scope| -> Result<Vec<(usize, ComparedSides)>, GitError> {
             let handles: Vec<_> = others
                 .into_iter()
                 .map(|repo| {
@@ -173,7 +173,7 @@ impl Jobs<'_> {
         Ok(results.into_iter().map(|(_, compared)| compared).collect())
     }
 
-    fn work(&self, repo: &Repo, next: &AtomicUsize) -> Result<Vec<(usize, Compared)>, GitError> {
+    fn work(&self, repo: &Repo, next: &AtomicUsize) -> Result<Vec<(usize, ComparedSides)>, GitError> {
         let mut done = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
@@ -181,14 +181,14 @@ impl Jobs<'_> {
             self.cancel.check()?;
             if at.is_multiple_of(STEP) && at > 0 {
                 let (done, total) = (at as u64, self.deltas.len() as u64);
-                self.events.emit(Event::Progress { stage: Stage::Collect, done, total });
+                self.events.emit(Event::Progress { stage: ReviewStage::Collect, done, total });
             }
             let mark = self.marks.get(at).copied().flatten();
             done.push((at, self.one(repo, delta, mark)));
         }
     }
 
-    fn one(&self, repo: &Repo, delta: &Delta, generated: Option<Generated>) -> Compared {
+    fn one(&self, repo: &Repo, delta: &Delta, generated: Option<Generated>) -> ComparedSides {
         let mut file = listed(delta, generated);
         let reason = match self.compare(repo, delta, &mut file) {
             Ok(reason) => reason,
@@ -206,23 +206,24 @@ impl Jobs<'_> {
     /// Fills in what the contents tell; a reason where they were not compared.
     fn compare(&self, repo: &Repo, delta: &Delta, file: &mut FileChange) -> Result<Option<String>, ReadError> {
         let old_path = file.path_at(Which::Old).clone();
-        let size = |path, entry: Option<Entry>| entry.map_or(Ok(0), |entry| Content::size(repo, path, entry));
+        let size =
+            |path, entry: Option<ChangedEntry>| entry.map_or(Ok(0), |entry| SideContent::size(repo, path, entry));
         let largest = size(&old_path, delta.old)?.max(size(&delta.path, delta.new)?);
         if largest > MAX_READ {
             let (size, limit) = (largest >> 20, MAX_READ >> 20);
             return Ok(Some(format!("not read: it has {size} MiB, more than the {limit} that are read")));
         }
         let _one_at_a_time = (largest > MAX_COMPARED).then(|| self.giants.lock());
-        let old = Content::read(repo, &old_path, delta.old)?;
+        let old = SideContent::read(repo, &old_path, delta.old)?;
         let same =
             delta.old.and_then(|entry| entry.id).is_some_and(|id| delta.new.and_then(|entry| entry.id) == Some(id));
-        let new = if same { Content::Nothing } else { Content::read(repo, &delta.path, delta.new)? };
+        let new = if same { SideContent::Nothing } else { SideContent::read(repo, &delta.path, delta.new)? };
         file.binary = charset::is_binary(old.bytes()) || charset::is_binary(new.bytes());
         if same {
             return Ok(None);
         }
         if file.binary {
-            return Ok(unread_source(file).or_else(|| unread_text(file, old.bytes(), new.bytes())));
+            return Ok(binary_source_reason(file).or_else(|| unread_text(file, old.bytes(), new.bytes())));
         }
         if largest > MAX_COMPARED && delta.old.is_some() && delta.new.is_some() {
             let (size, limit) = (largest >> 20, MAX_COMPARED >> 20);
@@ -232,7 +233,7 @@ impl Jobs<'_> {
         }
         if delta.old.is_some()
             && delta.new.is_some()
-            && let Some(reason) = compare::too_many_lines(old.bytes(), new.bytes())
+            && let Some(reason) = compare::has_too_many_lines(old.bytes(), new.bytes())
         {
             return Ok(Some(reason));
         }
@@ -242,7 +243,7 @@ impl Jobs<'_> {
 }
 
 /// Returns the reason why a file that git takes for binary leaves a hole in the review: one NUL in a comment hides a whole program that still runs.
-pub(super) fn unread_source(file: &FileChange) -> Option<String> {
+pub(super) fn binary_source_reason(file: &FileChange) -> Option<String> {
     let language = file.language.filter(|_| file.binary && file.generated.is_none() && file.new_mode.is_some())?;
     Some(format!("not read: git takes it for binary (it has NUL bytes), but its name is one of {language}"))
 }
@@ -263,8 +264,9 @@ fn unread_text(file: &FileChange, old: &[u8], new: &[u8]) -> Option<String> {
 
 /// Returns the change of a file without reading its contents.
 fn listed(delta: &Delta, generated: Option<Generated>) -> FileChange {
-    let blob =
-        |entry: Option<Entry>| entry.filter(|entry| entry.mode != FileMode::Submodule).and_then(|entry| entry.id);
+    let blob = |entry: Option<ChangedEntry>| {
+        entry.filter(|entry| entry.mode != FileMode::Submodule).and_then(|entry| entry.id)
+    };
     FileChange {
         path: delta.path.clone(),
         old_path: delta.old_path.clone(),
@@ -276,7 +278,7 @@ fn listed(delta: &Delta, generated: Option<Generated>) -> FileChange {
         additions: 0,
         deletions: 0,
         binary: false,
-        language: language::of(&delta.path),
+        language: language::from_path(&delta.path),
         generated,
         hunks: Vec::new(),
         patch: PatchText::default(),
@@ -285,17 +287,22 @@ fn listed(delta: &Delta, generated: Option<Generated>) -> FileChange {
 }
 
 /// Compares two contents into counts, hunks and, where the file is not collapsed, the patch text.
-fn fill(file: &mut FileChange, old: &Content<'_>, new: &Content<'_>, patch_chars: usize) -> Result<(), git2::Error> {
-    let runs = compare::runs(old, new)?;
+fn fill(
+    file: &mut FileChange,
+    old: &SideContent<'_>,
+    new: &SideContent<'_>,
+    patch_chars: usize,
+) -> Result<(), git2::Error> {
+    let runs = compare::change_runs(old, new)?;
     let sum = |count: fn(&ChangeRun) -> u32| runs.iter().map(count).fold(0u32, u32::saturating_add);
     file.additions = sum(|run| run.new.count);
     file.deletions = sum(|run| run.old.count);
     file.patch_id = patch_id::of_runs(old.bytes(), new.bytes(), &runs);
     let hunks = compare::hunks(runs, compare::line_count(old.bytes()), compare::line_count(new.bytes()));
     if file.generated.is_none() {
-        let limits = Limits { chars: patch_chars, bytes: usize::MAX, lines: usize::MAX };
-        let (mut old, mut new) = (Side::of_bytes(old.bytes()), Side::of_bytes(new.bytes()));
-        file.patch = render(&mut old, &mut new, &hunks, Position::default(), limits).into_patch(hunks.len());
+        let limits = PatchTextLimits { chars: patch_chars, bytes: usize::MAX, lines: usize::MAX };
+        let (mut old, mut new) = (PatchSide::of_bytes(old.bytes()), PatchSide::of_bytes(new.bytes()));
+        file.patch = render(&mut old, &mut new, &hunks, DiffPosition::default(), limits).into_patch(hunks.len());
     }
     // The contents of a submodule are a commit of another repository: nothing that a review could point at.
     let submodule = |mode: Option<FileMode>| mode.is_none_or(|mode| mode == FileMode::Submodule);

@@ -2,7 +2,7 @@
 
 use crate::domain::change::Commit;
 use crate::domain::id::CommitId;
-use crate::domain::limits::{Allowance, LIMITS};
+use crate::domain::limits::{LIMITS, RemainingLimit};
 use crate::domain::text::mask;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, object_id, raw_id};
@@ -12,7 +12,7 @@ use super::GitError;
 use super::range::CommitRange;
 
 /// The commits, newest first, at most `limit`; and how many more there are.
-pub(super) fn commits(
+pub(super) fn collect_commits(
     repo: &Repo,
     range: CommitRange,
     limit: usize,
@@ -27,7 +27,7 @@ pub(super) fn commits(
             walk.push(raw_id(head.0))?;
             walk.hide(raw_id(base.0))?;
             let (mut found, mut omitted) = (Vec::new(), 0);
-            let mut messages = Allowance::of(LIMITS.message_bytes);
+            let mut messages = RemainingLimit::of(LIMITS.message_bytes);
             for id in walk {
                 cancel.check()?;
                 let id = id?;

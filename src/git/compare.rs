@@ -7,9 +7,9 @@ use std::path::Path;
 
 use git2::{DiffOptions, Patch};
 
-use crate::domain::change::{ChangeRun, Hunk, Span};
+use crate::domain::change::{ChangeRun, Hunk, HunkSpan};
 
-use super::entries::Content;
+use super::entries::SideContent;
 
 /// Lines around a change, as `git diff` shows them.
 pub(super) const CONTEXT: u32 = 3;
@@ -28,7 +28,7 @@ const MAX_LINES: u64 = 3_000_000;
 const MAX_PAIRS: u64 = 250_000_000_000;
 
 /// Returns the reason why two texts are not compared line by line; `None` for all that people write.
-pub(super) fn too_many_lines(old: &[u8], new: &[u8]) -> Option<String> {
+pub(super) fn has_too_many_lines(old: &[u8], new: &[u8]) -> Option<String> {
     let (old_size, new_size) = (old.len() as u64, new.len() as u64);
     // A line has a byte at least.
     if old_size + new_size <= MAX_LINES && old_size.saturating_mul(new_size) <= MAX_PAIRS {
@@ -45,10 +45,10 @@ pub(super) fn too_many_lines(old: &[u8], new: &[u8]) -> Option<String> {
 }
 
 /// The runs of changed lines between two texts, in order.
-pub(super) fn runs(old: &Content<'_>, new: &Content<'_>) -> Result<Vec<ChangeRun>, git2::Error> {
+pub(super) fn change_runs(old: &SideContent<'_>, new: &SideContent<'_>) -> Result<Vec<ChangeRun>, git2::Error> {
     let whole = |bytes: &[u8]| match line_count(bytes) {
-        0 => Span { start: 0, count: 0 },
-        count => Span { start: 1, count },
+        0 => HunkSpan { start: 0, count: 0 },
+        count => HunkSpan { start: 1, count },
     };
     if old.bytes().is_empty() || new.bytes().is_empty() {
         let run = ChangeRun { old: whole(old.bytes()), new: whole(new.bytes()) };
@@ -58,7 +58,7 @@ pub(super) fn runs(old: &Content<'_>, new: &Content<'_>) -> Result<Vec<ChangeRun
     options.context_lines(0).interhunk_lines(0).indent_heuristic(true).force_text(true);
     let patch = match (old, new) {
         // Two blobs are not hashed again, which is a fifth of the time of comparing buffers.
-        (Content::Blob(one), Content::Blob(other)) => {
+        (SideContent::Blob(one), SideContent::Blob(other)) => {
             // Without a name the library makes one up, and reads the attributes of the checkout to learn what they say of it.
             let nameless = Some(Path::new(""));
             Patch::from_blobs(one, nameless, other, nameless, Some(&mut options))?
@@ -69,21 +69,21 @@ pub(super) fn runs(old: &Content<'_>, new: &Content<'_>) -> Result<Vec<ChangeRun
     for at in 0..patch.num_hunks() {
         let (hunk, _) = patch.hunk(at)?;
         runs.push(ChangeRun {
-            old: Span { start: hunk.old_start(), count: hunk.old_lines() },
-            new: Span { start: hunk.new_start(), count: hunk.new_lines() },
+            old: HunkSpan { start: hunk.old_start(), count: hunk.old_lines() },
+            new: HunkSpan { start: hunk.new_start(), count: hunk.new_lines() },
         });
     }
     Ok(runs)
 }
 
 /// Lines before a span, counted from the top of the file.
-pub(super) fn before(span: Span) -> u32 {
+pub(super) fn before(span: HunkSpan) -> u32 {
     if span.count == 0 { span.start } else { span.start.saturating_sub(1) }
 }
 
-fn span(before: u32, end: u32) -> Span {
+fn span(before: u32, end: u32) -> HunkSpan {
     let count = end.saturating_sub(before);
-    Span { start: if count == 0 { before } else { before + 1 }, count }
+    HunkSpan { start: if count == 0 { before } else { before + 1 }, count }
 }
 
 /// Groups runs with their context as `git diff` does: runs whose contexts touch share a hunk.
@@ -120,23 +120,26 @@ mod tests {
     use super::*;
 
     fn run(old: (u32, u32), new: (u32, u32)) -> ChangeRun {
-        ChangeRun { old: Span { start: old.0, count: old.1 }, new: Span { start: new.0, count: new.1 } }
+        ChangeRun { old: HunkSpan { start: old.0, count: old.1 }, new: HunkSpan { start: new.0, count: new.1 } }
     }
 
     #[test]
     fn runs_with_six_lines_between_share_a_hunk() {
         let near = hunks(vec![run((10, 1), (10, 1)), run((17, 1), (17, 1))], 30, 30);
         assert_eq!(near.len(), 1);
-        assert_eq!((near[0].old, near[0].new), (Span { start: 7, count: 14 }, Span { start: 7, count: 14 }));
+        assert_eq!((near[0].old, near[0].new), (HunkSpan { start: 7, count: 14 }, HunkSpan { start: 7, count: 14 }));
         assert_eq!(hunks(vec![run((10, 1), (10, 1)), run((18, 1), (18, 1))], 30, 30).len(), 2);
     }
 
     #[test]
     fn an_empty_side_starts_at_the_line_before() {
         let added = hunks(vec![run((0, 0), (1, 2))], 0, 2);
-        assert_eq!((added[0].old, added[0].new), (Span { start: 0, count: 0 }, Span { start: 1, count: 2 }));
+        assert_eq!((added[0].old, added[0].new), (HunkSpan { start: 0, count: 0 }, HunkSpan { start: 1, count: 2 }));
         let inserted = hunks(vec![run((5, 0), (6, 1))], 5, 6);
-        assert_eq!((inserted[0].old, inserted[0].new), (Span { start: 3, count: 3 }, Span { start: 3, count: 4 }));
+        assert_eq!(
+            (inserted[0].old, inserted[0].new),
+            (HunkSpan { start: 3, count: 3 }, HunkSpan { start: 3, count: 4 })
+        );
     }
 
     #[test]

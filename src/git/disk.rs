@@ -14,38 +14,38 @@ use git2::{
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::id::{BlobId, TreeId};
 use crate::domain::path::RepoPath;
-use crate::sys::beneath::{Kind, ReadFile};
 use crate::sys::cancel::Cancel;
 use crate::sys::charset;
-use crate::sys::place::refuse_unreadable;
+use crate::sys::contained_folder::{Kind, ReadFile};
 use crate::sys::repo::{Repo, RepoError, object_id, raw_id};
-use crate::sys::tree::{self, Found as InTree};
+use crate::sys::repository_layout::refuse_unreadable;
+use crate::sys::tree::{self, TreeLookup as InTree};
 
-use super::entries::{Entry, Found, spelled};
+use super::entries::{ChangedEntry, TreeDifferences, display_path};
 use super::{GitError, nested};
 
 /// A larger file that the library takes for changed is not read to see whether it is.
 const MAX_EQUAL: u64 = 128 << 20;
 
 /// What lies on the disk, untracked files included and ignored ones left out, against a tree (`None`: against nothing).
-pub(super) fn diff_disk(repo: &Repo, old: Option<TreeId>, cancel: &Cancel) -> Result<Found, GitError> {
+pub(super) fn diff_disk(repo: &Repo, old: Option<TreeId>, cancel: &Cancel) -> Result<TreeDifferences, GitError> {
     refuse_unreadable_ignores(repo)?;
     let mut candidates = candidates(repo, old)?;
     let keeps_modes = repo.raw().config().and_then(|config| config.get_bool("core.filemode")).unwrap_or(true);
-    let mut found = Found::default();
-    nested::open_false_ones(repo, &mut candidates, &mut found.omissions, cancel)?;
+    let mut found = TreeDifferences::default();
+    nested::expand_non_repositories(repo, &mut candidates, &mut found.omissions, cancel)?;
     for (path, submodule) in candidates {
         cancel.check()?;
         if let Some(folder) = path.strip_suffix(b"/") {
             found.omissions.push(Omission {
-                path: Some(spelled(folder)),
+                path: Some(display_path(folder)),
                 reason: "not read: a repository of its own inside this one that is not a submodule".to_owned(),
                 unseen: false,
             });
             continue;
         }
         let before = match old.map(|tree| tree::find(repo, tree, &path)).transpose()?.flatten() {
-            Some(InTree::File(mode, id)) => Some(Entry { mode, id: Some(id) }),
+            Some(InTree::File(mode, id)) => Some(ChangedEntry { mode, id: Some(id) }),
             Some(InTree::Folder(_)) | None => None,
         };
         let Ok(repo_path) = RepoPath::from_bytes(&path) else {
@@ -179,24 +179,24 @@ fn absent(kind: io::Result<Kind>) -> io::Result<Option<Kind>> {
 fn on_disk(
     repo: &Repo,
     path: &RepoPath,
-    before: Option<Entry>,
+    before: Option<ChangedEntry>,
     submodule: Option<BlobId>,
     keeps_modes: bool,
-) -> io::Result<Option<Entry>> {
+) -> io::Result<Option<ChangedEntry>> {
     let Some(kind) = absent(repo.checkout()?.kind(path.stored()))? else { return Ok(None) };
     Ok(match kind {
-        Kind::Link => Some(Entry { mode: FileMode::Link, id: None }),
+        Kind::Link => Some(ChangedEntry { mode: FileMode::Link, id: None }),
         Kind::File { executable, .. } => {
-            let before = before.filter(Entry::is_plain).map(|entry| entry.mode);
+            let before = before.filter(ChangedEntry::is_plain).map(|entry| entry.mode);
             let mode = match before {
                 Some(mode) if !keeps_modes => mode,
                 _ if executable => FileMode::Executable,
                 _ => FileMode::File,
             };
-            Some(Entry { mode, id: None })
+            Some(ChangedEntry { mode, id: None })
         }
         Kind::Folder => match (submodule, before) {
-            (Some(id), _) => Some(Entry { mode: FileMode::Submodule, id: Some(id) }),
+            (Some(id), _) => Some(ChangedEntry { mode: FileMode::Submodule, id: Some(id) }),
             // A submodule that is not checked out is an empty folder.
             (None, Some(entry)) if entry.mode == FileMode::Submodule => Some(entry),
             _ => None,
@@ -206,7 +206,7 @@ fn on_disk(
 }
 
 /// A file whose attributes name a program that rewrites it (`filter=lfs`): the program is not run.
-fn filtered(repo: &Repo, path: &RepoPath, after: Option<Entry>) -> Option<Omission> {
+fn filtered(repo: &Repo, path: &RepoPath, after: Option<ChangedEntry>) -> Option<Omission> {
     after.filter(|entry| entry.is_plain() && entry.id.is_none())?;
     let value = repo.raw().get_attr_bytes(&native(path.stored()), "filter", AttrCheckFlags::FILE_THEN_INDEX).ok()?;
     let AttrValue::String(name) = AttrValue::from_bytes(value) else { return None };
@@ -218,7 +218,7 @@ fn filtered(repo: &Repo, path: &RepoPath, after: Option<Entry>) -> Option<Omissi
 }
 
 /// Whether the disk holds something else than the tree: the library only suspects it.
-fn differs(repo: &Repo, path: &RepoPath, before: Option<Entry>, after: Option<Entry>) -> bool {
+fn differs(repo: &Repo, path: &RepoPath, before: Option<ChangedEntry>, after: Option<ChangedEntry>) -> bool {
     if let (Some(one), Some(other)) = (before, after)
         && one.mode == other.mode
     {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::domain::change::{FileMode, FileStatus, Omission};
 use crate::domain::id::BlobId;
-use crate::domain::limits::{Allowance, LIMITS, OmissionList};
+use crate::domain::limits::{LIMITS, OmissionList, RemainingLimit};
 use crate::domain::path::{RepoPath, quote};
 use crate::sys::repo::{Repo, RepoError};
 
@@ -12,7 +12,7 @@ use super::disk;
 
 /// One side of a changed path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct ChangedEntry {
     pub(super) mode: FileMode,
     /// Its object (a commit for a submodule); `None` for what lies on the disk.
     pub(super) id: Option<BlobId>,
@@ -24,8 +24,8 @@ pub(super) struct Delta {
     pub(super) path: RepoPath,
     /// Set by the rename pass.
     pub(super) old_path: Option<RepoPath>,
-    pub(super) old: Option<Entry>,
-    pub(super) new: Option<Entry>,
+    pub(super) old: Option<ChangedEntry>,
+    pub(super) new: Option<ChangedEntry>,
 }
 
 /// The bytes of a path that is none which an omission shows.
@@ -33,23 +33,24 @@ const MOST_SHOWN: usize = 4096;
 
 /// The differences between two trees.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct TreeDifferences {
     /// By path.
     pub(super) deltas: Vec<Delta>,
     pub(super) omissions: OmissionList,
-    files: Allowance,
-    path_bytes: Allowance,
+    files: RemainingLimit,
+    path_bytes: RemainingLimit,
     is_full: bool,
 }
 
-impl Default for Found {
+impl Default for TreeDifferences {
     fn default() -> Self {
-        let (files, path_bytes) = (Allowance::of(LIMITS.changed_files), Allowance::of(LIMITS.changed_path_bytes));
+        let (files, path_bytes) =
+            (RemainingLimit::of(LIMITS.changed_files), RemainingLimit::of(LIMITS.changed_path_bytes));
         Self { deltas: Vec::new(), omissions: OmissionList::default(), files, path_bytes, is_full: false }
     }
 }
 
-impl Entry {
+impl ChangedEntry {
     pub(super) fn is_plain(&self) -> bool {
         matches!(self.mode, FileMode::File | FileMode::Executable)
     }
@@ -72,9 +73,9 @@ impl Delta {
     }
 }
 
-impl Found {
+impl TreeDifferences {
     /// Takes one difference; a path that no checkout could hold is told, not reviewed, and so is one for which there is no room.
-    pub(super) fn push(&mut self, path: &[u8], old: Option<Entry>, new: Option<Entry>) {
+    pub(super) fn push(&mut self, path: &[u8], old: Option<ChangedEntry>, new: Option<ChangedEntry>) {
         if self.is_full {
             return;
         }
@@ -109,7 +110,7 @@ impl Found {
     }
 
     /// Leaves one file of each path. Two whose names differ in a secret alone read the same, and one would be taken for the other.
-    pub(super) fn drop_alike(&mut self) {
+    pub(super) fn drop_duplicates(&mut self) {
         let mut seen = HashSet::new();
         let Self { deltas, omissions, .. } = self;
         if !deltas.iter().any(|delta| delta.path.is_masked()) {
@@ -128,12 +129,12 @@ impl Found {
 }
 
 /// A path as it is spelled everywhere; in quotes where it is none that the tree could have.
-pub(super) fn spelled(path: &[u8]) -> String {
+pub(super) fn display_path(path: &[u8]) -> String {
     RepoPath::from_bytes(path).map_or_else(|_| quote(path), |path| path.to_string())
 }
 
 /// The bytes of one side.
-pub(super) enum Content<'r> {
+pub(super) enum SideContent<'r> {
     /// Nothing is there.
     Nothing,
     /// An object; the library compares two of them without hashing them again.
@@ -142,9 +143,9 @@ pub(super) enum Content<'r> {
     Bytes(Vec<u8>),
 }
 
-impl<'r> Content<'r> {
+impl<'r> SideContent<'r> {
     /// Reads one side of a file.
-    pub(super) fn read(repo: &'r Repo, path: &RepoPath, entry: Option<Entry>) -> Result<Self, ReadError> {
+    pub(super) fn read(repo: &'r Repo, path: &RepoPath, entry: Option<ChangedEntry>) -> Result<Self, ReadError> {
         let Some(entry) = entry else { return Ok(Self::Nothing) };
         match (entry.mode, entry.id) {
             // What git puts in the place of a submodule's contents (`diff_populate_gitlink` in its diff.c).
@@ -156,7 +157,7 @@ impl<'r> Content<'r> {
     }
 
     /// Returns the number of bytes one side has, without reading them where that can be known.
-    pub(super) fn size(repo: &Repo, path: &RepoPath, entry: Entry) -> Result<u64, ReadError> {
+    pub(super) fn size(repo: &Repo, path: &RepoPath, entry: ChangedEntry) -> Result<u64, ReadError> {
         match (entry.mode, entry.id) {
             (FileMode::Submodule, _) => Ok(0),
             (_, Some(id)) => Ok(repo.blob_size(id)?),

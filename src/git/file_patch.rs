@@ -3,15 +3,15 @@
 use crate::domain::change::{ChangeSet, FileChange, FileMode};
 use crate::domain::id::BlobId;
 use crate::domain::path::RepoPath;
-use crate::domain::place::{Side as Which, WorkspaceAt};
+use crate::domain::place::{DiffSide as Which, WorkspaceAt};
 use crate::sys::charset;
 use crate::sys::repo::{Repo, RepoError};
 
-use super::entries::{Content, Entry, ReadError};
-use super::patch_text::{Limits, Rendered, Side, render};
+use super::entries::{ChangedEntry, ReadError, SideContent};
+use super::patch_text::{PatchSide, PatchTextLimits, RenderedLines, render};
 use super::{GitError, compare};
 
-pub use super::patch_text::Position;
+pub use super::patch_text::DiffPosition;
 
 /// Part of a file's diff, secrets masked, lines over 2 000 characters shortened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct FilePatch {
     /// Hunk headers and lines.
     pub text: String,
     /// The position to continue from; `None` at the end.
-    pub next: Option<Position>,
+    pub next: Option<DiffPosition>,
     /// The number of remaining lines of the diff from there.
     pub lines_left: u32,
     /// The number of over-long lines that were shortened.
@@ -29,7 +29,7 @@ pub struct FilePatch {
 }
 
 impl FilePatch {
-    pub(super) fn new(rendered: Rendered, hunks: usize) -> Self {
+    pub(super) fn new(rendered: RenderedLines, hunks: usize) -> Self {
         Self {
             text: rendered.text,
             next: rendered.next,
@@ -47,7 +47,7 @@ pub fn file_patch(
     repo: &Repo,
     change: &ChangeSet,
     file: &FileChange,
-    from: Position,
+    from: DiffPosition,
     max_lines: usize,
     max_bytes: usize,
 ) -> Result<FilePatch, GitError> {
@@ -60,14 +60,14 @@ pub fn file_patch(
     let old = content(repo, change.old_at, old_path, file.old_mode, file.old_blob)?;
     let new = content(repo, change.new_at, &file.path, file.new_mode, file.new_blob)?;
     if change.new_at == WorkspaceAt::Worktree && file.new_blob.is_none() && file.new_mode.is_some() {
-        let runs = compare::runs(&old, &new)?;
+        let runs = compare::change_runs(&old, &new)?;
         let binary = charset::is_binary(new.bytes());
         if binary || !runs.iter().eq(file.runs()) {
             return Err(GitError::Moved { path: file.path.to_string() });
         }
     }
-    let limits = Limits { chars: usize::MAX, bytes: max_bytes, lines: max_lines };
-    let (mut old, mut new) = (Side::of_bytes(old.bytes()), Side::of_bytes(new.bytes()));
+    let limits = PatchTextLimits { chars: usize::MAX, bytes: max_bytes, lines: max_lines };
+    let (mut old, mut new) = (PatchSide::of_bytes(old.bytes()), PatchSide::of_bytes(new.bytes()));
     Ok(FilePatch::new(render(&mut old, &mut new, &file.hunks, from, limits), file.hunks.len()))
 }
 
@@ -77,11 +77,11 @@ fn content<'r>(
     path: &RepoPath,
     mode: Option<FileMode>,
     id: Option<BlobId>,
-) -> Result<Content<'r>, GitError> {
-    let entry = mode.map(|mode| Entry { mode, id });
+) -> Result<SideContent<'r>, GitError> {
+    let entry = mode.map(|mode| ChangedEntry { mode, id });
     // Only the disk has contents without an object.
     let readable = at == WorkspaceAt::Worktree || id.is_some();
-    Content::read(repo, path, entry.filter(|_| readable)).map_err(|error| match error {
+    SideContent::read(repo, path, entry.filter(|_| readable)).map_err(|error| match error {
         ReadError::Repo(error) => error.into(),
         ReadError::Disk(error) => RepoError::Git(format!("{path} cannot be read from the disk: {error}")).into(),
     })

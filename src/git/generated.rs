@@ -75,7 +75,7 @@ const VENDOR_FOLDERS: &[&str] =
     &["Carthage", "Godeps", "Pods", "bower_components", "node_modules", "third_party", "third-party", "vendor"];
 
 /// Recognizes generated files by name.
-pub(super) fn by_name(path: &RepoPath) -> Option<Generated> {
+pub(super) fn generated_by_name(path: &RepoPath) -> Option<Generated> {
     let name = path.file_name();
     if LOCK_FILES.iter().any(|lock| lock.as_bytes() == name) {
         return Some(Generated::LockFile);
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn names_tell_what_nobody_writes() {
-        let of = |path: &str| by_name(&RepoPath::parse(path).unwrap());
+        let of = |path: &str| generated_by_name(&RepoPath::parse(path).unwrap());
         assert_eq!(of("a/Cargo.lock"), Some(Generated::LockFile));
         assert_eq!(of("api/v1.pb.go"), Some(Generated::Name));
         assert_eq!(of("web/App.MIN.js"), Some(Generated::Name));

@@ -12,12 +12,12 @@ use crate::sys::repo::{Repo, object_id};
 use crate::sys::tree::{TreeFile, TreeWalk, WalkError};
 
 use super::GitError;
-use super::entries::{Entry, Found, spelled};
+use super::entries::{ChangedEntry, TreeDifferences, display_path};
 
 /// Compares the staged files: the blobs of the index against a tree (`None`: against nothing).
-pub(super) fn diff_index(repo: &Repo, tree: Option<TreeId>, cancel: &Cancel) -> Result<Found, GitError> {
+pub(super) fn diff_index(repo: &Repo, tree: Option<TreeId>, cancel: &Cancel) -> Result<TreeDifferences, GitError> {
     let index = repo.raw().index()?;
-    let mut found = Found::default();
+    let mut found = TreeDifferences::default();
     let mut staged: Vec<TreeFile> = Vec::new();
     let mut conflicts: HashSet<Vec<u8>> = HashSet::new();
     for entry in index.iter() {
@@ -29,7 +29,7 @@ pub(super) fn diff_index(repo: &Repo, tree: Option<TreeId>, cancel: &Cancel) -> 
         if stage != 0 {
             if !conflicts.contains(&entry.path) {
                 found.omissions.push(Omission {
-                    path: Some(spelled(&entry.path)),
+                    path: Some(display_path(&entry.path)),
                     reason: "not reviewed: it has merge conflicts that are not resolved (`git add` it when they are)"
                         .to_owned(),
                     unseen: true,
@@ -67,11 +67,11 @@ fn mode_of(mode: u32) -> FileMode {
 
 /// Both are in the order of the bytes of their paths. The old one is never held whole.
 fn merge(
-    found: &mut Found,
+    found: &mut TreeDifferences,
     old: &mut dyn Iterator<Item = Result<TreeFile, WalkError>>,
     new: &[TreeFile],
 ) -> Result<(), GitError> {
-    let entry = |file: &TreeFile| Some(Entry { mode: file.mode, id: Some(file.id) });
+    let entry = |file: &TreeFile| Some(ChangedEntry { mode: file.mode, id: Some(file.id) });
     let (mut one, mut rest) = (old.next().transpose()?, new.iter().peekable());
     while !found.is_full() {
         let step = match (&one, rest.peek()) {

@@ -3,9 +3,9 @@
 //! Kept as the patch has them, carriage returns included: they may be what changed. What readers of the tree get is
 //! [`KnownFile`].
 
-use crate::domain::known::KnownFile;
+use crate::domain::known_file::KnownFile;
 use crate::domain::path::RepoPath;
-use crate::domain::place::Side;
+use crate::domain::place::DiffSide;
 
 /// One file of a patch, with the lines that the patch shows of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,8 +40,8 @@ struct Segment {
 
 impl PatchFile {
     /// Both sides as readers of the tree get them; a side that does not exist or is not shown is left out.
-    pub(super) fn known(&self, whole: impl Fn(Side) -> bool) -> Vec<KnownFile> {
-        let side = |side: Side, path: &RepoPath, known: &KnownLines| {
+    pub(super) fn known_files(&self, whole: impl Fn(DiffSide) -> bool) -> Vec<KnownFile> {
+        let side = |side: DiffSide, path: &RepoPath, known: &KnownLines| {
             let without = |line: &String| line.strip_suffix('\r').unwrap_or(line).to_owned();
             let segment = |segment: &Segment| (segment.start, segment.lines.iter().map(without).collect());
             let segments: Vec<(u32, Vec<String>)> = known.segments.iter().map(segment).collect();
@@ -50,7 +50,7 @@ impl PatchFile {
             (!file.segments.is_empty() || file.whole).then_some(file)
         };
         let old_path = self.old_path.as_ref().unwrap_or(&self.path);
-        side(Side::Old, old_path, &self.old).into_iter().chain(side(Side::New, &self.path, &self.new)).collect()
+        side(DiffSide::Old, old_path, &self.old).into_iter().chain(side(DiffSide::New, &self.path, &self.new)).collect()
     }
 }
 

@@ -39,24 +39,24 @@ mod target;
 mod tree_diff;
 mod uncommitted;
 
-pub use branches::branches;
+pub use branches::list_branches;
 pub use collect::{CollectOptions, collect};
 pub use fetch::{
-    FetchBase, FetchError, FetchJob, FetchOf, FetchedCommits, Place, Remote, RemoteAddress, fetch, fetch_commits,
-    host_of, mirror_path, remotes, repository_of, standing_in,
+    FetchBase, FetchError, FetchJob, FetchOf, FetchedCommits, Remote, RemoteAddress, RepositoryPlace, fetch,
+    fetch_commits, find_local, host_of, mirror_path, remotes, repository_of,
 };
-pub use file_patch::{FilePatch, Position, file_patch};
-pub use moved::{changed_lines, moved};
+pub use file_patch::{DiffPosition, FilePatch, file_patch};
+pub use moved::{changed_lines, find_moved};
 pub use patch_file::{PatchChange, from_patch};
 pub use patch_parse::PatchError;
-pub use pending::{Pending, pending};
-pub use range::{Ends, Range, ends, of_pull, resolve};
+pub use pending::{Pending, read_pending};
+pub use range::{RangeEnds, ResolvedRange, of_pull, range_ends, resolve};
 pub use scratch::{SCRATCH_HEAD, SCRATCH_TARGET, ScratchFile, scratch};
 pub use uncommitted::count_uncommitted;
 
 use crate::domain::filter::FilterError;
 use crate::domain::text::shell_word;
-use crate::sys::cancel::Stopped;
+use crate::sys::cancel::CancelReason;
 use crate::sys::repo::RepoError;
 use crate::sys::tree::WalkError;
 
@@ -68,7 +68,7 @@ pub enum GitError {
     Repo(#[from] RepoError),
     /// The run was stopped.
     #[error(transparent)]
-    Stopped(#[from] Stopped),
+    Stopped(#[from] CancelReason),
     /// A glob of `--include` or `--exclude`.
     #[error(transparent)]
     Filter(#[from] FilterError),

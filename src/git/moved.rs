@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::GitError;
-use super::compare::{runs, too_many_lines};
-use super::entries::Content;
+use super::compare::{change_runs, has_too_many_lines};
+use super::entries::SideContent;
 use super::renames;
 use super::tree_diff::diff_trees;
 use crate::domain::change::ChangeRun;
@@ -16,7 +16,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
 
 /// Finds the files of one commit in another, by their path there: those of `gone` that are one with a file of `come`, as renames are found.
-pub fn moved(
+pub fn find_moved(
     repo: &Repo,
     from: CommitId,
     to: CommitId,
@@ -34,15 +34,15 @@ pub fn moved(
         (None, Some(_)) => come.contains(&delta.path),
         (Some(_), Some(_)) | (None, None) => false,
     });
-    renames::pair(repo, &mut found, cancel)?;
+    renames::pair_renames(repo, &mut found, cancel)?;
     Ok(found.deltas.into_iter().filter_map(|delta| Some((delta.old_path?, delta.path))).collect())
 }
 
 /// The runs of changed lines between two texts; `None` if they are too large to be compared.
 pub fn changed_lines(old: &str, new: &str) -> Result<Option<Vec<ChangeRun>>, GitError> {
-    if too_many_lines(old.as_bytes(), new.as_bytes()).is_some() {
+    if has_too_many_lines(old.as_bytes(), new.as_bytes()).is_some() {
         return Ok(None);
     }
-    let content = |text: &str| Content::Bytes(text.as_bytes().to_vec());
-    Ok(Some(runs(&content(old), &content(new))?))
+    let content = |text: &str| SideContent::Bytes(text.as_bytes().to_vec());
+    Ok(Some(change_runs(&content(old), &content(new))?))
 }

@@ -8,18 +8,18 @@ use std::path::Path;
 
 use crate::domain::change::Omission;
 use crate::domain::id::BlobId;
-use crate::domain::limits::{Allowance, LIMITS, OmissionList};
-use crate::sys::beneath::Kind;
+use crate::domain::limits::{LIMITS, OmissionList, RemainingLimit};
 use crate::sys::cancel::Cancel;
+use crate::sys::contained_folder::Kind;
 use crate::sys::nested::is_repository;
 use crate::sys::repo::Repo;
 
 use super::GitError;
 use super::disk::native;
-use super::entries::spelled;
+use super::entries::display_path;
 
 /// Puts the untracked files of each listed folder (its path ends in a slash) in its place, unless the folder is a repository.
-pub(super) fn open_false_ones(
+pub(super) fn expand_non_repositories(
     repo: &Repo,
     paths: &mut BTreeMap<Vec<u8>, Option<BlobId>>,
     omissions: &mut OmissionList,
@@ -27,7 +27,7 @@ pub(super) fn open_false_ones(
 ) -> Result<(), GitError> {
     let Some(root) = repo.workdir() else { return Ok(()) };
     let mut folders: Vec<Vec<u8>> = paths.keys().filter(|path| path.ends_with(b"/")).cloned().collect();
-    let mut room = Room::default();
+    let mut room = PathAllowance::default();
     while let Some(folder) = folders.pop() {
         cancel.check()?;
         if is_other_repository(repo, &root.join(native(&folder))) {
@@ -43,7 +43,7 @@ pub(super) fn open_false_ones(
             Ok(entries) => entries,
             Err(error) => {
                 let reason = format!("cannot be read from the disk: {error}");
-                omissions.push(Omission { path: Some(spelled(&folder)), reason, unseen: true });
+                omissions.push(Omission { path: Some(display_path(&folder)), reason, unseen: true });
                 continue;
             }
         };
@@ -93,20 +93,21 @@ fn list(repo: &Repo, folder: &[u8]) -> io::Result<Vec<(Vec<u8>, Kind)>> {
 }
 
 /// Room for the paths that are found: the library did not count these.
-struct Room {
-    files: Allowance,
-    path_bytes: Allowance,
+struct PathAllowance {
+    files: RemainingLimit,
+    path_bytes: RemainingLimit,
     is_full: bool,
 }
 
-impl Default for Room {
+impl Default for PathAllowance {
     fn default() -> Self {
-        let (files, path_bytes) = (Allowance::of(LIMITS.changed_files), Allowance::of(LIMITS.changed_path_bytes));
+        let (files, path_bytes) =
+            (RemainingLimit::of(LIMITS.changed_files), RemainingLimit::of(LIMITS.changed_path_bytes));
         Self { files, path_bytes, is_full: false }
     }
 }
 
-impl Room {
+impl PathAllowance {
     /// Folders count, too: each is kept until it is listed.
     fn takes(&mut self, path: &[u8]) -> bool {
         self.is_full |= !(self.files.charge(1) && self.path_bytes.charge(path.len() as u64));

@@ -5,14 +5,14 @@
 
 use crate::domain::change::FileMode;
 
-use super::patch_parse::Parsed;
+use super::patch_parse::ParsedFile;
 
 /// The prefix of a submodule's contents in a diff.
 const SUBPROJECT: &[u8] = b"Subproject commit ";
 
 /// Returns the reason why a diff cannot be believed; `None` if header and hunks agree.
-pub(super) fn contradiction(file: &Parsed<'_>) -> Option<&'static str> {
-    let (old, new) = (Side::of(file, b'+'), Side::of(file, b'-'));
+pub(super) fn find_contradiction(file: &ParsedFile<'_>) -> Option<&'static str> {
+    let (old, new) = (SideCheck::of(file, b'+'), SideCheck::of(file, b'-'));
     if file.new_path.is_none() && !new.lines.is_empty() {
         return Some("its header says that the file is deleted, but its hunks leave lines in it");
     }
@@ -24,7 +24,7 @@ pub(super) fn contradiction(file: &Parsed<'_>) -> Option<&'static str> {
     {
         return Some("its header makes a file a link or a submodule, which git writes as a deletion and an addition");
     }
-    [old, new].iter().find_map(Side::contradiction)
+    [old, new].iter().find_map(SideCheck::contradiction)
 }
 
 /// Checks whether a `---` or `+++` line names the file that the header says was moved or copied: by the same name, or with a folder before it.
@@ -33,7 +33,7 @@ pub(super) fn is_name(line: Option<&[u8]>, name: &[u8]) -> bool {
 }
 
 /// The format of a diff that begins with these two lines and that is not read here. GNU patch applies it, so it is no text between diffs.
-pub(super) fn other_format(line: &[u8], next: &[u8]) -> Option<&'static str> {
+pub(super) fn detect_other_format(line: &[u8], next: &[u8]) -> Option<&'static str> {
     let (inner, after) = (line.trim_ascii_start(), next.trim_ascii_start());
     let digits = |text: &[u8]| !text.is_empty() && text.iter().all(|byte| byte.is_ascii_digit() || *byte == b',');
     let command = line.trim_ascii_end();
@@ -74,16 +74,16 @@ fn kind(mode: FileMode) -> FileMode {
 }
 
 /// One side of a file.
-struct Side<'p> {
+struct SideCheck<'p> {
     mode: Option<FileMode>,
     lines: Vec<&'p [u8]>,
     /// `true` if no line feed follows the last line.
     is_open: bool,
 }
 
-impl<'p> Side<'p> {
+impl<'p> SideCheck<'p> {
     /// The side whose lines are those without one sign.
-    fn of(file: &'p Parsed<'_>, left_out: u8) -> Self {
+    fn of(file: &'p ParsedFile<'_>, left_out: u8) -> Self {
         let lines = file.body.iter().filter(|(sign, _)| *sign != left_out).map(|(_, line)| *line).collect();
         let (mode, is_open) =
             if left_out == b'+' { (file.old_mode, file.open.old) } else { (file.new_mode, file.open.new) };

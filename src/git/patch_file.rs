@@ -3,24 +3,26 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use crate::domain::change::{ChangeRun, ChangeSet, FileChange, FileMode, FileStatus, Hunk, Omission, PatchText, Span};
-use crate::domain::known::KnownFile;
+use crate::domain::change::{
+    ChangeRun, ChangeSet, FileChange, FileMode, FileStatus, Hunk, HunkSpan, Omission, PatchText,
+};
+use crate::domain::known_file::KnownFile;
 use crate::domain::language;
 use crate::domain::path::RepoPath;
-use crate::domain::place::Side as Which;
+use crate::domain::place::DiffSide as Which;
 use crate::domain::text::mask;
 use crate::sys::cancel::Cancel;
 use crate::sys::charset;
 
 use super::GitError;
-use super::collect::{CollectOptions, unread_source};
+use super::collect::{CollectOptions, binary_source_reason};
 use super::compare::before;
 use super::file_patch::FilePatch;
-use super::generated::by_name;
+use super::generated::generated_by_name;
 use super::known_lines::{KnownLines, PatchFile};
 use super::patch_id;
-use super::patch_parse::{Parsed, PatchError, parse};
-use super::patch_text::{Limits, Position, Side, render};
+use super::patch_parse::{ParsedFile, PatchError, parse};
+use super::patch_text::{DiffPosition, PatchSide, PatchTextLimits, render};
 
 /// A change that is known from its patch alone.
 #[derive(Debug, Clone)]
@@ -63,7 +65,7 @@ pub fn from_patch(
         }
         let lines = known_lines(&parsed, path);
         let file = file_change(&parsed, &lines, options.patch_chars);
-        if let Some(reason) = unread_source(&file) {
+        if let Some(reason) = binary_source_reason(&file) {
             omissions.push(Omission { path: Some(file.path.to_string()), reason, unseen: true });
         }
         files.push(file);
@@ -77,12 +79,12 @@ pub fn from_patch(
 
 impl PatchChange {
     /// The lines that are known, both sides of all files: what a workspace without a repository is made of.
-    pub fn known(&self) -> Vec<KnownFile> {
+    pub fn known_files(&self) -> Vec<KnownFile> {
         let by_path: HashMap<&RepoPath, FileStatus> =
             self.change.files.iter().map(|file| (&file.path, file.status)).collect();
         let of = |file: &PatchFile| {
             let status = by_path.get(&file.path).copied();
-            file.known(|side| match side {
+            file.known_files(|side| match side {
                 Which::Old => status == Some(FileStatus::Deleted),
                 Which::New => status == Some(FileStatus::Added),
             })
@@ -95,12 +97,12 @@ impl PatchChange {
     }
 
     /// As [`file_patch()`](super::file_patch()), from the patch.
-    pub fn file_patch(&self, file: &FileChange, from: Position, max_lines: usize, max_bytes: usize) -> FilePatch {
-        let limits = Limits { chars: usize::MAX, bytes: max_bytes, lines: max_lines };
+    pub fn file_patch(&self, file: &FileChange, from: DiffPosition, max_lines: usize, max_bytes: usize) -> FilePatch {
+        let limits = PatchTextLimits { chars: usize::MAX, bytes: max_bytes, lines: max_lines };
         let hunks = file.hunks.len();
         match self.lines(&file.path) {
             Some(known) => {
-                let (mut old, mut new) = (Side::of_known(&known.old), Side::of_known(&known.new));
+                let (mut old, mut new) = (PatchSide::of_known(&known.old), PatchSide::of_known(&known.new));
                 FilePatch::new(render(&mut old, &mut new, &file.hunks, from, limits), hunks)
             }
             None => FilePatch { text: String::new(), next: None, lines_left: 0, shortened_lines: 0, hunks },
@@ -119,8 +121,8 @@ fn as_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// Git writes a file that became a link as a deletion and an addition of the same path, one behind the other.
-fn join_type_changes(files: Vec<Parsed<'_>>) -> Vec<Parsed<'_>> {
-    let mut joined: Vec<Parsed<'_>> = Vec::with_capacity(files.len());
+fn join_type_changes(files: Vec<ParsedFile<'_>>) -> Vec<ParsedFile<'_>> {
+    let mut joined: Vec<ParsedFile<'_>> = Vec::with_capacity(files.len());
     for file in files {
         match joined.last_mut() {
             Some(last)
@@ -129,7 +131,7 @@ fn join_type_changes(files: Vec<Parsed<'_>>) -> Vec<Parsed<'_>> {
                     && last.old_path == file.new_path
                     && last.old_mode != file.new_mode =>
             {
-                let span = |hunk: Option<&Hunk>, side: fn(&Hunk) -> Span| hunk.map_or_else(Span::default, side);
+                let span = |hunk: Option<&Hunk>, side: fn(&Hunk) -> HunkSpan| hunk.map_or_else(HunkSpan::default, side);
                 let old = span(last.hunks.first(), |hunk| hunk.old);
                 let new = span(file.hunks.first(), |hunk| hunk.new);
                 last.hunks = if old.count + new.count > 0 {
@@ -148,7 +150,7 @@ fn join_type_changes(files: Vec<Parsed<'_>>) -> Vec<Parsed<'_>> {
     joined
 }
 
-fn known_lines(parsed: &Parsed<'_>, path: RepoPath) -> PatchFile {
+fn known_lines(parsed: &ParsedFile<'_>, path: RepoPath) -> PatchFile {
     let old_path = parsed.old_path.clone().filter(|old| *old != path);
     let returns = !parsed.body.is_empty() && parsed.body.iter().all(|(_, line)| line.ends_with(b"\r"));
     let side = |left_out: u8, open: bool| {
@@ -180,7 +182,7 @@ fn known_lines(parsed: &Parsed<'_>, path: RepoPath) -> PatchFile {
     PatchFile { path, old_path, old: side(b'+', parsed.open.old), new: side(b'-', parsed.open.new) }
 }
 
-fn file_change(parsed: &Parsed<'_>, known: &PatchFile, patch_chars: usize) -> FileChange {
+fn file_change(parsed: &ParsedFile<'_>, known: &PatchFile, patch_chars: usize) -> FileChange {
     let count = |sign: u8| {
         let lines = parsed.body.iter().filter(|(found, _)| *found == sign).count();
         u32::try_from(lines).unwrap_or(u32::MAX)
@@ -193,11 +195,13 @@ fn file_change(parsed: &Parsed<'_>, known: &PatchFile, patch_chars: usize) -> Fi
         (Some(old), Some(new)) if kind(old) != kind(new) => FileStatus::TypeChanged,
         _ => FileStatus::Modified,
     };
-    let generated = by_name(&known.path);
-    let limits = Limits { chars: patch_chars, bytes: usize::MAX, lines: usize::MAX };
-    let (mut old, mut new) = (Side::of_known(&known.old), Side::of_known(&known.new));
+    let generated = generated_by_name(&known.path);
+    let limits = PatchTextLimits { chars: patch_chars, bytes: usize::MAX, lines: usize::MAX };
+    let (mut old, mut new) = (PatchSide::of_known(&known.old), PatchSide::of_known(&known.new));
     let patch = match generated {
-        None => render(&mut old, &mut new, &parsed.hunks, Position::default(), limits).into_patch(parsed.hunks.len()),
+        None => {
+            render(&mut old, &mut new, &parsed.hunks, DiffPosition::default(), limits).into_patch(parsed.hunks.len())
+        }
         Some(_) => PatchText::default(),
     };
     let submodule = [parsed.old_mode, parsed.new_mode].iter().flatten().all(|mode| *mode == FileMode::Submodule);
@@ -212,7 +216,7 @@ fn file_change(parsed: &Parsed<'_>, known: &PatchFile, patch_chars: usize) -> Fi
         additions: count(b'+'),
         deletions: count(b'-'),
         binary: parsed.binary,
-        language: language::of(&known.path),
+        language: language::from_path(&known.path),
         generated,
         hunks: if submodule { Vec::new() } else { parsed.hunks.clone() },
         patch,
@@ -252,7 +256,7 @@ mod tests {
             ("src/x.c.orig", "src/x.c"),
         ] {
             let file = only(&format!("--- {old}\n+++ {new}\n@@ -1 +1 @@\n-a\n+b\n"));
-            assert_eq!(file.path.spelled(), "src/x.c", "{old} {new}");
+            assert_eq!(file.path.display_name(), "src/x.c", "{old} {new}");
             assert_eq!((file.additions, file.deletions, file.status), (1, 1, FileStatus::Modified));
             assert_eq!(file.old_path, None);
         }
@@ -263,7 +267,7 @@ mod tests {
         let text = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n\\ No newline at end of file\n";
         let patch = read(text).unwrap();
         assert!(text.ends_with(&*patch.change.files[0].patch.text));
-        let known = patch.known();
+        let known = patch.known_files();
         assert_eq!(known.iter().map(|file| file.side).collect::<Vec<_>>(), [Which::Old, Which::New]);
         assert_eq!(known[0].segments, [(1, vec!["one".to_owned(), "two".to_owned(), "three".to_owned()])]);
         assert_eq!(known[1].segments[0].1[1], "zwei");
@@ -273,10 +277,10 @@ mod tests {
     #[test]
     fn a_name_with_blanks_is_found_where_nothing_repeats_it() {
         let file = only("diff --git a/b c/d e b/b c/d e\nold mode 100644\nnew mode 100755\n");
-        assert_eq!(file.path.spelled(), "b c/d e");
+        assert_eq!(file.path.display_name(), "b c/d e");
         assert_eq!((file.old_mode, file.new_mode), (Some(FileMode::File), Some(FileMode::Executable)));
         let bare = only("diff --git x/y x/y\nold mode 100644\nnew mode 100755\n");
-        assert_eq!(bare.path.spelled(), "x/y");
+        assert_eq!(bare.path.display_name(), "x/y");
     }
 
     #[test]

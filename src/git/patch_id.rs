@@ -5,7 +5,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::domain::change::{ChangeRun, Hunk, PatchId, Span};
+use crate::domain::change::{ChangeRun, Hunk, HunkSpan, PatchId};
 use crate::domain::id::hex;
 
 /// The number of bytes kept of the hash.
@@ -13,7 +13,7 @@ const KEPT: usize = 16;
 
 /// The id of what lies between two contents; `None` if nothing does.
 pub(super) fn of_runs(old: &[u8], new: &[u8], runs: &[ChangeRun]) -> Option<PatchId> {
-    let (mut old, mut new) = (Lines::of(old), Lines::of(new));
+    let (mut old, mut new) = (ForwardLines::of(old), ForwardLines::of(new));
     let mut hash = Sha256::new();
     for run in runs {
         hash.update(b"@");
@@ -50,13 +50,13 @@ fn finished(hash: Sha256, is_empty: bool) -> Option<PatchId> {
 }
 
 /// The lines of some bytes, read once from the top.
-struct Lines<'a> {
+struct ForwardLines<'a> {
     rest: &'a [u8],
     /// The number of those read.
     read: u32,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> ForwardLines<'a> {
     fn of(bytes: &'a [u8]) -> Self {
         Self { rest: bytes, read: 0 }
     }
@@ -73,7 +73,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Shows the lines of a span that lies below what was read.
-    fn each(&mut self, span: Span, mut show: impl FnMut(&[u8])) {
+    fn each(&mut self, span: HunkSpan, mut show: impl FnMut(&[u8])) {
         if span.count == 0 {
             return;
         }
@@ -87,13 +87,13 @@ impl<'a> Lines<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::compare::runs;
-    use super::super::entries::Content;
+    use super::super::compare::change_runs;
+    use super::super::entries::SideContent;
     use super::*;
 
     fn id(old: &str, new: &str) -> Option<PatchId> {
-        let content = |text: &str| Content::Bytes(text.as_bytes().to_vec());
-        of_runs(old.as_bytes(), new.as_bytes(), &runs(&content(old), &content(new)).unwrap())
+        let content = |text: &str| SideContent::Bytes(text.as_bytes().to_vec());
+        of_runs(old.as_bytes(), new.as_bytes(), &change_runs(&content(old), &content(new)).unwrap())
     }
 
     #[test]
@@ -116,8 +116,8 @@ mod tests {
             .iter()
             .map(|line| (line.as_bytes()[0], &line.as_bytes()[1..]))
             .collect();
-        let content = |text: &str| Content::Bytes(text.as_bytes().to_vec());
-        let runs = runs(&content(old), &content(new)).unwrap();
+        let content = |text: &str| SideContent::Bytes(text.as_bytes().to_vec());
+        let runs = change_runs(&content(old), &content(new)).unwrap();
         let hunks = [Hunk { runs, ..Hunk::default() }];
         assert_eq!(of_marked(&hunks, &body), id(old, new));
     }

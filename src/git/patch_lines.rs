@@ -5,13 +5,13 @@
 use std::cell::Cell;
 
 /// The lines of a text, without their line feeds. They are asked for in ascending order, the next one ahead.
-pub(super) struct Lines<'a> {
+pub(super) struct AscendingLines<'a> {
     bytes: &'a [u8],
     /// A line that was passed, and where it begins.
     passed: Cell<(usize, usize)>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> AscendingLines<'a> {
     pub(super) fn of(bytes: &'a [u8]) -> Self {
         Self { bytes, passed: Cell::new((0, 0)) }
     }
@@ -44,7 +44,7 @@ mod tests {
             if split.last().is_some_and(|last| last.is_empty()) {
                 split.pop();
             }
-            let lines = Lines::of(text.as_bytes());
+            let lines = AscendingLines::of(text.as_bytes());
             for number in 0..split.len() + 3 {
                 assert_eq!(lines.get(number + 1), split.get(number + 1).copied(), "{text:?} {number}");
                 assert_eq!(lines.get(number), split.get(number).copied(), "{text:?} {number}");

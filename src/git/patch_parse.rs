@@ -2,15 +2,15 @@
 //!
 //! The format is that of git's `apply.c` and of POSIX `diff -u`. Text between diffs (a mail, a commit message) is passed over.
 
-use crate::domain::change::{ChangeRun, FileMode, Hunk, Span};
-use crate::domain::limits::{Allowance, LIMITS};
+use crate::domain::change::{ChangeRun, FileMode, Hunk, HunkSpan};
+use crate::domain::limits::{LIMITS, RemainingLimit};
 use crate::domain::path::{RepoPath, unquote};
 use crate::sys::cancel::Cancel;
 
 use super::GitError;
-use super::patch_check::{contradiction, is_name, other_format};
-use super::patch_header::{git_names, hunk_header, same_file, without_first};
-use super::patch_lines::Lines;
+use super::patch_check::{detect_other_format, find_contradiction, is_name};
+use super::patch_header::{git_names, hunk_header, same_file, strip_first_component};
+use super::patch_lines::AscendingLines;
 
 /// An error in a patch, and its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,7 +24,7 @@ pub struct PatchError {
 
 /// One file of a patch.
 #[derive(Debug, Default)]
-pub(super) struct Parsed<'a> {
+pub(super) struct ParsedFile<'a> {
     /// The start of its diff.
     pub(super) line: usize,
     pub(super) old_path: Option<RepoPath>,
@@ -47,8 +47,9 @@ pub(super) struct OpenEnds {
 }
 
 /// Reads all files of a patch.
-pub(super) fn parse<'a>(bytes: &'a [u8], cancel: &Cancel) -> Result<Vec<Parsed<'a>>, GitError> {
-    let mut reader = Reader { lines: Lines::of(bytes), at: 0, room: Allowance::of(LIMITS.patch_lines) };
+pub(super) fn parse<'a>(bytes: &'a [u8], cancel: &Cancel) -> Result<Vec<ParsedFile<'a>>, GitError> {
+    let mut reader =
+        PatchReader { lines: AscendingLines::of(bytes), at: 0, room: RemainingLimit::of(LIMITS.patch_lines) };
     let mut files = Vec::new();
     while let Some(line) = reader.header() {
         cancel.check()?;
@@ -68,7 +69,7 @@ pub(super) fn parse<'a>(bytes: &'a [u8], cancel: &Cancel) -> Result<Vec<Parsed<'
             files.push(reader.plain_file(cancel)?);
         } else if line.starts_with(b"@@ -") {
             return Err(reader.fault("a hunk without the `---` and `+++` lines that name its file").into());
-        } else if let Some(what) = other_format(line, reader.lines.get(reader.at + 1).unwrap_or_default()) {
+        } else if let Some(what) = detect_other_format(line, reader.lines.get(reader.at + 1).unwrap_or_default()) {
             return Err(reader.fault(what).into());
         } else {
             reader.at += 1;
@@ -85,17 +86,17 @@ pub(super) fn parse<'a>(bytes: &'a [u8], cancel: &Cancel) -> Result<Vec<Parsed<'
     Ok(files)
 }
 
-struct Reader<'a> {
-    lines: Lines<'a>,
+struct PatchReader<'a> {
+    lines: AscendingLines<'a>,
     at: usize,
     /// For lines of hunks, which are held.
-    room: Allowance,
+    room: RemainingLimit,
 }
 
 /// A name in a header: the bytes, or `None` for `/dev/null`.
-type Name = Option<Vec<u8>>;
+type PatchFileName = Option<Vec<u8>>;
 
-impl<'a> Reader<'a> {
+impl<'a> PatchReader<'a> {
     fn fault(&self, what: impl Into<String>) -> PatchError {
         PatchError { line: self.at + 1, what: what.into() }
     }
@@ -115,12 +116,12 @@ impl<'a> Reader<'a> {
         starts(0, b"--- ") && starts(1, b"+++ ")
     }
 
-    fn git_file(&mut self, names: &[u8], cancel: &Cancel) -> Result<Parsed<'a>, GitError> {
-        let mut file = Parsed { line: self.at + 1, ..Parsed::default() };
+    fn git_file(&mut self, names: &[u8], cancel: &Cancel) -> Result<ParsedFile<'a>, GitError> {
+        let mut file = ParsedFile { line: self.at + 1, ..ParsedFile::default() };
         let fallback = git_names(names);
         let (mut from, mut to): (Option<Vec<u8>>, Option<Vec<u8>>) = (None, None);
         let (mut added, mut deleted, mut copied) = (false, false, false);
-        let mut lines: Option<(Name, Name)> = None;
+        let mut lines: Option<(PatchFileName, PatchFileName)> = None;
         self.at += 1;
         while let Some(line) = self.header() {
             if let Some(mode) = line.strip_prefix(b"old mode ") {
@@ -158,7 +159,7 @@ impl<'a> Reader<'a> {
             self.at += 1;
         }
         let prefixed = fallback.as_ref().is_none_or(|(_, prefixed)| *prefixed);
-        let strip = |name: Vec<u8>| if prefixed { without_first(&name).unwrap_or(name) } else { name };
+        let strip = |name: Vec<u8>| if prefixed { strip_first_component(&name).unwrap_or(name) } else { name };
         let (mut old, mut new) = match (from, to, lines) {
             (Some(from), Some(to), lines) => {
                 if lines.is_some_and(|(old, new)| !is_name(old.as_deref(), &from) || !is_name(new.as_deref(), &to)) {
@@ -198,12 +199,12 @@ impl<'a> Reader<'a> {
         Ok(file)
     }
 
-    fn plain_file(&mut self, cancel: &Cancel) -> Result<Parsed<'a>, GitError> {
-        let mut file = Parsed { line: self.at + 1, ..Parsed::default() };
+    fn plain_file(&mut self, cancel: &Cancel) -> Result<ParsedFile<'a>, GitError> {
+        let mut file = ParsedFile { line: self.at + 1, ..ParsedFile::default() };
         self.refuse_open_names()?;
         let (old, new) = self.names()?;
         self.hunks(&mut file, cancel)?;
-        let single = |name: Vec<u8>| match without_first(&name) {
+        let single = |name: Vec<u8>| match strip_first_component(&name) {
             Some(rest) if name.get(1) == Some(&b'/') && b"abciow".contains(&name[0]) => rest,
             _ => name,
         };
@@ -217,9 +218,9 @@ impl<'a> Reader<'a> {
         };
         // `diff -N` names both sides and gives a missing one the lines `0,0`.
         if let [hunk] = file.hunks.as_slice() {
-            if hunk.old == Span::default() && new.is_some() {
+            if hunk.old == HunkSpan::default() && new.is_some() {
                 old = None;
-            } else if hunk.new == Span::default() && old.is_some() {
+            } else if hunk.new == HunkSpan::default() && old.is_some() {
                 new = None;
             }
         }
@@ -241,7 +242,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the `---` and `+++` lines.
-    fn names(&mut self) -> Result<(Name, Name), PatchError> {
+    fn names(&mut self) -> Result<(PatchFileName, PatchFileName), PatchError> {
         let mut name = |prefix: &[u8]| {
             let line = self.header().and_then(|line| line.strip_prefix(prefix)).unwrap_or_default();
             // Others end the line there, and write another file than the one that would be reviewed.
@@ -281,7 +282,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn hunks(&mut self, file: &mut Parsed<'a>, cancel: &Cancel) -> Result<(), GitError> {
+    fn hunks(&mut self, file: &mut ParsedFile<'a>, cancel: &Cancel) -> Result<(), GitError> {
         while let Some(line) = self.header() {
             cancel.check()?;
             if !line.starts_with(b"@@ ") {
@@ -308,9 +309,9 @@ impl<'a> Reader<'a> {
 
     fn hunk_body(
         &mut self,
-        file: &mut Parsed<'a>,
-        old: Span,
-        new: Span,
+        file: &mut ParsedFile<'a>,
+        old: HunkSpan,
+        new: HunkSpan,
         returns: bool,
     ) -> Result<Vec<ChangeRun>, PatchError> {
         let (mut old_at, mut new_at) = (super::compare::before(old), super::compare::before(new));
@@ -363,7 +364,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `\ No newline at end of file` speaks of the line before it.
-    fn no_line_feed(&mut self, file: &mut Parsed<'a>) {
+    fn no_line_feed(&mut self, file: &mut ParsedFile<'a>) {
         if let Some((sign, _)) = file.body.last() {
             file.open.old |= *sign != b'+';
             file.open.new |= *sign != b'-';
@@ -372,9 +373,9 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl Parsed<'_> {
-    fn settle(&mut self, old: Name, new: Name) -> Result<(), PatchError> {
-        let path = |name: Name| {
+impl ParsedFile<'_> {
+    fn settle(&mut self, old: PatchFileName, new: PatchFileName) -> Result<(), PatchError> {
+        let path = |name: PatchFileName| {
             let Some(name) = name else { return Ok(None) };
             RepoPath::from_bytes(&name).map(Some).map_err(|error| PatchError {
                 line: self.line,
@@ -389,7 +390,7 @@ impl Parsed<'_> {
         self.old_mode = if old.is_some() { self.old_mode.or(plain) } else { None };
         self.new_mode = if new.is_some() { self.new_mode.or(plain) } else { None };
         (self.old_path, self.new_path) = (old, new);
-        match contradiction(self) {
+        match find_contradiction(self) {
             Some(what) => {
                 let name =
                     self.new_path.as_ref().or(self.old_path.as_ref()).map(RepoPath::to_string).unwrap_or_default();
@@ -401,10 +402,10 @@ impl Parsed<'_> {
 }
 
 fn run(from: (u32, u32), to: (u32, u32)) -> ChangeRun {
-    let span = |from: u32, to: u32| Span { start: if to == from { from } else { from + 1 }, count: to - from };
+    let span = |from: u32, to: u32| HunkSpan { start: if to == from { from } else { from + 1 }, count: to - from };
     ChangeRun { old: span(from.0, to.0), new: span(from.1, to.1) }
 }
 
-fn end(span: Span) -> u32 {
+fn end(span: HunkSpan) -> u32 {
     super::compare::before(span).saturating_add(span.count)
 }

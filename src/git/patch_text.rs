@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::domain::change::{Hunk, LINE_SHORTENED, PatchCut, PatchText, Span};
+use crate::domain::change::{Hunk, HunkSpan, LINE_SHORTENED, PatchCut, PatchText};
 use crate::domain::text::{mask, may_span_lines};
 use crate::sys::charset;
 
@@ -20,7 +20,7 @@ const SEARCHED: usize = 8192;
 
 /// The limits of the text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
+pub(super) struct PatchTextLimits {
     pub(super) chars: usize,
     pub(super) bytes: usize,
     pub(super) lines: usize,
@@ -28,7 +28,7 @@ pub(super) struct Limits {
 
 /// A line of a diff: a hunk, and a line within it, both from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Position {
+pub struct DiffPosition {
     /// The hunk.
     pub hunk: usize,
     /// The line of the hunk, its header not counted.
@@ -37,16 +37,16 @@ pub struct Position {
 
 /// Some lines of a diff.
 #[derive(Debug, Default)]
-pub(super) struct Rendered {
+pub(super) struct RenderedLines {
     pub(super) text: String,
     /// The position where it stopped; `None` at the end.
-    pub(super) next: Option<Position>,
+    pub(super) next: Option<DiffPosition>,
     /// The number of remaining lines of the diff.
     pub(super) left: u32,
     pub(super) shortened: u32,
 }
 
-impl Rendered {
+impl RenderedLines {
     pub(super) fn into_patch(self, hunks: usize) -> PatchText {
         let cut = (self.next.is_some() || self.shortened > 0).then(|| PatchCut {
             first_unseen_hunk: self.next.map_or(hunks, |position| position.hunk),
@@ -58,27 +58,27 @@ impl Rendered {
 }
 
 /// The lines of one side. They are asked for in ascending order.
-pub(super) struct Side<'a> {
-    source: Source<'a>,
+pub(super) struct PatchSide<'a> {
+    source: SideSource<'a>,
     lines: u32,
     open_end: bool,
     pub(super) drop_returns: bool,
 }
 
-enum Source<'a> {
+enum SideSource<'a> {
     Text { text: Cow<'a, str>, masked: bool, line: u32, byte: usize },
     Known(&'a KnownLines),
 }
 
 /// Consecutive lines of a side, masked.
 #[derive(Default)]
-struct Block<'a> {
+struct MaskedBlock<'a> {
     text: Cow<'a, str>,
     /// The number of characters a line had before it was shortened, by its place in the block.
     original: HashMap<usize, usize>,
 }
 
-impl<'a> Side<'a> {
+impl<'a> PatchSide<'a> {
     /// The lines of a file.
     pub(super) fn of_bytes(bytes: &'a [u8]) -> Self {
         let text = charset::text(bytes);
@@ -89,20 +89,25 @@ impl<'a> Side<'a> {
             lines: line_count(bytes),
             open_end: bytes.last().is_some_and(|last| *last != b'\n'),
             drop_returns: only_returns(bytes),
-            source: Source::Text { text, masked: spans, line: 0, byte: 0 },
+            source: SideSource::Text { text, masked: spans, line: 0, byte: 0 },
         }
     }
 
     /// Takes the lines of a file that a patch shows.
     pub(super) fn of_known(known: &'a KnownLines) -> Self {
-        Self { lines: known.last(), open_end: known.has_open_end(), drop_returns: false, source: Source::Known(known) }
+        Self {
+            lines: known.last(),
+            open_end: known.has_open_end(),
+            drop_returns: false,
+            source: SideSource::Known(known),
+        }
     }
 
     /// The lines of a span as far as `budget` bytes go.
-    fn block(&mut self, span: Span, budget: usize) -> Block<'_> {
+    fn block(&mut self, span: HunkSpan, budget: usize) -> MaskedBlock<'_> {
         let first = before(span);
         match &mut self.source {
-            Source::Known(known) => {
+            SideSource::Known(known) => {
                 let lines = (first + 1..=first.saturating_add(span.count)).map_while(|number| known.line(number));
                 let mut size = 0;
                 let within = lines.take_while(|line| {
@@ -112,7 +117,7 @@ impl<'a> Side<'a> {
                 });
                 shortened(within.flat_map(|line| [line, "\n"]).collect::<String>().into(), true)
             }
-            Source::Text { text, masked, line, byte } => {
+            SideSource::Text { text, masked, line, byte } => {
                 let text: &str = text;
                 if first < *line {
                     (*line, *byte) = (0, 0);
@@ -153,7 +158,7 @@ fn only_returns(bytes: &[u8]) -> bool {
         && memchr::memchr_iter(b'\n', bytes).all(|feed| feed > 0 && bytes[feed - 1] == b'\r')
 }
 
-fn shortened(text: Cow<'_, str>, masked: bool) -> Block<'_> {
+fn shortened(text: Cow<'_, str>, masked: bool) -> MaskedBlock<'_> {
     let mut original = HashMap::new();
     let long = text.len() > MAX_LINE && text.split('\n').any(|line| line.len() > MAX_LINE);
     let mut text = text;
@@ -176,17 +181,17 @@ fn shortened(text: Cow<'_, str>, masked: bool) -> Block<'_> {
     if !masked {
         text = Cow::Owned(mask(&text).text);
     }
-    Block { text, original }
+    MaskedBlock { text, original }
 }
 
 /// The reason why no more lines are taken.
-struct Full;
+struct PatchLimitReached;
 
 struct Sink {
-    out: Rendered,
+    out: RenderedLines,
     chars: usize,
     lines: usize,
-    limits: Limits,
+    limits: PatchTextLimits,
 }
 
 impl Sink {
@@ -197,14 +202,14 @@ impl Sink {
     }
 
     /// Takes a line, with `head` before it when that is not empty, or neither.
-    fn line(&mut self, head: &str, prefix: char, line: &str, note: &str, open: bool) -> Result<(), Full> {
+    fn line(&mut self, head: &str, prefix: char, line: &str, note: &str, open: bool) -> Result<(), PatchLimitReached> {
         const OPEN: &str = "\\ No newline at end of file\n";
         let tail = if open { OPEN } else { "" };
         let count = |text: &str| if text.is_ascii() { text.len() } else { text.chars().count() };
         let chars = head.len() + 2 + count(line) + count(note) + tail.len();
         let bytes = head.len() + 2 + line.len() + note.len() + tail.len();
         if !self.room(chars, bytes, 1 + usize::from(!head.is_empty()) + usize::from(open)) {
-            return Err(Full);
+            return Err(PatchLimitReached);
         }
         let text = &mut self.out.text;
         text.push_str(head);
@@ -221,8 +226,9 @@ impl Sink {
 
 /// The header line of a hunk.
 pub(super) fn header(hunk: &Hunk) -> String {
-    let span =
-        |span: Span| if span.count == 1 { span.start.to_string() } else { format!("{},{}", span.start, span.count) };
+    let span = |span: HunkSpan| {
+        if span.count == 1 { span.start.to_string() } else { format!("{},{}", span.start, span.count) }
+    };
     format!("@@ -{} +{} @@\n", span(hunk.old), span(hunk.new))
 }
 
@@ -233,13 +239,13 @@ pub(super) fn body_lines(hunk: &Hunk) -> u32 {
 
 /// Writes hunks from a position on, as far as the limits go.
 pub(super) fn render(
-    old: &mut Side<'_>,
-    new: &mut Side<'_>,
+    old: &mut PatchSide<'_>,
+    new: &mut PatchSide<'_>,
     hunks: &[Hunk],
-    from: Position,
-    limits: Limits,
-) -> Rendered {
-    let mut sink = Sink { out: Rendered::default(), chars: 0, lines: 0, limits };
+    from: DiffPosition,
+    limits: PatchTextLimits,
+) -> RenderedLines {
+    let mut sink = Sink { out: RenderedLines::default(), chars: 0, lines: 0, limits };
     let drop_returns = match (old.lines, new.lines) {
         (0, _) => new.drop_returns,
         (_, 0) => old.drop_returns,
@@ -256,7 +262,7 @@ pub(super) fn render(
         let done = one_hunk(&mut sink, old, new, hunk, skip, drop_returns);
         shown = shown.saturating_add(u32::try_from(done).unwrap_or(u32::MAX));
         if skip + done < lines as usize {
-            sink.out.next = Some(Position { hunk: at, line: skip + done });
+            sink.out.next = Some(DiffPosition { hunk: at, line: skip + done });
         }
     }
     sink.out.left = total.saturating_sub(shown);
@@ -264,21 +270,28 @@ pub(super) fn render(
 }
 
 /// Writes one hunk without its first `skip` lines; returns how many lines were written.
-fn one_hunk(sink: &mut Sink, old: &mut Side<'_>, new: &mut Side<'_>, hunk: &Hunk, skip: usize, drop: bool) -> usize {
+fn one_hunk(
+    sink: &mut Sink,
+    old: &mut PatchSide<'_>,
+    new: &mut PatchSide<'_>,
+    hunk: &Hunk,
+    skip: usize,
+    drop: bool,
+) -> usize {
     // Masking makes lines shorter, so a little more than what is left is asked for.
     let left = sink.limits.bytes.min(sink.limits.chars.saturating_mul(4)).saturating_sub(sink.out.text.len());
     let budget = if skip > 0 { usize::MAX } else { left.saturating_mul(2) };
     let most = u32::try_from(sink.limits.lines.saturating_add(skip)).unwrap_or(u32::MAX);
-    let within = |span: Span| Span { start: span.start, count: span.count.min(most) };
+    let within = |span: HunkSpan| HunkSpan { start: span.start, count: span.count.min(most) };
     let (old_from, new_from) = (before(hunk.old), before(hunk.new));
     let (old_open, new_open) = (old.open_line(), new.open_line());
     let removed = hunk.runs.iter().any(|run| run.old.count > 0);
-    let old_block = if removed { old.block(within(hunk.old), budget) } else { Block::default() };
+    let old_block = if removed { old.block(within(hunk.old), budget) } else { MaskedBlock::default() };
     let new_block = new.block(within(hunk.new), budget);
     let (old_lines, new_lines): (Vec<&str>, Vec<&str>) = (split(&old_block.text), split(&new_block.text));
     let (mut place, mut done) = (0usize, 0usize);
     let mut head = if skip == 0 { header(hunk) } else { format!("@@ hunk continued from its line {} @@\n", skip + 1) };
-    let mut take = |prefix: char, from_old: bool, number: u32| -> Result<(), Full> {
+    let mut take = |prefix: char, from_old: bool, number: u32| -> Result<(), PatchLimitReached> {
         place += 1;
         if place <= skip {
             return Ok(());
@@ -289,7 +302,7 @@ fn one_hunk(sink: &mut Sink, old: &mut Side<'_>, new: &mut Side<'_>, hunk: &Hunk
             (&new_lines, &new_block, new_from, new_open)
         };
         let index = (number - base - 1) as usize;
-        let line = lines.get(index).copied().ok_or(Full)?;
+        let line = lines.get(index).copied().ok_or(PatchLimitReached)?;
         let line = if drop { line.strip_suffix('\r').unwrap_or(line) } else { line };
         let cut = line.char_indices().nth(MAX_LINE).map(|(byte, _)| byte);
         let note = match (cut, block.original.get(&index)) {
@@ -304,7 +317,7 @@ fn one_hunk(sink: &mut Sink, old: &mut Side<'_>, new: &mut Side<'_>, hunk: &Hunk
         Ok(())
     };
     let mut at = new_from;
-    let mut all = || -> Result<(), Full> {
+    let mut all = || -> Result<(), PatchLimitReached> {
         for run in &hunk.runs {
             for number in at + 1..=before(run.new) {
                 take(' ', false, number)?;
@@ -336,14 +349,14 @@ mod tests {
     use crate::domain::change::ChangeRun;
     use crate::domain::text::FileText;
 
-    fn added(text: &str, limits: Limits) -> Rendered {
-        let span = Span { start: 1, count: line_count(text.as_bytes()) };
-        let hunk = Hunk { new: span, runs: vec![ChangeRun { old: Span::default(), new: span }], ..Hunk::default() };
-        let (mut old, mut new) = (Side::of_bytes(b""), Side::of_bytes(text.as_bytes()));
-        render(&mut old, &mut new, &[hunk], Position::default(), limits)
+    fn added(text: &str, limits: PatchTextLimits) -> RenderedLines {
+        let span = HunkSpan { start: 1, count: line_count(text.as_bytes()) };
+        let hunk = Hunk { new: span, runs: vec![ChangeRun { old: HunkSpan::default(), new: span }], ..Hunk::default() };
+        let (mut old, mut new) = (PatchSide::of_bytes(b""), PatchSide::of_bytes(text.as_bytes()));
+        render(&mut old, &mut new, &[hunk], DiffPosition::default(), limits)
     }
 
-    const ALL: Limits = Limits { chars: usize::MAX, bytes: usize::MAX, lines: usize::MAX };
+    const ALL: PatchTextLimits = PatchTextLimits { chars: usize::MAX, bytes: usize::MAX, lines: usize::MAX };
 
     #[test]
     fn a_diff_masks_what_a_file_masks() {
@@ -356,7 +369,7 @@ mod tests {
             let whole = added(&text, ALL).text;
             let lines: Vec<_> = whole.lines().skip(1).map(|line| &line[1..]).collect();
             assert_eq!(lines, file.all_lines().map(|(_, line)| line).collect::<Vec<_>>());
-            let cut = added(&text, Limits { chars: 200, ..ALL }).text;
+            let cut = added(&text, PatchTextLimits { chars: 200, ..ALL }).text;
             assert!(whole.starts_with(&cut), "{cut}");
         }
     }
@@ -364,17 +377,17 @@ mod tests {
     #[test]
     fn each_limit_cuts_on_a_line() {
         let text = "äöü\n".repeat(100);
-        let rendered = added(&text, Limits { chars: 30, ..ALL });
+        let rendered = added(&text, PatchTextLimits { chars: 30, ..ALL });
         assert_eq!(rendered.text, "@@ -0,0 +1,100 @@\n+äöü\n+äöü\n");
-        assert_eq!((rendered.next, rendered.left), (Some(Position { hunk: 0, line: 2 }), 98));
-        assert_eq!(added(&text, Limits { bytes: 30, ..ALL }).left, 99);
-        assert_eq!(added(&text, Limits { lines: 11, ..ALL }).left, 90);
-        assert_eq!(added(&text, Limits { chars: 5, ..ALL }).text, "");
+        assert_eq!((rendered.next, rendered.left), (Some(DiffPosition { hunk: 0, line: 2 }), 98));
+        assert_eq!(added(&text, PatchTextLimits { bytes: 30, ..ALL }).left, 99);
+        assert_eq!(added(&text, PatchTextLimits { lines: 11, ..ALL }).left, 90);
+        assert_eq!(added(&text, PatchTextLimits { chars: 5, ..ALL }).text, "");
     }
 
     #[test]
     fn a_patch_says_from_which_hunk_on_it_is_cut() {
-        let patch = added(&"a\n".repeat(9), Limits { lines: 4, ..ALL }).into_patch(1);
+        let patch = added(&"a\n".repeat(9), PatchTextLimits { lines: 4, ..ALL }).into_patch(1);
         assert_eq!(patch.cut, Some(PatchCut { first_unseen_hunk: 0, lines: 6, shortened_lines: 0 }));
         assert_eq!(added("a\n", ALL).into_patch(1).cut, None);
     }

@@ -20,7 +20,7 @@ pub enum Pending {
 
 /// Checks whether a file, or something below a folder (`None`: anywhere), is not as `HEAD` has it. What git ignores does not count, and neither
 /// does a repository of its own. No link is followed; nothing is where nothing is checked out.
-pub fn pending(repo: &Repo, path: Option<&RepoPath>) -> Result<Option<Pending>, GitError> {
+pub fn read_pending(repo: &Repo, path: Option<&RepoPath>) -> Result<Option<Pending>, GitError> {
     let Some(root) = repo.workdir() else { return Ok(None) };
     refuse_unreadable_ignores(repo)?;
     let mut options = StatusOptions::new();

@@ -2,7 +2,7 @@
 
 use crate::domain::id::CommitId;
 use crate::domain::place::WorkspaceAt;
-use crate::domain::request::{PatchSource, Scope};
+use crate::domain::request::{PatchSource, ReviewScope};
 use crate::domain::text::{mask, shell_word, strip_line};
 use crate::sys::folder::read_plain;
 use crate::sys::repo::{Repo, object_id, raw_id};
@@ -11,7 +11,7 @@ use super::{GitError, target};
 
 /// The two sides of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Range {
+pub struct ResolvedRange {
     /// The base of the comparison, as requested or found.
     pub target: String,
     /// The display name of the reviewed head.
@@ -52,24 +52,24 @@ pub enum CommitRange {
 /// A commit is compared with its first parent, a root commit with nothing.
 ///
 /// Refused where `info/grafts` gives commits other parents: it could empty any range of commits. Replacement references are ignored.
-pub fn resolve(repo: &Repo, scope: &Scope) -> Result<Range, GitError> {
-    if matches!(scope, Scope::Branch { .. } | Scope::Commit(_) | Scope::Range { .. }) {
+pub fn resolve(repo: &Repo, scope: &ReviewScope) -> Result<ResolvedRange, GitError> {
+    if matches!(scope, ReviewScope::Branch { .. } | ReviewScope::Commit(_) | ReviewScope::Range { .. }) {
         refuse_grafts(repo)?;
     }
     let mut range = match scope {
-        Scope::Branch { target, head } => branch(repo, target.as_deref(), head.as_deref())?,
-        Scope::Commit(name) => commit(repo, name)?,
-        Scope::Range { from, to, from_merge_base } => range(repo, from, to, *from_merge_base)?,
-        Scope::Staged => uncommitted(repo, WorkspaceAt::Index)?,
-        Scope::Uncommitted => uncommitted(repo, WorkspaceAt::Worktree)?,
-        Scope::Patch(source) => of_patch(source),
-        Scope::Pull(_) => return Err(GitError::NotFetched),
+        ReviewScope::Branch { target, head } => branch(repo, target.as_deref(), head.as_deref())?,
+        ReviewScope::Commit(name) => commit(repo, name)?,
+        ReviewScope::Range { from, to, from_merge_base } => range(repo, from, to, *from_merge_base)?,
+        ReviewScope::Staged => uncommitted(repo, WorkspaceAt::Index)?,
+        ReviewScope::Uncommitted => uncommitted(repo, WorkspaceAt::Worktree)?,
+        ReviewScope::Patch(source) => of_patch(source),
+        ReviewScope::Pull(_) => return Err(GitError::NotFetched),
     };
     let names = match scope {
-        Scope::Branch { head, .. } => [Some(range.target.as_str()), head.as_deref()],
-        Scope::Range { from, to, .. } => [Some(from.as_str()), Some(to.as_str())],
-        Scope::Commit(name) => [Some(name.as_str()), None],
-        Scope::Staged | Scope::Uncommitted | Scope::Patch(_) | Scope::Pull(_) => [None, None],
+        ReviewScope::Branch { head, .. } => [Some(range.target.as_str()), head.as_deref()],
+        ReviewScope::Range { from, to, .. } => [Some(from.as_str()), Some(to.as_str())],
+        ReviewScope::Commit(name) => [Some(name.as_str()), None],
+        ReviewScope::Staged | ReviewScope::Uncommitted | ReviewScope::Patch(_) | ReviewScope::Pull(_) => [None, None],
     };
     let ambiguous: Vec<String> = names.into_iter().flatten().filter_map(|name| ambiguity(repo, name)).collect();
     range.notices.extend(ambiguous);
@@ -85,7 +85,7 @@ fn ambiguity(repo: &Repo, name: &str) -> Option<String> {
         .then(|| format!("{name} is a tag and a branch; the tag is taken, as git does ({heads} is the branch)"))
 }
 
-impl Range {
+impl ResolvedRange {
     /// Masks secrets in the names: here the names of branches enter, and none is looked up again.
     fn masked(self) -> Self {
         let hide = |text: String| mask(&text).text;
@@ -105,7 +105,7 @@ pub fn of_pull(
     head: CommitId,
     base_name: &str,
     head_name: &str,
-) -> Result<Range, GitError> {
+) -> Result<ResolvedRange, GitError> {
     refuse_grafts(repo)?;
     let named =
         |name: &str, id: CommitId| Some(strip_line(name)).filter(|name| !name.is_empty()).unwrap_or_else(|| id.short());
@@ -115,7 +115,7 @@ pub fn of_pull(
     if merge_base == head {
         notices.push(format!("{head_name} has nothing that {target} has not"));
     }
-    let range = Range {
+    let range = ResolvedRange {
         target,
         head_name,
         base: Some(base),
@@ -144,7 +144,7 @@ fn refuse_grafts(repo: &Repo) -> Result<(), GitError> {
 
 /// The parts of a [`Range`] that are known without searching for the merge base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ends {
+pub struct RangeEnds {
     /// The tree with the new contents.
     pub new_at: WorkspaceAt,
     /// As in [`Range`].
@@ -154,9 +154,9 @@ pub struct Ends {
 /// The new side of a scope, and where the project's settings come from; for those who look at no change.
 ///
 /// If a branch has no target, it is its own authority: there is no other.
-pub fn ends(repo: &Repo, scope: &Scope) -> Result<Ends, GitError> {
+pub fn range_ends(repo: &Repo, scope: &ReviewScope) -> Result<RangeEnds, GitError> {
     Ok(match scope {
-        Scope::Branch { target, head } => {
+        ReviewScope::Branch { target, head } => {
             let head_spec = head.as_deref().unwrap_or("HEAD");
             let head = repo.commit(head_spec)?;
             let base = match target {
@@ -167,15 +167,19 @@ pub fn ends(repo: &Repo, scope: &Scope) -> Result<Ends, GitError> {
                     Err(error) => return Err(error),
                 },
             };
-            Ends { new_at: WorkspaceAt::Revision(head), settings_at: Some(base) }
+            RangeEnds { new_at: WorkspaceAt::Revision(head), settings_at: Some(base) }
         }
-        Scope::Range { from, to, .. } => {
+        ReviewScope::Range { from, to, .. } => {
             let (base, head) = (repo.commit(or_head(from))?, repo.commit(or_head(to))?);
-            Ends { new_at: WorkspaceAt::Revision(head), settings_at: Some(base) }
+            RangeEnds { new_at: WorkspaceAt::Revision(head), settings_at: Some(base) }
         }
-        Scope::Commit(_) | Scope::Staged | Scope::Uncommitted | Scope::Patch(_) | Scope::Pull(_) => {
-            let Range { new_at, settings_at, .. } = resolve(repo, scope)?;
-            Ends { new_at, settings_at }
+        ReviewScope::Commit(_)
+        | ReviewScope::Staged
+        | ReviewScope::Uncommitted
+        | ReviewScope::Patch(_)
+        | ReviewScope::Pull(_) => {
+            let ResolvedRange { new_at, settings_at, .. } = resolve(repo, scope)?;
+            RangeEnds { new_at, settings_at }
         }
     })
 }
@@ -184,7 +188,7 @@ fn or_head(name: &str) -> &str {
     if name.is_empty() { "HEAD" } else { name }
 }
 
-fn branch(repo: &Repo, target: Option<&str>, head: Option<&str>) -> Result<Range, GitError> {
+fn branch(repo: &Repo, target: Option<&str>, head: Option<&str>) -> Result<ResolvedRange, GitError> {
     let head_spec = head.unwrap_or("HEAD");
     let head_id = repo.commit(head_spec)?;
     let head_name = target::name_of_head(repo, head_spec);
@@ -205,7 +209,7 @@ fn branch(repo: &Repo, target: Option<&str>, head: Option<&str>) -> Result<Range
             shell_word(head_spec)
         ));
     }
-    Ok(Range {
+    Ok(ResolvedRange {
         target,
         head_name,
         base: Some(base),
@@ -262,7 +266,7 @@ fn merge_base(
     }
 }
 
-fn commit(repo: &Repo, name: &str) -> Result<Range, GitError> {
+fn commit(repo: &Repo, name: &str) -> Result<ResolvedRange, GitError> {
     let id = repo.commit(name)?;
     let found = repo.find_commit(id)?;
     let parent = found.parent_id(0).ok().map(|parent| CommitId(object_id(parent)));
@@ -287,7 +291,7 @@ fn commit(repo: &Repo, name: &str) -> Result<Range, GitError> {
         Ok(found) => repo.commit(&found.name).ok().or(parent),
         Err(_) => parent,
     };
-    Ok(Range {
+    Ok(ResolvedRange {
         target: parent.map_or_else(|| "(nothing)".to_owned(), |_| format!("{name}^")),
         head_name: name.to_owned(),
         base: parent,
@@ -301,12 +305,12 @@ fn commit(repo: &Repo, name: &str) -> Result<Range, GitError> {
     })
 }
 
-fn range(repo: &Repo, from: &str, to: &str, from_merge_base: bool) -> Result<Range, GitError> {
+fn range(repo: &Repo, from: &str, to: &str, from_merge_base: bool) -> Result<ResolvedRange, GitError> {
     let (from, to) = (or_head(from).to_owned(), or_head(to).to_owned());
     let (base, head) = (repo.commit(&from)?, repo.commit(&to)?);
     let mut notices = Vec::new();
     let old = if from_merge_base { merge_base(repo, (&from, base), (&to, head), &mut notices)? } else { base };
-    Ok(Range {
+    Ok(ResolvedRange {
         target: from,
         head_name: to,
         base: Some(base),
@@ -320,7 +324,7 @@ fn range(repo: &Repo, from: &str, to: &str, from_merge_base: bool) -> Result<Ran
     })
 }
 
-fn uncommitted(repo: &Repo, new_at: WorkspaceAt) -> Result<Range, GitError> {
+fn uncommitted(repo: &Repo, new_at: WorkspaceAt) -> Result<ResolvedRange, GitError> {
     let staged = new_at == WorkspaceAt::Index;
     if repo.workdir().is_none() {
         return Err(GitError::Bare { what: if staged { "index" } else { "files on the disk" } });
@@ -330,7 +334,7 @@ fn uncommitted(repo: &Repo, new_at: WorkspaceAt) -> Result<Range, GitError> {
     if base.is_none() {
         notices.push("there is no commit yet: compared with nothing".to_owned());
     }
-    Ok(Range {
+    Ok(ResolvedRange {
         target: "HEAD".to_owned(),
         head_name: if staged { "index" } else { "worktree" }.to_owned(),
         base,
@@ -344,8 +348,8 @@ fn uncommitted(repo: &Repo, new_at: WorkspaceAt) -> Result<Range, GitError> {
     })
 }
 
-fn of_patch(source: &PatchSource) -> Range {
-    Range {
+fn of_patch(source: &PatchSource) -> ResolvedRange {
+    ResolvedRange {
         target: "(patch)".to_owned(),
         head_name: match source {
             PatchSource::Stdin => "-".to_owned(),

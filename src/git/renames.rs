@@ -8,14 +8,14 @@ use std::collections::{HashMap, HashSet};
 
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::id::BlobId;
-use crate::domain::limits::{Allowance, LIMITS};
+use crate::domain::limits::{LIMITS, RemainingLimit};
 use crate::domain::path::RepoPath;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
 
 use super::GitError;
-use super::entries::{Content, Delta, Entry, Found};
-use super::similarity::{Fingerprint, hopeless};
+use super::entries::{ChangedEntry, Delta, SideContent, TreeDifferences};
+use super::similarity::{FileFingerprint, is_too_different};
 
 /// Hundredths that a moved file must share with what it was (`-M50%`, git's default).
 const THRESHOLD: u32 = 50;
@@ -25,7 +25,7 @@ const MAX_PAIRS: usize = 1_000_000;
 const MAX_SIZE: u64 = 8 << 20;
 
 /// Joins deletions and additions to renames.
-pub(super) fn pair(repo: &Repo, found: &mut Found, cancel: &Cancel) -> Result<(), GitError> {
+pub(super) fn pair_renames(repo: &Repo, found: &mut TreeDifferences, cancel: &Cancel) -> Result<(), GitError> {
     let side = |wanted: fn(&Delta) -> bool| -> Vec<usize> {
         (0..found.deltas.len()).filter(|at| wanted(&found.deltas[*at])).collect()
     };
@@ -34,9 +34,9 @@ pub(super) fn pair(repo: &Repo, found: &mut Found, cancel: &Cancel) -> Result<()
     if deleted.is_empty() || added.is_empty() {
         return Ok(());
     }
-    let room = Allowance::of(LIMITS.fingerprint_bytes);
+    let room = RemainingLimit::of(LIMITS.fingerprint_bytes);
     let (known, pairs) = (HashMap::new(), HashMap::new());
-    let mut pass = Pass { repo, cancel, deltas: &found.deltas, known, room, without_room: 0, pairs };
+    let mut pass = RenamePass { repo, cancel, deltas: &found.deltas, known, room, without_room: 0, pairs };
     let (deleted, added) = pass.equal(&deleted, &added);
     let (deleted, added) = pass.same_name(&deleted, &added)?;
     let pairs = deleted.len().saturating_mul(added.len());
@@ -69,8 +69,8 @@ pub(super) fn pair(repo: &Repo, found: &mut Found, cancel: &Cancel) -> Result<()
 }
 
 /// Rewrites the list: each pair becomes one entry at its new path.
-fn join(found: &mut Found, pairs: &HashMap<usize, usize>) {
-    let old: HashMap<usize, (RepoPath, Option<Entry>)> =
+fn join(found: &mut TreeDifferences, pairs: &HashMap<usize, usize>) {
+    let old: HashMap<usize, (RepoPath, Option<ChangedEntry>)> =
         pairs.iter().map(|(new, old)| (*new, (found.deltas[*old].path.clone(), found.deltas[*old].old))).collect();
     let gone: HashSet<usize> = pairs.values().copied().collect();
     let mut at = 0;
@@ -84,23 +84,23 @@ fn join(found: &mut Found, pairs: &HashMap<usize, usize>) {
     });
 }
 
-type Same = (BlobId, FileMode);
+type SameFile = (BlobId, FileMode);
 
-struct Pass<'a> {
+struct RenamePass<'a> {
     repo: &'a Repo,
     cancel: &'a Cancel,
     deltas: &'a [Delta],
-    known: HashMap<usize, Option<Fingerprint>>,
+    known: HashMap<usize, Option<FileFingerprint>>,
     /// For the fingerprints that are known.
-    room: Allowance,
+    room: RemainingLimit,
     /// The number of files that were read and had no room.
     without_room: u64,
     /// New to old, as places in the list.
     pairs: HashMap<usize, usize>,
 }
 
-impl Pass<'_> {
-    fn entry(&self, at: usize) -> Option<Entry> {
+impl RenamePass<'_> {
+    fn entry(&self, at: usize) -> Option<ChangedEntry> {
         let delta = self.deltas.get(at)?;
         delta.old.or(delta.new)
     }
@@ -114,8 +114,8 @@ impl Pass<'_> {
     /// Equal contents. Of several sources the one with the same file name, else the first by path.
     fn equal(&mut self, deleted: &[usize], added: &[usize]) -> (Vec<usize>, Vec<usize>) {
         let deltas = self.deltas;
-        let mut by_name: HashMap<(Same, &[u8]), Vec<usize>> = HashMap::new();
-        let mut by_id: HashMap<Same, Vec<usize>> = HashMap::new();
+        let mut by_name: HashMap<(SameFile, &[u8]), Vec<usize>> = HashMap::new();
+        let mut by_id: HashMap<SameFile, Vec<usize>> = HashMap::new();
         // Backwards, so that taking the last takes the first by path.
         for at in deleted.iter().rev() {
             if let Some(same) = self.same(*at) {
@@ -148,7 +148,7 @@ impl Pass<'_> {
     }
 
     /// Returns the key that must be equal for an exact rename: the object and the kind.
-    fn same(&self, at: usize) -> Option<Same> {
+    fn same(&self, at: usize) -> Option<SameFile> {
         let entry = self.entry(at)?;
         Some((entry.id?, if entry.is_plain() { FileMode::File } else { entry.mode }))
     }
@@ -185,7 +185,7 @@ impl Pass<'_> {
         self.known.retain(|at, known| {
             let stays = !used.contains(at);
             if !stays {
-                room.release(known.as_ref().map_or(0, Fingerprint::memory));
+                room.release(known.as_ref().map_or(0, FileFingerprint::memory));
             }
             stays
         });
@@ -222,7 +222,10 @@ impl Pass<'_> {
 
     fn score(&mut self, old: usize, new: usize) -> Result<Option<u32>, GitError> {
         self.cancel.check()?;
-        if self.learn(old).is_none_or(|size| self.learn(new).is_none_or(|other| hopeless(size, other, THRESHOLD))) {
+        if self
+            .learn(old)
+            .is_none_or(|size| self.learn(new).is_none_or(|other| is_too_different(size, other, THRESHOLD)))
+        {
             return Ok(None);
         }
         match (self.known.get(&old), self.known.get(&new)) {
@@ -241,16 +244,16 @@ impl Pass<'_> {
             if !entry.is_plain() {
                 return None;
             }
-            if Content::size(repo, &delta.path, entry).ok()? > MAX_SIZE {
+            if SideContent::size(repo, &delta.path, entry).ok()? > MAX_SIZE {
                 return None;
             }
-            let content = Content::read(repo, &delta.path, Some(entry)).ok()?;
+            let content = SideContent::read(repo, &delta.path, Some(entry)).ok()?;
             let bytes = content.bytes();
-            let fingerprint = (!bytes.is_empty()).then(|| Fingerprint::of(bytes))?;
+            let fingerprint = (!bytes.is_empty()).then(|| FileFingerprint::of(bytes))?;
             let has_room = room.charge(fingerprint.memory());
             *without_room += u64::from(!has_room);
             has_room.then_some(fingerprint)
         });
-        known.as_ref().map(Fingerprint::size)
+        known.as_ref().map(FileFingerprint::size)
     }
 }

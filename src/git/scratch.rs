@@ -56,7 +56,7 @@ fn commit(
             FileMode::Executable => 0o100_755,
             FileMode::Link => 0o120_000,
             FileMode::Submodule => {
-                return Err(RepoError::Git(format!("{} cannot be a submodule", file.path.spelled())).into());
+                return Err(RepoError::Git(format!("{} cannot be a submodule", file.path.display_name())).into());
             }
         };
         index.add(&entry(file.path.stored(), mode, id))?;

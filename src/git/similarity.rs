@@ -9,7 +9,7 @@ use crate::sys::charset;
 
 /// The pieces of a file.
 #[derive(Debug)]
-pub(super) struct Fingerprint {
+pub(super) struct FileFingerprint {
     /// Hash of a piece and how many bytes all pieces with it have; by hash.
     pieces: Vec<(u32, u32)>,
     size: u64,
@@ -21,7 +21,7 @@ const PIECE: usize = 64;
 /// The number of pieces gathered before duplicates are merged.
 const GATHERED: usize = 1 << 16;
 
-impl Fingerprint {
+impl FileFingerprint {
     pub(super) fn of(bytes: &[u8]) -> Self {
         let text = !charset::is_binary(bytes);
         let hasher = std::hash::BuildHasherDefault::<Fnv>::default();
@@ -97,7 +97,7 @@ fn join_equal(pieces: &mut Vec<(u32, u32)>) {
 }
 
 /// Checks whether two sizes alone rule out that half of the larger file is in the other.
-pub(super) fn hopeless(one: u64, other: u64, threshold: u32) -> bool {
+pub(super) fn is_too_different(one: u64, other: u64, threshold: u32) -> bool {
     let (small, large) = (one.min(other), one.max(other));
     small * 100 < large * u64::from(threshold)
 }
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     fn similarity(one: &[u8], other: &[u8]) -> u32 {
-        Fingerprint::of(one).similarity(&Fingerprint::of(other))
+        FileFingerprint::of(one).similarity(&FileFingerprint::of(other))
     }
 
     #[test]
@@ -148,18 +148,18 @@ mod tests {
 
     #[test]
     fn equal_lines_take_no_memory() {
-        let blank = Fingerprint::of(&vec![b'\n'; 4 * GATHERED]);
+        let blank = FileFingerprint::of(&vec![b'\n'; 4 * GATHERED]);
         assert!(blank.memory() < 1_000, "{} bytes", blank.memory());
         let line = |line| format!("{line}\n");
         let many: String = (0..3 * GATHERED).map(line).collect();
-        let (one, other) = (Fingerprint::of(many.as_bytes()), Fingerprint::of(format!("{many}x\n").as_bytes()));
+        let (one, other) = (FileFingerprint::of(many.as_bytes()), FileFingerprint::of(format!("{many}x\n").as_bytes()));
         assert_eq!(one.similarity(&other), 99);
         assert_eq!(one.memory(), one.pieces.len() as u64 * 8);
     }
 
     #[test]
     fn sizes_rule_pairs_out() {
-        assert!(hopeless(49, 100, 50));
-        assert!(!hopeless(50, 100, 50));
+        assert!(is_too_different(49, 100, 50));
+        assert!(!is_too_different(50, 100, 50));
     }
 }

@@ -8,7 +8,7 @@ use crate::sys::repo::Repo;
 use super::GitError;
 
 /// A target that was found, and why it.
-pub(super) struct Found {
+pub(super) struct DefaultTarget {
     pub(super) name: String,
     pub(super) why: &'static str,
 }
@@ -23,12 +23,12 @@ pub(super) fn name_of_head(repo: &Repo, spec: &str) -> String {
 }
 
 /// Finds what `head` (a branch's short name, or any revision) would be merged into.
-pub(super) fn default_target(repo: &Repo, head: &str) -> Result<Found, GitError> {
+pub(super) fn default_target(repo: &Repo, head: &str) -> Result<DefaultTarget, GitError> {
     let upstream = upstream_of(repo, head);
     if let Some((_, name)) = &upstream {
         // An upstream of the same name is only where the branch itself is pushed to.
         if !same_branch(name, head) {
-            return Ok(Found { name: name.clone(), why: "the branch's upstream" });
+            return Ok(DefaultTarget { name: name.clone(), why: "the branch's upstream" });
         }
     }
     let remote = match upstream {
@@ -39,11 +39,11 @@ pub(super) fn default_target(repo: &Repo, head: &str) -> Result<Found, GitError>
     if let Some(name) = remote_head(repo, &remote)
         && exists(&format!("refs/remotes/{name}"))
     {
-        return Ok(Found { name, why: "the remote's default branch" });
+        return Ok(DefaultTarget { name, why: "the remote's default branch" });
     }
     for branch in ["main", "master"] {
         if exists(&format!("refs/remotes/{remote}/{branch}")) {
-            return Ok(Found { name: format!("{remote}/{branch}"), why: "found on the remote" });
+            return Ok(DefaultTarget { name: format!("{remote}/{branch}"), why: "found on the remote" });
         }
     }
     let mut itself = None;
@@ -53,7 +53,7 @@ pub(super) fn default_target(repo: &Repo, head: &str) -> Result<Found, GitError>
                 itself = Some(branch.to_owned());
                 continue;
             }
-            return Ok(Found { name: branch.to_owned(), why: "found in this clone" });
+            return Ok(DefaultTarget { name: branch.to_owned(), why: "found in this clone" });
         }
     }
     Err(match itself {

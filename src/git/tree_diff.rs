@@ -8,19 +8,19 @@ use std::collections::HashSet;
 
 use crate::domain::change::Omission;
 use crate::domain::id::{BlobId, ObjectId, TreeId};
-use crate::domain::limits::{Allowance, LIMITS};
+use crate::domain::limits::{LIMITS, RemainingLimit};
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoError};
 use crate::sys::tree::{self, RawEntry};
 
 use super::GitError;
-use super::entries::{Entry, Found, spelled};
+use super::entries::{ChangedEntry, TreeDifferences, display_path};
 
 /// More pairs of folders without a difference are not remembered: git writes none.
 const MOST_BARREN: usize = 100_000;
 
 /// A folder before and after.
-type Pair = (Option<TreeId>, Option<TreeId>);
+type FolderPair = (Option<TreeId>, Option<TreeId>);
 
 /// Compares two trees; `None` is an empty one.
 pub(super) fn diff_trees(
@@ -28,17 +28,17 @@ pub(super) fn diff_trees(
     old: Option<TreeId>,
     new: Option<TreeId>,
     cancel: &Cancel,
-) -> Result<Found, GitError> {
-    let mut walk = Walk {
+) -> Result<TreeDifferences, GitError> {
+    let mut walk = TreeDiffWalk {
         repo,
         cancel,
         path: Vec::new(),
         depth: 0,
         barren: HashSet::new(),
-        folders: Allowance::of(LIMITS.walked_folders),
-        open_bytes: Allowance::of(LIMITS.open_folder_bytes),
+        folders: RemainingLimit::of(LIMITS.walked_folders),
+        open_bytes: RemainingLimit::of(LIMITS.open_folder_bytes),
         has_ended: false,
-        found: Found::default(),
+        found: TreeDifferences::default(),
     };
     if old != new {
         walk.folders((old, new))?;
@@ -48,23 +48,23 @@ pub(super) fn diff_trees(
     Ok(found)
 }
 
-struct Walk<'a> {
+struct TreeDiffWalk<'a> {
     repo: &'a Repo,
     cancel: &'a Cancel,
     path: Vec<u8>,
     depth: usize,
     /// Folders in which nothing was found that could be told of the same folders at another place.
-    barren: HashSet<Pair>,
-    folders: Allowance,
-    open_bytes: Allowance,
+    barren: HashSet<FolderPair>,
+    folders: RemainingLimit,
+    open_bytes: RemainingLimit,
     /// `true` if as many folders were entered as may be.
     has_ended: bool,
-    found: Found,
+    found: TreeDifferences,
 }
 
-impl Walk<'_> {
+impl TreeDiffWalk<'_> {
     /// Compares two folders; a side that is not there is an empty one. Says whether something was found in them.
-    fn folders(&mut self, (old, new): Pair) -> Result<bool, GitError> {
+    fn folders(&mut self, (old, new): FolderPair) -> Result<bool, GitError> {
         self.cancel.check()?;
         if self.barren.contains(&(old, new)) {
             return Ok(false);
@@ -100,7 +100,7 @@ impl Walk<'_> {
 
     fn omit(&mut self, reason: String) {
         let path = &self.path;
-        self.found.omissions.push_with(true, || Omission { path: Some(spelled(path)), reason, unseen: true });
+        self.found.omissions.push_with(true, || Omission { path: Some(display_path(path)), reason, unseen: true });
     }
 
     fn entries(
@@ -118,7 +118,7 @@ impl Walk<'_> {
                 (None, None) => break,
                 (Some(_), None) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
-                (Some(one), Some(other)) => tree::order(one, other),
+                (Some(one), Some(other)) => tree::compare_entries(one, other),
             };
             let one = if step == Ordering::Greater { None } else { a.next() };
             let other = if step == Ordering::Less { None } else { b.next() };
@@ -129,11 +129,12 @@ impl Walk<'_> {
 
     /// Tells the first name of a folder that stands twice or out of order.
     fn doubt(&mut self, entries: &[RawEntry<'_>]) -> bool {
-        let Some(pair) = entries.windows(2).find(|pair| tree::order(&pair[0], &pair[1]) != Ordering::Less) else {
+        let Some(pair) = entries.windows(2).find(|pair| tree::compare_entries(&pair[0], &pair[1]) != Ordering::Less)
+        else {
             return false;
         };
         self.found.omissions.push(Omission {
-            path: Some(spelled(&[&self.path, pair[1].name].concat())),
+            path: Some(display_path(&[&self.path, pair[1].name].concat())),
             reason: "its folder names a file twice or out of order, so what is read may not be what a checkout gets; run `git fsck`"
                 .to_owned(),
             unseen: true,
@@ -167,6 +168,6 @@ impl Walk<'_> {
     }
 }
 
-fn entry_of(raw: &RawEntry<'_>) -> Option<Entry> {
-    Some(Entry { mode: raw.mode?, id: Some(BlobId(raw.id)) })
+fn entry_of(raw: &RawEntry<'_>) -> Option<ChangedEntry> {
+    Some(ChangedEntry { mode: raw.mode?, id: Some(BlobId(raw.id)) })
 }

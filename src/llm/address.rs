@@ -1,9 +1,9 @@
 //! Addresses of a provider: the base address as its official library reads it, and the address of a turn. Main functions: [`base`], [`endpoint`].
 
 use super::connect::ConnectError;
-use super::table::Wire;
+use super::table::WireFormat;
 use crate::domain::text::strip_line;
-use crate::sys::http::{Address, BadAddress};
+use crate::sys::http::{InvalidServerAddress, ServerAddress};
 
 /// Default port of an Ollama server.
 const OLLAMA_PORT: &str = "11434";
@@ -11,32 +11,34 @@ const OLLAMA_PORT: &str = "11434";
 /// Reads the address of a provider.
 ///
 /// The path that an official library would append may already be there: people paste addresses they tried with another tool.
-pub(super) fn base(wire: Wire, text: &str) -> Result<Address, ConnectError> {
+pub(super) fn base(wire: WireFormat, text: &str) -> Result<ServerAddress, ConnectError> {
     let text = text.trim().trim_matches(['"', '\'']).trim();
     let read = match wire {
-        Wire::Ollama => ollama(text),
-        Wire::Messages | Wire::Responses | Wire::Chat | Wire::Gemini => Address::parse(text),
+        WireFormat::Ollama => ollama(text),
+        WireFormat::Messages | WireFormat::Responses | WireFormat::Chat | WireFormat::Gemini => {
+            ServerAddress::parse(text)
+        }
     };
-    let address = read.map_err(|BadAddress(why)| ConnectError::Address { origin: shown(text), why })?;
+    let address = read.map_err(|InvalidServerAddress(why)| ConnectError::Address { origin: shown(text), why })?;
     let superfluous: &[&[&str]] = match wire {
-        Wire::Messages => &[&["v1", "messages"], &["v1"]],
-        Wire::Responses => &[&["responses"]],
-        Wire::Chat => &[&["chat", "completions"]],
-        Wire::Gemini => &[&["v1beta", "models"], &["v1beta"]],
-        Wire::Ollama => &[&["api", "chat"], &["api"]],
+        WireFormat::Messages => &[&["v1", "messages"], &["v1"]],
+        WireFormat::Responses => &[&["responses"]],
+        WireFormat::Chat => &[&["chat", "completions"]],
+        WireFormat::Gemini => &[&["v1beta", "models"], &["v1beta"]],
+        WireFormat::Ollama => &[&["api", "chat"], &["api"]],
     };
     let found = superfluous.iter().find(|parts| address.ends_with(parts));
     Ok(found.map_or(&[][..], |parts| *parts).iter().fold(address, |address, _| address.parent()))
 }
 
 /// Returns the address that turns are sent to, without the query.
-pub(super) fn endpoint(wire: Wire, base: &Address, model: &str) -> Address {
+pub(super) fn endpoint(wire: WireFormat, base: &ServerAddress, model: &str) -> ServerAddress {
     match wire {
-        Wire::Messages => base.join(&["v1", "messages"]),
-        Wire::Responses => base.join(&["responses"]),
-        Wire::Chat => base.join(&["chat", "completions"]),
-        Wire::Ollama => base.join(&["api", "chat"]),
-        Wire::Gemini => {
+        WireFormat::Messages => base.join(&["v1", "messages"]),
+        WireFormat::Responses => base.join(&["responses"]),
+        WireFormat::Chat => base.join(&["chat", "completions"]),
+        WireFormat::Ollama => base.join(&["api", "chat"]),
+        WireFormat::Gemini => {
             // A name may contain its collection: `tunedModels/…`.
             let (collection, name) = model.split_once('/').unwrap_or(("models", model));
             base.join(&["v1beta", collection, &format!("{name}:streamGenerateContent")])
@@ -46,7 +48,7 @@ pub(super) fn endpoint(wire: Wire, base: &Address, model: &str) -> Address {
 
 /// Parses `OLLAMA_HOST` as Ollama's own client does: a host, a port, both, or a URL. The default port is that of the scheme, or 11434 without one; an
 /// address that means "every interface" is where a server listens, so a client uses its own machine.
-fn ollama(text: &str) -> Result<Address, BadAddress> {
+fn ollama(text: &str) -> Result<ServerAddress, InvalidServerAddress> {
     let (scheme, rest) = text.split_once("://").map_or((None, text), |(scheme, rest)| (Some(scheme), rest));
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let (user, host) = host.rsplit_once('@').map_or((String::new(), host), |(user, host)| (format!("{user}@"), host));
@@ -57,9 +59,9 @@ fn ollama(text: &str) -> Result<Address, BadAddress> {
         !before.is_empty() && !port.contains(']') && port.bytes().all(|byte| byte.is_ascii_digit())
     });
     let address = match scheme {
-        Some(scheme) => Address::parse(&format!("{scheme}://{user}{host}{path}"))?,
-        None if has_port => Address::parse(&format!("http://{user}{host}{path}"))?,
-        None => Address::parse(&format!("http://{user}{}:{OLLAMA_PORT}{path}", host.trim_end_matches(':')))?,
+        Some(scheme) => ServerAddress::parse(&format!("{scheme}://{user}{host}{path}"))?,
+        None if has_port => ServerAddress::parse(&format!("http://{user}{host}{path}"))?,
+        None => ServerAddress::parse(&format!("http://{user}{}:{OLLAMA_PORT}{path}", host.trim_end_matches(':')))?,
     };
     Ok(match address.host() {
         "0.0.0.0" => address.at_host("127.0.0.1"),
@@ -82,29 +84,37 @@ fn shown(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn at(wire: Wire, text: &str, model: &str) -> String {
+    fn at(wire: WireFormat, text: &str, model: &str) -> String {
         endpoint(wire, &base(wire, text).unwrap(), model).reveal().to_owned()
     }
 
     #[test]
     fn addresses_are_read_as_the_official_libraries_do() {
         for (wire, text, end) in [
-            (Wire::Messages, "https://api.anthropic.com", "https://api.anthropic.com/v1/messages"),
-            (Wire::Messages, "https://api.anthropic.com/", "https://api.anthropic.com/v1/messages"),
-            (Wire::Messages, "https://api.anthropic.com/v1", "https://api.anthropic.com/v1/messages"),
-            (Wire::Messages, "https://gate.example/anthropic/", "https://gate.example/anthropic/v1/messages"),
-            (Wire::Responses, "https://api.openai.com/v1", "https://api.openai.com/v1/responses"),
-            (Wire::Responses, "https://api.openai.com/v1/", "https://api.openai.com/v1/responses"),
-            (Wire::Chat, "http://localhost:8080/v1", "http://localhost:8080/v1/chat/completions"),
-            (Wire::Chat, "http://localhost:8080", "http://localhost:8080/chat/completions"),
-            (Wire::Chat, "http://localhost:8080/v1/chat/completions", "http://localhost:8080/v1/chat/completions"),
+            (WireFormat::Messages, "https://api.anthropic.com", "https://api.anthropic.com/v1/messages"),
+            (WireFormat::Messages, "https://api.anthropic.com/", "https://api.anthropic.com/v1/messages"),
+            (WireFormat::Messages, "https://api.anthropic.com/v1", "https://api.anthropic.com/v1/messages"),
+            (WireFormat::Messages, "https://gate.example/anthropic/", "https://gate.example/anthropic/v1/messages"),
+            (WireFormat::Responses, "https://api.openai.com/v1", "https://api.openai.com/v1/responses"),
+            (WireFormat::Responses, "https://api.openai.com/v1/", "https://api.openai.com/v1/responses"),
+            (WireFormat::Chat, "http://localhost:8080/v1", "http://localhost:8080/v1/chat/completions"),
+            (WireFormat::Chat, "http://localhost:8080", "http://localhost:8080/chat/completions"),
             (
-                Wire::Gemini,
+                WireFormat::Chat,
+                "http://localhost:8080/v1/chat/completions",
+                "http://localhost:8080/v1/chat/completions",
+            ),
+            (
+                WireFormat::Gemini,
                 "https://generativelanguage.googleapis.com",
                 "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent",
             ),
-            (Wire::Gemini, "https://g.example/v1beta/", "https://g.example/v1beta/models/m:streamGenerateContent"),
-            (Wire::Ollama, "http://127.0.0.1:11434", "http://127.0.0.1:11434/api/chat"),
+            (
+                WireFormat::Gemini,
+                "https://g.example/v1beta/",
+                "https://g.example/v1beta/models/m:streamGenerateContent",
+            ),
+            (WireFormat::Ollama, "http://127.0.0.1:11434", "http://127.0.0.1:11434/api/chat"),
         ] {
             assert_eq!(at(wire, text, "m"), end, "{text}");
         }
@@ -113,7 +123,7 @@ mod tests {
     #[test]
     fn a_model_of_another_collection_keeps_its_name() {
         assert_eq!(
-            at(Wire::Gemini, "https://g.example", "tunedModels/my one"),
+            at(WireFormat::Gemini, "https://g.example", "tunedModels/my one"),
             "https://g.example/v1beta/tunedModels/my%20one:streamGenerateContent"
         );
     }
@@ -137,16 +147,16 @@ mod tests {
             ("\"host\"", "http://host:11434"),
             ("me:secret@host", "http://host:11434"),
         ] {
-            assert_eq!(super::base(Wire::Ollama, text).unwrap().to_string(), base, "{text:?}");
+            assert_eq!(super::base(WireFormat::Ollama, text).unwrap().to_string(), base, "{text:?}");
         }
     }
 
     #[test]
     fn a_refused_address_is_named_without_its_credentials() {
-        let error = base(Wire::Chat, "ftp://user:hunter2@host/?key=hunter2").unwrap_err();
+        let error = base(WireFormat::Chat, "ftp://user:hunter2@host/?key=hunter2").unwrap_err();
         let message = error.to_string();
         assert!(message.contains("ftp://host/"), "{message}");
         assert!(!message.contains("hunter2"), "{message}");
-        assert!(base(Wire::Ollama, "ftp://host").is_err());
+        assert!(base(WireFormat::Ollama, "ftp://host").is_err());
     }
 }

@@ -3,36 +3,36 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::events::{Framing, Splitter};
+use super::events::{EventSplitter, Framing};
 use super::fault::TurnFault;
-use super::frames::{Frames, PIECES, Trouble};
-use super::optional::{Optional, Refused, Sent};
-use super::pace::{Pace, Ticket, Told};
-use super::provider::{Capabilities, Provider, Waited, Watch};
-use super::table::Wire;
+use super::frames::{FrameReader, PIECES, ResponseFault};
+use super::optional_fields::{OptionalField, RefusedFields, UsedFields};
+use super::provider::{BoxFuture, Capabilities, Provider, StreamObserver};
+use super::rate_limit::{RateLimitHeaders, RateLimitTicket, RateLimiter};
+use super::request_error::{ErrorResponse, FailedRequest, FaultSource};
+use super::table::WireFormat;
 use super::text;
-use super::trouble::{Blame, Failed, Rejected};
 use super::turn::{ToolChoice, TurnRequest, TurnResponse};
-use super::wire::{self, Said, Setup};
-use crate::sys::http::{Address, Http, Reply};
+use super::wire::{self, WireRequest, WireSetup};
+use crate::sys::http::{Http, HttpResponse, ServerAddress};
 
 /// A provider behind HTTP.
-pub(super) struct Client {
-    pub(super) wire: Wire,
+pub(super) struct HttpProvider {
+    pub(super) wire: WireFormat,
     pub(super) capabilities: Capabilities,
     /// Address that turns are sent to.
-    pub(super) endpoint: Address,
+    pub(super) endpoint: ServerAddress,
     /// The key, as its header wants it.
     pub(super) headers: Vec<(Arc<str>, String)>,
     pub(super) http: Http,
-    pub(super) refused: Refused,
+    pub(super) refused: RefusedFields,
     pub(super) first_wait: Duration,
-    pub(super) blame: Blame,
+    pub(super) blame: FaultSource,
     /// The line of its key.
-    pub(super) pace: Arc<Pace>,
+    pub(super) pace: Arc<RateLimiter>,
 }
 
-impl Provider for Client {
+impl Provider for HttpProvider {
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
     }
@@ -45,46 +45,51 @@ impl Provider for Client {
         &'a self,
         request: &'a TurnRequest,
         quiet: Duration,
-        watch: &'a dyn Watch,
-    ) -> Waited<'a, Result<TurnResponse, TurnFault>> {
-        Box::pin(self.ask(request, quiet, watch))
+        watch: &'a dyn StreamObserver,
+    ) -> BoxFuture<'a, Result<TurnResponse, TurnFault>> {
+        Box::pin(self.attempt(request, quiet, watch))
     }
 }
 
-impl Client {
+impl HttpProvider {
     /// Makes one attempt. A request that is refused because of an optional field is sent again without it.
-    async fn ask(&self, request: &TurnRequest, quiet: Duration, watch: &dyn Watch) -> Result<TurnResponse, TurnFault> {
+    async fn attempt(
+        &self,
+        request: &TurnRequest,
+        quiet: Duration,
+        watch: &dyn StreamObserver,
+    ) -> Result<TurnResponse, TurnFault> {
         loop {
-            let given = self.refused.given();
+            let given = self.refused.fields_to_send();
             let setup =
-                Setup { model: &self.capabilities.model, context_window: self.capabilities.context_window, given };
-            let native = request.speech.is_native() && self.capabilities.tools && given.has(Optional::Tools);
-            let in_text = (!native).then(|| text::say(request));
+                WireSetup { model: &self.capabilities.model, context_window: self.capabilities.context_window, given };
+            let native = request.speech.is_native() && self.capabilities.tools && given.contains(OptionalField::Tools);
+            let in_text = (!native).then(|| text::to_text_protocol(request));
             let said = in_text.as_ref().unwrap_or(request);
-            let frames = Frames::new(wire::decoder(self.wire));
+            let frames = FrameReader::new(wire::decoder(self.wire));
             let ticket = self.wait(request, watch).await?;
-            match self.stream(wire::say(self.wire, said, &setup), &frames, quiet, watch).await {
+            match self.stream(wire::build_request(self.wire, said, &setup), &frames, quiet, watch).await {
                 Ok(()) => {
-                    frames.tell(watch);
+                    frames.notify(watch);
                     let draft = frames.finish().map_err(|trouble| self.blame.answer(trouble))?;
                     let response = wire::response(self.wire, draft, said);
-                    let mut response = if native { response } else { text::hear(response, request) };
+                    let mut response = if native { response } else { text::parse_calls(response, request) };
                     // The same limit as for frames: each part needs a result, which is sent with every later request.
                     if response.parts.len() > PIECES {
                         let words = format!("more than {PIECES} pieces in one answer");
-                        return Err(self.blame.answer(Trouble::Unreadable(words)));
+                        return Err(self.blame.answer(ResponseFault::Unreadable(words)));
                     }
                     let usage = &mut response.usage;
-                    ticket.settle(usage.input.zip(usage.output).map(|(sent, got)| sent.saturating_add(got)));
+                    ticket.correct_tokens(usage.input.zip(usage.output).map(|(sent, got)| sent.saturating_add(got)));
                     usage.cost = usage.cost.or_else(|| self.capabilities.prices?.cost(usage));
                     return Ok(response);
                 }
-                Err(Failed::Fault(fault)) => return Err(fault),
-                Err(Failed::Rejected(rejected)) => {
-                    ticket.settle(Some(0));
-                    self.pace.hear(rejected.told);
+                Err(FailedRequest::Fault(fault)) => return Err(fault),
+                Err(FailedRequest::Rejected(rejected)) => {
+                    ticket.correct_tokens(Some(0));
+                    self.pace.apply_headers(rejected.told);
                     let forced = said.choice == ToolChoice::Required;
-                    let sent = Sent { given, forced, tools: !said.tools.is_empty() };
+                    let sent = UsedFields { given, forced, tools: !said.tools.is_empty() };
                     if !self.refused.learn(self.wire, sent, rejected.status, &rejected.body) {
                         return Err(self.blame.rejected(&rejected));
                     }
@@ -94,9 +99,9 @@ impl Client {
     }
 
     /// Waits until the request may be sent, as far as the observer has the time.
-    async fn wait(&self, request: &TurnRequest, watch: &dyn Watch) -> Result<Ticket, TurnFault> {
+    async fn wait(&self, request: &TurnRequest, watch: &dyn StreamObserver) -> Result<RateLimitTicket, TurnFault> {
         let tokens = if self.pace.counts_tokens() { tokens(request) } else { 1 };
-        let (mut ticket, mut wait) = self.pace.join(tokens, Instant::now());
+        let (mut ticket, mut wait) = self.pace.enqueue(tokens, Instant::now());
         while !wait.is_zero() {
             if !watch.waits(wait) {
                 return Err(TurnFault::Paced { provider: self.blame.provider.clone(), wait });
@@ -110,9 +115,15 @@ impl Client {
     }
 
     /// Sends a request and streams its response into `frames`.
-    async fn stream(&self, said: Said, frames: &Frames, quiet: Duration, watch: &dyn Watch) -> Result<(), Failed> {
-        let silent = |_| Failed::Fault(self.blame.silent(quiet));
-        let lost = |cause, began| Failed::Fault(self.blame.lost(cause, began));
+    async fn stream(
+        &self,
+        said: WireRequest,
+        frames: &FrameReader,
+        quiet: Duration,
+        watch: &dyn StreamObserver,
+    ) -> Result<(), FailedRequest> {
+        let silent = |_| FailedRequest::Fault(self.blame.timed_out(quiet));
+        let lost = |cause, began| FailedRequest::Fault(self.blame.connection_failed(cause, began));
         let more = said.headers.iter().map(|(name, value)| (Arc::from(*name), (*value).to_owned()));
         let headers: Vec<(Arc<str>, String)> = self.headers.iter().cloned().chain(more).collect();
         let address = self.address();
@@ -120,51 +131,53 @@ impl Client {
         let mut reply = tokio::time::timeout(quiet, sent).await.map_err(silent)?.map_err(|cause| lost(cause, false))?;
         let status = reply.status();
         if !(200..300).contains(&status) {
-            let rejected = Rejected::new(status, |name| reply.header(name));
+            let rejected = ErrorResponse::new(status, |name| reply.header(name));
             let body = tokio::time::timeout(quiet, reply.error_body()).await;
-            return Err(Failed::Rejected(rejected.saying(body.unwrap_or_default())));
+            return Err(FailedRequest::Rejected(rejected.saying(body.unwrap_or_default())));
         }
-        self.pace.hear(Told::read(|name| reply.header(name), None, Instant::now()));
+        self.pace.apply_headers(RateLimitHeaders::read(|name| reply.header(name), None, Instant::now()));
         // Compressed data must not be parsed as text: parts of it may look like events.
         if let Some(coding) = reply.header("content-encoding").filter(|coding| !coding.eq_ignore_ascii_case("identity"))
         {
             let words =
                 format!("it is compressed ({coding}), and nobody asked for that; look at what stands in between");
-            return Err(Failed::Fault(self.blame.unreadable(&words)));
+            return Err(FailedRequest::Fault(self.blame.unreadable(&words)));
         }
-        let mut splitter = Splitter::new(self.framing(&reply));
+        let mut splitter = EventSplitter::new(self.framing(&reply));
         loop {
             // A server that always has more data ready would starve everything else on this thread, including a deadline.
             tokio::task::consume_budget().await;
-            let piece = match tokio::time::timeout(quiet, reply.piece()).await.map_err(silent)? {
+            let piece = match tokio::time::timeout(quiet, reply.next_piece()).await.map_err(silent)? {
                 Ok(Some(piece)) => piece,
                 Ok(None) => break,
                 // Some servers close the connection without a proper end after a complete response.
-                Err(_) if frames.ended() => break,
+                Err(_) if frames.is_ended() => break,
                 // The head has arrived: the server may have begun to charge.
                 Err(cause) => return Err(lost(cause, true)),
             };
-            splitter.take(&piece, &mut |frame| frames.take(frame));
-            frames.arrived(piece.len(), splitter.kept());
-            frames.tell(watch);
-            if frames.settled() {
+            splitter.feed(&piece, &mut |frame| frames.feed(frame));
+            frames.record_arrival(piece.len(), splitter.pending_bytes());
+            frames.notify(watch);
+            if frames.is_settled() {
                 return Ok(());
             }
         }
-        splitter.end(&mut |frame| frames.take(frame));
+        splitter.end(&mut |frame| frames.feed(frame));
         Ok(())
     }
 
     /// Returns the address of a turn, with the framing of the response.
-    fn address(&self) -> Address {
+    fn address(&self) -> ServerAddress {
         match self.wire {
-            Wire::Gemini => self.endpoint.asking("alt", "sse"),
-            Wire::Messages | Wire::Responses | Wire::Chat | Wire::Ollama => self.endpoint.clone(),
+            WireFormat::Gemini => self.endpoint.with_query("alt", "sse"),
+            WireFormat::Messages | WireFormat::Responses | WireFormat::Chat | WireFormat::Ollama => {
+                self.endpoint.clone()
+            }
         }
     }
 
     /// Returns the framing of the response: that of the wire format, unless the server says that it did not stream.
-    fn framing(&self, reply: &Reply) -> Framing {
+    fn framing(&self, reply: &HttpResponse) -> Framing {
         let kind = reply.header("content-type").unwrap_or_default().trim().to_ascii_lowercase();
         match wire::framing(self.wire) {
             Framing::Events if kind.starts_with("application/json") => Framing::Whole,

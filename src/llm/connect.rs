@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::address::{base, endpoint};
-use super::client::Client;
-use super::optional::Refused;
-use super::pace::{Paces, Rate};
+use super::client::HttpProvider;
+use super::optional_fields::RefusedFields;
 use super::provider::{Capabilities, FIRST_WAIT, Prices, Provider};
-use super::table::{Caching, ProviderRow, Wire};
-use super::trouble::Blame;
+use super::rate_limit::{RateLimit, RateLimiters};
+use super::request_error::FaultSource;
+use super::table::{Caching, ProviderRow, WireFormat};
 use crate::domain::secret::Secret;
 use crate::sys::http::Http;
 
@@ -25,7 +25,7 @@ const SMALL_OUTPUT: u32 = 4_000;
 
 /// Address, key and limits of a provider.
 #[derive(Clone, Default)]
-pub struct Access {
+pub struct ProviderAccess {
     /// API key, if any.
     pub key: Option<Secret>,
     /// Address, if it is not the provider's usual one; with or without a slash at its end.
@@ -33,15 +33,15 @@ pub struct Access {
     /// Tokens of a request and its response together, if the user overrides the table.
     pub context_window: Option<u64>,
     /// Rate limit.
-    pub rate: Rate,
+    pub rate: RateLimit,
     /// The lines in which requests wait for that; the same for all that is connected.
-    pub paces: Paces,
+    pub paces: RateLimiters,
     /// See [`Provider::first_wait`]; `None` for the usual one.
     pub first_wait: Option<Duration>,
 }
 
 /// Without the address: it may contain a password.
-impl fmt::Debug for Access {
+impl fmt::Debug for ProviderAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { key, base_url: _, context_window, rate, paces: _, first_wait: _ } = self;
         f.debug_struct("Access")
@@ -72,15 +72,15 @@ pub enum ConnectError {
 }
 
 /// Creates a provider. Nothing is sent.
-pub fn connect(row: &ProviderRow, model: &str, access: &Access) -> Result<Box<dyn Provider>, ConnectError> {
+pub fn connect(row: &ProviderRow, model: &str, access: &ProviderAccess) -> Result<Box<dyn Provider>, ConnectError> {
     let base = base(row.wire, access.base_url.as_deref().unwrap_or(&row.base_url))?;
     let key = key(row, access)?;
-    let http = Http::to(&base).map_err(|error| ConnectError::Client(error.to_string()))?;
+    let http = Http::for_server(&base).map_err(|error| ConnectError::Client(error.to_string()))?;
     let facts = row.facts(model);
     // This wire format sends cache marks, whatever server is behind it.
-    let marks = facts.caching.map_or(row.wire == Wire::Messages, |caching| caching == Caching::Marks);
+    let marks = facts.caching.map_or(row.wire == WireFormat::Messages, |caching| caching == Caching::Marks);
     let secrets = key.into_iter().chain(base.password()).map(Secret::new).collect();
-    Ok(Box::new(Client {
+    Ok(Box::new(HttpProvider {
         wire: row.wire,
         capabilities: Capabilities {
             provider: Arc::clone(&row.name),
@@ -93,15 +93,15 @@ pub fn connect(row: &ProviderRow, model: &str, access: &Access) -> Result<Box<dy
         endpoint: endpoint(row.wire, &base, model),
         headers: headers(row, key),
         http,
-        refused: Refused::knowing(&row.refuses),
+        refused: RefusedFields::with_refused(&row.refuses),
         first_wait: access.first_wait.unwrap_or(FIRST_WAIT),
-        pace: access.paces.of(&row.name, &base.to_string(), access.key.as_ref(), access.rate),
-        blame: Blame { provider: Arc::clone(&row.name), address: base.to_string(), secrets },
+        pace: access.paces.limiter_for(&row.name, &base.to_string(), access.key.as_ref(), access.rate),
+        blame: FaultSource { provider: Arc::clone(&row.name), address: base.to_string(), secrets },
     }))
 }
 
 /// Returns the key, if a header can carry it.
-pub(super) fn key<'a>(row: &ProviderRow, access: &'a Access) -> Result<Option<&'a str>, ConnectError> {
+pub(super) fn key<'a>(row: &ProviderRow, access: &'a ProviderAccess) -> Result<Option<&'a str>, ConnectError> {
     let key = access.key.as_ref().map(|key| key.reveal().trim()).filter(|key| !key.is_empty());
     if key.is_some_and(|key| !key.bytes().all(|byte| byte.is_ascii_graphic())) {
         return Err(ConnectError::Key(Arc::clone(&row.title)));
@@ -112,7 +112,7 @@ pub(super) fn key<'a>(row: &ProviderRow, access: &'a Access) -> Result<Option<&'
 /// Returns the headers with the key, as the provider expects it.
 pub(super) fn headers(row: &ProviderRow, key: Option<&str>) -> Vec<(Arc<str>, String)> {
     let mut headers = Vec::new();
-    if row.wire == Wire::Messages {
+    if row.wire == WireFormat::Messages {
         headers.push(("anthropic-version".into(), ANTHROPIC_VERSION.to_owned()));
     }
     if let Some(key) = key {

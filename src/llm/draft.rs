@@ -5,21 +5,21 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::opaque::Opaque;
-use super::turn::{Part, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse, TurnUsage};
-use super::usage::Counted;
+use super::turn::{FinishReason, MessagePart, ModelToolCall, ToolInput, TurnRequest, TurnResponse, TurnUsage};
+use super::usage::ReportedUsage;
 use crate::domain::money::Money;
 
 /// Response received so far.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct ResponseDraft {
     /// The pieces, in order.
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<DraftBlock>,
     /// Reason why it ended.
-    pub(super) stop: Option<Stop>,
+    pub(super) stop: Option<FinishReason>,
     /// `true` if the server said that the response is complete. A stream that just ends has not.
     pub(super) ended: bool,
     /// Reported token counts.
-    pub(super) counted: Counted,
+    pub(super) counted: ReportedUsage,
     /// Cost reported by the server.
     pub(super) cost: Option<Money>,
     /// Bytes of text, reasoning and arguments.
@@ -28,7 +28,7 @@ pub(super) struct Draft {
 
 /// Piece of a response.
 #[derive(Debug)]
-pub(super) enum Block {
+pub(super) enum DraftBlock {
     /// Text.
     Text(String),
     /// A call.
@@ -45,86 +45,86 @@ pub(super) struct CallDraft {
     /// The tool.
     pub(super) name: String,
     /// Its arguments.
-    pub(super) arguments: Arguments,
+    pub(super) arguments: CallArguments,
     /// Signatures that go back with it.
     pub(super) signatures: Vec<String>,
 }
 
 /// Arguments as servers send them.
 #[derive(Debug)]
-pub(super) enum Arguments {
+pub(super) enum CallArguments {
     /// JSON as text, piece by piece.
     Text(String),
     /// JSON.
     Value(Value),
 }
 
-impl Default for Arguments {
+impl Default for CallArguments {
     fn default() -> Self {
         Self::Text(String::new())
     }
 }
 
-impl Draft {
+impl ResponseDraft {
     /// Adds text, appended to the last piece if that is text.
     pub(super) fn text(&mut self, text: &str) {
-        self.grew(text);
+        self.record_growth(text);
         match self.blocks.last_mut() {
-            Some(Block::Text(last)) => last.push_str(text),
+            Some(DraftBlock::Text(last)) => last.push_str(text),
             _ if text.is_empty() => {}
-            _ => self.blocks.push(Block::Text(text.to_owned())),
+            _ => self.blocks.push(DraftBlock::Text(text.to_owned())),
         }
     }
 
     /// Counts received text.
-    pub(super) fn grew(&mut self, text: &str) {
+    pub(super) fn record_growth(&mut self, text: &str) {
         self.grown = self.grown.saturating_add(text.len() as u64);
     }
 
     /// Returns the response. `name_call` names a call that has no id of its own.
     pub(super) fn into_response(self, request: &TurnRequest, name_call: fn(&str, usize) -> String) -> TurnResponse {
-        let mut ids = Ids::of(request, name_call);
+        let mut ids = CallIds::of(request, name_call);
         let says_something = !self.blocks.is_empty();
-        let mut parts: Vec<Part> = self.blocks.into_iter().filter_map(|block| part(block, &mut ids)).collect();
-        let calls = parts.iter().any(|part| matches!(part, Part::Call(_)));
+        let mut parts: Vec<MessagePart> = self.blocks.into_iter().filter_map(|block| part(block, &mut ids)).collect();
+        let calls = parts.iter().any(|part| matches!(part, MessagePart::Call(_)));
         let stop = match self.stop {
             // Many servers say "stop" after calls, too.
-            None | Some(Stop::Done | Stop::Calls) => {
+            None | Some(FinishReason::Done | FinishReason::Calls) => {
                 if calls {
-                    Stop::Calls
+                    FinishReason::Calls
                 } else {
-                    Stop::Done
+                    FinishReason::Done
                 }
             }
-            Some(stop @ (Stop::OutputLimit | Stop::Refused | Stop::Other(_))) => stop,
+            Some(stop @ (FinishReason::OutputLimit | FinishReason::Refused | FinishReason::Other(_))) => stop,
         };
         // A response that was cut before the arguments of its last call says nothing about them, not that there are none.
-        if let (Stop::OutputLimit, Some(Part::Call(call))) = (&stop, parts.last_mut())
+        if let (FinishReason::OutputLimit, Some(MessagePart::Call(call))) = (&stop, parts.last_mut())
             && matches!(&call.input, ToolInput::Object(input) if input.is_empty())
         {
             call.input = ToolInput::Malformed(String::new());
         }
-        TurnResponse { parts, stop, usage: TurnUsage { cost: self.cost, ..self.counted.believed(says_something) } }
+        TurnResponse { parts, stop, usage: TurnUsage { cost: self.cost, ..self.counted.into_usage(says_something) } }
     }
 }
 
-fn part(block: Block, ids: &mut Ids) -> Option<Part> {
+fn part(block: DraftBlock, ids: &mut CallIds) -> Option<MessagePart> {
     Some(match block {
-        Block::Text(text) => Part::Text { text },
-        Block::Opaque(content) => Part::Opaque { value: content.written()? },
-        Block::Call(call) => {
+        DraftBlock::Text(text) => MessagePart::Text { text },
+        DraftBlock::Opaque(content) => MessagePart::Opaque { value: content.write()? },
+        DraftBlock::Call(call) => {
             let name = if call.name.is_empty() { "unnamed".to_owned() } else { call.name };
             let id = ids.unique(call.id, &name);
-            Part::Call(ToolCall { id, name, input: input(call.arguments), signatures: call.signatures })
+            MessagePart::Call(ModelToolCall { id, name, input: input(call.arguments), signatures: call.signatures })
         }
     })
 }
 
 /// Arguments must be an object; empty arguments count as an empty one.
-fn input(arguments: Arguments) -> ToolInput {
+fn input(arguments: CallArguments) -> ToolInput {
     let value = match arguments {
-        Arguments::Value(Value::Null) => return ToolInput::Object(Map::new()),
-        Arguments::Value(Value::String(text)) | Arguments::Text(text) => {
+        CallArguments::Value(Value::Null) => return ToolInput::Object(Map::new()),
+        CallArguments::Value(Value::String(text)) | CallArguments::Text(text) => {
             if text.trim().is_empty() {
                 return ToolInput::Object(Map::new());
             }
@@ -133,7 +133,7 @@ fn input(arguments: Arguments) -> ToolInput {
                 Ok(_) | Err(_) => return ToolInput::Malformed(text),
             }
         }
-        Arguments::Value(value) => value,
+        CallArguments::Value(value) => value,
     };
     match value {
         Value::Object(object) => ToolInput::Object(object),
@@ -142,12 +142,12 @@ fn input(arguments: Arguments) -> ToolInput {
 }
 
 /// Ids of a conversation: a result is matched to its call by id, so no two calls may share one.
-struct Ids {
+struct CallIds {
     used: HashSet<String>,
     name_call: fn(&str, usize) -> String,
 }
 
-impl Ids {
+impl CallIds {
     fn of(request: &TurnRequest, name_call: fn(&str, usize) -> String) -> Self {
         let used: HashSet<String> = request.calls().map(|call| call.id.clone()).collect();
         Self { used, name_call }
@@ -169,12 +169,13 @@ impl Ids {
 mod tests {
     use super::*;
 
-    fn last_input(stop: Stop, arguments: &str) -> ToolInput {
+    fn last_input(stop: FinishReason, arguments: &str) -> ToolInput {
         let call = |arguments: &str| {
-            let arguments = Arguments::Text(arguments.to_owned());
-            Block::Call(CallDraft { name: "finish_review".to_owned(), arguments, ..CallDraft::default() })
+            let arguments = CallArguments::Text(arguments.to_owned());
+            DraftBlock::Call(CallDraft { name: "finish_review".to_owned(), arguments, ..CallDraft::default() })
         };
-        let draft = Draft { blocks: vec![call(""), call(arguments)], stop: Some(stop), ..Draft::default() };
+        let draft =
+            ResponseDraft { blocks: vec![call(""), call(arguments)], stop: Some(stop), ..ResponseDraft::default() };
         let response = draft.into_response(&TurnRequest::default(), |name, at| format!("{name}_{at}"));
         let inputs: Vec<ToolInput> = response.calls().map(|call| call.input.clone()).collect();
         assert_eq!(inputs[0], ToolInput::Object(Map::new()), "what is whole stays");
@@ -183,8 +184,8 @@ mod tests {
 
     #[test]
     fn a_call_that_was_cut_before_its_arguments_is_no_call_without_any() {
-        assert_eq!(last_input(Stop::OutputLimit, ""), ToolInput::Malformed(String::new()));
-        assert_eq!(last_input(Stop::Done, ""), ToolInput::Object(Map::new()));
-        assert!(matches!(last_input(Stop::OutputLimit, "{\"id\": \"F1\"}"), ToolInput::Object(_)));
+        assert_eq!(last_input(FinishReason::OutputLimit, ""), ToolInput::Malformed(String::new()));
+        assert_eq!(last_input(FinishReason::Done, ""), ToolInput::Object(Map::new()));
+        assert!(matches!(last_input(FinishReason::OutputLimit, "{\"id\": \"F1\"}"), ToolInput::Object(_)));
     }
 }

@@ -17,7 +17,7 @@ pub(super) enum Framing {
 
 /// Cuts what arrives into documents.
 #[derive(Debug)]
-pub(super) struct Splitter {
+pub(super) struct EventSplitter {
     framing: Framing,
     /// The line that has not ended.
     line: Vec<u8>,
@@ -32,19 +32,19 @@ pub(super) struct Splitter {
 /// Byte order mark, with which some servers begin.
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
-impl Splitter {
+impl EventSplitter {
     /// Creates a splitter for a body of that framing.
     pub(super) const fn new(framing: Framing) -> Self {
         Self { framing, line: Vec::new(), returned: false, is_first: true, data: Vec::new() }
     }
 
     /// Returns the number of bytes that are held because their document has not ended. The caller enforces a limit.
-    pub(super) fn kept(&self) -> usize {
+    pub(super) fn pending_bytes(&self) -> usize {
         self.line.len() + self.data.len()
     }
 
     /// Feeds received bytes, split anywhere.
-    pub(super) fn take(&mut self, bytes: &[u8], each: &mut impl FnMut(&[u8])) {
+    pub(super) fn feed(&mut self, bytes: &[u8], each: &mut impl FnMut(&[u8])) {
         if self.framing == Framing::Whole {
             self.data.extend_from_slice(bytes);
             return;
@@ -116,10 +116,10 @@ mod tests {
     use super::*;
 
     fn split(framing: Framing, pieces: &[&[u8]]) -> Vec<String> {
-        let (mut splitter, mut all) = (Splitter::new(framing), Vec::new());
+        let (mut splitter, mut all) = (EventSplitter::new(framing), Vec::new());
         let mut keep = |document: &[u8]| all.push(String::from_utf8_lossy(document).into_owned());
         for piece in pieces {
-            splitter.take(piece, &mut keep);
+            splitter.feed(piece, &mut keep);
         }
         splitter.end(&mut keep);
         all
@@ -151,11 +151,11 @@ mod tests {
 
     #[test]
     fn what_has_not_ended_is_counted_and_what_has_is_let_go_of() {
-        let mut splitter = Splitter::new(Framing::Events);
-        splitter.take(b"data: abc\ndata: de", &mut |_| {});
-        assert_eq!(splitter.kept(), 3 + 8);
-        splitter.take(b"f\n\n", &mut |_| {});
-        assert_eq!(splitter.kept(), 0);
+        let mut splitter = EventSplitter::new(Framing::Events);
+        splitter.feed(b"data: abc\ndata: de", &mut |_| {});
+        assert_eq!(splitter.pending_bytes(), 3 + 8);
+        splitter.feed(b"f\n\n", &mut |_| {});
+        assert_eq!(splitter.pending_bytes(), 0);
     }
 
     proptest! {

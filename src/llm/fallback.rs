@@ -2,7 +2,7 @@
 //!
 //! The order and the time of a failover are decided in `review`, where turns are requested.
 
-use super::turn::{Message, Part, TurnRequest};
+use super::turn::{Message, MessagePart, TurnRequest};
 
 /// Placeholder that Google's API takes in place of a signature for a call that another model made (ai.google.dev/gemini-api/docs/thought-signatures,
 /// November 2026). The other APIs have no signatures of calls.
@@ -18,19 +18,19 @@ impl TurnRequest {
         for message in &mut self.messages {
             let Message::Assistant { parts } = message else { continue };
             parts.retain(|part| match part {
-                Part::Opaque { .. } => false,
+                MessagePart::Opaque { .. } => false,
                 // An empty text was only the place of a signature.
-                Part::Text { text } => !text.is_empty(),
-                Part::Call(_) => true,
+                MessagePart::Text { text } => !text.is_empty(),
+                MessagePart::Call(_) => true,
             });
             let mut is_first = true;
             for part in parts.iter_mut() {
-                let Part::Call(call) = part else { continue };
+                let MessagePart::Call(call) = part else { continue };
                 call.signatures = if is_first { vec![FOREIGN.to_owned()] } else { Vec::new() };
                 is_first = false;
             }
             if parts.is_empty() {
-                parts.push(Part::Text { text: NOTHING_LEFT.to_owned() });
+                parts.push(MessagePart::Text { text: NOTHING_LEFT.to_owned() });
             }
         }
     }
@@ -41,19 +41,24 @@ mod tests {
     use serde_json::{Map, json};
 
     use super::*;
-    use crate::llm::turn::{ToolCall, ToolInput, ToolResult};
+    use crate::llm::turn::{ModelToolCall, ToolInput, ToolResult};
 
-    fn call(id: &str, signature: &str) -> Part {
+    fn call(id: &str, signature: &str) -> MessagePart {
         let input = ToolInput::Object(Map::new());
-        Part::Call(ToolCall { id: id.to_owned(), name: "n".to_owned(), input, signatures: vec![signature.to_owned()] })
+        MessagePart::Call(ModelToolCall {
+            id: id.to_owned(),
+            name: "n".to_owned(),
+            input,
+            signatures: vec![signature.to_owned()],
+        })
     }
 
-    fn opaque(word: &str) -> Part {
-        Part::Opaque { value: json!({ "Custom": { "data": { "type": "thinking", "signature": word } } }) }
+    fn opaque(word: &str) -> MessagePart {
+        MessagePart::Opaque { value: json!({ "Custom": { "data": { "type": "thinking", "signature": word } } }) }
     }
 
-    fn text(text: &str) -> Part {
-        Part::Text { text: text.to_owned() }
+    fn text(text: &str) -> MessagePart {
+        MessagePart::Text { text: text.to_owned() }
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use super::draft::Draft;
-use super::provider::Watch;
+use super::draft::ResponseDraft;
+use super::provider::StreamObserver;
 
 /// Maximum bytes of one response, including its frames. A hundred thousand tokens are a few mebibytes.
 const ANSWER: usize = 16 * 1024 * 1024;
@@ -23,10 +23,10 @@ pub(super) const PIECES: usize = 2_000;
 /// Reader of the frames of one wire format.
 pub(super) trait Decoder: Send {
     /// Reads one frame.
-    fn read(&mut self, frame: &Value) -> Result<(), Trouble>;
+    fn read(&mut self, frame: &Value) -> Result<(), ResponseFault>;
 
     /// Returns the response so far.
-    fn draft(&mut self) -> &mut Draft;
+    fn draft(&mut self) -> &mut ResponseDraft;
 
     /// Puts what is still apart into the draft: the stream is over.
     fn close(&mut self) {}
@@ -47,7 +47,7 @@ pub(super) trait Decoder: Send {
 
 /// Errors of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum ResponseFault {
     /// The server reported a failure in the middle of its response.
     Said {
         /// Equivalent status, if the server names it.
@@ -62,55 +62,56 @@ pub(super) enum Trouble {
 }
 
 /// Reads frames one after the other.
-pub(super) struct Frames(Mutex<Reading>);
+pub(super) struct FrameReader(Mutex<FrameState>);
 
-struct Reading {
+struct FrameState {
     decoder: Box<dyn Decoder>,
     bytes: usize,
     frames: usize,
     told: u64,
     /// A frame that is no JSON: half a frame if it is the last one.
     half: bool,
-    trouble: Option<Trouble>,
+    trouble: Option<ResponseFault>,
 }
 
-impl Frames {
+impl FrameReader {
     pub(super) fn new(decoder: Box<dyn Decoder>) -> Self {
-        Self(Mutex::new(Reading { decoder, bytes: 0, frames: 0, told: 0, half: false, trouble: None }))
+        Self(Mutex::new(FrameState { decoder, bytes: 0, frames: 0, told: 0, half: false, trouble: None }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Reading> {
+    fn lock(&self) -> MutexGuard<'_, FrameState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Feeds one frame.
-    pub(super) fn take(&self, data: &[u8]) {
+    pub(super) fn feed(&self, data: &[u8]) {
         self.lock().take(data);
     }
 
     /// Counts bytes as they arrive, before they are parsed; `kept` of them wait for the end of their frame.
-    pub(super) fn arrived(&self, bytes: usize, kept: usize) {
+    pub(super) fn record_arrival(&self, bytes: usize, kept: usize) {
         let mut reading = self.lock();
         reading.bytes = reading.bytes.saturating_add(bytes);
         let (most, what) = if kept > FRAME { (FRAME, "event") } else { (ANSWER, "answer") };
         if (kept > FRAME || reading.bytes > ANSWER) && reading.trouble.is_none() {
-            reading.trouble = Some(Trouble::Unreadable(format!("more than {} MiB in one {what}", most / 1024 / 1024)));
+            reading.trouble =
+                Some(ResponseFault::Unreadable(format!("more than {} MiB in one {what}", most / 1024 / 1024)));
         }
     }
 
     /// Checks whether reading on is useless: the response is complete, or there is an error.
-    pub(super) fn settled(&self) -> bool {
+    pub(super) fn is_settled(&self) -> bool {
         let mut reading = self.lock();
         reading.trouble.is_some() || reading.decoder.complete()
     }
 
     /// Checks whether the server said that the response is complete.
-    pub(super) fn ended(&self) -> bool {
+    pub(super) fn is_ended(&self) -> bool {
         self.lock().decoder.draft().ended
     }
 
     /// Reports the bytes since the last call to the observer.
-    pub(super) fn tell(&self, watch: &dyn Watch) {
+    pub(super) fn notify(&self, watch: &dyn StreamObserver) {
         let mut reading = self.lock();
         let grown = reading.decoder.draft().grown;
         if grown > reading.told {
@@ -121,7 +122,7 @@ impl Frames {
     }
 
     /// Returns the response, once the stream is over.
-    pub(super) fn finish(&self) -> Result<Draft, Trouble> {
+    pub(super) fn finish(&self) -> Result<ResponseDraft, ResponseFault> {
         let mut reading = self.lock();
         if let Some(trouble) = reading.trouble.take() {
             return Err(trouble);
@@ -132,14 +133,14 @@ impl Frames {
                 _ if reading.half => "the stream ended within an event",
                 _ => "the stream ended before the answer did",
             };
-            return Err(Trouble::Cut(how.to_owned()));
+            return Err(ResponseFault::Cut(how.to_owned()));
         }
         reading.decoder.close();
         Ok(std::mem::take(reading.decoder.draft()))
     }
 }
 
-impl Reading {
+impl FrameState {
     fn take(&mut self, data: &[u8]) {
         let data = data.trim_ascii();
         if self.trouble.is_some() || data.is_empty() {
@@ -147,7 +148,7 @@ impl Reading {
         }
         self.frames += 1;
         if self.half {
-            self.trouble = Some(Trouble::Unreadable("an event holds no JSON".to_owned()));
+            self.trouble = Some(ResponseFault::Unreadable("an event holds no JSON".to_owned()));
             return;
         }
         if data == b"[DONE]" {
@@ -159,7 +160,7 @@ impl Reading {
             Err(_) => self.half = true,
         }
         if self.trouble.is_none() && self.decoder.pieces() > PIECES {
-            self.trouble = Some(Trouble::Unreadable(format!("more than {PIECES} pieces in one answer")));
+            self.trouble = Some(ResponseFault::Unreadable(format!("more than {PIECES} pieces in one answer")));
         }
     }
 }

@@ -10,7 +10,7 @@ use regex::{Regex, RegexSet};
 use serde_json::Value;
 
 /// A way to write a tool call as text.
-struct Dialect {
+struct MarkupDialect {
     /// Name as shown to users; with underscores for blanks, the folder of its samples.
     name: &'static str,
     /// Text that only a call contains: a lone word that prose could mention is not enough.
@@ -18,61 +18,67 @@ struct Dialect {
 }
 
 /// The special ones first: some share tags.
-const DIALECTS: &[Dialect] = &[
+const DIALECTS: &[MarkupDialect] = &[
     // M2 wraps Claude's tags; M3 puts its mark before every tag.
-    Dialect { name: "minimax marks", mark: r"\]<\]minimax\[>\[|</?minimax:tool_call>" },
+    MarkupDialect { name: "minimax marks", mark: r"\]<\]minimax\[>\[|</?minimax:tool_call>" },
     // V3.2 and later, with one bar or two, wide, double or plain, with or without blanks.
-    Dialect { name: "dsml marks", mark: r"</?\s*[|｜‖]{1,2}\s*DSML\s*[|｜‖]{1,2}" },
+    MarkupDialect { name: "dsml marks", mark: r"</?\s*[|｜‖]{1,2}\s*DSML\s*[|｜‖]{1,2}" },
     // V3, V3.1, R1.
-    Dialect { name: "deepseek marks", mark: r"<[|｜]tool▁(?:calls?|outputs?|sep)(?:▁\w+)?[|｜]>" },
-    Dialect { name: "lfm marks", mark: r"<\|tool_call_start\|>" },
+    MarkupDialect { name: "deepseek marks", mark: r"<[|｜]tool▁(?:calls?|outputs?|sep)(?:▁\w+)?[|｜]>" },
+    MarkupDialect { name: "lfm marks", mark: r"<\|tool_call_start\|>" },
     // K2: the marks of a template are words of no language.
-    Dialect {
+    MarkupDialect {
         name: "kimi marks",
         mark: r"<\|tool_calls?_(?:section_)?(?:begin|end)\|>|<\|tool_call_argument_begin\|>",
     },
-    Dialect { name: "gemma marks", mark: r"<\|tool_call>\s*call:|<tool_call\|>|<start_function_call>\s*call:" },
+    MarkupDialect { name: "gemma marks", mark: r"<\|tool_call>\s*call:|<tool_call\|>|<start_function_call>\s*call:" },
     // Granite 3, Phi-4-mini; Granite 20b; Phi-4.
-    Dialect { name: "granite and phi marks", mark: r"<\|tool_call\|>|<function_call>\s*\{|\bfunctools\s*\[\s*\{" },
+    MarkupDialect {
+        name: "granite and phi marks",
+        mark: r"<\|tool_call\|>|<function_call>\s*\{|\bfunctools\s*\[\s*\{",
+    },
     // GLM 4.5 and later: the tool's name, then keys and values.
-    Dialect { name: "argument tags", mark: r"<arg_key>[\s\S]*?</arg_key>\s*<arg_value>" },
+    MarkupDialect { name: "argument tags", mark: r"<arg_key>[\s\S]*?</arg_key>\s*<arg_value>" },
     // Qwen, Hermes, ERNIE and many others put JSON or a function into the tag.
-    Dialect { name: "tool_call tags", mark: r"<tool_call>\s*(?:\{|<function=|\w+\s*(?:\{|</tool_call>))" },
+    MarkupDialect { name: "tool_call tags", mark: r"<tool_call>\s*(?:\{|<function=|\w+\s*(?:\{|</tool_call>))" },
     // Qwen3-Coder, Llama 3.1, Seed-OSS.
-    Dialect { name: "function tags", mark: r"<function=[\w.-]+>\s*(?:\{|<parameter=|</function>)" },
-    Dialect { name: "parameter tags", mark: r"<parameter=[\w.-]+>[\s\S]*?</parameter>" },
+    MarkupDialect { name: "function tags", mark: r"<function=[\w.-]+>\s*(?:\{|<parameter=|</function>)" },
+    MarkupDialect { name: "parameter tags", mark: r"<parameter=[\w.-]+>[\s\S]*?</parameter>" },
     // Claude and whatever learnt from it; Step has a name before the colon.
-    Dialect { name: "invoke tags", mark: r#"<(?:\w+:)?invoke\s+name\s*=\s*["'][\w.-]+["']\s*>"# },
+    MarkupDialect { name: "invoke tags", mark: r#"<(?:\w+:)?invoke\s+name\s*=\s*["'][\w.-]+["']\s*>"# },
     // What runs over from one field of a call into the next.
-    Dialect {
+    MarkupDialect {
         name: "named parameter tags",
         mark: r#"<(?:\w+:)?parameter\s+name\s*=\s*["'][\w.-]+["'](?:\s+\w+\s*=\s*["']\w*["'])?\s*>|</?antml[:-]\w+"#,
     },
     // Claude, Hunyuan, Jamba, Olmo, Nemotron.
-    Dialect {
+    MarkupDialect {
         name: "function_calls tags",
         mark: r"<(?:\w+:)?(?:function_calls|tool_calls?)>\s*(?:<(?:\w+:)?invoke\b|\[?\s*\{|\w+\()|<TOOLCALL>\s*\[",
     },
-    Dialect { name: "grok tags", mark: r"<xai:(?:function_call|tool_usage_card)\b" },
+    MarkupDialect { name: "grok tags", mark: r"<xai:(?:function_call|tool_usage_card)\b" },
     // Mistral, Devstral, Magistral.
-    Dialect { name: "mistral marks", mark: r"\[TOOL_CALLS\]\s*(?:\[|\{|\w+\s*(?:\[(?:ARGS|CALL_ID)\]|\{))" },
+    MarkupDialect { name: "mistral marks", mark: r"\[TOOL_CALLS\]\s*(?:\[|\{|\w+\s*(?:\[(?:ARGS|CALL_ID)\]|\{))" },
     // Llama 3 and 4.
-    Dialect { name: "llama marks", mark: r"<\|python_(?:tag|start)\|>" },
+    MarkupDialect { name: "llama marks", mark: r"<\|python_(?:tag|start)\|>" },
     // gpt-oss; some servers drop the marks but pass the words.
-    Dialect {
+    MarkupDialect {
         name: "harmony channels",
         mark: r"<\|channel\|>\s*(?:commentary|analysis)|<\|start\|>\s*assistant|\bto=functions\.\w+\s*(?:<\||(?:<\|constrain\|>)?\s*json\s*\{)|<\|call\|>",
     },
-    Dialect { name: "command marks", mark: r"<\|(?:START|END)_ACTION\|>" },
-    Dialect { name: "internlm marks", mark: r"<\|action_start\|>" },
-    Dialect { name: "apertus marks", mark: r"<\|tools_(?:prefix|suffix)\|>" },
+    MarkupDialect { name: "command marks", mark: r"<\|(?:START|END)_ACTION\|>" },
+    MarkupDialect { name: "internlm marks", mark: r"<\|action_start\|>" },
+    MarkupDialect { name: "apertus marks", mark: r"<\|tools_(?:prefix|suffix)\|>" },
     // Gemini, through gateways.
-    Dialect { name: "gemini calls", mark: r"\b(?:declaration|call):default_api[:.]\w+|\bprint\(\s*default_api\.\w+\(" },
+    MarkupDialect {
+        name: "gemini calls",
+        mark: r"\b(?:declaration|call):default_api[:.]\w+|\bprint\(\s*default_api\.\w+\(",
+    },
     // Models that were taught with frameworks of agents.
-    Dialect { name: "action lines", mark: r"(?m)^\s*Action\s*:\s*\w+\s*\n\s*Action[ _]Input\s*:\s*[\{\[\x22]" },
-    Dialect { name: "qwen agent marks", mark: r"✿(?:FUNCTION|ARGS|RESULT|RETURN)✿" },
+    MarkupDialect { name: "action lines", mark: r"(?m)^\s*Action\s*:\s*\w+\s*\n\s*Action[ _]Input\s*:\s*[\{\[\x22]" },
+    MarkupDialect { name: "qwen agent marks", mark: r"✿(?:FUNCTION|ARGS|RESULT|RETURN)✿" },
     // Our own, where it was not requested.
-    Dialect { name: "text protocol", mark: r"(?m)^[ \t]*@@(?:call|result)[ :][^\n]*\n[ \t]*@@[A-Za-z_]" },
+    MarkupDialect { name: "text protocol", mark: r"(?m)^[ \t]*@@(?:call|result)[ :][^\n]*\n[ \t]*@@[A-Za-z_]" },
 ];
 
 static MARKS: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(DIALECTS.iter().map(|one| one.mark)).ok());
@@ -90,7 +96,7 @@ static TOOL_CODE: LazyLock<Option<Regex>> =
 /// Returns the dialect in which `text` contains a tool call; `None` without one.
 ///
 /// Code in fences and backticks does not count, except for a text that is just one fence.
-pub fn leaked(text: &str) -> Option<&'static str> {
+pub fn find_leaked_markup(text: &str) -> Option<&'static str> {
     let whole = text.trim();
     let inner = unfenced(whole);
     if is_calls(inner.unwrap_or(whole)) || last_paragraph(whole).is_some_and(is_calls) {
@@ -110,9 +116,9 @@ pub fn leaked(text: &str) -> Option<&'static str> {
 }
 
 /// Finds leaked markup in a whole response without calls. No reader follows, so a call as JSON in a fence at its end counts, too.
-pub fn leaked_answer(text: &str) -> Option<&'static str> {
+pub fn leaked_markup_answer(text: &str) -> Option<&'static str> {
     let fenced = || last_paragraph(text.trim()).map(|last| last.trim_end_matches('`').trim_end()).is_some_and(is_calls);
-    leaked(text).or_else(|| fenced().then_some("JSON"))
+    find_leaked_markup(text).or_else(|| fenced().then_some("JSON"))
 }
 
 /// Returns the contents of the fence, if the text is nothing but a fence.
@@ -265,11 +271,11 @@ mod tests {
         for name in DIALECTS.iter().map(|dialect| dialect.name).chain(["JSON", "pythonic", "tool_code"]) {
             let slug = name.to_lowercase().replace(' ', "_");
             for (path, text) in texts(&folder(&slug)) {
-                assert_eq!(leaked(&text), Some(name), "{path}");
+                assert_eq!(find_leaked_markup(&text), Some(name), "{path}");
                 // Also after a sentence.
                 let before = format!("I will look at the file first.\n\n{text}");
                 if name != "pythonic" {
-                    assert!(leaked_answer(&before).is_some(), "{path} after a sentence");
+                    assert!(leaked_markup_answer(&before).is_some(), "{path} after a sentence");
                 }
             }
             folders.insert(slug);
@@ -282,26 +288,30 @@ mod tests {
     #[test]
     fn code_and_prose_that_speak_of_calls_are_no_calls() {
         for (path, text) in texts(&folder("honest")) {
-            assert_eq!(leaked(&text), None, "{path}");
+            assert_eq!(find_leaked_markup(&text), None, "{path}");
         }
-        assert_eq!(leaked(""), None);
+        assert_eq!(find_leaked_markup(""), None);
     }
 
     #[test]
     fn a_fence_hides_nothing_behind_it_and_an_open_one_nothing_at_all() {
-        assert_eq!(leaked("```\ncode\n```\n<|python_tag|>x"), Some("llama marks"));
-        assert_eq!(leaked("a ` b\n<|python_tag|>x"), Some("llama marks"));
-        assert_eq!(leaked("So:\n```\n<|python_tag|>x"), Some("llama marks"));
-        assert_eq!(leaked("```xml\n<invoke name=\"a\">\n```"), Some("invoke tags"), "the whole text is one fence");
+        assert_eq!(find_leaked_markup("```\ncode\n```\n<|python_tag|>x"), Some("llama marks"));
+        assert_eq!(find_leaked_markup("a ` b\n<|python_tag|>x"), Some("llama marks"));
+        assert_eq!(find_leaked_markup("So:\n```\n<|python_tag|>x"), Some("llama marks"));
+        assert_eq!(
+            find_leaked_markup("```xml\n<invoke name=\"a\">\n```"),
+            Some("invoke tags"),
+            "the whole text is one fence"
+        );
     }
 
     #[test]
     fn long_texts_are_read_once() {
         for piece in ["<parameter=a>", "<arg_key>", "\n{", "{\"name\":", "```\n", "@@call x\n", "[a("] {
-            let _ = leaked(&piece.repeat(100_000));
+            let _ = find_leaked_markup(&piece.repeat(100_000));
         }
         // Each of these runs is opened and never closed.
         let runs: Vec<String> = (1..2_500).map(|length| "`".repeat(length)).collect();
-        assert_eq!(leaked(&format!("{}<|python_tag|>x", runs.join(" "))), Some("llama marks"));
+        assert_eq!(find_leaked_markup(&format!("{}<|python_tag|>x", runs.join(" "))), Some("llama marks"));
     }
 }

@@ -8,6 +8,7 @@
 mod address;
 mod client;
 mod connect;
+mod context_overflow;
 mod draft;
 mod events;
 mod fallback;
@@ -16,15 +17,14 @@ mod frames;
 mod listing;
 mod markup;
 mod opaque;
-mod optional;
-mod pace;
+mod optional_fields;
 mod price;
 mod provider;
+mod rate_limit;
 mod refusal;
+mod request_error;
 mod table;
 mod text;
-mod too_long;
-mod trouble;
 mod turn;
 mod usage;
 mod wire;
@@ -32,18 +32,19 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-pub use connect::{Access, ConnectError, connect};
+pub use connect::{ConnectError, ProviderAccess, connect};
 pub use fault::TurnFault;
 pub use listing::{ListError, address, list};
-pub use markup::{leaked, leaked_answer};
-pub use pace::{Paces, Rate};
-pub use provider::{Capabilities, Large, Prices, Provider, Waited, Watch};
-pub use refusal::declines;
+pub use markup::{find_leaked_markup, leaked_markup_answer};
+pub use provider::{BoxFuture, Capabilities, LargeRequestPrices, Prices, Provider, StreamObserver};
+pub use rate_limit::{RateLimit, RateLimiters};
+pub use refusal::is_refusal;
 pub use table::{
-    Caching, Facts, Fits, ModelRow, ProviderHead, ProviderRow, ProviderTable, TableError, TableFault, Wire, heads,
+    Caching, ModelFacts, ModelPattern, ModelRow, ProviderHead, ProviderRow, ProviderTable, TableError, TableFault,
+    WireFormat, heads,
 };
 pub use text::{is_open, was_text};
 pub use turn::{
-    Message, Part, Speech, Stop, ToolCall, ToolChoice, ToolDefinition, ToolInput, ToolResult, TurnRequest,
-    TurnResponse, TurnUsage,
+    FinishReason, Message, MessagePart, ModelToolCall, ToolCallFormat, ToolChoice, ToolDefinition, ToolInput,
+    ToolResult, TurnRequest, TurnResponse, TurnUsage,
 };

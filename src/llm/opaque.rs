@@ -22,7 +22,7 @@ pub(super) enum Opaque {
 
 impl Opaque {
     /// Returns the part as it is stored; `None` if it holds what JSON cannot express.
-    pub(super) fn written(&self) -> Option<Value> {
+    pub(super) fn write(&self) -> Option<Value> {
         serde_json::to_value(self).ok()
     }
 
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         for part in [Opaque::Reasoning("a".to_owned()), Opaque::block(json!({ "b": [1] }))] {
-            assert_eq!(Opaque::read(&part.written().unwrap()), Some(part));
+            assert_eq!(Opaque::read(&part.write().unwrap()), Some(part));
         }
     }
 }

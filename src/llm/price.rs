@@ -4,10 +4,10 @@
 
 use serde_json::Value;
 
-use super::provider::{Large, Prices};
+use super::provider::{LargeRequestPrices, Prices};
 use super::turn::TurnUsage;
 use crate::domain::money::Money;
-use crate::domain::offer::PriceList;
+use crate::domain::provider_info::PriceList;
 
 impl Prices {
     /// Returns the cost of a turn; `None` if the number of tokens sent or received is unknown.
@@ -24,7 +24,11 @@ impl Prices {
         let fresh = input - read;
         let written = usage.cache_write.unwrap_or(fresh).min(fresh);
         // Providers that report cache writes usually charge more for them.
-        let write = if usage.cache_write.is_some() { self.cache_write.unwrap_or(self.written()) } else { self.sent() };
+        let write = if usage.cache_write.is_some() {
+            self.cache_write.unwrap_or(self.written())
+        } else {
+            self.max_input_price()
+        };
         let parts = [
             self.input.for_tokens(fresh - written),
             write.for_tokens(written),
@@ -35,7 +39,7 @@ impl Prices {
     }
 
     /// Returns the highest price of a million input tokens: the share from a cache is unknown beforehand.
-    pub fn sent(&self) -> Money {
+    pub fn max_input_price(&self) -> Money {
         self.cache_write.map_or(self.input, |write| write.max(self.input))
     }
 
@@ -43,7 +47,7 @@ impl Prices {
     #[must_use]
     pub fn of_request(&self, tokens: u64) -> Self {
         match self.large {
-            Some(Large { above, input, output, cache_read, cache_write }) if tokens > above => {
+            Some(LargeRequestPrices { above, input, output, cache_read, cache_write }) if tokens > above => {
                 Self { input, output, cache_read, cache_write, on: self.on, large: None }
             }
             _ => Self { large: None, ..*self },
@@ -56,7 +60,7 @@ impl Prices {
     pub fn with_marks(self) -> Self {
         let large = self.large.map(|large| {
             let cache_write = large.cache_write.or(Some(quarter_more(large.input)));
-            Large { cache_write, ..large }
+            LargeRequestPrices { cache_write, ..large }
         });
         Self { cache_write: self.cache_write.or(Some(self.written())), large, ..self }
     }
@@ -82,7 +86,7 @@ impl From<Prices> for PriceList {
 ///
 /// `OpenRouter` does: `cost` is the total charge; with a key of the user's own (`is_byok`) it is the fee alone, and the provider's part is in
 /// `cost_details.upstream_inference_cost`. A zero is believed from a server of this kind, and ignored where a gateway may have filled it in.
-pub(super) fn told(usage: &Value) -> Option<Money> {
+pub(super) fn reported_cost(usage: &Value) -> Option<Money> {
     let dollars = |value: &Value| value.as_f64().and_then(Money::from_usd);
     let own = dollars(&usage["cost"])?;
     match &usage["is_byok"] {
@@ -115,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_large_request_costs_what_large_ones_do_all_of_it() {
-        let large = Large {
+        let large = LargeRequestPrices {
             above: 200_000,
             input: usd("6"),
             output: usd("22.5"),
@@ -127,14 +131,14 @@ mod tests {
         assert_eq!(prices.cost(&usage(200_001, 0, Some(200_001), Some(0))), Some(usd("0.1200006")), "cached or not");
         assert_eq!(prices.cost(&usage(400_000, 100_000, Some(0), Some(0))), Some(usd("4.65")));
         let other = prices.of_request(1_000_000);
-        assert_eq!((other.sent(), other.large), (usd("6"), None));
+        assert_eq!((other.max_input_price(), other.large), (usd("6"), None));
     }
 
     #[test]
     fn what_a_write_costs_is_never_taken_for_less_than_it_may_be() {
         let unsaid = Prices { cache_write: None, ..prices() };
         assert_eq!(unsaid.cost(&usage(1_000_000, 0, Some(0), Some(1_000_000))), Some(usd("3.75")));
-        assert_eq!((unsaid.sent(), unsaid.with_marks().sent()), (usd("3"), usd("3.75")));
+        assert_eq!((unsaid.max_input_price(), unsaid.with_marks().max_input_price()), (usd("3"), usd("3.75")));
         assert_eq!(unsaid.with_marks().cost(&usage(1_000_000, 0, None, None)), Some(usd("3.75")));
         let said = Prices { cache_write: Some(usd("3.5")), ..prices() };
         assert_eq!(said.with_marks(), said);
@@ -190,7 +194,7 @@ mod tests {
             (json!({}), None),
             (json!(null), None),
         ] {
-            assert_eq!(told(&usage), cost.map(usd), "{usage}");
+            assert_eq!(reported_cost(&usage), cost.map(usd), "{usage}");
         }
     }
 }

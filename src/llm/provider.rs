@@ -8,12 +8,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::fault::TurnFault;
-use super::turn::{Speech, TurnRequest, TurnResponse};
+use super::turn::{ToolCallFormat, TurnRequest, TurnResponse};
 use crate::domain::day::Day;
 use crate::domain::money::Money;
 
 /// Boxed future that can be sent to another thread.
-pub type Waited<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// First wait before a retry.
 pub(super) const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -38,8 +38,8 @@ pub trait Provider: Send + Sync {
         &'a self,
         request: &'a TurnRequest,
         quiet: Duration,
-        watch: &'a dyn Watch,
-    ) -> Waited<'a, Result<TurnResponse, TurnFault>>;
+        watch: &'a dyn StreamObserver,
+    ) -> BoxFuture<'a, Result<TurnResponse, TurnFault>>;
 }
 
 /// Capabilities of a model, as far as they are known.
@@ -74,12 +74,12 @@ pub struct Prices {
     pub on: Day,
     /// Prices that apply to all of a request that is larger than most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub large: Option<Large>,
+    pub large: Option<LargeRequestPrices>,
 }
 
 /// Prices of a large request: US dollars for a million tokens, as in [`Prices`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Large {
+pub struct LargeRequestPrices {
     /// With more tokens than this in the request, cached ones included.
     pub above: u64,
     /// Tokens sent.
@@ -93,7 +93,7 @@ pub struct Large {
 }
 
 /// Observer of a response as it grows. It must not block.
-pub trait Watch: Send + Sync {
+pub trait StreamObserver: Send + Sync {
     /// Reports the bytes of text, reasoning and arguments received so far.
     fn grew(&self, bytes: u64);
 
@@ -104,13 +104,13 @@ pub trait Watch: Send + Sync {
     }
 }
 
-impl Watch for () {
+impl StreamObserver for () {
     fn grew(&self, _: u64) {}
 }
 
 impl Capabilities {
     /// Returns the format of calls and results for this model, as far as it is known before the first request.
-    pub const fn speech(&self) -> Speech {
-        if self.tools { Speech::Native } else { Speech::Text }
+    pub const fn speech(&self) -> ToolCallFormat {
+        if self.tools { ToolCallFormat::Native } else { ToolCallFormat::Text }
     }
 }

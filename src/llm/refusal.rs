@@ -49,7 +49,7 @@ const TASK: &[&str] = &[
 ];
 
 /// Checks whether a text is a refusal: it begins with one, as a sentence of its own.
-pub fn declines(text: &str) -> bool {
+pub fn is_refusal(text: &str) -> bool {
     let text = text.trim_start().trim_start_matches(['*', '_', '>', '"', ' ']);
     let beginning =
         text.chars().take(BEGINNING).collect::<String>().to_lowercase().replace(['\u{2019}', '\u{2018}'], "'");
@@ -82,7 +82,7 @@ mod tests {
             "As an AI language model, I cannot help with exploits.",
             "Unfortunately, I am not able to review this change.",
         ] {
-            assert!(declines(text), "{text}");
+            assert!(is_refusal(text), "{text}");
         }
         for text in [
             "",
@@ -93,7 +93,7 @@ mod tests {
             "The client answers \"I can't help with that\" where the tool is missing.",
             "I cannot rule out that the index is off by one; see the test.",
         ] {
-            assert!(!declines(text), "{text}");
+            assert!(!is_refusal(text), "{text}");
         }
     }
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock};
 pub use error::{TableError, TableFault};
 pub use heads::{ProviderHead, heads};
 
-use super::optional::Optional;
+use super::optional_fields::OptionalField;
 use super::provider::Prices;
 
 /// The built-in rows.
@@ -30,7 +30,7 @@ pub struct ProviderRow {
     /// Display name.
     pub title: Arc<str>,
     /// Wire format.
-    pub wire: Wire,
+    pub wire: WireFormat,
     /// Variables that hold its key, the first that is set wins; empty if it needs no key.
     pub key_variables: Vec<Arc<str>>,
     /// The variables that hold its address, the first that is set wins.
@@ -52,21 +52,21 @@ pub struct ProviderRow {
     /// Known models; see [`Self::facts`].
     pub models: Vec<ModelRow>,
     /// Fields that are not even tried, because it is known to refuse them.
-    pub(super) refuses: Vec<Optional>,
+    pub(super) refuses: Vec<OptionalField>,
 }
 
 /// Facts about a model, or about models that share a prefix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelRow {
     /// Models that the row applies to.
-    pub fits: Fits,
+    pub fits: ModelPattern,
     /// Facts about them.
-    pub facts: Facts,
+    pub facts: ModelFacts,
 }
 
 /// Pattern of the models that a row applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fits {
+pub enum ModelPattern {
     /// One, and its dated snapshots.
     Name(Arc<str>),
     /// All whose names begin so; empty fits all.
@@ -75,7 +75,7 @@ pub enum Fits {
 
 /// Known facts about a model. `None` is unknown, never no.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct ModelFacts {
     /// Tokens of a request and its response together.
     pub context_window: Option<u64>,
     /// Maximum tokens of one response.
@@ -118,7 +118,7 @@ impl Caching {
 /// The wire formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wire {
+pub enum WireFormat {
     /// Anthropic's Messages.
     Messages,
     /// `OpenAI`'s Responses.
@@ -131,7 +131,7 @@ pub enum Wire {
     Ollama,
 }
 
-impl Wire {
+impl WireFormat {
     /// Returns the word for it.
     pub const fn word(self) -> &'static str {
         match self {
@@ -157,19 +157,19 @@ impl ProviderTable {
     /// Returns the built-in rows.
     pub fn built_in() -> Result<Self, TableError> {
         static TABLE: LazyLock<Result<ProviderTable, TableError>> =
-            LazyLock::new(|| ProviderTable::default().with("providers.toml", BUILT_IN));
+            LazyLock::new(|| ProviderTable::default().merge_file("providers.toml", BUILT_IN));
         TABLE.clone()
     }
 
     /// Returns the table with the contents of a file merged in: new rows, and other values in old ones.
-    pub fn with(self, file: &str, text: &str) -> Result<Self, TableError> {
+    pub fn merge_file(self, file: &str, text: &str) -> Result<Self, TableError> {
         read::merge(self.0, file, text).map(Self)
     }
 
     /// Returns the table with the bytes of a file merged in.
-    pub fn with_bytes(self, file: &str, bytes: &[u8]) -> Result<Self, TableError> {
+    pub fn merge_bytes(self, file: &str, bytes: &[u8]) -> Result<Self, TableError> {
         match std::str::from_utf8(bytes) {
-            Ok(text) => self.with(file, text),
+            Ok(text) => self.merge_file(file, text),
             Err(_) => Err(TableError { file: file.to_owned(), line: 1, fault: TableFault::NotText }),
         }
     }
@@ -180,7 +180,7 @@ impl ProviderTable {
     }
 
     /// Returns the provider of that name.
-    pub fn named(&self, name: &str) -> Option<&Arc<ProviderRow>> {
+    pub fn find(&self, name: &str) -> Option<&Arc<ProviderRow>> {
         self.0.iter().find(|row| &*row.name == name)
     }
 
@@ -221,7 +221,7 @@ impl ProviderRow {
     }
 
     /// Returns each row about models, with the facts that hold for all of them.
-    pub fn listed(&self) -> impl Iterator<Item = (&Fits, Facts)> {
+    pub fn model_rows(&self) -> impl Iterator<Item = (&ModelPattern, ModelFacts)> {
         self.models.iter().map(|row| {
             let wider = |other: &&ModelRow| other.fits.rank() <= row.fits.rank() && other.fits.takes(row.fits.text());
             (&row.fits, fold(self.models.iter().filter(wider)))
@@ -230,19 +230,19 @@ impl ProviderRow {
 
     /// Returns the facts about a model: a row of its name before one of a prefix, a longer prefix before a shorter one. Gaps are filled from the next
     /// row.
-    pub fn facts(&self, model: &str) -> Facts {
+    pub fn facts(&self, model: &str) -> ModelFacts {
         fold(self.models.iter().filter(|row| row.fits.takes(model)))
     }
 }
 
 /// Merges the facts of rows about the same model.
-fn fold<'a>(rows: impl Iterator<Item = &'a ModelRow>) -> Facts {
+fn fold<'a>(rows: impl Iterator<Item = &'a ModelRow>) -> ModelFacts {
     let mut fitting: Vec<&ModelRow> = rows.collect();
     fitting.sort_by_key(|row| std::cmp::Reverse(row.fits.rank()));
-    fitting.into_iter().fold(Facts::default(), |known, row| known.or(&row.facts))
+    fitting.into_iter().fold(ModelFacts::default(), |known, row| known.or_else(&row.facts))
 }
 
-impl Fits {
+impl ModelPattern {
     fn takes(&self, model: &str) -> bool {
         match self {
             Self::Prefix(prefix) => model.starts_with(&**prefix),
@@ -276,10 +276,10 @@ fn is_snapshot(end: &str) -> bool {
     end.is_empty() || end == "-latest" || end.strip_prefix(['-', '@']).is_some_and(date)
 }
 
-impl Facts {
+impl ModelFacts {
     /// Fills the gaps of these facts from `other`.
     #[must_use]
-    pub fn or(self, other: &Self) -> Self {
+    pub fn or_else(self, other: &Self) -> Self {
         Self {
             context_window: self.context_window.or(other.context_window),
             max_output: self.max_output.or(other.max_output),

@@ -22,8 +22,8 @@ pub struct TurnRequest {
     /// Maximum size of the response, in tokens.
     pub max_output: u32,
     /// Format of calls and their results.
-    #[serde(default, skip_serializing_if = "Speech::is_native")]
-    pub speech: Speech,
+    #[serde(default, skip_serializing_if = "ToolCallFormat::is_native")]
+    pub speech: ToolCallFormat,
     /// Explanation of the text format of calls. It is sent only with that format.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub grammar: String,
@@ -32,7 +32,7 @@ pub struct TurnRequest {
 /// Format of calls and their results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Speech {
+pub enum ToolCallFormat {
     /// Format of the provider's API.
     #[default]
     Native,
@@ -40,7 +40,7 @@ pub enum Speech {
     Text,
 }
 
-impl Speech {
+impl ToolCallFormat {
     /// Checks whether it is the format of the API.
     pub const fn is_native(&self) -> bool {
         matches!(self, Self::Native)
@@ -61,7 +61,7 @@ pub enum Message {
     /// Response of the model, unchanged.
     Assistant {
         /// Its parts in order, opaque ones included.
-        parts: Vec<Part>,
+        parts: Vec<MessagePart>,
     },
     /// The results of the calls of the message before, in their order.
     Results {
@@ -75,14 +75,14 @@ pub enum Message {
 /// Part of a model's message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "part", rename_all = "snake_case")]
-pub enum Part {
+pub enum MessagePart {
     /// Text for the reader.
     Text {
         /// The text.
         text: String,
     },
     /// A call of a tool.
-    Call(ToolCall),
+    Call(ModelToolCall),
     /// Something that only its provider understands and that must go back verbatim: signed thinking, encrypted reasoning, thought
     /// signatures. It never reaches a person.
     Opaque {
@@ -91,9 +91,9 @@ pub enum Part {
     },
 }
 
-impl Part {
+impl MessagePart {
     /// Returns the call, if it is one.
-    pub fn call(&self) -> Option<&ToolCall> {
+    pub fn call(&self) -> Option<&ModelToolCall> {
         match self {
             Self::Call(call) => Some(call),
             Self::Text { .. } | Self::Opaque { .. } => None,
@@ -103,7 +103,7 @@ impl Part {
 
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolCall {
+pub struct ModelToolCall {
     /// Id that matches the result to the call.
     pub id: String,
     /// The tool.
@@ -164,9 +164,9 @@ pub enum ToolChoice {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnResponse {
     /// Parts of the response, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MessagePart>,
     /// Reason why it ended.
-    pub stop: Stop,
+    pub stop: FinishReason,
     /// Tokens and cost.
     pub usage: TurnUsage,
 }
@@ -174,7 +174,7 @@ pub struct TurnResponse {
 /// Reasons why a response ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stop {
+pub enum FinishReason {
     /// Regular end.
     Done,
     /// It waits for results.
@@ -222,7 +222,7 @@ impl TurnUsage {
     }
 
     /// Converts the usage for the review.
-    pub fn told(self) -> Usage {
+    pub fn into_usage(self) -> Usage {
         Usage {
             input_tokens: self.input,
             output_tokens: self.output,
@@ -258,12 +258,12 @@ impl TurnRequest {
 
 impl TurnRequest {
     /// Returns the calls that the model made so far, in order.
-    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+    pub fn calls(&self) -> impl Iterator<Item = &ModelToolCall> {
         let parts = self.messages.iter().flat_map(|message| match message {
             Message::Assistant { parts } => parts.as_slice(),
             Message::User { .. } | Message::Results { .. } => &[],
         });
-        parts.filter_map(Part::call)
+        parts.filter_map(MessagePart::call)
     }
 
     /// Adds the response of the model. An empty one becomes a word in brackets: without it two messages of ours would be adjacent and be joined,
@@ -271,7 +271,7 @@ impl TurnRequest {
     pub fn push_answer(&mut self, response: &TurnResponse) {
         let mut parts = response.parts.clone();
         if parts.is_empty() {
-            parts.push(Part::Text { text: "(no answer)".to_owned() });
+            parts.push(MessagePart::Text { text: "(no answer)".to_owned() });
         }
         self.push(Message::Assistant { parts });
     }
@@ -287,7 +287,7 @@ impl TurnResponse {
     pub fn with_plain_names(mut self) -> Self {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         for part in &mut self.parts {
-            let Part::Call(call) = part else { continue };
+            let MessagePart::Call(call) = part else { continue };
             if call.name.is_empty() || call.name.len() > LONGEST_NAME || !call.name.chars().all(plain) {
                 let name = call.name.chars().take(LONGEST_NAME).map(|c| if plain(c) { c } else { '_' });
                 call.name = name.collect();
@@ -300,15 +300,15 @@ impl TurnResponse {
     }
 
     /// Returns the calls, in order.
-    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
-        self.parts.iter().filter_map(Part::call)
+    pub fn calls(&self) -> impl Iterator<Item = &ModelToolCall> {
+        self.parts.iter().filter_map(MessagePart::call)
     }
 
     /// Returns all text, one part after the other.
     pub fn text(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
-            Part::Text { text } => Some(text.as_str()),
-            Part::Call(_) | Part::Opaque { .. } => None,
+            MessagePart::Text { text } => Some(text.as_str()),
+            MessagePart::Call(_) | MessagePart::Opaque { .. } => None,
         });
         texts.collect::<Vec<_>>().join("")
     }
@@ -319,13 +319,17 @@ mod tests {
     use super::*;
 
     fn called(name: &str) -> String {
-        let call = ToolCall {
+        let call = ModelToolCall {
             id: "1".to_owned(),
             name: name.to_owned(),
             input: ToolInput::Object(Map::new()),
             signatures: Vec::new(),
         };
-        let response = TurnResponse { parts: vec![Part::Call(call)], stop: Stop::Calls, usage: TurnUsage::default() };
+        let response = TurnResponse {
+            parts: vec![MessagePart::Call(call)],
+            stop: FinishReason::Calls,
+            usage: TurnUsage::default(),
+        };
         response.with_plain_names().calls().next().unwrap().name.clone()
     }
 

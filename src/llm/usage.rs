@@ -6,15 +6,15 @@ use super::turn::TurnUsage;
 
 /// Usage reported so far; a server may report several times, and in pieces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counted {
+pub(super) struct ReportedUsage {
     /// Sent, cached ones included.
-    pub(super) input: Count,
+    pub(super) input: TokenCount,
     /// Received, reasoning included.
-    pub(super) output: Count,
+    pub(super) output: TokenCount,
     /// Read from a cache.
-    pub(super) cache_read: Count,
+    pub(super) cache_read: TokenCount,
     /// Written to a cache.
-    pub(super) cache_write: Count,
+    pub(super) cache_write: TokenCount,
 }
 
 /// Upper bound of a credible number; sums of larger ones would be meaningless.
@@ -22,7 +22,7 @@ const MOST: u64 = 1_000_000_000_000;
 
 /// One number: unknown, known, or nonsense.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Count {
+pub(super) enum TokenCount {
     /// Not reported.
     #[default]
     Unsaid,
@@ -32,7 +32,7 @@ pub(super) enum Count {
     Nonsense,
 }
 
-impl Count {
+impl TokenCount {
     /// Returns the number under a JSON pointer.
     pub(super) fn at(value: &Value, pointer: &str) -> Self {
         match value.pointer(pointer) {
@@ -51,7 +51,7 @@ impl Count {
     }
 
     /// Merges a later report. Reports are running totals, and a gateway may send a zero for an unknown number: the larger one wins.
-    pub(super) fn later(self, other: Self) -> Self {
+    pub(super) fn merge_later(self, other: Self) -> Self {
         match (self, other) {
             (Self::Nonsense, _) | (_, Self::Nonsense) => Self::Nonsense,
             (Self::Unsaid, one) | (one, Self::Unsaid) => one,
@@ -67,27 +67,27 @@ impl Count {
     }
 }
 
-impl Counted {
+impl ReportedUsage {
     /// Merges a later report.
-    pub(super) fn later(self, other: Self) -> Self {
+    pub(super) fn merge_later(self, other: Self) -> Self {
         Self {
-            input: self.input.later(other.input),
-            output: self.output.later(other.output),
-            cache_read: self.cache_read.later(other.cache_read),
-            cache_write: self.cache_write.later(other.cache_write),
+            input: self.input.merge_later(other.input),
+            output: self.output.merge_later(other.output),
+            cache_read: self.cache_read.merge_later(other.cache_read),
+            cache_write: self.cache_write.merge_later(other.cache_write),
         }
     }
 
     /// Converts the report, as far as it is credible. A request is never free of tokens and neither is a response with content; cached tokens are
     /// part of the input. If the sums cannot be right, it is unknown which number is wrong.
-    pub(super) fn believed(self, says_something: bool) -> TurnUsage {
+    pub(super) fn into_usage(self, says_something: bool) -> TurnUsage {
         let input = self.input.known().filter(|input| *input > 0);
         let output = self.output.known().filter(|output| *output > 0 || !says_something);
         let cached = self.cache_read.plus(self.cache_write);
         let fits = match (cached, input) {
-            (Count::Nonsense, _) => false,
-            (Count::Said(cached), Some(input)) => cached <= input,
-            (Count::Unsaid | Count::Said(_), _) => true,
+            (TokenCount::Nonsense, _) => false,
+            (TokenCount::Said(cached), Some(input)) => cached <= input,
+            (TokenCount::Unsaid | TokenCount::Said(_), _) => true,
         };
         if !fits {
             return TurnUsage { output, ..TurnUsage::default() };
@@ -103,8 +103,9 @@ mod tests {
 
     fn counted(input: i64, output: i64, read: i64, write: i64) -> TurnUsage {
         let value = serde_json::json!({ "i": input, "o": output, "r": read, "w": write });
-        let at = |pointer| Count::at(&value, pointer);
-        Counted { input: at("/i"), output: at("/o"), cache_read: at("/r"), cache_write: at("/w") }.believed(true)
+        let at = |pointer| TokenCount::at(&value, pointer);
+        ReportedUsage { input: at("/i"), output: at("/o"), cache_read: at("/r"), cache_write: at("/w") }
+            .into_usage(true)
     }
 
     #[test]
@@ -132,19 +133,19 @@ mod tests {
 
     #[test]
     fn what_was_not_said_is_unknown() {
-        assert_eq!(Counted::default().believed(true), TurnUsage::default());
+        assert_eq!(ReportedUsage::default().into_usage(true), TurnUsage::default());
     }
 
     #[test]
     fn numbers_that_no_sum_can_hold_are_no_numbers_of_tokens() {
         assert_eq!(counted(i64::MAX, 5, 0, 0).input, None);
-        assert_eq!(Count::at(&serde_json::json!(u64::MAX), ""), Count::Nonsense);
-        assert_eq!(Count::at(&serde_json::json!(MOST), ""), Count::Said(MOST));
+        assert_eq!(TokenCount::at(&serde_json::json!(u64::MAX), ""), TokenCount::Nonsense);
+        assert_eq!(TokenCount::at(&serde_json::json!(MOST), ""), TokenCount::Said(MOST));
     }
 
     #[test]
     fn the_larger_of_two_running_totals_stands() {
-        assert_eq!(Count::Said(7).later(Count::Said(0)), Count::Said(7));
-        assert_eq!(Count::Unsaid.later(Count::Said(3)), Count::Said(3));
+        assert_eq!(TokenCount::Said(7).merge_later(TokenCount::Said(0)), TokenCount::Said(7));
+        assert_eq!(TokenCount::Unsaid.merge_later(TokenCount::Said(3)), TokenCount::Said(3));
     }
 }

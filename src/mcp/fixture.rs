@@ -7,13 +7,15 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::offer::Offer;
-use super::tool::{Answer, Call, Progress, Tool};
-use crate::app::{Connection, ForgeEnvironment, Overrides, ProviderEnvironment, Service, ServiceOptions, Surroundings};
+use super::tool::{CallProgress, McpTool, McpToolCall, McpToolResult};
+use super::tool_selection::ToolSelection;
+use crate::app::{
+    ClientConnection, ForgeEnvironment, Overrides, ProcessEnv, ProviderEnvironment, Service, ServiceOptions,
+};
 use crate::domain::run::RunId;
 
 /// A repository without a commit, and a service that may read it.
-pub(super) struct Fixture {
+pub(super) struct ServerFixture {
     pub(super) service: Arc<Service>,
     pub(super) folder: PathBuf,
     state: PathBuf,
@@ -22,7 +24,7 @@ pub(super) struct Fixture {
     _root: tempfile::TempDir,
 }
 
-impl Fixture {
+impl ServerFixture {
     /// Creates a fixture whose reviews are made by the rules.
     pub(super) fn new(allow_write: bool) -> Self {
         Self::with_model("none", allow_write)
@@ -42,7 +44,7 @@ impl Fixture {
             .unwrap();
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", silent.local_addr().unwrap());
-        let around = Surroundings {
+        let around = ProcessEnv {
             user_settings: None,
             environment: vec![("REVIEW_OLLAMA_BASE_URL".to_owned(), address)],
             providers: ProviderEnvironment::default(),
@@ -57,12 +59,12 @@ impl Fixture {
     }
 
     /// Saves a document of `fixtures/documents` as a run of the repository.
-    pub(super) fn keep(&self, document: &[u8]) -> RunId {
-        self.keep_of(document, &self.folder, "2026-01-01T00:00:00.000Z")
+    pub(super) fn save_review(&self, document: &[u8]) -> RunId {
+        self.save_review_of(document, &self.folder, "2026-01-01T00:00:00.000Z")
     }
 
     /// Saves a document as a run of another repository.
-    pub(super) fn keep_of(&self, document: &[u8], folder: &Path, started_at: &str) -> RunId {
+    pub(super) fn save_review_of(&self, document: &[u8], folder: &Path, started_at: &str) -> RunId {
         let review: Value = serde_json::from_slice(document).unwrap();
         let id = review["id"].as_str().unwrap();
         let run = self.state.join("runs").join(id);
@@ -78,24 +80,29 @@ impl Fixture {
     }
 
     /// Builds a call of a tool.
-    pub(super) fn call(&self, tool: &Tool, input: Value) -> Call {
+    pub(super) fn call(&self, tool: &McpTool, input: Value) -> McpToolCall {
         let Value::Object(input) = input else { panic!("{input} is no input") };
         self.call_with(tool, input, CancellationToken::new())
     }
 
-    pub(super) fn call_with(&self, tool: &Tool, input: Map<String, Value>, cancelled: CancellationToken) -> Call {
-        Call {
+    pub(super) fn call_with(
+        &self,
+        tool: &McpTool,
+        input: Map<String, Value>,
+        cancelled: CancellationToken,
+    ) -> McpToolCall {
+        McpToolCall {
             name: tool.name.to_owned(),
             input,
             service: Arc::clone(&self.service),
-            connection: Connection::Process,
-            progress: Progress(None),
+            connection: ClientConnection::Process,
+            progress: CallProgress(None),
             cancelled,
         }
     }
 
     /// Calls a tool and checks the fields of its result against its schema.
-    pub(super) async fn answer(&self, tool: &Tool, input: Value) -> Answer {
+    pub(super) async fn call_tool(&self, tool: &McpTool, input: Value) -> McpToolResult {
         let answer = (tool.call)(self.call(tool, input)).await;
         if let Some(fields) = &answer.structured {
             let schema = (tool.output)(tool.name);
@@ -124,8 +131,8 @@ fn repository(folder: &Path) {
 }
 
 /// Counts the tokens that a tool costs a client's model: name, description and input schema.
-pub(super) fn tokens(tool: &Tool, allow_write: bool) -> usize {
-    let offer = Offer::new(&[], allow_write).unwrap();
+pub(super) fn tokens(tool: &McpTool, allow_write: bool) -> usize {
+    let offer = ToolSelection::new(&[], allow_write).unwrap();
     let told = json!({
         "name": tool.name, "description": tool.description, "inputSchema": (tool.input)(tool.name, &offer),
     });

@@ -13,19 +13,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::{self, Service};
 
-mod clean;
 #[cfg(test)]
 mod fixture;
-mod offer;
 mod prompts;
 mod protocol;
 mod pull_json;
 mod resources;
+mod sanitize;
 mod tool;
+mod tool_selection;
 mod tools;
 
-pub use offer::{Offer, OfferFault, UnknownTool};
-pub use protocol::{Door, HttpDoor, ServeError};
+pub use protocol::{HttpOptions, McpTransport, ServeError};
+pub use tool_selection::{ToolSelection, ToolSelectionFault, UnknownTool};
 
 /// Serves until the client is gone or the process is interrupted; then reviews that are still running are stopped, and saved with their
 /// findings so far, within `grace`.
@@ -33,8 +33,8 @@ pub use protocol::{Door, HttpDoor, ServeError};
 /// `say` receives, one line each, messages for the person who started the server.
 pub async fn serve(
     service: Arc<Service>,
-    offer: Offer,
-    door: Door,
+    offer: ToolSelection,
+    door: McpTransport,
     grace: Duration,
     say: impl Fn(String),
 ) -> Result<(), ServeError> {
@@ -43,7 +43,7 @@ pub async fn serve(
     tokio::pin!(serving);
     let ended = tokio::select! {
         ended = &mut serving => ended,
-        () = app::interrupted() => {
+        () = app::wait_for_interrupt() => {
             stop.cancel();
             // Clients that hold their connections open do not delay the end.
             tokio::time::timeout(grace, serving).await.unwrap_or(Ok(()))

@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::app::{ListedPull, PullFault, PullRead};
-use crate::domain::forge::{Actor, Comment, PullFile, PullId, PullRequest, Remark, Summary, Thread};
+use crate::app::{ListedPull, PullFault, PullView};
+use crate::domain::forge::{Actor, Comment, PullFile, PullId, PullRequest, Remark, RemarkSummary, Thread};
 use crate::domain::path::RepoPath;
 use crate::domain::text::strip_line;
 
@@ -24,7 +24,7 @@ pub(super) fn pull(id: &PullId, pull: &PullRequest) -> Value {
         "repo": id.repo.name(),
         "number": id.number.value(),
         "title": pull.title,
-        "state": pull.state.word(),
+        "state": pull.state.as_str(),
         "isDraft": pull.is_draft,
         "author": login(pull.author.as_ref()),
         "branch": pull.head_ref,
@@ -37,7 +37,7 @@ pub(super) fn pull(id: &PullId, pull: &PullRequest) -> Value {
 }
 
 /// Renders `summary` of the resource: counts of the remarks.
-pub(super) fn summary(summary: &Summary) -> Value {
+pub(super) fn summary(summary: &RemarkSummary) -> Value {
     let by_severity: Map<String, Value> =
         summary.by_severity.iter().map(|(severity, count)| (severity.word().to_owned(), (*count).into())).collect();
     let mut fields = json!({
@@ -61,7 +61,7 @@ pub(super) fn listed(listed: &ListedPull) -> Value {
     json!({
         "number": pull.id.number.value(),
         "title": strip_line(&pull.title),
-        "state": pull.state.word(),
+        "state": pull.state.as_str(),
         "isDraft": pull.is_draft,
         "author": login(pull.author.as_ref()),
         "branch": pull.head_ref,
@@ -96,7 +96,7 @@ pub(super) fn listed_schema() -> Value {
 }
 
 fn file(path: Option<&RepoPath>) -> Value {
-    path.map_or_else(|| NO_FILE.into(), |path| path.spelled().into())
+    path.map_or_else(|| NO_FILE.into(), |path| path.display_name().into())
 }
 
 /// Renders the lines of a remark: a number, `12-14`, or `?`.
@@ -179,7 +179,7 @@ pub(super) fn thread(thread: &Thread) -> Map<String, Value> {
     let end = thread.line.or(thread.original_line);
     let start = thread.start_line.or(thread.original_start_line.filter(|_| thread.line.is_none())).or(end);
     set("line", line(start.zip(end)));
-    set("side", if thread.side == crate::domain::place::Side::Old { "old" } else { "new" }.into());
+    set("side", if thread.side == crate::domain::place::DiffSide::Old { "old" } else { "new" }.into());
     set("resolved", thread.is_resolved.into());
     set("resolvedBy", login(thread.resolved_by.as_ref()));
     set("outdated", thread.is_outdated.into());
@@ -189,15 +189,15 @@ pub(super) fn thread(thread: &Thread) -> Map<String, Value> {
 
 /// Renders a file of a pull request.
 pub(super) fn changed_file(file: &PullFile) -> Value {
-    let mut fields = json!({ "path": file.path.spelled(), "status": file.status, "additions": file.additions, "deletions": file.deletions });
+    let mut fields = json!({ "path": file.path.display_name(), "status": file.status, "additions": file.additions, "deletions": file.deletions });
     if let Some(old) = &file.old_path {
-        fields["oldPath"] = old.spelled().into();
+        fields["oldPath"] = old.display_name().into();
     }
     fields
 }
 
 /// Joins the notes about unreadable parts of a pull request; `None` if all was read.
-pub(super) fn notes(read: &PullRead) -> Option<String> {
+pub(super) fn notes(read: &PullView) -> Option<String> {
     (!read.notes.is_empty()).then(|| read.notes.join(" "))
 }
 

@@ -9,7 +9,9 @@
 
 use std::collections::BTreeMap;
 
-use super::report::{Entry, also, entries, facts, is_blank, plain_line, shortened, suggested, words};
+use super::report::{
+    ReportEntry, describe_suggestion, entries, facts, is_blank, list_related, plain_line, severity_names, shorten,
+};
 use super::{Presenter, RenderOptions, Syntax};
 use crate::domain::finding::Severity;
 use crate::domain::place::LineRange;
@@ -37,7 +39,7 @@ fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
     let mut shown: BTreeMap<&str, usize> = BTreeMap::new();
     let mut left: BTreeMap<Severity, usize> = BTreeMap::new();
     for entry in entries(review) {
-        let level = words(entry.severity).annotation;
+        let level = severity_names(entry.severity).annotation;
         if entry.finding.is_some() {
             let count = shown.entry(level).or_default();
             if *count == FINDINGS_PER_LEVEL {
@@ -65,9 +67,9 @@ fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
     out.into_bytes()
 }
 
-fn annotation(entry: &Entry<'_>, level: &str) -> String {
+fn annotation(entry: &ReportEntry<'_>, level: &str) -> String {
     let place = entry.place.as_ref().filter(|place| place.exists);
-    let file = place.map(|place| harmless(&place.path.spelled())).unwrap_or_default();
+    let file = place.map(|place| harmless(&place.path.display_name())).unwrap_or_default();
     let lines = place.and_then(|place| place.lines);
     let number = |line: Option<u32>| line.map(|line| line.to_string()).unwrap_or_default();
     let (line, end) = (number(lines.map(LineRange::start)), number(lines.map(LineRange::end)));
@@ -76,16 +78,16 @@ fn annotation(entry: &Entry<'_>, level: &str) -> String {
     command(level, &properties, &message(entry))
 }
 
-fn message(entry: &Entry<'_>) -> String {
+fn message(entry: &ReportEntry<'_>) -> String {
     let note = entry.place.as_ref().map(|place| plain(&place.note)).unwrap_or_default();
     let facts = entry.finding.map(|finding| plain(&facts(finding))).unwrap_or_default();
-    let also = entry.finding.map(|finding| plain(&also(finding))).unwrap_or_default();
-    let diff = entry.finding.and_then(suggested).map(|diff| plain(&diff)).unwrap_or_default();
+    let also = entry.finding.map(|finding| plain(&list_related(finding))).unwrap_or_default();
+    let diff = entry.finding.and_then(describe_suggestion).map(|diff| plain(&diff)).unwrap_or_default();
     let units = |text: &str| text.chars().map(char::len_utf16).sum::<usize>();
     let room = MESSAGE.saturating_sub(units(&note) + units(&facts));
     // A character is two units at most.
     let body = plain(&entry.body);
-    let body = if units(&body) > room { shortened(&body, room / 2) } else { body };
+    let body = if units(&body) > room { shorten(&body, room / 2) } else { body };
     let diff = if units(&body) + units(&diff) > room { String::new() } else { diff };
     let also = if units(&body) + units(&diff) + units(&also) > room { String::new() } else { also };
     let parts = [note, body, also, diff, facts];
@@ -146,14 +148,14 @@ mod tests {
     use proptest::prelude::*;
 
     /// A command as the runner parses it: its name, its properties and its data.
-    type Command = (String, Vec<(String, String)>, String);
+    type ParsedCommand = (String, Vec<(String, String)>, String);
 
     /// Parses the new form at the beginning of a line, else the old form anywhere in it.
-    fn obeyed(line: &str) -> Option<Command> {
+    fn obeyed(line: &str) -> Option<ParsedCommand> {
         new_form(line).or_else(|| old_form(line))
     }
 
-    fn new_form(line: &str) -> Option<Command> {
+    fn new_form(line: &str) -> Option<ParsedCommand> {
         let rest = line.trim_start().strip_prefix("::")?;
         let (info, data) = rest.split_once("::")?;
         let (name, properties) = info.split_once(' ').unwrap_or((info, ""));
@@ -170,13 +172,13 @@ mod tests {
         Some((name.to_owned(), properties, back(data)))
     }
 
-    fn old_form(line: &str) -> Option<Command> {
+    fn old_form(line: &str) -> Option<ParsedCommand> {
         let rest = &line[line.find("##[")? + 3..];
         let (info, data) = rest.split_once(']')?;
         Some((info.split(' ').next()?.to_owned(), Vec::new(), data.to_owned()))
     }
 
-    fn rendered(change: impl FnOnce(&mut Review)) -> Vec<Command> {
+    fn rendered(change: impl FnOnce(&mut Review)) -> Vec<ParsedCommand> {
         let mut review = json::parse(include_bytes!("../../fixtures/documents/typical.json")).unwrap();
         change(&mut review);
         let bytes = (presenter("annotations").unwrap().render)(&review, &RenderOptions::default());
@@ -186,7 +188,7 @@ mod tests {
         text.lines().map(|line| obeyed(line).unwrap_or_else(|| panic!("not a command: {line:?}"))).collect()
     }
 
-    fn property<'c>(command: &'c Command, name: &str) -> Option<&'c str> {
+    fn property<'c>(command: &'c ParsedCommand, name: &str) -> Option<&'c str> {
         command.1.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
@@ -232,7 +234,8 @@ mod tests {
         );
         let commands = rendered(|review| {
             let mut change = (*review.change).clone();
-            let file = change.files.iter_mut().find(|file| &*file.path.spelled() == "tests/test_upload.py").unwrap();
+            let file =
+                change.files.iter_mut().find(|file| &*file.path.display_name() == "tests/test_upload.py").unwrap();
             file.status = crate::domain::change::FileStatus::Deleted;
             review.change = std::sync::Arc::new(change);
         });
@@ -241,7 +244,9 @@ mod tests {
 
     #[test]
     fn there_are_never_more_of_a_level_than_github_keeps_and_the_rest_is_counted() {
-        for outcome in [crate::domain::review::Outcome::Complete, crate::domain::review::Outcome::Incomplete] {
+        for outcome in
+            [crate::domain::review::ReviewOutcome::Complete, crate::domain::review::ReviewOutcome::Incomplete]
+        {
             let commands = rendered(|review| {
                 review.outcome = outcome;
                 let (high, low) = (review.findings[1].clone(), review.findings[3].clone());
@@ -265,7 +270,7 @@ mod tests {
     #[test]
     fn an_unfinished_review_is_an_error_and_comes_first() {
         let commands = rendered(|review| {
-            review.outcome = crate::domain::review::Outcome::Incomplete;
+            review.outcome = crate::domain::review::ReviewOutcome::Incomplete;
             review.reasons = vec!["the time was up".to_owned()];
         });
         assert_eq!(commands[0].0, "error");
@@ -324,7 +329,7 @@ mod tests {
             title in hostile(), body in hostile(), path in hostile(), name in hostile(), reason in hostile(), old in any::<bool>(),
         ) {
             let commands = rendered(|review| {
-                review.outcome = crate::domain::review::Outcome::Incomplete;
+                review.outcome = crate::domain::review::ReviewOutcome::Incomplete;
                 review.reasons = vec![reason];
                 let finding = &mut review.findings[0];
                 finding.title = title;
@@ -335,7 +340,7 @@ mod tests {
                     finding.guideline = Some(crate::domain::finding::GuidelineRef { path, line: 1 });
                 }
                 if old {
-                    finding.anchors[0].side = crate::domain::place::Side::Old;
+                    finding.anchors[0].side = crate::domain::place::DiffSide::Old;
                 }
             });
             prop_assert_eq!(commands.len(), 6);

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use super::digest;
 use super::patch;
 use crate::domain::finding::{Finding, Severity};
-use crate::domain::review::{Outcome, Review};
-use crate::domain::text::{shortened, strip_line};
+use crate::domain::review::{Review, ReviewOutcome};
+use crate::domain::text::{shorten, strip_line};
 
 /// Number of findings that are listed; equal ones count once.
 const FINDINGS: usize = 8;
@@ -29,17 +29,17 @@ pub fn brief(review: &Review) -> String {
     let size = digest::size(change).join(", ");
     let mut lines = vec![
         format!("{}.", digest::verdict(review)),
-        format!("{} {} ({size}), {}.", change.repository, digest::names(change), digest::reviewer(review)),
+        format!("{} {} ({size}), {}.", change.repository, digest::change_names(change), digest::reviewer(review)),
     ];
     if let Some((name, title)) = digest::pull(change) {
         lines.push(format!("Pull request {name}: {title}"));
     }
-    if review.outcome != Outcome::Complete {
+    if review.outcome != ReviewOutcome::Complete {
         let reasons = review.reasons.iter().take(REASONS).map(|reason| reason.trim_end_matches('.'));
         let reasons = reasons.collect::<Vec<_>>().join("; ");
         let what = match review.outcome {
-            Outcome::Failed => "Nothing was reviewed",
-            Outcome::Incomplete | Outcome::Complete => digest::incomplete(review),
+            ReviewOutcome::Failed => "Nothing was reviewed",
+            ReviewOutcome::Incomplete | ReviewOutcome::Complete => digest::incomplete_label(review),
         };
         lines.push(format!("Why: {what}: {reasons}."));
     }
@@ -55,12 +55,12 @@ pub fn brief(review: &Review) -> String {
     };
     let rows: Vec<_> = digest::receipt(review).into_iter().filter(|row| told(&row.label)).collect();
     for row in rows.iter().take(ROWS) {
-        lines.push(format!("{}: {}", row.label, row.words(str::to_owned, str::to_owned)));
+        lines.push(format!("{}: {}", row.label, row.render(str::to_owned, str::to_owned)));
     }
     if rows.len() > ROWS {
         lines.push(format!("and {} more remarks on what was not looked at or not shown", rows.len() - ROWS));
     }
-    lines.iter().map(|line| shortened(&strip_line(line), LINE)).collect::<Vec<_>>().join("\n")
+    lines.iter().map(|line| shorten(&strip_line(line), LINE)).collect::<Vec<_>>().join("\n")
 }
 
 /// Groups equal findings of one severity, in the order of the first of each group.
@@ -80,7 +80,7 @@ fn group_equal<'f>(findings: &[&'f Finding]) -> Vec<Vec<&'f Finding>> {
 /// Renders equal findings: title, places, and the id of the first one.
 fn line(findings: &[&Finding]) -> String {
     let Some(first) = findings.first() else { return String::new() };
-    let title = shortened(&strip_line(&first.title), TITLE);
+    let title = shorten(&strip_line(&first.title), TITLE);
     let mut places: Vec<String> = Vec::new();
     let mut long = 0;
     for finding in findings.iter().take(PLACES) {
@@ -114,14 +114,14 @@ pub fn engine(review: &Review) -> String {
     match (&made.provider, &made.model) {
         (Some(provider), Some(model)) => strip_line(&format!("{provider}/{model}")),
         (Some(one), None) | (None, Some(one)) => strip_line(one),
-        (None, None) => made.engine.word().to_owned(),
+        (None, None) => made.engine.as_str().to_owned(),
     }
 }
 
 /// Renders the suggestion of a finding as the lines of a diff, verbatim; `None` without a suggestion.
-pub fn suggested(finding: &Finding) -> Option<String> {
+pub fn describe_suggestion(finding: &Finding) -> Option<String> {
     let suggestion = finding.suggestion.as_ref()?;
-    let rows = patch::patched(finding).unwrap_or_else(|| patch::added(suggestion));
+    let rows = patch::diff_rows(finding).unwrap_or_else(|| patch::added_rows(suggestion));
     Some(rows.iter().map(|row| format!("{}{}", row.mark.sign(), row.text)).collect::<Vec<_>>().join("\n"))
 }
 
@@ -183,9 +183,9 @@ mod tests {
     fn a_suggestion_is_shown_as_a_diff() {
         let review = json::parse(include_bytes!("../../fixtures/documents/typical.json")).unwrap();
         let with = review.findings.iter().find(|finding| finding.suggestion.is_some()).unwrap();
-        let diff = suggested(with).unwrap();
+        let diff = describe_suggestion(with).unwrap();
         assert!(diff.lines().any(|line| line.starts_with('+')), "{diff}");
         let without = review.findings.iter().find(|finding| finding.suggestion.is_none()).unwrap();
-        assert_eq!(suggested(without), None);
+        assert_eq!(describe_suggestion(without), None);
     }
 }

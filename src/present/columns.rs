@@ -5,7 +5,7 @@ use textwrap::core::display_width;
 /// Renders rows, one line each, with two spaces between columns that are as wide as their contents.
 ///
 /// `measured` returns the number of cells of a row that make columns wide: a sentence may run on.
-pub(super) fn aligned<R: AsRef<[String]>>(rows: &[R], measured: impl Fn(&[String]) -> usize) -> String {
+pub(super) fn align_columns<R: AsRef<[String]>>(rows: &[R], measured: impl Fn(&[String]) -> usize) -> String {
     let mut widths: Vec<usize> = vec![0; rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0)];
     for row in rows.iter().map(AsRef::as_ref) {
         for (width, cell) in widths.iter_mut().zip(row).take(measured(row)) {

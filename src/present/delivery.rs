@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::domain::forge::{Delivery, DeliveryAct, DeliveryItem, SummaryAct, Verdict};
+use crate::domain::forge::{Delivery, DeliveryAct, DeliveryItem, DeliveryVerdict, SummaryAct};
 use crate::domain::text::strip_line;
 
 /// The version of the receipt.
@@ -12,10 +12,10 @@ const SCHEMA: &str = "delivery/1";
 const PLAN_SCHEMA: &str = "delivery-plan/1";
 
 #[derive(Serialize)]
-struct Receipt<'a> {
+struct DeliveryJson<'a> {
     schema: &'static str,
     run: String,
-    pull: Pull<'a>,
+    pull: DeliveryPullJson<'a>,
     reviewed: String,
     head: String,
     at: &'a str,
@@ -23,28 +23,28 @@ struct Receipt<'a> {
     whole: bool,
     verdict: &'static str,
     review_url: Option<&'a str>,
-    summary: Summary<'a>,
+    summary: DeliverySummaryJson<'a>,
     counts: Vec<(&'static str, usize)>,
-    items: Vec<Item<'a>>,
+    items: Vec<DeliveryItemJson<'a>>,
     notes: &'a [String],
     failures: &'a [String],
 }
 
 #[derive(Serialize)]
-struct Pull<'a> {
+struct DeliveryPullJson<'a> {
     owner: &'a str,
     repo: &'a str,
     number: u32,
 }
 
 #[derive(Serialize)]
-struct Summary<'a> {
+struct DeliverySummaryJson<'a> {
     act: &'static str,
     url: Option<&'a str>,
 }
 
 #[derive(Serialize)]
-struct Item<'a> {
+struct DeliveryItemJson<'a> {
     finding: &'a str,
     severity: &'static str,
     title: &'a str,
@@ -102,10 +102,10 @@ const fn phrase(act: DeliveryAct) -> &'static str {
     }
 }
 
-const fn verdict(verdict: Verdict) -> &'static str {
+const fn verdict(verdict: DeliveryVerdict) -> &'static str {
     match verdict {
-        Verdict::Comment => "comment",
-        Verdict::RequestChanges => "request_changes",
+        DeliveryVerdict::Comment => "comment",
+        DeliveryVerdict::RequestChanges => "request_changes",
     }
 }
 
@@ -123,12 +123,12 @@ fn counts(items: &[DeliveryItem]) -> impl Iterator<Item = (DeliveryAct, usize)> 
     acts.map(|act| (act, items.iter().filter(|item| item.act == act).count())).filter(|(_, count)| *count > 0)
 }
 
-fn items(items: &[DeliveryItem]) -> Vec<Item<'_>> {
+fn items(items: &[DeliveryItem]) -> Vec<DeliveryItemJson<'_>> {
     items.iter().map(item).collect()
 }
 
-fn item(item: &DeliveryItem) -> Item<'_> {
-    Item {
+fn item(item: &DeliveryItem) -> DeliveryItemJson<'_> {
+    DeliveryItemJson {
         finding: &item.finding.0,
         severity: item.severity.word(),
         title: &item.title,
@@ -145,10 +145,10 @@ pub fn json(delivery: &Delivery) -> Vec<u8> {
 
 /// Renders the receipt as a JSON value.
 pub(super) fn value(delivery: &Delivery) -> Value {
-    let receipt = Receipt {
+    let receipt = DeliveryJson {
         schema: SCHEMA,
         run: delivery.run.to_string(),
-        pull: Pull {
+        pull: DeliveryPullJson {
             owner: delivery.pull.repo.owner(),
             repo: delivery.pull.repo.name(),
             number: delivery.pull.number.value(),
@@ -157,10 +157,10 @@ pub(super) fn value(delivery: &Delivery) -> Value {
         head: delivery.head.to_string(),
         at: &delivery.at,
         by: &delivery.by,
-        whole: delivery.is_whole(),
+        whole: delivery.is_complete(),
         verdict: verdict(delivery.verdict),
         review_url: delivery.delivered.review_url.as_deref(),
-        summary: Summary { act: summary(delivery.summary), url: delivery.delivered.summary_url.as_deref() },
+        summary: DeliverySummaryJson { act: summary(delivery.summary), url: delivery.delivered.summary_url.as_deref() },
         counts: Vec::new(),
         items: items(&delivery.items),
         notes: &delivery.notes,
@@ -172,7 +172,7 @@ pub(super) fn value(delivery: &Delivery) -> Value {
 }
 
 /// Renders the output of a dry run: the exact requests in order, and their expected result.
-pub fn requests(requests: &[Value], of: &[DeliveryItem], notes: &[String], spoken: Verdict) -> Vec<u8> {
+pub fn requests(requests: &[Value], of: &[DeliveryItem], notes: &[String], spoken: DeliveryVerdict) -> Vec<u8> {
     to_pretty_json(&serde_json::json!({
         "schema": PLAN_SCHEMA,
         "verdict": verdict(spoken),
@@ -196,10 +196,10 @@ pub fn lines(delivery: &Delivery) -> String {
     lines.push(format!("{}: {what}", delivery.pull));
     // Without a posted review there is no verdict to report.
     let asked = match (delivery.verdict, &delivery.delivered.review_url) {
-        (Verdict::Comment, Some(_)) => "the review comments; ",
-        (Verdict::RequestChanges, Some(_)) => "the review requests changes; ",
-        (Verdict::RequestChanges, None) => "changes stay requested; ",
-        (Verdict::Comment, None) => "",
+        (DeliveryVerdict::Comment, Some(_)) => "the review comments; ",
+        (DeliveryVerdict::RequestChanges, Some(_)) => "the review requests changes; ",
+        (DeliveryVerdict::RequestChanges, None) => "changes stay requested; ",
+        (DeliveryVerdict::Comment, None) => "",
     };
     let summary = match delivery.summary {
         SummaryAct::Created => "was written",
@@ -214,7 +214,7 @@ pub fn lines(delivery: &Delivery) -> String {
 }
 
 /// Lists the result for each finding and thread, one line each.
-pub fn each(delivery: &Delivery) -> Vec<String> {
+pub fn item_lines(delivery: &Delivery) -> Vec<String> {
     let line = |item: &DeliveryItem| {
         let reason = item.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
         let (severity, id, act) = (item.severity.word(), &item.finding.0, phrase(item.act));
@@ -227,7 +227,7 @@ pub fn each(delivery: &Delivery) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::domain::finding::{FindingId, Severity};
-    use crate::domain::forge::{Delivered, PullId, PullNumber, RepoName};
+    use crate::domain::forge::{DeliveryResult, PullId, PullNumber, RepoName};
     use crate::domain::id::{CommitId, ObjectId};
 
     fn delivery() -> Delivery {
@@ -246,8 +246,8 @@ mod tests {
             head: CommitId(ObjectId::new([2; 20])),
             at: "2026-01-01T00:00:00.000Z".to_owned(),
             by: "robot".to_owned(),
-            verdict: Verdict::RequestChanges,
-            delivered: Delivered { review_url: Some("https://forge.example/r".to_owned()), summary_url: None },
+            verdict: DeliveryVerdict::RequestChanges,
+            delivered: DeliveryResult { review_url: Some("https://forge.example/r".to_owned()), summary_url: None },
             summary: SummaryAct::Updated,
             items: vec![
                 item(DeliveryAct::Posted, None),
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn each_finding_has_a_line_of_its_own() {
-        let lines = each(&delivery());
+        let lines = item_lines(&delivery());
         assert_eq!(lines.len(), 3);
         assert!(lines.iter().all(|line| !line.contains('\u{1b}') && line.starts_with("high: Leaks ")), "{lines:#?}");
         assert!(lines[2].ends_with("[0123456789ab]: in the summary (Not in the diff.)"), "{lines:#?}");

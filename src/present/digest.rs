@@ -6,10 +6,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::domain::change::ChangeSet;
 use crate::domain::finding::{Anchor, Severity};
-use crate::domain::place::{LineRange, Side};
-use crate::domain::review::{CoverageState, Ended, Engine, Outcome, Provenance, Review, Usage, percent};
-use crate::domain::second_look::SecondLook;
-pub(crate) use crate::domain::text::{counted, thousands};
+use crate::domain::place::{DiffSide, LineRange};
+use crate::domain::review::{
+    CoverageState, Engine, Review, ReviewOutcome, ReviewProvenance, StopReason, Usage, percent,
+};
+pub(crate) use crate::domain::text::{count_noun, group_thousands};
+use crate::domain::verification::VerificationTotals;
 
 /// Upper bound on the rows of one part of the receipt.
 const ROWS: usize = 10;
@@ -18,7 +20,7 @@ const EXAMPLES: usize = 3;
 
 /// One row of the receipt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct ReceiptRow {
     /// The subject of the row.
     pub(crate) label: &'static str,
     /// The number of cases, in words (`2 files`); empty if there is nothing to count, or just one example.
@@ -31,13 +33,13 @@ pub(crate) struct Row {
     pub(crate) unnamed: usize,
 }
 
-impl Row {
+impl ReceiptRow {
     fn new(label: &'static str, text: String) -> Self {
         Self { label, count: String::new(), text, examples: Vec::new(), unnamed: 0 }
     }
 
     /// Renders the row: `a.rs — binary`, or `5 files — binary: a.rs, b.rs, c.rs and 2 more`.
-    pub(crate) fn words(&self, safe: impl Fn(&str) -> String, example: impl Fn(&str) -> String) -> String {
+    pub(crate) fn render(&self, safe: impl Fn(&str) -> String, example: impl Fn(&str) -> String) -> String {
         let text = safe(&self.text);
         let named = self.examples.iter().map(|one| example(one)).collect::<Vec<_>>().join(", ");
         match (self.count.as_str(), named.as_str()) {
@@ -57,23 +59,23 @@ pub(crate) fn verdict(review: &Review) -> String {
             .iter()
             .map(|severity| (*severity, review.unresolved().filter(|finding| finding.severity == *severity).count())),
     );
-    let more = not_shown(review).map_or_else(String::new, |more| format!(" ({more})"));
+    let more = describe_not_shown(review).map_or_else(String::new, |more| format!(" ({more})"));
     match (review.outcome, total) {
-        (Outcome::Complete, 0) => match looked_at(review) {
+        (ReviewOutcome::Complete, 0) => match looked_at(review) {
             0 => format!("No findings{more} — complete, though no file had lines to look at"),
-            files => format!("No findings{more} in {} — complete", counted(files, "changed file")),
+            files => format!("No findings{more} in {} — complete", count_noun(files, "changed file")),
         },
-        (Outcome::Complete, _) => format!("{}: {severities}{more} — complete", counted(total, "finding")),
-        (Outcome::Incomplete, 0) => format!("No findings so far{more} — incomplete, so this is not a pass"),
-        (Outcome::Incomplete, _) => {
-            format!("{}: {severities}{more} — incomplete, there may be more", counted(total, "finding"))
+        (ReviewOutcome::Complete, _) => format!("{}: {severities}{more} — complete", count_noun(total, "finding")),
+        (ReviewOutcome::Incomplete, 0) => format!("No findings so far{more} — incomplete, so this is not a pass"),
+        (ReviewOutcome::Incomplete, _) => {
+            format!("{}: {severities}{more} — incomplete, there may be more", count_noun(total, "finding"))
         }
-        (Outcome::Failed, _) => "Nothing was reviewed — failed".to_owned(),
+        (ReviewOutcome::Failed, _) => "Nothing was reviewed — failed".to_owned(),
     }
 }
 
 /// Counts the findings below a threshold: `2 more below the severity floor, 1 below the confidence floor`.
-pub(crate) fn not_shown(review: &Review) -> Option<String> {
+pub(crate) fn describe_not_shown(review: &Review) -> Option<String> {
     let coverage = &review.coverage;
     let hidden = |counts: &BTreeMap<Severity, u32>| counts.values().map(|count| *count as usize).sum::<usize>();
     match (hidden(&coverage.below_floor), hidden(&coverage.below_confidence)) {
@@ -87,12 +89,12 @@ pub(crate) fn not_shown(review: &Review) -> Option<String> {
 }
 
 /// Describes an incomplete review. One that was interrupted may well have covered the whole change.
-pub(crate) fn incomplete(review: &Review) -> &'static str {
+pub(crate) fn incomplete_label(review: &Review) -> &'static str {
     match review.ended {
-        Ended::Finished if review.coverage.files.iter().all(|file| file.state == CoverageState::Reviewed) => {
+        StopReason::Finished if review.coverage.files.iter().all(|file| file.state == CoverageState::Reviewed) => {
             "some of the review was lost"
         }
-        Ended::Finished => "some of the change was not looked at",
+        StopReason::Finished => "some of the change was not looked at",
         _ => "the review did not come to its end",
     }
 }
@@ -104,19 +106,22 @@ fn looked_at(review: &Review) -> usize {
 /// Describes the reviewer and its cost: `reviewed by the built-in rules (no model), 0.8 s`.
 pub(crate) fn reviewer(review: &Review) -> String {
     let verb = match review.outcome {
-        Outcome::Complete if review.provenance.engine == Engine::Model && review.provenance.turns == 0 => "not sent to",
-        Outcome::Complete | Outcome::Incomplete => "reviewed by",
-        Outcome::Failed => "tried with",
+        ReviewOutcome::Complete if review.provenance.engine == Engine::Model && review.provenance.turns == 0 => {
+            "not sent to"
+        }
+        ReviewOutcome::Complete | ReviewOutcome::Incomplete => "reviewed by",
+        ReviewOutcome::Failed => "tried with",
     };
     format!("{verb} {}", engine(&review.provenance))
 }
 
-fn engine(provenance: &Provenance) -> String {
+fn engine(provenance: &ReviewProvenance) -> String {
     let mut parts = vec![match provenance.engine {
         Engine::Rules => "the built-in rules (no model)".to_owned(),
         Engine::Model if !provenance.answered.is_empty() => {
             let each = provenance.answered.iter();
-            let each = each.map(|by| format!("{}/{} ({})", by.provider, by.model, counted(by.turns as usize, "turn")));
+            let each =
+                each.map(|by| format!("{}/{} ({})", by.provider, by.model, count_noun(by.turns as usize, "turn")));
             each.collect::<Vec<_>>().join(" and ")
         }
         Engine::Model => match (&provenance.provider, &provenance.model) {
@@ -127,7 +132,7 @@ fn engine(provenance: &Provenance) -> String {
     }];
     parts.push(duration(provenance.took_ms));
     if provenance.turns > 0 {
-        parts.push(counted(provenance.turns as usize, "turn"));
+        parts.push(count_noun(provenance.turns as usize, "turn"));
     }
     if provenance.turns > 0 {
         parts.extend(spent(provenance.usage));
@@ -144,7 +149,7 @@ fn spent(usage: Usage) -> [String; 2] {
     let tokens = match (usage.input_tokens, usage.output_tokens) {
         (Some(input), Some(output)) => {
             let cached = usage.cached().map_or_else(String::new, |percent| format!(" ({percent}% from the cache)"));
-            format!("{} tokens in{cached}, {} out", thousands(input), thousands(output))
+            format!("{} tokens in{cached}, {} out", group_thousands(input), group_thousands(output))
         }
         _ => "tokens unknown".to_owned(),
     };
@@ -157,7 +162,7 @@ pub(crate) fn cost(usage: Usage) -> String {
 }
 
 /// Describes the share of verification in a model's turns and tokens: `second look: 4 turns, 31% of the tokens in`.
-fn share(provenance: &Provenance) -> Option<String> {
+fn share(provenance: &ReviewProvenance) -> Option<String> {
     let look = provenance.second_look.as_ref().filter(|look| look.turns > 0)?;
     let tokens = look.usage.input_tokens.zip(provenance.usage.input_tokens);
     let tokens = tokens.and_then(|(own, all)| percent(own, all));
@@ -165,7 +170,7 @@ fn share(provenance: &Provenance) -> Option<String> {
     let money = look.usage.cost.zip(provenance.usage.cost);
     let money = money.and_then(|(own, all)| percent(own.nanos(), all.nanos()));
     let money = money.map_or_else(String::new, |percent| format!(", {percent}% of the cost"));
-    Some(format!("second look: {}{tokens}{money}", counted(look.turns as usize, "turn")))
+    Some(format!("second look: {}{tokens}{money}", count_noun(look.turns as usize, "turn")))
 }
 
 pub(crate) fn duration(millis: u64) -> String {
@@ -184,15 +189,15 @@ pub(crate) fn size(change: &ChangeSet) -> Vec<String> {
     let mut parts = Vec::new();
     let commits = change.commits.len() + change.commits_omitted;
     if commits > 0 {
-        parts.push(counted(commits, "commit"));
+        parts.push(count_noun(commits, "commit"));
     }
-    parts.push(counted(change.files.len(), "file"));
+    parts.push(count_noun(change.files.len(), "file"));
     parts.push(format!("+{added} -{deleted}"));
     parts
 }
 
 /// Names the change: `main → feature (3f2a9c1d00)`.
-pub(crate) fn names(change: &ChangeSet) -> String {
+pub(crate) fn change_names(change: &ChangeSet) -> String {
     let head = change.head.map(|id| id.short());
     let (name, id) = match (change.head_name.is_empty(), head) {
         (false, Some(id)) if id.starts_with(&change.head_name) || change.head_name.starts_with(&id) => {
@@ -211,7 +216,7 @@ pub(super) fn pull(change: &ChangeSet) -> Option<(String, &str)> {
 
 /// Formats the place of an anchor: `src/a.rs:12-14`.
 pub(crate) fn place(anchor: &Anchor) -> String {
-    let path = anchor.path.spelled();
+    let path = anchor.path.display_name();
     match anchor.lines {
         Some(lines) if lines.count() == 1 => format!("{path}:{}", lines.start()),
         Some(lines) => format!("{path}:{}-{}", lines.start(), lines.end()),
@@ -220,7 +225,7 @@ pub(crate) fn place(anchor: &Anchor) -> String {
 }
 
 /// Formats line numbers: `line 12`, `lines 12-14`.
-pub(crate) fn line_words(lines: LineRange) -> String {
+pub(crate) fn describe_lines(lines: LineRange) -> String {
     if lines.count() == 1 {
         format!("line {}", lines.start())
     } else {
@@ -231,10 +236,10 @@ pub(crate) fn line_words(lines: LineRange) -> String {
 /// Returns a note on an anchor that its place does not express.
 pub(crate) fn place_note(anchor: &Anchor) -> &'static str {
     match (anchor.side, anchor.lines.is_some()) {
-        (Side::New, true) => "",
-        (Side::New, false) => "the whole file",
-        (Side::Old, true) => "before the change",
-        (Side::Old, false) => "the whole file, before the change",
+        (DiffSide::New, true) => "",
+        (DiffSide::New, false) => "the whole file",
+        (DiffSide::Old, true) => "before the change",
+        (DiffSide::Old, false) => "the whole file, before the change",
     }
 }
 
@@ -245,7 +250,7 @@ fn by_severity(counts: impl Iterator<Item = (Severity, usize)>) -> String {
 }
 
 /// Renders the receipt as rows: what was reviewed, what was not and why, what was withheld.
-pub(crate) fn receipt(review: &Review) -> Vec<Row> {
+pub(crate) fn receipt(review: &Review) -> Vec<ReceiptRow> {
     let coverage = &review.coverage;
     let in_state = |state: CoverageState| coverage.files.iter().filter(move |file| file.state == state);
     let count = |state: CoverageState| in_state(state).count();
@@ -257,10 +262,14 @@ pub(crate) fn receipt(review: &Review) -> Vec<Row> {
             states.push(format!("{} {word}", count(state)));
         }
     }
-    rows.push(Row::new("files", format!("{}: {}", counted(coverage.files.len(), "changed file"), states.join(", "))));
+    rows.push(ReceiptRow::new(
+        "files",
+        format!("{}: {}", count_noun(coverage.files.len(), "changed file"), states.join(", ")),
+    ));
     for (state, label) in [(CoverageState::Truncated, "in part"), (CoverageState::Skipped, "skipped")] {
-        let files = in_state(state)
-            .map(|file| (file.reason.as_deref().unwrap_or("no reason was given"), file.path.spelled().into_owned()));
+        let files = in_state(state).map(|file| {
+            (file.reason.as_deref().unwrap_or("no reason was given"), file.path.display_name().into_owned())
+        });
         rows.extend(grouped(label, "file", files));
     }
     let withheld = coverage.withheld.iter().map(|held| (held.reason.as_str(), held.title.clone()));
@@ -268,22 +277,22 @@ pub(crate) fn receipt(review: &Review) -> Vec<Row> {
 
     if !coverage.below_floor.is_empty() {
         let counts = by_severity(coverage.below_floor.iter().map(|(severity, count)| (*severity, *count as usize)));
-        rows.push(Row::new("not shown", format!("{counts} (below the severity floor)")));
+        rows.push(ReceiptRow::new("not shown", format!("{counts} (below the severity floor)")));
     }
     if !coverage.below_confidence.is_empty() {
         let counts =
             by_severity(coverage.below_confidence.iter().map(|(severity, count)| (*severity, *count as usize)));
-        rows.push(Row::new("not shown", format!("{counts} (below the confidence floor)")));
+        rows.push(ReceiptRow::new("not shown", format!("{counts} (below the confidence floor)")));
     }
     if let Some(look) = &review.provenance.second_look {
-        rows.push(Row::new("second look", second_look(look)));
+        rows.push(ReceiptRow::new("second look", second_look(look)));
     }
     if coverage.dismissed > 0 {
-        rows.push(Row::new("dismissed", counted(coverage.dismissed as usize, "finding")));
+        rows.push(ReceiptRow::new("dismissed", count_noun(coverage.dismissed as usize, "finding")));
     }
     if coverage.suppressed > 0 {
-        let text = format!("{} by a comment in the code", counted(coverage.suppressed as usize, "finding"));
-        rows.push(Row::new("suppressed", text));
+        let text = format!("{} by a comment in the code", count_noun(coverage.suppressed as usize, "finding"));
+        rows.push(ReceiptRow::new("suppressed", text));
     }
     let leads = coverage.leads;
     if leads.given > 0 {
@@ -291,11 +300,11 @@ pub(crate) fn receipt(review: &Review) -> Vec<Row> {
             "{} given: {} confirmed, {} refuted, {} unanswered",
             leads.given, leads.confirmed, leads.refuted, leads.unanswered
         );
-        rows.push(Row::new("leads", text));
+        rows.push(ReceiptRow::new("leads", text));
     }
     if coverage.tool_errors > 0 {
-        let text = format!("{}, {} failed", counted(coverage.tool_calls as usize, "call"), coverage.tool_errors);
-        rows.push(Row::new("tools", text));
+        let text = format!("{}, {} failed", count_noun(coverage.tool_calls as usize, "call"), coverage.tool_errors);
+        rows.push(ReceiptRow::new("tools", text));
     }
     rows.extend(example_rows("limits", &coverage.limits_hit));
     rows.extend(example_rows("notes", &coverage.notes));
@@ -303,7 +312,7 @@ pub(crate) fn receipt(review: &Review) -> Vec<Row> {
 }
 
 /// Describes verification: `3 findings by openai/x: 1 confirmed, 1 refuted, 1 unchecked`.
-fn second_look(look: &SecondLook) -> String {
+fn second_look(look: &VerificationTotals) -> String {
     let counts = [
         (look.confirmed, "confirmed"),
         (look.uncertain, "uncertain"),
@@ -312,7 +321,7 @@ fn second_look(look: &SecondLook) -> String {
     ];
     let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
     let counts = counts.collect::<Vec<_>>().join(", ");
-    format!("{} by {}: {counts}", counted(look.findings() as usize, "finding"), look.by)
+    format!("{} by {}: {counts}", count_noun(look.findings() as usize, "finding"), look.by)
 }
 
 /// Groups items by reason, one row for each, the most frequent first.
@@ -320,7 +329,7 @@ fn grouped<'a>(
     label: &'static str,
     noun: &str,
     items: impl Iterator<Item = (&'a str, String)>,
-) -> impl Iterator<Item = Row> {
+) -> impl Iterator<Item = ReceiptRow> {
     let mut groups: Vec<(usize, &str, Vec<String>)> = Vec::new();
     let mut known: HashMap<&str, usize> = HashMap::new();
     for (reason, example) in items {
@@ -337,27 +346,30 @@ fn grouped<'a>(
     }
     groups.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
     let rest: usize = groups.iter().skip(ROWS).map(|(count, ..)| count).sum();
-    let mut rows: Vec<Row> = groups
+    let mut rows: Vec<ReceiptRow> = groups
         .into_iter()
         .take(ROWS)
-        .map(|(count, reason, examples)| Row {
+        .map(|(count, reason, examples)| ReceiptRow {
             label,
-            count: if count == 1 { String::new() } else { counted(count, noun) },
+            count: if count == 1 { String::new() } else { count_noun(count, noun) },
             text: reason.trim_end_matches('.').to_owned(),
             unnamed: count - examples.len(),
             examples,
         })
         .collect();
     if rest > 0 {
-        rows.push(Row::new(label, format!("and {} for other reasons; --format json names all", counted(rest, noun))));
+        rows.push(ReceiptRow::new(
+            label,
+            format!("and {} for other reasons; --format json names all", count_noun(rest, noun)),
+        ));
     }
     rows.into_iter()
 }
 
-fn example_rows(label: &'static str, texts: &[String]) -> impl Iterator<Item = Row> {
-    let mut rows: Vec<Row> = texts.iter().take(ROWS).map(|text| Row::new(label, text.clone())).collect();
+fn example_rows(label: &'static str, texts: &[String]) -> impl Iterator<Item = ReceiptRow> {
+    let mut rows: Vec<ReceiptRow> = texts.iter().take(ROWS).map(|text| ReceiptRow::new(label, text.clone())).collect();
     if texts.len() > ROWS {
-        rows.push(Row::new(label, format!("and {} more; --format json lists all", texts.len() - ROWS)));
+        rows.push(ReceiptRow::new(label, format!("and {} more; --format json lists all", texts.len() - ROWS)));
     }
     rows.into_iter()
 }
@@ -378,11 +390,11 @@ mod tests {
     fn thousands_of_files_take_a_few_rows() {
         let reasons: Vec<String> = (0..40).map(|n| format!("reason {}", n % 20)).collect();
         let items = reasons.iter().map(|reason| (reason.as_str(), "path".to_owned()));
-        let rows: Vec<Row> = grouped("skipped", "file", items).collect();
+        let rows: Vec<ReceiptRow> = grouped("skipped", "file", items).collect();
         assert_eq!(rows.len(), ROWS + 1);
         assert_eq!(rows[ROWS].text, "and 20 files for other reasons; --format json names all");
         let same = (0..5000).map(|n| ("binary", format!("f{n}")));
-        let rows: Vec<Row> = grouped("skipped", "file", same).collect();
+        let rows: Vec<ReceiptRow> = grouped("skipped", "file", same).collect();
         assert_eq!((rows.len(), rows[0].examples.len(), rows[0].unnamed), (1, EXAMPLES, 5000 - EXAMPLES));
     }
 }

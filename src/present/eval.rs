@@ -3,10 +3,10 @@
 mod json;
 mod table;
 
-pub use json::{NotAnEvaluation, SCHEMA, json, parse};
+pub use json::{EvaluationParseError, SCHEMA, json, parse};
 pub use table::table;
 
-use crate::domain::eval::{Comparison, Evaluation, Floor, Share};
+use crate::domain::eval::{EvalComparison, EvalRatio, Evaluation, MeasureThreshold};
 
 /// An evaluation with its comparison and thresholds.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +14,7 @@ pub struct Report<'r> {
     /// The measured results.
     pub evaluation: &'r Evaluation,
     /// The comparison with an earlier evaluation, if one was given.
-    pub comparison: Option<&'r Comparison>,
+    pub comparison: Option<&'r EvalComparison>,
     /// The thresholds that were missed.
-    pub broken: &'r [(Floor, Share)],
+    pub broken: &'r [(MeasureThreshold, EvalRatio)],
 }

@@ -27,26 +27,26 @@ const PACE: Duration = Duration::from_millis(200);
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// Writes events as lines.
-pub struct Events {
-    state: Mutex<State>,
+pub struct EventStream {
+    state: Mutex<EventStreamState>,
 }
 
-struct State {
+struct EventStreamState {
     /// The queue and the thread; `None` after the end.
-    running: Option<Writer>,
+    running: Option<WriterThread>,
     /// The number of events that were dropped since the last queued line.
     dropped: u64,
     /// The time of the last progress count.
     told: Option<Instant>,
 }
 
-struct Writer {
-    lines: SyncSender<Line>,
+struct WriterThread {
+    lines: SyncSender<EventLine>,
     thread: JoinHandle<io::Result<()>>,
 }
 
 /// A queued line.
-struct Line {
+struct EventLine {
     /// A JSON object without its closing brace.
     open: String,
     /// The time of the event.
@@ -56,7 +56,7 @@ struct Line {
 }
 
 /// The end of a run.
-pub enum End<'r> {
+pub enum StreamEnd<'r> {
     /// With a review.
     Review {
         /// The review.
@@ -68,7 +68,7 @@ pub enum End<'r> {
     Error(&'r str),
 }
 
-impl Events {
+impl EventStream {
     /// Starts writing to `out`.
     pub fn start(out: impl Write + Send + 'static) -> io::Result<Self> {
         Self::with(out, QUEUE, HEARTBEAT)
@@ -77,41 +77,41 @@ impl Events {
     fn with(out: impl Write + Send + 'static, length: usize, beat: Duration) -> io::Result<Self> {
         let (lines, receiver) = sync_channel(length);
         let thread = thread::Builder::new().name("events".to_owned()).spawn(move || write(&receiver, out, beat))?;
-        let running = Some(Writer { lines, thread });
-        Ok(Self { state: Mutex::new(State { running, dropped: 0, told: None }) })
+        let running = Some(WriterThread { lines, thread });
+        Ok(Self { state: Mutex::new(EventStreamState { running, dropped: 0, told: None }) })
     }
 
     /// Writes the receipt and the last line after everything in the queue, however long the reader takes, and stops; later events are
     /// ignored.
     ///
     /// A reader that went away is not an error.
-    pub fn finish(&self, end: &End<'_>, exit_code: u8) -> io::Result<()> {
+    pub fn finish(&self, end: &StreamEnd<'_>, exit_code: u8) -> io::Result<()> {
         let (running, dropped) = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             (state.running.take(), state.dropped)
         };
-        let Some(Writer { lines, thread }) = running else { return Ok(()) };
+        let Some(WriterThread { lines, thread }) = running else { return Ok(()) };
         let mut dropped = dropped;
         for open in posted(end).into_iter().chain([last(end, exit_code)]) {
             // The thread ends early only if it failed, and then it reports that itself.
-            let _ = lines.send(Line { open, at: clock::now(), dropped: std::mem::take(&mut dropped) });
+            let _ = lines.send(EventLine { open, at: clock::now(), dropped: std::mem::take(&mut dropped) });
         }
         drop(lines);
         thread.join().unwrap_or_else(|_| Err(io::Error::other("writing the events failed unexpectedly")))
     }
 }
 
-impl EventSink for Events {
+impl EventSink for EventStream {
     fn emit(&self, event: Event) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { running: Some(writer), dropped, told } = &mut *state else { return };
+        let EventStreamState { running: Some(writer), dropped, told } = &mut *state else { return };
         if is_measure(&event) {
             if told.is_some_and(|told| told.elapsed() < PACE) {
                 return;
             }
             *told = Some(Instant::now());
         }
-        let line = Line { open: open(&plain(event)), at: clock::now(), dropped: *dropped };
+        let line = EventLine { open: open(&plain(event)), at: clock::now(), dropped: *dropped };
         match writer.lines.try_send(line) {
             Ok(()) => *dropped = 0,
             Err(_) => *dropped += 1,
@@ -171,29 +171,29 @@ fn plain(event: Event) -> Event {
 }
 
 /// Serializes the receipt of a posting.
-fn posted(end: &End<'_>) -> Option<String> {
+fn posted(end: &StreamEnd<'_>) -> Option<String> {
     match end {
-        End::Review { delivery: Some(receipt), .. } => {
+        StreamEnd::Review { delivery: Some(receipt), .. } => {
             Some(open(&json!({ "event": "delivery", "delivery": delivery::value(receipt) })))
         }
-        End::Review { delivery: None, .. } | End::Error(_) => None,
+        StreamEnd::Review { delivery: None, .. } | StreamEnd::Error(_) => None,
     }
 }
 
-fn last(end: &End<'_>, exit_code: u8) -> String {
+fn last(end: &StreamEnd<'_>, exit_code: u8) -> String {
     match end {
         // The document is large and already sanitized: it is inserted as text.
-        End::Review { review, .. } => {
-            let document = json::on_one_line(review);
+        StreamEnd::Review { review, .. } => {
+            let document = json::render_on_one_line(review);
             format!("{},\"review\":{document}", open(&json!({ "event": "review", "exit_code": exit_code })))
         }
-        End::Error(message) => {
+        StreamEnd::Error(message) => {
             open(&json!({ "event": "error", "exit_code": exit_code, "message": strip_line(message) }))
         }
     }
 }
 
-fn write(lines: &Receiver<Line>, mut out: impl Write, beat: Duration) -> io::Result<()> {
+fn write(lines: &Receiver<EventLine>, mut out: impl Write, beat: Duration) -> io::Result<()> {
     let mut seq = 0;
     let mut written = Ok(());
     // After a failure lines are still received: the sender of the last one must not wait forever.
@@ -201,7 +201,7 @@ fn write(lines: &Receiver<Line>, mut out: impl Write, beat: Duration) -> io::Res
         let line = match lines.recv_timeout(beat) {
             Ok(line) => line,
             Err(RecvTimeoutError::Timeout) => {
-                Line { open: open(&json!({ "event": "alive" })), at: clock::now(), dropped: 0 }
+                EventLine { open: open(&json!({ "event": "alive" })), at: clock::now(), dropped: 0 }
             }
             Err(RecvTimeoutError::Disconnected) => break,
         };
@@ -216,7 +216,7 @@ fn write(lines: &Receiver<Line>, mut out: impl Write, beat: Duration) -> io::Res
     }
 }
 
-impl Line {
+impl EventLine {
     fn closed(self, seq: u64) -> Vec<u8> {
         let Self { open, at, dropped } = self;
         let missing = if dropped == 0 { String::new() } else { format!(",\"dropped\":{dropped}") };

@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use super::json::escape_invisible;
-use super::report::{Entry, entries, plain_line, words};
+use super::report::{ReportEntry, entries, plain_line, severity_names};
 use super::{Presenter, RenderOptions, Syntax};
 use crate::domain::place::LineRange;
 use crate::domain::review::Review;
@@ -24,49 +24,49 @@ pub(super) const PRESENTER: Presenter = Presenter {
 const DESCRIPTION: usize = 1000;
 
 #[derive(Serialize)]
-struct Violation {
+struct GitlabViolation {
     description: String,
     check_name: String,
     fingerprint: String,
     severity: &'static str,
-    location: Location,
+    location: GitlabLocation,
 }
 
 #[derive(Serialize)]
-struct Location {
+struct GitlabLocation {
     path: String,
-    lines: Lines,
+    lines: GitlabLines,
 }
 
 #[derive(Serialize)]
-struct Lines {
+struct GitlabLines {
     begin: u32,
     end: u32,
 }
 
 fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
-    let violations: Vec<Violation> = entries(review).iter().map(violation).collect();
+    let violations: Vec<GitlabViolation> = entries(review).iter().map(violation).collect();
     // Plain fields always serialize.
     let mut text = serde_json::to_string_pretty(&violations).unwrap_or_default();
     text.push('\n');
     escape_invisible(text).into_bytes()
 }
 
-fn violation(entry: &Entry<'_>) -> Violation {
+fn violation(entry: &ReportEntry<'_>) -> GitlabViolation {
     let note = entry.place.as_ref().map(|place| place.note.as_str()).unwrap_or_default();
     let parts = [entry.title.as_str(), note, entry.body.as_str()];
     let said: Vec<String> =
         parts.iter().map(|part| plain_line(part, DESCRIPTION)).filter(|part| !part.is_empty()).collect();
     let lines = entry.place.as_ref().and_then(|place| place.lines);
-    Violation {
+    GitlabViolation {
         description: plain_line(&said.join(" — "), DESCRIPTION),
         check_name: entry.check.clone(),
         fingerprint: entry.id.clone(),
-        severity: words(entry.severity).gitlab,
-        location: Location {
-            path: entry.place.as_ref().map_or_else(|| ".".to_owned(), |place| place.path.spelled().into_owned()),
+        severity: severity_names(entry.severity).gitlab,
+        location: GitlabLocation {
+            path: entry.place.as_ref().map_or_else(|| ".".to_owned(), |place| place.path.display_name().into_owned()),
             // GitLab rejects a violation without a line: a whole file begins at its first.
-            lines: Lines { begin: lines.map_or(1, LineRange::start), end: lines.map_or(1, LineRange::end) },
+            lines: GitlabLines { begin: lines.map_or(1, LineRange::start), end: lines.map_or(1, LineRange::end) },
         },
     }
 }

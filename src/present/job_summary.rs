@@ -6,9 +6,11 @@
 
 use std::fmt::Write as _;
 
-use super::markdown::safe::{code, inline, prose};
-use super::markdown::{TABLE, about, body, outcome, receipt, resolved, row, severity};
-use super::report::{shortened, title};
+use super::markdown::escape::{code, inline, prose};
+use super::markdown::{
+    TABLE, render_body, render_outcome, render_provenance, render_receipt, render_resolved, render_row, severity,
+};
+use super::report::{shorten, title};
 use super::{Presenter, RenderOptions, Syntax, digest};
 use crate::domain::finding::Finding;
 use crate::domain::review::Review;
@@ -38,9 +40,9 @@ const TITLE: usize = 300;
 fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
     let head = head(review);
     let mut tail = String::new();
-    receipt(&mut tail, review);
+    render_receipt(&mut tail, review);
     provenance(&mut tail, review);
-    let mut page = Page { out: head, room: MOST.saturating_sub(tail.len() + NOTES) };
+    let mut page = JobSummaryPage { out: head, room: MOST.saturating_sub(tail.len() + NOTES) };
     findings(&mut page, review);
     add_rest(&mut page, review);
     page.out.push_str(&tail);
@@ -52,12 +54,12 @@ fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
 }
 
 /// The written text, with an upper bound on its length.
-struct Page {
+struct JobSummaryPage {
     out: String,
     room: usize,
 }
 
-impl Page {
+impl JobSummaryPage {
     /// Adds a block as a whole; returns whether it had room.
     fn add(&mut self, block: &str) -> bool {
         let fits = self.out.len() + block.len() <= self.room;
@@ -70,16 +72,16 @@ impl Page {
 
 fn head(review: &Review) -> String {
     let mut out = format!("# Code review\n\n**{}**\n\n", digest::verdict(review));
-    about(&mut out, review);
-    outcome(&mut out, review, REASONS);
-    let summary = prose(&shortened(review.summary.trim(), SUMMARY));
+    render_provenance(&mut out, review);
+    render_outcome(&mut out, review, REASONS);
+    let summary = prose(&shorten(review.summary.trim(), SUMMARY));
     if !summary.trim().is_empty() {
         let _ = write!(out, "## Summary\n\n{summary}\n\n");
     }
     out
 }
 
-fn findings(page: &mut Page, review: &Review) {
+fn findings(page: &mut JobSummaryPage, review: &Review) {
     let numbered: Vec<(usize, &Finding)> = (1..).zip(review.unresolved()).collect();
     if numbered.is_empty() {
         return;
@@ -88,7 +90,7 @@ fn findings(page: &mut Page, review: &Review) {
     let mut rows = 0;
     for (number, finding) in &numbered {
         let before = table.len();
-        row(&mut table, *number, &Finding { title: title_within(finding), ..(*finding).clone() });
+        render_row(&mut table, *number, &Finding { title: title_within(finding), ..(*finding).clone() });
         if table.len() > ROWS {
             table.truncate(before);
             break;
@@ -103,31 +105,31 @@ fn findings(page: &mut Page, review: &Review) {
 }
 
 /// Notes how many findings were left out, and where they are.
-fn left_out(page: &mut Page, count: usize, part: &str, review: &Review) {
+fn left_out(page: &mut JobSummaryPage, count: usize, part: &str, review: &Review) {
     if count > 0 {
         let _ = write!(
             page.out,
             "**{} left out of {part}**, for a summary holds 1 MiB. Every other output has them all: {}.\n\n",
-            digest::counted(count, "finding"),
+            digest::count_noun(count, "finding"),
             code(&format!("review show {}", review.id)),
         );
     }
 }
 
 fn title_within(finding: &Finding) -> String {
-    shortened(&finding.title, TITLE)
+    shorten(&finding.title, TITLE)
 }
 
 /// Renders a finding folded behind one line with its title and place.
 fn fold_finding(number: usize, finding: &Finding) -> String {
     let place = finding.anchors.first().map(digest::place).unwrap_or_default();
-    let place = escaped(&shortened(&strip_line(&place), TITLE));
+    let place = escaped(&shorten(&strip_line(&place), TITLE));
     let mut out = format!(
         "<details><summary>{number}. {} <code>{}</code> — <code>{place}</code></summary>\n\n",
         severity(finding.severity),
         escaped(&title(finding)),
     );
-    body(&mut out, finding);
+    render_body(&mut out, finding);
     out.push_str("</details>\n\n");
     out
 }
@@ -138,16 +140,16 @@ fn escaped(text: &str) -> String {
 }
 
 /// Renders resolved findings, and the engine's other texts.
-fn add_rest(page: &mut Page, review: &Review) {
+fn add_rest(page: &mut JobSummaryPage, review: &Review) {
     let mut settled = String::new();
-    resolved(&mut settled, review);
+    render_resolved(&mut settled, review);
     let mut lost = usize::from(!page.add(&settled));
     for section in &review.sections {
-        let block = format!("## {}\n\n{}\n\n", inline(&shortened(&section.title, TITLE)), prose(&section.body));
+        let block = format!("## {}\n\n{}\n\n", inline(&shorten(&section.title, TITLE)), prose(&section.body));
         lost += usize::from(!page.add(&block));
     }
     if lost > 0 {
-        let parts = digest::counted(lost, "part");
+        let parts = digest::count_noun(lost, "part");
         let show = code(&format!("review show {}", review.id));
         let _ = write!(page.out, "**{parts} of the review left out**, for a summary holds 1 MiB: {show} has all.\n\n");
     }
@@ -231,7 +233,7 @@ mod tests {
         assert!(page.contains("1 finding left out of the details") && !page.contains("left out of the table"));
         let page = rendered(TYPICAL, |review| {
             review.sections =
-                vec![crate::domain::review::Section { title: "x".to_owned(), body: "word ".repeat(400_000) }];
+                vec![crate::domain::review::ReviewSection { title: "x".to_owned(), body: "word ".repeat(400_000) }];
         });
         assert!(page.len() <= MOST && page.contains("1 part of the review left out"));
     }

@@ -18,8 +18,8 @@ use crate::domain::finding::Finding;
 use crate::domain::review::{Review, Usage};
 use crate::domain::text::is_invisible;
 
-pub use parse::{Fault, ParseError, parse, parse_finding};
-pub use strict::{NotExact, parse_exactly, value};
+pub use parse::{DocumentValueError, ParseError, parse, parse_finding};
+pub use strict::{ExactParseError, parse_exactly, value};
 
 /// The value of the document's field `schema`.
 pub const SCHEMA: &str = "review/1";
@@ -46,7 +46,7 @@ pub(super) fn usage(usage: Usage) -> serde_json::Value {
 }
 
 /// Renders the document on one line, without its line ending.
-pub(super) fn on_one_line(review: &Review) -> String {
+pub(super) fn render_on_one_line(review: &Review) -> String {
     escape_invisible(serde_json::to_string(&write::document(review)).unwrap_or_default())
 }
 
@@ -86,13 +86,13 @@ pub fn finding_schema() -> serde_json::Value {
     let mut settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
     settings.inline_subschemas = true;
     settings.meta_schema = None;
-    settings.into_generator().into_root_schema_for::<wire::Finding>().to_value()
+    settings.into_generator().into_root_schema_for::<wire::FindingJson>().to_value()
 }
 
 /// Returns the JSON Schema (draft 2020-12) of the document.
 pub fn schema() -> serde_json::Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
-    settings.into_generator().into_root_schema_for::<wire::Document>().to_value()
+    settings.into_generator().into_root_schema_for::<wire::ReviewJson>().to_value()
 }
 
 #[cfg(test)]
@@ -145,22 +145,22 @@ mod tests {
     fn a_second_look_reads_back_and_a_document_without_one_does_too() {
         use crate::domain::finding::Severity;
         use crate::domain::review::Usage;
-        use crate::domain::second_look::SecondLook;
+        use crate::domain::verification::VerificationTotals;
 
         let mut review = parse(include_bytes!("../../fixtures/documents/typical.json")).unwrap();
         assert!(review.provenance.second_look.is_none() && review.coverage.below_confidence.is_empty());
         let usage = Usage { input_tokens: Some(9), cost: None, ..Usage::NOTHING };
         let (confirmed, uncertain, refuted, unchecked) = (1, 2, 3, 4);
         let by = "gemini/x".to_owned();
-        let look = SecondLook { by, confirmed, uncertain, refuted, unchecked, turns: 5, usage };
+        let look = VerificationTotals { by, confirmed, uncertain, refuted, unchecked, turns: 5, usage };
         review.provenance.second_look = Some(look.clone());
         review.coverage.below_confidence = [(Severity::High, 2)].into();
         let again = parse(&render(&review, &RenderOptions::default())).unwrap();
         assert_eq!(again.provenance.second_look, Some(look));
         assert_eq!(again.coverage.below_confidence, review.coverage.below_confidence);
         assert_eq!(
-            again.blocking(Severity::Nit),
-            review.blocking(Severity::Nit),
+            again.count_blocking(Severity::Nit),
+            review.count_blocking(Severity::Nit),
             "what nobody is sure of is no reason to fail"
         );
     }

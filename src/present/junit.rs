@@ -14,11 +14,11 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::report::{Entry, also, entries, facts, plain_line, shortened, suggested};
+use super::report::{ReportEntry, describe_suggestion, entries, facts, list_related, plain_line, shorten};
 use super::{Presenter, RenderOptions, Syntax, digest};
 use crate::domain::finding::Severity;
 use crate::domain::path::RepoPath;
-use crate::domain::review::{Outcome, Review};
+use crate::domain::review::{Review, ReviewOutcome};
 use crate::domain::text::{strip_block, strip_line};
 
 /// The presenter of this file.
@@ -65,22 +65,22 @@ fn render(review: &Review, options: &RenderOptions) -> Vec<u8> {
 
 fn suite(path: Option<&RepoPath>) -> TestSuite {
     let Some(path) = path else { return TestSuite::new("(no file)") };
-    let spelled = line(&path.spelled());
+    let spelled = line(&path.display_name());
     let mut suite = TestSuite::new(&spelled);
     suite.extra.insert("file".into(), spelled.into());
     suite
 }
 
 /// Returns the case for the review itself: passed if it is complete, else an error.
-fn review_case(review: &Review, unfinished: Option<&Entry<'_>>) -> TestCase {
+fn review_case(review: &Review, unfinished: Option<&ReportEntry<'_>>) -> TestCase {
     let rows: Vec<String> = digest::receipt(review)
         .iter()
-        .map(|row| format!("{}: {}", row.label, row.words(strip_line, strip_line)))
+        .map(|row| format!("{}: {}", row.label, row.render(strip_line, strip_line)))
         .collect();
     let said = format!("{}\n{}\n\n{}", digest::verdict(review), digest::reviewer(review), rows.join("\n"));
     let status = match (review.outcome, unfinished) {
-        (Outcome::Complete, _) | (_, None) => TestCaseStatus::success(),
-        (Outcome::Incomplete | Outcome::Failed, Some(entry)) => {
+        (ReviewOutcome::Complete, _) | (_, None) => TestCaseStatus::success(),
+        (ReviewOutcome::Incomplete | ReviewOutcome::Failed, Some(entry)) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
             status.set_message(line(&entry.title)).set_type(line(&entry.check));
             status.set_description(text(&format!("{}\n\n{}\n\n{said}", entry.title, entry.body)));
@@ -114,9 +114,9 @@ fn hidden(review: &Review, fail_on: Option<Severity>) -> Option<TestCase> {
 }
 
 /// Returns the case for a finding: failed at or above the gate; without a gate, every finding fails.
-fn case(entry: &Entry<'_>, fail_on: Option<Severity>) -> TestCase {
+fn case(entry: &ReportEntry<'_>, fail_on: Option<Severity>) -> TestCase {
     let fails = fail_on.is_none_or(|floor| entry.severity <= floor);
-    let file = entry.place.as_ref().map(|place| format!("{}: ", place.path.spelled())).unwrap_or_default();
+    let file = entry.place.as_ref().map(|place| format!("{}: ", place.path.display_name())).unwrap_or_default();
     let said = describe(entry);
     let status = if fails {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
@@ -135,19 +135,19 @@ fn case(entry: &Entry<'_>, fail_on: Option<Severity>) -> TestCase {
 }
 
 /// Formats the place of a finding; for deleted lines, their former place.
-fn place(entry: &Entry<'_>) -> String {
+fn place(entry: &ReportEntry<'_>) -> String {
     match &entry.place {
         Some(place) if !place.note.is_empty() => place.note.clone(),
         _ => entry.finding.and_then(|finding| finding.anchors.first()).map(digest::place).unwrap_or_default(),
     }
 }
 
-fn describe(entry: &Entry<'_>) -> String {
+fn describe(entry: &ReportEntry<'_>) -> String {
     let head = format!("{}: {}", place(entry), entry.title);
-    let mut parts = vec![head, shortened(&entry.body, TEXT)];
+    let mut parts = vec![head, shorten(&entry.body, TEXT)];
     if let Some(finding) = entry.finding {
-        parts.push(also(finding));
-        parts.push(shortened(&suggested(finding).unwrap_or_default(), TEXT));
+        parts.push(list_related(finding));
+        parts.push(shorten(&describe_suggestion(finding).unwrap_or_default(), TEXT));
         parts.push(facts(finding));
     }
     parts.retain(|part| !part.trim().is_empty());

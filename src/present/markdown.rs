@@ -3,16 +3,16 @@
 //! Every text that is not ours goes through `safe`, which leaves no HTML, no image, no link, no mention and no table cell of its own. Links
 //! into a forge and the limits of its comments do not belong here.
 
-pub(crate) mod safe;
+pub(crate) mod escape;
 
 use std::fmt::Write as _;
 
-use super::patch::{self, Row};
+use super::patch::{self, DiffRow};
 use super::{Presenter, RenderOptions, Syntax, digest};
 use crate::domain::finding::{Finding, FindingStatus, OriginKind, Severity, VerificationState};
 use crate::domain::path::RepoPath;
-use crate::domain::review::{Outcome, Review};
-use safe::{cell_code, code, fenced, inline, prose, table_cell};
+use crate::domain::review::{Review, ReviewOutcome};
+use escape::{cell_code, code, fenced, inline, prose, table_cell};
 
 /// The presenter of this file.
 pub(super) const PRESENTER: Presenter = Presenter {
@@ -37,11 +37,11 @@ fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
             details(&mut out, *number, finding);
         }
     }
-    resolved(&mut out, review);
+    render_resolved(&mut out, review);
     for section in &review.sections {
         let _ = write!(out, "## {}\n\n{}\n\n", inline(&section.title), prose(&section.body));
     }
-    receipt(&mut out, review);
+    render_receipt(&mut out, review);
     out.truncate(out.trim_end().len());
     out.push('\n');
     out.into_bytes()
@@ -49,18 +49,18 @@ fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
 
 fn head(out: &mut String, review: &Review) {
     let _ = write!(out, "# Code review\n\n**{}**\n\n", digest::verdict(review));
-    about(out, review);
-    outcome(out, review, usize::MAX);
+    render_provenance(out, review);
+    render_outcome(out, review, usize::MAX);
     if !review.summary.trim().is_empty() {
         let _ = write!(out, "## Summary\n\n{}\n\n", prose(&review.summary));
     }
 }
 
 /// Renders the change and the reviewer.
-pub(super) fn about(out: &mut String, review: &Review) {
+pub(super) fn render_provenance(out: &mut String, review: &Review) {
     let change = &review.change;
     let size = digest::size(change).join(", ");
-    let (repository, names) = (inline(&change.repository), code(&digest::names(change)));
+    let (repository, names) = (inline(&change.repository), code(&digest::change_names(change)));
     let _ = write!(out, "{repository}: {names} ({size}), {}.\n\n", inline(&digest::reviewer(review)));
     if let Some((name, title)) = digest::pull(change) {
         let _ = write!(out, "Pull request {}: {}\n\n", code(&name), inline(title));
@@ -68,15 +68,15 @@ pub(super) fn about(out: &mut String, review: &Review) {
 }
 
 /// Renders that a review is not complete, with at most `most` of its reasons; nothing if it is complete.
-pub(super) fn outcome(out: &mut String, review: &Review, most: usize) {
+pub(super) fn render_outcome(out: &mut String, review: &Review, most: usize) {
     match review.outcome {
-        Outcome::Complete => {}
-        Outcome::Incomplete => {
-            let _ = writeln!(out, "> ⚠️ **Incomplete**: {}.", digest::incomplete(review));
+        ReviewOutcome::Complete => {}
+        ReviewOutcome::Incomplete => {
+            let _ = writeln!(out, "> ⚠️ **Incomplete**: {}.", digest::incomplete_label(review));
         }
-        Outcome::Failed => out.push_str("> ⛔ **Failed**: nothing was reviewed.\n"),
+        ReviewOutcome::Failed => out.push_str("> ⛔ **Failed**: nothing was reviewed.\n"),
     }
-    if review.outcome != Outcome::Complete {
+    if review.outcome != ReviewOutcome::Complete {
         for reason in review.reasons.iter().take(most) {
             let _ = writeln!(out, "> - {}", inline(reason));
         }
@@ -100,7 +100,7 @@ pub(super) fn severity(severity: Severity) -> &'static str {
 fn table(out: &mut String, findings: &[(usize, &Finding)]) {
     out.push_str(TABLE);
     for (number, finding) in findings {
-        row(out, *number, finding);
+        render_row(out, *number, finding);
     }
     out.push('\n');
 }
@@ -110,7 +110,7 @@ pub(super) const TABLE: &str =
     "## Findings\n\n| # | Title | Severity | Category | Location |\n| ---: | --- | --- | --- | --- |\n";
 
 /// Renders a row of the table.
-pub(super) fn row(out: &mut String, number: usize, finding: &Finding) {
+pub(super) fn render_row(out: &mut String, number: usize, finding: &Finding) {
     let place = finding.anchors.first().map(digest::place).unwrap_or_default();
     let more = finding.anchors.len().saturating_sub(1);
     let _ = writeln!(
@@ -130,16 +130,16 @@ fn title(finding: &Finding) -> &str {
 
 fn details(out: &mut String, number: usize, finding: &Finding) {
     let _ = write!(out, "### {number}. {}\n\n", inline(title(finding)));
-    body(out, finding);
+    render_body(out, finding);
 }
 
 /// Renders the details of a finding below its title.
-pub(super) fn body(out: &mut String, finding: &Finding) {
+pub(super) fn render_body(out: &mut String, finding: &Finding) {
     let _ = write!(out, "{}\n\n", facts(finding));
     if !finding.body.trim().is_empty() {
         let _ = write!(out, "{}\n\n", prose(&finding.body));
     }
-    let patched = patch::patched(finding);
+    let patched = patch::diff_rows(finding);
     for (index, anchor) in finding.anchors.iter().enumerate() {
         let note = digest::place_note(anchor);
         let note = if note.is_empty() { String::new() } else { format!(" ({note})") };
@@ -156,8 +156,8 @@ pub(super) fn body(out: &mut String, finding: &Finding) {
         }
     }
     if let (Some(suggestion), None) = (&finding.suggestion, &patched) {
-        let (lines, path) = (digest::line_words(suggestion.lines), code(&suggestion.path.spelled()));
-        let _ = write!(out, "Suggested instead of {lines} of {path}:\n\n{}\n\n", diff(&patch::added(suggestion)));
+        let (lines, path) = (digest::describe_lines(suggestion.lines), code(&suggestion.path.display_name()));
+        let _ = write!(out, "Suggested instead of {lines} of {path}:\n\n{}\n\n", diff(&patch::added_rows(suggestion)));
     }
     if let Some(rationale) = &finding.verification.rationale {
         let _ = write!(out, "Second look: {}\n\n", prose(rationale));
@@ -189,7 +189,7 @@ fn facts(finding: &Finding) -> String {
     parts.join(" · ")
 }
 
-fn diff(rows: &[Row<'_>]) -> String {
+fn diff(rows: &[DiffRow<'_>]) -> String {
     let lines: Vec<String> = rows.iter().map(|row| format!("{} {}", row.mark.sign(), row.text)).collect();
     fenced("diff", &shortened(lines.iter().map(String::as_str)))
 }
@@ -210,7 +210,7 @@ fn language(path: &RepoPath) -> &str {
         .unwrap_or_default()
 }
 
-pub(super) fn resolved(out: &mut String, review: &Review) {
+pub(super) fn render_resolved(out: &mut String, review: &Review) {
     let mut resolved = review.findings.iter().filter(|finding| finding.status.is_resolved()).peekable();
     if resolved.peek().is_none() {
         return;
@@ -218,16 +218,16 @@ pub(super) fn resolved(out: &mut String, review: &Review) {
     out.push_str("## Resolved\n\n");
     for finding in resolved {
         let place = finding.anchors.first().map(digest::place).unwrap_or_default();
-        let why = finding.dismissed.as_ref().map(|why| format!(": {}", inline(&why.sentence()))).unwrap_or_default();
+        let why = finding.dismissed.as_ref().map(|why| format!(": {}", inline(&why.describe()))).unwrap_or_default();
         let _ = writeln!(out, "- {}: {} ({}){why}", finding.status, inline(&finding.title), code(&place));
     }
     out.push('\n');
 }
 
-pub(super) fn receipt(out: &mut String, review: &Review) {
+pub(super) fn render_receipt(out: &mut String, review: &Review) {
     out.push_str("## Coverage\n\n");
     for row in digest::receipt(review) {
-        let _ = writeln!(out, "- **{}**: {}", row.label, row.words(inline, code));
+        let _ = writeln!(out, "- **{}**: {}", row.label, row.render(inline, code));
     }
     out.push('\n');
 }

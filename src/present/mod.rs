@@ -8,12 +8,11 @@
 //! contents of a review, and nothing reads a file.
 
 pub mod annotations;
-pub mod applied;
 mod brief;
-pub mod checkup;
 mod columns;
 pub mod delivery;
 pub(crate) mod digest;
+pub mod doctor;
 pub mod eval;
 pub mod events;
 mod gitlab;
@@ -21,7 +20,7 @@ mod job_summary;
 pub mod json;
 mod junit;
 mod markdown;
-pub mod offers;
+pub mod model_list;
 pub(crate) mod patch;
 pub mod presented;
 pub mod preview;
@@ -31,10 +30,11 @@ mod rdjsonl;
 mod report;
 pub mod runs;
 mod sarif;
+pub mod suggestion_diff;
 mod terminal;
 
-pub use brief::{brief, engine, place, suggested};
-pub(crate) use markdown::safe;
+pub use brief::{brief, describe_suggestion, engine, place};
+pub(crate) use markdown::escape;
 
 pub use crate::domain::text::Syntax;
 
@@ -80,14 +80,14 @@ pub struct RenderOptions {
     /// `true` for colored output.
     pub colour: bool,
     /// The form of links to places.
-    pub links: Links,
+    pub links: LinkStyle,
     /// The severity at which a finding fails a gate, for outputs with pass and fail.
     pub fail_on: Option<Severity>,
 }
 
 /// The form of links to places.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Links {
+pub enum LinkStyle {
     /// No links.
     None,
     /// OSC-8 links to files of this machine.
@@ -103,7 +103,7 @@ pub const MIN_WIDTH: usize = 40;
 impl Default for RenderOptions {
     /// 80 columns, no colors, no links, no gate.
     fn default() -> Self {
-        Self { width: 80, colour: false, links: Links::None, fail_on: None }
+        Self { width: 80, colour: false, links: LinkStyle::None, fail_on: None }
     }
 }
 

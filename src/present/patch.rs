@@ -3,11 +3,11 @@
 //! Main type: [`Row`]. Suggestions were verified before; here they are only drawn.
 
 use crate::domain::finding::{Anchor, Finding, Suggestion};
-use crate::domain::place::Side;
+use crate::domain::place::DiffSide;
 
 /// The kind of a row in a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub(crate) enum DiffMark {
     /// An unchanged line.
     Same,
     /// A removed line.
@@ -16,7 +16,7 @@ pub(crate) enum Mark {
     Added,
 }
 
-impl Mark {
+impl DiffMark {
     /// Returns the marker of a diff.
     pub(crate) fn sign(self) -> char {
         match self {
@@ -29,47 +29,50 @@ impl Mark {
 
 /// One line of code; untrusted text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Row<'a> {
+pub(crate) struct DiffRow<'a> {
     /// Its number in the file; `None` for added lines.
     pub(crate) number: Option<u32>,
     /// The kind of row.
-    pub(crate) mark: Mark,
+    pub(crate) mark: DiffMark,
     /// The line.
     pub(crate) text: &'a str,
 }
 
 /// Returns the quoted lines as unchanged rows; none for a whole file.
-pub(crate) fn quoted(anchor: &Anchor) -> Vec<Row<'_>> {
+pub(crate) fn quoted_rows(anchor: &Anchor) -> Vec<DiffRow<'_>> {
     let Some(lines) = anchor.lines else { return Vec::new() };
     let numbers = lines.start()..=lines.end();
-    numbers.zip(anchor.quote.split('\n')).map(|(n, text)| Row { number: Some(n), mark: Mark::Same, text }).collect()
+    numbers
+        .zip(anchor.quote.split('\n'))
+        .map(|(n, text)| DiffRow { number: Some(n), mark: DiffMark::Same, text })
+        .collect()
 }
 
 /// Returns the lines that a suggestion adds.
-pub(crate) fn added(suggestion: &Suggestion) -> Vec<Row<'_>> {
+pub(crate) fn added_rows(suggestion: &Suggestion) -> Vec<DiffRow<'_>> {
     if suggestion.replacement.is_empty() {
         return Vec::new();
     }
-    suggestion.replacement.split('\n').map(|text| Row { number: None, mark: Mark::Added, text }).collect()
+    suggestion.replacement.split('\n').map(|text| DiffRow { number: None, mark: DiffMark::Added, text }).collect()
 }
 
 /// Returns the quoted lines of the first anchor with the suggestion applied, if it lies within them. Unchanged lines at its ends are not
 /// shown as changed.
-pub(crate) fn patched(finding: &Finding) -> Option<Vec<Row<'_>>> {
+pub(crate) fn diff_rows(finding: &Finding) -> Option<Vec<DiffRow<'_>>> {
     let (anchor, suggestion) = (finding.anchors.first()?, finding.suggestion.as_ref()?);
-    if anchor.side != Side::New || anchor.path != suggestion.path {
+    if anchor.side != DiffSide::New || anchor.path != suggestion.path {
         return None;
     }
-    let mut rows = quoted(anchor);
+    let mut rows = quoted_rows(anchor);
     let first = rows.iter().position(|row| row.number == Some(suggestion.lines.start()))?;
     let last = rows.iter().position(|row| row.number == Some(suggestion.lines.end()))?;
-    let added = added(suggestion);
-    let same = |(old, new): &(&Row<'_>, &Row<'_>)| old.text.trim_end() == new.text.trim_end();
+    let added = added_rows(suggestion);
+    let same = |(old, new): &(&DiffRow<'_>, &DiffRow<'_>)| old.text.trim_end() == new.text.trim_end();
     let head = rows[first..=last].iter().zip(&added).take_while(same).count();
     let tail = rows[first + head..=last].iter().rev().zip(added[head..].iter().rev()).take_while(same).count();
     let (from, to) = (first + head, last + 1 - tail);
     for row in &mut rows[from..to] {
-        row.mark = Mark::Removed;
+        row.mark = DiffMark::Removed;
     }
     rows.splice(to..to, added[head..added.len() - tail].iter().copied());
     Some(rows)
@@ -89,7 +92,7 @@ mod tests {
         let suggestion = finding.suggestion.as_mut().unwrap();
         suggestion.lines = range(replaced);
         suggestion.replacement = replacement.to_owned();
-        let rows = patched(&finding)?;
+        let rows = diff_rows(&finding)?;
         Some(rows.iter().map(|row| format!("{}{}", row.mark.sign(), row.text)).collect::<Vec<_>>().join("|"))
     }
 

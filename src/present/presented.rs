@@ -4,7 +4,7 @@
 //! terminal. The layout knows no escapes, so each link becomes two private-use characters meanwhile.
 
 use super::terminal::prose;
-use super::{Links, RenderOptions};
+use super::{LinkStyle, RenderOptions};
 
 /// Characters of the last private-use area (Unicode 16, §23.5) mark the beginnings of links, the very last one each end.
 const FIRST: u32 = 0x0010_0000;
@@ -17,7 +17,7 @@ const CLOSE: &str = "\x1b]8;;\x1b\\";
 /// Lays out a document. Links to files (OSC-8, `file:`) stay if the options allow links; every other escape in `text` is removed.
 pub fn terminal(text: &str, options: &RenderOptions) -> Vec<u8> {
     let (marked, addresses) = mark_links(text);
-    let mut laid_out = restore_links(&prose(&marked, options), &addresses, options.links != Links::None);
+    let mut laid_out = restore_links(&prose(&marked, options), &addresses, options.links != LinkStyle::None);
     laid_out.truncate(laid_out.trim_end_matches('\n').len());
     laid_out.push('\n');
     laid_out.into_bytes()
@@ -103,7 +103,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn page(text: &str, links: bool) -> String {
-        let links = if links { Links::Osc8 { root: PathBuf::from("/w") } } else { Links::None };
+        let links = if links { LinkStyle::Osc8 { root: PathBuf::from("/w") } } else { LinkStyle::None };
         String::from_utf8(terminal(text, &RenderOptions { width: 40, links, ..RenderOptions::default() })).unwrap()
     }
 

@@ -10,9 +10,11 @@ use textwrap::Options;
 use super::digest;
 use crate::domain::id::CommitId;
 use crate::domain::money::Money;
-use crate::domain::offer::PriceList;
-use crate::domain::preview::{Estimate, FilePlan, FileState, PartPlan, Preview, Receiver, Sent, Span};
-use crate::domain::text::{strip_line, thousands};
+use crate::domain::preview::{
+    CodeReceiver, Estimate, EstimateRange, FilePlan, FileState, PartPlan, Preview, SentContent,
+};
+use crate::domain::provider_info::PriceList;
+use crate::domain::text::{group_thousands, strip_line};
 
 /// Upper bound on the listed files of one kind, parts and notes; the JSON has all.
 const NAMED: usize = 12;
@@ -23,11 +25,11 @@ const SCHEMA: &str = "preview/1";
 
 /// Renders the preview for people, `width` columns wide.
 pub fn terminal(preview: &Preview, width: usize) -> String {
-    let mut page = Page { out: String::new(), width: width.clamp(40, 100) };
+    let mut page = PreviewPage { out: String::new(), width: width.clamp(40, 100) };
     page.row("preview", "nothing is sent, and nothing is kept");
     let change = &preview.change;
     let size = digest::size(change).join(", ");
-    page.row("change", &format!("{}: {} ({size})", change.repository, digest::names(change)));
+    page.row("change", &format!("{}: {} ({size})", change.repository, digest::change_names(change)));
     match &preview.model {
         None => {
             page.row("reviewer", "the built-in rules (no model): no code leaves this machine, and it costs nothing");
@@ -70,12 +72,12 @@ pub fn terminal(preview: &Preview, width: usize) -> String {
 }
 
 /// Rows of a label and a text.
-struct Page {
+struct PreviewPage {
     out: String,
     width: usize,
 }
 
-impl Page {
+impl PreviewPage {
     fn row(&mut self, label: &str, text: &str) {
         let first = format!("{label:LABEL$}");
         let next = " ".repeat(LABEL);
@@ -96,29 +98,29 @@ impl Page {
     }
 }
 
-fn receiver(receiver: &Receiver) -> String {
+fn receiver(receiver: &CodeReceiver) -> String {
     let key = receiver.missing_key.as_ref().map_or_else(String::new, |variable| format!("; {variable} is not set"));
-    let window = thousands(receiver.context_window);
+    let window = group_thousands(receiver.context_window);
     format!("{} at {} (a window of {window} tokens{key})", receiver.model, receiver.address)
 }
 
 fn prices(prices: Option<&PriceList>) -> String {
     let Some(prices) = prices else { return "unknown: what it costs cannot be said (docs/models.md)".to_owned() };
-    let (input, output) = (prices.input.in_full(), prices.output.in_full());
+    let (input, output) = (prices.input.format_full(), prices.output.format_full());
     let mut text = format!("for a million tokens {input} sent, {output} received");
     if let Some(read) = prices.cache_read {
-        text.push_str(&format!(", {} read from the cache", read.in_full()));
+        text.push_str(&format!(", {} read from the cache", read.format_full()));
     }
     if let Some(write) = prices.cache_write {
-        text.push_str(&format!(", {} written to it", write.in_full()));
+        text.push_str(&format!(", {} written to it", write.format_full()));
     }
     format!("{text} (of {})", prices.on)
 }
 
-fn conversations(page: &mut Page, sent: &Sent) {
-    let size = |tokens: u64| thousands(tokens);
+fn conversations(page: &mut PreviewPage, sent: &SentContent) {
+    let size = |tokens: u64| group_thousands(tokens);
     let room = size(sent.room);
-    let all = digest::counted(sent.parts.len(), "conversation");
+    let all = digest::count_noun(sent.parts.len(), "conversation");
     let begin: u64 = sent.parts.iter().map(PartPlan::request).sum();
     page.row("sent", &format!("{all}; {} tokens to begin with (room for {room} in each first message)", size(begin)));
     for (at, part) in sent.parts.iter().enumerate().take(NAMED) {
@@ -126,7 +128,7 @@ fn conversations(page: &mut Page, sent: &Sent) {
         let unsure = if part.is_promised { "" } else { "; begun only if the others leave enough" };
         let text = format!(
             "{name}: {}, {} tokens (system {}, tools {}, message {}){unsure}",
-            digest::counted(part.files, "file"),
+            digest::count_noun(part.files, "file"),
             size(part.request()),
             size(part.system),
             size(part.tools),
@@ -142,11 +144,11 @@ fn conversations(page: &mut Page, sent: &Sent) {
             0 => String::new(),
             some => format!(", {some} of which do not fit"),
         };
-        page.row("told", &format!("{} of the rules{left_out}", digest::counted(sent.leads, "lead")));
+        page.row("told", &format!("{} of the rules{left_out}", digest::count_noun(sent.leads, "lead")));
     }
 }
 
-fn files(page: &mut Page, files: &[FilePlan]) {
+fn files(page: &mut PreviewPage, files: &[FilePlan]) {
     const ALL: [(FileState, &str); 5] = [
         (FileState::Shown, "shown"),
         (FileState::Cut, "cut"),
@@ -162,14 +164,15 @@ fn files(page: &mut Page, files: &[FilePlan]) {
     }
     page.row("files", &counts.join(", "));
     for (state, word) in ALL {
-        let reasons: Vec<String> =
-            of(state).filter_map(|file| Some(format!("{} — {}", file.path.spelled(), file.reason.as_ref()?))).collect();
+        let reasons: Vec<String> = of(state)
+            .filter_map(|file| Some(format!("{} — {}", file.path.display_name(), file.reason.as_ref()?)))
+            .collect();
         page.rows(word, &reasons);
     }
 }
 
-fn estimate(page: &mut Page, estimate: &Estimate) {
-    let of = |span: Span<u64>| format!("{} to {}", thousands(span.least), thousands(span.most));
+fn estimate(page: &mut PreviewPage, estimate: &Estimate) {
+    let of = |span: EstimateRange<u64>| format!("{} to {}", group_thousands(span.least), group_thousands(span.most));
     page.row("estimate", &format!("{} turns", of(estimate.turns)));
     page.row("", &format!("{} tokens in", of(estimate.input_tokens)));
     page.row("", &format!("{} tokens out", of(estimate.output_tokens)));
@@ -214,7 +217,7 @@ pub fn json(preview: &Preview) -> Vec<u8> {
     bytes
 }
 
-fn receiver_json(receiver: &Receiver) -> Value {
+fn receiver_json(receiver: &CodeReceiver) -> Value {
     object!({
         "model": strip_line(&receiver.model),
         "address": strip_line(&receiver.address),
@@ -229,11 +232,11 @@ fn receiver_json(receiver: &Receiver) -> Value {
 
 fn file_json(file: &FilePlan) -> Value {
     object!({
-        "path": file.path.to_string(), "state": file.state.word(), "reason": file.reason.as_deref().map(strip_line), "part": file.part,
+        "path": file.path.to_string(), "state": file.state.as_str(), "reason": file.reason.as_deref().map(strip_line), "part": file.part,
     })
 }
 
-fn sent_json(sent: &Sent) -> Value {
+fn sent_json(sent: &SentContent) -> Value {
     let parts = sent.parts.iter().map(|part| {
         object!({
             "files": part.files, "system_tokens": part.system, "tools_tokens": part.tools, "message_tokens": part.message,
@@ -241,7 +244,7 @@ fn sent_json(sent: &Sent) -> Value {
         })
     });
     let Estimate { turns, input_tokens, output_tokens, cost, time, basis } = &sent.estimate;
-    let span = |span: &Span<u64>| object!({ "least": span.least, "most": span.most });
+    let span = |span: &EstimateRange<u64>| object!({ "least": span.least, "most": span.most });
     object!({
         "parts": parts.collect::<Vec<_>>(),
         "room_tokens": sent.room,
@@ -287,24 +290,24 @@ mod tests {
             on: "2026-11-01".parse().unwrap(),
         };
         let estimate = Estimate {
-            turns: Span { least: 2, most: 10 },
-            input_tokens: Span { least: 24_000, most: 310_000 },
-            output_tokens: Span { least: 200, most: 20_000 },
-            cost: Some(Span { least: usd("0.04"), most: usd("1.46") }),
-            time: Span { least: Duration::from_secs(6), most: Duration::from_mins(5) },
+            turns: EstimateRange { least: 2, most: 10 },
+            input_tokens: EstimateRange { least: 24_000, most: 310_000 },
+            output_tokens: EstimateRange { least: 200, most: 20_000 },
+            cost: Some(EstimateRange { least: usd("0.04"), most: usd("1.46") }),
+            time: EstimateRange { least: Duration::from_secs(6), most: Duration::from_mins(5) },
             basis: vec!["the first requests as they would be sent".to_owned()],
         };
         let part = PartPlan { files: 3, system: 1_200, tools: 3_400, message: 7_400, is_promised: true };
         Preview {
             change: Arc::new(change),
-            model: Some(Receiver {
+            model: Some(CodeReceiver {
                 model: "anthropic/claude".to_owned(),
                 address: "https://api.example".to_owned(),
                 missing_key: Some("ANTHROPIC_API_KEY".to_owned()),
                 context_window: 200_000,
                 prices: Some(prices),
             }),
-            next: vec![Receiver {
+            next: vec![CodeReceiver {
                 model: "ollama/small".to_owned(),
                 address: "http://127.0.0.1:11434".to_owned(),
                 missing_key: None,
@@ -319,7 +322,7 @@ mod tests {
             ],
             instructions: Some("docs/review.md".to_owned()),
             guidelines: vec!["AGENTS.md".to_owned()],
-            sent: Some(Sent {
+            sent: Some(SentContent {
                 parts: vec![part],
                 room: 30_000,
                 leads: 4,

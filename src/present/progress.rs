@@ -13,15 +13,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-pub use self::turns::Turns;
+pub use self::turns::TurnProgress;
 
-use self::bar::Bar;
-use self::lines::{Lines, Warnings};
-use crate::domain::event::{Event, EventSink, Stage};
+use self::bar::BarProgress;
+use self::lines::{LineProgress, WarningProgress};
+use crate::domain::event::{Event, EventSink, ReviewStage};
 
 /// The form of the progress display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum ProgressMode {
     /// A line that is redrawn in place.
     Bar,
     /// A line for each stage, turn and finding, and one at intervals, so that the run does not look dead.
@@ -30,7 +30,7 @@ pub enum Mode {
     Quiet,
 }
 
-impl Mode {
+impl ProgressMode {
     /// Returns the mode for a stderr that is a terminal or not.
     pub fn choose(quiet: bool, terminal: bool) -> Self {
         match (quiet, terminal) {
@@ -50,21 +50,21 @@ const TICK: Duration = Duration::from_millis(120);
 
 /// Shows events on stderr. Dropping it, or [`finish`](Self::finish), clears the bar.
 #[derive(Debug)]
-pub struct Progress {
+pub struct ProgressDisplay {
     running: Mutex<Option<(SyncSender<Event>, JoinHandle<()>)>>,
 }
 
-impl Progress {
+impl ProgressDisplay {
     /// Starts the display on `stderr`; a bar draws itself on the terminal, and only other messages go there.
-    pub fn start(mode: Mode, stderr: impl Write + Send + 'static) -> Self {
+    pub fn start(mode: ProgressMode, stderr: impl Write + Send + 'static) -> Self {
         match mode {
-            Mode::Quiet => Self::on(Warnings(stderr), HEARTBEAT),
-            Mode::Lines => Self::on(Lines::new(stderr), HEARTBEAT),
-            Mode::Bar => Self::on(Bar::new(stderr), TICK),
+            ProgressMode::Quiet => Self::on(WarningProgress(stderr), HEARTBEAT),
+            ProgressMode::Lines => Self::on(LineProgress::new(stderr), HEARTBEAT),
+            ProgressMode::Bar => Self::on(BarProgress::new(stderr), TICK),
         }
     }
 
-    fn on(surface: impl Surface + Send + 'static, beat: Duration) -> Self {
+    fn on(surface: impl ProgressSurface + Send + 'static, beat: Duration) -> Self {
         let (sender, receiver) = sync_channel(QUEUE);
         // Without a thread to show it there is no progress, and the review goes ahead.
         let thread = thread::Builder::new().name("progress".to_owned()).spawn(move || show(&receiver, surface, beat));
@@ -81,13 +81,13 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressDisplay {
     fn drop(&mut self) {
         self.finish();
     }
 }
 
-impl EventSink for Progress {
+impl EventSink for ProgressDisplay {
     fn emit(&self, event: Event) {
         if let Ok(running) = self.running.lock()
             && let Some((sender, _)) = &*running
@@ -98,21 +98,21 @@ impl EventSink for Progress {
 }
 
 /// An output for events.
-trait Surface {
+trait ProgressSurface {
     /// Shows an event; returns whether a person saw something new.
-    fn take(&mut self, event: Event) -> bool;
+    fn show_event(&mut self, event: Event) -> bool;
     /// Shows that the run is alive.
-    fn beat(&mut self);
+    fn show_heartbeat(&mut self);
     /// Clears the screen of the display.
     fn end(&mut self);
 }
 
-fn show(events: &Receiver<Event>, mut surface: impl Surface, beat: Duration) {
+fn show(events: &Receiver<Event>, mut surface: impl ProgressSurface, beat: Duration) {
     let mut last = Instant::now();
     loop {
         match events.recv_timeout(beat.saturating_sub(last.elapsed())) {
             Ok(event) => {
-                if surface.take(event) {
+                if surface.show_event(event) {
                     last = Instant::now();
                 }
             }
@@ -120,7 +120,7 @@ fn show(events: &Receiver<Event>, mut surface: impl Surface, beat: Duration) {
             Err(RecvTimeoutError::Disconnected) => break,
         }
         if last.elapsed() >= beat {
-            surface.beat();
+            surface.show_heartbeat();
             last = Instant::now();
         }
     }
@@ -128,12 +128,12 @@ fn show(events: &Receiver<Event>, mut surface: impl Surface, beat: Duration) {
 }
 
 /// Describes a stage.
-pub fn doing(stage: Stage) -> &'static str {
+pub fn describe_stage(stage: ReviewStage) -> &'static str {
     match stage {
-        Stage::Collect => "collecting the change",
-        Stage::Review => "reviewing",
-        Stage::Deliver => "writing the outputs",
-        Stage::Post => "at work on the pull request",
+        ReviewStage::Collect => "collecting the change",
+        ReviewStage::Review => "reviewing",
+        ReviewStage::Deliver => "writing the outputs",
+        ReviewStage::Post => "at work on the pull request",
     }
 }
 
@@ -146,12 +146,12 @@ mod tests {
     use std::sync::mpsc::{Sender, channel};
 
     /// A writer that passes every line to the test.
-    struct Tap {
+    struct LineTap {
         lines: Sender<String>,
         line: Vec<u8>,
     }
 
-    impl Write for Tap {
+    impl Write for LineTap {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             for byte in bytes {
                 if *byte == b'\n' {
@@ -169,9 +169,9 @@ mod tests {
         }
     }
 
-    fn tapped(beat: Duration) -> (Progress, Receiver<String>) {
+    fn tapped(beat: Duration) -> (ProgressDisplay, Receiver<String>) {
         let (lines, seen) = channel();
-        (Progress::on(Lines::new(Tap { lines, line: Vec::new() }), beat), seen)
+        (ProgressDisplay::on(LineProgress::new(LineTap { lines, line: Vec::new() }), beat), seen)
     }
 
     const NEVER: Duration = Duration::from_hours(1);
@@ -179,12 +179,12 @@ mod tests {
     #[test]
     fn stages_and_notices_are_lines_and_counts_are_not() {
         let (progress, seen) = tapped(NEVER);
-        progress.emit(Event::Stage { stage: Stage::Collect });
-        progress.emit(Event::Stage { stage: Stage::Review });
-        progress.emit(Event::Progress { stage: Stage::Review, done: 1, total: 9 });
+        progress.emit(Event::Stage { stage: ReviewStage::Collect });
+        progress.emit(Event::Stage { stage: ReviewStage::Review });
+        progress.emit(Event::Progress { stage: ReviewStage::Review, done: 1, total: 9 });
         progress.emit(Event::Notice { text: "a\x07notice\nof two lines".to_owned() });
         progress.finish();
-        progress.emit(Event::Stage { stage: Stage::Deliver });
+        progress.emit(Event::Stage { stage: ReviewStage::Deliver });
         let lines: Vec<String> = seen.iter().collect();
         assert_eq!(
             lines,
@@ -196,7 +196,7 @@ mod tests {
     fn turns_findings_and_retries_are_lines_and_calls_are_not() {
         let (progress, seen) = tapped(NEVER);
         for event in [
-            Event::Stage { stage: Stage::Review },
+            Event::Stage { stage: ReviewStage::Review },
             Event::Turn { turn: 1, most: 40 },
             Event::Answering { turn: 1, bytes: 10 },
             Event::Retry { turn: 1, attempt: 2, wait_ms: 4_000, reason: "anthropic answered 529: busy\n".to_owned() },
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn a_long_silence_of_a_model_is_broken_with_what_it_does() {
         let (progress, seen) = tapped(Duration::from_millis(1));
-        progress.emit(Event::Stage { stage: Stage::Review });
+        progress.emit(Event::Stage { stage: ReviewStage::Review });
         progress.emit(Event::Turn { turn: 2, most: 40 });
         progress.emit(Event::Call { turn: 2, tool: "read_diff".to_owned(), about: "src/a.rs".to_owned() });
         assert!(seen.iter().any(|line| line.starts_with("review: turn 2/40 · reading the diff of src/a.rs · ")));
@@ -245,8 +245,8 @@ mod tests {
     #[test]
     fn silence_is_kept_but_for_warnings() {
         let (lines, seen) = channel();
-        let progress = Progress::on(Warnings(Tap { lines, line: Vec::new() }), NEVER);
-        progress.emit(Event::Stage { stage: Stage::Review });
+        let progress = ProgressDisplay::on(WarningProgress(LineTap { lines, line: Vec::new() }), NEVER);
+        progress.emit(Event::Stage { stage: ReviewStage::Review });
         progress.emit(Event::Notice { text: "nothing of note".to_owned() });
         progress.emit(Event::Warning { text: "code goes to\nsomebody".to_owned() });
         progress.finish();
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn a_long_silence_is_broken() {
         let (progress, seen) = tapped(Duration::from_millis(1));
-        progress.emit(Event::Progress { stage: Stage::Review, done: 3, total: 9 });
+        progress.emit(Event::Progress { stage: ReviewStage::Review, done: 3, total: 9 });
         let line = seen.recv().unwrap();
         assert!(line.starts_with("review: still reviewing: 3 of 9, "), "{line}");
         progress.finish();
@@ -264,19 +264,19 @@ mod tests {
 
     #[test]
     fn a_surface_that_hangs_never_holds_the_one_who_emits() {
-        struct Stuck(Receiver<()>);
-        impl Surface for Stuck {
-            fn take(&mut self, _: Event) -> bool {
+        struct StuckSurface(Receiver<()>);
+        impl ProgressSurface for StuckSurface {
+            fn show_event(&mut self, _: Event) -> bool {
                 let _ = self.0.recv();
                 false
             }
-            fn beat(&mut self) {}
+            fn show_heartbeat(&mut self) {}
             fn end(&mut self) {}
         }
         let (release, gate) = channel();
-        let progress = Arc::new(Progress::on(Stuck(gate), NEVER));
+        let progress = Arc::new(ProgressDisplay::on(StuckSurface(gate), NEVER));
         for done in 0..10 * QUEUE as u64 {
-            progress.emit(Event::Progress { stage: Stage::Review, done, total: 0 });
+            progress.emit(Event::Progress { stage: ReviewStage::Review, done, total: 0 });
         }
         drop(release);
         progress.finish();
@@ -284,8 +284,8 @@ mod tests {
 
     #[test]
     fn quiet_wins_over_a_terminal() {
-        assert_eq!(Mode::choose(true, true), Mode::Quiet);
-        assert_eq!(Mode::choose(false, true), Mode::Bar);
-        assert_eq!(Mode::choose(false, false), Mode::Lines);
+        assert_eq!(ProgressMode::choose(true, true), ProgressMode::Quiet);
+        assert_eq!(ProgressMode::choose(false, true), ProgressMode::Bar);
+        assert_eq!(ProgressMode::choose(false, false), ProgressMode::Lines);
     }
 }

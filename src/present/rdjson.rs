@@ -7,9 +7,9 @@
 use serde::Serialize;
 
 use super::json::escape_invisible;
-use super::markdown::safe::{code, fenced, inline, prose};
-use super::report::{Entry, Place, Places, entries, facts, shortened, words};
-use super::{Presenter, RenderOptions, Syntax, digest, suggested};
+use super::markdown::escape::{code, fenced, inline, prose};
+use super::report::{EntryPlace, HeadPlaces, ReportEntry, entries, facts, severity_names, shorten};
+use super::{Presenter, RenderOptions, Syntax, describe_suggestion, digest};
 use crate::domain::finding::{Anchor, Finding, Suggestion};
 use crate::domain::place::LineRange;
 use crate::domain::review::Review;
@@ -27,103 +27,103 @@ pub(super) const PRESENTER: Presenter = Presenter {
 pub(super) const BODY: usize = 30_000;
 
 #[derive(Serialize)]
-struct DiagnosticResult {
-    source: Source,
-    diagnostics: Vec<Diagnostic>,
+struct RdjsonResult {
+    source: RdjsonSource,
+    diagnostics: Vec<RdjsonDiagnostic>,
 }
 
 /// A `Diagnostic` of reviewdog.
 #[derive(Serialize)]
-pub(super) struct Diagnostic {
+pub(super) struct RdjsonDiagnostic {
     message: String,
-    location: Location,
+    location: RdjsonLocation,
     severity: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<Source>,
-    code: Code,
+    source: Option<RdjsonSource>,
+    code: RdjsonCode,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    suggestions: Vec<Replacement>,
+    suggestions: Vec<RdjsonSuggestion>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    related_locations: Vec<Related>,
+    related_locations: Vec<RdjsonRelatedLocation>,
 }
 
 #[derive(Serialize)]
-struct Source {
+struct RdjsonSource {
     name: &'static str,
 }
 
 #[derive(Serialize)]
-struct Code {
+struct RdjsonCode {
     value: String,
 }
 
 #[derive(Serialize)]
-struct Location {
+struct RdjsonLocation {
     path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    range: Option<Range>,
+    range: Option<RdjsonRange>,
 }
 
 #[derive(Serialize)]
-struct Range {
-    start: Position,
-    end: Position,
+struct RdjsonRange {
+    start: RdjsonPosition,
+    end: RdjsonPosition,
 }
 
 #[derive(Serialize)]
-struct Position {
+struct RdjsonPosition {
     line: u32,
 }
 
 #[derive(Serialize)]
-struct Replacement {
-    range: Range,
+struct RdjsonSuggestion {
+    range: RdjsonRange,
     text: String,
 }
 
 #[derive(Serialize)]
-struct Related {
+struct RdjsonRelatedLocation {
     message: String,
-    location: Location,
+    location: RdjsonLocation,
 }
 
-const SOURCE: Source = Source { name: "review" };
+const SOURCE: RdjsonSource = RdjsonSource { name: "review" };
 
 fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
-    let places = Places::of(&review.change);
+    let places = HeadPlaces::of(&review.change);
     let diagnostics = entries(review).iter().map(|entry| diagnostic(entry, &places, BODY)).collect();
     // Plain fields always serialize.
-    let mut text = serde_json::to_string_pretty(&DiagnosticResult { source: SOURCE, diagnostics }).unwrap_or_default();
+    let mut text = serde_json::to_string_pretty(&RdjsonResult { source: SOURCE, diagnostics }).unwrap_or_default();
     text.push('\n');
     escape_invisible(text).into_bytes()
 }
 
 /// Converts an entry to a diagnostic with at most `most` characters of its body.
-pub(super) fn diagnostic(entry: &Entry<'_>, places: &Places<'_>, most: usize) -> Diagnostic {
+pub(super) fn diagnostic(entry: &ReportEntry<'_>, places: &HeadPlaces<'_>, most: usize) -> RdjsonDiagnostic {
     let suggestion = entry.finding.and_then(|finding| finding.suggestion.as_ref());
     let (carried, told) = match (suggestion, &entry.place) {
         (Some(suggestion), Some(place)) if place.exists && place.path == suggestion.path => (Some(suggestion), None),
         (told, _) => (None, told),
     };
-    Diagnostic {
+    RdjsonDiagnostic {
         message: message(entry, told, most),
         location: location(entry.place.as_ref()),
-        severity: words(entry.severity).rdjson,
+        severity: severity_names(entry.severity).rdjson,
         source: None,
-        code: Code { value: entry.check.clone() },
+        code: RdjsonCode { value: entry.check.clone() },
         suggestions: carried.map(replacement).into_iter().collect(),
         related_locations: entry.finding.map(|finding| related(finding, places)).unwrap_or_default(),
     }
 }
 
-impl Diagnostic {
+impl RdjsonDiagnostic {
     /// Adds the source, for a diagnostic that is read on its own.
     pub(super) fn with_source(self) -> Self {
         Self { source: Some(SOURCE), ..self }
     }
 
     /// Removes long parts other than the message, which mentions that.
-    pub(super) fn bare(mut self) -> Self {
+    pub(super) fn without_optional_parts(mut self) -> Self {
         if !self.suggestions.is_empty() || !self.related_locations.is_empty() {
             self.message.push_str("\n\nIts suggestion and its other places were too long for this format.");
         }
@@ -133,42 +133,42 @@ impl Diagnostic {
     }
 }
 
-fn message(entry: &Entry<'_>, told: Option<&Suggestion>, most: usize) -> String {
+fn message(entry: &ReportEntry<'_>, told: Option<&Suggestion>, most: usize) -> String {
     let mut parts = vec![format!("**{}**", inline(&entry.title))];
     if let Some(place) = entry.place.as_ref().filter(|place| !place.note.is_empty()) {
         parts.push(inline(&place.note));
     }
-    parts.push(prose(&shortened(&entry.body, most)));
-    if let (Some(suggestion), Some(diff)) = (told, entry.finding.and_then(suggested)) {
-        let lines = digest::line_words(suggestion.lines);
-        let said = format!("Suggested instead of {lines} of {}:", code(&suggestion.path.spelled()));
-        parts.push(format!("{said}\n\n{}", fenced("diff", &shortened(&diff, most))));
+    parts.push(prose(&shorten(&entry.body, most)));
+    if let (Some(suggestion), Some(diff)) = (told, entry.finding.and_then(describe_suggestion)) {
+        let lines = digest::describe_lines(suggestion.lines);
+        let said = format!("Suggested instead of {lines} of {}:", code(&suggestion.path.display_name()));
+        parts.push(format!("{said}\n\n{}", fenced("diff", &shorten(&diff, most))));
     }
     parts.extend(entry.finding.map(|finding| inline(&facts(finding))));
     parts.retain(|part| !part.trim().is_empty());
     parts.join("\n\n")
 }
 
-fn location(place: Option<&Place>) -> Location {
+fn location(place: Option<&EntryPlace>) -> RdjsonLocation {
     match place {
-        Some(place) => Location { path: place.path.spelled().into_owned(), range: place.lines.map(range) },
-        None => Location { path: ".".to_owned(), range: None },
+        Some(place) => RdjsonLocation { path: place.path.display_name().into_owned(), range: place.lines.map(range) },
+        None => RdjsonLocation { path: ".".to_owned(), range: None },
     }
 }
 
-fn range(lines: LineRange) -> Range {
-    Range { start: Position { line: lines.start() }, end: Position { line: lines.end() } }
+fn range(lines: LineRange) -> RdjsonRange {
+    RdjsonRange { start: RdjsonPosition { line: lines.start() }, end: RdjsonPosition { line: lines.end() } }
 }
 
-fn replacement(suggestion: &Suggestion) -> Replacement {
-    Replacement { range: range(suggestion.lines), text: suggestion.replacement.clone() }
+fn replacement(suggestion: &Suggestion) -> RdjsonSuggestion {
+    RdjsonSuggestion { range: range(suggestion.lines), text: suggestion.replacement.clone() }
 }
 
-fn related(finding: &Finding, places: &Places<'_>) -> Vec<Related> {
+fn related(finding: &Finding, places: &HeadPlaces<'_>) -> Vec<RdjsonRelatedLocation> {
     let one = |anchor: &Anchor| {
         let place = places.at_head(anchor);
         let message = if place.note.is_empty() { "Also here".to_owned() } else { inline(&place.note) };
-        Related { message, location: location(Some(&place)) }
+        RdjsonRelatedLocation { message, location: location(Some(&place)) }
     };
     finding.anchors.iter().skip(1).map(one).collect()
 }

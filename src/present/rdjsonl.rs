@@ -5,8 +5,8 @@
 //! `rdjson`.
 
 use super::json::escape_invisible;
-use super::rdjson::{BODY, Diagnostic, diagnostic};
-use super::report::{Entry, Places, entries};
+use super::rdjson::{BODY, RdjsonDiagnostic, diagnostic};
+use super::report::{HeadPlaces, ReportEntry, entries};
 use super::{Presenter, RenderOptions, Syntax};
 use crate::domain::review::Review;
 
@@ -23,7 +23,7 @@ pub(super) const PRESENTER: Presenter = Presenter {
 const LINE: usize = 60 * 1024;
 
 fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
-    let places = Places::of(&review.change);
+    let places = HeadPlaces::of(&review.change);
     let mut out = String::new();
     for entry in entries(review) {
         out.push_str(&line(&entry, &places));
@@ -33,14 +33,14 @@ fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
 }
 
 /// Renders an entry on a line of limited length: in full, else without its suggestion, else with less and less of its text.
-fn line(entry: &Entry<'_>, places: &Places<'_>) -> String {
+fn line(entry: &ReportEntry<'_>, places: &HeadPlaces<'_>) -> String {
     let whole = to_json(&diagnostic(entry, places, BODY).with_source());
     if whole.len() <= LINE {
         return whole;
     }
     let mut most = BODY;
     loop {
-        let line = to_json(&diagnostic(entry, places, most).with_source().bare());
+        let line = to_json(&diagnostic(entry, places, most).with_source().without_optional_parts());
         if line.len() <= LINE || most == 0 {
             return line;
         }
@@ -48,7 +48,7 @@ fn line(entry: &Entry<'_>, places: &Places<'_>) -> String {
     }
 }
 
-fn to_json(diagnostic: &Diagnostic) -> String {
+fn to_json(diagnostic: &RdjsonDiagnostic) -> String {
     escape_invisible(serde_json::to_string(diagnostic).unwrap_or_default())
 }
 

@@ -11,8 +11,8 @@ use super::{digest, patch};
 use crate::domain::change::{ChangeSet, FileChange, FileStatus};
 use crate::domain::finding::{Anchor, Finding, OriginKind, Severity, VerificationState};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
-use crate::domain::review::{CoverageState, Outcome, Review};
+use crate::domain::place::{DiffSide, LineRange};
+use crate::domain::review::{CoverageState, Review, ReviewOutcome};
 use crate::domain::text::{is_invisible, strip_line};
 
 /// Number of reasons for an incomplete review that are listed.
@@ -23,7 +23,7 @@ const CHECK: usize = 200;
 
 /// The names of a severity in the formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Words {
+pub(super) struct SeverityNames {
     /// Reviewdog's `Severity`.
     pub(super) rdjson: &'static str,
     /// GitLab's severity of a violation.
@@ -33,19 +33,19 @@ pub(super) struct Words {
 }
 
 /// Returns the names of a severity in the formats.
-pub(super) const fn words(severity: Severity) -> Words {
+pub(super) const fn severity_names(severity: Severity) -> SeverityNames {
     match severity {
-        Severity::Critical => Words { rdjson: "ERROR", gitlab: "blocker", annotation: "error" },
-        Severity::High => Words { rdjson: "ERROR", gitlab: "critical", annotation: "error" },
-        Severity::Medium => Words { rdjson: "WARNING", gitlab: "major", annotation: "warning" },
-        Severity::Low => Words { rdjson: "INFO", gitlab: "minor", annotation: "notice" },
-        Severity::Nit => Words { rdjson: "INFO", gitlab: "info", annotation: "notice" },
+        Severity::Critical => SeverityNames { rdjson: "ERROR", gitlab: "blocker", annotation: "error" },
+        Severity::High => SeverityNames { rdjson: "ERROR", gitlab: "critical", annotation: "error" },
+        Severity::Medium => SeverityNames { rdjson: "WARNING", gitlab: "major", annotation: "warning" },
+        Severity::Low => SeverityNames { rdjson: "INFO", gitlab: "minor", annotation: "notice" },
+        Severity::Nit => SeverityNames { rdjson: "INFO", gitlab: "info", annotation: "notice" },
     }
 }
 
 /// The place of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct EntryPlace {
     /// The file: at the head or, for a deleted file, its former path.
     pub(super) path: RepoPath,
     /// `true` if the file exists at the head.
@@ -58,7 +58,7 @@ pub(super) struct Place {
 
 /// An entry of a report.
 #[derive(Debug, Clone)]
-pub(super) struct Entry<'r> {
+pub(super) struct ReportEntry<'r> {
     /// Its unique name within the report: the id of a finding, or of the run.
     pub(super) id: String,
     /// The name of the check: the id of a rule, `review/<category>`, `review/incomplete` or `review/failed`.
@@ -70,22 +70,23 @@ pub(super) struct Entry<'r> {
     /// Markdown of a model or of ours, not yet sanitized.
     pub(super) body: String,
     /// The place; `None` if the change has no file.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<EntryPlace>,
     /// The finding; `None` if the entry is about the review itself.
     pub(super) finding: Option<&'r Finding>,
 }
 
 /// Returns the entries: an incomplete review first, then the unresolved findings, worst first.
-pub(super) fn entries(review: &Review) -> Vec<Entry<'_>> {
-    let places = Places::of(&review.change);
+pub(super) fn entries(review: &Review) -> Vec<ReportEntry<'_>> {
+    let places = HeadPlaces::of(&review.change);
     let own = unfinished(review).into_iter();
-    let mut entries: Vec<Entry<'_>> = own.chain(review.unresolved().map(|finding| entry(finding, &places))).collect();
+    let mut entries: Vec<ReportEntry<'_>> =
+        own.chain(review.unresolved().map(|finding| entry(finding, &places))).collect();
     make_names_unique(&mut entries);
     entries
 }
 
 /// Numbers entries with the same name.
-fn make_names_unique(entries: &mut [Entry<'_>]) {
+fn make_names_unique(entries: &mut [ReportEntry<'_>]) {
     let mut given: HashSet<String> = HashSet::new();
     let mut next: HashMap<String, usize> = HashMap::new();
     for entry in entries {
@@ -104,10 +105,10 @@ fn make_names_unique(entries: &mut [Entry<'_>]) {
     }
 }
 
-fn entry<'r>(finding: &'r Finding, places: &Places<'_>) -> Entry<'r> {
-    Entry {
+fn entry<'r>(finding: &'r Finding, places: &HeadPlaces<'_>) -> ReportEntry<'r> {
+    ReportEntry {
         id: plain_line(&finding.id.0, CHECK),
-        check: check(finding),
+        check: check_name(finding),
         severity: finding.severity,
         title: title(finding),
         body: finding.body.trim().to_owned(),
@@ -117,7 +118,7 @@ fn entry<'r>(finding: &'r Finding, places: &Places<'_>) -> Entry<'r> {
 }
 
 /// Returns the name of a finding's check: the rule or the tool, or `review/<category>` for a model.
-pub(super) fn check(finding: &Finding) -> String {
+pub(super) fn check_name(finding: &Finding) -> String {
     let name = plain_line(&finding.origin.name, CHECK);
     match finding.origin.kind {
         OriginKind::Rule | OriginKind::Build if !name.is_empty() => name,
@@ -148,18 +149,18 @@ pub(super) fn facts(finding: &Finding) -> String {
 }
 
 /// Renders the suggestion of a finding as the lines of a diff below a heading, not yet stripped; `None` without a suggestion.
-pub(super) fn suggested(finding: &Finding) -> Option<String> {
+pub(super) fn describe_suggestion(finding: &Finding) -> Option<String> {
     let suggestion = finding.suggestion.as_ref()?;
-    let diff = super::suggested(finding)?;
-    if patch::patched(finding).is_some() {
+    let diff = super::describe_suggestion(finding)?;
+    if patch::diff_rows(finding).is_some() {
         return Some(format!("Suggested:\n{diff}"));
     }
     let diff = if diff.is_empty() { "(nothing: the lines go)" } else { &diff };
-    Some(format!("Suggested instead of {} of {}:\n{diff}", digest::line_words(suggestion.lines), suggestion.path))
+    Some(format!("Suggested instead of {} of {}:\n{diff}", digest::describe_lines(suggestion.lines), suggestion.path))
 }
 
 /// Lists the further places of a finding, each on a line.
-pub(super) fn also(finding: &Finding) -> String {
+pub(super) fn list_related(finding: &Finding) -> String {
     let one = |anchor: &Anchor| match digest::place_note(anchor) {
         "" => format!("Also: {}", digest::place(anchor)),
         note => format!("Also: {} ({note})", digest::place(anchor)),
@@ -168,13 +169,13 @@ pub(super) fn also(finding: &Finding) -> String {
 }
 
 /// Returns the entry for an incomplete review.
-pub(super) fn unfinished(review: &Review) -> Option<Entry<'_>> {
+pub(super) fn unfinished(review: &Review) -> Option<ReportEntry<'_>> {
     let (check, title) = match review.outcome {
-        Outcome::Complete => return None,
-        Outcome::Incomplete => {
-            ("review/incomplete", format!("The review is incomplete: {}", digest::incomplete(review)))
+        ReviewOutcome::Complete => return None,
+        ReviewOutcome::Incomplete => {
+            ("review/incomplete", format!("The review is incomplete: {}", digest::incomplete_label(review)))
         }
-        Outcome::Failed => ("review/failed", "The review failed: nothing was reviewed".to_owned()),
+        ReviewOutcome::Failed => ("review/failed", "The review failed: nothing was reviewed".to_owned()),
     };
     let mut lines =
         vec!["That nothing is reported here does not mean that nothing is wrong.".to_owned(), String::new()];
@@ -182,13 +183,13 @@ pub(super) fn unfinished(review: &Review) -> Option<Entry<'_>> {
     if review.reasons.len() > REASONS {
         lines.push(format!("- and {} more reasons", review.reasons.len() - REASONS));
     }
-    Some(Entry {
+    Some(ReportEntry {
         id: review.id.to_string(),
         check: check.to_owned(),
         severity: Severity::Critical,
         title,
         body: lines.join("\n").trim_end().to_owned(),
-        place: least_covered_file(review).map(|file| Place {
+        place: least_covered_file(review).map(|file| EntryPlace {
             path: file.path.clone(),
             exists: file.status != FileStatus::Deleted,
             // Readers that show only changed lines must show this.
@@ -215,32 +216,32 @@ fn first_added(file: &FileChange) -> Option<LineRange> {
 }
 
 /// The changed files by their old paths, for finding a place at the head.
-pub(super) struct Places<'c> {
+pub(super) struct HeadPlaces<'c> {
     by_old_path: HashMap<&'c RepoPath, &'c FileChange>,
 }
 
-impl<'c> Places<'c> {
+impl<'c> HeadPlaces<'c> {
     pub(super) fn of(change: &'c ChangeSet) -> Self {
         let before = change.files.iter().filter(|file| file.status != FileStatus::Added);
-        Self { by_old_path: before.map(|file| (file.path_at(Side::Old), file)).collect() }
+        Self { by_old_path: before.map(|file| (file.path_at(DiffSide::Old), file)).collect() }
     }
 
     /// Returns the place of an anchor at the head. One on deleted lines is put where they were removed, if the change has its hunks (a
     /// parsed review does not), else at its file.
-    pub(super) fn at_head(&self, anchor: &Anchor) -> Place {
-        if anchor.side == Side::New {
-            return Place { path: anchor.path.clone(), exists: true, lines: anchor.lines, note: String::new() };
+    pub(super) fn at_head(&self, anchor: &Anchor) -> EntryPlace {
+        if anchor.side == DiffSide::New {
+            return EntryPlace { path: anchor.path.clone(), exists: true, lines: anchor.lines, note: String::new() };
         }
         let stood = match anchor.lines {
-            Some(lines) => format!("Before the change: {} of {}", digest::line_words(lines), anchor.path),
+            Some(lines) => format!("Before the change: {} of {}", digest::describe_lines(lines), anchor.path),
             None => format!("Before the change: {}", anchor.path),
         };
         let Some(file) = self.by_old_path.get(&anchor.path) else {
-            return Place { path: anchor.path.clone(), exists: true, lines: None, note: stood };
+            return EntryPlace { path: anchor.path.clone(), exists: true, lines: None, note: stood };
         };
         let exists = file.status != FileStatus::Deleted;
         let lines = anchor.lines.filter(|_| exists).and_then(|lines| removal_line(file, lines));
-        Place { path: file.path.clone(), exists, lines, note: stood }
+        EntryPlace { path: file.path.clone(), exists, lines, note: stood }
     }
 }
 
@@ -253,11 +254,11 @@ fn removal_line(file: &FileChange, lines: LineRange) -> Option<LineRange> {
 
 /// Strips text to one line, with at most `most` characters.
 pub(super) fn plain_line(text: &str, most: usize) -> String {
-    shortened(strip_line(text).trim(), most)
+    shorten(strip_line(text).trim(), most)
 }
 
 /// Shortens text to at most `most` characters.
-pub(super) fn shortened(text: &str, most: usize) -> String {
+pub(super) fn shorten(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
         None => text.to_owned(),
@@ -272,7 +273,7 @@ pub(super) fn is_blank(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::change::{ChangeRun, Hunk, Span};
+    use crate::domain::change::{ChangeRun, Hunk, HunkSpan};
     use crate::present::json;
 
     fn review(document: &[u8]) -> Review {
@@ -298,7 +299,7 @@ mod tests {
         let entries = entries(&incomplete);
         let place = entries[0].place.clone().unwrap();
         assert_eq!((entries[0].check.as_str(), entries[0].severity), ("review/incomplete", Severity::Critical));
-        assert_eq!((&*place.path.spelled(), place.lines), ("src/scheduler.rs", Some(LineRange::line(1))));
+        assert_eq!((&*place.path.display_name(), place.lines), ("src/scheduler.rs", Some(LineRange::line(1))));
         let failed = review(include_bytes!("../../fixtures/documents/failed.json"));
         let entries = super::entries(&failed);
         assert_eq!((entries.len(), entries[0].check.as_str()), (1, "review/failed"));
@@ -321,24 +322,24 @@ mod tests {
         let mut file = FileChange::modified(RepoPath::parse("src/new.rs").unwrap());
         file.old_path = Some(RepoPath::parse("src/old.rs").unwrap());
         file.status = FileStatus::Renamed;
-        let run = ChangeRun { old: Span { start: 10, count: 4 }, new: Span { start: 8, count: 0 } };
+        let run = ChangeRun { old: HunkSpan { start: 10, count: 4 }, new: HunkSpan { start: 8, count: 0 } };
         file.hunks = vec![Hunk { runs: vec![run], ..Hunk::default() }];
         let mut anchor = typical().findings[2].anchors[0].clone();
         anchor.path = RepoPath::parse("src/old.rs").unwrap();
         anchor.lines = Some(LineRange::new(12, 13).unwrap());
         let at = |file: &FileChange, anchor: &Anchor| {
             let change = ChangeSet::of(vec![file.clone()]);
-            Places::of(&change).at_head(anchor)
+            HeadPlaces::of(&change).at_head(anchor)
         };
         let place = at(&file, &anchor);
-        assert_eq!((&*place.path.spelled(), place.lines), ("src/new.rs", Some(LineRange::line(8))));
+        assert_eq!((&*place.path.display_name(), place.lines), ("src/new.rs", Some(LineRange::line(8))));
         assert_eq!(place.note, "Before the change: lines 12-13 of src/old.rs");
         file.hunks.clear();
         assert_eq!(at(&file, &anchor).lines, None, "nobody knows where");
         file.status = FileStatus::Deleted;
         assert!(!at(&file, &anchor).exists);
         anchor.path = RepoPath::parse("src/elsewhere.rs").unwrap();
-        assert_eq!(&*at(&file, &anchor).path.spelled(), "src/elsewhere.rs");
+        assert_eq!(&*at(&file, &anchor).path.display_name(), "src/elsewhere.rs");
     }
 
     #[test]
@@ -356,7 +357,7 @@ mod tests {
     fn the_documented_severities_are_those_of_the_code() {
         let docs = include_str!("../../docs/formats.md");
         for severity in Severity::ALL {
-            let words = words(*severity);
+            let words = severity_names(*severity);
             let row = format!("| {severity} | {} | {} | {} |", words.rdjson, words.gitlab, words.annotation);
             assert!(
                 docs.lines().any(|line| line.starts_with(row.trim_end_matches(" |"))),
@@ -369,7 +370,7 @@ mod tests {
     fn a_worse_severity_is_never_called_less() {
         let rank = |list: &[&str], word: &str| list.iter().position(|one| *one == word).unwrap();
         for pair in Severity::ALL.windows(2) {
-            let (worse, better) = (words(pair[0]), words(pair[1]));
+            let (worse, better) = (severity_names(pair[0]), severity_names(pair[1]));
             assert!(
                 rank(&["ERROR", "WARNING", "INFO"], worse.rdjson) <= rank(&["ERROR", "WARNING", "INFO"], better.rdjson)
             );

@@ -1,26 +1,26 @@
 //! The list of saved runs, for a terminal.
 
-use super::columns::aligned;
+use super::columns::align_columns;
 use crate::domain::finding::Severity;
 use crate::domain::forge::PullId;
-use crate::domain::review::{Engine, Outcome};
-use crate::domain::run::{BegunRun, KeptRun, RunRecord};
+use crate::domain::review::{Engine, ReviewOutcome};
+use crate::domain::run::{RunRecord, SavedRun, StartedRun};
 use crate::domain::text::strip_line;
 
 /// Renders the runs as an aligned table, one line each with a heading; one line if there are none.
 ///
 /// Columns are as wide as their contents; a damaged run shows its error in place of its outcome, an unfinished one the command to resume
 /// it.
-pub fn table(runs: &[KeptRun]) -> String {
+pub fn table(runs: &[SavedRun]) -> String {
     if runs.is_empty() {
         return "no runs are kept yet: `review` keeps each one it makes\n".to_owned();
     }
     let mut rows =
         vec![["run", "started (UTC)", "repository", "change", "outcome", "cost", "findings"].map(str::to_owned)];
     rows.extend(runs.iter().map(|run| match run {
-        KeptRun::Whole(record) => finished_row(record),
-        KeptRun::Unfinished { run, is_running } => unfinished_row(run, *is_running),
-        KeptRun::Damaged { id, changed_at, reason } => [
+        SavedRun::Whole(record) => finished_row(record),
+        SavedRun::Unfinished { run, is_running } => unfinished_row(run, *is_running),
+        SavedRun::Damaged { id, changed_at, reason } => [
             short_id(&id.to_string()),
             minute(changed_at),
             "-".to_owned(),
@@ -31,7 +31,7 @@ pub fn table(runs: &[KeptRun]) -> String {
         ],
     }));
     // A damaged run is described in a sentence; it may run on beyond the last column.
-    aligned(&rows, |row| if row.last().is_some_and(String::is_empty) { 4 } else { row.len() })
+    align_columns(&rows, |row| if row.last().is_some_and(String::is_empty) { 4 } else { row.len() })
 }
 
 fn finished_row(record: &RunRecord) -> [String; 7] {
@@ -46,7 +46,7 @@ fn finished_row(record: &RunRecord) -> [String; 7] {
         (Engine::Model, None) => "unknown".to_owned(),
     };
     let findings = match (record.outcome, total) {
-        (Outcome::Failed, 0) => "-".to_owned(),
+        (ReviewOutcome::Failed, 0) => "-".to_owned(),
         (_, 0) => "none".to_owned(),
         _ => format!("{total} ({})", parts.join(", ")),
     };
@@ -55,14 +55,14 @@ fn finished_row(record: &RunRecord) -> [String; 7] {
         minute(&record.started_at),
         strip_line(&record.repository),
         change(&record.target, &record.head_name, record.pull.as_ref()),
-        record.outcome.word().to_owned(),
+        record.outcome.as_str().to_owned(),
         cost,
         findings,
     ]
 }
 
 /// Runs of the built-in rules cannot be resumed: they save no progress, and running them again takes moments.
-fn unfinished_row(run: &BegunRun, is_running: bool) -> [String; 7] {
+fn unfinished_row(run: &StartedRun, is_running: bool) -> [String; 7] {
     let id = short_id(&run.id.to_string());
     let outcome = match (is_running, run.engine) {
         (true, _) => "going on".to_owned(),
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn columns_line_up_and_damage_is_told() {
         let record = |id: &str, repository: &str, findings: &[(Severity, u32)]| {
-            KeptRun::Whole(RunRecord {
+            SavedRun::Whole(RunRecord {
                 pull: (repository == "日本")
                     .then(|| PullId { repo: "octo/demo".parse().unwrap(), number: "5".parse().unwrap() }),
                 id: id.parse().unwrap(),
@@ -105,14 +105,14 @@ mod tests {
                 folder: None,
                 target: "main".to_owned(),
                 head_name: "feature".to_owned(),
-                outcome: Outcome::Complete,
+                outcome: ReviewOutcome::Complete,
                 engine: Engine::Model,
                 cost: (!id.starts_with('c')).then(|| "0.42".parse().unwrap()),
                 findings: findings.iter().copied().collect::<BTreeMap<_, _>>(),
             })
         };
-        let begun = |id: &str, engine: Engine, is_running: bool| KeptRun::Unfinished {
-            run: BegunRun {
+        let begun = |id: &str, engine: Engine, is_running: bool| SavedRun::Unfinished {
+            run: StartedRun {
                 id: id.parse().unwrap(),
                 started_at: "2026-11-18T01:02:03.000Z".to_owned(),
                 repository: "demo".to_owned(),
@@ -125,7 +125,7 @@ mod tests {
         };
         let runs = [
             record("a0000000-0000-4000-8000-000000000001", "日本", &[(Severity::High, 1), (Severity::Low, 2)]),
-            KeptRun::Damaged {
+            SavedRun::Damaged {
                 id: "b0000000-0000-4000-8000-000000000002".parse().unwrap(),
                 changed_at: "2026-11-19T01:02:03Z".to_owned(),
                 reason: "there is no run.json (the run did not finish)".to_owned(),

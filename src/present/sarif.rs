@@ -6,11 +6,11 @@
 //!
 //! A saved review gives the same bytes: data that only a fresh review has (hunks, languages) is not used here.
 
-mod fit;
 mod notice;
 mod place;
 mod result;
 mod rules;
+mod size_limits;
 mod text;
 
 use std::collections::BTreeMap;
@@ -24,8 +24,8 @@ use serde_sarif::sarif::{
 use super::{Presenter, RenderOptions, Syntax, digest};
 use crate::domain::finding::{Finding, FindingStatus, Severity};
 use crate::domain::review::Review;
-use place::Places;
-use rules::Rules;
+use place::SarifLocations;
+use rules::RuleDescriptors;
 
 /// The presenter of this file.
 pub(super) const PRESENTER: Presenter = Presenter {
@@ -40,11 +40,11 @@ pub(super) const PRESENTER: Presenter = Presenter {
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
-    fit::within(run(review), &fit::LIMITS).into_bytes()
+    size_limits::render_within(run(review), &size_limits::LIMITS).into_bytes()
 }
 
 /// A run, with the data for leaving parts of it out.
-struct Draft<'a> {
+struct SarifDraft<'a> {
     review: &'a Review,
     /// Complete except for `results`, `artifacts`, `invocations` and the rules of its tool.
     run: Run,
@@ -60,18 +60,19 @@ struct Draft<'a> {
     artifacts: Vec<Artifact>,
 }
 
-fn run(review: &Review) -> Draft<'_> {
-    let mut rules = Rules::default();
-    let mut places = Places::of(review);
+fn run(review: &Review) -> SarifDraft<'_> {
+    let mut rules = RuleDescriptors::default();
+    let mut places = SarifLocations::of(review);
     let mut findings: Vec<&Finding> =
         review.findings.iter().filter(|finding| finding.status != FindingStatus::Fixed).collect();
     findings.sort_by_key(|finding| finding.severity);
     let mut named = Vec::with_capacity(findings.len() + 1);
-    let mut results: Vec<SarifResult> = result::unfinished(review, &mut rules, &mut places).into_iter().collect();
+    let mut results: Vec<SarifResult> =
+        result::render_unfinished(review, &mut rules, &mut places).into_iter().collect();
     let own = results.len();
     named.extend(results.iter().map(|_| (rules.count(), places.count())));
     for finding in findings {
-        results.push(result::of(finding, &mut rules, &mut places));
+        results.push(result::render_finding(finding, &mut rules, &mut places));
         named.push((rules.count(), places.count()));
     }
     let (artifacts, bases) = places.artifacts();
@@ -82,7 +83,7 @@ fn run(review: &Review) -> Draft<'_> {
     run.original_uri_base_ids = (!bases.is_empty()).then_some(bases);
     run.version_control_provenance = provenance(review).map(|details| vec![details]);
     run.properties = Some(properties(review));
-    Draft { review, run, results, own, named, rules: rules.descriptors(), artifacts }
+    SarifDraft { review, run, results, own, named, rules: rules.descriptors(), artifacts }
 }
 
 fn tool(review: &Review) -> Tool {
@@ -126,8 +127,8 @@ fn properties(review: &Review) -> PropertyBag {
     bag(
         [
             ("id", json!(review.id.to_string())),
-            ("outcome", json!(review.outcome.word())),
-            ("ended", json!(review.ended.word())),
+            ("outcome", json!(review.outcome.as_str())),
+            ("ended", json!(review.ended.as_str())),
             ("summary", json!(text::block(&review.summary))),
             ("repository", json!(text::line(&change.repository))),
             ("target", json!(text::line(&change.target))),
@@ -136,7 +137,7 @@ fn properties(review: &Review) -> PropertyBag {
             ("head", json!(change.head.map(|id| id.to_string()))),
             ("mergeBase", json!(change.merge_base.map(|id| id.to_string()))),
             ("pullRequest", json!(change.pull.as_ref().map(|pull| text::line(&pull.url())))),
-            ("engine", json!(made.engine.word())),
+            ("engine", json!(made.engine.as_str())),
             ("provider", json!(maybe(made.provider.as_ref()))),
             ("model", json!(maybe(made.model.as_ref()))),
             ("prompts", json!(maybe(made.prompts.as_ref()))),

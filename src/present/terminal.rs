@@ -3,19 +3,19 @@
 //! `page` lays text out, `finding` draws one finding. Every text that is not ours is stripped before it is laid out, and laid out before it
 //! is colored, so that an escape sequence is never split and never comes from the change.
 
-mod checkup;
+mod doctor;
 mod finding;
 mod page;
 
 use anstyle::{AnsiColor, Style};
 
-pub(super) use checkup::checkup;
+pub(super) use doctor::checkup;
 
 use super::{Presenter, RenderOptions, Syntax, digest};
 use crate::domain::finding::{Finding, Severity};
-use crate::domain::review::{Outcome, Review};
+use crate::domain::review::{Review, ReviewOutcome};
 use crate::domain::text::strip_line;
-use page::Page;
+use page::TerminalPage;
 
 /// The presenter of this file.
 pub(super) const PRESENTER: Presenter = Presenter {
@@ -34,7 +34,7 @@ const PLACE: Style = AnsiColor::Blue.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 
 fn render(review: &Review, options: &RenderOptions) -> Vec<u8> {
-    let mut page = Page::new(options);
+    let mut page = TerminalPage::new(options);
     head(&mut page, review);
     outcome(&mut page, review);
     findings(&mut page, review);
@@ -50,14 +50,14 @@ fn render(review: &Review, options: &RenderOptions) -> Vec<u8> {
 
 /// Lays out Markdown like the texts of a review; without links.
 pub(super) fn prose(markdown: &str, options: &RenderOptions) -> String {
-    let mut page = Page::new(options);
+    let mut page = TerminalPage::new(options);
     page.prose(0, markdown);
     String::from_utf8_lossy(&page.finish()).into_owned()
 }
 
-fn head(page: &mut Page<'_>, review: &Review) {
+fn head(page: &mut TerminalPage<'_>, review: &Review) {
     let change = &review.change;
-    page.wrapped("", "  ", &format!("{}  {}", change.repository, digest::names(change)), BOLD);
+    page.wrapped("", "  ", &format!("{}  {}", change.repository, digest::change_names(change)), BOLD);
     if let Some((name, title)) = digest::pull(change) {
         page.wrapped("", "  ", &format!("pull request {name}: {title}"), Style::new());
     }
@@ -65,19 +65,19 @@ fn head(page: &mut Page<'_>, review: &Review) {
     page.wrapped("", "  ", &digest::reviewer(review), DIM);
 }
 
-fn outcome_style(outcome: Outcome) -> Style {
+fn outcome_style(outcome: ReviewOutcome) -> Style {
     match outcome {
-        Outcome::Complete => GOOD,
-        Outcome::Incomplete => WARN,
-        Outcome::Failed => BAD,
+        ReviewOutcome::Complete => GOOD,
+        ReviewOutcome::Incomplete => WARN,
+        ReviewOutcome::Failed => BAD,
     }
 }
 
-fn outcome(page: &mut Page<'_>, review: &Review) {
+fn outcome(page: &mut TerminalPage<'_>, review: &Review) {
     let text = match review.outcome {
-        Outcome::Complete => String::new(),
-        Outcome::Incomplete => format!("Incomplete: {}.", digest::incomplete(review)),
-        Outcome::Failed => "Failed: nothing was reviewed.".to_owned(),
+        ReviewOutcome::Complete => String::new(),
+        ReviewOutcome::Incomplete => format!("Incomplete: {}.", digest::incomplete_label(review)),
+        ReviewOutcome::Failed => "Failed: nothing was reviewed.".to_owned(),
     };
     if !text.is_empty() {
         page.blank();
@@ -102,7 +102,7 @@ fn severity_style(severity: Severity) -> Style {
     }
 }
 
-fn findings(page: &mut Page<'_>, review: &Review) {
+fn findings(page: &mut TerminalPage<'_>, review: &Review) {
     let mut number = 0;
     for severity in Severity::ALL {
         let group: Vec<&Finding> = review.unresolved().filter(|finding| finding.severity == *severity).collect();
@@ -123,21 +123,21 @@ fn findings(page: &mut Page<'_>, review: &Review) {
         page.rule(&format!("resolved · {}", resolved.len()), DIM);
         for finding in resolved {
             let place = finding.anchors.first().map(digest::place).unwrap_or_default();
-            let why = finding.dismissed.as_ref().map_or_else(String::new, |why| format!(": {}", why.sentence()));
+            let why = finding.dismissed.as_ref().map_or_else(String::new, |why| format!(": {}", why.describe()));
             let text = format!("{}: {} ({place}, {}){why}", finding.status, finding.title, finding.id);
             page.wrapped("  ", "    ", &text, Style::new());
         }
     }
 }
 
-fn receipt(page: &mut Page<'_>, review: &Review) {
+fn receipt(page: &mut TerminalPage<'_>, review: &Review) {
     const LABEL: usize = 12;
     page.rule("coverage", DIM);
     let mut last = "";
     for row in digest::receipt(review) {
         let label = if row.label == last { "" } else { row.label };
         last = row.label;
-        let text = row.words(strip_line, strip_line);
+        let text = row.render(strip_line, strip_line);
         page.wrapped(&format!("  {label:LABEL$}"), &" ".repeat(LABEL + 2), &text, Style::new());
     }
 }
@@ -145,7 +145,7 @@ fn receipt(page: &mut Page<'_>, review: &Review) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present::{Links, json};
+    use crate::present::{LinkStyle, json};
     use proptest::prelude::*;
     use proptest::{collection, sample};
 
@@ -182,7 +182,7 @@ mod tests {
                 let rich = RenderOptions {
                     width,
                     colour: true,
-                    links: Links::Osc8 { root: "/home/me/a b".into() },
+                    links: LinkStyle::Osc8 { root: "/home/me/a b".into() },
                     ..RenderOptions::default()
                 };
                 let coloured = text(document, &rich);
@@ -195,7 +195,8 @@ mod tests {
 
     #[test]
     fn each_line_closes_what_it_opens() {
-        let rich = RenderOptions { colour: true, links: Links::Osc8 { root: "/r".into() }, ..RenderOptions::default() };
+        let rich =
+            RenderOptions { colour: true, links: LinkStyle::Osc8 { root: "/r".into() }, ..RenderOptions::default() };
         for line in text(HOSTILE, &rich).lines() {
             assert_eq!(line.matches("\x1b]8;;").count() % 2, 0, "{line:?}");
             let styles: Vec<&str> = line.match_indices("\x1b[").map(|(at, _)| &line[at..]).collect();

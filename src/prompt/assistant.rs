@@ -2,7 +2,7 @@
 
 use minijinja::Value;
 
-use super::data::{Data, Mark};
+use super::data::{FenceMark, UntrustedText};
 use super::vars::ChangeVars;
 use crate::domain::finding::{Category, Severity};
 
@@ -27,9 +27,9 @@ pub struct FindingVars {
     /// Category of the defect, as reported.
     pub category: Category,
     /// Text of the finding, which is untrusted.
-    pub finding: Data,
+    pub finding: UntrustedText,
     /// The places it rests on, with the code around them.
-    pub code: Data,
+    pub code: UntrustedText,
     /// Repository to pass to tools, as JSON; empty if it is the server's own.
     pub repo: String,
     /// Arguments for tools, so that they show what was reviewed; empty if nothing would.
@@ -63,8 +63,8 @@ impl AssistantVars {
 
 impl FindingVars {
     pub(super) fn value(&self) -> Value {
-        let mark = Mark::of(&[&self.finding, &self.code]);
-        let fence = |what: &str, data: &Data| Value::from(mark.fence(what, data));
+        let mark = FenceMark::of(&[&self.finding, &self.code]);
+        let fence = |what: &str, data: &UntrustedText| Value::from(mark.fence(what, data));
         Value::from_pairs([
             ("mark", Value::from(mark.digits())),
             ("id", self.id.as_str().into()),
@@ -83,14 +83,14 @@ impl FindingVars {
             id: "0123456789ab".to_owned(),
             severity: Severity::Medium,
             category: Category::Logic,
-            finding: Data::new("A title\n\nWhat goes wrong.".to_owned()),
-            code: Data::new("=== src/a.rs:1\n> 1 | a".to_owned()),
+            finding: UntrustedText::new("A title\n\nWhat goes wrong.".to_owned()),
+            code: UntrustedText::new("=== src/a.rs:1\n> 1 | a".to_owned()),
             repo: "\"/srv/shop\"".to_owned(),
             at: "0123..4567".to_owned(),
             note: "Something is to be known.".to_owned(),
         };
         let none = String::new;
-        let bare = Self { code: Data::default(), repo: none(), at: none(), note: none(), ..full.clone() };
+        let bare = Self { code: UntrustedText::default(), repo: none(), at: none(), note: none(), ..full.clone() };
         [full, bare].iter().map(Self::value).collect()
     }
 }

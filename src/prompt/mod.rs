@@ -9,19 +9,19 @@ mod data;
 mod error;
 mod part;
 mod prompts;
-mod second_look;
 mod vars;
+mod verification;
 
 pub use assistant::{AssistantVars, FindingVars};
-pub use data::{Data, Mark};
+pub use data::{FenceMark, UntrustedText};
 pub use error::PromptError;
-pub use part::{AcrossVars, PartVars};
+pub use part::{CrossPartVars, PartVars};
 pub use prompts::Prompts;
-pub use second_look::SecondLookVars;
 pub use vars::{ChangeVars, LastTurnVars, LeadVars, SystemVars};
+pub use verification::VerificationVars;
 
 /// A template as it is compiled in.
-struct Template {
+struct PromptTemplate {
     /// The name of its file.
     name: &'static str,
     /// Its text.
@@ -34,7 +34,7 @@ struct Template {
 
 macro_rules! template {
     ($name:literal, $whole:expr, $samples:expr) => {
-        Template {
+        PromptTemplate {
             name: $name,
             text: include_str!(concat!("../../prompts/", $name)),
             whole: &$whole,
@@ -44,7 +44,7 @@ macro_rules! template {
 }
 
 /// All templates, in the order in which they are hashed.
-const TEMPLATES: &[Template] = &[
+const TEMPLATES: &[PromptTemplate] = &[
     template!("system.md", ["instructions"], SystemVars::samples),
     template!("change.md", ["change", "commits", "files", "diffs", "leads"], ChangeVars::samples),
     template!("nudge.md", [], vars::no_samples),
@@ -61,11 +61,11 @@ const TEMPLATES: &[Template] = &[
     ),
     template!("explain_finding.md", ["finding", "code"], FindingVars::samples),
     template!("second_look.md", ["instructions"], SystemVars::samples),
-    template!("second_look_finding.md", ["finding", "code", "diff"], SecondLookVars::samples),
+    template!("second_look_finding.md", ["finding", "code", "diff"], VerificationVars::samples),
     template!("second_look_nudge.md", [], vars::no_samples),
     template!("second_look_last_turn.md", ["reason"], LastTurnVars::samples),
     template!("part.md", ["change", "commits", "files", "diffs", "leads"], PartVars::samples),
-    template!("across.md", ["change", "parts", "names", "findings"], AcrossVars::samples),
+    template!("across.md", ["change", "parts", "names", "findings"], CrossPartVars::samples),
     template!("stalled.md", [], vars::no_samples),
     template!("text_protocol.md", [], vars::no_samples),
     template!("text_repair.md", [], vars::no_samples),

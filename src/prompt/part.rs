@@ -2,7 +2,7 @@
 
 use minijinja::Value;
 
-use super::data::{Data, Mark};
+use super::data::{FenceMark, UntrustedText};
 use super::vars::ChangeVars;
 
 /// For `part.md`, beside the change.
@@ -20,21 +20,21 @@ pub struct PartVars {
 
 /// Variables of `across.md`: the cross-part pass.
 #[derive(Debug, Clone, Default)]
-pub struct AcrossVars {
+pub struct CrossPartVars {
     /// Repository, target and head: names and ids.
-    pub change: Data,
+    pub change: UntrustedText,
     /// Contents of each part and the summary of its review.
-    pub parts: Data,
+    pub parts: UntrustedText,
     /// Number of parts.
     pub parts_total: usize,
     /// Number of changed files.
     pub files_total: usize,
     /// Names that one part removes or adds and another uses; may be empty.
-    pub names: Data,
+    pub names: UntrustedText,
     /// Number of names that were omitted for lack of space.
     pub names_left_out: usize,
     /// Findings so far; may be empty.
-    pub findings: Data,
+    pub findings: UntrustedText,
     /// Number of findings that were omitted for lack of space.
     pub findings_left_out: usize,
 }
@@ -58,10 +58,10 @@ impl PartVars {
     }
 }
 
-impl AcrossVars {
+impl CrossPartVars {
     pub(super) fn value(&self) -> Value {
-        let mark = Mark::of(&[&self.change, &self.parts, &self.names, &self.findings]);
-        let fence = |what: &str, data: &Data| Value::from(mark.fence(what, data));
+        let mark = FenceMark::of(&[&self.change, &self.parts, &self.names, &self.findings]);
+        let fence = |what: &str, data: &UntrustedText| Value::from(mark.fence(what, data));
         Value::from_pairs([
             ("mark", Value::from(mark.digits())),
             ("change", fence("change", &self.change)),
@@ -76,7 +76,7 @@ impl AcrossVars {
     }
 
     pub(super) fn samples() -> Vec<Value> {
-        let data = |text: &str| Data::new(text.to_owned());
+        let data = |text: &str| UntrustedText::new(text.to_owned());
         let full = Self {
             change: data("target: main"),
             parts: data("part 1: 2 files\n    It is well."),
@@ -88,9 +88,9 @@ impl AcrossVars {
             findings_left_out: 2,
         };
         let bare = Self {
-            names: Data::default(),
+            names: UntrustedText::default(),
             names_left_out: 0,
-            findings: Data::default(),
+            findings: UntrustedText::default(),
             findings_left_out: 0,
             ..full.clone()
         };

@@ -9,22 +9,22 @@ use sha2::{Digest as _, Sha256};
 
 use super::assistant::{AssistantVars, FindingVars};
 use super::error::PromptError;
-use super::part::{AcrossVars, PartVars};
-use super::second_look::SecondLookVars;
+use super::part::{CrossPartVars, PartVars};
 use super::vars::{ChangeVars, LastTurnVars, SystemVars, nothing};
-use super::{TEMPLATES, Template};
+use super::verification::VerificationVars;
+use super::{PromptTemplate, TEMPLATES};
 use crate::domain::id::hex;
 
 /// All templates, compiled and tried. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Prompts {
-    compiled: Arc<Compiled>,
+    compiled: Arc<CompiledPrompts>,
     /// Random part of the guidelines' mark, which makes it unpredictable; empty if nothing is sent.
     salt: Arc<str>,
 }
 
 #[derive(Debug)]
-struct Compiled {
+struct CompiledPrompts {
     environment: Environment<'static>,
     hash: String,
 }
@@ -59,7 +59,7 @@ impl Prompts {
             let added = environment.add_template_owned(template.name, text.clone());
             added.map_err(|error| broken(template.name, text, &error))?;
         }
-        let compiled = Arc::new(Compiled { environment, hash: hex(&hash.finalize()) });
+        let compiled = Arc::new(CompiledPrompts { environment, hash: hex(&hash.finalize()) });
         let prompts = Self { compiled, salt: Arc::default() };
         changed.into_iter().filter_map(|at| TEMPLATES.get(at)).try_for_each(|template| prompts.try_out(template))?;
         Ok(prompts)
@@ -115,7 +115,7 @@ impl Prompts {
     }
 
     /// Returns the first message of the cross-part pass.
-    pub fn across(&self, vars: &AcrossVars) -> Result<String, PromptError> {
+    pub fn cross_part(&self, vars: &CrossPartVars) -> Result<String, PromptError> {
         self.render("across.md", &vars.value())
     }
 
@@ -130,7 +130,7 @@ impl Prompts {
     }
 
     /// Returns the message to a model that had its last turn, and has more of them now.
-    pub fn resumed(&self) -> Result<String, PromptError> {
+    pub fn resume(&self) -> Result<String, PromptError> {
         self.plain("resumed.md")
     }
 
@@ -155,7 +155,7 @@ impl Prompts {
     }
 
     /// Returns the message to a model whose last turns made no progress.
-    pub fn stalled(&self) -> Result<String, PromptError> {
+    pub fn no_progress(&self) -> Result<String, PromptError> {
         self.plain("stalled.md")
     }
 
@@ -185,22 +185,22 @@ impl Prompts {
     }
 
     /// Returns the system message of the verifying model.
-    pub fn second_look(&self, vars: &SystemVars) -> Result<String, PromptError> {
+    pub fn verification(&self, vars: &SystemVars) -> Result<String, PromptError> {
         self.render("second_look.md", &vars.value())
     }
 
     /// Its first message: one finding.
-    pub fn second_look_finding(&self, vars: &SecondLookVars) -> Result<String, PromptError> {
+    pub fn verification_finding(&self, vars: &VerificationVars) -> Result<String, PromptError> {
         self.render("second_look_finding.md", &vars.value())
     }
 
     /// Returns the message to the verifying model if it stopped without a verdict.
-    pub fn second_look_nudge(&self) -> Result<String, PromptError> {
+    pub fn verification_nudge(&self) -> Result<String, PromptError> {
         self.plain("second_look_nudge.md")
     }
 
     /// Returns the message to the verifying model before its last turn.
-    pub fn second_look_last_turn(&self, vars: &LastTurnVars) -> Result<String, PromptError> {
+    pub fn verification_last_turn(&self, vars: &LastTurnVars) -> Result<String, PromptError> {
         self.render("second_look_last_turn.md", &vars.value())
     }
 
@@ -224,7 +224,7 @@ impl Prompts {
     }
 
     /// Renders a template with samples, after looking for variables that it does not get.
-    fn try_out(&self, template: &Template) -> Result<(), PromptError> {
+    fn try_out(&self, template: &PromptTemplate) -> Result<(), PromptError> {
         let known = known(template);
         let compiled = self.compiled.environment.get_template(template.name);
         let compiled = compiled.map_err(|error| broken(template.name, "", &error))?;
@@ -244,7 +244,7 @@ impl Prompts {
 }
 
 /// Returns the variables of a template.
-fn known(template: &Template) -> Vec<String> {
+fn known(template: &PromptTemplate) -> Vec<String> {
     let samples = (template.samples)();
     let names = samples.first().and_then(|sample| sample.try_iter().ok());
     names.into_iter().flatten().map(|name| name.to_string()).collect()
@@ -276,7 +276,7 @@ fn broken(name: &str, source: &str, error: &Error) -> PromptError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prompt::Data;
+    use crate::prompt::UntrustedText;
 
     fn with(name: &str, text: &str) -> Result<Prompts, PromptError> {
         Prompts::with_overrides(vec![(name.to_owned(), text.to_owned())])
@@ -323,11 +323,11 @@ mod tests {
             prompts.empty_answer(),
             prompts.output_limit(),
             prompts.malformed_calls(),
-            prompts.stalled(),
+            prompts.no_progress(),
             prompts.text_repair(),
             prompts.text_switch(),
-            prompts.second_look_nudge(),
-            prompts.second_look_last_turn(&LastTurnVars { reason: "8 turns are used up".into() }),
+            prompts.verification_nudge(),
+            prompts.verification_last_turn(&LastTurnVars { reason: "8 turns are used up".into() }),
         ];
         let all: Vec<String> = plain.into_iter().map(Result::unwrap).chain([last]).collect();
         insta::assert_snapshot!(all.join("\n\n"));
@@ -365,7 +365,7 @@ mod tests {
         let prompts = Prompts::built_in().unwrap();
         let instructions = "{{ 7 * 7 }} {% include 'nudge.md' %} <b>&".to_owned();
         assert!(prompts.system(&SystemVars { instructions: instructions.clone() }).unwrap().contains(&instructions));
-        let diffs = Data::new("+{{ 7 * 7 }}{# x #}".to_owned());
+        let diffs = UntrustedText::new("+{{ 7 * 7 }}{# x #}".to_owned());
         let message = prompts.change(&ChangeVars { diffs, ..ChangeVars::default() }).unwrap();
         assert!(message.contains("+{{ 7 * 7 }}{# x #}"));
     }

@@ -4,7 +4,7 @@
 
 use minijinja::Value;
 
-use super::data::{Data, Mark};
+use super::data::{FenceMark, UntrustedText};
 use crate::domain::finding::{Category, Severity};
 
 /// For `system.md`.
@@ -18,23 +18,23 @@ pub struct SystemVars {
 #[derive(Debug, Clone, Default)]
 pub struct ChangeVars {
     /// Guidelines of the project.
-    pub guidelines: Data,
+    pub guidelines: UntrustedText,
     /// `true` if the guidelines were cut.
     pub guidelines_cut: bool,
     /// Repository, target and head: names and ids.
-    pub change: Data,
+    pub change: UntrustedText,
     /// Title, author and description of the pull request; empty without one.
-    pub pull_request: Data,
+    pub pull_request: UntrustedText,
     /// `true` if the description was cut.
     pub pull_request_cut: bool,
     /// The commits.
-    pub commits: Data,
+    pub commits: UntrustedText,
     /// Number of commits in `commits`.
     pub commits_shown: usize,
     /// Number of commits left out.
     pub commits_left_out: usize,
     /// The changed files.
-    pub files: Data,
+    pub files: UntrustedText,
     /// Number of files.
     pub files_total: usize,
     /// Number of files that are only counted.
@@ -44,11 +44,11 @@ pub struct ChangeVars {
     /// Lines deleted, likewise.
     pub deletions: u64,
     /// The diffs.
-    pub diffs: Data,
+    pub diffs: UntrustedText,
     /// Number of files with lines to review that are not in `diffs`.
     pub diffs_left_out: usize,
     /// The leads.
-    pub leads: Data,
+    pub leads: UntrustedText,
     /// Number of leads in `leads`.
     pub leads_shown: usize,
     /// Number of leads left out.
@@ -91,10 +91,10 @@ impl ChangeVars {
     pub(super) fn pairs(&self, salt: &str) -> [(&'static str, Value); 20] {
         let mut data = vec![&self.change, &self.commits, &self.files, &self.diffs, &self.leads];
         data.extend([&self.pull_request, &self.guidelines].into_iter().filter(|data| !data.is_empty()));
-        let mark = Mark::of(&data);
+        let mark = FenceMark::of(&data);
         // The beginning must not change with what follows: a cache holds the prefix that requests share.
-        let own = Mark::apart(salt, &self.guidelines, &data);
-        let fence = |what: &str, data: &Data| Value::from(mark.fence(what, data));
+        let own = FenceMark::fence_all(salt, &self.guidelines, &data);
+        let fence = |what: &str, data: &UntrustedText| Value::from(mark.fence(what, data));
         [
             ("guidelines_mark", Value::from(own.digits())),
             ("guidelines", Value::from(own.fence("guidelines", &self.guidelines))),
@@ -125,7 +125,7 @@ impl ChangeVars {
 
     /// Returns samples: a change that is shown whole, one that is not, and one without anything to show.
     pub(super) fn shapes() -> [Self; 3] {
-        let data = |text: &str| Data::new(text.to_owned());
+        let data = |text: &str| UntrustedText::new(text.to_owned());
         let whole = Self {
             guidelines: data("=== AGENTS.md\n     1\tUse `&str`."),
             change: data("target: main"),

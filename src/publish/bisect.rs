@@ -4,7 +4,7 @@
 
 /// The result of trying some of the comments.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Trial<E> {
+pub(super) enum BisectTrial<E> {
     /// The forge takes them.
     Good,
     /// It refuses them, for this reason.
@@ -15,7 +15,7 @@ pub(super) enum Trial<E> {
 
 /// The sorted comments, by their indexes in the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Sorted<E> {
+pub(super) struct BisectResult<E> {
     /// Refused, each with the forge's reason.
     pub(super) bad: Vec<(usize, String)>,
     /// Among these is one that is refused, but not which was found out.
@@ -25,13 +25,13 @@ pub(super) struct Sorted<E> {
 }
 
 /// Sorts `count` comments, of which at least one is refused for `reason`, with at most `most` trials.
-pub(super) async fn bisect<E>(
+pub(super) async fn bisect_comments<E>(
     count: usize,
     reason: &str,
     most: usize,
-    mut try_some: impl AsyncFnMut(&[usize]) -> Trial<E>,
-) -> Sorted<E> {
-    let mut sorted = Sorted { bad: Vec::new(), unknown: Vec::new(), broken: None };
+    mut try_some: impl AsyncFnMut(&[usize]) -> BisectTrial<E>,
+) -> BisectResult<E> {
+    let mut sorted = BisectResult { bad: Vec::new(), unknown: Vec::new(), broken: None };
     let mut tried = 0;
     // Each part is known to be refused as a whole.
     let mut parts: Vec<(Vec<usize>, String)> = vec![((0..count).collect(), reason.to_owned())];
@@ -48,18 +48,18 @@ pub(super) async fn bisect<E>(
         tried += 1;
         match try_some(left).await {
             // Then what is refused is on the right.
-            Trial::Good => parts.push((right.to_vec(), reason)),
-            Trial::Broken(error) => {
+            BisectTrial::Good => parts.push((right.to_vec(), reason)),
+            BisectTrial::Broken(error) => {
                 sorted.broken = Some(error);
                 sorted.unknown.extend(part);
             }
-            Trial::Bad(on_left) => {
+            BisectTrial::Bad(on_left) => {
                 parts.push((left.to_vec(), on_left));
                 tried += 1;
                 match try_some(right).await {
-                    Trial::Good => {}
-                    Trial::Bad(on_right) => parts.push((right.to_vec(), on_right)),
-                    Trial::Broken(error) => {
+                    BisectTrial::Good => {}
+                    BisectTrial::Bad(on_right) => parts.push((right.to_vec(), on_right)),
+                    BisectTrial::Broken(error) => {
                         sorted.broken = Some(error);
                         sorted.unknown.extend(right);
                     }
@@ -82,13 +82,13 @@ mod tests {
     }
 
     /// Sorts comments of which some are bad, and counts the trials.
-    fn sort(count: usize, bad: &[usize], most: usize) -> (Sorted<()>, usize) {
+    fn sort(count: usize, bad: &[usize], most: usize) -> (BisectResult<()>, usize) {
         let mut trials = 0;
-        let sorted = block(bisect(count, "whole", most, async |part: &[usize]| {
+        let sorted = block(bisect_comments(count, "whole", most, async |part: &[usize]| {
             trials += 1;
             match part.iter().find(|at| bad.contains(at)) {
-                Some(at) => Trial::Bad(format!("bad {at}")),
-                None => Trial::Good,
+                Some(at) => BisectTrial::Bad(format!("bad {at}")),
+                None => BisectTrial::Good,
             }
         }));
         (sorted, trials)
@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn what_breaks_off_leaves_the_rest_unknown() {
-        let sorted = block(bisect(4, "whole", 9, async |_: &[usize]| Trial::Broken("gone")));
-        assert_eq!(sorted, Sorted { bad: Vec::new(), unknown: vec![0, 1, 2, 3], broken: Some("gone") });
+        let sorted = block(bisect_comments(4, "whole", 9, async |_: &[usize]| BisectTrial::Broken("gone")));
+        assert_eq!(sorted, BisectResult { bad: Vec::new(), unknown: vec![0, 1, 2, 3], broken: Some("gone") });
     }
 
     proptest! {

@@ -4,33 +4,33 @@
 //! is the business of the plan.
 
 mod body;
-mod offer;
-mod spot;
+mod inline_position;
+mod suggestion;
 
 use std::fmt;
 
-use super::guard::Guard;
-use super::markdown::Writer;
+use super::guard::SecretGuard;
+use super::markdown::CommentWriter;
 use crate::domain::change::ChangeSet;
-use crate::domain::finding::{Finding, FindingId, Fingerprint, Severity};
-use crate::domain::forge::{FindingMark, Trust};
+use crate::domain::finding::{Finding, FindingFingerprint, FindingId, Severity};
+use crate::domain::forge::{FindingMark, MarkTrust};
 use crate::domain::review::Review;
 use crate::forge::NewComment;
 
-use spot::{Ground, Spot};
+use inline_position::{ChangedFiles, InlinePosition};
 
-pub(super) use body::full;
+pub(super) use body::render_full;
 
 /// The limits of a forge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct PostLimits {
     /// Comments on lines in one review.
     pub comments: usize,
     /// The length of one text, in characters and in UTF-16 units, whichever are more.
     pub characters: usize,
 }
 
-impl Default for Limits {
+impl Default for PostLimits {
     /// 50 comments (more of them in one request end in a time-out), and the 65 536 characters of a GitHub comment.
     fn default() -> Self {
         Self { comments: 50, characters: 65_536 }
@@ -39,11 +39,11 @@ impl Default for Limits {
 
 /// The content that a review could post on a pull request: each unresolved finding is in one of the two lists.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Draft {
+pub struct PostDraft {
     /// Comments on lines, worst first.
     pub comments: Vec<DraftComment>,
     /// Findings that cannot stand on lines, worst first.
-    pub beside: Vec<Beside>,
+    pub beside: Vec<SummaryOnly>,
 }
 
 /// A comment on the lines of a finding.
@@ -52,7 +52,7 @@ pub struct DraftComment {
     /// The finding.
     pub finding: FindingId,
     /// Its subject.
-    pub fingerprint: Fingerprint,
+    pub fingerprint: FindingFingerprint,
     /// The severity.
     pub severity: Severity,
     /// Its title: one line of plain text without secrets, not Markdown.
@@ -65,16 +65,16 @@ pub struct DraftComment {
 
 /// A finding that does not stand on lines, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Beside {
+pub struct SummaryOnly {
     /// The finding.
     pub finding: FindingId,
     /// Why.
-    pub why: WhyBeside,
+    pub why: SummaryOnlyReason,
 }
 
 /// The reason why a finding does not stand on lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WhyBeside {
+pub enum SummaryOnlyReason {
     /// Its lines are not in the diff.
     NotInDiff,
     /// It is about lines of several hunks, and what it quotes is in none of them alone.
@@ -99,7 +99,7 @@ pub enum WhyBeside {
     Unplaced,
 }
 
-impl fmt::Display for WhyBeside {
+impl fmt::Display for SummaryOnlyReason {
     /// In a few words that go on from "not on its lines: ".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -122,17 +122,25 @@ impl fmt::Display for WhyBeside {
 ///
 /// `change` is the change with its hunks: what the review was made of, or the same files against another head. No finding is left out. The marks are of
 /// `trust`.
-pub fn draft(review: &Review, change: &ChangeSet, limits: &Limits, guard: &Guard, trust: Trust) -> Draft {
-    let ground = Ground::of(change);
+pub fn draft_comments(
+    review: &Review,
+    change: &ChangeSet,
+    limits: &PostLimits,
+    guard: &SecretGuard,
+    trust: MarkTrust,
+) -> PostDraft {
+    let ground = ChangedFiles::from_change(change);
     let mut findings: Vec<&Finding> = review.unresolved().collect();
     // The order within a severity is that of the review.
     findings.sort_by_key(|finding| finding.severity);
-    let mut draft = Draft::default();
+    let mut draft = PostDraft::default();
     for finding in findings {
-        let beside = |why| Beside { finding: finding.id.clone(), why };
-        match ground.spot(finding) {
+        let beside = |why| SummaryOnly { finding: finding.id.clone(), why };
+        match ground.find_place(finding) {
             Err(why) => draft.beside.push(beside(why)),
-            Ok(_) if draft.comments.len() >= limits.comments => draft.beside.push(beside(WhyBeside::BeyondLimit)),
+            Ok(_) if draft.comments.len() >= limits.comments => {
+                draft.beside.push(beside(SummaryOnlyReason::BeyondLimit))
+            }
             Ok(spot) => draft.comments.push(comment(review, finding, &spot, limits, guard, trust)),
         }
     }
@@ -142,29 +150,29 @@ pub fn draft(review: &Review, change: &ChangeSet, limits: &Limits, guard: &Guard
 fn comment(
     review: &Review,
     finding: &Finding,
-    spot: &Spot<'_>,
-    limits: &Limits,
-    guard: &Guard,
-    trust: Trust,
+    spot: &InlinePosition<'_>,
+    limits: &PostLimits,
+    guard: &SecretGuard,
+    trust: MarkTrust,
 ) -> DraftComment {
-    let writer = Writer::new(guard);
+    let writer = CommentWriter::new(guard);
     let mark = FindingMark::of(finding);
     let quote = mark.quote.clone();
-    let offer = offer::offer(finding, spot, guard);
+    let offer = suggestion::render_suggestion(finding, spot, guard);
     let (room, written) = (limits.characters, mark.write_as(trust));
     let offered = offer.and_then(|offer| {
-        let body = body::comment(&writer, review.id, finding, spot, Some(&offer), &written, room)?;
+        let body = body::render_comment(&writer, review.id, finding, spot, Some(&offer), &written, room)?;
         Some((offer.lines, body))
     });
     let (lines, body) = offered.unwrap_or_else(|| {
-        let body = body::comment(&writer, review.id, finding, spot, None, &written, room);
+        let body = body::render_comment(&writer, review.id, finding, spot, None, &written, room);
         (spot.lines, body.unwrap_or_else(|| written.clone()))
     });
     DraftComment {
         finding: finding.id.clone(),
         fingerprint: finding.fingerprint.clone(),
         severity: finding.severity,
-        title: writer.plain(&finding.title),
+        title: writer.plain_line(&finding.title),
         quote,
         comment: NewComment { path: spot.file.path.clone(), side: spot.side, lines, body },
     }

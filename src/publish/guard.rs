@@ -8,16 +8,16 @@ mod choice;
 use std::sync::Arc;
 
 use crate::domain::secret::Secret;
-use crate::domain::text::{Known, KnownSecret, MASK_PREFIX, mask};
+use crate::domain::text::{KnownSecret, MASK_PREFIX, SpelledSecrets, mask};
 
 /// Knows the secrets of this process and finds them in texts. Cloning it is cheap.
 #[derive(Debug, Clone, Default)]
-pub struct Guard {
+pub struct SecretGuard {
     secrets: Arc<Vec<KnownSecret>>,
-    known: Arc<Known>,
+    known: Arc<SpelledSecrets>,
 }
 
-impl Guard {
+impl SecretGuard {
     /// A guard over those of these named values that are secrets by their names and by how they look: the environment variables.
     pub fn new(named: impl IntoIterator<Item = (String, Secret)>) -> Self {
         Self::of(named.into_iter().flat_map(|(name, value)| choice::secrets_of(&name, value.reveal())).collect())
@@ -33,7 +33,7 @@ impl Guard {
     fn of(mut secrets: Vec<KnownSecret>) -> Self {
         secrets.sort_by(|a, b| (&a.value, a.whole, &a.name).cmp(&(&b.value, b.whole, &b.name)));
         secrets.dedup_by(|a, b| a.value == b.value);
-        Self { known: Arc::new(Known::of(&secrets)), secrets: Arc::new(secrets) }
+        Self { known: Arc::new(SpelledSecrets::from_secrets(&secrets)), secrets: Arc::new(secrets) }
     }
 
     /// The text without secrets, known ones and such as look like one, and how many were masked. It has as many lines as before.
@@ -50,8 +50,8 @@ impl Guard {
 mod tests {
     use super::*;
 
-    fn guard(named: &[(&str, &str)]) -> Guard {
-        Guard::new(named.iter().map(|(name, value)| ((*name).to_owned(), Secret::new(*value))))
+    fn guard(named: &[(&str, &str)]) -> SecretGuard {
+        SecretGuard::new(named.iter().map(|(name, value)| ((*name).to_owned(), Secret::new(*value))))
     }
 
     #[test]
@@ -63,15 +63,15 @@ mod tests {
 
     #[test]
     fn what_only_looks_like_a_secret_is_masked_too() {
-        let (text, count) = Guard::default().clean("key = \"AKIAZ7QWERTY3UIOPA2X\"");
+        let (text, count) = SecretGuard::default().clean("key = \"AKIAZ7QWERTY3UIOPA2X\"");
         assert_eq!((text.as_str(), count), ("key = \"[masked:aws-access-key]\"", 1));
-        assert_eq!(Guard::default().clean(&text), (text.clone(), 0));
+        assert_eq!(SecretGuard::default().clean(&text), (text.clone(), 0));
     }
 
     #[test]
     fn our_own_keys_are_masked_whatever_they_look_like() {
         let pem = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEAx8xK1mQ2nL7vR4tY9wZ3bC6d\nF5gH0jK8lM1nO4pQ7rS2tU5vX8yA1bD4eG7h\n-----END RSA PRIVATE KEY-----\n";
-        let guard = Guard::default().with([Secret::new(pem), Secret::new("opensesame\n")]);
+        let guard = SecretGuard::default().with([Secret::new(pem), Secret::new("opensesame\n")]);
         assert_eq!(guard.clean("it is opensesame").0, "it is [masked:secret]");
         assert_eq!(guard.clean("F5gH0jK8lM1nO4pQ7rS2tU5v").1, 1);
         assert_eq!(guard.clean("BEGIN RSA PRIVATE KEY, an RSA private key").1, 0);

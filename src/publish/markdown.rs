@@ -2,10 +2,10 @@
 //!
 //! Sanitizing Markdown is shared with files (`present::safe`); detecting secrets belongs in `guard`.
 
-use crate::domain::text::{shortened, strip_line};
-use crate::present::safe;
+use crate::domain::text::{shorten, strip_line};
+use crate::present::escape;
 
-use super::guard::Guard;
+use super::guard::SecretGuard;
 
 /// Returns the length of a text as a forge counts it: GitHub counts characters, some of its parts UTF-16 units; those are never fewer.
 pub(super) fn length(text: &str) -> usize {
@@ -13,34 +13,34 @@ pub(super) fn length(text: &str) -> usize {
 }
 
 /// Makes texts fit for a comment.
-pub(super) struct Writer<'g> {
-    guard: &'g Guard,
+pub(super) struct CommentWriter<'g> {
+    guard: &'g SecretGuard,
 }
 
-impl<'g> Writer<'g> {
-    pub(super) fn new(guard: &'g Guard) -> Self {
+impl<'g> CommentWriter<'g> {
+    pub(super) fn new(guard: &'g SecretGuard) -> Self {
         Self { guard }
     }
 
     /// One line of plain text; not Markdown.
-    pub(super) fn plain(&self, text: &str) -> String {
+    pub(super) fn plain_line(&self, text: &str) -> String {
         strip_line(&self.guard.clean(text).0).trim().to_owned()
     }
 
     /// One line as Markdown, at most `most` characters of the text.
-    pub(super) fn line(&self, text: &str, most: usize) -> String {
-        safe::inline(&shortened(&self.plain(text), most))
+    pub(super) fn markdown_line(&self, text: &str, most: usize) -> String {
+        escape::inline(&shorten(&self.plain_line(text), most))
     }
 
     /// A code span, at most `most` characters of the text.
-    pub(super) fn code(&self, text: &str, most: usize) -> String {
-        safe::code(&shortened(&self.plain(text), most))
+    pub(super) fn inline_code(&self, text: &str, most: usize) -> String {
+        escape::code(&shorten(&self.plain_line(text), most))
     }
 
     /// A fenced block of at most `room`, by lines; empty where not even one line has room.
-    pub(super) fn fenced(&self, language: &str, text: &str, room: usize) -> String {
+    pub(super) fn fenced_block(&self, language: &str, text: &str, room: usize) -> String {
         let clean = self.guard.clean(text).0;
-        let block = safe::fenced(language, &clean);
+        let block = escape::fenced(language, &clean);
         if length(&block) <= room {
             return block;
         }
@@ -48,7 +48,7 @@ impl<'g> Writer<'g> {
         while let Some(at) = kept.rfind('\n') {
             kept = &kept[..at];
             let left = clean[at..].lines().count().saturating_sub(1);
-            let block = safe::fenced(language, &format!("{kept}\n… {left} more lines"));
+            let block = escape::fenced(language, &format!("{kept}\n… {left} more lines"));
             if length(&block) <= room {
                 return block;
             }
@@ -60,13 +60,13 @@ impl<'g> Writer<'g> {
     /// at a line, else at a word.
     pub(super) fn prose(&self, markdown: &str, room: usize) -> (String, bool) {
         let clean = self.guard.clean(markdown).0;
-        let whole = safe::prose(&clean);
+        let whole = escape::prose(&clean);
         if length(&whole) <= room {
             return (whole, false);
         }
         let mut most = room;
         while most > 0 {
-            let rendered = safe::prose(cut(&clean, most));
+            let rendered = escape::prose(cut(&clean, most));
             if length(&rendered) <= room {
                 return (rendered, true);
             }
@@ -77,7 +77,7 @@ impl<'g> Writer<'g> {
     }
 
     /// A whole text once more, as what was split between its parts is whole only here.
-    pub(super) fn checked(&self, text: &str) -> (String, usize) {
+    pub(super) fn recheck(&self, text: &str) -> (String, usize) {
         self.guard.clean(text)
     }
 }

@@ -12,16 +12,19 @@ mod guard;
 mod markdown;
 mod moved;
 mod plan;
-mod still;
 mod summary;
-mod telling;
+mod summary_builder;
+mod thread_status;
 mod verdict;
 
-pub use carry::{Carry, Done, HeadMoved, Summarised, Told};
-pub use draft::{Beside, Draft, DraftComment, Limits, WhyBeside, draft};
-pub use guard::Guard;
+pub use carry::{HeadMoved, PlanExecutor, PostProgress, PostResult, RenderedSummary};
+pub use draft::{DraftComment, PostDraft, PostLimits, SummaryOnly, SummaryOnlyReason, draft_comments};
+pub use guard::SecretGuard;
 pub use moved::{Reanchored, reanchor};
-pub use plan::{Entry, Inline, OwnThread, Plan, Situation, Still, Work, existing_summary, own_threads, plan};
-pub use still::{saw, still};
-pub use summary::{Earlier, Rendered, SummaryParts, review_body, summary};
-pub use telling::{Telling, lists_beside};
+pub use plan::{
+    EntryWork, InlinePlace, OwnThread, PlanEntry, PlanInput, PostPlan, ThreadStatus, collect_own_threads,
+    existing_summary, plan_post,
+};
+pub use summary::{SummaryFinding, SummaryParts, SummaryText, render_review_body, render_summary};
+pub use summary_builder::{SummaryBuilder, lists_as_summary_only};
+pub use thread_status::{saw_finding, thread_status};

@@ -6,10 +6,10 @@
 use std::collections::HashSet;
 
 use crate::domain::finding::{Anchor, AnchorMatch, Finding, FindingId};
-use crate::domain::place::Side;
+use crate::domain::place::DiffSide;
 use crate::domain::review::Review;
-use crate::evidence::{Located, locate};
-use crate::sys::cancel::{Cancel, Stopped};
+use crate::evidence::{QuoteLocation, locate};
+use crate::sys::cancel::{Cancel, CancelReason};
 use crate::workspace::Workspace;
 
 /// A review on another head than it was made on.
@@ -27,7 +27,7 @@ pub fn reanchor(
     new: &dyn Workspace,
     old: &dyn Workspace,
     cancel: &Cancel,
-) -> Result<Reanchored, Stopped> {
+) -> Result<Reanchored, CancelReason> {
     let mut moved = Reanchored { review: review.clone(), gone: HashSet::new() };
     for finding in &mut moved.review.findings {
         cancel.check()?;
@@ -45,8 +45,8 @@ pub fn reanchor(
 fn standing(finding: &Finding, new: &dyn Workspace, old: &dyn Workspace) -> Option<Finding> {
     let look = |anchor: &Anchor| {
         let tree = match anchor.side {
-            Side::New => new,
-            Side::Old => old,
+            DiffSide::New => new,
+            DiffSide::Old => old,
         };
         place_now(anchor, tree)
     };
@@ -56,7 +56,7 @@ fn standing(finding: &Finding, new: &dyn Workspace, old: &dyn Workspace) -> Opti
     found.suggestion = finding.suggestion.clone().and_then(|mut suggestion| {
         // It replaces exactly the lines that were found again, or nothing proves it.
         let is_whole =
-            suggestion.path == first.path && Some(suggestion.lines) == first.lines && first.side == Side::New;
+            suggestion.path == first.path && Some(suggestion.lines) == first.lines && first.side == DiffSide::New;
         suggestion.lines = now.lines.filter(|_| is_whole)?;
         Some(suggestion)
     });
@@ -70,9 +70,12 @@ fn place_now(anchor: &Anchor, tree: &dyn Workspace) -> Option<Anchor> {
         return Some(anchor.clone());
     }
     let (lines, matched) = match locate(&text, &anchor.quote, anchor.lines) {
-        Located::Exact(lines) => (lines, anchor.matched),
-        Located::Moved(lines) => (lines, AnchorMatch::Moved),
-        Located::Ambiguous(_) | Located::NotDistinctive | Located::Nowhere { .. } | Located::Empty => return None,
+        QuoteLocation::Exact(lines) => (lines, anchor.matched),
+        QuoteLocation::Moved(lines) => (lines, AnchorMatch::Moved),
+        QuoteLocation::Ambiguous(_)
+        | QuoteLocation::NotDistinctive
+        | QuoteLocation::Nowhere { .. }
+        | QuoteLocation::Empty => return None,
     };
     let quote = text.lines(lines).map(|(_, line)| line).collect::<Vec<_>>().join("\n");
     Some(Anchor { lines: Some(lines), quote, matched, masked: text.is_masked(lines), ..anchor.clone() })

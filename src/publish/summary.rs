@@ -8,19 +8,19 @@ mod untrusted;
 
 use std::collections::HashSet;
 
-use super::draft::{Beside, Limits, WhyBeside};
-use super::guard::Guard;
+use super::draft::{PostLimits, SummaryOnly, SummaryOnlyReason};
+use super::guard::SecretGuard;
 use super::markdown::length;
 use crate::domain::finding::{FindingId, Severity};
-use crate::domain::forge::{BesideMark, RunMark, SummaryMark, Trust, Verdict};
+use crate::domain::forge::{DeliveryVerdict, MarkTrust, RunMark, SummaryMark, SummaryOnlyMark};
 use crate::domain::id::CommitId;
 use crate::domain::review::Review;
 
-use page::Page;
+use page::SummaryPage;
 
 /// A finding of an earlier review, or of this one, by what is known of its thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Earlier {
+pub struct SummaryFinding {
     /// Its name.
     pub finding: FindingId,
     /// The severity.
@@ -35,25 +35,25 @@ pub struct Earlier {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummaryParts {
     /// The trust in the review. For an untrusted one only the findings are listed, and nothing else is claimed.
-    pub trust: Trust,
+    pub trust: MarkTrust,
     /// The verdict of the review.
-    pub verdict: Verdict,
+    pub verdict: DeliveryVerdict,
     /// Findings of this review that stand on their lines, new or from before.
     pub on_lines: Vec<FindingId>,
     /// Findings of this review that do not, and why.
-    pub beside: Vec<Beside>,
+    pub beside: Vec<SummaryOnly>,
     /// Found earlier, not found this time, and nothing shows that they are gone.
-    pub still_open: Vec<Earlier>,
+    pub still_open: Vec<SummaryFinding>,
     /// Found earlier and gone, the newest first; their threads are resolved.
-    pub fixed: Vec<Earlier>,
+    pub fixed: Vec<SummaryFinding>,
     /// Found earlier and gone; their threads could not be resolved.
-    pub not_resolved: Vec<Earlier>,
+    pub not_resolved: Vec<SummaryFinding>,
     /// Were fixed and are back; they count among those on lines or beside too.
-    pub reopened: Vec<Earlier>,
+    pub reopened: Vec<SummaryFinding>,
     /// Found again, but another user resolved their threads: not raised again.
-    pub by_others: Vec<Earlier>,
+    pub by_others: Vec<SummaryFinding>,
     /// Found now on code that an earlier, complete review saw as it is: not raised.
-    pub late: Vec<Earlier>,
+    pub late: Vec<SummaryFinding>,
     /// The head that an earlier review was about.
     pub since: Option<CommitId>,
     /// The head now, where that is not the commit that was reviewed.
@@ -63,14 +63,14 @@ pub struct SummaryParts {
     /// `true` if the review was of every file that the pull request changes.
     pub is_of_all: bool,
     /// The findings that only the summary keeps, the most important first.
-    pub kept: Vec<BesideMark>,
+    pub kept: Vec<SummaryOnlyMark>,
 }
 
 impl Default for SummaryParts {
     fn default() -> Self {
         Self {
-            trust: Trust::Own,
-            verdict: Verdict::Comment,
+            trust: MarkTrust::Own,
+            verdict: DeliveryVerdict::Comment,
             on_lines: Vec::new(),
             beside: Vec::new(),
             still_open: Vec::new(),
@@ -90,7 +90,7 @@ impl Default for SummaryParts {
 
 /// The summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rendered {
+pub struct SummaryText {
     /// Markdown; its mark is the last line.
     pub body: String,
     /// Findings of this review that stand neither on lines nor here: only the kept review has them.
@@ -112,24 +112,24 @@ const FULL: usize = 12_000;
 ///
 /// Where there is no room for all, the verdict stays first of all, then each finding that is not on lines stays as one line, then those findings
 /// in full, then the list of what is on lines.
-pub fn summary(review: &Review, parts: &SummaryParts, limits: &Limits, guard: &Guard) -> Rendered {
-    let page = Page::new(review, parts, guard);
-    let (kept, marked) = page.kept(limits.characters / 5 * 2);
+pub fn render_summary(review: &Review, parts: &SummaryParts, limits: &PostLimits, guard: &SecretGuard) -> SummaryText {
+    let page = SummaryPage::new(review, parts, guard);
+    let (kept, marked) = page.kept_marks(limits.characters / 5 * 2);
     let longest = page.mark(usize::MAX);
     let room = limits.characters.saturating_sub(length(&kept) + length(&longest) + 2);
     // Masks found only in the whole text may be longer than what they hide; then less is written.
     for tenths in [10, 8, 5] {
         let (text, in_artefact) = layout(&page, room * tenths / 10);
-        let (text, _) = page.writer.checked(&text);
+        let (text, _) = page.writer.recheck(&text);
         let mark = page.mark(untold(parts, &in_artefact, marked));
         let body = format!("{text}{kept}{mark}").trim_end().to_owned();
         if length(&text) <= room && (mark.is_empty() || SummaryMark::read_as(&body, parts.trust).is_some()) {
-            return Rendered { body, in_artefact };
+            return SummaryText { body, in_artefact };
         }
     }
     let in_artefact: Vec<FindingId> = page.beside.iter().map(|(finding, _)| finding.id.clone()).collect();
     let mark = page.mark(untold(parts, &in_artefact, 0));
-    Rendered { body: format!("{}{mark}", page.heading()), in_artefact }
+    SummaryText { body: format!("{}{mark}", page.verdict_heading()), in_artefact }
 }
 
 /// Returns the number of findings the next review will not know of, of which the first `marked` of those to keep have marks.
@@ -142,39 +142,39 @@ fn untold(parts: &SummaryParts, in_artefact: &[FindingId], marked: usize) -> usi
 }
 
 /// The text of the review of a pull request, whose comments are the findings on lines; `head` is the commit that it is posted on.
-pub fn review_body(review: &Review, parts: &SummaryParts, head: CommitId, guard: &Guard) -> String {
-    let page = Page::new(review, parts, guard);
-    let mut text = format!("{}\n\n", page.sentence());
-    if let Some(line) = page.moved() {
+pub fn render_review_body(review: &Review, parts: &SummaryParts, head: CommitId, guard: &SecretGuard) -> String {
+    let page = SummaryPage::new(review, parts, guard);
+    let mut text = format!("{}\n\n", page.verdict_sentence());
+    if let Some(line) = page.moved_head_note() {
         text.push_str(&format!("{line}\n\n"));
     }
     text.push_str(match parts.trust {
-        Trust::Own => "The summary comment says what was looked at, and lists all findings.",
-        Trust::Untrusted => untrusted::INTRODUCTION,
+        MarkTrust::Own => "The summary comment says what was looked at, and lists all findings.",
+        MarkTrust::Untrusted => untrusted::INTRODUCTION,
     });
-    let (text, _) = page.writer.checked(&text);
+    let (text, _) = page.writer.recheck(&text);
     format!("{text}\n\n{}", RunMark { run: review.id, head }.write_as(parts.trust))
 }
 
 /// The whole text without its mark, and the findings that found no room.
-fn layout(page: &Page<'_>, room: usize) -> (String, Vec<FindingId>) {
-    let (head, foot) = (page.head(room / 3), page.foot());
+fn layout(page: &SummaryPage<'_>, room: usize) -> (String, Vec<FindingId>) {
+    let (head, foot) = (page.render_head(room / 3), page.render_footer());
     let mut left = room.saturating_sub(length(&head) + length(&foot) + HEADINGS.min(room / 4));
     let mut take = |most: usize, write: &dyn Fn(usize) -> String| {
         let text = write(most.min(left / 4));
         left = left.saturating_sub(length(&text) + 2);
         text
     };
-    let earlier = take(EARLIER, &|most| page.earlier(most));
-    let coverage = take(COVERAGE, &|most| page.coverage(most));
-    let about = take(ABOUT, &|most| page.about(most));
+    let earlier = take(EARLIER, &|most| page.render_earlier(most));
+    let coverage = take(COVERAGE, &|most| page.render_coverage(most));
+    let about = take(ABOUT, &|most| page.render_about(most));
 
     let mut in_artefact = Vec::new();
     let mut shown: Vec<(usize, String, bool)> = Vec::new();
     let (mut is_full, mut beyond) = (false, 0);
     for (at, (finding, why)) in page.beside.iter().enumerate() {
-        let is_beyond = *why == WhyBeside::BeyondLimit;
-        let line = page.line(finding, Some(*why));
+        let is_beyond = *why == SummaryOnlyReason::BeyondLimit;
+        let line = page.finding_line(finding, Some(*why));
         // A worse one is never left out for a shorter one.
         is_full |= length(&line) >= left;
         if is_full || (is_beyond && beyond >= MOST_BEYOND) {
@@ -186,21 +186,22 @@ fn layout(page: &Page<'_>, room: usize) -> (String, Vec<FindingId>) {
         }
     }
     for (at, text, is_full) in &mut shown {
-        let Some((finding, why)) = page.beside.get(*at).filter(|(_, why)| *why != WhyBeside::BeyondLimit) else {
+        let Some((finding, why)) = page.beside.get(*at).filter(|(_, why)| *why != SummaryOnlyReason::BeyondLimit)
+        else {
             continue;
         };
-        let full = page.full(finding, *why, FULL.min(left));
+        let full = page.finding_block(finding, *why, FULL.min(left));
         if length(&full) <= left + length(text) {
             left = (left + length(text)).saturating_sub(length(&full) + 2);
             (*text, *is_full) = (full, true);
         }
     }
-    let on_lines = page.on_lines(left);
+    let on_lines = page.render_inline_findings(left);
 
     let pick = |wanted: &dyn Fn(usize, bool) -> bool| -> Vec<&str> {
         shown.iter().filter(|(at, _, is_full)| wanted(*at, *is_full)).map(|(_, text, _)| text.as_str()).collect()
     };
-    let beyond = |at: usize| page.beside.get(at).is_some_and(|(_, why)| *why == WhyBeside::BeyondLimit);
+    let beyond = |at: usize| page.beside.get(at).is_some_and(|(_, why)| *why == SummaryOnlyReason::BeyondLimit);
     let mut out = head;
     let mut part = |heading: &str, text: &str| {
         if !text.is_empty() {
@@ -213,7 +214,7 @@ fn layout(page: &Page<'_>, room: usize) -> (String, Vec<FindingId>) {
     let short = pick(&|at, is_full| !is_full && !beyond(at));
     part(if full.is_empty() { "### Not on lines" } else { "" }, &short.join("\n"));
     part("### Beyond the limit of comments", &pick(&|at, is_full| !is_full && beyond(at)).join("\n"));
-    part("", &page.only_kept(in_artefact.len()));
+    part("", &page.not_posted_note(in_artefact.len()));
     part("### Found by earlier reviews", &earlier);
     part("### About the change", &about);
     part("### What was looked at", &coverage);

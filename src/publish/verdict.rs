@@ -3,11 +3,11 @@
 //! No text has a say in it: not the model's, not the pull request's. It never approves.
 
 use crate::domain::finding::Severity;
-use crate::domain::forge::{Conversation, ReviewNote, ReviewVerdict, RunMark, Trust, Verdict};
+use crate::domain::forge::{DeliveryVerdict, MarkTrust, PullConversation, ReviewNote, ReviewVerdict, RunMark};
 
 /// The input of the verdict.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Grounds {
+pub(super) struct VerdictGrounds {
     /// The severities of the findings and of earlier ones that still apply.
     pub blocking: Vec<Severity>,
     /// The severities of late findings: they block nothing, but neither do they let an earlier objection go.
@@ -22,9 +22,9 @@ pub(super) struct Grounds {
 
 /// The action for the verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Judged {
+pub(super) struct VerdictAction {
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: DeliveryVerdict,
     /// `true` if it has to be said even if there is nothing else to say.
     pub must_say: bool,
     /// Earlier reviews of ours whose objection no longer holds, by their numbers.
@@ -34,18 +34,23 @@ pub(super) struct Judged {
 }
 
 /// The verdict, given what stands on the pull request.
-pub(super) fn verdict(grounds: &Grounds, conversation: &Conversation, trust: Trust) -> Judged {
+pub(super) fn decide_verdict(
+    grounds: &VerdictGrounds,
+    conversation: &PullConversation,
+    trust: MarkTrust,
+) -> VerdictAction {
     let objections: Vec<&ReviewNote> = objections(conversation, trust).collect();
     let reaches =
         |severities: &[Severity]| grounds.floor.is_some_and(|floor| severities.iter().any(|one| *one <= floor));
-    let mut judged = Judged { verdict: Verdict::Comment, must_say: false, dismiss: Vec::new(), notes: Vec::new() };
+    let mut judged =
+        VerdictAction { verdict: DeliveryVerdict::Comment, must_say: false, dismiss: Vec::new(), notes: Vec::new() };
     if reaches(&grounds.blocking) {
         if grounds.is_own_pull {
             let text = "This would request changes, but the pull request was opened by the same account and GitHub refuses that: it comments.";
             judged.notes.push(text.to_owned());
             return judged;
         }
-        judged.verdict = Verdict::RequestChanges;
+        judged.verdict = DeliveryVerdict::RequestChanges;
         judged.must_say = objections.is_empty();
         return judged;
     }
@@ -68,7 +73,7 @@ pub(super) fn verdict(grounds: &Grounds, conversation: &Conversation, trust: Tru
 }
 
 /// Our reviews of this trust that ask for changes. The account may be a person's, so that only those count that say which run they are of.
-fn objections(conversation: &Conversation, trust: Trust) -> impl Iterator<Item = &ReviewNote> {
+fn objections(conversation: &PullConversation, trust: MarkTrust) -> impl Iterator<Item = &ReviewNote> {
     conversation.reviews.iter().filter(move |review| {
         review.verdict == ReviewVerdict::ChangesRequested
             && review.comment.mine

@@ -7,9 +7,9 @@ use backon::{ExponentialBuilder, Retryable as _};
 
 use crate::domain::event::{Event, EventSink};
 use crate::domain::text::strip_line;
-use crate::llm::{Provider, TurnFault, TurnRequest, TurnResponse, Watch};
+use crate::llm::{Provider, StreamObserver, TurnFault, TurnRequest, TurnResponse};
 use crate::sys::blocking::unless_stopped;
-use crate::sys::cancel::{Cancel, Stopped};
+use crate::sys::cancel::{Cancel, CancelReason};
 
 /// Attempts after the first one.
 const MORE_ATTEMPTS: usize = 4;
@@ -22,16 +22,16 @@ const STEP: u64 = 512;
 
 /// Reasons for a turn without a response.
 #[derive(Debug)]
-pub(super) enum NoAnswer {
+pub(super) enum AttemptError {
     /// The run was stopped.
-    Stopped(Stopped),
+    Stopped(CancelReason),
     /// The provider failed for good.
     Fault(TurnFault),
 }
 
 /// A failed attempt, for the journal.
 #[derive(Debug)]
-pub(super) struct Failed {
+pub(super) struct FailedAttempt {
     /// Number of the attempt, from 1.
     pub(super) attempt: u32,
     /// Error.
@@ -41,7 +41,7 @@ pub(super) struct Failed {
 }
 
 /// Context of the attempts at a turn.
-pub(super) struct Ask<'a> {
+pub(super) struct AttemptContext<'a> {
     pub(super) provider: &'a dyn Provider,
     pub(super) request: &'a TurnRequest,
     pub(super) turn: u32,
@@ -52,9 +52,9 @@ pub(super) struct Ask<'a> {
 }
 
 /// Sends a request until there is a response, a permanent error, or the time is over. Also returns the failed attempts.
-pub(super) async fn ask(ask: &Ask<'_>) -> (Result<TurnResponse, NoAnswer>, Vec<Failed>) {
-    let mut failed: Vec<Failed> = Vec::new();
-    let growth = Growth { turn: ask.turn, events: ask.events, cancel: ask.cancel, said: AtomicU64::new(0) };
+pub(super) async fn request_turn(ask: &AttemptContext<'_>) -> (Result<TurnResponse, AttemptError>, Vec<FailedAttempt>) {
+    let mut failed: Vec<FailedAttempt> = Vec::new();
+    let growth = GrowthReporter { turn: ask.turn, events: ask.events, cancel: ask.cancel, said: AtomicU64::new(0) };
     let attempts = AtomicU32::new(0);
     let attempt = || {
         attempts.fetch_add(1, Ordering::Relaxed);
@@ -74,7 +74,7 @@ pub(super) async fn ask(ask: &Ask<'_>) -> (Result<TurnResponse, NoAnswer>, Vec<F
             let may_go_on = !fault.may_have_cost() || (ask.lost)();
             fault.is_transient() && may_go_on
         })
-        .adjust(|fault: &TurnFault, wait| within(wait, fault, ask.cancel.remaining()))
+        .adjust(|fault: &TurnFault, wait| wait_before_retry(wait, fault, ask.cancel.remaining()))
         .notify(|fault: &TurnFault, wait| {
             let attempt = attempts.load(Ordering::Relaxed);
             ask.events.emit(Event::Retry {
@@ -83,18 +83,18 @@ pub(super) async fn ask(ask: &Ask<'_>) -> (Result<TurnResponse, NoAnswer>, Vec<F
                 wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
                 reason: strip_line(&fault.to_string()),
             });
-            failed.push(Failed { attempt, fault: fault.clone(), wait: Some(wait) });
+            failed.push(FailedAttempt { attempt, fault: fault.clone(), wait: Some(wait) });
         });
     let answer = unless_stopped(ask.cancel, asked).await;
     let answer = match answer {
         Err(stopped) => {
             (ask.lost)();
-            Err(NoAnswer::Stopped(stopped))
+            Err(AttemptError::Stopped(stopped))
         }
         Ok(Err(fault)) => {
             let attempt = attempts.load(Ordering::Relaxed);
-            failed.push(Failed { attempt, fault: fault.clone(), wait: None });
-            Err(NoAnswer::Fault(fault))
+            failed.push(FailedAttempt { attempt, fault: fault.clone(), wait: None });
+            Err(AttemptError::Fault(fault))
         }
         Ok(Ok(response)) => Ok(response),
     };
@@ -102,20 +102,20 @@ pub(super) async fn ask(ask: &Ask<'_>) -> (Result<TurnResponse, NoAnswer>, Vec<F
 }
 
 /// Returns the wait: what the server asks for, else our own choice; `None` if the time is over or too short for it.
-fn within(own: Option<Duration>, fault: &TurnFault, left: Option<Duration>) -> Option<Duration> {
+fn wait_before_retry(own: Option<Duration>, fault: &TurnFault, left: Option<Duration>) -> Option<Duration> {
     let wait = own.map(|own| fault.retry_after().unwrap_or(own))?;
     left.is_none_or(|left| wait < left).then_some(wait)
 }
 
 /// Reports the growth of a response as progress, not at every byte.
-struct Growth<'a> {
+struct GrowthReporter<'a> {
     turn: u32,
     events: &'a dyn EventSink,
     cancel: &'a Cancel,
     said: AtomicU64,
 }
 
-impl Watch for Growth<'_> {
+impl StreamObserver for GrowthReporter<'_> {
     fn grew(&self, bytes: u64) {
         if bytes >= self.said.load(Ordering::Relaxed) + STEP {
             self.said.store(bytes, Ordering::Relaxed);
@@ -144,10 +144,14 @@ mod tests {
     #[test]
     fn the_server_says_how_long_to_wait_as_long_as_there_is_time() {
         let (short, long) = (Duration::from_secs(1), Duration::from_mins(9));
-        assert_eq!(within(Some(short), &fault(None), None), Some(short));
-        assert_eq!(within(Some(short), &fault(Some(long)), None), Some(long));
-        assert_eq!(within(Some(long), &fault(Some(short)), Some(long)), Some(short));
-        assert_eq!(within(Some(short), &fault(Some(long)), Some(long)), None, "it would wait for its own end");
-        assert_eq!(within(None, &fault(Some(short)), None), None, "enough attempts were made");
+        assert_eq!(wait_before_retry(Some(short), &fault(None), None), Some(short));
+        assert_eq!(wait_before_retry(Some(short), &fault(Some(long)), None), Some(long));
+        assert_eq!(wait_before_retry(Some(long), &fault(Some(short)), Some(long)), Some(short));
+        assert_eq!(
+            wait_before_retry(Some(short), &fault(Some(long)), Some(long)),
+            None,
+            "it would wait for its own end"
+        );
+        assert_eq!(wait_before_retry(None, &fault(Some(short)), None), None, "enough attempts were made");
     }
 }

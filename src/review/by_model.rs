@@ -3,34 +3,36 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::budget::Limits;
-use super::by_rules::abandoned;
-use super::desk::{Desk, Lead};
-use super::draft::{Asked, Ending, Floor, Made, instructions_hash, missed};
+use super::branch_history::BranchHistory;
+use super::budget::BudgetLimits;
+use super::builder::{Lead, ReviewBuilder};
+use super::by_rules::abandoned_outcome;
+use super::draft::{
+    EngineOutcome, FindingThresholds, ModelContribution, ProvenanceInput, instructions_hash, unreviewed_files,
+};
 use super::error::EngineError;
-use super::journal::{Journal, JournalSink, Record, Unit};
-use super::known::Known;
-use super::opening::{Beside, Opening, estimate_tokens};
-use super::past::{Past, Rules, Trees};
-use super::relay::{Relay, Runner, name_of};
-use super::tally::Tally;
-use super::units::{self, Begin, Laid, Layout, Reviewed};
-use super::verify::{Looked, SecondLook, second_look};
+use super::failover::{Failover, FailoverCandidate, name_of};
+use super::journal::{ConversationId, Journal, JournalRecord, JournalSink};
+use super::opening::{Opening, ProjectContext, estimate_tokens};
+use super::parts::{self, ModelReviewInput, ModelReviewOutcome, PlannedParts, ReviewLayout};
+use super::replay::{JournalReplay, RecordedRules, RecordedTrees};
+use super::stats::ConversationStats;
+use super::verify::{VerificationOutcome, VerificationSettings, verify_findings};
 use crate::domain::change::ChangeSet;
 use crate::domain::event::EventSink;
 use crate::domain::guideline::Guidelines;
 use crate::domain::path::RepoPath;
-use crate::domain::place::Side;
-use crate::domain::review::{Ended, Engine, Review, Usage};
+use crate::domain::place::DiffSide;
+use crate::domain::review::{Engine, Review, StopReason, Usage};
 use crate::domain::run::RunId;
-use crate::domain::second_look::SecondLook as Numbers;
-use crate::evidence::Languages;
+use crate::domain::verification::VerificationTotals as Numbers;
+use crate::evidence::GrammarLanguages;
 use crate::llm::{Provider, ToolDefinition};
 use crate::prompt::{LeadVars, PromptError, Prompts};
-use crate::rules::{self, Packs, Reports, RulesInput};
-use crate::sys::blocking::{self, Unfinished};
-use crate::sys::cancel::{Cancel, Stopped};
-use crate::tools::{TOOLS, ToolBox};
+use crate::rules::{self, Packs, RulesInput, ScannerReports};
+use crate::sys::blocking::{self, BlockingFailure};
+use crate::sys::cancel::{Cancel, CancelReason};
+use crate::tools::{TOOLS, Toolbox};
 use crate::workspace::Workspace;
 
 /// Input of the model engine.
@@ -44,17 +46,17 @@ pub struct ModelRun {
     /// Its files before the change.
     pub old: Arc<dyn Workspace>,
     /// The tools that read them.
-    pub tools: ToolBox,
+    pub tools: Toolbox,
     /// The rules that give leads.
     pub packs: Packs,
     /// Reports of other scanners, which become leads.
-    pub reports: Reports,
+    pub reports: ScannerReports,
     /// The model.
     pub provider: Arc<dyn Provider>,
     /// Those who take over from it, one after the other, when it fails for good.
-    pub next: Vec<Runner>,
+    pub next: Vec<FailoverCandidate>,
     /// Models of the run and their failover.
-    pub relay: Relay,
+    pub relay: Failover,
     /// Prompt templates.
     pub prompts: Prompts,
     /// Instructions of the user for this review.
@@ -62,15 +64,15 @@ pub struct ModelRun {
     /// Guidelines of the project.
     pub guidelines: Arc<Guidelines>,
     /// Limits of the run.
-    pub limits: Limits,
+    pub limits: BudgetLimits,
     /// Settings of the verification of findings; `None` if it is off.
-    pub second_look: Option<SecondLook>,
+    pub second_look: Option<VerificationSettings>,
     /// Findings below it are counted, not shown.
-    pub floor: Floor,
+    pub floor: FindingThresholds,
     /// History of the branch.
-    pub known: Known,
+    pub known: BranchHistory,
     /// Recording of earlier sessions of this run; empty for a new run.
-    pub past: Past,
+    pub past: JournalReplay,
     /// Receipt notes on how the change was collected.
     pub notes: Vec<String>,
     /// Start of the run: RFC 3339 in UTC, and on the clock that measures the duration.
@@ -85,64 +87,67 @@ pub struct ModelRun {
 
 impl ModelRun {
     /// Returns the project context for the model.
-    pub(super) fn beside(&self) -> Beside<'_> {
-        Beside { instructions: self.instructions.as_deref(), guidelines: &self.guidelines }
+    pub(super) fn project_context(&self) -> ProjectContext<'_> {
+        ProjectContext { instructions: self.instructions.as_deref(), guidelines: &self.guidelines }
     }
 }
 
 /// Reviews a change with a model. A provider failure, a limit or an interrupt is no error: the review holds what was found, and why it is incomplete.
-pub async fn by_model(mut run: ModelRun) -> Result<Review, EngineError> {
+pub async fn review_with_model(mut run: ModelRun) -> Result<Review, EngineError> {
     // A replay is not recorded again.
-    let mut journal = Journal::new(run.journal.take().filter(|_| !run.past.is_told()));
-    run.relay.recall(&run.past);
+    let mut journal = Journal::new(run.journal.take().filter(|_| !run.past.is_replay()));
+    run.relay.restore(&run.past);
     let run = Arc::new(run);
     begin(&run, &mut journal);
-    let (prepared, line) = (Arc::clone(&run), journal.of(Unit::WHOLE));
+    let (prepared, line) = (Arc::clone(&run), journal.of(ConversationId::WHOLE));
     let work = move || prepare(&prepared, &line);
-    let Prepared { begin, trees, stopped } = match blocking::run("preparing the review", &run.cancel, work).await {
+    let PreparedReview { begin, trees, stopped } = match blocking::run("preparing the review", &run.cancel, work).await
+    {
         Ok(prepared) => prepared?,
-        Err(lost @ Unfinished::Abandoned { .. }) => return Ok(unprepared(&run, &journal, &lost)),
+        Err(lost @ BlockingFailure::Abandoned { .. }) => return Ok(review_unprepared(&run, &journal, &lost)),
         Err(lost) => return Err(lost.into()),
     };
     run.past.check()?;
     let over = match stopped {
-        Some(stopped) => Some(Ending::Stopped(stopped)),
+        Some(stopped) => Some(EngineOutcome::Stopped(stopped)),
         // No finding could touch a changed line, so a request would only cost.
-        None if begin.layout.units.iter().all(Vec::is_empty) => Some(Ending::Done),
+        None if begin.layout.units.iter().all(Vec::is_empty) => Some(EngineOutcome::Done),
         None => None,
     };
-    let Reviewed { mut desk, ending, mut tally, budget, mut journal } =
-        Box::pin(units::review(&run, begin, journal, over)).await?;
-    let draft = desk.settle(&name_of(run.provider.capabilities()), &ending);
-    draft.recall(&run.known);
-    let looked = second_look(&run, draft.findings(), &ending, &budget, (&journal, &trees)).await?;
+    let ModelReviewOutcome { mut desk, ending, mut tally, budget, mut journal } =
+        Box::pin(parts::review(&run, begin, journal, over)).await?;
+    let draft = desk.settle_reports(&name_of(run.provider.capabilities()), &ending);
+    draft.apply_history(&run.known);
+    let looked = verify_findings(&run, draft.findings(), &ending, &budget, (&journal, &trees)).await?;
     // An interrupt of the verification interrupts the review.
     let ending = looked.as_ref().and_then(|looked| looked.interrupted.clone()).unwrap_or(ending);
-    let mut spent = Spent { turns: budget.turns_of_run(), usage: budget.usage(), second_look: None };
-    if let Some(Looked { verdicts, notes, numbers, calls, errors, broken_off, taken_out, .. }) = looked {
-        draft.judge(verdicts, &numbers.by);
-        notes.into_iter().chain(journal.fault()).for_each(|note| draft.note(note));
+    let mut spent = ModelSpending { turns: budget.turns_of_run(), usage: budget.usage(), second_look: None };
+    if let Some(VerificationOutcome { verdicts, notes, numbers, calls, errors, broken_off, taken_out, .. }) = looked {
+        draft.apply_verdicts(verdicts, &numbers.by);
+        notes.into_iter().chain(journal.fault()).for_each(|note| draft.add_note(note));
         tally.calls += calls;
         tally.errors += errors;
         tally.broken_off += broken_off;
-        tally.compaction.add(taken_out);
+        tally.compaction.add_dropped_results(taken_out);
         spent.turns += numbers.turns;
         spent.usage = spent.usage.plus(numbers.usage);
         spent.second_look = Some(numbers);
     }
-    run.past.notes().into_iter().for_each(|note| desk.note(note));
-    desk.tell_omissions();
-    let took_ms = done(&run, &mut journal);
+    run.past.notes().into_iter().for_each(|note| desk.add_note(note));
+    desk.record_omissions();
+    let took_ms = record_end(&run, &mut journal);
     Ok(finish(&run, desk, &ending, &tally, (spent, took_ms)))
 }
 
 /// Returns the review of a run whose preparations never finished: nothing was reviewed, and the receipt says why.
-fn unprepared(run: &ModelRun, journal: &Journal, lost: &Unfinished) -> Review {
-    let trees = Trees::new([Arc::clone(&run.new), Arc::clone(&run.old)], &run.past, journal.of(Unit::WHOLE));
-    let desk = Desk::new(Arc::clone(&run.change), Arc::clone(&trees.new), Arc::clone(&trees.old));
-    let spent = Spent { turns: 0, usage: Usage::default(), second_look: None };
-    let took_ms = u64::try_from((run.past.took() + run.started.1.elapsed()).as_millis()).unwrap_or(u64::MAX);
-    finish(run, desk, &abandoned(lost), &Tally::default(), (spent, took_ms))
+fn review_unprepared(run: &ModelRun, journal: &Journal, lost: &BlockingFailure) -> Review {
+    let trees =
+        RecordedTrees::new([Arc::clone(&run.new), Arc::clone(&run.old)], &run.past, journal.of(ConversationId::WHOLE));
+    let desk = ReviewBuilder::new(Arc::clone(&run.change), Arc::clone(&trees.new), Arc::clone(&trees.old));
+    let spent = ModelSpending { turns: 0, usage: Usage::default(), second_look: None };
+    let took_ms =
+        u64::try_from((run.past.recorded_duration() + run.started.1.elapsed()).as_millis()).unwrap_or(u64::MAX);
+    finish(run, desk, &abandoned_outcome(lost), &ConversationStats::default(), (spent, took_ms))
 }
 
 /// Writes down what run this is, or that it is taken up again.
@@ -150,9 +155,9 @@ fn begin(run: &ModelRun, journal: &mut Journal) {
     let capabilities = run.provider.capabilities();
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let record = if run.past.is_resumed() {
-        Record::Resumed { version }
+        JournalRecord::Resumed { version }
     } else {
-        Record::Run {
+        JournalRecord::Run {
             id: run.run.to_string(),
             version,
             provider: capabilities.provider.to_string(),
@@ -170,46 +175,51 @@ fn begin(run: &ModelRun, journal: &mut Journal) {
 }
 
 /// Records the end of the run, and returns the duration of all sessions in milliseconds.
-fn done(run: &ModelRun, journal: &mut Journal) -> u64 {
-    let took = if run.past.is_told() { run.past.took() } else { run.past.took() + run.started.1.elapsed() };
+fn record_end(run: &ModelRun, journal: &mut Journal) -> u64 {
+    let took = if run.past.is_replay() {
+        run.past.recorded_duration()
+    } else {
+        run.past.recorded_duration() + run.started.1.elapsed()
+    };
     let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     journal.turn(0);
-    journal.record(None, Record::Done { took_ms });
+    journal.record(None, JournalRecord::Done { took_ms });
     journal.sync();
     took_ms
 }
 
 /// Consumption of the model, in the review and in the verification.
-struct Spent {
+struct ModelSpending {
     turns: u32,
     usage: Usage,
     second_look: Option<Numbers>,
 }
 
 /// Results of the preparations.
-pub(super) struct Prepared {
-    pub(super) begin: Begin,
-    pub(super) trees: Trees,
+pub(super) struct PreparedReview {
+    pub(super) begin: ModelReviewInput,
+    pub(super) trees: RecordedTrees,
     /// Set when the rules were stopped.
-    pub(super) stopped: Option<Stopped>,
+    pub(super) stopped: Option<CancelReason>,
 }
 
 /// Prepares the review: runs the rules, divides the change, and builds the first messages.
-pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<Prepared, EngineError> {
-    let mut journal = journal.of(Unit::WHOLE);
-    let trees = Trees::new([Arc::clone(&run.new), Arc::clone(&run.old)], &run.past, journal.of(Unit::WHOLE));
-    let mut desk = Desk::new(Arc::clone(&run.change), Arc::clone(&trees.new), Arc::clone(&trees.old))
+pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<PreparedReview, EngineError> {
+    let mut journal = journal.of(ConversationId::WHOLE);
+    let trees =
+        RecordedTrees::new([Arc::clone(&run.new), Arc::clone(&run.old)], &run.past, journal.of(ConversationId::WHOLE));
+    let mut desk = ReviewBuilder::new(Arc::clone(&run.change), Arc::clone(&trees.new), Arc::clone(&trees.old))
         .with_guidelines(Arc::clone(&run.guidelines))
-        .asking(Languages::with(Arc::new(run.packs.trees())));
-    let stopped = lead(run, &trees, &mut desk, &mut journal);
+        .with_languages(GrammarLanguages::with(Arc::new(run.packs.trees())));
+    let stopped = add_rule_leads(run, &trees, &mut desk, &mut journal);
     desk.add_earlier(&run.known);
     desk.set_aside_dismissed(&run.known, &run.started.0);
-    let carried = run.known.carried();
-    desk.carry(&carried);
+    let carried = run.known.carried_files();
+    desk.mark_carried(&carried);
     let tools = definitions();
     let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
-    let laid = Laid { run, tools: size_of(&tools), leads: &leads, carried: &carried };
-    let layout = Layout::of(&laid)?;
+    let laid = PlannedParts { run, tools: size_of(&tools), leads: &leads, carried: &carried };
+    let layout = ReviewLayout::of(&laid)?;
     if run.past.plan().is_none() {
         journal.record(None, layout.record(&run.change, &carried));
     }
@@ -217,40 +227,45 @@ pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<Prepared, Eng
     if layout.units.len() > 1 {
         let ranks = laid.ranks();
         for (at, mut part) in desk.split(&layout.units).into_iter().enumerate() {
-            let opening = opened(&laid, &layout, at, &mut part, &ranks)?;
+            let opening = open_conversation(&laid, &layout, at, &mut part, &ranks)?;
             parts.push((part, opening));
         }
     } else {
-        whole = Some(opened(&laid, &layout, 0, &mut desk, &[])?);
+        whole = Some(open_conversation(&laid, &layout, 0, &mut desk, &[])?);
     }
-    let begin = Begin { desk, tools_size: laid.tools, tools, layout, parts, whole };
-    Ok(Prepared { begin, trees, stopped })
+    let begin = ModelReviewInput { desk, tools_size: laid.tools, tools, layout, parts, whole };
+    Ok(PreparedReview { begin, trees, stopped })
 }
 
 /// Adds the leads of the rules: those of an earlier session, else those found now. Returns the reason if the rules were stopped.
-fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -> Option<Stopped> {
-    if let Some(Rules { claims, notes, stopped, missed, unchecked, standing, suppressed }) = run.past.rules() {
+fn add_rule_leads(
+    run: &ModelRun,
+    trees: &RecordedTrees,
+    desk: &mut ReviewBuilder,
+    journal: &mut Journal,
+) -> Option<CancelReason> {
+    if let Some(RecordedRules { claims, notes, stopped, missed, unchecked, standing, suppressed }) = run.past.rules() {
         let stopped = stopped.map(|ended| match ended {
-            Ended::Deadline => Stopped::DeadlinePassed,
-            _ => Stopped::Interrupted,
+            StopReason::Deadline => CancelReason::DeadlinePassed,
+            _ => CancelReason::Interrupted,
         });
         let (checked, rest) = claims.split_at(claims.len().saturating_sub(*unchecked));
         desk.add_leads(checked, &Cancel::never());
         if let Some(stopped) = stopped {
             desk.add_leads(rest, &Cancel::stopped(stopped));
         }
-        desk.add_standing(standing, &Cancel::never());
+        desk.add_existing_issues(standing, &Cancel::never());
         desk.suppress(*suppressed);
         if stopped.is_none() {
-            desk.ran(&run.packs, missed.iter().cloned());
+            desk.record_rules(&run.packs, missed.iter().cloned());
         }
         for note in notes {
-            desk.note(note.clone());
+            desk.add_note(note.clone());
         }
         return stopped;
     }
-    if run.past.is_over() {
-        return Some(Stopped::Interrupted);
+    if run.past.is_finished() {
+        return Some(CancelReason::Interrupted);
     }
     let input = RulesInput {
         change: &run.change,
@@ -261,22 +276,22 @@ fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -
         cancel: &run.cancel,
         events: run.events.as_ref(),
     };
-    let report = rules::run_with(&input, &run.reports);
+    let report = rules::run_with_reports(&input, &run.reports);
     let rest = desk.add_leads(&report.claims, &run.cancel);
-    desk.add_standing(&report.standing, &run.cancel);
+    desk.add_existing_issues(&report.standing, &run.cancel);
     desk.suppress(report.suppressed);
-    report.notes.iter().for_each(|note| desk.note(note.clone()));
+    report.notes.iter().for_each(|note| desk.add_note(note.clone()));
     let stopped = report.stopped.or(rest.map(|(_, stopped)| stopped));
-    let missed: Vec<RepoPath> = missed(&report.files).collect();
+    let missed: Vec<RepoPath> = unreviewed_files(&report.files).collect();
     if stopped.is_none() {
-        desk.ran(&run.packs, missed.iter().cloned());
+        desk.record_rules(&run.packs, missed.iter().cloned());
     }
-    let ended = stopped.map(|stopped| Ending::Stopped(stopped).ended());
+    let ended = stopped.map(|stopped| EngineOutcome::Stopped(stopped).stop_reason());
     let unchecked = u32::try_from(rest.map_or(0, |(unchecked, _)| unchecked)).unwrap_or(u32::MAX);
     let _ = trees.new.omissions();
     journal.record(
         None,
-        Record::Rules {
+        JournalRecord::Rules {
             claims: report.claims,
             notes: report.notes,
             stopped: ended,
@@ -290,18 +305,18 @@ fn lead(run: &ModelRun, trees: &Trees, desk: &mut Desk, journal: &mut Journal) -
 }
 
 /// Builds the first message; what it does not show is recorded in the desk.
-fn opened(
-    laid: &Laid<'_>,
-    layout: &Layout,
+fn open_conversation(
+    laid: &PlannedParts<'_>,
+    layout: &ReviewLayout,
     at: usize,
-    desk: &mut Desk,
+    desk: &mut ReviewBuilder,
     ranks: &[usize],
 ) -> Result<Opening, PromptError> {
     let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
     let opening = laid.opening(layout, at, &leads, ranks)?;
-    opening.left_out.iter().for_each(|left_out| desk.left_out(left_out));
-    desk.keep_back_leads(opening.leads_left_out.iter().cloned());
-    opening.notes.iter().for_each(|note| desk.note(note.clone()));
+    opening.left_out.iter().for_each(|left_out| desk.record_omitted_diff(left_out));
+    desk.withhold_leads(opening.leads_left_out.iter().cloned());
+    opening.notes.iter().for_each(|note| desk.add_note(note.clone()));
     Ok(opening)
 }
 
@@ -312,7 +327,7 @@ fn definitions() -> Vec<ToolDefinition> {
         description: tool.description.to_owned(),
         schema: (tool.schema)(),
     });
-    reading.chain(Desk::definitions()).collect()
+    reading.chain(ReviewBuilder::definitions()).collect()
 }
 
 /// Returns the size of the tool definitions, in tokens.
@@ -321,24 +336,31 @@ fn size_of(tools: &[ToolDefinition]) -> u64 {
 }
 
 /// Checks whether a limit ended the review before the first request.
-fn nothing_sent(run: &ModelRun, ending: &Ending, tally: &Tally, spent: &Spent) -> bool {
-    let by_limit = matches!(ending.ended(), Ended::CostLimit | Ended::TokenLimit | Ended::WindowLimit);
-    by_limit && spent.turns == 0 && tally.broken_off.note().is_none() && run.handed().is_empty()
+fn is_nothing_sent(run: &ModelRun, ending: &EngineOutcome, tally: &ConversationStats, spent: &ModelSpending) -> bool {
+    let by_limit =
+        matches!(ending.stop_reason(), StopReason::CostLimit | StopReason::TokenLimit | StopReason::WindowLimit);
+    by_limit && spent.turns == 0 && tally.broken_off.receipt_note().is_none() && run.handovers().is_empty()
 }
 
-fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent, took_ms): (Spent, u64)) -> Review {
-    run.notes.iter().for_each(|note| desk.note(note.clone()));
-    if let Some(note) = tally.broken_off.note() {
-        desk.note(note);
+fn finish(
+    run: &ModelRun,
+    mut desk: ReviewBuilder,
+    ending: &EngineOutcome,
+    tally: &ConversationStats,
+    (spent, took_ms): (ModelSpending, u64),
+) -> Review {
+    run.notes.iter().for_each(|note| desk.add_note(note.clone()));
+    if let Some(note) = tally.broken_off.receipt_note() {
+        desk.add_note(note);
     }
-    run.handed().into_iter().for_each(|note| desk.note(note));
-    if let Some(note) = tally.compaction.note() {
-        desk.note(note);
+    run.handovers().into_iter().for_each(|note| desk.add_note(note));
+    if let Some(note) = tally.compaction.receipt_note() {
+        desk.add_note(note);
     }
     if let Some(why) = tally.in_text {
-        desk.note(format!("The model called its tools in the text, because {why}."));
+        desk.add_note(format!("The model called its tools in the text, because {why}."));
     }
-    let unasked = *ending == Ending::Done && spent.turns == 0;
+    let unasked = *ending == EngineOutcome::Done && spent.turns == 0;
     if unasked {
         let carried = run.known.prior.as_ref().is_some_and(|prior| !prior.carried.is_empty());
         let why = if carried {
@@ -346,26 +368,30 @@ fn finish(run: &ModelRun, mut desk: Desk, ending: &Ending, tally: &Tally, (spent
         } else {
             "No changed file has lines to review"
         };
-        desk.note(format!("{why}, so the model was not asked and nothing was sent."));
+        desk.add_note(format!("{why}, so the model was not asked and nothing was sent."));
     }
     let capabilities = run.provider.capabilities();
     desk.finish(
         ending,
         run.floor,
         &run.known,
-        Made {
+        ProvenanceInput {
             run: run.run,
             engine: Engine::Model,
             rules: Some(run.packs.hash().to_owned()),
-            model: Some(Asked {
+            model: Some(ModelContribution {
                 provider: capabilities.provider.to_string(),
                 model: capabilities.model.clone(),
                 prompts: Some(run.prompts.hash().to_owned()),
                 instructions: run.instructions.as_deref().map(instructions_hash),
-                guidelines: run.guidelines.given(),
+                guidelines: run.guidelines.provenance(),
                 turns: spent.turns,
-                answered: run.answered(),
-                usage: if unasked || nothing_sent(run, ending, tally, &spent) { Usage::NOTHING } else { spent.usage },
+                answered: run.record_answerer(),
+                usage: if unasked || is_nothing_sent(run, ending, tally, &spent) {
+                    Usage::NOTHING
+                } else {
+                    spent.usage
+                },
                 second_look: spent.second_look,
                 tool_calls: tally.calls,
                 tool_errors: tally.errors,
@@ -385,8 +411,8 @@ fn vars(lead: &Lead) -> LeadVars {
         None => lead.path.to_string(),
     };
     let place = match lead.side {
-        Side::New => place,
-        Side::Old => format!("{place} (before the change)"),
+        DiffSide::New => place,
+        DiffSide::Old => format!("{place} (before the change)"),
     };
     LeadVars {
         id: lead.id.clone(),

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::draft::{Draft, Ending, Floor, Made, missed};
-use super::known::Known;
+use super::branch_history::BranchHistory;
+use super::draft::{EngineOutcome, FindingThresholds, ProvenanceInput, ReviewDraft, unreviewed_files};
 use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::event::EventSink;
-use crate::domain::review::{CoverageState, Ended, Engine, FileCoverage, Review};
+use crate::domain::review::{CoverageState, Engine, FileCoverage, Review, StopReason};
 use crate::domain::run::RunId;
-use crate::evidence::Languages;
-use crate::rules::{self, Packs, Reports, RulesInput};
-use crate::sys::blocking::Unfinished;
-use crate::sys::cancel::{Cancel, Stopped};
+use crate::evidence::GrammarLanguages;
+use crate::rules::{self, Packs, RulesInput, ScannerReports};
+use crate::sys::blocking::BlockingFailure;
+use crate::sys::cancel::{Cancel, CancelReason};
 use crate::workspace::Workspace;
 
 /// Time for proving the findings of a stopped run.
@@ -31,11 +31,11 @@ pub struct RulesRun<'a> {
     /// The rules.
     pub packs: &'a Packs,
     /// Reports of other scanners.
-    pub reports: &'a Reports,
+    pub reports: &'a ScannerReports,
     /// Findings below it are counted, not shown.
-    pub floor: Floor,
+    pub floor: FindingThresholds,
     /// History of the branch.
-    pub known: &'a Known,
+    pub known: &'a BranchHistory,
     /// Receipt notes on how the change was collected.
     pub notes: Vec<String>,
     /// Start of the run: RFC 3339 in UTC, and on the clock that measures the duration.
@@ -47,7 +47,7 @@ pub struct RulesRun<'a> {
 }
 
 /// Reviews a change with the rules alone. It never fails: files that were not reviewed are in the receipt and in the outcome.
-pub fn by_rules(run: &RulesRun<'_>) -> Review {
+pub fn review_with_rules(run: &RulesRun<'_>) -> Review {
     let (new, old) = (run.new.as_ref(), run.old.as_ref());
     let trees = Arc::new(run.packs.trees());
     let input = RulesInput {
@@ -59,12 +59,13 @@ pub fn by_rules(run: &RulesRun<'_>) -> Review {
         cancel: run.cancel,
         events: run.events,
     };
-    let mut report = rules::run_with(&input, run.reports);
-    if !run.packs.tells_hints() {
-        report.keep_hints_back();
+    let mut report = rules::run_with_reports(&input, run.reports);
+    if !run.packs.reports_hints() {
+        report.withhold_hints();
     }
 
-    let mut draft = Draft::new(Arc::clone(&run.change)).asking(Languages::with(Arc::clone(&trees)));
+    let mut draft =
+        ReviewDraft::new(Arc::clone(&run.change)).with_languages(GrammarLanguages::with(Arc::clone(&trees)));
     let mut stopped = report.stopped;
     // What a stopped run found is still proved, for a moment: it is delivered, marked incomplete.
     let cancel = if stopped.is_some() { Cancel::after(MOMENT) } else { run.cancel.clone() };
@@ -76,7 +77,7 @@ pub fn by_rules(run: &RulesRun<'_>) -> Review {
         }
     }
     for claim in &report.standing {
-        let checked = cancel.check().and_then(|()| draft.report_standing(claim, new, old));
+        let checked = cancel.check().and_then(|()| draft.report_existing_issue(claim, new, old));
         if let Err(why) = checked {
             stopped.get_or_insert(why);
             break;
@@ -84,47 +85,47 @@ pub fn by_rules(run: &RulesRun<'_>) -> Review {
     }
     draft.suppress(report.suppressed);
     if stopped.is_none() {
-        draft.ran(run.packs, missed(&report.files));
+        draft.record_rules(run.packs, unreviewed_files(&report.files));
     }
-    draft.cover_alone(report.files);
-    draft.omit([new.omissions(), old.omissions()].concat());
-    run.notes.iter().for_each(|note| draft.note(note.clone()));
-    report.notes.into_iter().for_each(|note| draft.note(note));
+    draft.cover_exclusively(report.files);
+    draft.add_omissions([new.omissions(), old.omissions()].concat());
+    run.notes.iter().for_each(|note| draft.add_note(note.clone()));
+    report.notes.into_iter().for_each(|note| draft.add_note(note));
 
-    let ending = stopped.map_or(Ending::Done, Ending::Stopped);
-    draft.finish(&ending, run.floor, run.known, None, run.made())
+    let ending = stopped.map_or(EngineOutcome::Done, EngineOutcome::Stopped);
+    draft.finish(&ending, run.floor, run.known, None, run.collect_review())
 }
 
 /// Returns the review of a run whose rules never returned: nothing counts as reviewed, and the receipt says why. It reads neither tree, which may be
 /// what the rules wait for.
-pub fn without_rules(run: &RulesRun<'_>, lost: &Unfinished) -> Review {
-    let mut draft = Draft::new(Arc::clone(&run.change));
+pub fn review_unfinished_rules(run: &RulesRun<'_>, lost: &BlockingFailure) -> Review {
+    let mut draft = ReviewDraft::new(Arc::clone(&run.change));
     let unread = |file: &FileChange| FileCoverage {
         path: file.path.clone(),
         state: CoverageState::Skipped,
         reason: Some("the rules did not come back".to_owned()),
     };
-    draft.cover_alone(run.change.files.iter().map(unread).collect());
-    run.notes.iter().for_each(|note| draft.note(note.clone()));
-    draft.finish(&abandoned(lost), run.floor, run.known, None, run.made())
+    draft.cover_exclusively(run.change.files.iter().map(unread).collect());
+    run.notes.iter().for_each(|note| draft.add_note(note.clone()));
+    draft.finish(&abandoned_outcome(lost), run.floor, run.known, None, run.collect_review())
 }
 
 /// Returns the outcome of an engine whose preparations never finished.
-pub(super) fn abandoned(lost: &Unfinished) -> Ending {
+pub(super) fn abandoned_outcome(lost: &BlockingFailure) -> EngineOutcome {
     let ended = match lost {
-        Unfinished::Abandoned { why: Stopped::Interrupted, .. } => Ended::Interrupted,
-        Unfinished::Abandoned { why: Stopped::DeadlinePassed, .. }
-        | Unfinished::NoThread { .. }
-        | Unfinished::Memory { .. }
-        | Unfinished::Crowded { .. }
-        | Unfinished::Panicked { .. } => Ended::Deadline,
+        BlockingFailure::Abandoned { why: CancelReason::Interrupted, .. } => StopReason::Interrupted,
+        BlockingFailure::Abandoned { why: CancelReason::DeadlinePassed, .. }
+        | BlockingFailure::NoThread { .. }
+        | BlockingFailure::Memory { .. }
+        | BlockingFailure::Crowded { .. }
+        | BlockingFailure::Panicked { .. } => StopReason::Deadline,
     };
-    Ending::Short { ended, why: lost.to_string() }
+    EngineOutcome::Short { ended, why: lost.to_string() }
 }
 
 impl RulesRun<'_> {
-    fn made(&self) -> Made {
-        Made {
+    fn collect_review(&self) -> ProvenanceInput {
+        ProvenanceInput {
             run: self.run,
             engine: Engine::Rules,
             rules: Some(self.packs.hash().to_owned()),

@@ -6,15 +6,15 @@ use std::time::Duration;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Value, json};
 
-use super::course::{MOST_SAME, Turned};
-use super::desk::{Answer, Desk, Effect};
+use super::builder::{CallEffect, EngineToolResponse, ReviewBuilder};
 use super::engine_tools::{ENGINE_TOOLS, FINISH};
-use super::past::Told;
+use super::loop_detector::{CallRepetition, MOST_SAME};
+use super::replay::ReplayedConversation;
 use crate::domain::text::{mask, strip_line};
-use crate::llm::{ToolCall, ToolInput, is_open};
-use crate::sys::blocking::{self, Unfinished};
+use crate::llm::{ModelToolCall, ToolInput, is_open};
+use crate::sys::blocking::{self, BlockingFailure};
 use crate::sys::cancel::Cancel;
-use crate::tools::{ErrorKind, Reference, TOOLS, ToolBox, ToolOutcome};
+use crate::tools::{ErrorKind, ShownLines, TOOLS, ToolOutcome, Toolbox};
 
 /// Reading calls that run at the same time.
 const AT_ONCE: usize = 4;
@@ -33,23 +33,23 @@ pub(super) const NO_END: &str = "the call has no line `@@end`, so it was not mad
 const WORTH_READING: u64 = 300;
 
 /// Context in which calls are made.
-pub(super) struct Hands<'a> {
+pub(super) struct CallContext<'a> {
     /// The reading tools.
-    pub(super) tools: &'a ToolBox,
+    pub(super) tools: &'a Toolbox,
     /// The engine's own tools.
-    pub(super) desk: &'a Arc<Mutex<Desk>>,
+    pub(super) desk: &'a Arc<Mutex<ReviewBuilder>>,
     /// Verdict of the loop detector on each call.
-    pub(super) turned: &'a [Turned],
+    pub(super) turned: &'a [CallRepetition],
     /// `true` in the last turn, in which nothing is read any more.
     pub(super) landing: bool,
     /// Recorded results of the calls.
-    pub(super) told: &'a Told,
+    pub(super) told: &'a ReplayedConversation,
     pub(super) cancel: &'a Cancel,
 }
 
 /// Result of one call.
 #[derive(Debug)]
-pub(super) struct Called {
+pub(super) struct CallOutcome {
     /// Text for the model.
     pub(super) text: String,
     /// `true` if the text is an error.
@@ -57,37 +57,37 @@ pub(super) struct Called {
     /// `true` if the call could be parsed.
     pub(super) well_formed: bool,
     /// References that a reading call showed.
-    pub(super) shown: Vec<Reference>,
+    pub(super) shown: Vec<ShownLines>,
     /// Effect of the call on the review.
-    pub(super) effect: Effect,
+    pub(super) effect: CallEffect,
     /// `true` if the result was recorded in an earlier session.
     pub(super) is_told: bool,
 }
 
-impl Called {
-    pub(super) fn refused(error: &str, message: &str) -> Self {
+impl CallOutcome {
+    pub(super) fn refuse(error: &str, message: &str) -> Self {
         Self {
             text: json!({ "error": error, "message": message }).to_string(),
             is_error: true,
             well_formed: true,
             shown: Vec::new(),
-            effect: Effect::None,
+            effect: CallEffect::None,
             is_told: false,
         }
     }
 
     /// Returns the recorded result of a call. Calls that read something, or were stopped with the whole run, are made again.
-    fn told(at: usize, call: &ToolCall, told: &Told) -> Option<Self> {
-        if told.is_cut(at) {
-            return Some(Self::refused("stopped", "interrupted"));
+    fn recorded_result(at: usize, call: &ModelToolCall, told: &ReplayedConversation) -> Option<Self> {
+        if told.is_call_skipped(at) {
+            return Some(Self::refuse("stopped", "interrupted"));
         }
-        let (result, shown) = told.result(at).filter(|_| !Desk::is_own(&call.name))?;
+        let (result, shown) = told.result(at).filter(|_| !ReviewBuilder::is_own(&call.name))?;
         Some(Self {
             text: result.text.clone(),
             is_error: result.is_error,
             well_formed: matches!(call.input, ToolInput::Object(_)),
             shown: shown.clone(),
-            effect: Effect::None,
+            effect: CallEffect::None,
             is_told: true,
         })
     }
@@ -104,11 +104,11 @@ impl Called {
         } else {
             format!("the input is not a JSON object: it begins with {start:?}; send the call again with one")
         };
-        Self { well_formed: false, ..Self::refused("malformed_input", &message) }
+        Self { well_formed: false, ..Self::refuse("malformed_input", &message) }
     }
 
     /// Drops the result of this many tokens, which no longer fits the conversation: the model is told that it has not seen it. `end` says how to end.
-    pub(super) fn without_room(&mut self, size: u64, room: u64, end: &str) {
+    pub(super) fn drop_for_lack_of_room(&mut self, size: u64, room: u64, end: &str) {
         let message = if room < WORTH_READING {
             format!("not shown: the conversation is nearly full. {end}.")
         } else {
@@ -120,8 +120,8 @@ impl Called {
     }
 }
 
-impl From<Answer> for Called {
-    fn from(answer: Answer) -> Self {
+impl From<EngineToolResponse> for CallOutcome {
+    fn from(answer: EngineToolResponse) -> Self {
         Self {
             text: answer.text,
             is_error: answer.is_error,
@@ -133,39 +133,46 @@ impl From<Answer> for Called {
     }
 }
 
-impl From<ToolOutcome> for Called {
+impl From<ToolOutcome> for CallOutcome {
     fn from(outcome: ToolOutcome) -> Self {
         // Text that a replay recognizes.
         if outcome.error == Some(ErrorKind::Stopped) {
-            return Self::refused("stopped", "interrupted");
+            return Self::refuse("stopped", "interrupted");
         }
         Self {
             text: outcome.text,
             is_error: outcome.is_error,
             well_formed: true,
             shown: outcome.references,
-            effect: Effect::None,
+            effect: CallEffect::None,
             is_told: false,
         }
     }
 }
 
 /// Makes the calls; the results are in the order of the calls.
-pub(super) async fn execute(calls: &[ToolCall], hands: &Hands<'_>) -> Result<Vec<Called>, Unfinished> {
-    let mut done: Vec<Option<Called>> = calls.iter().enumerate().map(|(at, call)| at_once(at, call, hands)).collect();
-    let open = |done: &[Option<Called>], own: bool| -> Vec<(usize, ToolCall)> {
-        let open = calls.iter().enumerate().filter(|(at, call)| done[*at].is_none() && Desk::is_own(&call.name) == own);
+pub(super) async fn execute(
+    calls: &[ModelToolCall],
+    hands: &CallContext<'_>,
+) -> Result<Vec<CallOutcome>, BlockingFailure> {
+    let mut done: Vec<Option<CallOutcome>> =
+        calls.iter().enumerate().map(|(at, call)| at_once(at, call, hands)).collect();
+    let open = |done: &[Option<CallOutcome>], own: bool| -> Vec<(usize, ModelToolCall)> {
+        let open = calls
+            .iter()
+            .enumerate()
+            .filter(|(at, call)| done[*at].is_none() && ReviewBuilder::is_own(&call.name) == own);
         open.map(|(at, call)| (at, call.clone())).collect()
     };
 
     let reads = open(&done, false);
     let pending = reads.len();
-    for (at, called) in read(reads, hands.told, hands.tools).await? {
+    for (at, called) in run_reading_calls(reads, hands.told, hands.tools).await? {
         done[at] = Some(called);
     }
 
     for (at, call) in open(&done, true) {
-        done[at] = Called::told(at, &call, hands.told);
+        done[at] = CallOutcome::recorded_result(at, &call, hands.told);
     }
     let mut own = open(&done, true);
     // Reports in the same turn count, in any order.
@@ -174,44 +181,44 @@ pub(super) async fn execute(calls: &[ToolCall], hands: &Hands<'_>) -> Result<Vec
         done[at] = Some(called);
     }
     // Every call was one of the three; each needs a result all the same.
-    let missing = || Called::refused("not_run", "this call was not made");
+    let missing = || CallOutcome::refuse("not_run", "this call was not made");
     Ok(done.into_iter().map(|called| called.unwrap_or_else(missing)).collect())
 }
 
 /// Makes calls that only read, some of them concurrently; each keeps its number. Recorded calls are not made again.
-pub(super) async fn read(
-    calls: Vec<(usize, ToolCall)>,
-    told: &Told,
-    tools: &ToolBox,
-) -> Result<Vec<(usize, Called)>, Unfinished> {
+pub(super) async fn run_reading_calls(
+    calls: Vec<(usize, ModelToolCall)>,
+    told: &ReplayedConversation,
+    tools: &Toolbox,
+) -> Result<Vec<(usize, CallOutcome)>, BlockingFailure> {
     let (mut done, mut open) = (Vec::new(), Vec::new());
     for (at, call) in calls {
-        match Called::told(at, &call, told) {
+        match CallOutcome::recorded_result(at, &call, told) {
             Some(called) => done.push((at, called)),
             None => open.push((at, call)),
         }
     }
     let reading = stream::iter(open)
         .map(|(at, call)| {
-            let (run, tools) = (tools.cancel().clone(), tools.within(LONGEST_CALL));
+            let (run, tools) = (tools.cancel().clone(), tools.with_time_limit(LONGEST_CALL));
             async move {
                 let cancel = tools.cancel().clone();
                 let work = blocking::run("a reading call", &cancel, move || match call.input {
-                    ToolInput::Object(input) => Called::from(tools.call(&call.name, Value::Object(input))),
-                    ToolInput::Malformed(text) => Called::malformed(&text),
+                    ToolInput::Object(input) => CallOutcome::from(tools.call(&call.name, Value::Object(input))),
+                    ToolInput::Malformed(text) => CallOutcome::malformed(&text),
                 });
                 match work.await {
                     // The message about a stopped run must not depend on which of its calls noticed first.
-                    Ok(_) | Err(Unfinished::Abandoned { .. }) if cancel.is_stopped() && !run.is_stopped() => {
-                        Ok((at, Called::refused("too_slow", &too_long())))
+                    Ok(_) | Err(BlockingFailure::Abandoned { .. }) if cancel.is_stopped() && !run.is_stopped() => {
+                        Ok((at, CallOutcome::refuse("too_slow", &too_long())))
                     }
-                    Err(Unfinished::Abandoned { .. }) => Ok((at, Called::refused("stopped", "interrupted"))),
+                    Err(BlockingFailure::Abandoned { .. }) => Ok((at, CallOutcome::refuse("stopped", "interrupted"))),
                     done => done.map(|called| (at, called)),
                 }
             }
         })
         .buffered(AT_ONCE);
-    let read: Vec<(usize, Called)> = reading.try_collect().await?;
+    let read: Vec<(usize, CallOutcome)> = reading.try_collect().await?;
     done.extend(read);
     Ok(done)
 }
@@ -225,45 +232,45 @@ fn too_long() -> String {
 }
 
 /// Returns the result of calls that have no effect.
-fn at_once(at: usize, call: &ToolCall, hands: &Hands<'_>) -> Option<Called> {
-    let own = Desk::is_own(&call.name);
+fn at_once(at: usize, call: &ModelToolCall, hands: &CallContext<'_>) -> Option<CallOutcome> {
+    let own = ReviewBuilder::is_own(&call.name);
     let known = own || TOOLS.iter().any(|tool| tool.name == call.name);
     if at >= MOST_CALLS && !own {
         let message =
             format!("a turn reads with its first {MOST_CALLS} calls; repeat in the next one those that still matter");
-        return Some(Called::refused("too_many_calls", &message));
+        return Some(CallOutcome::refuse("too_many_calls", &message));
     }
     if !known {
         let own = ENGINE_TOOLS.iter().map(|tool| tool.name);
         let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).chain(own).collect();
         let message = format!("there is no tool {:?}; there are: {}", call.name, names.join(", "));
-        return Some(Called::refused("unknown_tool", &message));
+        return Some(CallOutcome::refuse("unknown_tool", &message));
     }
-    if hands.turned.get(at) == Some(&Turned::Refused) && !hands.landing {
+    if hands.turned.get(at) == Some(&CallRepetition::Refused) && !hands.landing {
         let message = format!(
             "you made this call {MOST_SAME} times, and its answer stands above: use that. Go on to what you have not looked at, report what you \
              found, or call finish_review"
         );
-        return Some(Called::refused("repeated", &message));
+        return Some(CallOutcome::refuse("repeated", &message));
     }
     if hands.landing && !own {
         let message = "nothing is read any more: report what you have and call finish_review";
-        return Some(Called::refused("last_turn", message));
+        return Some(CallOutcome::refuse("last_turn", message));
     }
     None
 }
 
 async fn at_the_desk(
-    calls: Vec<(usize, ToolCall)>,
+    calls: Vec<(usize, ModelToolCall)>,
     pending: usize,
-    hands: &Hands<'_>,
-) -> Result<Vec<(usize, Called)>, Unfinished> {
+    hands: &CallContext<'_>,
+) -> Result<Vec<(usize, CallOutcome)>, BlockingFailure> {
     if calls.is_empty() {
         return Ok(Vec::new());
     }
     let (desk, cancel) = (Arc::clone(hands.desk), hands.cancel);
     // Recorded calls are replayed completely, despite an interrupt: the outcome must be the recorded one.
-    let calls: Vec<(usize, ToolCall, Cancel)> = calls
+    let calls: Vec<(usize, ModelToolCall, Cancel)> = calls
         .into_iter()
         .map(|(at, call)| {
             let cancel = if hands.told.result(at).is_some() { Cancel::never() } else { cancel.clone() };
@@ -274,15 +281,15 @@ async fn at_the_desk(
     let work = blocking::run("checking the model's reports", &limit, move || {
         // A tool that panicked left at worst a finding that was not stored.
         let mut desk = desk.lock().unwrap_or_else(PoisonError::into_inner);
-        desk.next_turn();
-        let answer = |(at, call, cancel): (usize, ToolCall, Cancel)| {
-            let stopped = |stopped| Called::refused("stopped", &format!("{stopped}"));
+        desk.begin_turn();
+        let answer = |(at, call, cancel): (usize, ModelToolCall, Cancel)| {
+            let stopped = |stopped| CallOutcome::refuse("stopped", &format!("{stopped}"));
             let called = match call.input {
                 ToolInput::Object(input) => {
-                    desk.call(&call.name, input, pending, &cancel).map_or_else(stopped, Called::from)
+                    desk.call(&call.name, input, pending, &cancel).map_or_else(stopped, CallOutcome::from)
                 }
                 ToolInput::Malformed(text) => {
-                    Called { well_formed: false, ..Called::from(desk.call_malformed(&call.name, &text)) }
+                    CallOutcome { well_formed: false, ..CallOutcome::from(desk.call_malformed(&call.name, &text)) }
                 }
             };
             (at, called)
@@ -293,7 +300,7 @@ async fn at_the_desk(
 }
 
 /// Describes a call for the progress.
-pub(super) fn about(call: &ToolCall) -> String {
+pub(super) fn describe_call(call: &ModelToolCall) -> String {
     let ToolInput::Object(input) = &call.input else { return String::new() };
     let named = ["file_path", "pattern", "title", "directory", "id"].iter().find_map(|key| input.get(*key));
     strip_line(&mask(named.and_then(Value::as_str).unwrap_or_default()).text).chars().take(120).collect()

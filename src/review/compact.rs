@@ -9,9 +9,9 @@
 //! reproduces the request.
 
 use super::opening::estimate_tokens;
-use super::past::{Coming, Told};
-use crate::domain::text::{counted, shortened};
-use crate::llm::{Message, Part, ToolCall, ToolInput, ToolResult, TurnRequest};
+use super::replay::{NextReplayStep, ReplayedConversation};
+use crate::domain::text::{self, count_noun};
+use crate::llm::{Message, MessagePart, ModelToolCall, ToolInput, ToolResult, TurnRequest};
 use crate::tools::TOOLS;
 
 /// Results of fewer bytes stay: the line in their place would take nearly as much. No such line is longer.
@@ -38,7 +38,7 @@ pub(super) struct Compaction {
 
 /// Result of making room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Made {
+pub(super) struct CompactionResult {
     /// Results that were shortened.
     pub(super) results: u32,
     /// Tokens that they take less, estimated.
@@ -47,7 +47,7 @@ pub(super) struct Made {
 
 /// Required room.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted<'a> {
+pub(super) struct CompactionGoal<'a> {
     /// Tokens of the conversation as it is, estimated.
     pub(super) size: u64,
     /// Tokens that it may take and still have a turn after it.
@@ -56,7 +56,7 @@ pub(super) struct Wanted<'a> {
     pub(super) coming: &'a [u64],
 }
 
-impl Wanted<'_> {
+impl CompactionGoal<'_> {
     /// Returns the number of results that fit, and their size, if this much of the conversation is freed.
     fn placed(&self, freed: u64) -> (usize, u64) {
         let mut room = self.most.saturating_sub(self.size.saturating_sub(freed));
@@ -78,37 +78,42 @@ impl Wanted<'_> {
 
 impl Compaction {
     /// Shortens as much of `request` as recorded, or as necessary now; `None` if nothing is.
-    pub(super) fn make_room(&mut self, request: &mut TurnRequest, told: &Told, wanted: &Wanted<'_>) -> Option<Made> {
-        match told.coming() {
-            Coming::Turn { compacted, .. } => self.repeat(request, compacted),
-            Coming::End(_) => None,
-            Coming::New => self.decide(request, wanted),
+    pub(super) fn make_room(
+        &mut self,
+        request: &mut TurnRequest,
+        told: &ReplayedConversation,
+        wanted: &CompactionGoal<'_>,
+    ) -> Option<CompactionResult> {
+        match told.next_step() {
+            NextReplayStep::Turn { compacted, .. } => self.repeat(request, compacted),
+            NextReplayStep::End(_) => None,
+            NextReplayStep::New => self.decide(request, wanted),
         }
     }
 
     /// Returns the tokens that could be gained at most.
-    pub(super) fn most_freed(&self, request: &TurnRequest) -> u64 {
+    pub(super) fn max_freed_tokens(&self, request: &TurnRequest) -> u64 {
         gains(request, self.messages).iter().map(|gain| gain.freed).sum()
     }
 
     /// Marks `request` as sent, and returns the number of its shortened messages.
-    pub(super) fn sent(&mut self) -> u32 {
+    pub(super) fn mark_sent(&mut self) -> u32 {
         self.sent = self.results;
         self.messages
     }
 
     /// Returns the number of results that were shortened in what was sent.
-    pub(super) fn results_sent(&self) -> u32 {
+    pub(super) fn dropped_results(&self) -> u32 {
         self.sent
     }
 
     /// Counts what was taken out of another conversation of the run.
-    pub(super) fn add(&mut self, results: u32) {
+    pub(super) fn add_dropped_results(&mut self, results: u32) {
         self.sent += results;
     }
 
     /// Shortens as much as necessary. Results without a response of the model stay.
-    fn decide(&mut self, request: &mut TurnRequest, wanted: &Wanted<'_>) -> Option<Made> {
+    fn decide(&mut self, request: &mut TurnRequest, wanted: &CompactionGoal<'_>) -> Option<CompactionResult> {
         if wanted.fits() {
             return None;
         }
@@ -121,7 +126,7 @@ impl Compaction {
         }
         let (_, coming) = wanted.placed(all);
         let target = wanted.most.saturating_sub(coming).min(wanted.most - wanted.most / FREED);
-        let mut made = Made { results: 0, freed: 0 };
+        let mut made = CompactionResult { results: 0, freed: 0 };
         let mut messages = self.messages;
         for gain in gains {
             if wanted.size.saturating_sub(made.freed) <= target {
@@ -136,13 +141,13 @@ impl Compaction {
     }
 
     /// Shortens the first messages of `request`, up to this number in all, as an earlier session did; `None` if they already are.
-    fn repeat(&mut self, request: &mut TurnRequest, messages: u32) -> Option<Made> {
+    fn repeat(&mut self, request: &mut TurnRequest, messages: u32) -> Option<CompactionResult> {
         let further = usize::try_from(messages.saturating_sub(self.messages)).unwrap_or(usize::MAX);
         if further == 0 {
             return None;
         }
         let gains = gains(request, self.messages).into_iter().take(further);
-        let made = gains.fold(Made { results: 0, freed: 0 }, |made, gain| Made {
+        let made = gains.fold(CompactionResult { results: 0, freed: 0 }, |made, gain| CompactionResult {
             results: made.results + gain.results,
             freed: made.freed + gain.freed,
         });
@@ -150,16 +155,16 @@ impl Compaction {
         Some(made)
     }
 
-    fn take(&mut self, request: &mut TurnRequest, messages: u32, made: Made) {
+    fn take(&mut self, request: &mut TurnRequest, messages: u32, made: CompactionResult) {
         shorten(request, messages);
         self.messages = messages;
         self.results += made.results;
     }
 
     /// Returns the note for the receipt; `None` if nothing was shortened.
-    pub(super) fn note(&self) -> Option<String> {
+    pub(super) fn receipt_note(&self) -> Option<String> {
         (self.sent > 0).then(|| {
-            let results = counted(usize::try_from(self.sent).unwrap_or(usize::MAX), "result");
+            let results = count_noun(usize::try_from(self.sent).unwrap_or(usize::MAX), "result");
             format!(
                 "{results} of reading calls, the oldest, were taken out of conversations to stay within the model's window; the model could \
                  make the calls again"
@@ -168,10 +173,10 @@ impl Compaction {
     }
 }
 
-impl Made {
+impl CompactionResult {
     /// Describes the compaction for the progress.
-    pub(super) fn words(&self, window: u64) -> String {
-        let results = counted(usize::try_from(self.results).unwrap_or(usize::MAX), "older result");
+    pub(super) fn progress_note(&self, window: u64) -> String {
+        let results = count_noun(usize::try_from(self.results).unwrap_or(usize::MAX), "older result");
         format!("{results} taken out of the conversation to stay within the model's window of {window} tokens")
     }
 }
@@ -196,7 +201,7 @@ pub(super) fn shorten(request: &mut TurnRequest, messages: u32) {
 }
 
 /// Returns the messages with results that the model has answered, oldest first and without the first ones, and the gain of shortening each.
-fn gains(request: &TurnRequest, from: u32) -> Vec<Made> {
+fn gains(request: &TurnRequest, from: u32) -> Vec<CompactionResult> {
     let answered = request.messages.iter().rposition(|message| matches!(message, Message::Assistant { .. }));
     let messages = request.messages.iter().enumerate().take(answered.unwrap_or(0));
     let results = messages.filter_map(|(at, message)| match message {
@@ -209,7 +214,7 @@ fn gains(request: &TurnRequest, from: u32) -> Vec<Made> {
             let line = line(calls.get(at).copied(), result)?;
             Some(estimate_tokens(&result.text).saturating_sub(estimate_tokens(&line)))
         });
-        lines.fold(Made { results: 0, freed: 0 }, |made, freed| Made {
+        lines.fold(CompactionResult { results: 0, freed: 0 }, |made, freed| CompactionResult {
             results: made.results + 1,
             freed: made.freed + freed,
         })
@@ -218,14 +223,14 @@ fn gains(request: &TurnRequest, from: u32) -> Vec<Made> {
 }
 
 /// Returns the calls of the last message.
-fn calls(messages: &[Message]) -> Vec<&ToolCall> {
+fn calls(messages: &[Message]) -> Vec<&ModelToolCall> {
     let Some(Message::Assistant { parts }) = messages.last() else { return Vec::new() };
-    parts.iter().filter_map(Part::call).collect()
+    parts.iter().filter_map(MessagePart::call).collect()
 }
 
 /// Returns the replacement of a result; `None` for one that stays. Only results of reading calls are replaced: errors are short, and the review
 /// depends on the results of the engine's own tools.
-fn line(call: Option<&ToolCall>, result: &ToolResult) -> Option<String> {
+fn line(call: Option<&ModelToolCall>, result: &ToolResult) -> Option<String> {
     if result.is_error || result.text.len() < WORTH || !TOOLS.iter().any(|tool| tool.name == result.name) {
         return None;
     }
@@ -233,7 +238,7 @@ fn line(call: Option<&ToolCall>, result: &ToolResult) -> Option<String> {
         Some(ToolInput::Object(input)) => serde_json::to_string(input).unwrap_or_default(),
         Some(ToolInput::Malformed(_)) | None => String::new(),
     };
-    let (name, input, tokens) = (&result.name, shortened(&input, NAMED), estimate_tokens(&result.text));
+    let (name, input, tokens) = (&result.name, text::shorten(&input, NAMED), estimate_tokens(&result.text));
     Some(format!(
         "{MARK} {name} {input} was answered here (about {tokens} tokens). Make the call again where you need it."
     ))
@@ -251,15 +256,17 @@ mod tests {
         let mut request = TurnRequest { system: "be careful".to_owned(), max_output: 9, ..TurnRequest::default() };
         request.push(Message::User { text: "the change".repeat(300), mark: true });
         for (turn, calls) in turns.iter().enumerate() {
-            let mut parts =
-                vec![Part::Opaque { value: json!({ "thinking": turn }) }, Part::Text { text: "…".repeat(2_000) }];
+            let mut parts = vec![
+                MessagePart::Opaque { value: json!({ "thinking": turn }) },
+                MessagePart::Text { text: "…".repeat(2_000) },
+            ];
             let mut results = Vec::new();
             for (at, (name, length)) in calls.iter().enumerate() {
                 let id = format!("c{turn}.{at}");
                 let input = json!({ "file_path": format!("src/{turn}/{at}.rs") });
                 let input = ToolInput::Object(input.as_object().unwrap().clone());
                 let name = (*name).to_owned();
-                parts.push(Part::Call(ToolCall {
+                parts.push(MessagePart::Call(ModelToolCall {
                     id: id.clone(),
                     name: name.clone(),
                     input,
@@ -284,7 +291,7 @@ mod tests {
 
     fn answered(turns: &[&[(&str, usize)]]) -> TurnRequest {
         let mut request = conversation(turns);
-        request.push(Message::Assistant { parts: vec![Part::Text { text: "Next.".to_owned() }] });
+        request.push(Message::Assistant { parts: vec![MessagePart::Text { text: "Next.".to_owned() }] });
         request
     }
 
@@ -303,10 +310,10 @@ mod tests {
         let before = answered(&[&[(READ, 35_000)][..]; 6]);
         let size = size(&before);
         let (mut request, mut done) = (before.clone(), Compaction::default());
-        let wanted = Wanted { size, most: size + 1_000, coming: &[500] };
+        let wanted = CompactionGoal { size, most: size + 1_000, coming: &[500] };
         assert_eq!(done.decide(&mut request, &wanted), None, "there is room");
         assert_eq!(request, before);
-        let wanted = Wanted { coming: &[2_000], ..wanted };
+        let wanted = CompactionGoal { coming: &[2_000], ..wanted };
         let made = done.decide(&mut request, &wanted).unwrap();
         assert_eq!((made.results, done.messages), (4, 4), "{made:?}");
         assert_eq!(super::tests::size(&request) + made.freed, size, "what is said to be freed is");
@@ -318,12 +325,12 @@ mod tests {
         );
         assert!(texts[4..].iter().all(|text| text.len() == 35_000));
         // It continues from the previous state.
-        let wanted = Wanted { size: size - made.freed, most: size - made.freed, coming: &[1] };
+        let wanted = CompactionGoal { size: size - made.freed, most: size - made.freed, coming: &[1] };
         done.decide(&mut request, &wanted).unwrap();
         assert_eq!((done.messages, done.results), (6, 6));
-        assert_eq!(done.note(), None, "it was not sent");
-        assert_eq!(done.sent(), 6);
-        assert!(done.note().unwrap().starts_with("6 results"));
+        assert_eq!(done.receipt_note(), None, "it was not sent");
+        assert_eq!(done.mark_sent(), 6);
+        assert!(done.receipt_note().unwrap().starts_with("6 results"));
     }
 
     #[test]
@@ -365,7 +372,7 @@ mod tests {
         }
         let (before, size) = (request.clone(), size(&request));
         let mut done = Compaction::default();
-        let wanted = Wanted { size, most: size - 1, coming: &[] };
+        let wanted = CompactionGoal { size, most: size - 1, coming: &[] };
         assert_eq!(done.decide(&mut request, &wanted), None);
         assert_eq!(request, before);
         request.push(Message::Assistant { parts: Vec::new() });
@@ -378,7 +385,7 @@ mod tests {
         // The first message takes nearly all.
         let mut little = answered(&[&[(READ, 2_000)]]);
         let mut done = Compaction::default();
-        let wanted = |size: u64, most: u64, coming: &'static [u64]| Wanted { size, most, coming };
+        let wanted = |size: u64, most: u64, coming: &'static [u64]| CompactionGoal { size, most, coming };
         assert_eq!(done.decide(&mut little, &wanted(10_000, 10_000, &[300])), None);
         // No room would be large enough.
         let mut much = answered(&[&[(READ, 20_000)][..]; 3]);
@@ -388,7 +395,7 @@ mod tests {
         // For one of them it is.
         let made = done.decide(&mut much, &wanted(size, size, &[1_000_000, 300])).unwrap();
         assert!(made.freed >= 300);
-        assert_eq!((done.sent(), done.results_sent()), (3, 3));
+        assert_eq!((done.mark_sent(), done.dropped_results()), (3, 3));
     }
 
     #[test]
@@ -396,7 +403,7 @@ mod tests {
         let before = answered(&[&[(READ, 20_000), (READ, 20_000)][..]; 4]);
         let size = size(&before);
         let (mut first, mut done) = (before.clone(), Compaction::default());
-        let made = done.decide(&mut first, &Wanted { size, most: size - 1, coming: &[] }).unwrap();
+        let made = done.decide(&mut first, &CompactionGoal { size, most: size - 1, coming: &[] }).unwrap();
         let (mut second, mut again) = (before, Compaction::default());
         assert_eq!(again.repeat(&mut second, done.messages), Some(made));
         assert_eq!(again.repeat(&mut second, done.messages), None);
@@ -416,7 +423,7 @@ mod tests {
             for message in &mut request.messages {
                 if let Message::Assistant { parts } = message {
                     for part in parts {
-                        if let Part::Call(ToolCall { input: ToolInput::Object(input), .. }) = part {
+                        if let MessagePart::Call(ModelToolCall { input: ToolInput::Object(input), .. }) = part {
                             input.insert("file_path".to_owned(), path.clone().into());
                         }
                     }

@@ -5,69 +5,71 @@ use std::sync::Arc;
 
 use crate::domain::change::{ChangeSet, Omission};
 use crate::domain::claim::Claim;
-use crate::domain::finding::{Confidence, Finding, Severity, Verification};
+use crate::domain::finding::{Confidence, Finding, FindingVerification, Severity};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
-use crate::domain::review::{Coverage, Ended, FileCoverage, Leads, Outcome, Review, Section, Withheld};
-use crate::evidence::{self, Anchored, Languages, Rejection};
-use crate::review::known::Known;
-use crate::review::verify::{Verdict, refuted_because};
-use crate::sys::cancel::Stopped;
+use crate::domain::place::{DiffSide, LineRange};
+use crate::domain::review::{
+    FileCoverage, LeadCounts, Review, ReviewCoverage, ReviewOutcome, ReviewSection, StopReason, WithheldClaim,
+};
+use crate::evidence::{self, AnchoredClaim, GrammarLanguages, Rejection};
+use crate::review::branch_history::BranchHistory;
+use crate::review::verify::{VerificationVerdict, refutation_reason};
+use crate::sys::cancel::CancelReason;
 use crate::workspace::Workspace;
 
-mod behind;
+mod coverage_gaps;
 mod dismissed;
-mod floors;
 mod history;
-mod made;
-mod owed;
-mod proven;
+mod provenance;
+mod suggestion;
 mod summary;
+mod superseded;
+mod thresholds;
 
-pub use made::{Asked, Made, instructions_hash};
+pub use provenance::{ModelContribution, ProvenanceInput, instructions_hash};
 
-pub(super) use behind::Behind;
-pub(super) use proven::proven;
+pub(super) use suggestion::into_finding;
+pub(super) use superseded::SupersededRuleFinding;
 
-pub(super) use history::missed;
+pub(super) use history::unreviewed_files;
 
-use floors::{counts, hide};
-use made::provenance;
-use owed::sentence;
+use coverage_gaps::sentence;
+use provenance::provenance;
 use summary::plain_summary;
+use thresholds::{count_by_severity, take_hidden};
 
 /// Outcome of an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
+pub enum EngineOutcome {
     /// The model finished.
     Done,
     /// It was stopped.
-    Stopped(Stopped),
+    Stopped(CancelReason),
     /// It ended without saying that it was done.
     Short {
         /// Reason for the end.
-        ended: Ended,
+        ended: StopReason,
         /// One sentence for people.
         why: String,
     },
 }
 
-impl Ending {
+impl EngineOutcome {
     /// Restores a recorded outcome.
-    pub(super) fn told(ended: Ended, why: String) -> Self {
-        let stopped = [Stopped::Interrupted, Stopped::DeadlinePassed].map(Self::Stopped);
-        let is_it = |stopped: &Self| stopped.ended() == ended && stopped.reason().as_ref() == Some(&why);
+    pub(super) fn from_recorded(ended: StopReason, why: String) -> Self {
+        let stopped = [CancelReason::Interrupted, CancelReason::DeadlinePassed].map(Self::Stopped);
+        let is_it = |stopped: &Self| stopped.stop_reason() == ended && stopped.reason().as_ref() == Some(&why);
         match ended {
-            Ended::Finished => Self::Done,
+            StopReason::Finished => Self::Done,
             ended => stopped.into_iter().find(is_it).unwrap_or(Self::Short { ended, why }),
         }
     }
 
-    pub(super) fn ended(&self) -> Ended {
+    pub(super) fn stop_reason(&self) -> StopReason {
         match self {
-            Self::Done => Ended::Finished,
-            Self::Stopped(Stopped::Interrupted) => Ended::Interrupted,
-            Self::Stopped(Stopped::DeadlinePassed) => Ended::Deadline,
+            Self::Done => StopReason::Finished,
+            Self::Stopped(CancelReason::Interrupted) => StopReason::Interrupted,
+            Self::Stopped(CancelReason::DeadlinePassed) => StopReason::Deadline,
             Self::Short { ended, .. } => *ended,
         }
     }
@@ -83,7 +85,7 @@ impl Ending {
 
 /// Thresholds of the findings that are shown; the rest are counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Floor {
+pub struct FindingThresholds {
     /// Minimum severity.
     pub severity: Option<Severity>,
     /// Minimum confidence. Findings without a confidence are shown.
@@ -92,31 +94,31 @@ pub struct Floor {
 
 /// Findings and coverage as they grow during a review.
 #[derive(Debug)]
-pub struct Draft {
+pub struct ReviewDraft {
     change: Arc<ChangeSet>,
     findings: Vec<Finding>,
     /// Rule findings that each finding supersedes: they are delivered if that one is not.
-    behind: Vec<Vec<Behind>>,
-    withheld: Vec<Withheld>,
-    sections: Vec<Section>,
+    behind: Vec<Vec<SupersededRuleFinding>>,
+    withheld: Vec<WithheldClaim>,
+    sections: Vec<ReviewSection>,
     files: Vec<FileCoverage>,
     notes: Vec<String>,
     omissions: Vec<Omission>,
-    leads: Leads,
+    leads: LeadCounts,
     suppressed: u32,
     /// `true` if [`Draft::files`] is the whole coverage.
     is_alone: bool,
     /// Reported findings: reporter, text and place.
-    told: HashSet<(String, String, Option<Place>)>,
-    languages: Languages,
+    told: HashSet<(String, String, Option<FindingPlace>)>,
+    languages: GrammarLanguages,
     /// `true` once the findings are sorted and named.
     settled: bool,
-    past: history::Past,
+    past: history::PriorReviewState,
 }
 
-type Place = (RepoPath, Side, Option<LineRange>);
+type FindingPlace = (RepoPath, DiffSide, Option<LineRange>);
 
-impl Draft {
+impl ReviewDraft {
     /// Creates an empty draft of a review of `change`.
     pub fn new(change: Arc<ChangeSet>) -> Self {
         let omissions = change.omissions.clone();
@@ -129,42 +131,47 @@ impl Draft {
             sections: Vec::new(),
             files: Vec::new(),
             notes: Vec::new(),
-            leads: Leads::default(),
+            leads: LeadCounts::default(),
             suppressed: 0,
             is_alone: false,
             told: HashSet::new(),
-            languages: Languages::default(),
+            languages: GrammarLanguages::default(),
             settled: false,
-            past: history::Past::default(),
+            past: history::PriorReviewState::default(),
         }
     }
 
     /// Adds the grammars with which quotes are checked.
     #[must_use]
-    pub(super) fn asking(self, languages: Languages) -> Self {
+    pub(super) fn with_languages(self, languages: GrammarLanguages) -> Self {
         Self { languages, ..self }
     }
 
     /// Returns the grammars with which quotes are checked.
-    pub(super) fn languages(&self) -> &Languages {
+    pub(super) fn languages(&self) -> &GrammarLanguages {
         &self.languages
     }
 
     /// Checks a claim against the trees: it becomes a finding, or it is withheld and counted.
-    pub fn report(&mut self, claim: &Claim, new: &dyn Workspace, old: &dyn Workspace) -> Result<(), Stopped> {
+    pub fn report(&mut self, claim: &Claim, new: &dyn Workspace, old: &dyn Workspace) -> Result<(), CancelReason> {
         match evidence::anchor_with(claim, &self.change, new, old, &self.languages) {
             Ok(anchored) => self.keep(claim, anchored),
             Err(Rejection::Stopped(stopped)) => return Err(stopped),
             Err(rejection) => {
-                self.withheld.push(Withheld { title: claim.title.clone(), reason: rejection.brief() });
+                self.withheld.push(WithheldClaim { title: claim.title.clone(), reason: rejection.brief() });
             }
         }
         Ok(())
     }
 
     /// Checks a rule's claim on code from before the change, likewise.
-    pub fn report_standing(&mut self, claim: &Claim, new: &dyn Workspace, old: &dyn Workspace) -> Result<(), Stopped> {
-        match evidence::anchor_standing(claim, &self.change, new, old, &self.languages) {
+    pub fn report_existing_issue(
+        &mut self,
+        claim: &Claim,
+        new: &dyn Workspace,
+        old: &dyn Workspace,
+    ) -> Result<(), CancelReason> {
+        match evidence::anchor_outside_change(claim, &self.change, new, old, &self.languages) {
             Ok(anchored) => self.keep(claim, anchored),
             Err(Rejection::Stopped(stopped)) => return Err(stopped),
             Err(rejection) => self.withhold(claim.title.clone(), rejection.brief()),
@@ -172,33 +179,33 @@ impl Draft {
         Ok(())
     }
 
-    fn keep(&mut self, claim: &Claim, anchored: Anchored) {
+    fn keep(&mut self, claim: &Claim, anchored: AnchoredClaim) {
         let place = anchored.anchors.first().map(|anchor| (anchor.path.clone(), anchor.side, anchor.lines));
         if !self.told.insert((claim.origin.name.clone(), claim.title.clone(), place)) {
             return;
         }
         self.notes.extend(anchored.notes.iter().map(|note| format!("{}: {note}", claim.title)));
-        self.add(proven(claim, anchored), Vec::new());
+        self.add(into_finding(claim, anchored), Vec::new());
     }
 
     /// Adds a finding with verified evidence, and the rule findings that it supersedes.
-    pub(super) fn add(&mut self, finding: Finding, behind: Vec<Behind>) {
+    pub(super) fn add(&mut self, finding: Finding, behind: Vec<SupersededRuleFinding>) {
         self.findings.push(finding);
         self.behind.push(behind);
     }
 
     /// Counts a claim that is not delivered.
     pub(super) fn withhold(&mut self, title: String, reason: String) {
-        self.withheld.push(Withheld { title, reason });
+        self.withheld.push(WithheldClaim { title, reason });
     }
 
     /// Adds the parts that the engine wrote.
-    pub(super) fn write(&mut self, sections: Vec<Section>) {
+    pub(super) fn write(&mut self, sections: Vec<ReviewSection>) {
         self.sections.extend(sections);
     }
 
     /// Records the results of the leads.
-    pub(super) fn answered(&mut self, leads: Leads) {
+    pub(super) fn set_leads(&mut self, leads: LeadCounts) {
         self.leads = leads;
     }
 
@@ -208,13 +215,13 @@ impl Draft {
     }
 
     /// Records the coverage if no other pass reviews the files: gaps make the review incomplete.
-    pub(super) fn cover_alone(&mut self, files: Vec<FileCoverage>) {
+    pub(super) fn cover_exclusively(&mut self, files: Vec<FileCoverage>) {
         self.files = files;
         self.is_alone = true;
     }
 
     /// Records what the trees could not give.
-    pub fn omit(&mut self, omissions: Vec<Omission>) {
+    pub fn add_omissions(&mut self, omissions: Vec<Omission>) {
         self.omissions.extend(omissions);
     }
 
@@ -224,7 +231,7 @@ impl Draft {
     }
 
     /// Adds a sentence to the receipt.
-    pub fn note(&mut self, note: String) {
+    pub fn add_note(&mut self, note: String) {
         self.notes.push(note);
     }
 
@@ -238,11 +245,11 @@ impl Draft {
     }
 
     /// Sorts the findings and names them, once: what is taken away later must not rename another.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn sort_and_name(&mut self) {
         if !self.settled {
-            behind::sort(&mut self.findings, &mut self.behind);
+            superseded::sort_findings(&mut self.findings, &mut self.behind);
             evidence::assign_ids(&mut self.findings);
-            behind::name(&self.findings, &mut self.behind, HashSet::new());
+            superseded::name_superseded(&self.findings, &mut self.behind, HashSet::new());
             self.settled = true;
         }
     }
@@ -258,23 +265,28 @@ impl Draft {
     }
 
     /// Applies verification verdicts to findings, by index. Refuted findings are withheld; the rule findings they superseded are delivered.
-    pub(super) fn judge(&mut self, verdicts: impl IntoIterator<Item = (usize, Verdict)>, by: &str) {
+    pub(super) fn apply_verdicts(
+        &mut self,
+        verdicts: impl IntoIterator<Item = (usize, VerificationVerdict)>,
+        by: &str,
+    ) {
         let mut refuted = BTreeSet::new();
-        for (at, Verdict { word, confidence, rationale }) in verdicts {
+        for (at, VerificationVerdict { word, confidence, rationale }) in verdicts {
             let Some(finding) = self.findings.get_mut(at) else { continue };
             let Some(state) = word.state() else {
-                self.withheld.push(Withheld { title: finding.title.clone(), reason: refuted_because(&rationale) });
+                self.withheld
+                    .push(WithheldClaim { title: finding.title.clone(), reason: refutation_reason(&rationale) });
                 refuted.insert(at);
                 continue;
             };
-            finding.confidence = confidence.over(finding.confidence);
-            finding.verification = Verification { state, by: Some(by.to_owned()), rationale: Some(rationale) };
+            finding.confidence = confidence.adjusted_confidence(finding.confidence);
+            finding.verification = FindingVerification { state, by: Some(by.to_owned()), rationale: Some(rationale) };
         }
-        self.take_away(&refuted, "the second look refuted it");
+        self.remove_findings(&refuted, "the second look refuted it");
     }
 
     /// Removes findings, by index; the rule findings that they superseded take their place. `why` ends a sentence for the receipt.
-    fn take_away(&mut self, places: &BTreeSet<usize>, why: &str) -> Vec<Finding> {
+    fn remove_findings(&mut self, places: &BTreeSet<usize>, why: &str) -> Vec<Finding> {
         let held = std::mem::take(&mut self.findings).into_iter().zip(std::mem::take(&mut self.behind));
         let (mut taken, mut back) = (Vec::new(), Vec::new());
         for (at, (finding, behind)) in held.enumerate() {
@@ -285,8 +297,8 @@ impl Draft {
                 self.add(finding, behind);
             }
         }
-        for (Behind { finding, given }, title) in back {
-            self.note(format!(
+        for (SupersededRuleFinding { finding, given }, title) in back {
+            self.add_note(format!(
                 "{}: a model confirmed it ({title}), and {why}; it is delivered as the rule found it",
                 finding.title
             ));
@@ -294,31 +306,31 @@ impl Draft {
             self.leads.unanswered += u32::from(given);
             self.add(finding, Vec::new());
         }
-        behind::sort(&mut self.findings, &mut self.behind);
+        superseded::sort_findings(&mut self.findings, &mut self.behind);
         taken
     }
 
     /// Turns the draft into a review: floors applied, ids given, and the outcome computed from what was really seen.
     pub fn finish(
         mut self,
-        ending: &Ending,
-        floor: Floor,
-        known: &Known,
+        ending: &EngineOutcome,
+        floor: FindingThresholds,
+        known: &BranchHistory,
         summary: Option<String>,
-        made: Made,
+        made: ProvenanceInput,
     ) -> Review {
-        self.settle();
-        let (previous, fixed) = self.conclude(known).unzip();
+        self.sort_and_name();
+        let (previous, fixed) = self.conclude_prior_findings(known).unzip();
         self.dismiss(known, &made.started_at);
         // A finding below the confidence threshold is no reason to fail, however severe.
-        let unsure = self.hold_to_confidence(floor.confidence);
-        self.hold_to_the_collection();
-        let (mut reasons, nothing_seen) = self.unseen();
+        let unsure = self.apply_confidence_threshold(floor.confidence);
+        self.check_collection();
+        let (mut reasons, nothing_seen) = self.uncovered_sentence();
         reasons.splice(0..0, ending.reason());
         let outcome = match () {
-            () if reasons.is_empty() => Outcome::Complete,
-            () if nothing_seen => Outcome::Failed,
-            () => Outcome::Incomplete,
+            () if reasons.is_empty() => ReviewOutcome::Complete,
+            () if nothing_seen => ReviewOutcome::Failed,
+            () => ReviewOutcome::Incomplete,
         };
         let findings = std::mem::take(&mut self.findings);
         let since = fixed.and_then(|fixed| history::sentence(&findings, fixed, summary.is_some()));
@@ -326,13 +338,13 @@ impl Draft {
             id: made.run,
             outcome,
             reasons,
-            ended: ending.ended(),
+            ended: ending.stop_reason(),
             summary: String::new(),
             sections: std::mem::take(&mut self.sections),
-            coverage: Coverage {
+            coverage: ReviewCoverage {
                 files: std::mem::take(&mut self.files),
                 withheld: std::mem::take(&mut self.withheld),
-                below_confidence: counts(&unsure),
+                below_confidence: count_by_severity(&unsure),
                 hidden: unsure,
                 dismissed: dismissed::count(&findings),
                 suppressed: self.suppressed,
@@ -342,7 +354,7 @@ impl Draft {
                 tool_errors: made.model.as_ref().map_or(0, |model| model.tool_errors),
                 limits_hit: made.model.as_ref().map_or_else(Vec::new, |model| model.limits_hit.clone()),
                 previous,
-                ..Coverage::default()
+                ..ReviewCoverage::default()
             },
             findings,
             provenance: provenance(made),
@@ -352,8 +364,8 @@ impl Draft {
         let harmless = |finding: &Finding| {
             !finding.status.is_resolved() && floor.severity.is_some_and(|least| finding.severity > least)
         };
-        let below = hide(&mut review.findings, harmless);
-        review.coverage.below_floor = counts(&below);
+        let below = take_hidden(&mut review.findings, harmless);
+        review.coverage.below_floor = count_by_severity(&below);
         review.coverage.hidden.extend(below);
         let mut said = HashSet::new();
         review.coverage.notes.retain(|note| said.insert(note.clone()));

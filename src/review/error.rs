@@ -2,9 +2,9 @@
 //!
 //! Everything else that goes wrong leaves a review behind, which says so.
 
-use super::past::Diverged;
+use super::replay::ReplayDivergence;
 use crate::prompt::PromptError;
-use crate::sys::blocking::Unfinished;
+use crate::sys::blocking::BlockingFailure;
 
 /// Reasons why there is no review: an internal error, or an error of the user's templates.
 #[derive(Debug, thiserror::Error)]
@@ -14,17 +14,17 @@ pub enum EngineError {
     Prompt(#[from] PromptError),
     /// A run that is resumed or replayed differs from its recording.
     #[error(transparent)]
-    Diverged(#[from] Box<Diverged>),
+    Diverged(#[from] Box<ReplayDivergence>),
     /// A part of the program did not end, or panicked.
     #[error(transparent)]
-    Unfinished(#[from] Unfinished),
+    Unfinished(#[from] BlockingFailure),
     /// The program contradicts itself.
     #[error("a part of the program failed unexpectedly; this is a defect of review, please report it")]
     Broken,
 }
 
-impl From<Diverged> for EngineError {
-    fn from(diverged: Diverged) -> Self {
+impl From<ReplayDivergence> for EngineError {
+    fn from(diverged: ReplayDivergence) -> Self {
         Self::Diverged(Box::new(diverged))
     }
 }

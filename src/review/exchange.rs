@@ -5,35 +5,35 @@
 
 use std::time::{Duration, Instant};
 
-use super::attempts::{Ask, Failed, NoAnswer, ask};
-use super::calls::Called;
-use super::journal::{Journal, Landing, Record, digest};
+use super::attempts::{AttemptContext, AttemptError, FailedAttempt, request_turn};
+use super::calls::CallOutcome;
+use super::journal::{FinalTurn, Journal, JournalRecord, digest};
 use super::opening::estimate_tokens;
-use super::past::{Asked, Diverged, End, Told};
-use super::tally::Lost;
+use super::replay::{RecordedEnd, ReplayDivergence, ReplayOutcome, ReplayedConversation};
+use super::stats::UnbilledAttempts;
 use crate::domain::money::Money;
 use crate::domain::text::strip_line;
-use crate::llm::{Message, ToolCall, ToolResult, TurnRequest, TurnResponse};
+use crate::llm::{Message, ModelToolCall, ToolResult, TurnRequest, TurnResponse};
 
 /// Outcome of a turn.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum TurnOutcome {
     /// Response, its duration, and whether it was recorded in an earlier session.
     Answer(TurnResponse, Duration, bool),
     /// No response, now.
-    Nothing(NoAnswer),
+    Nothing(AttemptError),
     /// No response, in an earlier session: the conversation ended this way.
-    Ended(End),
+    Ended(RecordedEnd),
 }
 
 /// Context of a request.
-pub(super) struct Asking {
+pub(super) struct ExchangeContext {
     /// Messages of this program since the last request.
     pub(super) said: Vec<String>,
     /// `true` for the first request of its conversation: system text and tools are recorded with it.
     pub(super) is_first: bool,
     /// Reason why it is the last one, if it is.
-    pub(super) landing: Option<Landing>,
+    pub(super) landing: Option<FinalTurn>,
     /// Number of the oldest messages with results that are shortened.
     pub(super) compacted: u32,
     /// Requested model, by its index in the list.
@@ -46,20 +46,20 @@ pub(super) struct Asking {
 
 /// Attempts of a turn with unreported cost.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Losses {
+pub(super) struct AttemptLosses {
     /// Those of earlier sessions.
-    pub(super) told: Lost,
+    pub(super) told: UnbilledAttempts,
     /// In this one.
-    pub(super) now: Lost,
+    pub(super) now: UnbilledAttempts,
 }
 
-impl Losses {
-    fn told(lost: Lost) -> Self {
-        Self { told: lost, now: Lost::default() }
+impl AttemptLosses {
+    fn from_recorded(lost: UnbilledAttempts) -> Self {
+        Self { told: lost, now: UnbilledAttempts::default() }
     }
 
     /// Returns all of them.
-    pub(super) fn all(self) -> Lost {
+    pub(super) fn all(self) -> UnbilledAttempts {
         let mut all = self.told;
         all += self.now;
         all
@@ -67,43 +67,45 @@ impl Losses {
 }
 
 /// Gets the outcome of a turn: from the recording, or from the model, and then records it. Also counts the attempts with unreported cost.
-pub(super) async fn hear(
-    told: &mut Told,
+pub(super) async fn record_response(
+    told: &mut ReplayedConversation,
     journal: &mut Journal,
-    asking: Asking,
-    question: &Ask<'_>,
-) -> Result<(Heard, Losses), Diverged> {
+    asking: ExchangeContext,
+    question: &AttemptContext<'_>,
+) -> Result<(TurnOutcome, AttemptLosses), ReplayDivergence> {
     journal.turn(question.turn);
-    let before = match told.ask(question.turn, question.request)? {
-        Asked::Answer(response, took, lost) => return Ok((Heard::Answer(*response, took, true), Losses::told(lost))),
-        Asked::End(end, lost) => return Ok((Heard::Ended(end), Losses::told(lost))),
-        Asked::Ask(before) => before,
+    let before = match told.replay_request(question.turn, question.request)? {
+        ReplayOutcome::Answer(response, took, lost) => {
+            return Ok((TurnOutcome::Answer(*response, took, true), AttemptLosses::from_recorded(lost)));
+        }
+        ReplayOutcome::End(end, lost) => return Ok((TurnOutcome::Ended(end), AttemptLosses::from_recorded(lost))),
+        ReplayOutcome::Ask(before) => before,
     };
     let most = asking.most;
-    asked(journal, question.request, before.is_some(), asking);
+    record_request(journal, question.request, before.is_some(), asking);
     let started = Instant::now();
-    let (answer, attempts) = ask(question).await;
-    let mut times = failed(journal, &attempts);
+    let (answer, attempts) = request_turn(question).await;
+    let mut times = record_failures(journal, &attempts);
     let heard = match answer {
         Ok(response) => {
             let (response, took) = (response.with_plain_names(), started.elapsed());
             let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-            journal.record(None, Record::Answer { response: response.clone(), took_ms });
-            Heard::Answer(response, took, false)
+            journal.record(None, JournalRecord::Answer { response: response.clone(), took_ms });
+            TurnOutcome::Answer(response, took, false)
         }
         Err(stopped) => {
-            times += u32::from(matches!(stopped, NoAnswer::Stopped(_)));
-            Heard::Nothing(stopped)
+            times += u32::from(matches!(stopped, AttemptError::Stopped(_)));
+            TurnOutcome::Nothing(stopped)
         }
     };
-    Ok((heard, Losses { told: before.unwrap_or_default(), now: Lost::of(times, most) }))
+    Ok((heard, AttemptLosses { told: before.unwrap_or_default(), now: UnbilledAttempts::of(times, most) }))
 }
 
 /// Records the request; of a repeated one, only the repetition.
-fn asked(journal: &mut Journal, request: &TurnRequest, again: bool, asking: Asking) {
-    let Asking { said, is_first, landing, compacted, to, again: otherwise, most } = asking;
+fn record_request(journal: &mut Journal, request: &TurnRequest, again: bool, asking: ExchangeContext) {
+    let ExchangeContext { said, is_first, landing, compacted, to, again: otherwise, most } = asking;
     let is_new = is_first && !again && !otherwise;
-    let record = Record::Request {
+    let record = JournalRecord::Request {
         system: is_new.then(|| request.system.clone()),
         tools: is_new.then(|| request.tools.clone()),
         grammar: is_new.then(|| request.grammar.clone()).filter(|grammar| !grammar.is_empty()),
@@ -121,13 +123,13 @@ fn asked(journal: &mut Journal, request: &TurnRequest, again: bool, asking: Aski
 }
 
 /// Records the failed attempts, and counts those with unreported cost.
-fn failed(journal: &mut Journal, failed: &[Failed]) -> u32 {
+fn record_failures(journal: &mut Journal, failed: &[FailedAttempt]) -> u32 {
     let mut broken_off = 0;
-    for Failed { attempt, fault, wait } in failed {
+    for FailedAttempt { attempt, fault, wait } in failed {
         let is_broken_off = fault.may_have_cost();
         broken_off += u32::from(is_broken_off);
         let wait_ms = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-        let record = Record::Fault {
+        let record = JournalRecord::Fault {
             attempt: *attempt,
             message: strip_line(&fault.to_string()),
             wait_ms,
@@ -147,25 +149,25 @@ pub(super) fn size_of(response: &TurnResponse) -> u64 {
 }
 
 /// Returns the tokens of each result.
-pub(super) fn sizes(called: &[Called]) -> Vec<u64> {
+pub(super) fn sizes(called: &[CallOutcome]) -> Vec<u64> {
     called.iter().map(|called| estimate_tokens(&called.text)).collect()
 }
 
 /// Returns the results of calls as they enter the conversation, and their tokens. A result larger than the remaining `room` is not shown, and the
 /// model is told so, with how to `end`; except errors, and results of calls that `always` need one. Recorded results must be unchanged.
 pub(super) fn results(
-    (told, journal): (&Told, &mut Journal),
-    (calls, called): (&[ToolCall], &mut [Called]),
+    (told, journal): (&ReplayedConversation, &mut Journal),
+    (calls, called): (&[ModelToolCall], &mut [CallOutcome]),
     mut room: u64,
     end: &str,
-    always: impl Fn(&ToolCall) -> bool,
-) -> Result<(Message, u64), Diverged> {
+    always: impl Fn(&ModelToolCall) -> bool,
+) -> Result<(Message, u64), ReplayDivergence> {
     let mut results = Vec::with_capacity(calls.len());
     let mut total = 0;
     for (at, (call, called)) in calls.iter().zip(called).enumerate() {
         let size = estimate_tokens(&called.text);
         if size > room && !called.is_error && !called.is_told && !always(call) {
-            called.without_room(size, room, end);
+            called.drop_for_lack_of_room(size, room, end);
         }
         let size = estimate_tokens(&called.text);
         room = room.saturating_sub(size);
@@ -176,10 +178,10 @@ pub(super) fn results(
             text: called.text.clone(),
             is_error: called.is_error,
         };
-        told.hold(at, &result)?;
+        told.check_result(at, &result)?;
         if told.result(at).is_none() && !called.was_stopped() {
             let shown = called.shown.clone();
-            journal.record(u32::try_from(at).ok(), Record::Result { result: result.clone(), shown });
+            journal.record(u32::try_from(at).ok(), JournalRecord::Result { result: result.clone(), shown });
         }
         results.push(result);
     }
@@ -187,7 +189,7 @@ pub(super) fn results(
 }
 
 /// Returns the number of calls, and the number of errors among them.
-pub(super) fn counts(called: &[Called]) -> (u32, u32) {
+pub(super) fn counts(called: &[CallOutcome]) -> (u32, u32) {
     let errors = called.iter().filter(|called| called.is_error).count();
     (number(called.len()), number(errors))
 }

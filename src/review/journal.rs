@@ -17,9 +17,9 @@ use crate::llm::{Message, TurnRequest};
 use crate::sys::clock;
 use crate::sys::files::{AppendFile, FileError};
 
-pub(super) use record::Stage;
+pub(super) use record::RunStage;
 use record::VERSION;
-pub use record::{Fate, JournalEntry, Landing, Read, Record, SharedName, Unit};
+pub use record::{ConversationId, FinalTurn, JournalEntry, JournalRecord, NameFate, RecordedRead, SharedName};
 
 /// The name of the journal in a run's folder.
 pub const NAME: &str = "journal.jsonl";
@@ -44,13 +44,13 @@ impl JournalSink for AppendFile {
 
 /// Writes the entries of one conversation to a sink until the sink fails; a run continues without a journal, and reports that.
 pub(super) struct Journal {
-    kept: Arc<Mutex<Kept>>,
-    unit: Unit,
+    kept: Arc<Mutex<SharedSink>>,
+    unit: ConversationId,
     turn: u32,
 }
 
 /// The sink that all conversations of a run share.
-struct Kept {
+struct SharedSink {
     sink: Option<Box<dyn JournalSink>>,
     fault: Option<String>,
 }
@@ -58,15 +58,15 @@ struct Kept {
 impl Journal {
     /// Creates a journal over a sink, or without one.
     pub(super) fn new(sink: Option<Box<dyn JournalSink>>) -> Self {
-        Self { kept: Arc::new(Mutex::new(Kept { sink, fault: None })), unit: Unit::WHOLE, turn: 0 }
+        Self { kept: Arc::new(Mutex::new(SharedSink { sink, fault: None })), unit: ConversationId::WHOLE, turn: 0 }
     }
 
     /// Creates a journal of another conversation with the same sink.
-    pub(super) fn of(&self, unit: Unit) -> Self {
+    pub(super) fn of(&self, unit: ConversationId) -> Self {
         Self { kept: Arc::clone(&self.kept), unit, turn: 0 }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn lock_sink(&self) -> MutexGuard<'_, SharedSink> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -76,8 +76,8 @@ impl Journal {
     }
 
     /// Writes what happened.
-    pub(super) fn record(&mut self, call: Option<u32>, record: Record) {
-        let mut kept = self.kept();
+    pub(super) fn record(&mut self, call: Option<u32>, record: JournalRecord) {
+        let mut kept = self.lock_sink();
         let Some(sink) = &mut kept.sink else { return };
         let entry =
             JournalEntry { v: VERSION, at: clock::now(), unit: self.unit.clone(), turn: self.turn, call, record };
@@ -90,7 +90,7 @@ impl Journal {
 
     /// Syncs the sink at the end of each turn.
     pub(super) fn sync(&mut self) {
-        let mut kept = self.kept();
+        let mut kept = self.lock_sink();
         let Some(sink) = &mut kept.sink else { return };
         let synced = sink.sync();
         kept.unless_failed(synced);
@@ -98,11 +98,11 @@ impl Journal {
 
     /// Returns the write error; only once.
     pub(super) fn fault(&mut self) -> Option<String> {
-        self.kept().fault.take()
+        self.lock_sink().fault.take()
     }
 }
 
-impl Kept {
+impl SharedSink {
     fn unless_failed(&mut self, done: Result<(), FileError>) {
         if let Err(fault) = done {
             self.fault = Some(format!("The journal of this run is not whole: {fault}."));
@@ -113,8 +113,8 @@ impl Kept {
 
 /// Returns the hash that a [`Record::Request`] carries.
 pub(super) fn digest(request: &TurnRequest) -> String {
-    struct Hashed(Sha256);
-    impl std::io::Write for Hashed {
+    struct RequestHash(Sha256);
+    impl std::io::Write for RequestHash {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0.update(bytes);
             Ok(bytes.len())
@@ -123,7 +123,7 @@ pub(super) fn digest(request: &TurnRequest) -> String {
             Ok(())
         }
     }
-    let mut hashed = Hashed(Sha256::new());
+    let mut hashed = RequestHash(Sha256::new());
     let _ = serde_json::to_writer(&mut hashed, request);
     hex(&hashed.0.finalize())
 }
@@ -148,7 +148,7 @@ pub enum JournalError {
 /// Reads a journal. A last line without its end is what a kill leaves: it is passed over.
 pub fn read(bytes: &[u8]) -> Result<Vec<JournalEntry>, JournalError> {
     #[derive(Deserialize)]
-    struct Versioned {
+    struct VersionedEntry {
         v: u32,
     }
     let whole = memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
@@ -156,7 +156,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<JournalEntry>, JournalError> {
     let mut entries = Vec::new();
     for (at, line) in lines {
         let fault = |source| JournalError::Line { line: at + 1, source };
-        let Versioned { v } = serde_json::from_slice(line).map_err(fault)?;
+        let VersionedEntry { v } = serde_json::from_slice(line).map_err(fault)?;
         if v > VERSION {
             return Err(JournalError::Version(v));
         }
@@ -167,31 +167,31 @@ pub fn read(bytes: &[u8]) -> Result<Vec<JournalEntry>, JournalError> {
 
 /// A conversation that grows entry by entry.
 #[derive(Debug, Clone)]
-pub struct Rebuilt {
+pub struct RebuiltConversation {
     /// Last request, complete, and its response. Results follow with the next request: after a kill they may be incomplete.
     pub request: TurnRequest,
     /// `true` if the hash of every request matched the rebuilt one.
     pub proven: bool,
 }
 
-impl Rebuilt {
+impl RebuiltConversation {
     /// Rebuilds the conversation about the whole change; `None` if no request was sent.
     pub fn from_entries(entries: &[JournalEntry]) -> Option<Self> {
-        Self::of_unit(entries, &Unit::WHOLE)
+        Self::of_unit(entries, &ConversationId::WHOLE)
     }
 
     /// Rebuilds one conversation; if it was restarted, the last one of that name.
-    pub fn of_unit(entries: &[JournalEntry], unit: &Unit) -> Option<Self> {
+    pub fn of_unit(entries: &[JournalEntry], unit: &ConversationId) -> Option<Self> {
         Self::until(entries, unit, u32::MAX)
     }
 
     /// Returns the request of one turn.
-    pub fn of_turn(entries: &[JournalEntry], unit: &Unit, turn: u32) -> Option<Self> {
+    pub fn of_turn(entries: &[JournalEntry], unit: &ConversationId, turn: u32) -> Option<Self> {
         Self::until(entries, unit, turn)
     }
 
     /// Returns the conversation up to the request of a turn, or its last one.
-    fn until(entries: &[JournalEntry], unit: &Unit, last: u32) -> Option<Self> {
+    fn until(entries: &[JournalEntry], unit: &ConversationId, last: u32) -> Option<Self> {
         let mut rebuilt: Option<Self> = None;
         // A call that was stopped is made in a later session, after those behind it.
         let (mut results, mut asked) = (BTreeMap::new(), 0);
@@ -199,7 +199,7 @@ impl Rebuilt {
         for JournalEntry { turn, call, record, .. } in within {
             match record {
                 // A turn may be requested twice: in a later session, or because a model failed.
-                Record::Request {
+                JournalRecord::Request {
                     system,
                     tools,
                     grammar,
@@ -236,29 +236,29 @@ impl Rebuilt {
                     compact::shorten(&mut it.request, *compacted);
                     it.proven &= digest(&it.request) == *expected;
                 }
-                Record::Answer { response, .. } if *turn < last => {
+                JournalRecord::Answer { response, .. } if *turn < last => {
                     if let Some(it) = &mut rebuilt {
                         it.request.push_answer(response);
                     }
                 }
-                Record::Result { result, .. } => {
+                JournalRecord::Result { result, .. } => {
                     results.insert(*call, result.clone());
                 }
-                Record::Run { .. }
-                | Record::Rules { .. }
-                | Record::Plan { .. }
-                | Record::Names { .. }
-                | Record::Read { .. }
-                | Record::Omitted { .. }
-                | Record::Takeover { .. }
-                | Record::Window { .. }
-                | Record::Fault { .. }
-                | Record::Answer { .. }
-                | Record::Share { .. }
-                | Record::Verdict { .. }
-                | Record::End { .. }
-                | Record::Resumed { .. }
-                | Record::Done { .. } => {}
+                JournalRecord::Run { .. }
+                | JournalRecord::Rules { .. }
+                | JournalRecord::Plan { .. }
+                | JournalRecord::Names { .. }
+                | JournalRecord::Read { .. }
+                | JournalRecord::Omitted { .. }
+                | JournalRecord::Takeover { .. }
+                | JournalRecord::Window { .. }
+                | JournalRecord::Fault { .. }
+                | JournalRecord::Answer { .. }
+                | JournalRecord::Share { .. }
+                | JournalRecord::Verdict { .. }
+                | JournalRecord::End { .. }
+                | JournalRecord::Resumed { .. }
+                | JournalRecord::Done { .. } => {}
             }
         }
         rebuilt
@@ -277,13 +277,13 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::domain::review::Ended;
-    use crate::llm::{Part, Stop, ToolCall, ToolInput, ToolResult, TurnResponse, TurnUsage};
+    use crate::domain::review::StopReason;
+    use crate::llm::{FinishReason, MessagePart, ModelToolCall, ToolInput, ToolResult, TurnResponse, TurnUsage};
 
     #[derive(Clone, Default)]
-    struct Memory(Arc<Mutex<Vec<u8>>>);
+    struct MemorySink(Arc<Mutex<Vec<u8>>>);
 
-    impl JournalSink for Memory {
+    impl JournalSink for MemorySink {
         fn append(&mut self, line: &[u8]) -> Result<(), FileError> {
             self.0.lock().unwrap().extend_from_slice(line);
             Ok(())
@@ -294,9 +294,9 @@ mod tests {
         }
     }
 
-    struct Full;
+    struct FullSink;
 
-    impl JournalSink for Full {
+    impl JournalSink for FullSink {
         fn append(&mut self, _: &[u8]) -> Result<(), FileError> {
             let source = io::Error::other("no space left");
             Err(FileError { verb: "write", path: PathBuf::from("journal.jsonl"), source })
@@ -308,7 +308,7 @@ mod tests {
     }
 
     fn ask(journal: &mut Journal, request: &TurnRequest, first: bool, user: &[&str]) {
-        let record = Record::Request {
+        let record = JournalRecord::Request {
             system: first.then(|| request.system.clone()),
             tools: first.then(|| request.tools.clone()),
             grammar: None,
@@ -326,7 +326,7 @@ mod tests {
 
     /// Two turns with results and a remark of ours: the journal, and the last request that was sent.
     fn conversation() -> (Vec<u8>, TurnRequest) {
-        let memory = Memory::default();
+        let memory = MemorySink::default();
         let mut journal = Journal::new(Some(Box::new(memory.clone())));
         let opening = Message::User { text: "the change".to_owned(), mark: true };
         let mut request = TurnRequest {
@@ -339,15 +339,17 @@ mod tests {
             journal.turn(turn);
             let first = turn == 1;
             ask(&mut journal, &request, first, if first { &["the change"] } else { &["go on"] });
-            let call = ToolCall {
+            let call = ModelToolCall {
                 id: format!("c{turn}"),
                 name: "list_files".to_owned(),
                 input: ToolInput::Object(serde_json::Map::new()),
                 signatures: vec!["s\u{1F600}".to_owned()],
             };
-            let parts = vec![Part::Opaque { value: serde_json::json!({ "Thinking": turn }) }, Part::Call(call)];
-            let response = TurnResponse { parts: parts.clone(), stop: Stop::Calls, usage: TurnUsage::default() };
-            journal.record(None, Record::Answer { response, took_ms: 1 });
+            let parts =
+                vec![MessagePart::Opaque { value: serde_json::json!({ "Thinking": turn }) }, MessagePart::Call(call)];
+            let response =
+                TurnResponse { parts: parts.clone(), stop: FinishReason::Calls, usage: TurnUsage::default() };
+            journal.record(None, JournalRecord::Answer { response, took_ms: 1 });
             request.push(Message::Assistant { parts });
             let result = ToolResult {
                 id: format!("c{turn}"),
@@ -355,7 +357,7 @@ mod tests {
                 text: "a\nb".to_owned(),
                 is_error: false,
             };
-            journal.record(Some(0), Record::Result { result: result.clone(), shown: Vec::new() });
+            journal.record(Some(0), JournalRecord::Result { result: result.clone(), shown: Vec::new() });
             if turn < 3 {
                 request.push(Message::Results { results: vec![result], mark: true });
                 request.push(Message::User { text: "go on".to_owned(), mark: false });
@@ -368,7 +370,7 @@ mod tests {
     #[test]
     fn every_request_can_be_built_again_and_is_proven() {
         let (bytes, request) = conversation();
-        let rebuilt = Rebuilt::from_entries(&read(&bytes).unwrap()).unwrap();
+        let rebuilt = RebuiltConversation::from_entries(&read(&bytes).unwrap()).unwrap();
         assert!(rebuilt.proven);
         assert_eq!(rebuilt.request, request);
     }
@@ -390,7 +392,7 @@ mod tests {
     fn a_request_that_was_tampered_with_is_not_proven() {
         let (bytes, _) = conversation();
         let text = String::from_utf8(bytes).unwrap().replacen("the change", "another one", 1);
-        let rebuilt = Rebuilt::from_entries(&read(text.as_bytes()).unwrap()).unwrap();
+        let rebuilt = RebuiltConversation::from_entries(&read(text.as_bytes()).unwrap()).unwrap();
         assert!(!rebuilt.proven);
     }
 
@@ -401,7 +403,7 @@ mod tests {
         for end in 0..bytes.len() {
             let entries = read(&bytes[..end]).unwrap();
             assert!(entries.len() <= whole);
-            assert!(Rebuilt::from_entries(&entries).is_none_or(|rebuilt| rebuilt.proven), "cut at {end}");
+            assert!(RebuiltConversation::from_entries(&entries).is_none_or(|rebuilt| rebuilt.proven), "cut at {end}");
         }
     }
 
@@ -410,14 +412,14 @@ mod tests {
         assert!(matches!(read(b"{\"v\":1}\n{}\n"), Err(JournalError::Line { line: 1, .. })));
         assert!(matches!(read(b"{\"v\":5,\"new\":true}\n"), Err(JournalError::Version(5))));
         let first = br#"{"v":1,"at":"","unit":0,"turn":1,"record":{"kind":"end","ended":"finished"}}"#;
-        assert_eq!(read(&[first, &b"\n"[..]].concat()).unwrap()[0].unit, Unit::WHOLE);
+        assert_eq!(read(&[first, &b"\n"[..]].concat()).unwrap()[0].unit, ConversationId::WHOLE);
     }
 
     #[test]
     fn a_sink_that_fails_is_told_once_and_left_alone() {
-        let mut journal = Journal::new(Some(Box::new(Full)));
-        journal.record(None, Record::End { ended: Ended::Finished, why: None });
-        journal.record(None, Record::End { ended: Ended::Finished, why: None });
+        let mut journal = Journal::new(Some(Box::new(FullSink)));
+        journal.record(None, JournalRecord::End { ended: StopReason::Finished, why: None });
+        journal.record(None, JournalRecord::End { ended: StopReason::Finished, why: None });
         assert!(journal.fault().unwrap().contains("no space left"));
         assert_eq!(journal.fault(), None);
     }

@@ -7,45 +7,47 @@
 //! of a run is recorded in its `journal`, and `past` replays it when the run is resumed or replayed; `known` holds earlier findings and dismissals.
 //! Collecting, storing and presenting a review do not belong here.
 
-mod alike;
 mod attempts;
+mod branch_history;
 mod budget;
+mod builder;
 mod by_model;
 mod by_rules;
 mod calls;
 mod compact;
-mod course;
-mod desk;
+mod coverage;
 mod draft;
 mod engine_tools;
 mod error;
 mod exchange;
+mod failover;
+mod invalid_answers;
 mod journal;
-mod known;
+mod loop_detector;
 mod opening;
-mod past;
+mod parts;
 mod preview;
-mod relay;
-mod seen;
-mod strikes;
-mod tally;
+mod replay;
+mod stats;
+mod title_similarity;
 mod turns;
-mod units;
 mod verify;
 
-pub use budget::{CostLimit, Limits};
-pub use by_model::{ModelRun, by_model};
-pub use by_rules::{RulesRun, by_rules, without_rules};
-pub use desk::{Answer, Desk, Effect, Lead};
-pub use draft::{Asked, Draft, Ending, Floor, Made, instructions_hash};
+pub use branch_history::BranchHistory;
+pub use budget::{BudgetLimits, CostLimit};
+pub use builder::{CallEffect, EngineToolResponse, Lead, ReviewBuilder};
+pub use by_model::{ModelRun, review_with_model};
+pub use by_rules::{RulesRun, review_unfinished_rules, review_with_rules};
+pub use draft::{EngineOutcome, FindingThresholds, ModelContribution, ProvenanceInput, ReviewDraft, instructions_hash};
 pub use error::EngineError;
+pub use failover::{Failover, FailoverCandidate};
 pub use journal::{
-    Fate, JournalEntry, JournalError, JournalSink, Landing, NAME as JOURNAL, Read, Rebuilt, Record, SharedName, Unit,
-    read as read_journal,
+    ConversationId, FinalTurn, JournalEntry, JournalError, JournalRecord, JournalSink, NAME as JOURNAL, NameFate,
+    RebuiltConversation, RecordedRead, SharedName, read as read_journal,
 };
-pub use known::Known;
-pub use opening::{Beside, LeftOut, Opening, Shown, brief, estimate_tokens, open};
-pub use past::{Account, Difference, Differences, Diverged, Past, PastError, What};
-pub use preview::{Plan, preview, preview_rules};
-pub use relay::{Relay, Runner};
-pub use verify::{SecondLook, Which};
+pub use opening::{OmittedDiff, Opening, ProjectContext, ShownDiff, brief, estimate_tokens, open};
+pub use preview::{ReviewPlan, preview, preview_rules};
+pub use replay::{
+    Difference, Differences, DivergedInput, JournalReplay, JournalReplayError, JournalSummary, ReplayDivergence,
+};
+pub use verify::{VerificationScope, VerificationSettings};

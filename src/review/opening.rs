@@ -17,16 +17,16 @@ mod tokens;
 use crate::domain::change::ChangeSet;
 use crate::domain::guideline::Guidelines;
 use crate::domain::path::RepoPath;
-use crate::domain::text::counted;
-use crate::prompt::{AssistantVars, ChangeVars, Data, LeadVars, PartVars, PromptError, Prompts, SystemVars};
+use crate::domain::text::count_noun;
+use crate::prompt::{AssistantVars, ChangeVars, LeadVars, PartVars, PromptError, Prompts, SystemVars, UntrustedText};
 
-use diffs::Diffs;
-use guidelines::Said;
-use listing::Listing;
-use scope::Scope;
+use diffs::DiffSelection;
+use guidelines::GuidelineText;
+use listing::FileListing;
+use scope::MessageScope;
 use tokens::Weight;
 
-pub(super) use scope::Part;
+pub(super) use scope::ChangePart;
 pub use tokens::estimate_tokens;
 
 /// Opening of a conversation.
@@ -37,9 +37,9 @@ pub struct Opening {
     /// The first message.
     pub message: String,
     /// The files whose diffs are in the message, in the order of the change.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<ShownDiff>,
     /// The files with lines to review whose diffs are not, likewise.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedDiff>,
     /// The ids of leads that are not in the message.
     pub leads_left_out: Vec<String>,
     /// Other parts that are not in the message: sentences for the receipt.
@@ -48,7 +48,7 @@ pub struct Opening {
 
 /// Part of a file's diff that is in the message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub struct ShownDiff {
     /// The file.
     pub path: RepoPath,
     /// Number of hunks, from the first, that are shown whole.
@@ -59,7 +59,7 @@ pub struct Shown {
 
 /// A file whose diff is not in the message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct OmittedDiff {
     /// The file.
     pub path: RepoPath,
     /// Reason, without a full stop.
@@ -68,7 +68,7 @@ pub struct LeftOut {
 
 /// Project context for the model, besides the change.
 #[derive(Debug, Clone, Copy)]
-pub struct Beside<'a> {
+pub struct ProjectContext<'a> {
     /// Instructions of the user for this review.
     pub instructions: Option<&'a str>,
     /// Guidelines of the project.
@@ -83,12 +83,12 @@ pub fn open(
     prompts: &Prompts,
     change: &ChangeSet,
     leads: &[LeadVars],
-    beside: Beside<'_>,
+    beside: ProjectContext<'_>,
     room: u64,
 ) -> Result<Opening, PromptError> {
     let system = system(prompts, beside.instructions)?;
     let guidelines = Some(beside.guidelines);
-    let laying = Laying { change, scope: &Scope::WHOLE, leads, ranks: None, guidelines };
+    let laying = MessageMaterial { change, scope: &MessageScope::WHOLE, leads, ranks: None, guidelines };
     let (laid_out, message) = fit(&laying, room, estimate_tokens(&system), |vars| prompts.change(vars))?;
     Ok(laid_out.with(system, message))
 }
@@ -97,45 +97,46 @@ pub fn open(
 pub(super) fn open_part(
     prompts: &Prompts,
     change: &ChangeSet,
-    (part, ranks): (&Part<'_>, &[usize]),
+    (part, ranks): (&ChangePart<'_>, &[usize]),
     leads: &[LeadVars],
-    beside: Beside<'_>,
+    beside: ProjectContext<'_>,
     room: u64,
 ) -> Result<Opening, PromptError> {
     let system = system(prompts, beside.instructions)?;
     let guidelines = Some(beside.guidelines);
-    let laying = Laying { change, scope: &Scope::of(change, part), leads, ranks: Some(ranks), guidelines };
+    let laying =
+        MessageMaterial { change, scope: &MessageScope::of(change, part), leads, ranks: Some(ranks), guidelines };
     let vars = vars_of(change, part);
     let (laid_out, message) = fit(&laying, room, estimate_tokens(&system), |change| prompts.part(change, &vars))?;
     Ok(laid_out.with(system, message))
 }
 
 /// Returns repository, target and head, as every first message names them.
-pub(super) fn names(change: &ChangeSet) -> Data {
+pub(super) fn names(change: &ChangeSet) -> UntrustedText {
     notes::names(change)
 }
 
 /// Returns the places of all files, the riskiest first; those without lines to review come last.
-pub(super) fn ranked(change: &ChangeSet, leads: &[LeadVars]) -> Vec<usize> {
-    risk::ranked(change, leads)
+pub(super) fn ranked_files(change: &ChangeSet, leads: &[LeadVars]) -> Vec<usize> {
+    risk::rank_files(change, leads)
 }
 
 /// Returns the weight available to the diffs of a part, so that they all fit a first message of this many tokens, whatever else it must contain.
 pub(super) fn room_for_diffs(
     prompts: &Prompts,
     change: &ChangeSet,
-    beside: Beside<'_>,
+    beside: ProjectContext<'_>,
     room: u64,
 ) -> Result<u64, PromptError> {
     let system = system(prompts, beside.instructions)?;
     let most = change.files.len().max(1);
     let vars = PartVars { part: most, parts: most, part_files: most, carried: most };
-    let said = if beside.guidelines.is_empty() { Said::default() } else { Said::something() };
+    let said = if beside.guidelines.is_empty() { GuidelineText::default() } else { GuidelineText::is_present() };
     let message = prompts.part(&bare(change, &said), &vars)?;
     let ours = tokens::of_tokens(estimate_tokens(&system) + estimate_tokens(&message));
     let room = tokens::of_tokens(room).saturating_sub(ours);
-    let room = room - guidelines::most(beside.guidelines, room);
-    let Shares { leads, commits, files } = Shares::of_part(room);
+    let room = room - guidelines::max_weight(beside.guidelines, room);
+    let MessageShares { leads, commits, files } = MessageShares::of_part(room);
     Ok(room - leads - commits - files)
 }
 
@@ -149,7 +150,7 @@ fn system(prompts: &Prompts, instructions: Option<&str>) -> Result<String, Promp
     prompts.system(&SystemVars { instructions })
 }
 
-fn vars_of(change: &ChangeSet, part: &Part<'_>) -> PartVars {
+fn vars_of(change: &ChangeSet, part: &ChangePart<'_>) -> PartVars {
     let carried = change.files.iter().filter(|file| part.carried.contains_key(&file.path)).count();
     PartVars { part: part.number, parts: part.of, part_files: part.files.len(), carried }
 }
@@ -158,7 +159,7 @@ fn vars_of(change: &ChangeSet, part: &Part<'_>) -> PartVars {
 ///
 /// Content that does not fit is left out and named as in [`open`]; it is not returned, because there is no receipt here.
 pub fn brief(prompts: &Prompts, change: &ChangeSet, vars: &AssistantVars, room: u64) -> Result<String, PromptError> {
-    let laying = Laying { change, scope: &Scope::WHOLE, leads: &[], ranks: None, guidelines: None };
+    let laying = MessageMaterial { change, scope: &MessageScope::WHOLE, leads: &[], ranks: None, guidelines: None };
     fit(&laying, room, 0, |change| prompts.assistant_review(change, vars)).map(|(_, message)| message)
 }
 
@@ -166,9 +167,9 @@ pub fn brief(prompts: &Prompts, change: &ChangeSet, vars: &AssistantVars, room: 
 const NOT_SAID: &str = "the guidelines of the project were not shown to the model: the template leaves them out";
 
 /// Contents of a message.
-struct Laying<'a> {
+struct MessageMaterial<'a> {
     change: &'a ChangeSet,
-    scope: &'a Scope,
+    scope: &'a MessageScope,
     leads: &'a [LeadVars],
     /// Order of risk, if it is known already.
     ranks: Option<&'a [usize]>,
@@ -178,16 +179,17 @@ struct Laying<'a> {
 
 /// Lays the change out so that the message and the `beside` tokens sent with it take at most `room`.
 fn fit(
-    laying: &Laying<'_>,
+    laying: &MessageMaterial<'_>,
     room: u64,
     beside: u64,
     render: impl Fn(&ChangeVars) -> Result<String, PromptError>,
-) -> Result<(LaidOut, String), PromptError> {
+) -> Result<(MessageLayout, String), PromptError> {
     let guidelines = laying.guidelines.filter(|guidelines| !guidelines.is_empty());
-    let said = if guidelines.is_some() { Said::something() } else { Said::default() };
+    let said = if guidelines.is_some() { GuidelineText::is_present() } else { GuidelineText::default() };
     let mut needed = beside + estimate_tokens(&render(&bare(laying.change, &said))?);
     let mut left = tokens::of_tokens(room).saturating_sub(tokens::of_tokens(needed));
-    let said = guidelines.map(|all| guidelines::say(all, laying.change, laying.scope, left)).unwrap_or_default();
+    let said =
+        guidelines.map(|all| guidelines::render_guidelines(all, laying.change, laying.scope, left)).unwrap_or_default();
     if guidelines.is_some() {
         needed = beside + estimate_tokens(&render(&bare(laying.change, &said))?);
         left = tokens::of_tokens(room).saturating_sub(tokens::of_tokens(needed));
@@ -213,8 +215,8 @@ fn fit(
 }
 
 /// Returns the message with only the name of the change, and with all of its sentences.
-fn bare(change: &ChangeSet, said: &Said) -> ChangeVars {
-    let some = || Data::new("-".to_owned());
+fn bare(change: &ChangeSet, said: &GuidelineText) -> ChangeVars {
+    let some = || UntrustedText::new("-".to_owned());
     let (pull_request, pull_request_cut) = notes::pull_request(change);
     ChangeVars {
         guidelines: said.data.clone(),
@@ -238,15 +240,15 @@ fn bare(change: &ChangeSet, said: &Said) -> ChangeVars {
     }
 }
 
-struct LaidOut {
+struct MessageLayout {
     vars: ChangeVars,
-    shown: Vec<Shown>,
-    left_out: Vec<LeftOut>,
+    shown: Vec<ShownDiff>,
+    left_out: Vec<OmittedDiff>,
     leads_left_out: Vec<String>,
     notes: Vec<String>,
 }
 
-impl LaidOut {
+impl MessageLayout {
     fn with(self, system: String, message: String) -> Opening {
         let Self { shown, left_out, leads_left_out, notes, .. } = self;
         Opening { system, message, shown, left_out, leads_left_out, notes }
@@ -254,13 +256,13 @@ impl LaidOut {
 }
 
 /// Shares of the pieces of a message if not everything fits. The diffs get the rest, because they are what is reviewed.
-struct Shares {
+struct MessageShares {
     leads: Weight,
     commits: Weight,
     files: Weight,
 }
 
-impl Shares {
+impl MessageShares {
     const ALL: Self = Self { leads: Weight::MAX, commits: Weight::MAX, files: Weight::MAX };
 
     fn of(room: Weight) -> Self {
@@ -273,19 +275,23 @@ impl Shares {
     }
 }
 
-fn lay_out(laying: &Laying<'_>, said: &Said, room: Weight) -> LaidOut {
-    let Laying { change, scope, leads, ranks, guidelines: _ } = *laying;
+fn lay_out(laying: &MessageMaterial<'_>, said: &GuidelineText, room: Weight) -> MessageLayout {
+    let MessageMaterial { change, scope, leads, ranks, guidelines: _ } = *laying;
     let mut by_severity: Vec<&LeadVars> = leads.iter().collect();
     by_severity.sort_by_key(|lead| lead.severity);
     let lead_texts = notes::leads(&by_severity);
     let commit_texts = notes::commits(change);
-    let mut listing = Listing::of(change, scope);
+    let mut listing = FileListing::of(change, scope);
     let (shares, ranks) = match ranks {
-        Some(ranks) => (Shares::of_part(room), ranks.to_vec()),
+        Some(ranks) => (MessageShares::of_part(room), ranks.to_vec()),
         None => {
             let beside_diffs = lead_texts.weight() + commit_texts.weight() + listing.weight();
             let fits = room.checked_sub(beside_diffs).is_some_and(|room| diffs::all_fit(change, scope, room));
-            if fits { (Shares::ALL, Vec::new()) } else { (Shares::of(room), risk::ranked(change, leads)) }
+            if fits {
+                (MessageShares::ALL, Vec::new())
+            } else {
+                (MessageShares::of(room), risk::rank_files(change, leads))
+            }
         }
     };
 
@@ -293,14 +299,14 @@ fn lay_out(laying: &Laying<'_>, said: &Said, room: Weight) -> LaidOut {
     let commits_taken = commit_texts.take(shares.commits);
     let files_room = listing.weight().min(shares.files);
     let used = leads_taken.weight + commits_taken.weight + files_room;
-    let diffs = Diffs::choose(change, scope, &ranks, room.saturating_sub(used));
+    let diffs = DiffSelection::choose(change, scope, &ranks, room.saturating_sub(used));
     listing.choose(change, &ranks, &diffs, files_room);
 
     let (bare, mut notes) = (bare(change, said), Vec::new());
     let commits_left_out = commits_taken.left_out + change.commits_omitted;
     let mut told = |count: usize, noun: &str, what: &str| {
         if count > 0 {
-            let (counted, was) = (counted(count, noun), if count == 1 { "was" } else { "were" });
+            let (counted, was) = (count_noun(count, noun), if count == 1 { "was" } else { "were" });
             notes.push(format!("{counted} {was} {what}: there was no room in the first message"));
         }
     };
@@ -314,7 +320,7 @@ fn lay_out(laying: &Laying<'_>, said: &Said, room: Weight) -> LaidOut {
         notes.push("the end of the pull request's description was not shown to the model".to_owned());
     }
 
-    LaidOut {
+    MessageLayout {
         shown: diffs.shown(change),
         left_out: diffs.left_out(change, scope, &listing),
         leads_left_out: by_severity.iter().skip(leads_taken.shown).map(|lead| lead.id.clone()).collect(),

@@ -8,37 +8,37 @@ mod estimate;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::budget::Purse;
-use super::by_model::{ModelRun, Prepared, prepare};
+use super::budget::SharedBudget;
+use super::by_model::{ModelRun, PreparedReview, prepare};
 use super::error::EngineError;
 use super::journal::Journal;
 use super::opening::{Opening, estimate_tokens};
-use super::units::Begin;
+use super::parts::ModelReviewInput;
 use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::path::RepoPath;
-use crate::domain::preview::{FilePlan, FileState, PartPlan, Sent};
-use crate::llm::Speech;
+use crate::domain::preview::{FilePlan, FileState, PartPlan, SentContent};
+use crate::llm::ToolCallFormat;
 use crate::prompt::PromptError;
 use crate::sys::blocking;
 
-use estimate::{Conversation, Ground, estimate, limits_that_bind};
+use estimate::{EstimateInput, EstimatedConversation, binding_limits, estimate};
 
 /// Plan of a run.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct ReviewPlan {
     /// Plan for each changed file.
     pub files: Vec<FilePlan>,
     /// Content that would be sent; `None` if there is nothing to review.
-    pub sent: Option<Sent>,
+    pub sent: Option<SentContent>,
     /// Receipt notes.
     pub notes: Vec<String>,
 }
 
 /// Returns what a run would send. No request is sent, and the journal is not written.
-pub async fn preview(run: ModelRun) -> Result<Plan, EngineError> {
+pub async fn preview(run: ModelRun) -> Result<ReviewPlan, EngineError> {
     let cancel = run.cancel.clone();
     let work = move || {
-        let Prepared { begin, stopped, .. } = prepare(&run, &Journal::new(None))?;
+        let PreparedReview { begin, stopped, .. } = prepare(&run, &Journal::new(None))?;
         let mut plan = plan(&run, begin)?;
         plan.notes.extend(run.notes.iter().cloned());
         if let Some(stopped) = stopped {
@@ -50,32 +50,32 @@ pub async fn preview(run: ModelRun) -> Result<Plan, EngineError> {
 }
 
 /// Returns what the rules engine would review.
-pub fn preview_rules(change: &ChangeSet) -> Plan {
+pub fn preview_rules(change: &ChangeSet) -> ReviewPlan {
     let files = change.files.iter().map(|file| {
         let skipped = why_skipped(file);
         let state = if skipped.is_none() { FileState::Shown } else { FileState::Skipped };
         FilePlan { path: file.path.clone(), state, reason: skipped, part: None }
     });
-    Plan { files: files.collect(), sent: None, notes: Vec::new() }
+    ReviewPlan { files: files.collect(), sent: None, notes: Vec::new() }
 }
 
-fn plan(run: &ModelRun, begin: Begin) -> Result<Plan, PromptError> {
+fn plan(run: &ModelRun, begin: ModelReviewInput) -> Result<ReviewPlan, PromptError> {
     let grammar = match run.provider.capabilities().speech() {
-        Speech::Native => 0,
-        Speech::Text => estimate_tokens(&run.prompts.text_protocol()?),
+        ToolCallFormat::Native => 0,
+        ToolCallFormat::Text => estimate_tokens(&run.prompts.text_protocol()?),
     };
-    let Begin { desk, tools_size, layout, parts, whole, .. } = begin;
+    let ModelReviewInput { desk, tools_size, layout, parts, whole, .. } = begin;
     let leads =
         if parts.is_empty() { desk.leads().len() } else { parts.iter().map(|(desk, _)| desk.leads().len()).sum() };
     let openings: Vec<Opening> = whole.into_iter().chain(parts.into_iter().map(|(_, opening)| opening)).collect();
     let notes = openings.iter().flat_map(|opening| opening.notes.iter().cloned()).collect();
     let files = files(run, &layout.units, &openings);
     if layout.units.iter().all(Vec::is_empty) {
-        return Ok(Plan { files, sent: None, notes });
+        return Ok(ReviewPlan { files, sent: None, notes });
     }
     let sizes: Vec<u64> = openings.iter().map(|opening| tools_size + size_of(opening)).collect();
     // The first conversation may always try.
-    let promised = if sizes.len() > 1 { Purse::new(run.limits, &sizes).promised().max(1) } else { 1 };
+    let promised = if sizes.len() > 1 { SharedBudget::new(run.limits, &sizes).promised_parts().max(1) } else { 1 };
     let parts: Vec<PartPlan> = openings
         .iter()
         .zip(&layout.units)
@@ -89,9 +89,9 @@ fn plan(run: &ModelRun, begin: Begin) -> Result<Plan, PromptError> {
         })
         .collect();
     let leads_left_out = openings.iter().map(|opening| opening.leads_left_out.len()).sum();
-    let conversations: Vec<Conversation> =
-        parts.iter().map(|part| Conversation { size: part.request(), files: part.files as u64 }).collect();
-    let ground = Ground {
+    let conversations: Vec<EstimatedConversation> =
+        parts.iter().map(|part| EstimatedConversation { size: part.request(), files: part.files as u64 }).collect();
+    let ground = EstimateInput {
         conversations: &conversations,
         limits: &run.limits,
         prices: run.provider.capabilities().prices,
@@ -99,9 +99,9 @@ fn plan(run: &ModelRun, begin: Begin) -> Result<Plan, PromptError> {
         prices_of_looks: run.second_look.as_ref().and_then(|second| second.provider.capabilities().prices),
     };
     let estimate = estimate(&ground);
-    let limits = limits_that_bind(&estimate, &run.limits, &parts);
-    let sent = Sent { parts, room: layout.room, leads, leads_left_out, estimate, limits };
-    Ok(Plan { files, sent: Some(sent), notes })
+    let limits = binding_limits(&estimate, &run.limits, &parts);
+    let sent = SentContent { parts, room: layout.room, leads, leads_left_out, estimate, limits };
+    Ok(ReviewPlan { files, sent: Some(sent), notes })
 }
 
 /// Returns the plan for each file.
@@ -117,7 +117,7 @@ fn files(run: &ModelRun, units: &[Vec<usize>], openings: &[Opening]) -> Vec<File
         }
         left_out.extend(opening.left_out.iter().map(|file| (&file.path, file.reason.as_str())));
     }
-    let carried = run.known.carried();
+    let carried = run.known.carried_files();
     let plan = |(at, file): (usize, &FileChange)| {
         let (state, reason) = if let Some(why) = carried.get(&file.path) {
             (FileState::Carried, Some(why.clone()))

@@ -2,176 +2,179 @@
 //!
 //! The effect of a call belongs in `calls` and `desk`, limits in `budget`, waiting for a response in `attempts`.
 
+mod failover;
+mod invalid_answer;
 mod last;
-mod strike;
-mod takeover;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::attempts::{Ask, NoAnswer};
-use super::budget::{Budget, Reserved};
-use super::calls::{Called, Hands, about, execute};
-use super::compact::Wanted;
-use super::course::Course;
-use super::desk::{Desk, Effect};
-use super::draft::Ending;
+use super::attempts::{AttemptContext, AttemptError};
+use super::budget::{ConversationBudget, TurnPermit};
+use super::builder::{CallEffect, ReviewBuilder};
+use super::calls::{CallContext, CallOutcome, describe_call, execute};
+use super::compact::CompactionGoal;
+use super::draft::EngineOutcome;
 use super::error::EngineError;
-use super::exchange::{self, Asking, Heard};
-use super::journal::{Journal, Landing};
+use super::exchange::{self, ExchangeContext, TurnOutcome};
+use super::failover::ActiveModel;
+use super::invalid_answers::{InvalidAnswer, InvalidAnswerPolicy};
+use super::journal::{FinalTurn, Journal};
+use super::loop_detector::LoopDetector;
 use super::opening::estimate_tokens;
-use super::past::{Coming, Diverged, Told};
-use super::relay::Line;
-use super::strikes::{Strike, Strikes};
-use super::tally::{Tally, Unanswered};
-use super::verify::{self, Which};
+use super::replay::{NextReplayStep, ReplayDivergence, ReplayedConversation};
+use super::stats::{ConversationStats, InFlightRequest};
+use super::verify::{self, VerificationScope};
 use crate::domain::event::{Event, EventSink};
-use crate::domain::review::Ended;
+use crate::domain::review::StopReason;
 use crate::domain::text::strip_line;
-use crate::llm::{Message, Stop, ToolCall, ToolInput, TurnRequest, TurnResponse, was_text};
+use crate::llm::{FinishReason, Message, ModelToolCall, ToolInput, TurnRequest, TurnResponse, was_text};
 use crate::prompt::Prompts;
 use crate::sys::cancel::Cancel;
-use crate::tools::ToolBox;
+use crate::tools::Toolbox;
 
-pub(super) use takeover::Asked;
+pub(super) use failover::PendingFailover;
 
 /// A conversation under way.
-pub(super) struct Turns<'a> {
+pub(super) struct ReviewConversation<'a> {
     /// Active model.
-    pub(super) line: Line<'a>,
+    pub(super) line: ActiveModel<'a>,
     pub(super) prompts: &'a Prompts,
-    pub(super) tools: &'a ToolBox,
-    pub(super) desk: Arc<Mutex<Desk>>,
-    pub(super) budget: Budget,
+    pub(super) tools: &'a Toolbox,
+    pub(super) desk: Arc<Mutex<ReviewBuilder>>,
+    pub(super) budget: ConversationBudget,
     /// Findings that will be verified: a part of the budget is reserved for them.
-    pub(super) second_look: Option<Which>,
+    pub(super) second_look: Option<VerificationScope>,
     pub(super) journal: Journal,
     /// Recording of earlier sessions.
-    pub(super) told: Told,
+    pub(super) told: ReplayedConversation,
     pub(super) cancel: &'a Cancel,
     pub(super) events: &'a dyn EventSink,
     /// Conversation so far.
     pub(super) request: TurnRequest,
     /// Content of the next request; it counts as covered when the response arrives.
-    pub(super) unanswered: Unanswered,
-    pub(super) tally: Tally,
-    pub(super) strikes: Strikes,
+    pub(super) unanswered: InFlightRequest,
+    pub(super) tally: ConversationStats,
+    pub(super) strikes: InvalidAnswerPolicy,
     /// Loop detector.
-    pub(super) course: Course,
+    pub(super) course: LoopDetector,
     /// Set once the model was asked to finish.
-    pub(super) landed: Option<Landing>,
+    pub(super) landed: Option<FinalTurn>,
     /// Last requested turn of this session, while it has no response.
-    pub(super) asking: Asked,
+    pub(super) asking: PendingFailover,
 }
 
 /// Next action.
-enum Due {
+enum DueTurn {
     /// Send a request, for the last time for this reason.
-    Turn(Option<Landing>),
-    End(Ending),
+    Turn(Option<FinalTurn>),
+    End(EngineOutcome),
 }
 
 /// Continuation of the loop.
-enum Next {
+enum LoopControl {
     Turn,
-    End(Ending),
+    End(EngineOutcome),
 }
 
-fn short(ended: Ended, why: impl Into<String>) -> Ending {
-    Ending::Short { ended, why: why.into() }
+fn short(ended: StopReason, why: impl Into<String>) -> EngineOutcome {
+    EngineOutcome::Short { ended, why: why.into() }
 }
 
-impl Turns<'_> {
+impl ReviewConversation<'_> {
     /// Runs the conversation to its end. The desk holds the results, whatever happens.
-    pub(super) async fn run(&mut self) -> Result<Ending, EngineError> {
-        self.told.begin_with(&self.request);
+    pub(super) async fn run(&mut self) -> Result<EngineOutcome, EngineError> {
+        self.told.restart_unless_same(&self.request);
         if !self.request.speech.is_native() {
             self.tally.in_text = Some("it cannot call them in any other way");
         }
         loop {
-            let next = match self.due()? {
-                Due::Turn(landing) => self.turn(landing).await?,
-                Due::End(ending) => Next::End(ending),
+            let next = match self.next_action()? {
+                DueTurn::Turn(landing) => self.run_turn(landing).await?,
+                DueTurn::End(ending) => LoopControl::End(ending),
             };
             match next {
-                Next::Turn => {}
-                Next::End(ending) if self.goes_on(&ending)? => {}
-                Next::End(ending) => return self.end(ending),
+                LoopControl::Turn => {}
+                LoopControl::End(ending) if self.resume_after_final_turn(&ending)? => {}
+                LoopControl::End(ending) => return self.end(ending),
             }
         }
     }
 
     /// Returns the next action: the recorded one, or what the budget permits.
-    fn due(&mut self) -> Result<Due, EngineError> {
-        self.follow();
+    fn next_action(&mut self) -> Result<DueTurn, EngineError> {
+        self.follow_failover();
         self.make_room(&[]);
-        match self.told.coming() {
-            Coming::Turn { landing: None, max_output, .. } => {
+        match self.told.next_step() {
+            NextReplayStep::Turn { landing: None, max_output, .. } => {
                 self.request.max_output = max_output;
-                return Ok(Due::Turn(None));
+                return Ok(DueTurn::Turn(None));
             }
-            Coming::Turn { landing: Some(landing), max_output, .. } => {
-                self.land(&landing, max_output)?;
-                return Ok(Due::Turn(Some(landing)));
+            NextReplayStep::Turn { landing: Some(landing), max_output, .. } => {
+                self.begin_final_turn(&landing, max_output)?;
+                return Ok(DueTurn::Turn(Some(landing)));
             }
-            Coming::End(end) => {
-                let (ended, why) = end.words();
-                if matches!(ended, Ended::TurnLimit | Ended::TokenLimit | Ended::CostLimit | Ended::WindowLimit) {
+            NextReplayStep::End(end) => {
+                let (ended, why) = end.into_reason();
+                if matches!(
+                    ended,
+                    StopReason::TurnLimit | StopReason::TokenLimit | StopReason::CostLimit | StopReason::WindowLimit
+                ) {
                     self.tally.limits.push(why.clone());
                 }
-                return Ok(Due::End(Ending::told(ended, why)));
+                return Ok(DueTurn::End(EngineOutcome::from_recorded(ended, why)));
             }
-            Coming::New => {}
+            NextReplayStep::New => {}
         }
         if let Err(stopped) = self.cancel.check() {
-            return Ok(Due::End(Ending::Stopped(stopped)));
+            return Ok(DueTurn::End(EngineOutcome::Stopped(stopped)));
         }
         let reserved = self.reserve();
-        if self.is_asked_again() {
-            return self.due_again(reserved);
+        if self.is_retry() {
+            return self.due_retry(reserved);
         }
         self.reserved(reserved)
     }
 
-    fn reserved(&mut self, reserved: Reserved) -> Result<Due, EngineError> {
+    fn reserved(&mut self, reserved: TurnPermit) -> Result<DueTurn, EngineError> {
         Ok(match (reserved, self.course.is_stuck()) {
-            (Reserved::Turn, Some(words)) => {
-                let landing = Landing { ended: Ended::Unfinished, words };
-                self.land(&landing, self.budget.last_answer(self.unanswered.size))?;
-                Due::Turn(Some(landing))
+            (TurnPermit::Turn, Some(words)) => {
+                let landing = FinalTurn { ended: StopReason::Unfinished, words };
+                self.begin_final_turn(&landing, self.budget.last_answer(self.unanswered.size))?;
+                DueTurn::Turn(Some(landing))
             }
-            (Reserved::Turn, None) => {
-                self.request.max_output = self.budget.most_answer(self.unanswered.size);
-                Due::Turn(None)
+            (TurnPermit::Turn, None) => {
+                self.request.max_output = self.budget.max_answer(self.unanswered.size);
+                DueTurn::Turn(None)
             }
-            (Reserved::Landing(limit), _) => {
-                let landing = Landing { ended: limit, words: self.budget.words(limit) };
-                self.land(&landing, self.budget.last_answer(self.unanswered.size))?;
-                Due::Turn(Some(landing))
+            (TurnPermit::Landing(limit), _) => {
+                let landing = FinalTurn { ended: limit, words: self.budget.describe_limit(limit) };
+                self.begin_final_turn(&landing, self.budget.last_answer(self.unanswered.size))?;
+                DueTurn::Turn(Some(landing))
             }
-            (Reserved::Nothing(limit), _) => {
-                let words = self.budget.words(limit);
+            (TurnPermit::Nothing(limit), _) => {
+                let words = self.budget.describe_limit(limit);
                 self.tally.limits.push(words.clone());
-                Due::End(short(limit, words))
+                DueTurn::End(short(limit, words))
             }
         })
     }
 
-    fn reserve(&mut self) -> Reserved {
+    fn reserve(&mut self) -> TurnPermit {
         if let Some(which) = self.second_look {
-            let findings = self.desk().counted(|finding| which.takes(finding));
+            let findings = self.desk().count_findings(|finding| which.selects(finding));
             let findings = self.budget.findings(findings);
-            self.budget.keep(verify::kept(findings, &self.budget.limits()));
+            self.budget.set_reserve(verify::reserve_for(findings, &self.budget.limits()));
         }
-        self.budget.reserve(self.unanswered.size, self.cancel.remaining())
+        self.budget.reserve_turn(self.unanswered.size, self.cancel.remaining())
     }
 
     /// Removes the oldest results from the conversation: the recorded ones, or as many as necessary for it and the new results to fit the window.
     fn make_room(&mut self, coming: &[u64]) {
-        let wanted = Wanted { size: self.unanswered.size, most: self.budget.most(), coming };
+        let wanted = CompactionGoal { size: self.unanswered.size, most: self.budget.max_request(), coming };
         if let Some(made) = self.tally.compaction.make_room(&mut self.request, &self.told, &wanted) {
             self.unanswered.size = self.unanswered.size.saturating_sub(made.freed);
-            self.course.forget();
-            self.events.emit(Event::Notice { text: made.words(self.budget.limits().window) });
+            self.course.reset();
+            self.events.emit(Event::Notice { text: made.progress_note(self.budget.limits().window) });
         }
     }
 
@@ -183,46 +186,50 @@ impl Turns<'_> {
         self.request.push(Message::User { text, mark });
     }
 
-    async fn turn(&mut self, landing: Option<Landing>) -> Result<Next, EngineError> {
+    async fn run_turn(&mut self, landing: Option<FinalTurn>) -> Result<LoopControl, EngineError> {
         let (turn, most) = (self.budget.turns() + 1, self.budget.limits().turns);
         self.events.emit(Event::Turn { turn, most });
-        let asking = Asking {
+        let asking = ExchangeContext {
             said: std::mem::take(&mut self.unanswered.user),
             is_first: self.budget.turns() == 0,
             landing: landing.clone(),
-            compacted: self.tally.compaction.sent(),
-            to: self.line.at(),
+            compacted: self.tally.compaction.mark_sent(),
+            to: self.line.go_to(),
             again: self.asking.turn == turn,
-            most: self.budget.attempt(self.unanswered.size, self.request.max_output),
+            most: self.budget.max_attempt_cost(self.unanswered.size, self.request.max_output),
         };
         self.asking.turn = turn;
         let (provider, request, cancel, events) = (self.line.provider(), &self.request, self.cancel, self.events);
         let (budget, most) = (&self.budget, asking.most);
-        let question = Ask { provider, request, turn, cancel, events, lost: &|| budget.lose(most) };
-        let (heard, losses) = exchange::hear(&mut self.told, &mut self.journal, asking, &question).await?;
+        let question =
+            AttemptContext { provider, request, turn, cancel, events, lost: &|| budget.record_unbilled(most) };
+        let (heard, losses) = exchange::record_response(&mut self.told, &mut self.journal, asking, &question).await?;
         self.tally.broken_off += losses.all();
-        self.budget.lost(losses.all().cost);
+        self.budget.count_unbilled(losses.all().cost);
         let response = match heard {
-            Heard::Answer(response, took, is_told) => {
-                self.answered(is_told);
-                let settle = if is_told { Budget::settle_told } else { Budget::settle };
+            TurnOutcome::Answer(response, took, is_told) => {
+                self.mark_answered(is_told);
+                let settle =
+                    if is_told { ConversationBudget::record_replayed_turn } else { ConversationBudget::record_turn };
                 settle(&mut self.budget, self.unanswered.size, &response.usage, took);
                 response
             }
-            Heard::Ended(end) => {
-                let (ended, why) = end.words();
-                return Ok(Next::End(Ending::told(ended, why)));
+            TurnOutcome::Ended(end) => {
+                let (ended, why) = end.into_reason();
+                return Ok(LoopControl::End(EngineOutcome::from_recorded(ended, why)));
             }
-            Heard::Nothing(NoAnswer::Stopped(stopped)) => return Ok(Next::End(Ending::Stopped(stopped))),
-            Heard::Nothing(NoAnswer::Fault(fault)) => {
-                return Ok(self.recover(&fault).map_or_else(Next::End, |()| Next::Turn));
+            TurnOutcome::Nothing(AttemptError::Stopped(stopped)) => {
+                return Ok(LoopControl::End(EngineOutcome::Stopped(stopped)));
+            }
+            TurnOutcome::Nothing(AttemptError::Fault(fault)) => {
+                return Ok(self.recover(&fault).map_or_else(LoopControl::End, |()| LoopControl::Turn));
             }
         };
         self.tell_spent(turn);
-        let next = self.take(turn, response, landing).await;
+        let next = self.handle_response(turn, response, landing).await;
         self.told.check()?;
         self.journal.sync();
-        self.tell_journal_fault();
+        self.report_journal_fault();
         next
     }
 
@@ -237,37 +244,42 @@ impl Turns<'_> {
         });
     }
 
-    fn desk(&self) -> std::sync::MutexGuard<'_, Desk> {
+    fn desk(&self) -> std::sync::MutexGuard<'_, ReviewBuilder> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Handles a response: makes its calls, or reports what was wrong with it.
-    async fn take(&mut self, turn: u32, response: TurnResponse, landing: Option<Landing>) -> Result<Next, EngineError> {
+    async fn handle_response(
+        &mut self,
+        turn: u32,
+        response: TurnResponse,
+        landing: Option<FinalTurn>,
+    ) -> Result<LoopControl, EngineError> {
         // A refusing provider revokes what came before, including calls.
-        if response.stop == Stop::Refused {
-            return Ok(Next::End(Strike::refusal(&response.text())));
+        if response.stop == FinishReason::Refused {
+            return Ok(LoopControl::End(InvalidAnswer::refusal(&response.text())));
         }
-        let calls: Vec<ToolCall> = response.calls().cloned().collect();
+        let calls: Vec<ModelToolCall> = response.calls().cloned().collect();
         if calls.is_empty() {
-            return self.without_calls(&response, landing);
+            return self.handle_answer_without_calls(&response, landing);
         }
-        if !self.told.has_all(calls.len()) {
-            let (ended, why) = Told::broken_off().words();
-            return Ok(Next::End(Ending::told(ended, why)));
+        if !self.told.has_all_results(calls.len()) {
+            let (ended, why) = ReplayedConversation::end_of_journal().into_reason();
+            return Ok(LoopControl::End(EngineOutcome::from_recorded(ended, why)));
         }
         if self.request.speech.is_native() && calls.iter().any(was_text) {
-            self.speak_in_text("the server takes no tools for it");
+            self.switch_to_text_protocol("the server takes no tools for it");
         }
         self.keep_answer(&response);
         for call in &calls {
-            self.events.emit(Event::Call { turn, tool: strip_line(&call.name), about: about(call) });
+            self.events.emit(Event::Call { turn, tool: strip_line(&call.name), about: describe_call(call) });
         }
         // A readable response proves that the model has seen the request, before any of its calls is made: `finish_review` checks that.
         if calls.iter().any(|call| matches!(call.input, ToolInput::Object(_))) {
             self.credit();
         }
-        let turned = self.course.enter(&calls);
-        let hands = Hands {
+        let turned = self.course.record_calls(&calls);
+        let hands = CallContext {
             tools: self.tools,
             desk: &self.desk,
             turned: &turned,
@@ -276,7 +288,7 @@ impl Turns<'_> {
             cancel: self.cancel,
         };
         let mut called = execute(&calls, &hands).await?;
-        let finished = called.iter().any(|called| matches!(called.effect, Effect::Finished));
+        let finished = called.iter().any(|called| matches!(called.effect, CallEffect::Finished));
         let malformed = called.iter().all(|called| !called.well_formed);
         // A result that is not sent needs no room.
         if !finished && landing.is_none() {
@@ -284,26 +296,26 @@ impl Turns<'_> {
         }
         self.answer(&calls, &mut called)?;
         self.count(&called);
-        self.course.answered(&turned, &called);
+        self.course.record_outcomes(&turned, &called);
         match landing {
-            Some(Landing { ended, words }) => return Ok(Next::End(short(ended, words))),
-            None if finished => return Ok(Next::End(Ending::Done)),
+            Some(FinalTurn { ended, words }) => return Ok(LoopControl::End(short(ended, words))),
+            None if finished => return Ok(LoopControl::End(EngineOutcome::Done)),
             None => {}
         }
         let strike = match (malformed, &response.stop) {
-            (true, Stop::OutputLimit) => Some(Strike::OutputLimit),
-            (true, _) => Some(Strike::Malformed),
+            (true, FinishReason::OutputLimit) => Some(InvalidAnswer::OutputLimit),
+            (true, _) => Some(InvalidAnswer::Malformed),
             (false, _) => None,
         };
         match strike {
-            Some(strike) => self.strike(strike, None),
+            Some(strike) => self.handle_invalid_answer(strike, None),
             None => {
-                self.strikes.forgive();
-                if self.course.is_to_be_told() {
-                    let text = self.prompts.stalled()?;
+                self.strikes.reset();
+                if self.course.needs_nudge() {
+                    let text = self.prompts.no_progress()?;
                     self.say(text);
                 }
-                Ok(Next::Turn)
+                Ok(LoopControl::Turn)
             }
         }
     }
@@ -320,40 +332,41 @@ impl Turns<'_> {
         let results = std::mem::take(&mut self.unanswered.results);
         let mut desk = self.desk();
         for shown in &opening {
-            desk.shown(shown);
+            desk.record_shown_diff(shown);
         }
-        desk.saw(&results);
+        desk.record_shown_lines(&results);
     }
 
-    fn count(&mut self, called: &[Called]) {
+    fn count(&mut self, called: &[CallOutcome]) {
         let (made, errors) = exchange::counts(called);
         self.tally.calls += made;
         self.tally.errors += errors;
         for called in called {
             match &called.effect {
-                Effect::Finding { id, title, severity, path, line } => self.events.emit(Event::Finding {
+                CallEffect::Finding { id, title, severity, path, line } => self.events.emit(Event::Finding {
                     id: id.clone(),
                     title: strip_line(title),
                     severity: *severity,
                     path: path.to_string(),
                     line: *line,
                 }),
-                Effect::Withheld { title, reason } => {
+                CallEffect::Withheld { title, reason } => {
                     self.events.emit(Event::Withheld { title: strip_line(title), reason: strip_line(reason) });
                 }
-                Effect::None | Effect::Finished => {}
+                CallEffect::None | CallEffect::Finished => {}
             }
         }
     }
 
     /// Puts the results into the conversation, as far as there is room.
-    fn answer(&mut self, calls: &[ToolCall], called: &mut [Called]) -> Result<(), Diverged> {
-        self.desk().tell_omissions();
-        let room = self.budget.room(self.unanswered.size);
-        let (end, always) = ("Report what you have and call finish_review", |call: &ToolCall| Desk::is_own(&call.name));
+    fn answer(&mut self, calls: &[ModelToolCall], called: &mut [CallOutcome]) -> Result<(), ReplayDivergence> {
+        self.desk().record_omissions();
+        let room = self.budget.result_room(self.unanswered.size);
+        let (end, always) =
+            ("Report what you have and call finish_review", |call: &ModelToolCall| ReviewBuilder::is_own(&call.name));
         let (results, size) = exchange::results((&self.told, &mut self.journal), (calls, called), room, end, always)?;
         self.unanswered.size += size;
-        self.budget.hold(self.unanswered.size);
+        self.budget.reserve_final_turn(self.unanswered.size);
         for called in called {
             self.unanswered.results.append(&mut called.shown);
         }

@@ -22,7 +22,7 @@ const MOST_UTILS: usize = 50;
 const MOST_CONDITIONS: u64 = 1_000;
 
 /// Checks whether one document of a project's pack is within bounds.
-pub(super) fn within(document: &Value) -> Result<(), PackFault> {
+pub(super) fn check_rule_bounds(document: &Value) -> Result<(), PackFault> {
     let Value::Object(keys) = document else { return Ok(()) };
     if keys.contains_key("transform") {
         return Err(PackFault::NotOfProject("transform"));
@@ -49,7 +49,7 @@ pub(super) fn within(document: &Value) -> Result<(), PackFault> {
     if utils.len() > MOST_UTILS {
         return Err(PackFault::TooMuch { what: "utils", most: MOST_UTILS });
     }
-    let mut scales = Scales { utils, known: BTreeMap::new() };
+    let mut scales = ConditionCounter { utils, known: BTreeMap::new() };
     let mut all = 0u64;
     for part in ["rule", "constraints", "utils"].iter().filter_map(|key| keys.get(*key)) {
         all = all.saturating_add(scales.weigh(part)?);
@@ -65,13 +65,13 @@ pub(super) fn within(document: &Value) -> Result<(), PackFault> {
 }
 
 /// Counts conditions.
-struct Scales<'a> {
+struct ConditionCounter<'a> {
     utils: &'a Map<String, Value>,
     /// Known counts of the utilities; `None` while one is being counted.
     known: BTreeMap<&'a str, Option<u64>>,
 }
 
-impl<'a> Scales<'a> {
+impl<'a> ConditionCounter<'a> {
     fn weigh(&mut self, value: &'a Value) -> Result<u64, PackFault> {
         let mut sum = 1u64;
         match value {
@@ -119,7 +119,7 @@ mod tests {
 
     fn told(rule: &str) -> String {
         let documents: Vec<Value> = crate::syntax::documents(rule).unwrap();
-        within(&documents[0]).err().map(|fault| fault.to_string()).unwrap_or_default()
+        check_rule_bounds(&documents[0]).err().map(|fault| fault.to_string()).unwrap_or_default()
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::bounds::within;
-use super::fault::{PackFault, PackPlace, RuleError, near};
+use super::bounds::check_rule_bounds;
+use super::fault::{PackFault, PackPlace, RuleError, closest_name};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::text::strip_line;
 use crate::syntax::{RuleSource, SyntaxError, documents};
@@ -52,7 +52,7 @@ const KEYS: &[&str] = &[
 /// The rule's scope: all code, or without test-only code.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Tests {
+pub(super) enum TestCodeScope {
     #[default]
     Include,
     Skip,
@@ -61,7 +61,7 @@ pub(super) enum Tests {
 /// The side of a change on which a match is reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum On {
+pub(super) enum ReportedSide {
     /// Code that the change introduces.
     #[default]
     Added,
@@ -71,7 +71,7 @@ pub(super) enum On {
 
 /// A rule as a pack writes it: our keys, then ast-grep's rule.
 #[derive(Debug, Deserialize)]
-pub(super) struct Document {
+pub(super) struct RuleDocument {
     pub(super) id: String,
     pub(super) title: String,
     pub(super) message: String,
@@ -79,12 +79,12 @@ pub(super) struct Document {
     pub(super) category: Category,
     pub(super) cwe: Option<String>,
     #[serde(default)]
-    pub(super) tests: Tests,
+    pub(super) tests: TestCodeScope,
     /// `true` for hints: see [`RuleInfo::is_hint`](super::RuleInfo::is_hint).
     #[serde(default)]
     pub(super) hint: bool,
     #[serde(default)]
-    pub(super) on: On,
+    pub(super) on: ReportedSide,
     /// Languages of the pack that the rule applies to; empty for all of them.
     #[serde(default)]
     pub(super) languages: Vec<String>,
@@ -119,7 +119,7 @@ pub(super) struct Document {
 
 /// One document of a pack: the text between two `---` lines, which YAML never allows inside a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Chunk<'a> {
+pub(super) struct YamlChunk<'a> {
     /// The line on which its text begins.
     from: u32,
     /// The first line with content.
@@ -129,17 +129,17 @@ pub(super) struct Chunk<'a> {
 }
 
 /// Splits a pack into its non-empty documents, in order.
-pub(super) fn chunks(text: &str) -> Vec<Chunk<'_>> {
+pub(super) fn split_documents(text: &str) -> Vec<YamlChunk<'_>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut found = Vec::new();
-    let mut open = Open { from: 1, at: 0, line: None };
+    let mut open = OpenChunk { from: 1, at: 0, line: None };
     let (mut at, mut number) = (0, 0u32);
     for line in text.split_inclusive('\n') {
         number = number.saturating_add(1);
         let after = line.strip_prefix("---");
         if after.is_some_and(|after| after.is_empty() || after.starts_with(char::is_whitespace)) {
             found.extend(open.close(text, at));
-            open = Open { from: number, at, line: None };
+            open = OpenChunk { from: number, at, line: None };
         }
         let said = after.unwrap_or(line).trim();
         if open.line.is_none() && !said.is_empty() && !said.starts_with('#') {
@@ -152,19 +152,19 @@ pub(super) fn chunks(text: &str) -> Vec<Chunk<'_>> {
 }
 
 /// A document whose end is not known yet.
-struct Open {
+struct OpenChunk {
     from: u32,
     at: usize,
     line: Option<u32>,
 }
 
-impl Open {
-    fn close<'a>(&self, text: &'a str, end: usize) -> Option<Chunk<'a>> {
-        Some(Chunk { from: self.from, line: self.line?, text: text.get(self.at..end)? })
+impl OpenChunk {
+    fn close<'a>(&self, text: &'a str, end: usize) -> Option<YamlChunk<'a>> {
+        Some(YamlChunk { from: self.from, line: self.line?, text: text.get(self.at..end)? })
     }
 }
 
-impl<'a> Chunk<'a> {
+impl<'a> YamlChunk<'a> {
     /// Returns the id, as far as it can be read without a parser.
     pub(super) fn id(&self) -> Option<&'a str> {
         let said = self.text.lines().find_map(|line| line.strip_prefix("id:"))?;
@@ -179,7 +179,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// Returns the content without leading blank lines and comments.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn display_name(&self) -> String {
         let before = self.line.saturating_sub(self.from) as usize;
         let text = self.text.split_inclusive('\n').skip(before).collect::<String>();
         text.strip_prefix("---").unwrap_or(&text).trim_start_matches(' ').trim_end().to_owned()
@@ -206,15 +206,15 @@ impl<'a> Chunk<'a> {
     }
 
     /// Parses the document; `None` if it is empty (`null`).
-    pub(super) fn read(&self, file: &str, pack: &str) -> Result<Option<Document>, RuleError> {
-        let read: Vec<Document> = self.parse(file, pack)?;
+    pub(super) fn read(&self, file: &str, pack: &str) -> Result<Option<RuleDocument>, RuleError> {
+        let read: Vec<RuleDocument> = self.parse(file, pack)?;
         let Some(document) = read.into_iter().next() else { return Ok(None) };
         let at = |key: &str, fault: PackFault| {
             let place = PackPlace { line: self.line_of(key).unwrap_or(self.line), ..self.place(file) };
             RuleError::Pack { place, rule: self.id().map(|id| format!("{pack}/{id}")), fault: Box::new(fault) }
         };
         if let Some((key, _)) = document.unknown.first_key_value() {
-            let fault = PackFault::UnknownKey { key: strip_line(key), near: near(key, KEYS.iter().copied()) };
+            let fault = PackFault::UnknownKey { key: strip_line(key), near: closest_name(key, KEYS.iter().copied()) };
             return Err(at(key, fault));
         }
         if let Some((key, wanted)) = document.misworded() {
@@ -243,7 +243,7 @@ impl<'a> Chunk<'a> {
     /// Checks a repository rule against its bounds, compiles each of its regexes with little memory, and returns their number.
     pub(super) fn check_bounds(&self, file: &str, pack: &str) -> Result<usize, RuleError> {
         let mut open: Vec<Value> = self.parse(file, pack)?;
-        open.iter().try_for_each(within).map_err(|fault| self.fault(file, pack, fault))?;
+        open.iter().try_for_each(check_rule_bounds).map_err(|fault| self.fault(file, pack, fault))?;
         let mut count = 0;
         while let Some(value) = open.pop() {
             match value {
@@ -286,7 +286,7 @@ fn is_id(id: &str) -> bool {
     !id.is_empty() && id.len() <= LONGEST_ID && id.chars().all(is_of_it) && !id.starts_with('-')
 }
 
-impl Document {
+impl RuleDocument {
     /// Finds the first key with an invalid value, and what may be written.
     fn misworded(&self) -> Option<(&'static str, &'static str)> {
         let is_long = |text: &str, most: usize| text.trim().is_empty() || text.trim().chars().nth(most).is_some();
@@ -317,19 +317,19 @@ mod tests {
     #[test]
     fn documents_are_parted_at_lines_of_dashes_and_know_their_lines() {
         let text = format!("# a pack\n\n{RULE}---\n\n# the next\n{RULE}--- # nothing\n---\nid: 'c'\n");
-        let lines: Vec<_> = chunks(&text).iter().map(|chunk| (chunk.line, chunk.id())).collect();
+        let lines: Vec<_> = split_documents(&text).iter().map(|chunk| (chunk.line, chunk.id())).collect();
         assert_eq!(lines, [(3, Some("a")), (12, Some("a")), (20, Some("c"))]);
-        assert_eq!(chunks(""), []);
-        assert_eq!(chunks("# nothing\n"), []);
+        assert_eq!(split_documents(""), []);
+        assert_eq!(split_documents("# nothing\n"), []);
         let block = "id: a\nmessage: |\n  one\n  ---\n  two\n";
-        assert_eq!(chunks(block).len(), 1, "indented dashes are text");
-        assert_eq!(chunks("\u{feff}id: a\n")[0].id(), Some("a"));
-        assert_eq!(chunks(&format!("---\r\n{RULE}"))[0].shown(), RULE.trim_end());
+        assert_eq!(split_documents(block).len(), 1, "indented dashes are text");
+        assert_eq!(split_documents("\u{feff}id: a\n")[0].id(), Some("a"));
+        assert_eq!(split_documents(&format!("---\r\n{RULE}"))[0].display_name(), RULE.trim_end());
     }
 
     fn error(text: &str) -> String {
         let text = format!("{RULE}---\n{text}");
-        let chunks = chunks(&text);
+        let chunks = split_documents(&text);
         chunks[1].read("house.yml", "project").err().map(|error| error.to_string()).unwrap_or_default()
     }
 
@@ -376,7 +376,7 @@ mod tests {
         let with = |regex: &str| {
             RULE.replace("{pattern: 'a()'}", &format!("{{kind: a, all: [{{regex: '{regex}'}}, {{regex: b}}]}}"))
         };
-        let check = |text: &str| chunks(text)[0].check_bounds("f", "p");
+        let check = |text: &str| split_documents(text)[0].check_bounds("f", "p");
         assert_eq!(check(&with("a+")), Ok(2));
         let large = check(&with("(\\w{100}){100}")).unwrap_err().to_string();
         assert!(
@@ -403,9 +403,9 @@ mod tests {
         ) {
             let text = lines.join("\n");
             let count = u32::try_from(text.lines().count()).unwrap().max(1);
-            for chunk in chunks(&text) {
+            for chunk in split_documents(&text) {
                 proptest::prop_assert!(chunk.line >= 1 && chunk.line <= count);
-                let _ = (chunk.id(), chunk.shown(), chunk.check_bounds("f", "p"));
+                let _ = (chunk.id(), chunk.display_name(), chunk.check_bounds("f", "p"));
                 if let Err(RuleError::Pack { place, .. }) = chunk.read("f", "p") {
                     // A missing closing token is reported after the last line.
                     proptest::prop_assert!(place.line >= 1 && place.line <= count + 1, "{place} of {count}");

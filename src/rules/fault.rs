@@ -42,7 +42,7 @@ pub enum RuleError {
     #[error(
         "{setting} names {name:?}, which is neither a rule (such as rust/guard-across-await) nor a pack{}; correct the name in the \
          settings (`review rules list` shows them)",
-        DidYouMean(near.as_deref())
+        DidYouMeanSuffix(near.as_deref())
     )]
     NoSuchRule {
         /// The setting.
@@ -97,7 +97,7 @@ pub enum PackFault {
         known: String,
     },
     /// A rule has an unknown key.
-    #[error("the key {key:?} means nothing{}; remove it or correct its spelling", DidYouMean(*near))]
+    #[error("the key {key:?} means nothing{}; remove it or correct its spelling", DidYouMeanSuffix(*near))]
     UnknownKey {
         /// The key.
         key: String,
@@ -146,16 +146,16 @@ pub enum PackFault {
     },
 }
 
-struct DidYouMean<'a>(Option<&'a str>);
+struct DidYouMeanSuffix<'a>(Option<&'a str>);
 
-impl fmt::Display for DidYouMean<'_> {
+impl fmt::Display for DidYouMeanSuffix<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.map_or(Ok(()), |near| write!(f, " (did you mean {near}?)"))
     }
 }
 
 /// Returns the most similar of some names, if one is similar enough to be what was intended.
-pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn closest_name<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let scored = known.map(|known| (strsim::jaro_winkler(name, known), known));
     scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score > 0.84).map(|(_, known)| known)
 }

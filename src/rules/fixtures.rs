@@ -2,28 +2,28 @@
 
 use std::path::Path;
 
-use super::alone::Alone;
 use super::checks::CHECKS;
-use super::made_up::MadeUp;
+use super::per_file::PerFileResults;
+use super::rule_test::{RuleFixtures, review, test_rules};
 use super::run::{RulesReport, run_with};
-use super::trial::{Fixtures, review, try_rules};
+use super::synthetic_change::SyntheticChange;
 use super::{PACKS, Packs};
 use crate::domain::path::RepoPath;
-use crate::domain::place::Side;
+use crate::domain::place::DiffSide;
 use crate::domain::text::FileText;
 use crate::sys::cancel::Cancel;
 use crate::sys::folder::read_folder;
 use crate::workspace::Workspace as _;
 
 /// Queries of tests about a synthetic change, answered by the built-in rules.
-impl MadeUp {
+impl SyntheticChange {
     pub(super) fn was(mut self, path: &str, text: &str) -> Self {
-        self.put(Side::Old, RepoPath::parse(path).unwrap(), text);
+        self.add_file(DiffSide::Old, RepoPath::parse(path).unwrap(), text);
         self
     }
 
     pub(super) fn now(mut self, path: &str, text: &str) -> Self {
-        self.put(Side::New, RepoPath::parse(path).unwrap(), text);
+        self.add_file(DiffSide::New, RepoPath::parse(path).unwrap(), text);
         self
     }
 
@@ -43,14 +43,14 @@ impl MadeUp {
     }
 }
 
-fn fixtures() -> Fixtures {
+fn fixtures() -> RuleFixtures {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rules");
-    Fixtures::of(&read_folder(&root, 64 << 20, 20_000, &Cancel::never()).unwrap())
+    RuleFixtures::of(&read_folder(&root, 64 << 20, 20_000, &Cancel::never()).unwrap())
 }
 
 #[test]
 fn every_rule_matches_its_hits_and_nothing_else() {
-    let tried = try_rules(&Packs::built_in().unwrap(), &fixtures(), &Cancel::never()).unwrap();
+    let tried = test_rules(&Packs::built_in().unwrap(), &fixtures(), &Cancel::never()).unwrap();
     let told = |fault: &super::FixtureFault| {
         let case = fault.case.as_ref().map(|case| format!(": {case}")).unwrap_or_default();
         format!("{}{case}: {}", fault.rule, fault.what)
@@ -63,10 +63,10 @@ fn every_rule_matches_its_hits_and_nothing_else() {
 fn every_claim_quotes_its_lines_and_touches_the_change() {
     let packs = Packs::built_in().unwrap();
     for (name, made_up) in fixtures().changes() {
-        let (change, old, new) = made_up.change();
+        let (change, old, new) = made_up.build();
         for claim in review(made_up, &packs, &Cancel::never()).claims {
             let place = &claim.place;
-            let tree = if place.side == Side::Old { &old } else { &new };
+            let tree = if place.side == DiffSide::Old { &old } else { &new };
             let lines = place.lines.unwrap();
             let text: std::sync::Arc<FileText> = tree.read(&place.path).unwrap();
             let quoted: Vec<&str> = text.lines(lines).map(|(_, line)| line).collect();
@@ -82,9 +82,9 @@ fn every_claim_quotes_its_lines_and_touches_the_change() {
 #[test]
 fn what_is_asked_beforehand_changes_nothing() {
     let packs = Packs::built_in().unwrap();
-    let told = |made_up: &MadeUp, asks: bool| -> Vec<String> {
-        let (change, old, new) = made_up.change();
-        let (trees, cancel) = (crate::syntax::Trees::default(), Cancel::never());
+    let told = |made_up: &SyntheticChange, asks: bool| -> Vec<String> {
+        let (change, old, new) = made_up.build();
+        let (trees, cancel) = (crate::syntax::TreeCache::default(), Cancel::never());
         let input = super::RulesInput {
             change: &change,
             new: &new,
@@ -92,17 +92,17 @@ fn what_is_asked_beforehand_changes_nothing() {
             packs: &packs,
             trees: &trees,
             cancel: &cancel,
-            events: &crate::domain::event::Silent,
+            events: &crate::domain::event::NullEventSink,
         };
-        let report = run_with(&input, &Alone::new(if asks { change.files.len() } else { 0 }));
+        let report = run_with(&input, &PerFileResults::new(if asks { change.files.len() } else { 0 }));
         report.claims.iter().map(|claim| format!("{claim:?}")).chain(report.notes).collect()
     };
     let fixtures = fixtures();
-    let mut all = MadeUp::default();
+    let mut all = SyntheticChange::default();
     for (at, (name, made_up)) in fixtures.changes().enumerate() {
         assert_eq!(told(made_up, true), told(made_up, false), "{name}");
         if at % 5 == 0 {
-            all.put_all(&format!("case{at}"), made_up);
+            all.add_folder(&format!("case{at}"), made_up);
         }
     }
     let (asked, unasked) = (told(&all, true), told(&all, false));
@@ -126,7 +126,7 @@ fn a_case_that_proves_nothing_is_told() {
     };
     let packs = Packs::only(&[packs]).unwrap();
     let told = |files: &[crate::sys::folder::FolderFile]| {
-        let tried = try_rules(&packs, &Fixtures::of(files), &Cancel::never()).unwrap();
+        let tried = test_rules(&packs, &RuleFixtures::of(files), &Cancel::never()).unwrap();
         assert_eq!(tried.rules, 1);
         tried
             .faults

@@ -8,18 +8,18 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::subject::{Hit, RuleRef};
+use super::target::{RuleMatch, RuleRef};
 
 /// Matches of more lines are identified by their place as well as by their text.
 const LONG: u32 = 5;
 
 /// A match at the head.
 #[derive(Debug, Clone)]
-pub(super) struct HeadHit {
+pub(super) struct HeadMatch {
     /// Index of the file in the change.
     pub(super) file: usize,
     pub(super) rule: RuleRef,
-    pub(super) hit: Hit,
+    pub(super) hit: RuleMatch,
     /// The first changed line in it, and `true` if that is a line rather than a deletion point; `None` if the match is outside the
     /// change.
     pub(super) touched: Option<(u32, bool)>,
@@ -27,24 +27,24 @@ pub(super) struct HeadHit {
     pub(super) was_at: Option<u32>,
 }
 
-impl HeadHit {
+impl HeadMatch {
     /// `true` if the base must be searched for a match at the same place.
-    pub(super) fn asks_for_its_place(&self) -> bool {
+    pub(super) fn is_place_bound(&self) -> bool {
         let structural = matches!(self.rule, RuleRef::Pack { .. });
         structural && self.was_at.is_some() && (self.touched.is_none() || self.hit.at.count() > LONG)
     }
 }
 
-impl HeadHit {
+impl HeadMatch {
     /// `true` if the change may only have rewritten an existing match, so that the base must be searched.
-    pub(super) fn may_replace_one(&self) -> bool {
+    pub(super) fn may_supersede(&self) -> bool {
         matches!(self.rule, RuleRef::Pack { .. }) && self.was_at.is_none() && self.touched.is_some()
     }
 }
 
 /// Base matches for what was found at the head.
 #[derive(Debug, Default)]
-pub(super) struct Base {
+pub(super) struct BaseText {
     /// Number of matches per key.
     pub(super) counts: HashMap<(RuleRef, String), usize>,
     /// Places of matches: file, rule, and the line at which a match is reported.
@@ -55,21 +55,21 @@ pub(super) struct Base {
 
 /// The head matches after comparison with the base.
 #[derive(Debug, Default)]
-pub(super) struct Compared {
+pub(super) struct MatchComparison {
     /// Introduced by the change.
-    pub(super) new: Vec<HeadHit>,
+    pub(super) new: Vec<HeadMatch>,
     /// Caused by a change around them: none of their own lines changed.
-    pub(super) made: Vec<HeadHit>,
+    pub(super) made: Vec<HeadMatch>,
     /// Pre-existing.
-    pub(super) stood: Vec<HeadHit>,
+    pub(super) stood: Vec<HeadMatch>,
 }
 
 /// Compares `heads` with the base. Each part is ordered by file, line and rule.
-pub(super) fn introduced(heads: Vec<HeadHit>, base: &Base) -> Compared {
-    let mut compared = Compared::default();
-    let mut groups: BTreeMap<(RuleRef, String), Vec<HeadHit>> = BTreeMap::new();
+pub(super) fn subtract_base(heads: Vec<HeadMatch>, base: &BaseText) -> MatchComparison {
+    let mut compared = MatchComparison::default();
+    let mut groups: BTreeMap<(RuleRef, String), Vec<HeadMatch>> = BTreeMap::new();
     for head in heads {
-        let known = base.read.contains(&head.file) && head.asks_for_its_place();
+        let known = base.read.contains(&head.file) && head.is_place_bound();
         let before = head.was_at.filter(|_| known).map(|line| base.places.contains(&(head.file, head.rule, line)));
         let group = (head.rule, head.hit.key.clone());
         match before {
@@ -80,7 +80,7 @@ pub(super) fn introduced(heads: Vec<HeadHit>, base: &Base) -> Compared {
     }
     for (group, mut heads) in groups {
         let mut room = heads.len().saturating_sub(base.counts.get(&group).copied().unwrap_or(0));
-        let last = |head: &HeadHit| (head.touched.is_none(), !head.touched.is_some_and(|(_, stands)| stands));
+        let last = |head: &HeadMatch| (head.touched.is_none(), !head.touched.is_some_and(|(_, stands)| stands));
         heads.sort_by_key(|head| (last(head), head.file, head.hit.lines));
         for head in heads {
             if room > 0 && head.touched.is_some() {
@@ -105,19 +105,19 @@ mod tests {
 
     const RULE: RuleRef = RuleRef::Pack { pack: 0, rule: 0 };
 
-    fn head(file: usize, line: u32, touched: Option<(u32, bool)>) -> HeadHit {
+    fn head(file: usize, line: u32, touched: Option<(u32, bool)>) -> HeadMatch {
         let lines = LineRange::line(line);
-        let hit = Hit { key: "k".to_owned(), ..Hit::of_lines(&FileText::new("", "UTF-8"), lines) };
-        HeadHit { file, rule: RULE, hit, touched, was_at: None }
+        let hit = RuleMatch { key: "k".to_owned(), ..RuleMatch::from_lines(&FileText::new("", "UTF-8"), lines) };
+        HeadMatch { file, rule: RULE, hit, touched, was_at: None }
     }
 
-    fn places(heads: &[HeadHit]) -> Vec<(usize, u32)> {
+    fn places(heads: &[HeadMatch]) -> Vec<(usize, u32)> {
         heads.iter().map(|head| (head.file, head.hit.lines.start())).collect()
     }
 
-    fn new(heads: Vec<HeadHit>, at_base: usize) -> Vec<(usize, u32)> {
+    fn new(heads: Vec<HeadMatch>, at_base: usize) -> Vec<(usize, u32)> {
         let counts = HashMap::from([((RULE, "k".to_owned()), at_base)]);
-        places(&introduced(heads, &Base { counts, ..Base::default() }).new)
+        places(&subtract_base(heads, &BaseText { counts, ..BaseText::default() }).new)
     }
 
     #[test]
@@ -139,11 +139,11 @@ mod tests {
 
     #[test]
     fn what_matches_now_though_its_lines_are_unchanged_was_made_so() {
-        let unchanged = HeadHit { was_at: Some(2), ..head(0, 3, None) };
-        let mut base = Base { read: HashSet::from([0]), ..Base::default() };
-        assert_eq!(places(&introduced(vec![unchanged.clone()], &base).made), [(0, 3)]);
+        let unchanged = HeadMatch { was_at: Some(2), ..head(0, 3, None) };
+        let mut base = BaseText { read: HashSet::from([0]), ..BaseText::default() };
+        assert_eq!(places(&subtract_base(vec![unchanged.clone()], &base).made), [(0, 3)]);
         base.places.insert((0, RULE, 2));
-        assert_eq!(places(&introduced(vec![unchanged.clone()], &base).stood), [(0, 3)]);
-        assert_eq!(places(&introduced(vec![unchanged], &Base::default()).stood), [(0, 3)], "nobody looked");
+        assert_eq!(places(&subtract_base(vec![unchanged.clone()], &base).stood), [(0, 3)]);
+        assert_eq!(places(&subtract_base(vec![unchanged], &BaseText::default()).stood), [(0, 3)], "nobody looked");
     }
 }

@@ -8,40 +8,43 @@
 //! `hit-*` and an `ok-*` file. A pack: its file and a line in `PACKS`. A check: a file in `checks/`, a line in
 //! `checks::CHECKS` and a folder of fixtures `fixtures/rules/general/<id>/`.
 
-mod allowed;
-mod alone;
-mod base;
+mod allow_comments;
+mod base_matches;
 mod bounds;
 mod cause;
 mod checks;
+mod claims;
 mod document;
 mod fault;
 mod impact;
 mod introduced;
-mod look;
-mod lost;
-mod made_up;
 mod pack;
 mod packs;
+mod per_file;
+mod removed;
+mod report;
+mod rule_doc;
+mod rule_test;
 mod run;
+mod scan;
 mod scanners;
-mod sheet;
-mod subject;
+mod synthetic_change;
+mod target;
 mod threads;
-mod told;
-mod trial;
-mod wording;
 
-pub use crate::syntax::Trees;
+pub use crate::syntax::TreeCache;
 pub use checks::is_fact;
 pub use fault::{PackFault, PackPlace, RuleError};
 pub use impact::SymbolMemory;
 pub use pack::{PackFile, PackOwner};
 pub use packs::{Packs, RuleInfo};
+pub use rule_doc::RulePage;
+pub use rule_test::{FixtureFault, FixtureReport, RuleFixtures, test_rules};
 pub use run::{RulesInput, RulesReport, run};
-pub use scanners::{Around, Report, ReportError, Reported, Reports, read as read_report, run_with};
-pub use sheet::RuleSheet;
-pub use trial::{FixtureFault, Fixtures, Tried, try_rules};
+pub use scanners::{
+    ReportContext, ScannerReport, ScannerReportError, ScannerReports, ScannerResult, read as read_report,
+    run_with_reports,
+};
 
 use crate::syntax::Grammar;
 use pack::PackSource;

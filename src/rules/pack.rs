@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use super::document::{Chunk, Document, On, Tests, chunks};
+use super::document::{ReportedSide, RuleDocument, TestCodeScope, YamlChunk, split_documents};
 use super::fault::{PackFault, PackPlace, RuleError};
 use super::packs::RuleInfo;
 use crate::domain::filter::PathFilter;
@@ -57,7 +57,7 @@ pub struct PackFile {
 pub(super) struct PackRule {
     pub(super) info: RuleInfo,
     pub(super) literals: Vec<String>,
-    pub(super) on: On,
+    pub(super) on: ReportedSide,
     pub(super) paths: PathFilter,
     pub(super) grammars: Vec<Grammar>,
     /// The place where its document begins.
@@ -127,7 +127,7 @@ impl Pack {
     }
 
     /// Creates a pack from a file; checks only its name.
-    pub(super) fn of_file(file: &PackFile) -> Result<Self, RuleError> {
+    pub(super) fn from_file(file: &PackFile) -> Result<Self, RuleError> {
         let name = match file.owner {
             PackOwner::Project => OF_PROJECT,
             PackOwner::User => &file.stem,
@@ -190,12 +190,12 @@ impl Pack {
     }
 
     /// Returns its documents with their positions.
-    pub(super) fn chunks(&self) -> Vec<Chunk<'_>> {
-        chunks(&self.text)
+    pub(super) fn chunks(&self) -> Vec<YamlChunk<'_>> {
+        split_documents(&self.text)
     }
 
     /// Masks the secrets in a string of the pack before people, models and journals see it: any file may hold some.
-    pub(super) fn shown(&self, text: &str) -> String {
+    pub(super) fn display_name(&self, text: &str) -> String {
         if self.from.is_some() { mask(text).text } else { text.to_owned() }
     }
 
@@ -204,7 +204,7 @@ impl Pack {
         self.index.get_or_init(|| {
             // Built-in packs are written as the scan expects; tests compare the two.
             if self.from.is_none() {
-                let entry = |chunk: &Chunk<'_>| {
+                let entry = |chunk: &YamlChunk<'_>| {
                     Some(IndexEntry { name: format!("{}/{}", self.name, chunk.id()?), is_hint: chunk.is_hint() })
                 };
                 return self.chunks().iter().filter_map(entry).collect();
@@ -222,27 +222,27 @@ impl Pack {
     /// Returns its rules, or the error in one.
     pub(super) fn read(&self) -> &Result<Vec<PackRule>, RuleError> {
         self.rules.get_or_init(|| {
-            let read = |chunk: &Chunk<'_>| self.rule(chunk).transpose();
+            let read = |chunk: &YamlChunk<'_>| self.rule(chunk).transpose();
             self.chunks().iter().filter_map(read).collect()
         })
     }
 
-    fn rule(&self, chunk: &Chunk<'_>) -> Result<Option<PackRule>, RuleError> {
+    fn rule(&self, chunk: &YamlChunk<'_>) -> Result<Option<PackRule>, RuleError> {
         let Some(document) = chunk.read(self.file(), &self.name)? else { return Ok(None) };
         let fault = |fault: PackFault| chunk.fault(self.file(), &self.name, fault);
         let info = RuleInfo {
             name: format!("{}/{}", self.name, document.id),
-            title: self.shown(document.title.trim()),
-            message: self.shown(document.message.trim()),
+            title: self.display_name(document.title.trim()),
+            message: self.display_name(document.message.trim()),
             severity: document.severity,
             category: document.category,
             cwe: document.cwe.clone(),
-            skips_tests: document.tests == Tests::Skip,
+            skips_tests: document.tests == TestCodeScope::Skip,
             is_hint: document.hint,
         };
         let grammars = self.grammars_of(&document.languages).map_err(fault)?;
         let paths = self.paths_of(&document.paths).map_err(fault)?;
-        let Document { literals, on, fix, at, same, stays, guards, repeats, once, source, .. } = document;
+        let RuleDocument { literals, on, fix, at, same, stays, guards, repeats, once, source, .. } = document;
         let line = chunk.line;
         Ok(Some(PackRule {
             info,
@@ -278,7 +278,7 @@ impl Pack {
     /// Returns the files that a rule applies to: those of its pack that its own globs include.
     fn paths_of(&self, own: &[String]) -> Result<PathFilter, PackFault> {
         let of_pack: Vec<String> = self.paths.iter().map(|glob| (*glob).to_owned()).collect();
-        let filter = PathFilter::new(&of_pack, &[]).and_then(|filter| filter.narrowed(own));
+        let filter = PathFilter::new(&of_pack, &[]).and_then(|filter| filter.narrow(own));
         filter.map_err(PackFault::Paths)
     }
 
@@ -293,7 +293,7 @@ impl Pack {
         let set = self.compiled.get(place)?.get_or_init(|| RuleSet::new(grammar, rules.len()));
         let mut wanted = rules.iter().enumerate().filter(|(number, _)| wanted(*number));
         let ready = wanted.try_for_each(|(number, rule)| {
-            set.make_ready(number, || rule.grammars.contains(&grammar).then(|| rule.parts()))
+            set.compile_all(number, || rule.grammars.contains(&grammar).then(|| rule.parts()))
         });
         Some(ready.map(|()| set).map_err(|error| self.faulty(grammar, error)))
     }

@@ -8,14 +8,14 @@ use std::sync::{Arc, LazyLock};
 use sha2::{Digest as _, Sha256};
 
 use super::checks::{CHECKS, CheckInfo, is_fact};
-use super::document::chunks;
-use super::fault::{PackFault, PackPlace, RuleError, near};
+use super::document::split_documents;
+use super::fault::{PackFault, PackPlace, RuleError, closest_name};
 use super::impact::{self, SymbolMemory};
 use super::pack::{BUILT_IN, OF_PROJECT, Pack, PackFile, PackOwner};
 use crate::domain::claim::Claim;
 use crate::domain::finding::{Category, Confidence, Severity};
 use crate::domain::id::hex;
-use crate::syntax::{Grammar, ParserProbe, Trees};
+use crate::syntax::{Grammar, ParserProbe, TreeCache};
 
 /// Maximum number of rules, and of regexes, in all files of a project together.
 const MOST_RULES: usize = 200;
@@ -70,14 +70,16 @@ impl Packs {
         let is_built_in = |name: &str| super::PACKS.iter().any(|pack| pack.name == name);
         let mut list: Vec<Arc<Pack>> = Vec::with_capacity(BUILT_IN.len() + files.len());
         for pack in BUILT_IN.iter() {
-            list.push(own(&pack.name).map_or_else(|| Ok(Arc::clone(pack)), |file| Pack::of_file(file).map(Arc::new))?);
+            list.push(
+                own(&pack.name).map_or_else(|| Ok(Arc::clone(pack)), |file| Pack::from_file(file).map(Arc::new))?,
+            );
         }
         let is_beside = |file: &&PackFile| match own(&file.stem) {
             // Of two files with one name, the second is reported as the duplicate.
             Some(first) => file.owner == PackOwner::Project || !is_built_in(&file.stem) || !std::ptr::eq(first, *file),
             None => true,
         };
-        let beside = files.iter().filter(is_beside).map(|file| Pack::of_file(file).map(Arc::new));
+        let beside = files.iter().filter(is_beside).map(|file| Pack::from_file(file).map(Arc::new));
         list.extend(beside.collect::<Result<Vec<_>, _>>()?);
         Self::of(list)
     }
@@ -86,7 +88,7 @@ impl Packs {
     pub fn only(files: &[PackFile]) -> Result<Self, RuleError> {
         Ok(Self {
             is_alone: true,
-            ..Self::of(files.iter().map(|file| Pack::of_file(file).map(Arc::new)).collect::<Result<_, _>>()?)?
+            ..Self::of(files.iter().map(|file| Pack::from_file(file).map(Arc::new)).collect::<Result<_, _>>()?)?
         })
     }
 
@@ -129,7 +131,7 @@ impl Packs {
         let mut known: HashMap<&str, PackPlace> = HashMap::new();
         for pack in self.list.iter().filter(|pack| pack.from.is_some()) {
             if pack.is_project() {
-                let chunks = chunks(&pack.text);
+                let chunks = split_documents(&pack.text);
                 rules += chunks.len();
                 for chunk in &chunks {
                     regexes += chunk.check_bounds(pack.file(), &pack.name)?;
@@ -161,7 +163,7 @@ impl Packs {
 
     /// Overrides severities by names of rules or packs. A rule's entry takes precedence over its pack's, and later entries over earlier
     /// ones.
-    pub fn graded(mut self, severities: &[(String, Severity)]) -> Result<Self, RuleError> {
+    pub fn with_severities(mut self, severities: &[(String, Severity)]) -> Result<Self, RuleError> {
         severities.iter().try_for_each(|(name, _)| self.must_know("rules.severity", name))?;
         if !severities.is_empty() {
             let mut hasher = Sha256::new();
@@ -190,27 +192,27 @@ impl Packs {
             return Ok(());
         }
         let known = self.names();
-        let near = near(name, known.iter().map(String::as_str)).map(str::to_owned);
+        let near = closest_name(name, known.iter().map(String::as_str)).map(str::to_owned);
         Err(RuleError::NoSuchRule { setting, name: name.to_owned(), near })
     }
 
     /// Sets a store for what is read of files, shared between runs.
     #[must_use]
-    pub fn remembering(mut self, memory: Arc<dyn SymbolMemory>) -> Self {
+    pub fn with_symbol_memory(mut self, memory: Arc<dyn SymbolMemory>) -> Self {
         self.memory = Some(memory);
         self
     }
 
     /// Sets a probe that parses texts on trial first.
     #[must_use]
-    pub fn probing(mut self, probe: Option<Arc<ParserProbe>>) -> Self {
+    pub fn with_probe(mut self, probe: Option<Arc<ParserProbe>>) -> Self {
         self.probe = probe;
         self
     }
 
     /// Creates the tree cache of a run with these rules.
-    pub fn trees(&self) -> Trees {
-        Trees::probed(self.probe.clone())
+    pub fn trees(&self) -> TreeCache {
+        TreeCache::with_probe(self.probe.clone())
     }
 
     /// The store, if one is set.
@@ -236,12 +238,12 @@ impl Packs {
     }
 
     /// `true` if hints are reported without a model.
-    pub fn tells_hints(&self) -> bool {
+    pub fn reports_hints(&self) -> bool {
         self.hints
     }
 
     /// `true` if pre-existing matches are reported.
-    pub(super) fn tells_all_lines(&self) -> bool {
+    pub(super) fn reports_all_lines(&self) -> bool {
         self.all_lines
     }
 
@@ -258,7 +260,7 @@ impl Packs {
     }
 
     /// Applies the settings to a claim of a rule: `None` if the rule is off, otherwise with the configured severity.
-    pub(super) fn settled(&self, claim: Claim) -> Option<Claim> {
+    pub(super) fn apply_settings(&self, claim: Claim) -> Option<Claim> {
         let rule = &claim.origin.name;
         let severity = self.severity_of(rule).unwrap_or(claim.severity);
         (!self.is_off(rule)).then_some(Claim { severity, ..claim })
@@ -276,7 +278,7 @@ impl Packs {
     }
 
     /// The rules whose silence means that nothing is there: neither switched off nor unreported hints. Parses no built-in pack.
-    pub fn speaking(&self) -> impl Iterator<Item = String> {
+    pub fn enabled_rules(&self) -> impl Iterator<Item = String> {
         let is_heard = |name: &str, is_hint: bool| self.hints || !self.is_unsure(name, is_hint);
         self.index()
             .filter(move |(name, is_hint)| !self.is_off(name) && is_heard(name, *is_hint))
@@ -297,14 +299,14 @@ impl Packs {
 
     /// Every rule, packs first, then the language-independent checks, with the severities of the settings.
     pub fn rules(&self) -> impl Iterator<Item = RuleInfo> {
-        self.own_words()
+        self.custom_rules()
             .map(|info| RuleInfo { severity: self.severity_of(&info.name).unwrap_or(info.severity), ..info })
     }
 
     /// Every rule with its own severity. Parses every pack; a review needs only the index.
-    pub(super) fn own_words(&self) -> impl Iterator<Item = RuleInfo> {
+    pub(super) fn custom_rules(&self) -> impl Iterator<Item = RuleInfo> {
         let of_packs = self.list.iter().flat_map(|pack| pack.rules().iter().map(|rule| rule.info.clone()));
-        of_packs.chain(self.checks().map(CheckInfo::owned))
+        of_packs.chain(self.checks().map(CheckInfo::to_rule_info))
     }
 
     /// The checks.
@@ -319,7 +321,7 @@ impl Packs {
     }
 
     /// The packs for a grammar, with their indices.
-    pub(super) fn of_grammar(&self, grammar: Grammar) -> impl Iterator<Item = (usize, &Pack)> {
+    pub(super) fn packs_for(&self, grammar: Grammar) -> impl Iterator<Item = (usize, &Pack)> {
         let all = self.list.iter().map(Arc::as_ref).enumerate();
         all.filter(move |(_, pack)| pack.grammars.contains(&grammar))
     }
@@ -401,7 +403,7 @@ mod tests {
     fn the_index_says_what_the_parsed_packs_say() {
         let hint = RULE.replace("category", "'hint': true\ncategory");
         let packs = Packs::with(&[user("python-house", &hint), project("go", RULE)]).unwrap();
-        let parsed: Vec<_> = packs.own_words().map(|info| (info.name, info.is_hint)).collect();
+        let parsed: Vec<_> = packs.custom_rules().map(|info| (info.name, info.is_hint)).collect();
         let index: Vec<_> = packs.index().map(|(name, is_hint)| (name.to_owned(), is_hint)).collect();
         assert_eq!(index, parsed);
         assert!(index.contains(&("python-house/a".to_owned(), true)), "whichever way its author wrote it");
@@ -411,8 +413,8 @@ mod tests {
     fn what_a_review_asks_of_all_rules_parses_no_built_in_pack() {
         let fresh: Vec<_> = BUILT_IN.iter().map(|pack| Arc::new(pack.unread())).collect();
         let packs = Packs::of(fresh).unwrap().without(&["go".to_owned()]).unwrap();
-        let packs = packs.graded(&[("rust".to_owned(), Severity::Low)]).unwrap().with_hints(false);
-        assert!(packs.speaking().count() > 100 && packs.has_removed());
+        let packs = packs.with_severities(&[("rust".to_owned(), Severity::Low)]).unwrap().with_hints(false);
+        assert!(packs.enabled_rules().count() > 100 && packs.has_removed());
         assert!(packs.list.iter().all(|pack| !pack.is_parsed()));
     }
 
@@ -433,7 +435,7 @@ mod tests {
         let said = |name: &str, severity| (name.to_owned(), severity);
         let plain = Packs::built_in().unwrap();
         let own = plain.rules().find(|rule| rule.name == "general/secret-added").unwrap().severity;
-        let graded = |severities: &[(String, Severity)]| Packs::built_in().unwrap().graded(severities);
+        let graded = |severities: &[(String, Severity)]| Packs::built_in().unwrap().with_severities(severities);
         let packs = graded(&[said("general/secret-added", Severity::Low), said("general", Severity::Nit)]).unwrap();
         let severity = |packs: &Packs, name: &str| packs.rules().find(|rule| rule.name == name).unwrap().severity;
         assert_ne!(own, Severity::Low);
@@ -452,7 +454,7 @@ mod tests {
         assert!(has(&packs, "go/a") && has(&packs, "javascript-house/a") && has(&packs, "tsx/a"));
         assert!(has(&packs, "python/mutable-default"));
         assert!(packs.rules().filter(|rule| rule.name.starts_with("go/")).count() == 1, "the built-in pack is gone");
-        let of = |grammar| packs.of_grammar(grammar).map(|(_, pack)| pack.name.as_str()).collect::<Vec<_>>();
+        let of = |grammar| packs.packs_for(grammar).map(|(_, pack)| pack.name.as_str()).collect::<Vec<_>>();
         assert!(of(Grammar::TypeScript).contains(&"javascript-house"));
         let any = RULE.replace("rule:", "languages: [go, rust]\nrule:");
         assert!(has(&Packs::with(&[user("house", &any)]).unwrap(), "house/a"));
@@ -512,7 +514,7 @@ mod tests {
         let text = RULE.replace("message: m", &format!("message: 'password = \"{value}\"'"));
         let packs = Packs::with(&[project("go", &text)]).unwrap();
         assert!(has(&packs, "project/a"));
-        assert!(!format!("{:?}", packs.sheets()).contains(value));
+        assert!(!format!("{:?}", packs.rule_pages()).contains(value));
     }
 
     #[test]

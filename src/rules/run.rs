@@ -4,24 +4,24 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::alone::{Alone, ask};
 use super::checks::{CHECKS, is_fact};
-use super::document::On;
-use super::introduced::HeadHit;
-use super::look::{Look, Looked, Wanted, long_line, look, misread};
+use super::document::ReportedSide;
+use super::introduced::HeadMatch;
 use super::packs::Packs;
-use super::subject::{Hit, RuleRef, Subject, Touched, line_at_base, readable};
-use super::threads::each_file;
-use super::told::{allow, tell};
+use super::per_file::{PerFileResults, evaluate_file};
+use super::report::{apply_allow_comments, build_report};
+use super::scan::{RuleSelection, ScanResult, ScanTarget, long_line_note, misread_note, scan};
+use super::target::{ChangedLineIndex, RuleMatch, RuleRef, RuleTarget, line_at_base, read_text};
+use super::threads::for_each_file;
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus};
 use crate::domain::claim::Claim;
-use crate::domain::event::{Event, EventSink, Stage};
+use crate::domain::event::{Event, EventSink, ReviewStage};
 use crate::domain::finding::Confidence;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::review::{CoverageState, FileCoverage};
 use crate::domain::text::FileText;
-use crate::syntax::{Beside, Trees};
-use crate::sys::cancel::{Cancel, Stopped};
+use crate::syntax::{OtherVersion, TreeCache};
+use crate::sys::cancel::{Cancel, CancelReason};
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// The input of the rules.
@@ -35,7 +35,7 @@ pub struct RulesInput<'a> {
     /// The rules.
     pub packs: &'a Packs,
     /// The cache of syntax trees; a new one for each run.
-    pub trees: &'a Trees,
+    pub trees: &'a TreeCache,
     /// Checked between files and inside long ones.
     pub cancel: &'a Cancel,
     /// Called with the number of files done.
@@ -56,7 +56,7 @@ pub struct RulesReport {
     /// Notes on what could not be done, one sentence each.
     pub notes: Vec<String>,
     /// Set if the run was stopped; the claims then cover only the files examined until then.
-    pub stopped: Option<Stopped>,
+    pub stopped: Option<CancelReason>,
 }
 
 /// Time that a stopped run may still use to compare its matches with the base.
@@ -64,14 +64,14 @@ const MOMENT: Duration = Duration::from_millis(800);
 
 /// Runs every rule over every changed file.
 pub fn run(input: &RulesInput<'_>) -> RulesReport {
-    run_with(input, &Alone::new(input.change.files.len()))
+    run_with(input, &PerFileResults::new(input.change.files.len()))
 }
 
 /// Runs every rule over every changed file; `alone` holds the single-file results.
-pub(super) fn run_with(input: &RulesInput<'_>, alone: &Alone) -> RulesReport {
+pub(super) fn run_with(input: &RulesInput<'_>, alone: &PerFileResults) -> RulesReport {
     let total = input.change.files.len();
     let done = AtomicU64::new(0);
-    let heads = each_file(total, |at| scan_head(input, at, alone, &done));
+    let heads = for_each_file(total, |at| scan_head(input, at, alone, &done));
     let mut report = RulesReport::default();
     let mut hits = Vec::new();
     // Settings, including a project's, may switch rules off; the report names them rather than leave them silent.
@@ -99,7 +99,7 @@ pub(super) fn run_with(input: &RulesInput<'_>, alone: &Alone) -> RulesReport {
     // A stopped run still reports what it found, and a match is only a finding after comparison with the base: that gets extra time.
     let moment = Cancel::after(MOMENT);
     let asked = RulesInput { cancel: if report.stopped.is_some() { &moment } else { input.cancel }, ..*input };
-    match tell(&asked, hits, alone, &mut notes) {
+    match build_report(&asked, hits, alone, &mut notes) {
         Ok(told) => {
             (report.claims, report.standing, report.suppressed) = (told.claims, told.standing, told.suppressed);
         }
@@ -113,7 +113,7 @@ pub(super) fn run_with(input: &RulesInput<'_>, alone: &Alone) -> RulesReport {
     }
     match super::impact::claims(&asked) {
         Ok((claims, more)) => {
-            let (claims, suppressed) = allow(&asked, claims, &mut notes);
+            let (claims, suppressed) = apply_allow_comments(&asked, claims, &mut notes);
             report.claims.extend(claims);
             report.suppressed += suppressed;
             notes.extend(more);
@@ -126,7 +126,7 @@ pub(super) fn run_with(input: &RulesInput<'_>, alone: &Alone) -> RulesReport {
 
 impl RulesReport {
     /// Removes the hints, and adds their number to the notes.
-    pub fn keep_hints_back(&mut self) {
+    pub fn withhold_hints(&mut self) {
         let before = self.claims.len();
         self.claims.retain(|claim| claim.confidence != Some(Confidence::HINT));
         self.standing.retain(|claim| claim.confidence != Some(Confidence::HINT));
@@ -140,96 +140,107 @@ impl RulesReport {
 }
 
 /// The scanned head of one file.
-struct Head {
+struct HeadScan {
     state: CoverageState,
     reason: Option<String>,
-    hits: Vec<HeadHit>,
+    hits: Vec<HeadMatch>,
     notes: Vec<String>,
 }
 
-impl Head {
+impl HeadScan {
     fn without_hits(state: CoverageState, reason: Option<String>) -> Self {
         Self { state, reason, hits: Vec::new(), notes: Vec::new() }
     }
 }
 
-fn scan_head(input: &RulesInput<'_>, at: usize, alone: &Alone, done: &AtomicU64) -> Result<Head, Stopped> {
+fn scan_head(
+    input: &RulesInput<'_>,
+    at: usize,
+    alone: &PerFileResults,
+    done: &AtomicU64,
+) -> Result<HeadScan, CancelReason> {
     input.cancel.check()?;
     let head = scan_file_head(input, at, &input.change.files[at]);
     // If this is stopped, the head was scanned all the same; what is missing is computed later.
-    let _ = head.as_ref().map(|head| ask(input, alone, at, &head.hits));
+    let _ = head.as_ref().map(|head| evaluate_file(input, alone, at, &head.hits));
     let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-    input.events.emit(Event::Progress { stage: Stage::Review, done, total: input.change.files.len() as u64 });
+    input.events.emit(Event::Progress { stage: ReviewStage::Review, done, total: input.change.files.len() as u64 });
     head
 }
 
-fn scan_file_head(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Result<Head, Stopped> {
+fn scan_file_head(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Result<HeadScan, CancelReason> {
     if let Some(reason) = file.without_text() {
-        return Ok(Head::without_hits(CoverageState::Skipped, Some(reason.to_owned())));
+        return Ok(HeadScan::without_hits(CoverageState::Skipped, Some(reason.to_owned())));
     }
-    let touched = Touched::of(file, Side::New);
+    let touched = ChangedLineIndex::of(file, DiffSide::New);
     if file.status == FileStatus::Deleted || touched.is_empty() {
-        return Ok(Head::without_hits(CoverageState::Reviewed, None));
+        return Ok(HeadScan::without_hits(CoverageState::Reviewed, None));
     }
     let text = match input.new.read(&file.path) {
         Ok(text) => text,
         Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
-        Err(error) => return Ok(Head::without_hits(CoverageState::Skipped, Some(error.to_string()))),
+        Err(error) => return Ok(HeadScan::without_hits(CoverageState::Skipped, Some(error.to_string()))),
     };
-    let looked = look_at(input, file, Side::New, &text, &Wanted { on: On::Added, rules: &|_| true, scopes: false })?;
-    let hidden = || looked.long.iter().find(|line| touched.covers(**line)).map(|line| long_line(*line));
+    let looked = scan_side(
+        input,
+        file,
+        DiffSide::New,
+        &text,
+        &RuleSelection { on: ReportedSide::Added, rules: &|_| true, scopes: false },
+    )?;
+    let hidden = || looked.long.iter().find(|line| touched.covers(**line)).map(|line| long_line_note(*line));
     let stands = |lines: LineRange| touched.first_in(lines).is_some_and(|(_, stands)| stands);
-    let unsure = || looked.misread.iter().find(|misread| stands(misread.lines)).map(misread);
+    let unsure = || looked.misread.iter().find(|misread| stands(misread.lines)).map(misread_note);
     let (state, reason) = match looked.cut.clone().or_else(hidden).or_else(unsure) {
         Some(why) => (CoverageState::Truncated, Some(why)),
         None => (CoverageState::Reviewed, None),
     };
     let asks = looked.hits.iter().any(|(_, hit)| hit.of.is_some());
     let old = asks && file.status != FileStatus::Added;
-    let before = if old { readable(input.old, file.path_at(Side::Old))? } else { None };
-    let with_place = |(rule, mut hit): (RuleRef, Hit)| {
+    let before = if old { read_text(input.old, file.path_at(DiffSide::Old))? } else { None };
+    let with_place = |(rule, mut hit): (RuleRef, RuleMatch)| {
         let stood = |of: &String| before.as_ref().is_some_and(|text| text.text().contains(of.as_str()));
         hit.is_hint |= hit.of.as_ref().is_some_and(|of| !stood(of));
         let place = touched.first_in(hit.at).or_else(|| touched.first_in(hit.lines));
         let was_at = line_at_base(file, hit.at.start());
-        HeadHit { file: at, rule, touched: place, was_at, hit }
+        HeadMatch { file: at, rule, touched: place, was_at, hit }
     };
-    Ok(Head { state, reason, hits: looked.hits.into_iter().map(with_place).collect(), notes: looked.notes })
+    Ok(HeadScan { state, reason, hits: looked.hits.into_iter().map(with_place).collect(), notes: looked.notes })
 }
 
 /// Scans one side of a changed file.
-pub(super) fn look_at(
+pub(super) fn scan_side(
     input: &RulesInput<'_>,
     file: &FileChange,
-    side: Side,
+    side: DiffSide,
     text: &FileText,
-    wanted: &Wanted<'_>,
-) -> Result<Looked, Stopped> {
-    let subject = Subject { path: file.path_at(side), text };
-    let is_link = matches!(if side == Side::Old { file.old_mode } else { file.new_mode }, Some(FileMode::Link));
+    wanted: &RuleSelection<'_>,
+) -> Result<ScanResult, CancelReason> {
+    let subject = RuleTarget { path: file.path_at(side), text };
+    let is_link = matches!(if side == DiffSide::Old { file.old_mode } else { file.new_mode }, Some(FileMode::Link));
     let language = file.language.filter(|_| !is_link);
     // Lines common to both sides were parsed at the head.
     let other = match (side, file.status) {
-        (Side::Old, FileStatus::Modified | FileStatus::Renamed) => readable(input.new, &file.path)?,
+        (DiffSide::Old, FileStatus::Modified | FileStatus::Renamed) => read_text(input.new, &file.path)?,
         _ => None,
     };
-    let beside = other.as_ref().and_then(|other| Beside::of(file, side, text, other));
+    let beside = other.as_ref().and_then(|other| OtherVersion::of(file, side, text, other));
     let (packs, trees, cancel) = (input.packs, input.trees, input.cancel);
-    look(&Look { subject, language, beside: beside.as_ref(), packs, wanted, trees, cancel })
+    scan(&ScanTarget { subject, language, beside: beside.as_ref(), packs, wanted, trees, cancel })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::made_up::MadeUp;
+    use super::super::synthetic_change::SyntheticChange;
     use super::*;
-    use crate::domain::event::Silent;
+    use crate::domain::event::NullEventSink;
     use crate::domain::finding::Severity;
 
     const LOOSE: &str = "fn a() {\n    todo!()\n}\n";
 
     #[test]
     fn code_that_moved_to_another_file_is_not_told() {
-        let change = MadeUp::default().was("src/a.rs", LOOSE).now("src/b.rs", &format!("// moved\n{LOOSE}"));
+        let change = SyntheticChange::default().was("src/a.rs", LOOSE).now("src/b.rs", &format!("// moved\n{LOOSE}"));
         assert_eq!(change.told(), [""; 0]);
     }
 
@@ -237,32 +248,34 @@ mod tests {
     fn code_that_is_indented_anew_is_not_told() {
         let old = "fn a() {\n    b(f64::NAN\n      == c);\n    d == f64::NAN;\n}\n";
         let new = "fn a() {\n    if e {\n        d == f64::NAN;\n    }\n}\n";
-        assert_eq!(MadeUp::default().was("src/a.rs", old).now("src/a.rs", new).told(), [""; 0]);
+        assert_eq!(SyntheticChange::default().was("src/a.rs", old).now("src/a.rs", new).told(), [""; 0]);
     }
 
     #[test]
     fn a_second_copy_is_told_once_where_it_was_added() {
-        let change =
-            MadeUp::default().was("src/a.rs", LOOSE).now("src/a.rs", &format!("{LOOSE}{}", LOOSE.replace('a', "b")));
+        let change = SyntheticChange::default()
+            .was("src/a.rs", LOOSE)
+            .now("src/a.rs", &format!("{LOOSE}{}", LOOSE.replace('a', "b")));
         assert_eq!(change.told(), ["rust/unfinished-code src/a.rs:5"]);
     }
 
     #[test]
     fn what_stood_there_before_is_not_told() {
-        let change = MadeUp::default().was("src/a.rs", LOOSE).now("src/a.rs", &format!("{LOOSE}\nfn b() {{}}\n"));
+        let change =
+            SyntheticChange::default().was("src/a.rs", LOOSE).now("src/a.rs", &format!("{LOOSE}\nfn b() {{}}\n"));
         assert_eq!(change.told(), [""; 0]);
     }
 
     #[test]
     fn a_match_that_left_the_tests_for_the_code_is_new() {
         let old = format!("#[cfg(test)]\nmod t {{\n{LOOSE}}}\n");
-        let change = MadeUp::default().was("src/t.rs", &old).was("tests/a.rs", LOOSE).now("src/a.rs", LOOSE);
+        let change = SyntheticChange::default().was("src/t.rs", &old).was("tests/a.rs", LOOSE).now("src/a.rs", LOOSE);
         assert_eq!(change.told(), ["rust/unfinished-code src/a.rs:2"]);
     }
 
     #[test]
     fn a_fix_replaces_whole_lines() {
-        let change = MadeUp::default().now("a.py", "def f(a):\n    if a is 'b':\n        return 1\n");
+        let change = SyntheticChange::default().now("a.py", "def f(a):\n    if a is 'b':\n        return 1\n");
         let report = change.review();
         assert_eq!(report.claims[0].place.quote.as_deref(), Some("    if a is 'b':"));
         assert_eq!(report.claims[0].replacement.as_deref(), Some("    if a == 'b':"));
@@ -274,7 +287,7 @@ mod tests {
             let lines: Vec<String> = (0..20).map(|at| format!("  add({at});\n")).collect();
             format!("const ready = new Promise(async (resolve) => {{\n{}{last}}});\n", lines.concat())
         };
-        let change = MadeUp::default().now("a.js", &body("  resolve(await b());\n"));
+        let change = SyntheticChange::default().now("a.js", &body("  resolve(await b());\n"));
         let place = &change.review().claims[0].place;
         assert_eq!(place.lines.map(|lines| (lines.start(), lines.end())), Some((1, 8)));
     }
@@ -282,7 +295,7 @@ mod tests {
     #[test]
     fn the_value_of_a_secret_is_nowhere() {
         let value = "kX9mQ2vL7pR4tW8zB3nD";
-        let report = MadeUp::default().now("a.py", &format!("password = \"{value}\"\n")).review();
+        let report = SyntheticChange::default().now("a.py", &format!("password = \"{value}\"\n")).review();
         assert_eq!(report.claims[0].title, "Secret leaked into the code: a password or token in a literal");
         assert_eq!(report.claims[0].severity, Severity::High);
         assert!(!format!("{report:?}").contains(value));
@@ -291,7 +304,7 @@ mod tests {
     #[test]
     fn what_is_too_large_to_parse_is_checked_line_by_line_and_said() {
         let text = format!("{LOOSE}dbg!(1);\n{}", "// filler\n".repeat(120_000));
-        let change = MadeUp::default().now("src/a.rs", &text);
+        let change = SyntheticChange::default().now("src/a.rs", &text);
         let report = change.review();
         assert_eq!(report.files[0].state, CoverageState::Truncated);
         assert!(report.files[0].reason.as_ref().unwrap().contains("more than the 1048576 that are parsed"));
@@ -304,7 +317,7 @@ mod tests {
     #[test]
     fn a_long_line_hides_only_itself() {
         let text = format!("eval(x);{}\neval(y);\n", "a;".repeat(3000));
-        let report = MadeUp::default().now("a.js", &text).review();
+        let report = SyntheticChange::default().now("a.js", &text).review();
         assert_eq!(report.files[0].state, CoverageState::Truncated);
         assert!(report.files[0].reason.as_ref().unwrap().starts_with("line 1 has more than 5000 characters"));
         let lines: Vec<_> = report.claims.iter().map(|claim| claim.place.lines.unwrap().start()).collect();
@@ -313,25 +326,25 @@ mod tests {
 
     #[test]
     fn every_file_is_in_the_receipt_in_order_with_the_reason() {
-        let made_up = MadeUp::default()
+        let made_up = SyntheticChange::default()
             .now("a.bin", "a")
             .now("b.lock", "password = \"kX9mQ2vL7pR4tW8zB3nD\"")
             .was("c.rs", LOOSE)
             .now("d.rs", LOOSE)
             .now("e.txt", "e");
-        let (mut change, old, _) = made_up.change();
+        let (mut change, old, _) = made_up.build();
         change.files[0].binary = true;
         change.files[1].generated = Some(crate::domain::change::Generated::LockFile);
-        let (new, packs) = (crate::workspace::memory::Memory::default(), Packs::built_in().unwrap());
+        let (new, packs) = (crate::workspace::memory::MemoryTree::default(), Packs::built_in().unwrap());
         let cancel = Cancel::never();
         let input = RulesInput {
             change: &change,
             new: &new,
             old: &old,
             packs: &packs,
-            trees: &Trees::default(),
+            trees: &TreeCache::default(),
             cancel: &cancel,
-            events: &Silent,
+            events: &NullEventSink,
         };
         let report = run(&input);
         let seen: Vec<_> = report.files.iter().map(|file| (file.state, file.reason.as_deref().unwrap_or(""))).collect();
@@ -350,7 +363,7 @@ mod tests {
 
     #[test]
     fn a_stopped_run_says_so_and_claims_nothing() {
-        let (change, old, new) = MadeUp::default().now("a.rs", LOOSE).change();
+        let (change, old, new) = SyntheticChange::default().now("a.rs", LOOSE).build();
         let packs = Packs::built_in().unwrap();
         let cancel = Cancel::never();
         cancel.interrupt();
@@ -359,29 +372,29 @@ mod tests {
             new: &new,
             old: &old,
             packs: &packs,
-            trees: &Trees::default(),
+            trees: &TreeCache::default(),
             cancel: &cancel,
-            events: &Silent,
+            events: &NullEventSink,
         };
         let report = run(&input);
-        assert_eq!(report.stopped, Some(Stopped::Interrupted));
+        assert_eq!(report.stopped, Some(CancelReason::Interrupted));
         assert_eq!(report.files[0].reason.as_deref(), Some("not reached: interrupted"));
         assert!(report.claims.is_empty());
     }
 
     #[test]
     fn a_base_that_cannot_be_read_is_noted() {
-        let (change, _, new) = MadeUp::default().was("a.rs", "fn a() {}\n").now("a.rs", LOOSE).change();
-        let (old, packs) = (crate::workspace::memory::Memory::default(), Packs::built_in().unwrap());
+        let (change, _, new) = SyntheticChange::default().was("a.rs", "fn a() {}\n").now("a.rs", LOOSE).build();
+        let (old, packs) = (crate::workspace::memory::MemoryTree::default(), Packs::built_in().unwrap());
         let cancel = Cancel::never();
         let input = RulesInput {
             change: &change,
             new: &new,
             old: &old,
             packs: &packs,
-            trees: &Trees::default(),
+            trees: &TreeCache::default(),
             cancel: &cancel,
-            events: &Silent,
+            events: &NullEventSink,
         };
         let report = run(&input);
         assert_eq!(report.claims.len(), 1);
@@ -390,7 +403,7 @@ mod tests {
 
     #[test]
     fn what_repeats_without_end_is_counted() {
-        let report = MadeUp::default().now("a.rs", &"dbg!(1);\n".repeat(1000)).review();
+        let report = SyntheticChange::default().now("a.rs", &"dbg!(1);\n".repeat(1000)).review();
         assert_eq!(report.claims.len(), 20);
         assert_eq!(
             report.notes,
@@ -400,7 +413,7 @@ mod tests {
 
     #[test]
     fn two_runs_say_the_same() {
-        let mut made_up = MadeUp::default();
+        let mut made_up = SyntheticChange::default();
         for at in 0..40 {
             made_up = made_up.now(&format!("src/{at}.rs"), &format!("{LOOSE}fn f{at}() {{ dbg!({at}); }}\n"));
         }

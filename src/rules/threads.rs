@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 const THREADS: usize = 4;
 
 /// Calls `work` for every file on a few threads and returns the results in the order of the files.
-pub(super) fn each_file<T: Send>(total: usize, work: impl Fn(usize) -> T + Sync) -> Vec<Option<T>> {
+pub(super) fn for_each_file<T: Send>(total: usize, work: impl Fn(usize) -> T + Sync) -> Vec<Option<T>> {
     let results: Mutex<Vec<Option<T>>> = Mutex::new((0..total).map(|_| None).collect());
     let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, THREADS).min(total.max(1));

@@ -8,16 +8,16 @@ mod wire;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::change::ChangeSet;
-use wire::Change;
+use wire::StoredChange;
 
 /// The name of the file in a run's folder.
 pub const NAME: &str = "change.json";
 const VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
-struct Document {
+struct StoredChangeFile {
     version: u32,
-    change: Change,
+    change: StoredChange,
 }
 
 /// Reasons why a saved change cannot be read.
@@ -33,7 +33,7 @@ pub enum ChangeFault {
 
 /// Serializes a change. The same change always gives the same bytes.
 pub fn write(change: &ChangeSet) -> Result<Vec<u8>, serde_json::Error> {
-    let mut bytes = serde_json::to_vec(&Document { version: VERSION, change: Change::of(change) })?;
+    let mut bytes = serde_json::to_vec(&StoredChangeFile { version: VERSION, change: StoredChange::of(change) })?;
     bytes.push(b'\n');
     Ok(bytes)
 }
@@ -41,15 +41,15 @@ pub fn write(change: &ChangeSet) -> Result<Vec<u8>, serde_json::Error> {
 /// Reads a saved change.
 pub fn read(bytes: &[u8]) -> Result<ChangeSet, ChangeFault> {
     #[derive(Deserialize)]
-    struct Versioned {
+    struct ChangeFileVersion {
         version: u32,
     }
-    let Versioned { version } = serde_json::from_slice(bytes)?;
+    let ChangeFileVersion { version } = serde_json::from_slice(bytes)?;
     if version != VERSION {
         return Err(ChangeFault::Version(version));
     }
-    let document: Document = serde_json::from_slice(bytes)?;
-    Ok(document.change.back())
+    let document: StoredChangeFile = serde_json::from_slice(bytes)?;
+    Ok(document.change.into_domain())
 }
 
 #[cfg(test)]

@@ -18,13 +18,13 @@ use etcetera::BaseStrategy as _;
 pub use record::RecordFault;
 
 use crate::domain::limits::LIMITS;
-use crate::domain::run::{BegunRun, KeptRun, RunId, RunRecord};
+use crate::domain::run::{RunId, RunRecord, SavedRun, StartedRun};
 use crate::sys::clock;
-use crate::sys::files::{self, AppendFile, FileError, Held};
+use crate::sys::files::{self, AppendFile, FileError, FileLock};
 
 pub use symbols::SymbolCache;
 
-pub use presented::{DocumentFault, Documents, KeptDocument};
+pub use presented::{DocumentFault, PresentedStore, SavedDocument};
 
 /// Default time for which runs are saved: 30 days.
 pub const KEPT_FOR: Duration = Duration::from_hours(30 * 24);
@@ -41,7 +41,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone)]
 pub struct Store {
     runs: PathBuf,
-    documents: Documents,
+    documents: PresentedStore,
 }
 
 /// Reasons why a run could not be saved, found or read.
@@ -101,7 +101,7 @@ fn format_ids(ids: &[RunId]) -> String {
 impl Store {
     /// Returns the store under `root`; nothing is created until something is saved.
     pub fn at(root: &Path) -> Self {
-        Self { runs: root.join("runs"), documents: Documents::at(root) }
+        Self { runs: root.join("runs"), documents: PresentedStore::at(root) }
     }
 
     /// Returns `$XDG_STATE_HOME/review`, or `~/.local/state/review`, on every system.
@@ -111,7 +111,7 @@ impl Store {
     }
 
     /// Returns the store of presented documents.
-    pub fn documents(&self) -> &Documents {
+    pub fn documents(&self) -> &PresentedStore {
         &self.documents
     }
 
@@ -121,7 +121,7 @@ impl Store {
     }
 
     /// Saves one file of a run and returns its path.
-    pub fn keep(&self, id: RunId, name: &str, bytes: &[u8]) -> Result<PathBuf, StoreError> {
+    pub fn save(&self, id: RunId, name: &str, bytes: &[u8]) -> Result<PathBuf, StoreError> {
         let path = self.file(id, name)?;
         files::private_folder(&self.folder(id))?;
         files::write_private(&path, bytes)?;
@@ -136,55 +136,55 @@ impl Store {
     }
 
     /// Like [`append`](Self::append), with an exclusive lock: only one process may write while the file is open.
-    pub fn append_alone(&self, id: RunId, name: &str) -> Result<AppendFile, StoreError> {
+    pub fn append_exclusive(&self, id: RunId, name: &str) -> Result<AppendFile, StoreError> {
         let path = self.file(id, name)?;
         files::private_folder(&self.folder(id))?;
-        AppendFile::alone(&path)?.ok_or(StoreError::Busy(id))
+        AppendFile::open_exclusive(&path)?.ok_or(StoreError::Busy(id))
     }
 
     /// Reopens such a file, cut after its last whole line: returns its contents so far, and the file positioned at its end.
-    pub fn take_up(&self, id: RunId, name: &str) -> Result<(Vec<u8>, AppendFile), StoreError> {
+    pub fn reopen(&self, id: RunId, name: &str) -> Result<(Vec<u8>, AppendFile), StoreError> {
         if files::modified(&self.file(id, name)?).is_none() {
             return Err(StoreError::Missing { id, name: name.to_owned() });
         }
-        let mut file = self.append_alone(id, name)?;
-        Ok((file.cut_to_whole_lines(LIMITS.kept_file_bytes)?, file))
+        let mut file = self.append_exclusive(id, name)?;
+        Ok((file.truncate_to_whole_lines(LIMITS.kept_file_bytes)?, file))
     }
 
     /// Records that a run begins, and locks it (see [`hold`](Self::hold)).
-    pub fn begin(&self, run: &BegunRun) -> Result<Held, StoreError> {
-        let bytes = record::write_begun(run).map_err(StoreError::Record)?;
-        self.keep(run.id, record::BEGUN, &bytes)?;
-        self.hold(run.id)
+    pub fn start(&self, run: &StartedRun) -> Result<FileLock, StoreError> {
+        let bytes = record::write_start(run).map_err(StoreError::Record)?;
+        self.save(run.id, record::BEGUN, &bytes)?;
+        self.lock(run.id)
     }
 
     /// Reads what was recorded of a run when its engine began.
-    pub fn begun(&self, id: RunId) -> Result<BegunRun, StoreError> {
-        Ok(record::read_begun(id, &self.read(id, record::BEGUN)?)?)
+    pub fn read_start(&self, id: RunId) -> Result<StartedRun, StoreError> {
+        Ok(record::read_start(id, &self.read(id, record::BEGUN)?)?)
     }
 
     /// Locks a run against other processes until the returned guard is dropped or the process ends.
-    pub fn hold(&self, id: RunId) -> Result<Held, StoreError> {
+    pub fn lock(&self, id: RunId) -> Result<FileLock, StoreError> {
         let path = self.file(id, LOCK)?;
-        files::hold(&path, LOCK_WAIT).map_err(|error| match error.source.kind() {
+        files::lock(&path, LOCK_WAIT).map_err(|error| match error.source.kind() {
             std::io::ErrorKind::Other => StoreError::Busy(id),
             _ => error.into(),
         })
     }
 
     /// Saves the record that a list shows of a run.
-    pub fn keep_record(&self, record: &RunRecord) -> Result<PathBuf, StoreError> {
+    pub fn save_record(&self, record: &RunRecord) -> Result<PathBuf, StoreError> {
         let bytes = record::write(record).map_err(StoreError::Record)?;
-        self.keep(record.id, record::NAME, &bytes)
+        self.save(record.id, record::NAME, &bytes)
     }
 
     /// Reads the record that a list shows of a run.
-    pub fn record(&self, id: RunId) -> Result<RunRecord, StoreError> {
+    pub fn read_record(&self, id: RunId) -> Result<RunRecord, StoreError> {
         Ok(record::read(id, &self.read(id, record::NAME)?)?)
     }
 
     /// Checks whether a run has all of these files.
-    pub fn has(&self, id: RunId, names: &[&str]) -> bool {
+    pub fn has_files(&self, id: RunId, names: &[&str]) -> bool {
         let folder = self.folder(id);
         names.iter().all(|name| folder.join(name).is_file())
     }
@@ -203,16 +203,16 @@ impl Store {
     }
 
     /// Lists all saved runs, newest first. A folder whose record cannot be read is listed as damaged; other folders are skipped.
-    pub fn list(&self) -> Result<Vec<KeptRun>, StoreError> {
-        let mut runs: Vec<KeptRun> = self.folders()?.into_iter().map(|(id, folder)| entry(id, &folder)).collect();
-        runs.sort_by(|a, b| b.when().cmp(a.when()).then_with(|| a.id().cmp(&b.id())));
+    pub fn list(&self) -> Result<Vec<SavedRun>, StoreError> {
+        let mut runs: Vec<SavedRun> = self.folders()?.into_iter().map(|(id, folder)| entry(id, &folder)).collect();
+        runs.sort_by(|a, b| b.last_activity().cmp(a.last_activity()).then_with(|| a.id().cmp(&b.id())));
         Ok(runs)
     }
 
     /// Finds the one run whose id begins with `given` (`last`: the newest whose record can be read).
     pub fn find(&self, given: &str) -> Result<RunId, StoreError> {
         if given == "last" {
-            let newest = self.list()?.into_iter().find(|run| matches!(run, KeptRun::Whole(_)));
+            let newest = self.list()?.into_iter().find(|run| matches!(run, SavedRun::Whole(_)));
             return newest.map(|run| run.id()).ok_or(StoreError::Empty);
         }
         let wanted = given.to_ascii_lowercase();
@@ -227,11 +227,11 @@ impl Store {
     }
 
     /// Finds a run that may be unfinished, like [`find`](Self::find); `last` is the newest of all that can be read.
-    pub fn find_begun(&self, given: &str) -> Result<RunId, StoreError> {
+    pub fn find_started(&self, given: &str) -> Result<RunId, StoreError> {
         if given != "last" {
             return self.find(given);
         }
-        let newest = self.list()?.into_iter().find(|run| !matches!(run, KeptRun::Damaged { .. }));
+        let newest = self.list()?.into_iter().find(|run| !matches!(run, SavedRun::Damaged { .. }));
         newest.map(|run| run.id()).ok_or(StoreError::Empty)
     }
 
@@ -252,45 +252,45 @@ impl Store {
         Ok(removed)
     }
 
-    fn folders(&self) -> Result<Vec<(RunId, files::Folder)>, StoreError> {
+    fn folders(&self) -> Result<Vec<(RunId, files::OpenedFolder)>, StoreError> {
         let folders = files::folders(&self.runs)?.into_iter();
         Ok(folders.filter_map(|folder| Some((folder.name.parse().ok()?, folder))).collect())
     }
 }
 
-fn entry(id: RunId, folder: &files::Folder) -> KeptRun {
+fn entry(id: RunId, folder: &files::OpenedFolder) -> SavedRun {
     let reason = match files::read_plain(&folder.path.join(record::NAME), MOST_RECORD) {
         Ok(Some(bytes)) => match record::read(id, &bytes) {
-            Ok(record) => return KeptRun::Whole(record),
+            Ok(record) => return SavedRun::Whole(record),
             Err(fault) => fault.to_string(),
         },
         Ok(None) => match unfinished(id, &folder.path) {
-            Ok(Some(run)) => return KeptRun::Unfinished { run, is_running: is_held(&folder.path) },
+            Ok(Some(run)) => return SavedRun::Unfinished { run, is_running: is_held(&folder.path) },
             Ok(None) => "there is no run.json (the run did not finish)".to_owned(),
             Err(fault) => fault,
         },
         Err(fault) => fault.source.to_string(),
     };
-    KeptRun::Damaged { id, changed_at: clock::file_time(folder.modified), reason }
+    SavedRun::Damaged { id, changed_at: clock::file_time(folder.modified), reason }
 }
 
-fn unfinished(id: RunId, folder: &Path) -> Result<Option<BegunRun>, String> {
+fn unfinished(id: RunId, folder: &Path) -> Result<Option<StartedRun>, String> {
     let bytes =
         files::read_plain(&folder.join(record::BEGUN), MOST_RECORD).map_err(|fault| fault.source.to_string())?;
-    bytes.map(|bytes| record::read_begun(id, &bytes).map_err(|fault| fault.to_string())).transpose()
+    bytes.map(|bytes| record::read_start(id, &bytes).map_err(|fault| fault.to_string())).transpose()
 }
 
 /// Checks whether a process holds the run of a folder; `false` if that cannot be determined.
 fn is_held(folder: &Path) -> bool {
     let path = folder.join(LOCK);
-    path.exists() && matches!(files::try_hold(&path), Ok(None))
+    path.exists() && matches!(files::try_lock(&path), Ok(None))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::finding::Severity;
-    use crate::domain::review::{Engine, Outcome};
+    use crate::domain::review::{Engine, ReviewOutcome};
 
     const A: &str = "a0000000-0000-4000-8000-000000000001";
     const B: &str = "a0000000-0000-4000-8000-000000000002";
@@ -310,7 +310,7 @@ mod tests {
             folder: Some(PathBuf::from("/home/ada/demo")),
             target: "main".to_owned(),
             head_name: "feature".to_owned(),
-            outcome: Outcome::Incomplete,
+            outcome: ReviewOutcome::Incomplete,
             engine: Engine::Rules,
             cost: Some("0.25".parse().unwrap()),
             findings: [(Severity::High, 2)].into_iter().collect(),
@@ -334,25 +334,25 @@ mod tests {
     #[test]
     fn runs_are_listed_newest_first_and_damage_is_no_fault() {
         let (_root, store) = store();
-        store.keep_record(&record(A, "2020-01-01T00:00:00.000Z")).unwrap();
-        store.keep_record(&record(C, "2020-01-02T00:00:00.000Z")).unwrap();
-        store.keep(id(B), "run.json", b"{\"version\":1,").unwrap();
+        store.save_record(&record(A, "2020-01-01T00:00:00.000Z")).unwrap();
+        store.save_record(&record(C, "2020-01-02T00:00:00.000Z")).unwrap();
+        store.save(id(B), "run.json", b"{\"version\":1,").unwrap();
         std::fs::create_dir(store.runs.join("not-a-run")).unwrap();
         let list = store.list().unwrap();
-        assert_eq!(list.iter().map(KeptRun::id).collect::<Vec<_>>(), [id(B), id(C), id(A)]);
+        assert_eq!(list.iter().map(SavedRun::id).collect::<Vec<_>>(), [id(B), id(C), id(A)]);
         assert!(
-            matches!(&list[0], KeptRun::Damaged { reason, .. } if reason.contains("run.json cannot be read")),
+            matches!(&list[0], SavedRun::Damaged { reason, .. } if reason.contains("run.json cannot be read")),
             "{list:?}"
         );
-        assert_eq!(list[2], KeptRun::Whole(record(A, "2020-01-01T00:00:00.000Z")));
+        assert_eq!(list[2], SavedRun::Whole(record(A, "2020-01-01T00:00:00.000Z")));
         assert_eq!(store.find("last").unwrap(), id(C));
     }
 
     #[test]
     fn a_run_without_an_end_is_listed_as_one_that_goes_on_or_was_broken_off() {
         let (_root, store) = store();
-        store.keep_record(&record(A, "2020-01-01T00:00:00.000Z")).unwrap();
-        let begun = BegunRun {
+        store.save_record(&record(A, "2020-01-01T00:00:00.000Z")).unwrap();
+        let begun = StartedRun {
             id: id(B),
             started_at: "2020-01-02T00:00:00.000Z".to_owned(),
             repository: "demo".to_owned(),
@@ -361,24 +361,24 @@ mod tests {
             pull: None,
             engine: Engine::Model,
         };
-        let held = store.begin(&begun).unwrap();
-        let listed = |is_running| KeptRun::Unfinished { run: begun.clone(), is_running };
+        let held = store.start(&begun).unwrap();
+        let listed = |is_running| SavedRun::Unfinished { run: begun.clone(), is_running };
         assert_eq!(store.list().unwrap()[0], listed(true));
         assert_eq!(store.prune(Duration::ZERO).unwrap(), 1, "no run is removed while a process is at it");
         drop(held);
         // Another test that is just starting a child process has the file open for a moment.
-        drop(store.hold(id(B)).unwrap());
+        drop(store.lock(id(B)).unwrap());
         assert_eq!(store.list().unwrap(), [listed(false)]);
-        assert_eq!(store.begun(id(B)).unwrap(), begun);
+        assert_eq!(store.read_start(id(B)).unwrap(), begun);
         assert!(matches!(store.find("last"), Err(StoreError::Empty)), "there is no review of it to show");
-        assert_eq!(store.find_begun("last").unwrap(), id(B));
+        assert_eq!(store.find_started("last").unwrap(), id(B));
     }
 
     #[test]
     fn a_prefix_finds_the_one_run_it_names() {
         let (_root, store) = store();
         for run in [A, B, C] {
-            store.keep(id(run), "review.md", b"x").unwrap();
+            store.save(id(run), "review.md", b"x").unwrap();
         }
         assert_eq!(store.find("C0").unwrap(), id(C));
         assert_eq!(store.find(B).unwrap(), id(B));
@@ -391,13 +391,13 @@ mod tests {
     #[test]
     fn files_read_back_and_no_name_leaves_the_folder() {
         let (_root, store) = store();
-        let path = store.keep(id(A), "review.json", b"{}").unwrap();
+        let path = store.save(id(A), "review.json", b"{}").unwrap();
         assert!(path.starts_with(store.folder(id(A))));
         assert_eq!(store.read(id(A), "review.json").unwrap(), b"{}");
         let fault = store.read(id(A), "review.md").unwrap_err();
         assert!(fault.to_string().starts_with(&format!("the run {A} has no review.md")), "{fault}");
         for name in ["", "..", ".hidden", "a/b", "../x", "a\0b"] {
-            assert!(matches!(store.keep(id(A), name, b""), Err(StoreError::Name(_))), "{name:?}");
+            assert!(matches!(store.save(id(A), name, b""), Err(StoreError::Name(_))), "{name:?}");
         }
     }
 
@@ -406,7 +406,7 @@ mod tests {
     fn only_the_owner_can_look() {
         use std::os::unix::fs::PermissionsExt as _;
         let (_root, store) = store();
-        let path = store.keep(id(A), "review.json", b"{}").unwrap();
+        let path = store.save(id(A), "review.json", b"{}").unwrap();
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&path), mode(&store.folder(id(A))), mode(&store.runs)), (0o600, 0o700, 0o700));
     }
@@ -416,7 +416,7 @@ mod tests {
     fn old_runs_go_and_young_ones_stay() {
         let (root, store) = store();
         for run in [A, B] {
-            store.keep(id(run), "review.json", b"{}").unwrap();
+            store.save(id(run), "review.json", b"{}").unwrap();
         }
         // A link is not a run, and its target must not be removed.
         let outside = root.path().join("outside");
@@ -425,7 +425,7 @@ mod tests {
         let old = SystemTime::now() - KEPT_FOR - Duration::from_mins(1);
         std::fs::File::open(store.folder(id(A))).unwrap().set_modified(old).unwrap();
         assert_eq!(store.prune(KEPT_FOR).unwrap(), 1);
-        assert_eq!(store.list().unwrap().iter().map(KeptRun::id).collect::<Vec<_>>(), [id(B)]);
+        assert_eq!(store.list().unwrap().iter().map(SavedRun::id).collect::<Vec<_>>(), [id(B)]);
         assert_eq!(store.prune(Duration::ZERO).unwrap(), 1);
         assert!(outside.exists());
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use crate::domain::limits::LIMITS;
 use crate::domain::presented::{CheckedRef, DocumentId, DocumentRecord, Presented};
 use crate::sys::clock;
-use crate::sys::files::{self, FileError, Held};
+use crate::sys::files::{self, FileError, FileLock};
 
 const TEXT: &str = "document.md";
 const RECORD: &str = "document.json";
@@ -22,13 +22,13 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The saved documents.
 #[derive(Debug, Clone)]
-pub struct Documents {
+pub struct PresentedStore {
     folder: PathBuf,
 }
 
 /// A document as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptDocument {
+pub struct SavedDocument {
     /// Its id.
     pub id: DocumentId,
     /// The Markdown.
@@ -74,7 +74,7 @@ pub enum DocumentFault {
     },
 }
 
-impl Documents {
+impl PresentedStore {
     pub(super) fn at(root: &Path) -> Self {
         Self { folder: root.join("presented") }
     }
@@ -85,16 +85,16 @@ impl Documents {
 
     /// Waits until no other process writes to a saved document, and locks it until the guard is dropped. Returns `None` if no such document
     /// is saved: only its creator knows a new id, so there is nothing to wait for.
-    pub fn hold(&self, id: DocumentId) -> Result<Option<Held>, DocumentFault> {
+    pub fn lock(&self, id: DocumentId) -> Result<Option<FileLock>, DocumentFault> {
         let folder = self.of(id);
         if !folder.is_dir() {
             return Ok(None);
         }
-        Ok(Some(files::hold(&folder.join(LOCK), PATIENCE)?))
+        Ok(Some(files::lock(&folder.join(LOCK), PATIENCE)?))
     }
 
     /// Saves a document.
-    pub fn keep(&self, presented: &Presented) -> Result<(), DocumentFault> {
+    pub fn save(&self, presented: &Presented) -> Result<(), DocumentFault> {
         let folder = self.of(presented.id);
         let record = wire::write(presented, &clock::now()).map_err(DocumentFault::Record)?;
         files::private_folder(&folder)?;
@@ -104,7 +104,7 @@ impl Documents {
     }
 
     /// Reads a document; `None` if there is none.
-    pub fn read(&self, id: DocumentId) -> Result<Option<KeptDocument>, DocumentFault> {
+    pub fn read(&self, id: DocumentId) -> Result<Option<SavedDocument>, DocumentFault> {
         let folder = self.of(id);
         let Some(record) = files::read_plain(&folder.join(RECORD), LIMITS.kept_file_bytes)? else { return Ok(None) };
         let Some(text) = files::read_plain(&folder.join(TEXT), LIMITS.kept_file_bytes)? else { return Ok(None) };
@@ -112,16 +112,16 @@ impl Documents {
         let record = wire::read(id, &record).map_err(|fault| damaged(fault.to_string()))?;
         let markdown = String::from_utf8(text).map_err(|_| damaged(format!("{TEXT} is not UTF-8 text")))?;
         let base = record.base().ok_or_else(|| damaged(format!("{RECORD} has no base that can be read")))?;
-        let references = record.references(&markdown);
-        Ok(Some(KeptDocument { id, markdown, base, references }))
+        let references = record.into_references(&markdown);
+        Ok(Some(SavedDocument { id, markdown, base, references }))
     }
 
     /// Lists the documents, newest first, at most `most`; unreadable ones are skipped.
-    pub fn records(&self, most: usize) -> Result<Vec<DocumentRecord>, DocumentFault> {
+    pub fn list(&self, most: usize) -> Result<Vec<DocumentRecord>, DocumentFault> {
         let newest = self.newest_first()?.into_iter();
         let read = newest.filter_map(|(id, folder)| {
             let bytes = files::read_plain(&folder.path.join(RECORD), LIMITS.kept_file_bytes).ok().flatten()?;
-            wire::read(id, &bytes).ok()?.record(id)
+            wire::read(id, &bytes).ok()?.into_record(id)
         });
         Ok(read.take(most).collect())
     }
@@ -129,7 +129,7 @@ impl Documents {
     /// Finds the one document whose id begins with `given` (`last`: the newest).
     pub fn find(&self, given: &str) -> Result<DocumentId, DocumentFault> {
         if given == "last" {
-            let newest = self.records(1)?.into_iter().next();
+            let newest = self.list(1)?.into_iter().next();
             return newest.map(|record| record.id).ok_or(DocumentFault::Empty);
         }
         let wanted = given.to_ascii_lowercase();
@@ -157,7 +157,7 @@ impl Documents {
 
     /// Removes the oldest documents until at most `most` are left and returns their ids. Documents that are locked by a writer stay beyond
     /// that.
-    pub fn keep_newest(&self, most: usize) -> Result<Vec<DocumentId>, DocumentFault> {
+    pub fn prune_to_newest(&self, most: usize) -> Result<Vec<DocumentId>, DocumentFault> {
         let mut removed = Vec::new();
         for (id, folder) in self.newest_first()?.into_iter().skip(most) {
             if remove(&folder)? {
@@ -168,7 +168,7 @@ impl Documents {
     }
 
     /// Lists the folders by the time of the last write: each write replaces files of the folder, and so changes the folder.
-    fn newest_first(&self) -> Result<Vec<(DocumentId, files::Folder)>, DocumentFault> {
+    fn newest_first(&self) -> Result<Vec<(DocumentId, files::OpenedFolder)>, DocumentFault> {
         let folders = files::folders(&self.folder)?.into_iter();
         let mut found: Vec<(DocumentId, _)> =
             folders.filter_map(|folder| Some((folder.name.parse().ok()?, folder))).collect();
@@ -178,12 +178,12 @@ impl Documents {
 }
 
 /// Removes a document as it was listed, unless it is locked or was written to since; returns whether it was removed.
-fn remove(folder: &files::Folder) -> Result<bool, DocumentFault> {
+fn remove(folder: &files::OpenedFolder) -> Result<bool, DocumentFault> {
     let record = folder.path.join(RECORD);
     let listed = files::read_plain(&record, LIMITS.kept_file_bytes)?;
     // The lock may be a new file, which changes the folder itself.
     let is_as_listed = files::modified(&folder.path).is_some_and(|modified| modified == folder.modified);
-    let Some(held) = files::hold(&folder.path.join(LOCK), Duration::ZERO).ok().filter(|_| is_as_listed) else {
+    let Some(held) = files::lock(&folder.path.join(LOCK), Duration::ZERO).ok().filter(|_| is_as_listed) else {
         return Ok(false);
     };
     if files::read_plain(&record, LIMITS.kept_file_bytes)? != listed {

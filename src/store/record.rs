@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::finding::Severity;
-use crate::domain::forge::{PullAsk, PullId};
+use crate::domain::forge::{PullId, PullSpecifier};
 use crate::domain::money::Money;
-use crate::domain::review::{Engine, Outcome};
-use crate::domain::run::{BegunRun, RunId, RunRecord};
+use crate::domain::review::{Engine, ReviewOutcome};
+use crate::domain::run::{RunId, RunRecord, StartedRun};
 
 /// The name of the record of a run that has ended.
 pub(super) const NAME: &str = "run.json";
@@ -19,7 +19,7 @@ pub(super) const BEGUN: &str = "begun.json";
 const VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
-struct Record {
+struct StoredRecord {
     version: u32,
     id: String,
     started_at: String,
@@ -33,7 +33,7 @@ struct Record {
     /// `owner/name#12`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pull: Option<String>,
-    outcome: Outcome,
+    outcome: ReviewOutcome,
     engine: Engine,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cost_nanos: Option<Money>,
@@ -41,7 +41,7 @@ struct Record {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Begun {
+struct StoredStart {
     version: u32,
     id: String,
     started_at: String,
@@ -68,7 +68,7 @@ pub enum RecordFault {
 }
 
 pub(super) fn write(record: &RunRecord) -> Result<Vec<u8>, serde_json::Error> {
-    serde_json::to_vec_pretty(&Record {
+    serde_json::to_vec_pretty(&StoredRecord {
         version: VERSION,
         id: record.id.to_string(),
         started_at: record.started_at.clone(),
@@ -86,7 +86,7 @@ pub(super) fn write(record: &RunRecord) -> Result<Vec<u8>, serde_json::Error> {
 }
 
 pub(super) fn read(id: RunId, bytes: &[u8]) -> Result<RunRecord, RecordFault> {
-    let record: Record = document(NAME, bytes)?;
+    let record: StoredRecord = document(NAME, bytes)?;
     belongs(NAME, id, record.id)?;
     Ok(RunRecord {
         id,
@@ -104,8 +104,8 @@ pub(super) fn read(id: RunId, bytes: &[u8]) -> Result<RunRecord, RecordFault> {
     })
 }
 
-pub(super) fn write_begun(run: &BegunRun) -> Result<Vec<u8>, serde_json::Error> {
-    serde_json::to_vec_pretty(&Begun {
+pub(super) fn write_start(run: &StartedRun) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json::to_vec_pretty(&StoredStart {
         version: VERSION,
         id: run.id.to_string(),
         started_at: run.started_at.clone(),
@@ -117,10 +117,10 @@ pub(super) fn write_begun(run: &BegunRun) -> Result<Vec<u8>, serde_json::Error> 
     })
 }
 
-pub(super) fn read_begun(id: RunId, bytes: &[u8]) -> Result<BegunRun, RecordFault> {
-    let begun: Begun = document(BEGUN, bytes)?;
+pub(super) fn read_start(id: RunId, bytes: &[u8]) -> Result<StartedRun, RecordFault> {
+    let begun: StoredStart = document(BEGUN, bytes)?;
     belongs(BEGUN, id, begun.id)?;
-    Ok(BegunRun {
+    Ok(StartedRun {
         id,
         started_at: begun.started_at,
         repository: begun.repository,
@@ -134,11 +134,11 @@ pub(super) fn read_begun(id: RunId, bytes: &[u8]) -> Result<BegunRun, RecordFaul
 /// Parses a record after checking its version.
 fn document<T: for<'de> Deserialize<'de>>(name: &'static str, bytes: &[u8]) -> Result<T, RecordFault> {
     #[derive(Deserialize)]
-    struct Versioned {
+    struct RecordVersion {
         version: u32,
     }
     let fault = |error| RecordFault::Shape(name, error);
-    let Versioned { version } = serde_json::from_slice(bytes).map_err(fault)?;
+    let RecordVersion { version } = serde_json::from_slice(bytes).map_err(fault)?;
     if version != VERSION {
         return Err(RecordFault::Version(name, version));
     }
@@ -152,8 +152,8 @@ fn belongs(name: &'static str, id: RunId, written: String) -> Result<(), RecordF
 /// Parses the name of a pull request. An invalid one is ignored: the rest of the record is still valid.
 fn pull(text: &str) -> Option<PullId> {
     match text.parse() {
-        Ok(PullAsk::Whole { host: None, id }) => Some(id),
-        Ok(PullAsk::Whole { .. } | PullAsk::Number(_)) | Err(_) => None,
+        Ok(PullSpecifier::Whole { host: None, id }) => Some(id),
+        Ok(PullSpecifier::Whole { .. } | PullSpecifier::Number(_)) | Err(_) => None,
     }
 }
 
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn what_began_reads_back() {
         let id = RunId::random();
-        let begun = BegunRun {
+        let begun = StartedRun {
             id,
             started_at: "2020-01-01T00:00:00.000Z".to_owned(),
             repository: "demo".to_owned(),
@@ -180,8 +180,8 @@ mod tests {
             pull: pull("octo/demo#5"),
             engine: Engine::Model,
         };
-        assert_eq!(read_begun(id, &write_begun(&begun).unwrap()).unwrap(), begun);
-        let fault = read_begun(RunId::random(), &write_begun(&begun).unwrap()).unwrap_err();
+        assert_eq!(read_start(id, &write_start(&begun).unwrap()).unwrap(), begun);
+        let fault = read_start(RunId::random(), &write_start(&begun).unwrap()).unwrap_err();
         assert_eq!(fault.to_string(), format!("begun.json is of another run: {id}"));
     }
 

@@ -7,11 +7,11 @@ use ast_grep_core::AstGrep;
 use ast_grep_core::tree_sitter::{LanguageExt, StrDoc};
 use ast_grep_language::SupportLang;
 
-use super::beside::Beside;
+use super::carriage_returns::LoneReturns;
 use super::limits::beyond_scanner;
-use super::returns::LoneReturns;
-use super::trees::Trees;
-use crate::sys::cancel::{Cancel, Stopped};
+use super::other_version::OtherVersion;
+use super::tree_cache::TreeCache;
+use crate::sys::cancel::{Cancel, CancelReason};
 
 macro_rules! grammars {
     ($($(#[$doc:meta])* $name:ident = $word:literal),+ $(,)?) => {
@@ -69,9 +69,9 @@ impl Grammar {
     }
 
     /// Checks that its scanner can hold a text, without parsing it.
-    pub fn holds(self, text: &str) -> Result<(), Unparsed> {
+    pub fn check_limits(self, text: &str) -> Result<(), ParseFailure> {
         match beyond_scanner(self, text) {
-            Some(why) => Err(Unparsed::BeyondScanner(why)),
+            Some(why) => Err(ParseFailure::BeyondScanner(why)),
             None => LoneReturns::of(self, text).map(drop),
         }
     }
@@ -79,12 +79,12 @@ impl Grammar {
 
 /// Limits on parsing and matching one text: time and cancellation.
 #[derive(Debug, Clone)]
-pub struct Watch<'a> {
+pub struct ParseLimits<'a> {
     cancel: &'a Cancel,
     until: Option<Instant>,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> ParseLimits<'a> {
     /// Ends after `limit`, or on `cancel`.
     pub fn new(cancel: &'a Cancel, limit: Duration) -> Self {
         Self { cancel, until: Instant::now().checked_add(limit) }
@@ -101,10 +101,10 @@ impl<'a> Watch<'a> {
     }
 
     /// Checks whether to continue.
-    pub fn check(&self) -> Result<(), Unparsed> {
+    pub fn check(&self) -> Result<(), ParseFailure> {
         self.cancel.check()?;
         match self.until {
-            Some(until) if Instant::now() >= until => Err(Unparsed::TooSlow),
+            Some(until) if Instant::now() >= until => Err(ParseFailure::TooSlow),
             _ => Ok(()),
         }
     }
@@ -112,10 +112,10 @@ impl<'a> Watch<'a> {
 
 /// Why a text was not parsed, or not matched to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unparsed {
+pub enum ParseFailure {
     /// The run was stopped.
     #[error(transparent)]
-    Stopped(#[from] Stopped),
+    Stopped(#[from] CancelReason),
     /// The time limit for a text was reached.
     #[error("parsing it took too long")]
     TooSlow,
@@ -131,14 +131,14 @@ pub enum Unparsed {
 }
 
 /// A parsed text.
-pub struct Tree {
+pub struct SyntaxTree {
     pub(super) root: AstGrep<StrDoc<SupportLang>>,
     pub(super) grammar: Grammar,
 }
 
-impl Tree {
+impl SyntaxTree {
     /// Parses `text`. Syntax errors are no obstacle: they become error nodes.
-    pub fn parse(grammar: Grammar, text: &str, watch: &Watch<'_>) -> Result<Self, Unparsed> {
+    pub fn parse(grammar: Grammar, text: &str, watch: &ParseLimits<'_>) -> Result<Self, ParseFailure> {
         Self::parse_after(grammar, text, None, watch)
     }
 
@@ -147,14 +147,14 @@ impl Tree {
         grammar: Grammar,
         text: &str,
         known: Option<&tree_sitter::Tree>,
-        watch: &Watch<'_>,
-    ) -> Result<Self, Unparsed> {
-        grammar.holds(text)?;
+        watch: &ParseLimits<'_>,
+    ) -> Result<Self, ParseFailure> {
+        grammar.check_limits(text)?;
         let returns = LoneReturns::of(grammar, text)?;
         let lang = grammar.support();
         let mut parser = tree_sitter::Parser::new();
-        parser.set_language(&lang.get_ts_language()).map_err(|_| Unparsed::NoTree)?;
-        let bytes = returns.replaced(text);
+        parser.set_language(&lang.get_ts_language()).map_err(|_| ParseFailure::NoTree)?;
+        let bytes = returns.replace(text);
         let mut stopped = None;
         let mut progress = |_: &tree_sitter::ParseState| match watch.check() {
             Ok(()) => ControlFlow::Continue(()),
@@ -166,7 +166,7 @@ impl Tree {
         let options = tree_sitter::ParseOptions::new().progress_callback(&mut progress);
         let mut input = |at: usize, _: tree_sitter::Point| bytes.get(at..).unwrap_or_default();
         let tree = parser.parse_with_options(&mut input, known, Some(options));
-        let mut tree = tree.ok_or_else(|| stopped.unwrap_or(Unparsed::NoTree))?;
+        let mut tree = tree.ok_or_else(|| stopped.unwrap_or(ParseFailure::NoTree))?;
         returns.restore(&mut tree, &bytes);
         Ok(Self { root: AstGrep::doc(StrDoc { src: text.to_owned(), lang, tree }), grammar })
     }
@@ -176,14 +176,14 @@ impl Tree {
     pub(super) fn parse_beside(
         text: &str,
         other: &Self,
-        beside: &Beside<'_>,
-        watch: &Watch<'_>,
-    ) -> Result<Self, Unparsed> {
+        beside: &OtherVersion<'_>,
+        watch: &ParseLimits<'_>,
+    ) -> Result<Self, ParseFailure> {
         let known = &other.root.root().get_doc().tree;
         // A tree with corrected lines does not correspond to any text that the parser was given.
         let is_plain = |text: &str| LoneReturns::of(other.grammar, text).is_ok_and(|returns| returns.is_empty());
         if !known.root_node().has_error() && is_plain(beside.other) && is_plain(text) {
-            let tree = Self::parse_after(other.grammar, text, Some(&beside.told(known)), watch)?;
+            let tree = Self::parse_after(other.grammar, text, Some(&beside.edited_tree(known)), watch)?;
             if !tree.root.root().get_inner_node().has_error() {
                 return Ok(tree);
             }
@@ -211,19 +211,19 @@ const QUESTION: Duration = Duration::from_secs(2);
 
 /// Counts the syntax errors of `text`; `None` if the language has no grammar here, or parsing took too long. The text is parsed once per
 /// `trees`.
-pub fn error_count(language: &str, text: &str, trees: &Trees) -> Option<usize> {
+pub fn error_count(language: &str, text: &str, trees: &TreeCache) -> Option<usize> {
     let grammar = Grammar::of(language)?;
     let count = || {
         let cancel = Cancel::never();
-        let tree = trees.parse(grammar, text, &Watch::new(&cancel, QUESTION)).ok()?;
+        let tree = trees.parse(grammar, text, &ParseLimits::new(&cancel, QUESTION)).ok()?;
         Some(tree.error_count())
     };
-    trees.once((grammar, text), |said| &mut said.errors, count)
+    trees.get_or_compute((grammar, text), |said| &mut said.errors, count)
 }
 
 /// Checks whether `text` parses without an error; `None` as for [`error_count`].
 pub fn parses(language: &str, text: &str) -> Option<bool> {
-    error_count(language, text, &Trees::default()).map(|errors| errors == 0)
+    error_count(language, text, &TreeCache::default()).map(|errors| errors == 0)
 }
 
 #[cfg(test)]
@@ -247,7 +247,7 @@ mod tests {
         ] {
             assert_eq!(parses(language, good), Some(true), "{language}");
             assert_eq!(parses(language, bad), Some(false), "{language}");
-            assert!(error_count(language, bad, &Trees::default()).unwrap() > 0, "{language}");
+            assert!(error_count(language, bad, &TreeCache::default()).unwrap() > 0, "{language}");
         }
         assert_eq!(parses("cobol", "x"), None);
     }
@@ -257,7 +257,7 @@ mod tests {
         let cancel = Cancel::never();
         cancel.interrupt();
         let text = "fn a() {}\n".repeat(50_000);
-        let stopped = Tree::parse(Grammar::Rust, &text, &Watch::new(&cancel, QUESTION)).err();
-        assert_eq!(stopped, Some(Unparsed::Stopped(Stopped::Interrupted)));
+        let stopped = SyntaxTree::parse(Grammar::Rust, &text, &ParseLimits::new(&cancel, QUESTION)).err();
+        assert_eq!(stopped, Some(ParseFailure::Stopped(CancelReason::Interrupted)));
     }
 }

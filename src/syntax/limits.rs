@@ -163,14 +163,14 @@ fn has_longest_delimiter(text: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::grammar::{Tree, Unparsed, Watch};
+    use super::super::grammar::{ParseFailure, ParseLimits, SyntaxTree};
     use super::*;
     use crate::sys::cancel::Cancel;
     use std::time::Duration;
 
-    fn parsed(grammar: Grammar, text: &str) -> Result<(), Unparsed> {
+    fn parsed(grammar: Grammar, text: &str) -> Result<(), ParseFailure> {
         let cancel = Cancel::never();
-        Tree::parse(grammar, text, &Watch::new(&cancel, Duration::from_mins(1))).map(drop)
+        SyntaxTree::parse(grammar, text, &ParseLimits::new(&cancel, Duration::from_mins(1))).map(drop)
     }
 
     fn stairs(steps: usize, line: &str) -> String {
@@ -200,7 +200,7 @@ mod tests {
             (Grammar::Cpp, "auto a = R\"0123456789abcdef(x)0123456789abcdef\";\n".to_owned()),
         ] {
             let why = parsed(grammar, &text).unwrap_err();
-            assert!(matches!(why, Unparsed::BeyondScanner(_)), "{why:?} {}", &text[..60]);
+            assert!(matches!(why, ParseFailure::BeyondScanner(_)), "{why:?} {}", &text[..60]);
         }
     }
 

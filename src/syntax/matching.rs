@@ -76,7 +76,7 @@ pub struct RuleParts<'a> {
     pub repeats: Option<&'a str>,
 }
 
-pub(super) struct Compiled {
+pub(super) struct CompiledRule {
     /// The index of the rule in its set.
     pub(super) number: usize,
     pub(super) core: RuleCore,
@@ -96,10 +96,10 @@ pub(super) struct Compiled {
 pub struct RuleSet {
     pub(super) grammar: Grammar,
     /// `None` keeps the index of a rule that does not apply to this grammar.
-    pub(super) rules: Vec<OnceLock<Result<Option<Compiled>, SyntaxError>>>,
+    pub(super) rules: Vec<OnceLock<Result<Option<CompiledRule>, SyntaxError>>>,
 }
 
-impl Compiled {
+impl CompiledRule {
     fn of(grammar: Grammar, number: usize, parts: RuleParts<'_>) -> Result<Self, SyntaxError> {
         let RuleParts { source, fix, at, same, stays, guards, repeats } = parts;
         let refused = |what: String| SyntaxError::Rule { language: grammar.word(), what };
@@ -154,19 +154,20 @@ impl RuleSet {
     ) -> Result<Self, SyntaxError> {
         let set = Self::new(grammar, rules.len());
         for (number, parts) in rules.enumerate() {
-            set.make_ready(number, || parts)?;
+            set.compile_all(number, || parts)?;
         }
         Ok(set)
     }
 
     /// Compiles one rule, unless that was done before. Only compiled rules are matched.
-    pub fn make_ready<'a>(
+    pub fn compile_all<'a>(
         &self,
         number: usize,
         parts: impl FnOnce() -> Option<RuleParts<'a>>,
     ) -> Result<(), SyntaxError> {
         let Some(place) = self.rules.get(number) else { return Ok(()) };
-        let compiled = place.get_or_init(|| parts().map(|parts| Compiled::of(self.grammar, number, parts)).transpose());
+        let compiled =
+            place.get_or_init(|| parts().map(|parts| CompiledRule::of(self.grammar, number, parts)).transpose());
         compiled.as_ref().map(|_| ()).map_err(Clone::clone)
     }
 }
@@ -202,7 +203,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 mod tests {
     use super::*;
     use crate::domain::place::LineRange;
-    use crate::syntax::{Scan, Tree, Watch};
+    use crate::syntax::{ParseLimits, SyntaxScan, SyntaxTree};
     use crate::sys::cancel::Cancel;
     use std::time::Duration;
 
@@ -210,12 +211,12 @@ mod tests {
         RuleParts { source, fix, at: None, same: &[], stays: &[], guards: &[], repeats: None }
     }
 
-    fn scan(grammar: Grammar, yaml: &str, fix: Option<&str>, text: &str) -> Scan {
+    fn scan(grammar: Grammar, yaml: &str, fix: Option<&str>, text: &str) -> SyntaxScan {
         let sources: Vec<RuleSource> = documents(yaml).unwrap();
         let set = RuleSet::compile(grammar, sources.iter().map(|source| Some(parts(source, fix)))).unwrap();
         let cancel = Cancel::never();
-        let watch = Watch::new(&cancel, Duration::from_mins(1));
-        set.scan(&Tree::parse(grammar, text, &watch).unwrap(), &|_| true, &watch).unwrap()
+        let watch = ParseLimits::new(&cancel, Duration::from_mins(1));
+        set.scan(&SyntaxTree::parse(grammar, text, &watch).unwrap(), &|_| true, &watch).unwrap()
     }
 
     #[test]
@@ -245,8 +246,9 @@ mod tests {
         let keys: String = (0..3000).map(|at| ["k", &at.to_string(), ": { k: 1 },\n"].concat()).collect();
         let text = format!("a = {{\n{keys}k7: 2 }};\n");
         let cancel = Cancel::never();
-        let watch = Watch::new(&cancel, Duration::from_mins(1));
-        let scan = set.scan(&Tree::parse(Grammar::JavaScript, &text, &watch).unwrap(), &|_| true, &watch).unwrap();
+        let watch = ParseLimits::new(&cancel, Duration::from_mins(1));
+        let scan =
+            set.scan(&SyntaxTree::parse(Grammar::JavaScript, &text, &watch).unwrap(), &|_| true, &watch).unwrap();
         let lines: Vec<u32> = scan.found.iter().map(|found| found.lines.start()).collect();
         assert_eq!((lines, scan.given_up), (vec![3002], vec![]));
     }

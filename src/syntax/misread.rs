@@ -6,21 +6,21 @@
 
 use tree_sitter::Node;
 
-use super::grammar::{Grammar, Tree, Unparsed, Watch};
+use super::grammar::{Grammar, ParseFailure, ParseLimits, SyntaxTree};
 use crate::domain::place::LineRange;
 
 /// Lines that may be something else than the tree says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Misread {
+pub struct MisreadLines {
     /// The lines.
     pub lines: LineRange,
     /// The construct that the parser was not sure of.
     pub why: &'static str,
 }
 
-impl Tree {
+impl SyntaxTree {
     /// Returns the lines, in the order of the text, that the grammar takes for text and the language may take for code.
-    pub fn misread(&self, watch: &Watch<'_>) -> Result<Vec<Misread>, Unparsed> {
+    pub fn misread_lines(&self, watch: &ParseLimits<'_>) -> Result<Vec<MisreadLines>, ParseFailure> {
         let root = self.root.root();
         let root = root.get_inner_node();
         let text = self.text();
@@ -48,10 +48,10 @@ impl Tree {
 /// Collects the results of `ask` for each node, in the order of the text, up to a limit.
 fn each_node<T>(
     root: Node<'_>,
-    watch: &Watch<'_>,
+    watch: &ParseLimits<'_>,
     most: usize,
     mut ask: impl FnMut(&Node<'_>) -> Option<T>,
-) -> Result<Vec<T>, Unparsed> {
+) -> Result<Vec<T>, ParseFailure> {
     let mut found = Vec::new();
     let mut cursor = root.walk();
     let mut steps = 0u32;
@@ -77,7 +77,7 @@ fn each_node<T>(
 
 /// Returns lines that the parser gave up: an error over several lines in a shell script, elsewhere one that extends to the end of the
 /// text. In C, where a macro is enough for that, such a file would never be reviewed in full.
-fn given_up_lines(node: &Node<'_>, grammar: Grammar, text: &[u8]) -> Option<Misread> {
+fn given_up_lines(node: &Node<'_>, grammar: Grammar, text: &[u8]) -> Option<MisreadLines> {
     let (first, last) = (node.start_position().row, node.end_position().row);
     if !node.is_error() || last == first {
         return None;
@@ -88,7 +88,7 @@ fn given_up_lines(node: &Node<'_>, grammar: Grammar, text: &[u8]) -> Option<Misr
 }
 
 /// Returns lines whose characters a compiler reads differently than they are written: a comment here is code there.
-fn escaped_lines(grammar: Grammar, text: &[u8], last: usize) -> Option<Misread> {
+fn escaped_lines(grammar: Grammar, text: &[u8], last: usize) -> Option<MisreadLines> {
     match grammar {
         Grammar::Java => {
             let at = java_escape(text)?;
@@ -141,7 +141,7 @@ fn is_superset_of_ascii(encoding: &str) -> bool {
 }
 
 /// Checks for a text of several lines that begins on a line with a syntax error: the error may be that it is not a text.
-fn is_swallowed_code(node: &Node<'_>, faults: &[usize]) -> Option<Misread> {
+fn is_swallowed_code(node: &Node<'_>, faults: &[usize]) -> Option<MisreadLines> {
     const TEXTS: &[&str] = &["string", "comment", "jsx_text", "regex", "scalar"];
     let (first, last) = (node.start_position().row, node.end_position().row);
     let kind = node.kind();
@@ -153,7 +153,7 @@ fn is_swallowed_code(node: &Node<'_>, faults: &[usize]) -> Option<Misread> {
 }
 
 /// Checks for a here-document that ends elsewhere than a shell ends it, or nowhere; then the lines up to the `last` may be anything.
-fn misread_heredoc(node: &Node<'_>, text: &[u8], last: usize) -> Option<Misread> {
+fn misread_heredoc(node: &Node<'_>, text: &[u8], last: usize) -> Option<MisreadLines> {
     if node.kind() != "heredoc_start" {
         return None;
     }
@@ -224,10 +224,10 @@ fn end_of_heredoc(text: &[u8], begin: usize, delimiter: &[u8], is_quoted: bool, 
     None
 }
 
-fn misread(first: usize, last: usize, why: &'static str) -> Misread {
+fn misread(first: usize, last: usize, why: &'static str) -> MisreadLines {
     let number = |row: usize| u32::try_from(row).unwrap_or(u32::MAX - 1) + 1;
     let lines = LineRange::new(number(first), number(last)).unwrap_or_else(|_| LineRange::line(number(first)));
-    Misread { lines, why }
+    MisreadLines { lines, why }
 }
 
 #[cfg(test)]
@@ -239,9 +239,9 @@ mod tests {
 
     fn misread_lines(grammar: Grammar, text: &str) -> Vec<(u32, u32)> {
         let cancel = Cancel::never();
-        let watch = Watch::new(&cancel, Duration::from_mins(1));
-        let tree = Tree::parse(grammar, text, &watch).unwrap();
-        tree.misread(&watch).unwrap().iter().map(|one| (one.lines.start(), one.lines.end())).collect()
+        let watch = ParseLimits::new(&cancel, Duration::from_mins(1));
+        let tree = SyntaxTree::parse(grammar, text, &watch).unwrap();
+        tree.misread_lines(&watch).unwrap().iter().map(|one| (one.lines.start(), one.lines.end())).collect()
     }
 
     #[test]
@@ -277,8 +277,8 @@ mod tests {
         let text = "cat <<EOF>a\nx\nEOF\n".repeat(50);
         assert_eq!(misread_lines(Grammar::Bash, &text).len(), 1);
         let cancel = Cancel::never();
-        let watch = Watch::new(&cancel, Duration::from_mins(1));
-        let tree = Tree::parse(Grammar::Bash, "a\nb\nc\n", &watch).unwrap();
+        let watch = ParseLimits::new(&cancel, Duration::from_mins(1));
+        let tree = SyntaxTree::parse(Grammar::Bash, "a\nb\nc\n", &watch).unwrap();
         let root = tree.root.root();
         for (most, asked) in [(1, 1), (2, 2), (usize::MAX, 3)] {
             let mut names = 0;

@@ -4,35 +4,36 @@
 //! that names tree-sitter and ast-grep. The meaning of a rule (its description, its severity, whether a match counts) belongs in `rules`.
 //! A language is one line in [`Grammar`]'s table.
 
-mod beside;
-mod found;
+mod carriage_returns;
 mod grammar;
 mod limits;
+mod matches;
 mod matching;
 mod misread;
 mod nodes;
+mod other_version;
 mod probe;
 mod relations;
 mod repeated;
-mod returns;
 mod scan;
 mod scopes;
 mod symbol;
 mod symbols;
-mod trees;
-mod watched;
+mod tree_cache;
+mod watched_doc;
 
-pub use beside::Beside;
-pub use found::{Edit, Found, Scan};
-pub use grammar::{Grammar, Tree, Unparsed, Watch, error_count, parses};
+pub use grammar::{Grammar, ParseFailure, ParseLimits, SyntaxTree, error_count, parses};
+pub use matches::{ByteEdit, SyntaxMatch, SyntaxScan};
 pub use matching::{RuleParts, RuleSet, RuleSource, SyntaxError, documents};
-pub use misread::Misread;
-pub use nodes::Nodes;
+pub use misread::MisreadLines;
+pub use nodes::NodeTable;
+pub use other_version::OtherVersion;
 pub use probe::{HELPER, ParserProbe, ProbeScope, serve as serve_probe};
 pub use relations::{Relations, relations};
-pub use scopes::Scope;
+pub use scopes::CodeScope;
 pub use symbol::enclosing_symbol;
 pub use symbols::{
-    Arguments, Definition, DefinitionKind, How, Import, Parameters, Switch, Symbols, Use, outline, symbols,
+    ArgumentShape, DefinitionKind, Parameters, SymbolDefinition, SymbolImport, SymbolUse, Symbols, UseKind,
+    ValueSwitch, outline, symbols,
 };
-pub use trees::Trees;
+pub use tree_cache::TreeCache;

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use ast_grep_core::tree_sitter::LanguageExt as _;
 
-use super::grammar::{Grammar, Tree, Unparsed, Watch};
+use super::grammar::{Grammar, ParseFailure, ParseLimits, SyntaxTree};
 
 /// Maximum depth; deeper code is generated.
 const DEEPEST: usize = 400;
@@ -18,7 +18,7 @@ const OPEN: u32 = u32::MAX;
 
 /// One node, compact because there are many: texts are far smaller than what these numbers hold.
 #[derive(Debug, Clone, Copy)]
-struct Row {
+struct NodeRow {
     kind: u16,
     field: u16,
     start: u32,
@@ -31,7 +31,7 @@ struct Row {
 
 /// The names of a grammar for kinds and fields, by their numbers; a field of number 0 is none.
 #[derive(Debug)]
-struct Words {
+struct GrammarWords {
     kinds: Vec<String>,
     fields: Vec<String>,
     /// The kinds whose children are left out.
@@ -42,16 +42,16 @@ struct Words {
 
 /// A parsed text, node by node.
 #[derive(Debug)]
-pub struct Nodes<'a> {
+pub struct NodeTable<'a> {
     text: &'a str,
-    rows: Vec<Row>,
-    words: &'static Words,
+    rows: Vec<NodeRow>,
+    words: &'static GrammarWords,
 }
 
-impl Words {
+impl GrammarWords {
     /// The names of each grammar, built once: they are many hundred.
     fn of(grammar: Grammar) -> &'static Self {
-        static ALL: [OnceLock<Words>; Grammar::ALL.len()] = [const { OnceLock::new() }; Grammar::ALL.len()];
+        static ALL: [OnceLock<GrammarWords>; Grammar::ALL.len()] = [const { OnceLock::new() }; Grammar::ALL.len()];
         ALL[grammar as usize].get_or_init(|| {
             let language = grammar.support().get_ts_language();
             let count = |count: usize| 0..u16::try_from(count).unwrap_or(u16::MAX);
@@ -75,25 +75,25 @@ fn large(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-impl<'a> Nodes<'a> {
+impl<'a> NodeTable<'a> {
     /// Parses `text`. Syntax errors are no obstacle: they become nodes of the kind `ERROR`.
-    pub fn parse(grammar: Grammar, text: &'a str, watch: &Watch<'_>) -> Result<Self, Unparsed> {
-        Self::of(&Tree::parse(grammar, text, watch)?, text, watch)
+    pub fn parse(grammar: Grammar, text: &'a str, watch: &ParseLimits<'_>) -> Result<Self, ParseFailure> {
+        Self::of(&SyntaxTree::parse(grammar, text, watch)?, text, watch)
     }
 
     /// Lists the nodes of a tree; `text` is the one it was parsed from.
-    pub fn of(tree: &Tree, text: &'a str, watch: &Watch<'_>) -> Result<Self, Unparsed> {
-        Self::entering(tree, text, watch, &mut |_, _| true)
+    pub fn of(tree: &SyntaxTree, text: &'a str, watch: &ParseLimits<'_>) -> Result<Self, ParseFailure> {
+        Self::parse_entering(tree, text, watch, &mut |_, _| true)
     }
 
     /// Lists the nodes of a tree. Bodies are left out unless `enters` accepts them; it is called with the nodes before the body.
-    pub fn entering(
-        tree: &Tree,
+    pub fn parse_entering(
+        tree: &SyntaxTree,
         text: &'a str,
-        watch: &Watch<'_>,
+        watch: &ParseLimits<'_>,
         enters: &mut dyn FnMut(&Self, usize) -> bool,
-    ) -> Result<Self, Unparsed> {
-        let words = Words::of(tree.grammar);
+    ) -> Result<Self, ParseFailure> {
+        let words = GrammarWords::of(tree.grammar);
         let root = tree.root.root();
         let mut cursor = root.get_inner_node().walk();
         let mut nodes = Self { text, rows: Vec::new(), words };
@@ -108,7 +108,7 @@ impl<'a> Nodes<'a> {
             // A node that swallowed its line ending stops at the start of the next line.
             let last = if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row };
             let (kind, field) = (node.kind_id(), cursor.field_id().map(std::num::NonZero::get));
-            nodes.rows.push(Row {
+            nodes.rows.push(NodeRow {
                 kind,
                 field: field.unwrap_or(0),
                 start: small(node.start_byte()),
@@ -165,25 +165,25 @@ impl<'a> Nodes<'a> {
     }
 
     /// Returns the ancestors, the nearest first.
-    pub fn around(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+    pub fn ancestors(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
         std::iter::successors(self.parent(node), |node| self.parent(*node))
     }
 
     /// Returns the index after the last node inside it.
-    pub fn until(&self, node: usize) -> usize {
+    pub fn subtree_end(&self, node: usize) -> usize {
         self.rows.get(node).map_or(node + 1, |row| large(row.until))
     }
 
     /// Returns its descendants.
-    pub fn inside(&self, node: usize) -> Range<usize> {
-        node + 1..self.until(node)
+    pub fn subtree(&self, node: usize) -> Range<usize> {
+        node + 1..self.subtree_end(node)
     }
 
     /// Returns its children, tokens included.
     pub fn children(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
-        let end = self.until(node);
+        let end = self.subtree_end(node);
         let within = move |node: usize| (node < end).then_some(node);
-        std::iter::successors(within(node + 1), move |node| within(self.until(*node)))
+        std::iter::successors(within(node + 1), move |node| within(self.subtree_end(*node)))
     }
 
     /// Returns its child in `field`.
@@ -208,7 +208,7 @@ impl<'a> Nodes<'a> {
 
     /// Checks whether nothing is inside it: a word or a punctuation mark, or a whole string or comment.
     pub fn is_token(&self, node: usize) -> bool {
-        self.until(node) == node + 1
+        self.subtree_end(node) == node + 1
     }
 }
 
@@ -241,13 +241,13 @@ mod tests {
     fn every_node_knows_its_place() {
         let cancel = Cancel::never();
         let text = "package a\n\nfunc f(b *T) {\n\tif b == nil {\n\t\treturn\n\t}\n\tb.c(\"d\")\n}\n";
-        let nodes = Nodes::parse(Grammar::Go, text, &Watch::new(&cancel, Duration::from_mins(1))).unwrap();
+        let nodes = NodeTable::parse(Grammar::Go, text, &ParseLimits::new(&cancel, Duration::from_mins(1))).unwrap();
         let at = |kind: &str| (0..nodes.count()).find(|node| nodes.kind(*node) == kind).unwrap();
         let guard = at("if_statement");
         assert_eq!(nodes.text(nodes.child(guard, "condition").unwrap()), "b == nil");
         assert_eq!(nodes.lines(guard), (4, 6));
-        assert!(nodes.around(guard).any(|node| nodes.kind(node) == "function_declaration"));
-        assert!(nodes.inside(at("function_declaration")).contains(&guard));
+        assert!(nodes.ancestors(guard).any(|node| nodes.kind(node) == "function_declaration"));
+        assert!(nodes.subtree(at("function_declaration")).contains(&guard));
         assert!(nodes.is_token(at("interpreted_string_literal")));
         for node in 1..nodes.count() {
             let parent = nodes.parent(node).unwrap();
@@ -259,7 +259,8 @@ mod tests {
     fn nesting_without_end_is_cut() {
         let cancel = Cancel::never();
         let text = format!("a = {}{}\n", "[".repeat(20_000), "]".repeat(20_000));
-        let nodes = Nodes::parse(Grammar::Python, &text, &Watch::new(&cancel, Duration::from_mins(1))).unwrap();
+        let nodes =
+            NodeTable::parse(Grammar::Python, &text, &ParseLimits::new(&cancel, Duration::from_mins(1))).unwrap();
         assert!(nodes.count() < 2_000);
     }
 }

@@ -11,9 +11,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::grammar::{Grammar, Tree, Unparsed, Watch};
+use super::grammar::{Grammar, ParseFailure, ParseLimits, SyntaxTree};
 use crate::sys::cancel::Cancel;
-use crate::sys::process::{Helper, Reply};
+use crate::sys::process::{Helper, HelperReply};
 
 /// The argument that starts this program as a helper.
 pub const HELPER: &str = "parse-helper";
@@ -44,17 +44,17 @@ pub struct ParserProbe {
     program: PathBuf,
     scope: ProbeScope,
     hasher: RandomState,
-    state: Mutex<State>,
+    state: Mutex<ProbeState>,
 }
 
 /// A text under a grammar, by its hash and its length.
-type Key = (Grammar, u64, usize);
+type ProbeKey = (Grammar, u64, usize);
 
 #[derive(Default)]
-struct State {
+struct ProbeState {
     idle: Vec<Helper>,
-    survived: HashSet<Key>,
-    crashed: HashSet<Key>,
+    survived: HashSet<ProbeKey>,
+    crashed: HashSet<ProbeKey>,
 }
 
 impl std::fmt::Debug for ParserProbe {
@@ -73,7 +73,7 @@ impl ParserProbe {
     }
 
     /// Returns this probe if it covers as much as `scope`, else another one that does.
-    pub fn with(self: &Arc<Self>, scope: ProbeScope) -> Arc<Self> {
+    pub fn with_scope(self: &Arc<Self>, scope: ProbeScope) -> Arc<Self> {
         if self.scope >= scope { Arc::clone(self) } else { Arc::new(Self::new(self.program.clone(), scope)) }
     }
 
@@ -84,50 +84,50 @@ impl ParserProbe {
 
     /// Parses a text in a helper, unless one survived it before. If no helper can be started the text passes untried: a system that
     /// cannot start a process is no reason to skip the review.
-    pub(super) fn check(&self, grammar: Grammar, text: &str, watch: &Watch<'_>) -> Result<(), Unparsed> {
+    pub(super) fn check(&self, grammar: Grammar, text: &str, watch: &ParseLimits<'_>) -> Result<(), ParseFailure> {
         let key = (grammar, self.hasher.hash_one(text), text.len());
         let idle = {
             let mut state = self.state();
             if state.crashed.contains(&key) {
-                return Err(Unparsed::Crashed);
+                return Err(ParseFailure::Crashed);
             }
             if state.survived.contains(&key) {
                 return Ok(());
             }
             state.idle.pop()
         };
-        let mut reply = idle.map_or(Reply::Died, |helper| self.ask(helper, grammar, text, watch));
+        let mut reply = idle.map_or(HelperReply::Died, |helper| self.ask(helper, grammar, text, watch));
         // The system may have ended an idle helper: only one that was just alive shows the effect of a text.
-        if reply == Reply::Died {
+        if reply == HelperReply::Died {
             let Some(helper) = self.started(watch)? else { return Ok(()) };
             reply = self.ask(helper, grammar, text, watch);
         }
         match reply {
-            Reply::Answer(SURVIVED) => {
+            HelperReply::Answer(SURVIVED) => {
                 remember(&mut self.state().survived, key);
                 Ok(())
             }
-            Reply::Answer(_) | Reply::Died => {
+            HelperReply::Answer(_) | HelperReply::Died => {
                 remember(&mut self.state().crashed, key);
-                Err(Unparsed::Crashed)
+                Err(ParseFailure::Crashed)
             }
-            Reply::Stopped(why) => Err(why),
+            HelperReply::Stopped(why) => Err(why),
         }
     }
 
     /// Starts a helper and waits until it answers an empty text; `None` if none can be started, or if another program was started.
-    fn started(&self, watch: &Watch<'_>) -> Result<Option<Helper>, Unparsed> {
+    fn started(&self, watch: &ParseLimits<'_>) -> Result<Option<Helper>, ParseFailure> {
         let Ok(helper) = Helper::start(&self.program, HELPER) else { return Ok(None) };
         match helper.ask(&[&[Grammar::Yaml as u8], &0_u32.to_le_bytes()], || watch.check()) {
-            (helper, Reply::Answer(SURVIVED)) => Ok(helper),
-            (_, Reply::Stopped(why)) => Err(why),
-            (_, Reply::Answer(_) | Reply::Died) => Ok(None),
+            (helper, HelperReply::Answer(SURVIVED)) => Ok(helper),
+            (_, HelperReply::Stopped(why)) => Err(why),
+            (_, HelperReply::Answer(_) | HelperReply::Died) => Ok(None),
         }
     }
 
     /// Sends a text to a helper, and keeps the helper for the next text if it is still usable.
-    fn ask(&self, helper: Helper, grammar: Grammar, text: &str, watch: &Watch<'_>) -> Reply<Unparsed> {
-        let Ok(length) = u32::try_from(text.len()) else { return Reply::Stopped(Unparsed::NoTree) };
+    fn ask(&self, helper: Helper, grammar: Grammar, text: &str, watch: &ParseLimits<'_>) -> HelperReply<ParseFailure> {
+        let Ok(length) = u32::try_from(text.len()) else { return HelperReply::Stopped(ParseFailure::NoTree) };
         let question: [&[u8]; 3] = [&[grammar as u8], &length.to_le_bytes(), text.as_bytes()];
         let (helper, reply) = helper.ask(&question, || watch.check());
         let mut state = self.state();
@@ -136,12 +136,12 @@ impl ParserProbe {
         reply
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ProbeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn remember(keys: &mut HashSet<Key>, key: Key) {
+fn remember(keys: &mut HashSet<ProbeKey>, key: ProbeKey) {
     if keys.len() >= REMEMBERED {
         keys.clear();
     }
@@ -166,7 +166,7 @@ pub fn serve(mut questions: impl Read, mut answers: impl Write) -> io::Result<()
         let parsed = String::from_utf8(std::mem::take(&mut text)).map_err(io::Error::other)?;
         let cancel = Cancel::never();
         // A text without a tree is harmless: the caller gets the same result.
-        let _ = Tree::parse(grammar, &parsed, &Watch::new(&cancel, LONGEST));
+        let _ = SyntaxTree::parse(grammar, &parsed, &ParseLimits::new(&cancel, LONGEST));
         answers.write_all(&[SURVIVED])?;
         answers.flush()?;
         text = parsed.into_bytes();
@@ -196,21 +196,21 @@ mod tests {
     fn a_helper_that_cannot_start_stops_nothing() {
         let probe = ParserProbe::new(PathBuf::from("/nowhere/at/all"), ProbeScope::Everything);
         let cancel = Cancel::never();
-        assert_eq!(probe.check(Grammar::Go, "package a", &Watch::new(&cancel, LONGEST)), Ok(()));
+        assert_eq!(probe.check(Grammar::Go, "package a", &ParseLimits::new(&cancel, LONGEST)), Ok(()));
     }
 
     #[cfg(unix)]
     #[test]
     fn a_helper_that_dies_costs_the_text_and_one_that_is_silent_the_time() {
         let cancel = Cancel::never();
-        let watch = Watch::new(&cancel, LONGEST);
+        let watch = ParseLimits::new(&cancel, LONGEST);
         let program = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/parser/dies-of-the-second-text.sh");
         let probe = Arc::new(ParserProbe::new(PathBuf::from(program), ProbeScope::Everything));
-        assert_eq!(probe.check(Grammar::Go, "package a", &watch), Err(Unparsed::Crashed));
-        assert_eq!(probe.check(Grammar::Go, "package a", &watch), Err(Unparsed::Crashed), "it is not tried again");
+        assert_eq!(probe.check(Grammar::Go, "package a", &watch), Err(ParseFailure::Crashed));
+        assert_eq!(probe.check(Grammar::Go, "package a", &watch), Err(ParseFailure::Crashed), "it is not tried again");
         let other = ParserProbe::new(PathBuf::from("/bin/false"), ProbeScope::Everything);
         assert_eq!(other.check(Grammar::Go, "package a", &watch), Ok(()), "a program that is no helper says nothing");
-        assert!(probe.covers(Grammar::Java) && probe.with(ProbeScope::GrowingScanners).covers(Grammar::Java));
+        assert!(probe.covers(Grammar::Java) && probe.with_scope(ProbeScope::GrowingScanners).covers(Grammar::Java));
         let narrow = ParserProbe::new(PathBuf::from("/bin/false"), ProbeScope::GrowingScanners);
         assert!(narrow.covers(Grammar::Yaml) && !narrow.covers(Grammar::Java));
     }

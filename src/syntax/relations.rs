@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use tree_sitter::{Node, TreeCursor};
 
-use super::grammar::{Grammar, Watch};
-use super::trees::Trees;
+use super::grammar::{Grammar, ParseLimits};
+use super::tree_cache::TreeCache;
 use crate::sys::cancel::Cancel;
 
 /// Time limit for one text. The bounds below are reached first, unless the machine is busy.
@@ -38,15 +38,15 @@ pub struct Relations {
 }
 
 /// Extracts the relations of `text`; `None` if the language has no grammar here, the text is very large, or parsing took too long.
-pub fn relations(language: &str, text: &str, trees: &Trees, cancel: &Cancel) -> Option<Relations> {
+pub fn relations(language: &str, text: &str, trees: &TreeCache, cancel: &Cancel) -> Option<Relations> {
     let grammar = Grammar::of(language)?;
     if text.len() > LARGEST {
         return None;
     }
-    let watch = Watch::new(cancel, QUESTION);
+    let watch = ParseLimits::new(cancel, QUESTION);
     let tree = trees.parse(grammar, text, &watch).ok()?;
     let root = tree.root.root();
-    let mut walk = Walk { grammar, text, names: Names::default() };
+    let mut walk = RelationWalk { grammar, text, names: RelationNames::default() };
     walk.all(&mut root.get_inner_node().walk(), &watch)?;
     Some(walk.names.settle())
 }
@@ -107,7 +107,7 @@ const TRANSPARENT: &[&str] = &[
 /// The context of a node.
 #[derive(Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "any of them may hold with any other")]
-struct Frame<'t> {
+struct RelationFrame<'t> {
     kind: &'t str,
     /// At the top level of the file.
     top: bool,
@@ -119,15 +119,15 @@ struct Frame<'t> {
     of_trait: bool,
 }
 
-struct Walk<'a> {
+struct RelationWalk<'a> {
     grammar: Grammar,
     text: &'a str,
-    names: Names<'a>,
+    names: RelationNames<'a>,
 }
 
 /// The names found so far.
 #[derive(Default)]
-struct Names<'a> {
+struct RelationNames<'a> {
     imports: Vec<String>,
     imported: HashSet<String>,
     defines: Vec<&'a str>,
@@ -139,7 +139,7 @@ struct Names<'a> {
     members: HashSet<(&'a str, &'a str)>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> RelationNames<'a> {
     fn import(&mut self, path: String) {
         let fits = !path.is_empty() && path.len() <= LONGEST && self.imports.len() < MOST;
         if fits && self.imported.insert(path.clone()) {
@@ -179,10 +179,11 @@ fn is_large(name: &str) -> bool {
     name.starts_with(char::is_uppercase)
 }
 
-impl<'a> Walk<'a> {
+impl<'a> RelationWalk<'a> {
     /// Walks the tree without recursion: deep nesting takes no stack.
-    fn all<'t>(&mut self, cursor: &mut TreeCursor<'t>, watch: &Watch<'_>) -> Option<()> {
-        let mut around: Frame<'t> = Frame { kind: "", top: true, binding: false, path: false, of_trait: false };
+    fn all<'t>(&mut self, cursor: &mut TreeCursor<'t>, watch: &ParseLimits<'_>) -> Option<()> {
+        let mut around: RelationFrame<'t> =
+            RelationFrame { kind: "", top: true, binding: false, path: false, of_trait: false };
         let mut frames = Vec::new();
         let mut steps = 0u32;
         loop {
@@ -211,7 +212,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Records a node; returns the context of its children if there may be more in it.
-    fn see<'t>(&mut self, node: Node<'t>, field: Option<&str>, around: Frame<'_>) -> Option<Frame<'t>> {
+    fn see<'t>(&mut self, node: Node<'t>, field: Option<&str>, around: RelationFrame<'_>) -> Option<RelationFrame<'t>> {
         if !node.is_named() {
             return None;
         }
@@ -234,10 +235,10 @@ impl<'a> Walk<'a> {
                 self.member(node, field, around);
             }
             "public_field_definition" | "field_definition" => self.field(node),
-            _ => imports::of(self.grammar, node, self.text, &mut |path| self.names.import(path)),
+            _ => imports::collect_imports(self.grammar, node, self.text, &mut |path| self.names.import(path)),
         }
         let place = matches!(kind, "attribute" | "member_expression" | "selector_expression" | "subscript");
-        Some(Frame {
+        Some(RelationFrame {
             kind,
             top: around.kind.is_empty() || around.top && TRANSPARENT.contains(&kind),
             binding: !place && binds(kind, field, around),
@@ -250,7 +251,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Records a name: defined, bound, called or only mentioned.
-    fn name(&mut self, node: Node<'_>, field: Option<&str>, around: Frame<'_>) {
+    fn name(&mut self, node: Node<'_>, field: Option<&str>, around: RelationFrame<'_>) {
         let name = self.of(node);
         let (path, large) = (leads(field, around), is_large(name));
         let names = &mut self.names;
@@ -293,7 +294,7 @@ impl<'a> Walk<'a> {
     }
 
     /// `a.b`: a called method, or a name of the module `a`.
-    fn member(&mut self, node: Node<'_>, field: Option<&str>, around: Frame<'_>) {
+    fn member(&mut self, node: Node<'_>, field: Option<&str>, around: RelationFrame<'_>) {
         let child = |fields: [&str; 3]| fields.iter().find_map(|field| node.child_by_field_name(field));
         let Some(name) = child(["attribute", "property", "field"]).map(|name| self.of(name)) else { return };
         let Some(of) = child(["object", "operand", "value"]) else { return };
@@ -321,7 +322,7 @@ impl<'a> Walk<'a> {
 }
 
 /// Checks whether the names in a node are bound by it.
-fn binds(kind: &str, field: Option<&str>, around: Frame<'_>) -> bool {
+fn binds(kind: &str, field: Option<&str>, around: RelationFrame<'_>) -> bool {
     match (around.kind, field) {
         (_, Some("pattern" | "parameter"))
         | (
@@ -347,7 +348,7 @@ fn binds(kind: &str, field: Option<&str>, around: Frame<'_>) -> bool {
 }
 
 /// Checks whether a node only contains a name.
-fn leads(field: Option<&str>, around: Frame<'_>) -> bool {
+fn leads(field: Option<&str>, around: RelationFrame<'_>) -> bool {
     around.path
         || matches!(field, Some("path" | "module_name"))
         || around.kind == "import_statement" && field == Some("name")

@@ -7,7 +7,7 @@ use tree_sitter::Node;
 
 /// The texts seen so far, while a tree is walked in order.
 #[derive(Default)]
-pub(super) struct Repeated<'t> {
+pub(super) struct RepeatedTexts<'t> {
     /// The rule, the group of siblings, and the text.
     seen: HashSet<(usize, u32, &'t [u8])>,
     /// For each ancestor level of the current node, its group of siblings.
@@ -15,7 +15,7 @@ pub(super) struct Repeated<'t> {
     next: u32,
 }
 
-impl<'t> Repeated<'t> {
+impl<'t> RepeatedTexts<'t> {
     /// Moves to the first child.
     pub(super) fn enter(&mut self) {
         self.next = self.next.wrapping_add(1);

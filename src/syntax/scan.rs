@@ -9,11 +9,11 @@ use ast_grep_core::matcher::MatcherExt as _;
 use ast_grep_core::replacer::Replacer as _;
 use ast_grep_core::{AstGrep, NodeMatch};
 
-use super::found::{Edit, Found, Scan};
-use super::grammar::{Grammar, Tree, Unparsed, Watch};
-use super::matching::{Compiled, RuleSet};
-use super::repeated::Repeated;
-use super::watched::WatchedDoc;
+use super::grammar::{Grammar, ParseFailure, ParseLimits, SyntaxTree};
+use super::matches::{ByteEdit, SyntaxMatch, SyntaxScan};
+use super::matching::{CompiledRule, RuleSet};
+use super::repeated::RepeatedTexts;
+use super::watched_doc::WatchedDoc;
 use crate::domain::place::LineRange;
 
 /// Maximum depth of matched nodes: conditions on ancestors cost the depth each time.
@@ -28,19 +28,19 @@ const LONGEST_REPLACEMENT: usize = 64 << 10;
 const MOST_FOUND: usize = 5000;
 
 /// The rules of a set that are matched in one walk.
-struct Asked<'r> {
-    rules: Vec<&'r Compiled>,
+struct ScanRules<'r> {
+    rules: Vec<&'r CompiledRule>,
     /// The rules that can match a kind of node, by kind.
     by_kind: Vec<Vec<usize>>,
     /// Remaining steps of each.
     left: Vec<u64>,
 }
 
-impl<'r> Asked<'r> {
+impl<'r> ScanRules<'r> {
     /// Selects the compiled rules for which `wanted` is true.
-    fn of(set: &'r RuleSet, wanted: &dyn Fn(usize) -> bool, tree: &Tree) -> Self {
+    fn of(set: &'r RuleSet, wanted: &dyn Fn(usize) -> bool, tree: &SyntaxTree) -> Self {
         let compiled = set.rules.iter().filter_map(|rule| rule.get()?.as_ref().ok()?.as_ref());
-        let rules: Vec<&Compiled> = compiled.filter(|rule| wanted(rule.number)).collect();
+        let rules: Vec<&CompiledRule> = compiled.filter(|rule| wanted(rule.number)).collect();
         let mut by_kind: Vec<Vec<usize>> = Vec::new();
         for (at, rule) in rules.iter().enumerate() {
             for kind in &rule.kinds {
@@ -58,16 +58,21 @@ impl<'r> Asked<'r> {
 
 impl RuleSet {
     /// Matches the compiled rules for which `wanted` is true.
-    pub fn scan(&self, tree: &Tree, wanted: &dyn Fn(usize) -> bool, watch: &Watch<'_>) -> Result<Scan, Unparsed> {
-        let mut scan = Scan::default();
+    pub fn scan(
+        &self,
+        tree: &SyntaxTree,
+        wanted: &dyn Fn(usize) -> bool,
+        watch: &ParseLimits<'_>,
+    ) -> Result<SyntaxScan, ParseFailure> {
+        let mut scan = SyntaxScan::default();
         if tree.grammar != self.grammar {
             return Ok(scan);
         }
-        let mut asked = Asked::of(self, wanted, tree);
+        let mut asked = ScanRules::of(self, wanted, tree);
         if asked.rules.is_empty() {
             return Ok(scan);
         }
-        let mut tests = TestCode::default();
+        let mut tests = TestCodeRanges::default();
         let source = tree.root.root();
         let doc = source.get_doc();
         let watched = WatchedDoc::new(doc.src.clone(), doc.lang, doc.tree.clone(), watch);
@@ -75,7 +80,7 @@ impl RuleSet {
         let root = watched.root();
         let mut cursor = root.get_inner_node().inner().walk();
         let mut steps = 0u32;
-        let mut walk = Repeated::default();
+        let mut walk = RepeatedTexts::default();
         loop {
             steps = steps.wrapping_add(1);
             // Not for each rule: reading the clock costs more than most rules do, and a long one checks it itself.
@@ -106,15 +111,15 @@ impl RuleSet {
     }
 }
 
-impl Asked<'_> {
+impl ScanRules<'_> {
     /// Applies the rules that can match a node.
     fn match_node<'t>(
         &mut self,
         watched: &AstGrep<WatchedDoc>,
         inner: tree_sitter::Node<'_>,
-        (tree, tests, walk): (&'t Tree, &TestCode, &mut Repeated<'t>),
-        scan: &mut Scan,
-    ) -> Result<(), Unparsed> {
+        (tree, tests, walk): (&'t SyntaxTree, &TestCodeRanges, &mut RepeatedTexts<'t>),
+        scan: &mut SyntaxScan,
+    ) -> Result<(), ParseFailure> {
         let Self { rules, by_kind, left } = self;
         let root = watched.root();
         let doc = root.get_doc();
@@ -128,10 +133,10 @@ impl Asked<'_> {
                 continue;
             }
             let node = adopted.get_or_insert_with(|| watched.adopt(doc.node(inner))).clone();
-            doc.give(*left);
+            doc.set_budget(*left);
             let hit = rule.core.match_node(node);
-            *left = doc.left();
-            doc.give(u64::MAX);
+            *left = doc.remaining();
+            doc.set_budget(u64::MAX);
             if let Some(fault) = doc.fault() {
                 return Err(fault);
             }
@@ -152,16 +157,16 @@ impl Asked<'_> {
     }
 }
 
-type Match<'a> = NodeMatch<'a, WatchedDoc>;
-type Node<'a> = ast_grep_core::Node<'a, WatchedDoc>;
+type WatchedMatch<'a> = NodeMatch<'a, WatchedDoc>;
+type WatchedAstNode<'a> = ast_grep_core::Node<'a, WatchedDoc>;
 
-fn found(rule: &Compiled, hit: &Match<'_>, in_test: bool) -> Found {
+fn found(rule: &CompiledRule, hit: &WatchedMatch<'_>, in_test: bool) -> SyntaxMatch {
     let bytes = hit.range();
     let lines = lines_of(hit);
     let fits = bytes.len() <= LONGEST_REPLACED && bytes.len().saturating_mul(rule.holes) <= LONGEST_REPLACEMENT;
     let edit = rule.fix.as_ref().filter(|_| fits).and_then(|fix| {
         let text = String::from_utf8(fix.generate_replacement(hit)).ok()?;
-        Some(Edit { bytes: bytes.clone(), text })
+        Some(ByteEdit { bytes: bytes.clone(), text })
     });
     let env = hit.get_env();
     let one = rule.at.as_deref().and_then(|name| env.get_match(name).cloned().or_else(|| first_of(hit, name)));
@@ -171,7 +176,7 @@ fn found(rule: &Compiled, hit: &Match<'_>, in_test: bool) -> Found {
     // Climbing from parent to parent would take quadratic time in the depth: each ancestor is searched for from the root.
     let around = hit.ancestors().map(|node| lines_of(&node)).find(|around| around.count() > lines.count());
     let around = around.unwrap_or(lines);
-    Found {
+    SyntaxMatch {
         rule: rule.number,
         bytes,
         lines,
@@ -185,12 +190,12 @@ fn found(rule: &Compiled, hit: &Match<'_>, in_test: bool) -> Found {
     }
 }
 
-fn first_of<'a>(hit: &Match<'a>, name: &str) -> Option<Node<'a>> {
+fn first_of<'a>(hit: &WatchedMatch<'a>, name: &str) -> Option<WatchedAstNode<'a>> {
     hit.get_env().get_multiple_matches(name).into_iter().next()
 }
 
 /// Returns the bytes of a metavariable, also of several nodes; `None` if it matched nothing.
-fn bytes_of(hit: &Match<'_>, name: &str) -> Option<Range<usize>> {
+fn bytes_of(hit: &WatchedMatch<'_>, name: &str) -> Option<Range<usize>> {
     if let Some(node) = hit.get_env().get_match(name) {
         return Some(node.range());
     }
@@ -198,7 +203,7 @@ fn bytes_of(hit: &Match<'_>, name: &str) -> Option<Range<usize>> {
     Some(nodes.first()?.range().start..nodes.last()?.range().end)
 }
 
-fn lines_of(node: &Node<'_>) -> LineRange {
+fn lines_of(node: &WatchedAstNode<'_>) -> LineRange {
     let first = node.start_pos().line();
     let (end_line, end_column) = node.end_pos().byte_point();
     // A node that swallowed its line ending stops at the start of the next line.
@@ -207,7 +212,7 @@ fn lines_of(node: &Node<'_>) -> LineRange {
     LineRange::new(number(first), number(last)).unwrap_or_else(|_| LineRange::line(number(first)))
 }
 
-impl Tree {
+impl SyntaxTree {
     pub(super) fn text(&self) -> &[u8] {
         self.root.root().get_doc().src.as_bytes()
     }
@@ -215,7 +220,7 @@ impl Tree {
 
 /// The bytes of test-only items, found while the tree is walked in order.
 #[derive(Default)]
-struct TestCode {
+struct TestCodeRanges {
     until: usize,
 }
 
@@ -224,7 +229,7 @@ static TEST_ATTRIBUTE: LazyLock<Option<regex::bytes::Regex>> = LazyLock::new(|| 
         .ok()
 });
 
-impl TestCode {
+impl TestCodeRanges {
     fn see(&mut self, node: &tree_sitter::Node<'_>, text: &[u8]) {
         if node.kind() != "attribute_item" || node.start_byte() < self.until {
             return;

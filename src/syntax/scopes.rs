@@ -3,7 +3,7 @@
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_language::SupportLang;
 
-use super::grammar::{Tree, Unparsed, Watch};
+use super::grammar::{ParseFailure, ParseLimits, SyntaxTree};
 use crate::domain::place::LineRange;
 
 /// Maximum depth of named nodes.
@@ -36,7 +36,7 @@ const FUNCTIONS: &[&str] = &["arrow_function", "function_expression", "generator
 
 /// A function or a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scope {
+pub struct CodeScope {
     /// Its qualified name, with dots: `Store.open`.
     pub name: String,
     /// Its lines.
@@ -47,19 +47,19 @@ pub struct Scope {
     pub body: usize,
 }
 
-impl Scope {
+impl CodeScope {
     /// Returns the smallest function or type around a line. The list is ordered by begin.
     pub fn innermost(scopes: &[Self], line: u32) -> Option<&Self> {
         scopes.iter().rev().find(|scope| scope.lines.contains(line))
     }
 }
 
-impl Tree {
+impl SyntaxTree {
     /// Returns its functions and types ordered by begin: inner ones follow the outer one.
-    pub fn scopes(&self, watch: &Watch<'_>) -> Result<Vec<Scope>, Unparsed> {
+    pub fn scopes(&self, watch: &ParseLimits<'_>) -> Result<Vec<CodeScope>, ParseFailure> {
         let root = self.root.root();
         let mut cursor = root.get_inner_node().walk();
-        let mut scopes: Vec<Scope> = Vec::new();
+        let mut scopes: Vec<CodeScope> = Vec::new();
         let mut around: Vec<usize> = Vec::new();
         let mut steps = 0u32;
         loop {
@@ -78,7 +78,7 @@ impl Tree {
                 around.push(scopes.len());
                 let value = node.child_by_field_name("value").unwrap_or(node);
                 let body = value.child_by_field_name("body").map_or(node.start_byte(), |body| body.start_byte());
-                scopes.push(Scope { name, lines, bytes: node.byte_range(), body });
+                scopes.push(CodeScope { name, lines, bytes: node.byte_range(), body });
             }
             if cursor.depth() < DEEPEST && cursor.goto_first_child() {
                 continue;
@@ -92,9 +92,9 @@ impl Tree {
     }
 }
 
-type Node<'a> = ast_grep_core::Node<'a, StrDoc<SupportLang>>;
+type ScopeNode<'a> = ast_grep_core::Node<'a, StrDoc<SupportLang>>;
 
-fn name_of(node: &Node<'_>) -> Option<String> {
+fn name_of(node: &ScopeNode<'_>) -> Option<String> {
     let kind = node.kind();
     let named = if HOLDING.contains(&&*kind) {
         node.field("name").or_else(|| node.field("declarator")).or_else(|| node.field("type"))?
@@ -125,8 +125,8 @@ mod tests {
 
     fn names(grammar: Grammar, text: &str) -> Vec<String> {
         let cancel = Cancel::never();
-        let watch = Watch::new(&cancel, Duration::from_mins(1));
-        let tree = Tree::parse(grammar, text, &watch).unwrap();
+        let watch = ParseLimits::new(&cancel, Duration::from_mins(1));
+        let tree = SyntaxTree::parse(grammar, text, &watch).unwrap();
         tree.scopes(&watch).unwrap().into_iter().map(|scope| scope.name).collect()
     }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::grammar::{Grammar, Tree, Watch};
-use super::trees::Trees;
+use super::grammar::{Grammar, ParseLimits, SyntaxTree};
+use super::tree_cache::TreeCache;
 use crate::sys::cancel::Cancel;
 
 /// Time limit for a query.
@@ -30,18 +30,18 @@ const NAMING: &[&str] = &[
 
 /// Returns the name of the innermost function or type around `line` (1-indexed); `None` at the top level of a file, or without a grammar.
 /// The text is parsed once per `trees`.
-pub fn enclosing_symbol(language: &str, text: &str, line: u32, trees: &Trees) -> Option<String> {
+pub fn enclosing_symbol(language: &str, text: &str, line: u32, trees: &TreeCache) -> Option<String> {
     let grammar = Grammar::of(language)?;
     let row = usize::try_from(line.checked_sub(1)?).ok()?;
     let answer = || {
         let cancel = Cancel::never();
-        let tree = trees.parse(grammar, text, &Watch::new(&cancel, QUESTION)).ok()?;
+        let tree = trees.parse(grammar, text, &ParseLimits::new(&cancel, QUESTION)).ok()?;
         Some(innermost(&tree, row).into_iter().collect::<Vec<String>>())
     };
-    trees.once((grammar, text), |said| said.names.entry(line).or_default(), answer)?.pop()
+    trees.get_or_compute((grammar, text), |said| said.names.entry(line).or_default(), answer)?.pop()
 }
 
-fn innermost(tree: &Tree, row: usize) -> Option<String> {
+fn innermost(tree: &SyntaxTree, row: usize) -> Option<String> {
     let mut node = tree.root.root();
     let mut name = None;
     loop {
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn the_innermost_name_is_given() {
-        let trees = Trees::default();
+        let trees = TreeCache::default();
         let enclosing_symbol = |language, text, line| super::enclosing_symbol(language, text, line, &trees);
         let rust = "struct A;\nimpl A {\n    fn b() {\n        1;\n    }\n}\n";
         assert_eq!(enclosing_symbol("rust", rust, 4).as_deref(), Some("b"));

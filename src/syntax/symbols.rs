@@ -4,22 +4,22 @@
 //! understood are listed in [`Symbols::others`], so that a missing use is never taken for an absent one.
 
 mod c;
+mod extractor;
 mod go;
 mod java;
 mod python;
 mod rust;
 mod script;
-mod seer;
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::beside::Beside;
-use super::grammar::{Grammar, Watch};
-use super::trees::Trees;
+use super::grammar::{Grammar, ParseLimits};
+use super::other_version::OtherVersion;
+use super::tree_cache::TreeCache;
 use crate::sys::cancel::Cancel;
-use seer::{Frame, See, Seer};
+use extractor::{NodeVisitor, SymbolExtractor, SymbolFrame};
 use serde::{Deserialize, Serialize};
 
 /// Time limit for one text.
@@ -45,13 +45,13 @@ const NAMES: &[&str] = &[
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbols {
     /// In the order of the text.
-    pub definitions: Vec<Definition>,
+    pub definitions: Vec<SymbolDefinition>,
     /// In the order of the text.
-    pub imports: Vec<Import>,
+    pub imports: Vec<SymbolImport>,
     /// Calls, and names accessed through a module, a type or a value. Not all mentions: see `others`.
-    pub uses: Vec<Use>,
+    pub uses: Vec<SymbolUse>,
     /// Branches over values.
-    pub switches: Vec<Switch>,
+    pub switches: Vec<ValueSwitch>,
     /// Names anywhere else: locals, parameters, plain mentions, macros.
     pub others: BTreeSet<String>,
     /// `true` if it may provide names that are not written in it: it re-exports all of another file, or a macro defines them.
@@ -88,7 +88,7 @@ pub enum DefinitionKind {
 /// One definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "any of them may hold with any other")]
-pub struct Definition {
+pub struct SymbolDefinition {
     /// Its name; that of the type for an [`Implementation`](DefinitionKind::Implementation).
     pub name: String,
     /// Its kind.
@@ -126,7 +126,7 @@ pub struct Parameters {
 
 /// An import of one name, or of a module.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Import {
+pub struct SymbolImport {
     /// The module, or the whole path, as written.
     pub path: String,
     /// The imported name; `None` for the module itself, `*` for everything.
@@ -143,7 +143,7 @@ pub struct Import {
 
 /// The way a name is used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum How {
+pub enum UseKind {
     /// Unqualified.
     Plain,
     /// Qualified by a path: `a::b` in Rust.
@@ -156,13 +156,13 @@ pub enum How {
 
 /// A use of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Use {
+pub struct SymbolUse {
     /// The name.
     pub name: String,
     /// The way it is used.
-    pub how: How,
+    pub how: UseKind,
     /// The arguments of the call; `None` if it is not called.
-    pub call: Option<Arguments>,
+    pub call: Option<ArgumentShape>,
     /// The line, 1-indexed.
     pub line: u32,
     /// `true` if it is conditional.
@@ -173,7 +173,7 @@ pub struct Use {
 
 /// The arguments of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Arguments {
+pub struct ArgumentShape {
     /// Their number.
     pub count: u32,
     /// `true` if more or fewer may be passed than are written.
@@ -184,7 +184,7 @@ pub struct Arguments {
 
 /// A branch over values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Switch {
+pub struct ValueSwitch {
     /// Its first line, 1-indexed.
     pub line: u32,
     /// The last parts of the names of the handled values; empty if one of them is not a name.
@@ -195,7 +195,7 @@ pub struct Switch {
 
 impl Symbols {
     /// Checks that the parts are consistent, as those read from a text are: stored data may be corrupt.
-    pub fn is_sound(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         let known = |owner: Option<usize>| owner.is_none_or(|owner| owner < self.definitions.len());
         !(self.definitions.is_empty() && self.imports.is_empty() && self.others.is_empty())
             && self.definitions.iter().all(|one| known(one.owner))
@@ -203,17 +203,17 @@ impl Symbols {
     }
 
     /// Returns the members of a definition.
-    pub fn members(&self, owner: usize) -> impl Iterator<Item = &Definition> {
+    pub fn members(&self, owner: usize) -> impl Iterator<Item = &SymbolDefinition> {
         self.definitions.iter().filter(move |definition| definition.owner == Some(owner))
     }
 
     /// Returns the name of the definition that another one is a member of.
-    pub fn owner(&self, definition: &Definition) -> Option<&str> {
+    pub fn owner(&self, definition: &SymbolDefinition) -> Option<&str> {
         definition.owner.and_then(|owner| self.definitions.get(owner)).map(|owner| owner.name.as_str())
     }
 }
 
-impl Definition {
+impl SymbolDefinition {
     /// `true` for a method outside of its type, as in Go; `bases` names the type.
     pub fn is_attached(&self) -> bool {
         self.kind == DefinitionKind::Function && !self.bases.is_empty()
@@ -222,14 +222,14 @@ impl Definition {
 
 impl Parameters {
     /// Checks whether a call with `count` arguments is valid.
-    pub fn fit(&self, count: u32) -> bool {
+    pub fn accepts(&self, count: u32) -> bool {
         count >= self.required && self.most.is_none_or(|most| count <= most)
     }
 }
 
 /// Extracts the symbols of `text`; `None` if the language has no grammar here, the text is very large, or parsing took too long. The text
 /// is parsed and read once per `trees`.
-pub fn symbols(language: &str, text: &str, trees: &Trees, cancel: &Cancel) -> Option<Arc<Symbols>> {
+pub fn symbols(language: &str, text: &str, trees: &TreeCache, cancel: &Cancel) -> Option<Arc<Symbols>> {
     cached_symbols(language, (text, None), trees, cancel, false)
 }
 
@@ -238,8 +238,8 @@ pub fn symbols(language: &str, text: &str, trees: &Trees, cancel: &Cancel) -> Op
 pub fn outline(
     language: &str,
     text: &str,
-    beside: Option<&Beside<'_>>,
-    trees: &Trees,
+    beside: Option<&OtherVersion<'_>>,
+    trees: &TreeCache,
     cancel: &Cancel,
 ) -> Option<Arc<Symbols>> {
     cached_symbols(language, (text, beside), trees, cancel, true)
@@ -247,13 +247,13 @@ pub fn outline(
 
 fn cached_symbols(
     language: &str,
-    (text, beside): (&str, Option<&Beside<'_>>),
-    trees: &Trees,
+    (text, beside): (&str, Option<&OtherVersion<'_>>),
+    trees: &TreeCache,
     cancel: &Cancel,
     outline: bool,
 ) -> Option<Arc<Symbols>> {
     let grammar = Grammar::of(language)?;
-    let see: See = match grammar {
+    let see: NodeVisitor = match grammar {
         Grammar::Rust => rust::see,
         Grammar::Python => python::see,
         Grammar::JavaScript | Grammar::TypeScript | Grammar::Tsx => script::see,
@@ -266,15 +266,21 @@ fn cached_symbols(
         return None;
     }
     let read = || {
-        let watch = Watch::new(cancel, QUESTION);
+        let watch = ParseLimits::new(cancel, QUESTION);
         let tree = trees.parse_beside(grammar, text, beside, &watch).ok()?;
         let root = tree.root.root();
-        let mut seer =
-            Seer { text, grammar, symbols: Symbols::default(), claimed: HashSet::new(), pending: false, outline };
-        seer.all(&mut root.get_inner_node().walk(), see, &watch)?;
+        let mut seer = SymbolExtractor {
+            text,
+            grammar,
+            symbols: Symbols::default(),
+            claimed: HashSet::new(),
+            pending: false,
+            outline,
+        };
+        seer.walk(&mut root.get_inner_node().walk(), see, &watch)?;
         Some(Arc::new(seer.symbols))
     };
-    trees.once((grammar, text), |said| if outline { &mut said.outline } else { &mut said.symbols }, read)
+    trees.get_or_compute((grammar, text), |said| if outline { &mut said.outline } else { &mut said.symbols }, read)
 }
 
 /// Returns the last part of a path of names, `c` of `a.b::c`; `None` if it is something else.

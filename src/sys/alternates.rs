@@ -16,7 +16,7 @@ const MOST_BYTES: usize = 1 << 20;
 
 /// The folders, the repository's own first. Those who read the file differ about quotes and about where a relative path starts, so each way counts:
 /// a folder too many is looked at, and none is missed.
-pub(super) fn object_folders(own: &Path) -> Result<Vec<PathBuf>, RepoError> {
+pub(super) fn list_object_folders(own: &Path) -> Result<Vec<PathBuf>, RepoError> {
     let mut found = vec![own.to_owned()];
     let mut at = 0;
     while let Some(folder) = found.get(at).cloned() {
@@ -53,13 +53,13 @@ mod tests {
         let names = |name: &str, text: &str| std::fs::write(folder(name).join("info/alternates"), text).unwrap();
         names("a", &format!("# none\n../b\n\"{}\"\n/nowhere\n", folder("a").display()));
         names("b", "../c\n../a\n");
-        assert_eq!(object_folders(&folder("a")).unwrap(), [folder("a"), folder("b"), folder("c")]);
-        assert_eq!(object_folders(&folder("c")).unwrap(), [folder("c")]);
+        assert_eq!(list_object_folders(&folder("a")).unwrap(), [folder("a"), folder("b"), folder("c")]);
+        assert_eq!(list_object_folders(&folder("c")).unwrap(), [folder("c")]);
         for n in 0..=MOST_FOLDERS {
             std::fs::create_dir(folder(&format!("d{n}"))).unwrap();
         }
         let many: Vec<String> = (0..=MOST_FOLDERS).map(|n| format!("../d{n}")).collect();
         names("c", &many.join("\n"));
-        assert!(matches!(object_folders(&folder("a")), Err(RepoError::Alternates(_))));
+        assert!(matches!(list_object_folders(&folder("a")), Err(RepoError::Alternates(_))));
     }
 }

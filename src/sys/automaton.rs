@@ -16,7 +16,7 @@ const BYTES_PER_STATE: usize = 10;
 ///
 /// Its searches fail where they would take too long, and with `Quit` where they meet what the automaton cannot decide (`\b` beside letters
 /// that are not ASCII).
-pub fn lazy(builder: &mut Builder, pattern: &str) -> Option<Regex> {
+pub fn build_lazy(builder: &mut Builder, pattern: &str) -> Option<Regex> {
     let bounded = dfa::Config::new()
         .unicode_word_boundary(true)
         .cache_capacity(CACHE)

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 
-use super::cancel::{Cancel, Stopped};
+use super::cancel::{Cancel, CancelReason};
 
 /// The time that stopped work has to end on its own. Shorter than the time after which an interrupted command gives up altogether, so that an
 /// interrupt still ends with what was found.
@@ -25,7 +25,7 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// Work without a result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unfinished {
+pub enum BlockingFailure {
     /// It did not end in time, and was left behind.
     #[error(
         "{what} did not end: {why}. The usual cause is a damaged object (`git fsck` finds it), a named pipe in the place of a file, or a \
@@ -35,7 +35,7 @@ pub enum Unfinished {
         /// The work, as the subject of a sentence.
         what: &'static str,
         /// The stop that it did not hear.
-        why: Stopped,
+        why: CancelReason,
     },
     /// It took more memory than any input needs.
     #[error(
@@ -79,7 +79,7 @@ pub async fn run<T: Send + 'static>(
     what: &'static str,
     cancel: &Cancel,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Unfinished> {
+) -> Result<T, BlockingFailure> {
     let (sender, mut ended) = oneshot::channel();
     let runtime = Handle::current();
     start(what, move || {
@@ -88,10 +88,10 @@ pub async fn run<T: Send + 'static>(
         // Nobody waits any more when the work was abandoned.
         drop(sender.send(work()));
     })?;
-    let mut limit = Limit::default();
+    let mut limit = AbandonDeadline::default();
     loop {
         tokio::select! {
-            done = &mut ended => return done.map_err(|_| Unfinished::Panicked { what }),
+            done = &mut ended => return done.map_err(|_| BlockingFailure::Panicked { what }),
             () = tokio::time::sleep(TICK) => limit.check(what, cancel)?,
         }
     }
@@ -102,22 +102,22 @@ pub fn run_here<T: Send + 'static>(
     what: &'static str,
     cancel: &Cancel,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Unfinished> {
+) -> Result<T, BlockingFailure> {
     let (sender, ended) = mpsc::sync_channel(1);
     start(what, move || drop(sender.send(work())))?;
-    let mut limit = Limit::default();
+    let mut limit = AbandonDeadline::default();
     loop {
         match ended.recv_timeout(TICK) {
             Ok(done) => return Ok(done),
-            Err(mpsc::RecvTimeoutError::Disconnected) => return Err(Unfinished::Panicked { what }),
+            Err(mpsc::RecvTimeoutError::Disconnected) => return Err(BlockingFailure::Panicked { what }),
             Err(mpsc::RecvTimeoutError::Timeout) => limit.check(what, cancel)?,
         }
     }
 }
 
-fn start(what: &'static str, work: impl FnOnce() + Send + 'static) -> Result<(), Unfinished> {
+fn start(what: &'static str, work: impl FnOnce() + Send + 'static) -> Result<(), BlockingFailure> {
     let thread = std::thread::Builder::new().name(what.to_owned()).stack_size(STACK);
-    thread.spawn(work).map(drop).map_err(|_| Unfinished::NoThread { what })
+    thread.spawn(work).map(drop).map_err(|_| BlockingFailure::NoThread { what })
 }
 
 /// The most calls that nobody waits for any more and that have not ended: as many threads are left behind at most.
@@ -132,18 +132,18 @@ pub struct Workers {
 
 /// The turn of a call, given back once, by whichever of its two ends goes first: that of the work, or that of who waits for it.
 #[derive(Debug)]
-struct Turn {
+struct WorkerPermit {
     workers: Workers,
     is_over: AtomicBool,
 }
 
 /// The end of the work.
-struct Working(Arc<Turn>);
+struct WorkEnd(Arc<WorkerPermit>);
 
 /// The end of who waits.
-struct Waiting(Arc<Turn>);
+struct CallerEnd(Arc<WorkerPermit>);
 
-impl Drop for Working {
+impl Drop for WorkEnd {
     fn drop(&mut self) {
         if self.0.is_over.swap(true, Ordering::AcqRel) {
             self.0.workers.stuck.fetch_sub(1, Ordering::AcqRel);
@@ -153,7 +153,7 @@ impl Drop for Working {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for CallerEnd {
     fn drop(&mut self) {
         if !self.0.is_over.swap(true, Ordering::AcqRel) {
             self.0.workers.stuck.fetch_add(1, Ordering::AcqRel);
@@ -175,13 +175,16 @@ impl Workers {
         what: &'static str,
         cancel: &Cancel,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Unfinished> {
+    ) -> Result<T, BlockingFailure> {
         let permit = unless_stopped(cancel, self.turns.acquire()).await;
-        permit.map_err(|why| Unfinished::Abandoned { what, why })?.map_err(|_| Unfinished::Panicked { what })?.forget();
-        let turn = Arc::new(Turn { workers: self.clone(), is_over: AtomicBool::new(false) });
-        let (working, _waiting) = (Working(Arc::clone(&turn)), Waiting(turn));
+        permit
+            .map_err(|why| BlockingFailure::Abandoned { what, why })?
+            .map_err(|_| BlockingFailure::Panicked { what })?
+            .forget();
+        let turn = Arc::new(WorkerPermit { workers: self.clone(), is_over: AtomicBool::new(false) });
+        let (working, _waiting) = (WorkEnd(Arc::clone(&turn)), CallerEnd(turn));
         if self.stuck.load(Ordering::Acquire) >= MOST_STUCK {
-            return Err(Unfinished::Crowded { what });
+            return Err(BlockingFailure::Crowded { what });
         }
         run(what, cancel, move || {
             let _working = working;
@@ -192,7 +195,7 @@ impl Workers {
 }
 
 /// Waits for a future that cannot hear an interrupt, and abandons it when one comes.
-pub async fn unless_stopped<T>(cancel: &Cancel, work: impl Future<Output = T>) -> Result<T, Stopped> {
+pub async fn unless_stopped<T>(cancel: &Cancel, work: impl Future<Output = T>) -> Result<T, CancelReason> {
     tokio::pin!(work);
     loop {
         tokio::select! {
@@ -218,20 +221,20 @@ fn is_memory_exhausted() -> bool {
 
 /// The moment at which stopped work is abandoned.
 #[derive(Default)]
-struct Limit(Option<(Stopped, Instant)>);
+struct AbandonDeadline(Option<(CancelReason, Instant)>);
 
-impl Limit {
+impl AbandonDeadline {
     /// Refuses to wait on: the grace is over, or the process has taken too much memory.
-    fn check(&mut self, what: &'static str, cancel: &Cancel) -> Result<(), Unfinished> {
+    fn check(&mut self, what: &'static str, cancel: &Cancel) -> Result<(), BlockingFailure> {
         if is_memory_exhausted() {
-            return Err(Unfinished::Memory { what });
+            return Err(BlockingFailure::Memory { what });
         }
-        self.passed(cancel).map_or(Ok(()), |why| Err(Unfinished::Abandoned { what, why }))
+        self.passed(cancel).map_or(Ok(()), |why| Err(BlockingFailure::Abandoned { what, why }))
     }
 
     /// The reason to abandon the work, once its grace is over. The grace counts from when the stop was seen: a machine that was asleep or
     /// too busy to look gives the work its time all the same.
-    fn passed(&mut self, cancel: &Cancel) -> Option<Stopped> {
+    fn passed(&mut self, cancel: &Cancel) -> Option<CancelReason> {
         let why = cancel.check().err()?;
         let (why, since) = *self.0.get_or_insert((why, Instant::now()));
         (since.elapsed() >= GRACE).then_some(why)
@@ -248,7 +251,7 @@ mod tests {
     fn work_that_never_ends_is_abandoned_and_named() {
         let (hold, held) = mpsc::channel::<()>();
         let lost = run_here(WHAT, &Cancel::after(Duration::ZERO), move || held.recv()).unwrap_err();
-        assert_eq!(lost, Unfinished::Abandoned { what: WHAT, why: Stopped::DeadlinePassed });
+        assert_eq!(lost, BlockingFailure::Abandoned { what: WHAT, why: CancelReason::DeadlinePassed });
         assert!(lost.to_string().starts_with("the test did not end: the time limit"), "{lost}");
         drop(hold);
     }
@@ -267,11 +270,11 @@ mod tests {
         let cancel = Cancel::never();
         cancel.interrupt();
         let lost = run(WHAT, &cancel, move || held.recv()).await.unwrap_err();
-        assert_eq!(lost, Unfinished::Abandoned { what: WHAT, why: Stopped::Interrupted });
+        assert_eq!(lost, BlockingFailure::Abandoned { what: WHAT, why: CancelReason::Interrupted });
         drop(hold);
         assert_eq!(run(WHAT, &cancel, || 1).await, Ok(1));
         let broken = run(WHAT, &Cancel::never(), || assert!(TICK.is_zero(), "a defect")).await;
-        assert_eq!(broken, Err(Unfinished::Panicked { what: WHAT }));
+        assert_eq!(broken, Err(BlockingFailure::Panicked { what: WHAT }));
     }
 
     #[tokio::test]
@@ -279,7 +282,7 @@ mod tests {
         let workers = Workers::new(1);
         let (hold, held) = mpsc::channel::<()>();
         let lost = workers.run(WHAT, &Cancel::after(TICK), move || held.recv()).await.unwrap_err();
-        assert!(matches!(lost, Unfinished::Abandoned { .. }), "{lost}");
+        assert!(matches!(lost, BlockingFailure::Abandoned { .. }), "{lost}");
         assert_eq!(workers.run(WHAT, &Cancel::never(), || 1).await, Ok(1), "its place was taken");
         drop(hold);
         // Whenever the stuck one ends, there is one worker.
@@ -298,7 +301,7 @@ mod tests {
             let call = workers.run(WHAT, &never, move || stuck.recv());
             assert!(tokio::time::timeout(TICK, call).await.is_err(), "its caller went away");
         }
-        assert_eq!(workers.run(WHAT, &Cancel::never(), || 1).await, Err(Unfinished::Crowded { what: WHAT }));
+        assert_eq!(workers.run(WHAT, &Cancel::never(), || 1).await, Err(BlockingFailure::Crowded { what: WHAT }));
         drop(held);
         while workers.stuck.load(Ordering::Acquire) > 0 {
             tokio::time::sleep(TICK).await;
@@ -310,7 +313,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_stopped_is_not_waited_for() {
         let ended = unless_stopped(&Cancel::after(Duration::ZERO), std::future::pending::<()>()).await;
-        assert_eq!(ended, Err(Stopped::DeadlinePassed));
+        assert_eq!(ended, Err(CancelReason::DeadlinePassed));
         assert_eq!(unless_stopped(&Cancel::never(), async { 1 }).await, Ok(1));
     }
 }

@@ -13,7 +13,7 @@ pub struct Cancel {
 
 /// The reason why work was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Stopped {
+pub enum CancelReason {
     /// It was requested.
     #[error("interrupted")]
     Interrupted,
@@ -29,10 +29,10 @@ impl Cancel {
     }
 
     /// Stopped already, for this reason.
-    pub fn stopped(why: Stopped) -> Self {
+    pub fn stopped(why: CancelReason) -> Self {
         match why {
-            Stopped::Interrupted => Self { interrupted: Arc::new(AtomicBool::new(true)), deadline: None },
-            Stopped::DeadlinePassed => Self::after(Duration::ZERO),
+            CancelReason::Interrupted => Self { interrupted: Arc::new(AtomicBool::new(true)), deadline: None },
+            CancelReason::DeadlinePassed => Self::after(Duration::ZERO),
         }
     }
 
@@ -43,7 +43,7 @@ impl Cancel {
 
     /// Returns the same flag with a deadline `limit` from now, or the earlier one it already has.
     #[must_use]
-    pub fn within(&self, limit: Duration) -> Self {
+    pub fn with_deadline(&self, limit: Duration) -> Self {
         let new = Instant::now().checked_add(limit);
         let deadline = match (self.deadline, new) {
             (Some(old), Some(new)) => Some(old.min(new)),
@@ -58,12 +58,12 @@ impl Cancel {
     }
 
     /// Asked inside every long loop.
-    pub fn check(&self) -> Result<(), Stopped> {
+    pub fn check(&self) -> Result<(), CancelReason> {
         if self.interrupted.load(Ordering::Relaxed) {
-            return Err(Stopped::Interrupted);
+            return Err(CancelReason::Interrupted);
         }
         match self.deadline {
-            Some(deadline) if Instant::now() >= deadline => Err(Stopped::DeadlinePassed),
+            Some(deadline) if Instant::now() >= deadline => Err(CancelReason::DeadlinePassed),
             _ => Ok(()),
         }
     }
@@ -89,25 +89,25 @@ mod tests {
         let clone = cancel.clone();
         assert_eq!(clone.check(), Ok(()));
         cancel.interrupt();
-        assert_eq!(clone.check(), Err(Stopped::Interrupted));
+        assert_eq!(clone.check(), Err(CancelReason::Interrupted));
     }
 
     #[test]
     fn a_later_deadline_does_not_replace_an_earlier_one() {
-        let cancel = Cancel::after(Duration::ZERO).within(Duration::from_mins(1));
-        assert_eq!(cancel.check(), Err(Stopped::DeadlinePassed));
-        assert_eq!(Cancel::never().within(Duration::from_mins(1)).check(), Ok(()));
+        let cancel = Cancel::after(Duration::ZERO).with_deadline(Duration::from_mins(1));
+        assert_eq!(cancel.check(), Err(CancelReason::DeadlinePassed));
+        assert_eq!(Cancel::never().with_deadline(Duration::from_mins(1)).check(), Ok(()));
     }
 
     #[test]
     fn what_is_stopped_says_why() {
-        for why in [Stopped::Interrupted, Stopped::DeadlinePassed] {
+        for why in [CancelReason::Interrupted, CancelReason::DeadlinePassed] {
             assert_eq!(Cancel::stopped(why).check(), Err(why));
         }
     }
 
     #[test]
     fn a_deadline_passes() {
-        assert_eq!(Cancel::after(Duration::ZERO).check(), Err(Stopped::DeadlinePassed));
+        assert_eq!(Cancel::after(Duration::ZERO).check(), Err(CancelReason::DeadlinePassed));
     }
 }

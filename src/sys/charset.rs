@@ -131,7 +131,7 @@ pub fn decode_as(label: Option<&[u8]>, bytes: &[u8]) -> String {
 }
 
 /// The name of a charset, as [`Decoded`] has it, from text that was written down; UTF-8 where there is no such charset.
-pub fn named(name: &str) -> &'static str {
+pub fn charset_by_name(name: &str) -> &'static str {
     Encoding::for_label(name.as_bytes()).unwrap_or(UTF_8).name()
 }
 

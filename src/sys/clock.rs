@@ -33,13 +33,13 @@ pub fn file_time(time: SystemTime) -> String {
 }
 
 /// Returns the time until an HTTP date (RFC 9110, §5.6.7); zero if it is past, `None` if it is no date.
-pub fn until(date: &str) -> Option<Duration> {
+pub fn until_http_date(date: &str) -> Option<Duration> {
     let then = rfc2822::parse(date).ok()?.timestamp();
     Some(Duration::try_from(then.duration_since(Timestamp::now())).unwrap_or_default())
 }
 
 /// Returns the time until an RFC 3339 timestamp; zero if it is past, `None` if it is no timestamp.
-pub fn left(time: &str) -> Option<Duration> {
+pub fn until_rfc3339(time: &str) -> Option<Duration> {
     let then: Timestamp = time.parse().ok()?;
     Some(Duration::try_from(then.duration_since(Timestamp::now())).unwrap_or_default())
 }
@@ -88,11 +88,11 @@ mod tests {
 
     #[test]
     fn an_http_date_becomes_a_wait() {
-        assert_eq!(until("Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::ZERO));
-        assert!(until("Fri, 06 Nov 2099 08:49:37 GMT").unwrap() > Duration::from_hours(24));
-        assert_eq!(until("soon"), None);
-        assert_eq!((left("1994-11-06T08:49:37Z"), left("soon")), (Some(Duration::ZERO), None));
-        assert!(left("2099-11-06T08:49:37Z").unwrap() > Duration::from_hours(24));
+        assert_eq!(until_http_date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::ZERO));
+        assert!(until_http_date("Fri, 06 Nov 2099 08:49:37 GMT").unwrap() > Duration::from_hours(24));
+        assert_eq!(until_http_date("soon"), None);
+        assert_eq!((until_rfc3339("1994-11-06T08:49:37Z"), until_rfc3339("soon")), (Some(Duration::ZERO), None));
+        assert!(until_rfc3339("2099-11-06T08:49:37Z").unwrap() > Duration::from_hours(24));
         let (noon, later) = ("1994-11-06T12:00:00Z", "1994-11-06T13:00:01.5+01:00");
         assert_eq!(between(noon, later), Some(Duration::from_millis(1_500)));
         assert_eq!((between(later, noon), between(noon, "")), (Some(Duration::ZERO), None));

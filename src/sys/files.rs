@@ -5,9 +5,9 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::beneath::{Beneath, Kind};
-use super::inside::plain;
+use super::contained_folder::{ContainedFolder, Kind};
 use super::nested::is_repository;
+use super::path_containment::normalize;
 
 /// The delay before a lock held by another process is tried again.
 const HOLD_AGAIN: Duration = Duration::from_millis(5);
@@ -67,20 +67,20 @@ fn is_missing(error: &io::Error) -> bool {
 
 /// The identity of a file or folder, to detect another one that is at the same path later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
+pub struct FileIdentity {
     place: (u64, u64),
     born: Option<SystemTime>,
 }
 
 /// The identity of what is at `path`, links followed.
-pub fn identity(path: &Path) -> Result<Identity, FileError> {
+pub fn identity(path: &Path) -> Result<FileIdentity, FileError> {
     let about = fs::metadata(path).map_err(fault("find", path))?;
     #[cfg(unix)]
     let place = (std::os::unix::fs::MetadataExt::dev(&about), std::os::unix::fs::MetadataExt::ino(&about));
     #[cfg(not(unix))]
     let place = (0, 0);
     // A number is given to a new file soon after the old one is gone; where the system knows it, the time of birth differs.
-    Ok(Identity { place, born: about.created().ok() })
+    Ok(FileIdentity { place, born: about.created().ok() })
 }
 
 /// Reads a plain file that may not exist, refused when it is more than `limit` bytes. A device or a pipe in its place is refused, not waited
@@ -141,7 +141,7 @@ pub fn private_folder(path: &Path) -> Result<(), FileError> {
 
 /// A folder inside another one.
 #[derive(Debug, Clone)]
-pub struct Folder {
+pub struct OpenedFolder {
     /// Its name; what is not UTF-8 is replaced.
     pub name: String,
     /// Its path.
@@ -151,7 +151,7 @@ pub struct Folder {
 }
 
 /// The folders directly inside `path`, links not followed, in no order; none where `path` does not exist.
-pub fn folders(path: &Path) -> Result<Vec<Folder>, FileError> {
+pub fn folders(path: &Path) -> Result<Vec<OpenedFolder>, FileError> {
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries,
         Err(error) if is_missing(&error) => return Ok(Vec::new()),
@@ -163,7 +163,7 @@ pub fn folders(path: &Path) -> Result<Vec<Folder>, FileError> {
         // Another process may remove a folder while this one lists it.
         let Ok(about) = entry.metadata() else { continue };
         if about.is_dir() {
-            found.push(Folder {
+            found.push(OpenedFolder {
                 name: entry.file_name().to_string_lossy().into_owned(),
                 path: entry.path(),
                 modified: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
@@ -219,7 +219,7 @@ pub struct AppendFile {
     pub(super) path: PathBuf,
     /// Set where nobody else may write there.
     #[expect(dead_code, reason = "the lock lasts as long as it is kept")]
-    held: Option<Held>,
+    held: Option<FileLock>,
 }
 
 impl AppendFile {
@@ -236,17 +236,17 @@ impl AppendFile {
     }
 
     /// Opens the file exclusively, as long as it is open; `None` while another process has it.
-    pub fn alone(path: &Path) -> Result<Option<Self>, FileError> {
+    pub fn open_exclusive(path: &Path) -> Result<Option<Self>, FileError> {
         let mut lock = path.as_os_str().to_owned();
         lock.push(".lock");
-        let Some(held) = try_hold(Path::new(&lock))? else { return Ok(None) };
+        let Some(held) = try_lock(Path::new(&lock))? else { return Ok(None) };
         Ok(Some(Self { held: Some(held), ..Self::open_at_once(path)? }))
     }
 
     /// Cuts off what stands behind the last whole line, which a kill may have left, and gives all that is before it.
     ///
     /// Refused when that is more than `limit` bytes.
-    pub fn cut_to_whole_lines(&mut self, limit: u64) -> Result<Vec<u8>, FileError> {
+    pub fn truncate_to_whole_lines(&mut self, limit: u64) -> Result<Vec<u8>, FileError> {
         let mut bytes = read_plain(&self.path, limit)?.unwrap_or_default();
         let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
         if whole < bytes.len() {
@@ -270,15 +270,15 @@ impl AppendFile {
 
 /// Keeps other processes, and other threads of this one, from holding the same file; given up when dropped.
 #[derive(Debug)]
-pub struct Held(#[expect(dead_code, reason = "the lock lasts as long as the file is open")] pub(super) fs::File);
+pub struct FileLock(#[expect(dead_code, reason = "the lock lasts as long as the file is open")] pub(super) fs::File);
 
 /// Waits up to `limit` until nobody else holds the file, and holds it; it is created where there is none (0600).
 ///
 /// If the file system has no such locks, it is held by name only.
-pub fn hold(path: &Path, limit: Duration) -> Result<Held, FileError> {
+pub fn lock(path: &Path, limit: Duration) -> Result<FileLock, FileError> {
     let began = Instant::now();
     loop {
-        match try_hold(path)? {
+        match try_lock(path)? {
             Some(held) => return Ok(held),
             None if began.elapsed() < limit => std::thread::sleep(HOLD_AGAIN),
             None => {
@@ -290,12 +290,12 @@ pub fn hold(path: &Path, limit: Duration) -> Result<Held, FileError> {
 }
 
 /// Locks it without waiting: `None` while another process holds it.
-pub fn try_hold(path: &Path) -> Result<Option<Held>, FileError> {
+pub fn try_lock(path: &Path) -> Result<Option<FileLock>, FileError> {
     let AppendFile { file, .. } = AppendFile::open_at_once(path)?;
     match file.try_lock() {
-        Ok(()) => Ok(Some(Held(file))),
+        Ok(()) => Ok(Some(FileLock(file))),
         Err(fs::TryLockError::WouldBlock) => Ok(None),
-        Err(fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(Some(Held(file))),
+        Err(fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(Some(FileLock(file))),
         Err(fs::TryLockError::Error(error)) => Err(fault("lock", path)(error)),
     }
 }
@@ -333,14 +333,14 @@ pub fn replace_locked(path: &Path, lock: &Path, was: Option<&[u8]>, bytes: &[u8]
 /// In a checkout it is not written through linked folders: whoever wrote the checkout would choose the place. Links above the checkout are the
 /// user's own.
 pub fn write_output(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let words = std::path::absolute(path).map(|path| plain(&path)).map_err(fault("write", path))?;
+    let words = std::path::absolute(path).map(|path| normalize(&path)).map_err(fault("write", path))?;
     let here = std::path::absolute(".").map_err(fault("write", path))?;
     let root = checkout_of(&words, &here);
     let Some((root, below)) = root.and_then(|root| Some((root, words.strip_prefix(root).ok()?))) else {
         return write(path, bytes, 0o644);
     };
     let below = below.as_os_str().as_encoded_bytes();
-    let written = Beneath::new(root).and_then(|root| match root.kind(below) {
+    let written = ContainedFolder::new(root).and_then(|root| match root.kind(below) {
         // A pipe cannot be replaced by a rename.
         Ok(Kind::Special) => write_special(&words, bytes),
         _ => root.write(below, bytes),
@@ -467,7 +467,7 @@ mod tests {
             let error = read_plain(&path(name), 1 << 20).unwrap_err();
             assert!(error.to_string().contains("not a plain file"), "{error}");
         }
-        assert!(try_hold(&path("pipe")).is_err(), "nobody waits for a reader");
+        assert!(try_lock(&path("pipe")).is_err(), "nobody waits for a reader");
     }
 
     #[test]
@@ -490,12 +490,12 @@ mod tests {
     fn a_held_file_is_held_by_one() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("lock");
-        let held = hold(&path, Duration::ZERO).unwrap();
-        let error = hold(&path, Duration::from_millis(12)).unwrap_err();
+        let held = lock(&path, Duration::ZERO).unwrap();
+        let error = lock(&path, Duration::from_millis(12)).unwrap_err();
         assert!(error.to_string().contains("another process"), "{error}");
         drop(held);
         // A child that another test is just starting has the file open for a moment.
-        hold(&path, Duration::from_secs(10)).unwrap();
+        lock(&path, Duration::from_secs(10)).unwrap();
     }
 
     #[test]
@@ -503,20 +503,20 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("journal");
         fs::write(&path, b"one\ntw").unwrap();
-        let mut file = AppendFile::alone(&path).unwrap().unwrap();
-        assert!(AppendFile::alone(&path).unwrap().is_none());
-        assert_eq!(file.cut_to_whole_lines(1 << 10).unwrap(), b"one\n");
+        let mut file = AppendFile::open_exclusive(&path).unwrap().unwrap();
+        assert!(AppendFile::open_exclusive(&path).unwrap().is_none());
+        assert_eq!(file.truncate_to_whole_lines(1 << 10).unwrap(), b"one\n");
         file.append(b"2\n").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"one\n2\n");
-        assert_eq!(file.cut_to_whole_lines(1 << 10).unwrap(), b"one\n2\n");
+        assert_eq!(file.truncate_to_whole_lines(1 << 10).unwrap(), b"one\n2\n");
         drop(file);
         fs::write(&path, b"no end").unwrap();
         // A child that another test is just starting has the lock open for a moment.
         let again = (0..1_000).find_map(|_| {
             std::thread::sleep(Duration::from_millis(10));
-            AppendFile::alone(&path).unwrap()
+            AppendFile::open_exclusive(&path).unwrap()
         });
-        assert_eq!(again.unwrap().cut_to_whole_lines(1 << 10).unwrap(), b"");
+        assert_eq!(again.unwrap().truncate_to_whole_lines(1 << 10).unwrap(), b"");
         assert_eq!(fs::read(&path).unwrap(), b"");
     }
 

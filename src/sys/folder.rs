@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
-use super::beneath::{Beneath, Kind, ReadFile};
-use super::cancel::{Cancel, Stopped};
+use super::cancel::{Cancel, CancelReason};
+use super::contained_folder::{ContainedFolder, Kind, ReadFile};
 
 /// A file of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub enum FolderError {
     },
     /// The run was stopped.
     #[error(transparent)]
-    Stopped(#[from] Stopped),
+    Stopped(#[from] CancelReason),
 }
 
 /// The most bytes of a path; deeper folders are no folders of a case.
@@ -60,7 +60,7 @@ const MAX_NAMES: usize = 100_000;
 pub fn read_folder(root: &Path, most: u64, files: usize, cancel: &Cancel) -> Result<Vec<FolderFile>, FolderError> {
     let fault = |path: &Path, source| FolderError::Read { path: path.to_owned(), source };
     let too_much = || FolderError::TooMuch { folder: root.to_owned(), most, files };
-    let beneath = Beneath::new(root).map_err(|error| fault(root, error))?;
+    let beneath = ContainedFolder::new(root).map_err(|error| fault(root, error))?;
     let (mut found, mut buffer, mut left) = (Vec::new(), Vec::new(), most);
     let mut folders: Vec<Vec<u8>> = vec![Vec::new()];
     while let Some(folder) = folders.pop() {

@@ -25,12 +25,12 @@ const REDIRECTS: usize = 5;
 const ERROR_BODY: usize = 64 * 1024;
 
 /// Anything that went wrong below.
-pub type Cause = Box<dyn Error + Send + Sync>;
+pub type BoxedCause = Box<dyn Error + Send + Sync>;
 
 /// The reason why an address is none: a phrase that reads after "is no address of a server".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct BadAddress(pub String);
+pub struct InvalidServerAddress(pub String);
 
 /// The reason why no client can be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -48,12 +48,12 @@ pub enum HttpError {
 
 /// The address of a server: `http` or `https`, with neither a query nor a fragment.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Address(Url);
+pub struct ServerAddress(Url);
 
-impl Address {
+impl ServerAddress {
     /// Reads an address. A slash at its end makes no difference.
-    pub fn parse(text: &str) -> Result<Self, BadAddress> {
-        let bad = |why: &str| Err(BadAddress(why.to_owned()));
+    pub fn parse(text: &str) -> Result<Self, InvalidServerAddress> {
+        let bad = |why: &str| Err(InvalidServerAddress(why.to_owned()));
         let Ok(mut url) = Url::parse(text) else { return bad("it cannot be read as a URL") };
         if !matches!(url.scheme(), "http" | "https") {
             return bad("it begins with neither http:// nor https://");
@@ -78,7 +78,7 @@ impl Address {
 
     /// Adds a query after its path.
     #[must_use]
-    pub fn asking(&self, name: &str, value: &str) -> Self {
+    pub fn with_query(&self, name: &str, value: &str) -> Self {
         let mut url = self.0.clone();
         url.query_pairs_mut().append_pair(name, value);
         Self(url)
@@ -139,7 +139,7 @@ impl Address {
 }
 
 /// Without credentials.
-impl fmt::Display for Address {
+impl fmt::Display for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut url = self.0.clone();
         let _ = url.set_username("");
@@ -148,7 +148,7 @@ impl fmt::Display for Address {
     }
 }
 
-impl fmt::Debug for Address {
+impl fmt::Debug for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Address({self})")
     }
@@ -160,7 +160,7 @@ pub struct Http(Client);
 
 impl Http {
     /// A client for one server.
-    pub fn to(server: &Address) -> Result<Self, HttpError> {
+    pub fn for_server(server: &ServerAddress) -> Result<Self, HttpError> {
         // Whoever came first chose the same provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = match builder(server).build() {
@@ -181,10 +181,10 @@ impl Http {
     /// Asks for what is at an address, and waits for the head of the answer.
     pub async fn get(
         &self,
-        address: &Address,
+        address: &ServerAddress,
         query: &[(&str, &str)],
         headers: &[(Arc<str>, String)],
-    ) -> Result<Reply, Cause> {
+    ) -> Result<HttpResponse, BoxedCause> {
         let mut url = address.0.clone();
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
@@ -193,16 +193,21 @@ impl Http {
         for (name, value) in headers {
             request = request.header(&**name, value);
         }
-        Ok(Reply(request.send().await?))
+        Ok(HttpResponse(request.send().await?))
     }
 
     /// Sends a JSON document and waits for the head of the answer.
-    pub async fn post(&self, address: &Address, headers: &[(Arc<str>, String)], body: &Value) -> Result<Reply, Cause> {
+    pub async fn post(
+        &self,
+        address: &ServerAddress,
+        headers: &[(Arc<str>, String)],
+        body: &Value,
+    ) -> Result<HttpResponse, BoxedCause> {
         let mut request = self.0.post(address.0.clone()).json(body);
         for (name, value) in headers {
             request = request.header(&**name, value);
         }
-        Ok(Reply(request.send().await?))
+        Ok(HttpResponse(request.send().await?))
     }
 }
 
@@ -217,7 +222,7 @@ fn within_one_server(attempt: Attempt<'_>) -> Action {
     }
 }
 
-fn builder(server: &Address) -> ClientBuilder {
+fn builder(server: &ServerAddress) -> ClientBuilder {
     let builder = Client::builder()
         .user_agent(concat!("review/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT)
@@ -235,9 +240,9 @@ fn lacks_roots(error: &reqwest::Error) -> bool {
 
 /// The head of an answer, and its body piece by piece.
 #[derive(Debug)]
-pub struct Reply(Response);
+pub struct HttpResponse(Response);
 
-impl Reply {
+impl HttpResponse {
     /// The HTTP status.
     pub fn status(&self) -> u16 {
         self.0.status().as_u16()
@@ -249,7 +254,7 @@ impl Reply {
     }
 
     /// The next piece of the body; none at its end.
-    pub async fn piece(&mut self) -> Result<Option<Vec<u8>>, Cause> {
+    pub async fn next_piece(&mut self) -> Result<Option<Vec<u8>>, BoxedCause> {
         Ok(self.0.chunk().await?.map(|bytes| bytes.to_vec()))
     }
 
@@ -267,7 +272,7 @@ impl Reply {
 }
 
 /// Describes the chain of causes, outermost first, without the address: it may hold credentials.
-pub fn describe(cause: Cause) -> String {
+pub fn describe(cause: BoxedCause) -> String {
     match cause.downcast::<reqwest::Error>() {
         Ok(error) => chain(&error.without_url()),
         Err(other) => chain(other.as_ref()),
@@ -276,7 +281,7 @@ pub fn describe(cause: Cause) -> String {
 
 /// The reason why no answer came, found below what a library made of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unanswered {
+pub struct RequestFailure {
     /// The chain of causes, outermost first, without the address.
     pub message: String,
     /// `true` if no connection came about, so that nothing was sent.
@@ -284,17 +289,17 @@ pub struct Unanswered {
 }
 
 /// Returns the failure of a request or its response.
-pub fn unanswered(error: &(dyn Error + 'static)) -> Unanswered {
+pub fn classify_failure(error: &(dyn Error + 'static)) -> RequestFailure {
     let mut at = Some(error);
     while let Some(found) = at {
         if let Some(found) = found.downcast_ref::<reqwest::Error>() {
             // Its own words name the address; what lies below says why.
             let message = found.source().map_or_else(|| "no answer came".to_owned(), chain);
-            return Unanswered { message, is_before_sending: found.is_connect() };
+            return RequestFailure { message, is_before_sending: found.is_connect() };
         }
         at = found.source();
     }
-    Unanswered { message: chain(error), is_before_sending: false }
+    RequestFailure { message: chain(error), is_before_sending: false }
 }
 
 fn chain(error: &dyn Error) -> String {
@@ -317,14 +322,14 @@ mod tests {
     #[test]
     fn an_address_is_read_with_or_without_a_slash() {
         for text in ["https://example.org/v1", "https://example.org/v1/", "https://example.org/v1//"] {
-            let address = Address::parse(text).unwrap();
+            let address = ServerAddress::parse(text).unwrap();
             assert_eq!(
                 address.join(&["chat", "completions"]).reveal(),
                 "https://example.org/v1/chat/completions",
                 "{text}"
             );
         }
-        assert_eq!(Address::parse("http://[::1]:8080").unwrap().join(&["a"]).reveal(), "http://[::1]:8080/a");
+        assert_eq!(ServerAddress::parse("http://[::1]:8080").unwrap().join(&["a"]).reveal(), "http://[::1]:8080/a");
     }
 
     #[test]
@@ -338,20 +343,20 @@ mod tests {
             "https://e.org/#x",
             "http://",
         ] {
-            assert!(Address::parse(text).is_err(), "{text}");
+            assert!(ServerAddress::parse(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn credentials_are_not_shown() {
-        let address = Address::parse("https://user:hunter2@example.org/v1").unwrap();
+        let address = ServerAddress::parse("https://user:hunter2@example.org/v1").unwrap();
         assert_eq!(format!("{address} {address:?}"), "https://example.org/v1 Address(https://example.org/v1)");
         assert_eq!(address.password(), Some("hunter2"));
     }
 
     #[test]
     fn parts_of_a_path_are_escaped() {
-        let address = Address::parse("https://example.org").unwrap();
+        let address = ServerAddress::parse("https://example.org").unwrap();
         assert_eq!(address.join(&["models", "a/b c?d:go"]).reveal(), "https://example.org/models/a%2Fb%20c%3Fd:go");
     }
 
@@ -360,8 +365,8 @@ mod tests {
         for text in
             ["http://localhost:1", "http://a.localhost./", "http://127.0.0.1", "http://127.9.9.9", "http://[::1]:80"]
         {
-            assert!(Address::parse(text).unwrap().is_this_machine(), "{text}");
+            assert!(ServerAddress::parse(text).unwrap().is_this_machine(), "{text}");
         }
-        assert!(!Address::parse("http://192.168.0.1").unwrap().is_this_machine());
+        assert!(!ServerAddress::parse("http://192.168.0.1").unwrap().is_this_machine());
     }
 }

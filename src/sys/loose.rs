@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use gix_odb::loose;
 
-use super::packs::Stored;
+use super::packs::StoredObject;
 use super::repo::RepoError;
 use crate::domain::id::ObjectId;
 
@@ -31,14 +31,14 @@ impl LooseObjects {
 
     /// Finds an object and how it is stored; `None` if it is not here. One that cannot be inflated to its end is refused; larger ones than are checked
     /// pass.
-    pub(super) fn look(&self, id: ObjectId) -> Result<Option<Stored>, RepoError> {
+    pub(super) fn find(&self, id: ObjectId) -> Result<Option<StoredObject>, RepoError> {
         let oid = gix_hash::oid::from_bytes_unchecked(id.as_bytes());
         let Some(store) = self.0.iter().find(|store| store.contains(oid)) else { return Ok(None) };
         match store.try_header(oid) {
             Ok(Some((size, kind))) => {
-                let stored = Stored::whole(kind, size).check(id)?;
+                let stored = StoredObject::undeltified(kind, size).refuse_oversized(id)?;
                 if size <= MOST_BYTES as u64 {
-                    let _turn = stored.turn();
+                    let _turn = stored.wait_for_turn();
                     let mut bytes = Vec::new();
                     let object = store.try_find(oid, &mut bytes).map_err(|_| RepoError::Damaged(id))?;
                     // Content that has another name is not what was asked for.

@@ -4,21 +4,21 @@
 
 mod alternates;
 pub mod automaton;
-pub mod beneath;
 pub mod blocking;
 pub mod cancel;
 pub mod charset;
 pub mod clock;
+pub mod contained_folder;
 pub mod files;
 pub mod folder;
 pub mod http;
-pub mod inside;
 mod loose;
 pub mod nested;
 mod objects;
 mod packs;
-pub mod place;
+pub mod path_containment;
 pub mod process;
 pub mod repo;
+pub mod repository_layout;
 pub mod temporary;
 pub mod tree;

@@ -27,9 +27,9 @@ const BASE_BYTES: usize = 16 << 20;
 
 /// The object folder of a repository and what was opened of it, for all threads; [`handle`](Self::handle) gives each its own reader.
 #[derive(Clone)]
-pub(super) struct ObjectStore(Arc<Shared>);
+pub(super) struct ObjectStore(Arc<ObjectStoreShared>);
 
-struct Shared {
+struct ObjectStoreShared {
     folder: PathBuf,
     asked: AtomicU32,
     opened: OnceLock<Option<Arc<Store>>>,
@@ -44,11 +44,11 @@ pub(super) struct Objects {
 impl ObjectStore {
     /// The objects in `folder`; nothing is opened yet.
     pub(super) fn new(folder: PathBuf) -> Self {
-        Self(Arc::new(Shared { folder, asked: AtomicU32::new(0), opened: OnceLock::new() }))
+        Self(Arc::new(ObjectStoreShared { folder, asked: AtomicU32::new(0), opened: OnceLock::new() }))
     }
 
     /// A reader for one thread; `None` for the first few times, and when the folder cannot be opened.
-    pub(super) fn handle(&self) -> Option<Objects> {
+    pub(super) fn reader(&self) -> Option<Objects> {
         if self.0.asked.fetch_add(1, Ordering::Relaxed) < FEW {
             return None;
         }
@@ -98,7 +98,7 @@ impl ObjectKind {
     }
 
     /// As libgit2 calls it.
-    pub(super) fn raw(self) -> git2::ObjectType {
+    pub(super) fn to_raw(self) -> git2::ObjectType {
         match self {
             Self::Blob => git2::ObjectType::Blob,
             Self::Tree => git2::ObjectType::Tree,

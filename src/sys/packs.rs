@@ -30,7 +30,7 @@ const SIZES_PACKED: u64 = 1 << 10;
 
 /// An object as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stored {
+pub(super) struct StoredObject {
     /// Its kind.
     pub(super) kind: Kind,
     /// Its size, in bytes.
@@ -39,14 +39,14 @@ pub(super) struct Stored {
     pub(super) heaviest: u64,
 }
 
-impl Stored {
+impl StoredObject {
     /// An object that is not made from others.
-    pub(super) fn whole(kind: Kind, size: u64) -> Self {
+    pub(super) fn undeltified(kind: Kind, size: u64) -> Self {
         Self { kind, size, heaviest: size }
     }
 
     /// Refuses what is too large to be read whatever is asked of it.
-    pub(super) fn check(self, id: ObjectId) -> Result<Self, RepoError> {
+    pub(super) fn refuse_oversized(self, id: ObjectId) -> Result<Self, RepoError> {
         let limit = match self.kind {
             Kind::Blob => return Ok(self),
             Kind::Tree => LIMITS.tree_bytes,
@@ -56,7 +56,7 @@ impl Stored {
     }
 
     /// Waits until no other thread reads a giant object, where this is one; others may read when the answer is dropped.
-    pub(super) fn turn(self) -> Option<MutexGuard<'static, ()>> {
+    pub(super) fn wait_for_turn(self) -> Option<MutexGuard<'static, ()>> {
         static GIANTS: Mutex<()> = Mutex::new(());
         (self.heaviest > GIANT).then(|| GIANTS.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -64,27 +64,27 @@ impl Stored {
 
 /// The packs of a repository; clones share what was opened.
 #[derive(Clone)]
-pub(super) struct PackedObjects(Arc<Shared>);
+pub(super) struct PackedObjects(Arc<PackedShared>);
 
 thread_local! {
     /// The inflater for the beginnings of deltas.
     static INFLATE: RefCell<Inflate> = RefCell::default();
 }
 
-struct Shared {
+struct PackedShared {
     /// The folders of packs, the repository's own first.
     folders: Vec<PathBuf>,
-    opened: RwLock<Opened>,
+    opened: RwLock<OpenedPacks>,
 }
 
 #[derive(Default)]
-struct Opened {
+struct OpenedPacks {
     /// When a pack last came or went, for each folder.
     modified: Vec<Option<SystemTime>>,
-    packs: Vec<Arc<Pack>>,
+    packs: Vec<Arc<GitPack>>,
 }
 
-struct Pack {
+struct GitPack {
     path: PathBuf,
     index: index::File<MMap>,
     /// `None` if it cannot be opened.
@@ -92,7 +92,7 @@ struct Pack {
 }
 
 /// A reason not to read an object.
-enum Refusal {
+enum PackRefusal {
     Damaged,
     TooLarge(u64),
 }
@@ -101,13 +101,13 @@ impl PackedObjects {
     /// Those in an object folder; nothing is opened yet.
     pub(super) fn new(objects: &[PathBuf]) -> Self {
         let folders = objects.iter().map(|folder| folder.join("pack")).collect();
-        Self(Arc::new(Shared { folders, opened: RwLock::default() }))
+        Self(Arc::new(PackedShared { folders, opened: RwLock::default() }))
     }
 
     /// Finds an object, how it is stored, and whether one of the repository's own packs has it; `None` if it is in no pack. Every copy of it is looked
     /// at: which one libgit2 reads is its own affair.
-    pub(super) fn look(&self, id: ObjectId) -> Result<Option<(Stored, bool)>, RepoError> {
-        let mut found: Option<Stored> = None;
+    pub(super) fn find(&self, id: ObjectId) -> Result<Option<(StoredObject, bool)>, RepoError> {
+        let mut found: Option<StoredObject> = None;
         let mut is_own = false;
         for pack in self.0.packs() {
             let oid = gix_hash::oid::from_bytes_unchecked(id.as_bytes());
@@ -116,13 +116,13 @@ impl PackedObjects {
             let Some(data) = pack.data() else { continue };
             let stored = match chain(&pack, data, pack.index.pack_offset_at_index(at)) {
                 Ok(stored) => stored,
-                Err(Refusal::Damaged) => return Err(RepoError::Damaged(id)),
-                Err(Refusal::TooLarge(size)) => {
+                Err(PackRefusal::Damaged) => return Err(RepoError::Damaged(id)),
+                Err(PackRefusal::TooLarge(size)) => {
                     return Err(RepoError::TooLarge { id, size, limit: LIMITS.delta_bytes });
                 }
             };
             let heaviest = found.map_or(0, |other| other.heaviest).max(stored.heaviest);
-            found = Some(Stored { heaviest, ..found.unwrap_or(stored) });
+            found = Some(StoredObject { heaviest, ..found.unwrap_or(stored) });
             is_own |= self.0.folders.first().is_some_and(|own| pack.path.starts_with(own));
         }
         Ok(found.map(|stored| (stored, is_own)))
@@ -130,14 +130,14 @@ impl PackedObjects {
 }
 
 /// Reads the headers of an object and of all that it is made from.
-fn chain(pack: &Pack, data: &data::File<MMap>, offset: u64) -> Result<Stored, Refusal> {
-    let entry_at = |offset: u64| data.entry(offset).map_err(|_| Refusal::Damaged);
+fn chain(pack: &GitPack, data: &data::File<MMap>, offset: u64) -> Result<StoredObject, PackRefusal> {
+    let entry_at = |offset: u64| data.entry(offset).map_err(|_| PackRefusal::Damaged);
     let mut entry = entry_at(offset)?;
     let mut deltas = Vec::new();
     while entry.header.is_delta() {
         // More than git makes, or a circle.
         if deltas.len() >= LIMITS.delta_depth {
-            return Err(Refusal::Damaged);
+            return Err(PackRefusal::Damaged);
         }
         deltas.push((entry.decompressed_size, entry.data_offset));
         let base = match entry.header {
@@ -145,16 +145,16 @@ fn chain(pack: &Pack, data: &data::File<MMap>, offset: u64) -> Result<Stored, Re
             Header::RefDelta { base_id } => pack.index.lookup(base_id).map(|at| pack.index.pack_offset_at_index(at)),
             Header::Commit | Header::Tree | Header::Blob | Header::Tag => None,
         };
-        entry = entry_at(base.ok_or(Refusal::Damaged)?)?;
+        entry = entry_at(base.ok_or(PackRefusal::Damaged)?)?;
     }
-    let kind = entry.header.as_kind().ok_or(Refusal::Damaged)?;
-    let mut made = Stored::whole(kind, entry.decompressed_size);
-    let within = |size: u64| if size > LIMITS.delta_bytes { Err(Refusal::TooLarge(size)) } else { Ok(size) };
+    let kind = entry.header.as_kind().ok_or(PackRefusal::Damaged)?;
+    let mut made = StoredObject::undeltified(kind, entry.decompressed_size);
+    let within = |size: u64| if size > LIMITS.delta_bytes { Err(PackRefusal::TooLarge(size)) } else { Ok(size) };
     for (left, (size, at)) in deltas.iter().enumerate().rev() {
         within(made.size)?;
         let most = most_made(made.size, within(*size)?);
         // The size that matters is read; of the others it is enough that they cannot be large.
-        made.size = if left == 0 || most > GIANT { result_size(data, *at).ok_or(Refusal::Damaged)? } else { most };
+        made.size = if left == 0 || most > GIANT { result_size(data, *at).ok_or(PackRefusal::Damaged)? } else { most };
         made.heaviest = made.heaviest.max(made.size).max(*size);
     }
     Ok(made)
@@ -172,9 +172,9 @@ fn result_size(data: &data::File<MMap>, at: u64) -> Option<u64> {
     varint(rest).map(|(size, _)| size)
 }
 
-impl Shared {
+impl PackedShared {
     /// The packs that there are, opened again when one came or went.
-    fn packs(&self) -> Vec<Arc<Pack>> {
+    fn packs(&self) -> Vec<Arc<GitPack>> {
         let folders = &self.folders;
         let modified: Vec<_> = folders.iter().map(|folder| files::modified(folder)).collect();
         {
@@ -191,7 +191,7 @@ impl Shared {
             }
             match known.iter().find(|pack| pack.path == path) {
                 Some(pack) => opened.packs.push(Arc::clone(pack)),
-                None => opened.packs.extend(Pack::open(&path).map(Arc::new)),
+                None => opened.packs.extend(GitPack::open(&path).map(Arc::new)),
             }
         }
         opened.modified = modified;
@@ -199,7 +199,7 @@ impl Shared {
     }
 }
 
-impl Pack {
+impl GitPack {
     /// `None` where libgit2 could not read the index either.
     fn open(path: &Path) -> Option<Self> {
         let index = index::File::at(path, gix_hash::Kind::Sha1).ok()?;
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn folders_and_commits_have_a_size() {
-        let refused = |kind, size| Stored::whole(kind, size).check(ObjectId::ZERO).is_err();
+        let refused = |kind, size| StoredObject::undeltified(kind, size).refuse_oversized(ObjectId::ZERO).is_err();
         assert!(refused(Kind::Commit, LIMITS.commit_bytes + 1) && refused(Kind::Tag, u64::MAX));
         assert!(refused(Kind::Tree, LIMITS.tree_bytes + 1));
         assert!(!refused(Kind::Blob, u64::MAX) && !refused(Kind::Tree, LIMITS.tree_bytes));

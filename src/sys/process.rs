@@ -14,9 +14,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 pub use environment::Environment;
-pub use helper::{Helper, Reply};
+pub use helper::{Helper, HelperReply};
 
-use super::cancel::{Cancel, Stopped};
+use super::cancel::{Cancel, CancelReason};
 
 /// The interval at which a running child is polled.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
@@ -55,12 +55,12 @@ pub enum ProcessError {
     },
     /// It was ended with the run.
     #[error(transparent)]
-    Stopped(#[from] Stopped),
+    Stopped(#[from] CancelReason),
 }
 
 /// One start of a program.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct ProcessCall {
     /// The arguments. Every user of the machine may see them: no secrets.
     pub arguments: Vec<OsString>,
     /// All of its environment.
@@ -73,7 +73,7 @@ pub struct Call {
 
 /// A program that ran to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct ProcessOutput {
     /// `true` if it says that it did what it was asked.
     pub success: bool,
     /// Its exit code; `None` if a signal ended it.
@@ -106,14 +106,14 @@ impl Program {
     }
 
     /// Starts it and waits until it ends. It blocks; a failure of the program itself is in the answer.
-    pub fn run(&self, call: &Call, cancel: &Cancel) -> Result<Ended, ProcessError> {
+    pub fn run(&self, call: &ProcessCall, cancel: &Cancel) -> Result<ProcessOutput, ProcessError> {
         cancel.check()?;
         let mut running = self.start(call)?;
         let (sender, pieces) = sync_channel(8);
         listen(running.child.stdout.take(), Stream::Output, &sender);
         listen(running.child.stderr.take(), Stream::Errors, &sender);
         drop(sender);
-        let mut heard = Heard { output: Vec::new(), errors: Vec::new(), most: call.most };
+        let mut heard = StreamOutput { output: Vec::new(), errors: Vec::new(), most: call.most };
         let too_much = || ProcessError::TooMuch { path: self.path.clone(), most: call.most };
         let status = loop {
             cancel.check()?;
@@ -137,12 +137,12 @@ impl Program {
                 break status;
             }
         };
-        let Heard { output, errors, .. } = heard;
-        Ok(Ended { success: status.success(), code: status.code(), output, errors })
+        let StreamOutput { output, errors, .. } = heard;
+        Ok(ProcessOutput { success: status.success(), code: status.code(), output, errors })
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the place")]
-    fn start(&self, call: &Call) -> Result<Running, ProcessError> {
+    fn start(&self, call: &ProcessCall) -> Result<ChildProcess, ProcessError> {
         let mut command = Command::new(&self.path);
         command.args(&call.arguments).current_dir(&call.directory);
         command.env_clear().envs(call.environment.0.iter().map(|(name, value)| (name, value)));
@@ -151,7 +151,7 @@ impl Program {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let child = command.spawn().map_err(|source| ProcessError::Start { path: self.path.clone(), source })?;
-        Ok(Running { child, status: None })
+        Ok(ChildProcess { child, status: None })
     }
 }
 
@@ -167,12 +167,12 @@ fn is_executable(path: &Path) -> bool {
 }
 
 /// A child that does not outlive this value.
-struct Running {
+struct ChildProcess {
     child: Child,
     status: Option<ExitStatus>,
 }
 
-impl Running {
+impl ChildProcess {
     /// Returns the exit status, once it has ended.
     fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.status.is_none() {
@@ -205,7 +205,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         if matches!(self.ended(), Ok(None)) {
             self.end();
@@ -220,10 +220,10 @@ enum Stream {
     Errors,
 }
 
-type Piece = (Stream, Vec<u8>);
+type OutputPiece = (Stream, Vec<u8>);
 
 /// Reads a pipe on a thread of its own until its end, or until nobody listens any more.
-fn listen(pipe: Option<impl Read + Send + 'static>, stream: Stream, to: &SyncSender<Piece>) {
+fn listen(pipe: Option<impl Read + Send + 'static>, stream: Stream, to: &SyncSender<OutputPiece>) {
     let (Some(mut pipe), to) = (pipe, to.clone()) else { return };
     std::thread::spawn(move || {
         let mut buffer = [0; 8192];
@@ -242,15 +242,15 @@ fn listen(pipe: Option<impl Read + Send + 'static>, stream: Stream, to: &SyncSen
     });
 }
 
-struct Heard {
+struct StreamOutput {
     output: Vec<u8>,
     errors: Vec<u8>,
     most: usize,
 }
 
-impl Heard {
+impl StreamOutput {
     /// Keeps a piece; `None` if it is one too many.
-    fn take(&mut self, (stream, bytes): Piece) -> Option<()> {
+    fn take(&mut self, (stream, bytes): OutputPiece) -> Option<()> {
         match stream {
             Stream::Output => {
                 self.output.extend_from_slice(&bytes);
@@ -268,7 +268,7 @@ impl Heard {
     }
 
     /// Reads the rest of the pipes of a program that has ended.
-    fn rest(&mut self, pieces: &Receiver<Piece>) -> Option<()> {
+    fn rest(&mut self, pieces: &Receiver<OutputPiece>) -> Option<()> {
         let began = Instant::now();
         while let Some(left) = LAST_WORDS.checked_sub(began.elapsed()) {
             match pieces.recv_timeout(left) {

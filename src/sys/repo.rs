@@ -13,13 +13,13 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use git2::{ErrorClass, ErrorCode};
 
-use super::alternates::object_folders;
-use super::beneath::Beneath;
+use super::alternates::list_object_folders;
 use super::clock;
+use super::contained_folder::ContainedFolder;
 use super::loose::LooseObjects;
 use super::objects::{ObjectKind, ObjectStore, Objects};
-use super::packs::{PackedObjects, Stored};
-use super::place::{self, Layout, PlaceError};
+use super::packs::{PackedObjects, StoredObject};
+use super::repository_layout::{self, PlaceError, RepositoryLayout};
 use crate::domain::id::{BlobId, CommitId, ObjectId, TreeId};
 use crate::domain::limits::LIMITS;
 use crate::domain::text::{MASK_PREFIX, mask, shell_word};
@@ -34,11 +34,11 @@ pub struct Repo {
     /// The check for packed objects that are too large or have missing bases.
     packs: PackedObjects,
     /// The object that was looked at last, and how it is stored where that is known.
-    intact: Cell<(ObjectId, Option<Stored>)>,
+    intact: Cell<(ObjectId, Option<StoredObject>)>,
     /// This handle's reader of them.
     objects: OnceCell<Objects>,
     /// The folder that is checked out, once a file of it was wanted.
-    checkout: OnceCell<Beneath>,
+    checkout: OnceCell<ContainedFolder>,
 }
 
 /// The reason why a repository or an object could not be had. Each message says what to do next.
@@ -135,7 +135,7 @@ impl Repo {
     /// Opens the repository that `start` is in; refused if its parts do not belong together, see [`place`].
     pub fn open(start: &Path) -> Result<Self, RepoError> {
         libgit2_once();
-        place::refuse_pipes(start)?;
+        repository_layout::refuse_pipes(start)?;
         let found = git2::Repository::open_ext(start, git2::RepositoryOpenFlags::empty(), &[] as &[&Path]);
         let repo = Self::of(found.map_err(|error| open_error(&error, start))?)?;
         repo.layout().refuse_elsewhere(start)?;
@@ -145,7 +145,7 @@ impl Repo {
     /// The git folder of the repository that `start` is in, found without opening it.
     pub fn find(start: &Path) -> Result<PathBuf, RepoError> {
         libgit2_once();
-        place::refuse_pipes(start)?;
+        repository_layout::refuse_pipes(start)?;
         git2::Repository::discover_path(start, &[] as &[&Path]).map_err(|error| open_error(&error, start))
     }
 
@@ -154,10 +154,10 @@ impl Repo {
         self.layout().refuse_outside(inside)
     }
 
-    fn layout(&self) -> Layout {
+    fn layout(&self) -> RepositoryLayout {
         let has_setting = || self.git.config().is_ok_and(|config| config.get_entry("core.worktree").is_ok());
         let is_named = self.git.is_worktree() || has_setting();
-        Layout::new(self.git.path(), self.git.commondir(), self.git.workdir(), is_named)
+        RepositoryLayout::new(self.git.path(), self.git.commondir(), self.git.workdir(), is_named)
     }
 
     /// Opens the same repository once more, for another thread.
@@ -170,7 +170,7 @@ impl Repo {
 
     fn of(git: git2::Repository) -> Result<Self, RepoError> {
         let folder = git.commondir().join("objects");
-        let folders = object_folders(&folder)?;
+        let folders = list_object_folders(&folder)?;
         let (loose, packs) = (LooseObjects::new(&folders), PackedObjects::new(&folders));
         Ok(Self::with(git, ObjectStore::new(folder), loose, packs))
     }
@@ -181,12 +181,12 @@ impl Repo {
     }
 
     /// The files that are checked out, opened so that no link leads out of them.
-    pub fn checkout(&self) -> io::Result<&Beneath> {
+    pub fn checkout(&self) -> io::Result<&ContainedFolder> {
         if let Some(checkout) = self.checkout.get() {
             return Ok(checkout);
         }
         let root = self.workdir().ok_or_else(|| io::Error::other("the repository is bare"))?;
-        let opened = Beneath::new(root)?;
+        let opened = ContainedFolder::new(root)?;
         Ok(self.checkout.get_or_init(|| opened))
     }
 
@@ -201,7 +201,7 @@ impl Repo {
     }
 
     /// Checks whether git would leave a file of the worktree out: it ignores it and does not know it yet.
-    pub fn leaves_out(&self, path: &[u8]) -> Result<bool, RepoError> {
+    pub fn is_excluded(&self, path: &[u8]) -> Result<bool, RepoError> {
         let path = Path::new(OsStr::from_bytes(path));
         Ok(self.git.index()?.get_path(path, 0).is_none() && self.git.is_path_ignored(path)?)
     }
@@ -270,16 +270,16 @@ impl Repo {
 
     /// Refuses an object that libgit2 would inflate forever or without a bound: one that was cut, or that is made from too much. How it is
     /// stored, where that is known.
-    fn intact(&self, id: ObjectId) -> Result<Option<Stored>, RepoError> {
+    fn intact(&self, id: ObjectId) -> Result<Option<StoredObject>, RepoError> {
         // Most objects are asked for their size first, then for their bytes.
         let (last, stored) = self.intact.get();
         if last == id {
             return Ok(stored);
         }
         // As libgit2 goes on: a loose object is only read where no pack of the same folder has it.
-        let (packed, is_own) = self.packs.look(id)?.unzip();
-        let loose = if is_own == Some(true) { None } else { self.loose.look(id)? };
-        let stored = packed.or(loose).map(|stored| stored.check(id)).transpose()?;
+        let (packed, is_own) = self.packs.find(id)?.unzip();
+        let loose = if is_own == Some(true) { None } else { self.loose.find(id)? };
+        let stored = packed.or(loose).map(|stored| stored.refuse_oversized(id)).transpose()?;
         self.intact.set((id, stored));
         Ok(stored)
     }
@@ -287,12 +287,12 @@ impl Repo {
     /// Checks a file whose bytes are about to be read; other threads wait while one of them is large.
     fn intact_blob(&self, id: ObjectId) -> Result<Option<MutexGuard<'static, ()>>, RepoError> {
         let stored = self.intact(id)?;
-        if let Some(Stored { size, .. }) = stored
+        if let Some(StoredObject { size, .. }) = stored
             && size > LIMITS.delta_bytes
         {
             return Err(RepoError::TooLarge { id, size, limit: LIMITS.delta_bytes });
         }
-        Ok(stored.and_then(Stored::turn))
+        Ok(stored.and_then(StoredObject::wait_for_turn))
     }
 
     /// Checks the objects that a name resolves to without a walk: a reference or a whole id, and the tags on the way to a commit.
@@ -414,7 +414,7 @@ impl Repo {
 
     fn read_fast<T, F: FnOnce(&[u8]) -> T>(&self, id: ObjectId, kind: ObjectKind, take: F) -> Result<T, F> {
         if self.objects.get().is_none() {
-            match self.store.handle() {
+            match self.store.reader() {
                 Some(objects) => self.objects.set(objects).unwrap_or_default(),
                 None => return Err(take),
             }
@@ -429,7 +429,7 @@ impl Repo {
         let _turn = self.intact_blob(id)?;
         let odb = self.git.odb()?;
         let object = odb.read(raw_id(id)).map_err(|error| self.object_error(&error, id))?;
-        if object.kind() == kind.raw() { Ok(take(object.data())) } else { Err(RepoError::Damaged(id)) }
+        if object.kind() == kind.to_raw() { Ok(take(object.data())) } else { Err(RepoError::Damaged(id)) }
     }
 
     /// Returns the error for an object that could not be read.
@@ -493,7 +493,7 @@ pub struct RepoPool {
 }
 
 /// A handle lent by a [`RepoPool`].
-pub struct Lent<'a> {
+pub struct PooledRepo<'a> {
     repo: Option<Repo>,
     pool: &'a RepoPool,
 }
@@ -506,7 +506,7 @@ impl RepoPool {
     }
 
     /// Takes an idle handle, or opens another.
-    pub fn take(&self) -> Result<Lent<'_>, RepoError> {
+    pub fn acquire(&self) -> Result<PooledRepo<'_>, RepoError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let repo = match idle {
             Some(repo) => repo,
@@ -515,11 +515,11 @@ impl RepoPool {
                 Repo::with(git, self.store.clone(), self.loose.clone(), self.packs.clone())
             }
         };
-        Ok(Lent { repo: Some(repo), pool: self })
+        Ok(PooledRepo { repo: Some(repo), pool: self })
     }
 }
 
-impl Deref for Lent<'_> {
+impl Deref for PooledRepo<'_> {
     type Target = Repo;
 
     #[expect(clippy::expect_used, reason = "it is only taken out in drop")]
@@ -528,14 +528,14 @@ impl Deref for Lent<'_> {
     }
 }
 
-impl DerefMut for Lent<'_> {
+impl DerefMut for PooledRepo<'_> {
     #[expect(clippy::expect_used, reason = "it is only taken out in drop")]
     fn deref_mut(&mut self) -> &mut Repo {
         self.repo.as_mut().expect("a lent handle is there until it is dropped")
     }
 }
 
-impl Drop for Lent<'_> {
+impl Drop for PooledRepo<'_> {
     fn drop(&mut self) {
         if let Some(repo) = self.repo.take() {
             let mut idle = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);

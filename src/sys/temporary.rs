@@ -5,14 +5,14 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use super::files::{AppendFile, FileError, Held, fault, folders};
+use super::files::{AppendFile, FileError, FileLock, fault, folders};
 
 /// A folder that only its owner can read (0700), removed with all that is in it when this is dropped. One that a killed process left is
 /// removed by the next.
 #[derive(Debug)]
 pub struct TemporaryFolder {
     folder: tempfile::TempDir,
-    _held: Held,
+    _held: FileLock,
 }
 
 /// Begins the name of each temporary folder.
@@ -42,7 +42,7 @@ impl TemporaryFolder {
             Err(fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
             Err(error) => return Err(fault("lock", &path)(error.into())),
         }
-        Ok(Self { folder, _held: Held(file) })
+        Ok(Self { folder, _held: FileLock(file) })
     }
 
     /// Returns its path.

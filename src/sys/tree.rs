@@ -8,9 +8,9 @@ use std::collections::HashSet;
 
 use crate::domain::change::FileMode;
 use crate::domain::id::{BlobId, ObjectId, TreeId};
-use crate::domain::limits::{Allowance, LIMITS};
+use crate::domain::limits::{LIMITS, RemainingLimit};
 
-use super::cancel::{Cancel, Stopped};
+use super::cancel::{Cancel, CancelReason};
 use super::repo::{Repo, RepoError};
 
 /// One entry of a tree, borrowed from its bytes.
@@ -73,7 +73,7 @@ fn file_mode(mode: u32) -> Option<FileMode> {
 }
 
 /// Git's order of tree entries: by bytes, a folder as if its name ended in `/`.
-pub fn order(a: &RawEntry<'_>, b: &RawEntry<'_>) -> Ordering {
+pub fn compare_entries(a: &RawEntry<'_>, b: &RawEntry<'_>) -> Ordering {
     let tail = |entry: &RawEntry<'_>| if entry.is_folder() { b'/' } else { 0 };
     let shared = a.name.len().min(b.name.len());
     a.name[..shared].cmp(&b.name[..shared]).then_with(|| {
@@ -108,20 +108,20 @@ pub struct TreeCursor {
     root: TreeId,
     prefix: usize,
     begun: bool,
-    stack: Vec<Level>,
+    stack: Vec<WalkLevel>,
     path: Vec<u8>,
     /// Buffers of folders that were left, for the next ones.
     spare: Vec<Vec<u8>>,
     /// Folders without a file.
     barren: HashSet<TreeId>,
-    folders: Allowance,
-    open_bytes: Allowance,
-    left_out: LeftOut,
+    folders: RemainingLimit,
+    open_bytes: RemainingLimit,
+    left_out: SkippedFolders,
 }
 
 /// The folders that a walk did not enter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct SkippedFolders {
     /// The number of those that were too deep, or for whose bytes there was no room.
     pub too_deep: u64,
     /// `true` if the walk ended because it had entered as many as it may.
@@ -136,7 +136,7 @@ pub enum WalkError {
     Repo(#[from] RepoError),
     /// The run was stopped.
     #[error(transparent)]
-    Stopped(#[from] Stopped),
+    Stopped(#[from] CancelReason),
 }
 
 /// A file that a [`TreeCursor`] stands at.
@@ -150,7 +150,7 @@ pub struct TreeStep<'c> {
     pub id: BlobId,
 }
 
-struct Level {
+struct WalkLevel {
     tree: TreeId,
     data: Vec<u8>,
     at: usize,
@@ -164,7 +164,7 @@ const MOST_BARREN: usize = 100_000;
 /// A larger buffer of a folder that was left is given back, in bytes.
 const MOST_SPARE: usize = 64 << 10;
 
-impl LeftOut {
+impl SkippedFolders {
     /// The sentence that says it; `None` if nothing was left out.
     pub fn reason(self) -> Option<String> {
         match self {
@@ -191,14 +191,14 @@ impl TreeCursor {
             path: prefix.to_vec(),
             spare: Vec::new(),
             barren: HashSet::new(),
-            folders: Allowance::of(LIMITS.walked_folders),
-            open_bytes: Allowance::of(LIMITS.open_folder_bytes),
-            left_out: LeftOut::default(),
+            folders: RemainingLimit::of(LIMITS.walked_folders),
+            open_bytes: RemainingLimit::of(LIMITS.open_folder_bytes),
+            left_out: SkippedFolders::default(),
         }
     }
 
     /// The folders that were left out so far.
-    pub fn left_out(&self) -> LeftOut {
+    pub fn left_out(&self) -> SkippedFolders {
         self.left_out
     }
 
@@ -257,7 +257,7 @@ impl TreeCursor {
                 has_room
             })?;
         if is_open {
-            self.stack.push(Level { tree, data, at: 0, prefix, has_file: false });
+            self.stack.push(WalkLevel { tree, data, at: 0, prefix, has_file: false });
         } else {
             self.left_out.too_deep += 1;
             // Elsewhere the same folders may have room.
@@ -291,7 +291,7 @@ impl<'r> TreeWalk<'r> {
     }
 
     /// The folders that were left out so far.
-    pub fn left_out(&self) -> LeftOut {
+    pub fn left_out(&self) -> SkippedFolders {
         self.cursor.left_out()
     }
 
@@ -318,7 +318,7 @@ impl Iterator for TreeWalk<'_> {
 
 /// The entry at a path of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum TreeLookup {
     /// A file, link or submodule.
     File(FileMode, BlobId),
     /// A folder.
@@ -326,16 +326,16 @@ pub enum Found {
 }
 
 /// Finds `path` (components separated by `/`; empty for the root) in the tree `root`.
-pub fn find(repo: &Repo, root: TreeId, path: &[u8]) -> Result<Option<Found>, RepoError> {
-    let mut found = Found::Folder(root);
+pub fn find(repo: &Repo, root: TreeId, path: &[u8]) -> Result<Option<TreeLookup>, RepoError> {
+    let mut found = TreeLookup::Folder(root);
     for component in path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()) {
-        let Found::Folder(tree) = found else { return Ok(None) };
+        let TreeLookup::Folder(tree) = found else { return Ok(None) };
         let data = repo.tree(tree)?;
         let entries = entries(&data).ok_or(RepoError::Damaged(tree.0))?;
         let Some(entry) = entries.iter().find(|entry| entry.name == component) else { return Ok(None) };
         found = match entry.mode {
-            None => Found::Folder(TreeId(entry.id)),
-            Some(mode) => Found::File(mode, BlobId(entry.id)),
+            None => TreeLookup::Folder(TreeId(entry.id)),
+            Some(mode) => TreeLookup::File(mode, BlobId(entry.id)),
         };
     }
     Ok(Some(found))
@@ -371,7 +371,7 @@ mod tests {
         let entry = |name: &'static str, mode| RawEntry { mode, name: name.as_bytes(), id: ObjectId::ZERO };
         let file = entry("a.b", Some(FileMode::File));
         let folder = entry("a", None);
-        assert_eq!(order(&file, &folder), Ordering::Less);
-        assert_eq!(order(&entry("a", Some(FileMode::File)), &file), Ordering::Less);
+        assert_eq!(compare_entries(&file, &folder), Ordering::Less);
+        assert_eq!(compare_entries(&entry("a", Some(FileMode::File)), &file), Ordering::Less);
     }
 }

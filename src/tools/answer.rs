@@ -12,7 +12,7 @@ use super::outcome::NextCall;
 
 /// A tool's own fields, and those that every answer may have.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Whole<T> {
+pub(super) struct ToolAnswer<T> {
     #[serde(flatten)]
     pub(super) own: T,
     /// Remarks: what is not shown, masked or done differently.
@@ -27,7 +27,7 @@ pub(super) struct Whole<T> {
 
 /// Returns the self-contained schema of a response with these fields of its own.
 pub(super) fn schema<T: JsonSchema>() -> Value {
-    input::schema_by::<Whole<T>>(SchemaSettings::draft2020_12().for_serialize())
+    input::schema_by::<ToolAnswer<T>>(SchemaSettings::draft2020_12().for_serialize())
 }
 
 /// Returns a struct's fields, in order.

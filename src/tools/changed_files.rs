@@ -2,50 +2,56 @@
 //!
 //! A listed file does not count as read: a line here is no line of a diff.
 
-use super::compared;
-use super::fit::{Room, json_length};
-use super::outcome::{Cut, NextCall, Reply};
-use super::read_diff::{Answer, NAME};
+use super::outcome::{NextCall, ToolReply, Truncation};
+use super::output_room::{OutputRoom, json_length};
+use super::range;
+use super::read_diff::{NAME, ReadDiffOutput};
 use super::toolbox::ToolContext;
 use crate::domain::change::{ChangeSet, FileChange, FileStatus};
 use crate::domain::path::RepoPath;
 use serde_json::json;
 
 /// Returns the changed files below a folder, `None` being the root, from the `start`th on; `None` without any.
-pub(super) fn listed(
+pub(super) fn list_changed_files(
     context: &ToolContext,
     change: &ChangeSet,
     folder: Option<&RepoPath>,
     start: usize,
-) -> Option<Reply> {
+) -> Option<ToolReply> {
     let prefix = folder.map_or_else(Vec::new, |folder| [folder.as_bytes(), b"/"].concat());
     let files: Vec<&FileChange> = change.files.iter().filter(|file| is_below(file, &prefix)).collect();
     if files.is_empty() && folder.is_some() {
         return None;
     }
-    let spelled = folder.map_or_else(|| ".".into(), RepoPath::spelled);
-    let mut room = Room::new(context.limits.paths, context.limits.bytes, &spelled);
+    let spelled = folder.map_or_else(|| ".".into(), RepoPath::display_name);
+    let mut room = OutputRoom::new(context.limits.paths, context.limits.bytes, &spelled);
     let (mut content, mut end) = (String::new(), start.min(files.len()));
     for file in files.iter().skip(start) {
         let line = line(file);
-        if !room.take(1, json_length(&line)) && end > start {
+        if !room.try_take(1, json_length(&line)) && end > start {
             break;
         }
         content.push_str(&line);
         end += 1;
     }
-    let compared = compared::named(context, change);
-    let answer =
-        Answer { file_path: spelled.clone(), old_path: None, change: compared.clone(), content, start, total_hunks: 0 };
-    let mut reply = Reply::of(&answer);
+    let compared = range::describe_range(context, change);
+    let answer = ReadDiffOutput {
+        file_path: spelled.clone(),
+        old_path: None,
+        change: compared.clone(),
+        content,
+        start,
+        total_hunks: 0,
+    };
+    let mut reply = ToolReply::of(&answer);
     let total = files.len();
     if end < total {
         let what = format!("{} more changed files follow; `next` is the call that goes on.", total - end);
         let input = json!({ "file_path": spelled, "start": end });
-        reply.cut = Some(Cut { what, next: Some(NextCall { tool: NAME, input }) });
+        reply.cut = Some(Truncation { what, next: Some(NextCall { tool: NAME, input }) });
     } else if total == 0 {
         reply.note(format!("No file is changed in {compared}."));
-        if let Some(pending) = context.checkout.pending(folder) {
+        if let Some(pending) = context.checkout.uncommitted(folder) {
             reply.note(format!("There are uncommitted changes: {}.", pending.ask));
         }
     } else if start >= total {
@@ -67,7 +73,7 @@ fn line(file: &FileChange) -> String {
         FileStatus::TypeChanged => "type changed",
     };
     let lines = if file.binary { "binary".to_owned() } else { format!("+{} -{}", file.additions, file.deletions) };
-    let from = file.old_path.as_ref().map(|path| format!(" (from {})", path.spelled())).unwrap_or_default();
+    let from = file.old_path.as_ref().map(|path| format!(" (from {})", path.display_name())).unwrap_or_default();
     let generated = if file.generated.is_some() { " (generated)" } else { "" };
-    format!("{status} {lines} {}{from}{generated}\n", file.path.spelled())
+    format!("{status} {lines} {}{from}{generated}\n", file.path.display_name())
 }

@@ -34,13 +34,13 @@ pub struct NotAtHead {
 
 impl Checkout {
     /// Returns the uncommitted state of a path.
-    pub(super) fn pending(&self, path: Option<&RepoPath>) -> Option<NotAtHead> {
+    pub(super) fn uncommitted(&self, path: Option<&RepoPath>) -> Option<NotAtHead> {
         self.uncommitted.as_ref()?.pending(path)
     }
 
     /// Returns the remark on a path that exists, but not at `HEAD`.
-    pub(super) fn not_at_head(&self, path: Option<&RepoPath>) -> Option<String> {
-        let NotAtHead { place, ask } = self.pending(path)?;
+    pub(super) fn check_at_head(&self, path: Option<&RepoPath>) -> Option<String> {
+        let NotAtHead { place, ask } = self.uncommitted(path)?;
         Some(format!("not at HEAD; it is {place}: {ask}"))
     }
 }

@@ -3,7 +3,7 @@
 //! Computing a diff belongs in `git`.
 
 use crate::domain::change::FileChange;
-use crate::sys::cancel::Stopped;
+use crate::sys::cancel::CancelReason;
 
 /// A line of a diff: a hunk, and a line within it, both from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,7 +35,7 @@ pub enum DiffError {
     Git(String),
     /// The run was stopped.
     #[error(transparent)]
-    Stopped(#[from] Stopped),
+    Stopped(#[from] CancelReason),
 }
 
 /// Gives parts of diffs.

@@ -5,7 +5,7 @@ use std::io;
 use serde_json::{Map, Value};
 
 use crate::domain::path::{PathError, RepoPath};
-use crate::sys::cancel::Stopped;
+use crate::sys::cancel::CancelReason;
 use crate::workspace::WorkspaceError;
 
 use super::diff_source::DiffError;
@@ -81,7 +81,7 @@ impl ToolFault {
 
     /// Creates an error for a missing path or name; `near` are similar names.
     pub(super) fn not_found(message: impl Into<String>, near: &[RepoPath]) -> Self {
-        let near = near.iter().map(|path| path.spelled().into_owned()).collect();
+        let near = near.iter().map(|path| path.display_name().into_owned()).collect();
         Self { kind: ErrorKind::FileNotFound, message: message.into(), near, length: None }
     }
 
@@ -117,8 +117,8 @@ impl From<PathError> for ToolFault {
     }
 }
 
-impl From<Stopped> for ToolFault {
-    fn from(stopped: Stopped) -> Self {
+impl From<CancelReason> for ToolFault {
+    fn from(stopped: CancelReason) -> Self {
         Self::new(ErrorKind::Stopped, stopped.to_string())
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::fault::{ErrorKind, ToolFault};
 use crate::domain::path::RepoPath;
-use crate::domain::place::Side;
+use crate::domain::place::DiffSide;
 use crate::workspace::WorkspaceError;
 
 /// Separator between an input error and the names of the input's fields.
@@ -17,17 +17,17 @@ pub(crate) const FIELDS: &str = ". The fields are: ";
 /// A side, with a schema that every provider understands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum WhichSide {
+pub(crate) enum SideInput {
     Old,
     #[default]
     New,
 }
 
-impl From<WhichSide> for Side {
-    fn from(side: WhichSide) -> Self {
+impl From<SideInput> for DiffSide {
+    fn from(side: SideInput) -> Self {
         match side {
-            WhichSide::Old => Self::Old,
-            WhichSide::New => Self::New,
+            SideInput::Old => Self::Old,
+            SideInput::New => Self::New,
         }
     }
 }
@@ -59,7 +59,7 @@ pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
 }
 
 /// Reads a side; `null` is the new one.
-pub(crate) fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<WhichSide, D::Error> {
+pub(crate) fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SideInput, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 

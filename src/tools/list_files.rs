@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::fault::{ErrorKind, ToolFault};
-use super::fit::{Room, json_length};
 use super::input;
-use super::outcome::{Cut, NextCall, Reply};
+use super::outcome::{NextCall, ToolReply, Truncation};
+use super::output_room::{OutputRoom, json_length};
 use super::paths;
 use super::toolbox::ToolContext;
-use super::{Looks, ToolSpec, answer};
+use super::{ToolSpec, TreeNeeds, answer};
 use crate::domain::change::FileMode;
 use crate::domain::filter::PathFilter;
 use crate::domain::limits::LIMITS;
-use crate::domain::path::{RepoPath, spell};
-use crate::workspace::Nearest;
+use crate::domain::path::{RepoPath, display_path};
+use crate::workspace::NearestPaths;
 
 const NAME: &str = "list_files";
 
@@ -28,8 +28,8 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
     description: "Lists all files below a folder, after the change, as sorted paths from the repository root. Up to 500 paths an answer; `next` is the \
         call that goes on.",
     schema: input::schema::<Input>,
-    answer: answer::schema::<Answer>,
-    looks: |_| Looks::AtTree,
+    answer: answer::schema::<ListFilesOutput>,
+    looks: |_| TreeNeeds::AtTree,
     call,
 };
 
@@ -53,7 +53,7 @@ struct Input {
 
 /// What was listed.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Answer<'a> {
+struct ListFilesOutput<'a> {
     /// The folder; `.` is the root.
     directory: Cow<'a, str>,
     /// The paths, from the repository root, sorted by their bytes; odd ones in git's C quoting.
@@ -66,7 +66,7 @@ struct Answer<'a> {
 
 /// State of a listing.
 #[derive(Default)]
-struct Listing {
+struct FileListingState {
     files: Vec<String>,
     /// Number of matching files.
     total: usize,
@@ -75,19 +75,21 @@ struct Listing {
     full: bool,
 }
 
-fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
+fn call(context: &ToolContext, input: Value) -> Result<ToolReply, ToolFault> {
     let input: Input = input::parse(input)?;
-    let paths::Given { path: folder, note } = paths::given(context, input.directory.as_deref().unwrap_or("."))?;
+    let paths::ResolvedPath { path: folder, note } =
+        paths::resolve_path(context, input.directory.as_deref().unwrap_or("."))?;
     let glob = paths::glob(context, "pattern", input.pattern.as_deref(), folder.as_ref())?;
     let listing = list(context, folder.as_ref(), glob.filter.as_ref(), input.skip.unwrap_or(0) as usize)?;
     if let (false, Some(folder)) = (listing.any, &folder) {
-        return Err(missing(context, folder)?);
+        return Err(missing_reason(context, folder)?);
     }
     let skip = input.skip.unwrap_or(0) as usize;
     let (shown, total) = (listing.files.len(), listing.total);
-    let spelled = folder.as_ref().map_or_else(|| ".".into(), |folder| folder.spelled());
+    let spelled = folder.as_ref().map_or_else(|| ".".into(), |folder| folder.display_name());
     let truncated = skip + shown < total;
-    let mut reply = Reply::of(&Answer { directory: spelled.clone(), files: listing.files, total, truncated });
+    let mut reply =
+        ToolReply::of(&ListFilesOutput { directory: spelled.clone(), files: listing.files, total, truncated });
     if truncated {
         let mut next = json!({ "directory": spelled });
         if let Some(pattern) = &input.pattern {
@@ -99,7 +101,7 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
             skip + 1,
             skip + shown
         );
-        reply.cut = Some(Cut { what, next: Some(NextCall { tool: NAME, input: next }) });
+        reply.cut = Some(Truncation { what, next: Some(NextCall { tool: NAME, input: next }) });
     } else if total == 0 && input.pattern.is_some() {
         reply.note("No path matches the pattern.");
     }
@@ -113,12 +115,12 @@ fn list(
     folder: Option<&RepoPath>,
     glob: Option<&PathFilter>,
     skip: usize,
-) -> Result<Listing, ToolFault> {
+) -> Result<FileListingState, ToolFault> {
     let prefix = folder.map_or_else(Vec::new, |folder| [folder.as_bytes(), b"/"].concat());
     // Below a folder whose name holds a secret all paths are compared as they are shown, which is not their order.
     let masked = folder.is_some_and(RepoPath::is_masked);
-    let mut room = Room::new(context.limits.paths, context.limits.bytes, "");
-    let mut listing = Listing::default();
+    let mut room = OutputRoom::new(context.limits.paths, context.limits.bytes, "");
+    let mut listing = FileListingState::default();
     let matches = |path: &[u8]| {
         glob.is_none_or(|glob| {
             let below = || glob.allows_bytes(&path[prefix.len()..]);
@@ -138,8 +140,8 @@ fn list(
         }
         listing.total += 1;
         if listing.total > skip && !listing.full {
-            let spelled = spell(path);
-            if room.take(1, json_length(&spelled) + 3) || listing.files.is_empty() {
+            let spelled = display_path(path);
+            if room.try_take(1, json_length(&spelled) + 3) || listing.files.is_empty() {
                 listing.files.push(spelled.into_owned());
             } else {
                 listing.full = true;
@@ -152,9 +154,10 @@ fn list(
 }
 
 /// Returns the reason why nothing is listed under a folder.
-fn missing(context: &ToolContext, folder: &RepoPath) -> Result<ToolFault, ToolFault> {
+fn missing_reason(context: &ToolContext, folder: &RepoPath) -> Result<ToolFault, ToolFault> {
     let mut is_file = false;
-    let mut folders = Folders { nearest: Nearest::to(folder), last: Vec::new(), left: LIMITS.compared_names };
+    let mut folders =
+        FolderWalk { nearest: NearestPaths::for_path(folder), last: Vec::new(), left: LIMITS.compared_names };
     context.new.visit(&context.cancel, &mut |path, _| {
         is_file = path == folder.as_bytes();
         folders.of(path);
@@ -164,23 +167,23 @@ fn missing(context: &ToolContext, folder: &RepoPath) -> Result<ToolFault, ToolFa
         let message = format!("{folder} is a file, not a folder; read_file_part reads it");
         return Ok(ToolFault::new(ErrorKind::InvalidInput, message));
     }
-    if let Some(hint) = context.checkout.not_at_head(Some(folder)) {
+    if let Some(hint) = context.checkout.check_at_head(Some(folder)) {
         return Ok(ToolFault::not_found(format!("{folder} is {hint}"), &[]));
     }
     let cut = paths::not_listed(context).map_or_else(String::new, |why| format!(". {why}"));
     let message = format!("no files under {folder}: there is no such folder, or the settings exclude it{cut}");
-    Ok(ToolFault::not_found(message, &folders.nearest.found()))
+    Ok(ToolFault::not_found(message, &folders.nearest.into_paths()))
 }
 
 /// Folders of files that are visited in path order, each compared once with a missing one.
-struct Folders {
-    nearest: Nearest,
+struct FolderWalk {
+    nearest: NearestPaths,
     /// The folder of the last file.
     last: Vec<u8>,
     left: usize,
 }
 
-impl Folders {
+impl FolderWalk {
     fn of(&mut self, path: &[u8]) {
         let folder = path.iter().rposition(|byte| *byte == b'/').map_or(&b""[..], |slash| &path[..slash]);
         if folder == self.last {
@@ -191,7 +194,7 @@ impl Folders {
             let is_known = self.last.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest[0] == b'/');
             if !is_known && self.left > 0 {
                 self.left -= 1;
-                self.nearest.offer(above);
+                self.nearest.add(above);
             }
         }
         self.last.clear();

@@ -8,14 +8,14 @@
 mod answer;
 mod changed_files;
 mod checkout;
-mod compared;
 mod diff_source;
 mod fault;
-mod fit;
 pub(crate) mod input;
 mod list_files;
 mod outcome;
+mod output_room;
 mod paths;
+mod range;
 mod read_diff;
 mod read_file_part;
 mod search_in_files;
@@ -25,8 +25,8 @@ pub use checkout::{Checkout, NotAtHead, Uncommitted};
 pub use diff_source::{DiffError, DiffPart, DiffPlace, DiffSource};
 pub use fault::{ErrorKind, ToolFault};
 pub(crate) use input::FIELDS;
-pub use outcome::{Cut, HunkPart, NextCall, Reference, Reply, ToolOutcome};
-pub use toolbox::{Limits, ToolBox, ToolContext};
+pub use outcome::{HunkPart, NextCall, ShownLines, ToolOutcome, ToolReply, Truncation};
+pub use toolbox::{ToolContext, ToolLimits, Toolbox};
 
 /// Definition of a tool for models.
 #[derive(Debug, Clone, Copy)]
@@ -42,14 +42,14 @@ pub struct ToolSpec {
     /// JSON Schema of a successful response.
     pub answer: fn() -> serde_json::Value,
     /// Returns what a call with this input reads.
-    pub looks: fn(&serde_json::Value) -> Looks,
+    pub looks: fn(&serde_json::Value) -> TreeNeeds,
     /// Runs it.
-    pub call: fn(&ToolContext, serde_json::Value) -> Result<Reply, ToolFault>,
+    pub call: fn(&ToolContext, serde_json::Value) -> Result<ToolReply, ToolFault>,
 }
 
 /// Data that a call reads, so that nothing else is collected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Looks {
+pub enum TreeNeeds {
     /// Only the tree after the change.
     AtTree,
     /// Likewise; and if a file is missing, the change says where it was moved.

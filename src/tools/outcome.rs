@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::answer::{self, Whole};
+use super::answer::{self, ToolAnswer};
 
 use super::fault::{ErrorKind, ToolFault};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 
 /// Result of one call.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,18 +20,18 @@ pub struct ToolOutcome {
     /// The kind of that error.
     pub error: Option<ErrorKind>,
     /// The places that were shown.
-    pub references: Vec<Reference>,
+    pub references: Vec<ShownLines>,
     /// Description of the omitted part, if any.
-    pub cut: Option<Cut>,
+    pub cut: Option<Truncation>,
 }
 
 /// Lines of a file that a model was shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reference {
+pub struct ShownLines {
     /// The file.
     pub path: RepoPath,
     /// The side of the change.
-    pub side: Side,
+    pub side: DiffSide,
     /// Lines; `None` if no lines in particular were shown.
     pub lines: Option<LineRange>,
     /// Set for a hunk of the diff: then `lines` says where the hunk is, and this how much of it was shown.
@@ -53,7 +53,7 @@ pub struct HunkPart {
 
 /// Part that a response does not show.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cut {
+pub struct Truncation {
     /// Description, one sentence.
     pub what: String,
     /// Call that shows the rest, if possible.
@@ -72,18 +72,18 @@ pub struct NextCall {
 
 /// Response of a tool before it is serialized.
 #[derive(Debug, Clone, Default)]
-pub struct Reply {
+pub struct ToolReply {
     /// Fields of the response, in order.
     pub fields: Map<String, Value>,
     /// Remarks for the model, each a sentence.
     pub notes: Vec<String>,
     /// The places that are shown.
-    pub references: Vec<Reference>,
+    pub references: Vec<ShownLines>,
     /// Description of the omitted part.
-    pub cut: Option<Cut>,
+    pub cut: Option<Truncation>,
 }
 
-impl Reply {
+impl ToolReply {
     /// Creates a reply with these fields.
     pub(super) fn of(own: &impl Serialize) -> Self {
         Self { fields: answer::fields(own), ..Self::default() }
@@ -95,16 +95,16 @@ impl Reply {
     }
 }
 
-impl From<Reply> for ToolOutcome {
-    fn from(reply: Reply) -> Self {
-        let Reply { fields, mut notes, references, cut } = reply;
+impl From<ToolReply> for ToolOutcome {
+    fn from(reply: ToolReply) -> Self {
+        let ToolReply { fields, mut notes, references, cut } = reply;
         if let Some(cut) = &cut {
             notes.insert(0, cut.what.clone());
         }
         let note = (!notes.is_empty()).then(|| notes.join(" "));
         let next = cut.as_ref().and_then(|cut| cut.next.clone());
         // Only maps with odd keys cannot be serialized, and there are none.
-        let text = serde_json::to_string(&Whole { own: fields, note, next }).unwrap_or_default();
+        let text = serde_json::to_string(&ToolAnswer { own: fields, note, next }).unwrap_or_default();
         Self { text, is_error: false, error: None, references, cut }
     }
 }

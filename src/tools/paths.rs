@@ -14,17 +14,17 @@ use super::input;
 use super::toolbox::ToolContext;
 use crate::domain::filter::PathFilter;
 use crate::domain::path::{RepoPath, unquote};
-use crate::sys::inside;
+use crate::sys::path_containment;
 
 /// Path of the tree that an argument refers to.
-pub(super) struct Given {
+pub(super) struct ResolvedPath {
     /// The path; `None` for the root.
     pub(super) path: Option<RepoPath>,
     /// Remark for a path that was spelled in another way.
     pub(super) note: Option<String>,
 }
 
-impl Given {
+impl ResolvedPath {
     /// Returns the path of a file, for which the root is an error. `text` is the argument.
     pub(super) fn file(&self, text: &str) -> Result<RepoPath, ToolFault> {
         match &self.path {
@@ -39,12 +39,14 @@ impl Given {
 }
 
 /// Resolves a path: from the repository root, or an absolute one below the checked-out folder.
-pub(super) fn given(context: &ToolContext, text: &str) -> Result<Given, ToolFault> {
+pub(super) fn resolve_path(context: &ToolContext, text: &str) -> Result<ResolvedPath, ToolFault> {
     let text = text.trim();
     if !text.starts_with('/') && text.split('/').all(|part| part.is_empty() || part == ".") {
-        return Ok(Given { path: None, note: None });
+        return Ok(ResolvedPath { path: None, note: None });
     }
-    let Some(absolute) = absolute(text) else { return Ok(Given { path: Some(input::file_path(text)?), note: None }) };
+    let Some(absolute) = absolute(text) else {
+        return Ok(ResolvedPath { path: Some(input::file_path(text)?), note: None });
+    };
     let Some(below) = below(context, &absolute) else {
         let message = format!(
             "{text:?} is absolute and not in the repository: write it from the repository root, as in src/a.rs"
@@ -52,14 +54,14 @@ pub(super) fn given(context: &ToolContext, text: &str) -> Result<Given, ToolFaul
         return Err(ToolFault::new(ErrorKind::RefusedPath, message));
     };
     if below.is_empty() {
-        return Ok(Given { path: None, note: Some(taken_as(".")) });
+        return Ok(ResolvedPath { path: None, note: Some(taken_as(".")) });
     }
     let path = RepoPath::from_bytes(&below).map_err(|error| {
         let fault = ToolFault::from(error);
         ToolFault { message: format!("{text:?}: {}", fault.message), ..fault }
     })?;
-    let note = Some(taken_as(&path.spelled()));
-    Ok(Given { path: Some(path), note })
+    let note = Some(taken_as(&path.display_name()));
+    Ok(ResolvedPath { path: Some(path), note })
 }
 
 /// Returns the bytes of a path that starts at the root of the machine.
@@ -69,7 +71,7 @@ fn absolute(text: &str) -> Option<Cow<'_, [u8]>> {
 }
 
 fn below(context: &ToolContext, absolute: &[u8]) -> Option<Vec<u8>> {
-    inside::below(Path::new(OsStr::from_bytes(absolute)), context.checkout.root.as_deref()?)
+    path_containment::path_below(Path::new(OsStr::from_bytes(absolute)), context.checkout.root.as_deref()?)
 }
 
 fn taken_as(path: &str) -> String {
@@ -77,7 +79,7 @@ fn taken_as(path: &str) -> String {
 }
 
 /// Pattern that selects files.
-pub(super) struct Glob {
+pub(super) struct PathGlob {
     /// Filter; `None` selects all files.
     pub(super) filter: Option<PathFilter>,
     /// Remark for a pattern that was spelled in another way.
@@ -90,12 +92,12 @@ pub(super) fn glob(
     field: &str,
     text: Option<&str>,
     within: Option<&RepoPath>,
-) -> Result<Glob, ToolFault> {
-    let Some(text) = text else { return Ok(Glob { filter: None, note: None }) };
+) -> Result<PathGlob, ToolFault> {
+    let Some(text) = text else { return Ok(PathGlob { filter: None, note: None }) };
     let trimmed = text.trim();
     let below = if trimmed.starts_with('/') { below(context, trimmed.as_bytes()) } else { None };
     let (meant, note) = match below {
-        Some(below) if below.is_empty() => return Ok(Glob { filter: None, note: Some(taken_as(".")) }),
+        Some(below) if below.is_empty() => return Ok(PathGlob { filter: None, note: Some(taken_as(".")) }),
         Some(below) => {
             let below = String::from_utf8_lossy(&below);
             let slash = if trimmed.ends_with('/') { "/" } else { "" };
@@ -108,7 +110,7 @@ pub(super) fn glob(
     };
     let invalid = |error| ToolFault::new(ErrorKind::InvalidInput, format!("{field}: {error}"));
     let filter = PathFilter::new(&[meant], &[]).map_err(invalid)?;
-    Ok(Glob { filter: Some(filter), note })
+    Ok(PathGlob { filter: Some(filter), note })
 }
 
 /// Checks whether a glob is just the name of a folder at the root.

@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 
 use super::diff_source::{DiffPart, DiffPlace, DiffSource};
 use super::fault::{ErrorKind, ToolFault};
-use super::fit::{Room, json_length};
 use super::input;
-use super::outcome::{Cut, HunkPart, NextCall, Reference, Reply};
+use super::outcome::{HunkPart, NextCall, ShownLines, ToolReply, Truncation};
+use super::output_room::{OutputRoom, json_length};
 use super::paths;
 use super::toolbox::ToolContext;
-use super::{Looks, ToolSpec, answer, changed_files, compared};
+use super::{ToolSpec, TreeNeeds, answer, changed_files, range};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, shortened_lines};
 use crate::domain::path::RepoPath;
-use crate::domain::place::Side;
-use crate::workspace::{TreeEntry, near};
+use crate::domain::place::DiffSide;
+use crate::workspace::{TreeEntry, nearest_paths};
 
 pub(super) const NAME: &str = "read_diff";
 
@@ -26,8 +26,8 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
     title: "Read the diff of a file",
     description: "Diff of a changed file; of a folder (`.`: all), the list of what changed. Up to 500 lines; `next` is the call that goes on.",
     schema: input::schema::<Input>,
-    answer: answer::schema::<Answer>,
-    looks: |_| Looks::AtChange,
+    answer: answer::schema::<ReadDiffOutput>,
+    looks: |_| TreeNeeds::AtChange,
     call,
 };
 
@@ -49,7 +49,7 @@ struct Input {
 
 /// What was read.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Answer<'a> {
+pub(super) struct ReadDiffOutput<'a> {
     /// The file or folder, from the repository root.
     pub(super) file_path: Cow<'a, str>,
     /// What it was called before the change, where that differs.
@@ -66,18 +66,18 @@ pub(super) struct Answer<'a> {
     pub(super) total_hunks: usize,
 }
 
-fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
+fn call(context: &ToolContext, input: Value) -> Result<ToolReply, ToolFault> {
     let input: Input = input::parse(input)?;
-    let paths::Given { path, note } = paths::given(context, &input.file_path)?;
+    let paths::ResolvedPath { path, note } = paths::resolve_path(context, &input.file_path)?;
     let none = || ToolFault::new(ErrorKind::InvalidInput, "there is no diff here: no change is being reviewed");
     let change = context.change.as_ref().ok_or_else(none)?;
     let source = context.diff.as_ref().ok_or_else(none)?;
     let start = input.start.unwrap_or(0) as usize;
-    let noted = |mut reply: Reply| {
+    let noted = |mut reply: ToolReply| {
         reply.notes.extend(note);
         reply
     };
-    let listed = |folder| changed_files::listed(context, change, folder, start);
+    let listed = |folder| changed_files::list_changed_files(context, change, folder, start);
     let Some(path) = path else { return listed(None).map(noted).ok_or_else(none) };
     let Some(file) = changed(change, &path) else {
         return listed(Some(&path)).map(noted).ok_or_else(|| unchanged(context, change, &path));
@@ -96,7 +96,7 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
         let message = format!("skip_lines {} is beyond the end of the diff", from.line);
         return Err(ToolFault::new(ErrorKind::InvalidRange, message));
     }
-    Ok(noted(show(file, compared::named(context, change), from, part)))
+    Ok(noted(show(file, range::describe_range(context, change), from, part)))
 }
 
 /// Returns a part of the diff that fits into a response once it is serialized as JSON.
@@ -106,7 +106,7 @@ fn part(
     file: &FileChange,
     from: DiffPlace,
 ) -> Result<DiffPart, ToolFault> {
-    let room = Room::new(context.limits.lines, context.limits.bytes, &file.path.spelled()).bytes();
+    let room = OutputRoom::new(context.limits.lines, context.limits.bytes, &file.path.display_name()).bytes();
     let mut bytes = room;
     loop {
         context.cancel.check()?;
@@ -126,23 +126,23 @@ fn changed<'c>(change: &'c ChangeSet, path: &RepoPath) -> Option<&'c FileChange>
 
 /// Returns the reason why a path has no diff.
 fn unchanged(context: &ToolContext, change: &ChangeSet, path: &RepoPath) -> ToolFault {
-    let what = format!("{path} is not changed in {}", compared::named(context, change));
-    if let Some(pending) = context.checkout.pending(Some(path)) {
+    let what = format!("{path} is not changed in {}", range::describe_range(context, change));
+    if let Some(pending) = context.checkout.uncommitted(Some(path)) {
         return ToolFault::not_found(format!("{what}; it has uncommitted changes: {}", pending.ask), &[]);
     }
     let entry = |file: &FileChange| TreeEntry { path: file.path.clone(), mode: FileMode::File, blob: None };
     let files: Vec<_> = change.files.iter().map(entry).collect();
     let message = format!("{what}; read_diff of `.` lists what is, read_file_part reads what is not");
-    ToolFault::not_found(message, &near(path, &files))
+    ToolFault::not_found(message, &nearest_paths(path, &files))
 }
 
-fn show(file: &FileChange, change: String, from: DiffPlace, part: DiffPart) -> Reply {
+fn show(file: &FileChange, change: String, from: DiffPlace, part: DiffPart) -> ToolReply {
     let total = file.hunks.len();
     let nothing = part.text.is_empty();
     let cut = if part.shortened_lines > 0 { shortened_lines(&part.text, from.line) } else { Vec::new() };
-    let mut reply = Reply::of(&Answer {
-        file_path: file.path.spelled(),
-        old_path: file.old_path.as_ref().map(RepoPath::spelled),
+    let mut reply = ToolReply::of(&ReadDiffOutput {
+        file_path: file.path.display_name(),
+        old_path: file.old_path.as_ref().map(RepoPath::display_name),
         change,
         content: part.text,
         start: from.hunk,
@@ -158,23 +158,23 @@ fn show(file: &FileChange, change: String, from: DiffPlace, part: DiffPart) -> R
         ));
     }
     if let Some(next) = part.next {
-        let mut rest = json!({ "file_path": file.path.spelled(), "start": next.hunk });
+        let mut rest = json!({ "file_path": file.path.display_name(), "start": next.hunk });
         if next.line > 0 {
             rest["skip_lines"] = next.line.into();
         }
         let what = format!("{} more lines of the diff follow; `next` is the call that goes on.", part.lines_left);
-        reply.cut = Some(Cut { what, next: Some(NextCall { tool: NAME, input: rest }) });
+        reply.cut = Some(Truncation { what, next: Some(NextCall { tool: NAME, input: rest }) });
     }
     let last = part.next.map_or(total, |next| next.hunk + usize::from(next.line > 0)).min(total);
     for (at, hunk) in file.hunks.iter().enumerate().take(last).skip(from.hunk) {
         // A pure deletion has no lines on the new side.
-        let (side, span) = if hunk.new.count > 0 { (Side::New, hunk.new) } else { (Side::Old, hunk.old) };
+        let (side, span) = if hunk.new.count > 0 { (DiffSide::New, hunk.new) } else { (DiffSide::Old, hunk.old) };
         let shown = HunkPart {
             hunk: at,
             from: if at == from.hunk { from.line } else { 0 },
             to: part.next.filter(|next| next.hunk == at).map(|next| next.line),
         };
-        reply.references.push(Reference {
+        reply.references.push(ShownLines {
             path: file.path_at(side).clone(),
             side,
             lines: span.range(),

@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::fault::{ErrorKind, ToolFault};
-use super::fit::{Room, json_length, push_numbered};
-use super::input::{self, WhichSide};
-use super::outcome::{Cut, NextCall, Reference, Reply};
+use super::input::{self, SideInput};
+use super::outcome::{NextCall, ShownLines, ToolReply, Truncation};
+use super::output_room::{OutputRoom, json_length, push_numbered};
 use super::paths;
 use super::toolbox::ToolContext;
-use super::{Looks, ToolSpec, answer};
+use super::{ToolSpec, TreeNeeds, answer};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::FileText;
-use crate::workspace::{WorkspaceError, near_in};
+use crate::workspace::{WorkspaceError, nearest_paths_in};
 
 const NAME: &str = "read_file_part";
 
@@ -31,10 +31,10 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
     description: "Reads lines of a file, each shown as its number, a tab and its text. Lines count from 1, both ends included; without a range the whole \
         file is read. Up to 500 lines an answer; `next` is the call that goes on. Lines over 500 characters are cut, unless one is asked for alone.",
     schema: input::schema::<Input>,
-    answer: answer::schema::<Answer>,
+    answer: answer::schema::<ReadFilePartOutput>,
     looks: |input| match input::parse::<Input>(input.clone()) {
-        Ok(Input { side: WhichSide::Old, .. }) => Looks::AtChange,
-        _ => Looks::AtTreeFirst,
+        Ok(Input { side: SideInput::Old, .. }) => TreeNeeds::AtChange,
+        _ => TreeNeeds::AtTreeFirst,
     },
     call,
 };
@@ -57,18 +57,18 @@ struct Input {
     num_lines: Option<u32>,
     /// `old`: before the change.
     #[serde(default, deserialize_with = "input::side")]
-    side: WhichSide,
+    side: SideInput,
 }
 
 /// What was read.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Answer<'a> {
+struct ReadFilePartOutput<'a> {
     /// The file, from the repository root.
     file_path: Cow<'a, str>,
     /// Set to `old` where that side was read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "WhichSide")]
-    side: Option<WhichSide>,
+    #[schemars(with = "SideInput")]
+    side: Option<SideInput>,
     /// The lines, each its number, six wide, a tab and its text; secrets masked.
     content: String,
     /// The first line that is shown; 0 where the file is empty.
@@ -83,15 +83,15 @@ struct Answer<'a> {
     charset: Option<&'a str>,
 }
 
-fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
+fn call(context: &ToolContext, input: Value) -> Result<ToolReply, ToolFault> {
     let input: Input = input::parse(input)?;
-    let given = paths::given(context, &input.file_path)?;
+    let given = paths::resolve_path(context, &input.file_path)?;
     let path = given.file(&input.file_path)?;
-    let side = Side::from(input.side);
-    let text = context.tree(side)?.read(&path).map_err(|error| elsewhere(context, side, &path, error))?;
-    let empty = Answer {
-        file_path: path.spelled(),
-        side: Some(input.side).filter(|side| *side == WhichSide::Old),
+    let side = DiffSide::from(input.side);
+    let text = context.tree(side)?.read(&path).map_err(|error| similar_files(context, side, &path, error))?;
+    let empty = ReadFilePartOutput {
+        file_path: path.display_name(),
+        side: Some(input.side).filter(|side| *side == SideInput::Old),
         content: String::new(),
         start_line: 0,
         end_line: 0,
@@ -101,9 +101,9 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
     let mut reply = match range(&input, &text)? {
         Some(range) => show(context, empty, (&path, side), &text, range),
         None => {
-            let mut reply = Reply::of(&empty);
+            let mut reply = ToolReply::of(&empty);
             reply.note("The file is empty.");
-            reply.references.push(Reference { path: path.clone(), side, lines: None, hunk: None, cut: Vec::new() });
+            reply.references.push(ShownLines { path: path.clone(), side, lines: None, hunk: None, cut: Vec::new() });
             reply
         }
     };
@@ -141,13 +141,13 @@ fn range(input: &Input, text: &FileText) -> Result<Option<LineRange>, ToolFault>
 
 fn show<'a>(
     context: &ToolContext,
-    empty: Answer<'a>,
-    (path, side): (&RepoPath, Side),
+    empty: ReadFilePartOutput<'a>,
+    (path, side): (&RepoPath, DiffSide),
     text: &'a FileText,
     range: LineRange,
-) -> Reply {
+) -> ToolReply {
     let total = text.line_count();
-    let mut room = Room::new(context.limits.lines, context.limits.bytes, &path.spelled());
+    let mut room = OutputRoom::new(context.limits.lines, context.limits.bytes, &path.display_name());
     let mut numbered = String::new();
     let mut last = range.start();
     let mut cut_lines = Vec::new();
@@ -156,14 +156,14 @@ fn show<'a>(
     for (number, line) in text.lines(range) {
         let before = numbered.len();
         let cut = push_numbered(&mut numbered, number, line, limit);
-        if !room.take(1, json_length(&numbered[before..])) && number > range.start() {
+        if !room.try_take(1, json_length(&numbered[before..])) && number > range.start() {
             numbered.truncate(before);
             break;
         }
         cut_lines.extend(cut.then_some(number));
         last = number;
     }
-    let mut reply = Reply::of(&Answer {
+    let mut reply = ToolReply::of(&ReadFilePartOutput {
         content: numbered,
         start_line: range.start(),
         end_line: last,
@@ -183,8 +183,8 @@ fn show<'a>(
         ));
     }
     if last < range.end() {
-        let mut rest = json!({ "file_path": path.spelled(), "start_line": last + 1, "end_line": range.end() });
-        if side == Side::Old {
+        let mut rest = json!({ "file_path": path.display_name(), "start_line": last + 1, "end_line": range.end() });
+        if side == DiffSide::Old {
             rest["side"] = "old".into();
         }
         let what = format!(
@@ -192,43 +192,44 @@ fn show<'a>(
             last + 1,
             range.end()
         );
-        reply.cut = Some(Cut { what, next: Some(NextCall { tool: NAME, input: rest }) });
+        reply.cut = Some(Truncation { what, next: Some(NextCall { tool: NAME, input: rest }) });
     }
-    reply.references.push(Reference { path: path.clone(), side, lines: shown, hunk: None, cut: cut_lines });
+    reply.references.push(ShownLines { path: path.clone(), side, lines: shown, hunk: None, cut: cut_lines });
     reply
 }
 
 /// Finds files similar to one that is missing on the requested side; first the path the change moved it to.
-fn elsewhere(context: &ToolContext, side: Side, path: &RepoPath, error: WorkspaceError) -> ToolFault {
+fn similar_files(context: &ToolContext, side: DiffSide, path: &RepoPath, error: WorkspaceError) -> ToolFault {
     let missing = matches!(error, WorkspaceError::NotFound(_));
     let mut fault = ToolFault::from(error);
-    if missing && let Ok(names) = context.tree(side).and_then(|tree| Ok(near_in(path, tree, &context.cancel)?)) {
-        fault.near = names.iter().map(|path| path.spelled().into_owned()).collect();
+    if missing && let Ok(names) = context.tree(side).and_then(|tree| Ok(nearest_paths_in(path, tree, &context.cancel)?))
+    {
+        fault.near = names.iter().map(|path| path.display_name().into_owned()).collect();
     }
     if missing
-        && side == Side::New
-        && let Some(hint) = context.checkout.not_at_head(Some(path))
+        && side == DiffSide::New
+        && let Some(hint) = context.checkout.check_at_head(Some(path))
     {
         fault.message = format!("{path} is {hint}");
         fault.near.clear();
     }
     let Some(change) = context.change.as_ref().filter(|_| missing) else { return fault };
     let other = match side {
-        Side::Old => Side::New,
-        Side::New => Side::Old,
+        DiffSide::Old => DiffSide::New,
+        DiffSide::New => DiffSide::Old,
     };
     let Some(file) = change.files.iter().find(|file| file.path_at(other) == path) else { return fault };
     let there = file.path_at(side);
     let hint = match (side, there == path) {
-        (Side::New, true) => "; the change deletes it: read it with side \"old\"".to_owned(),
-        (Side::Old, true) => "; the change adds it: read it with side \"new\"".to_owned(),
-        (Side::New, false) => format!("; the change renames it to {there}"),
-        (Side::Old, false) => format!("; before the change it was {there}"),
+        (DiffSide::New, true) => "; the change deletes it: read it with side \"old\"".to_owned(),
+        (DiffSide::Old, true) => "; the change adds it: read it with side \"new\"".to_owned(),
+        (DiffSide::New, false) => format!("; the change renames it to {there}"),
+        (DiffSide::Old, false) => format!("; before the change it was {there}"),
     };
     fault.message.push_str(&hint);
     if there != path {
-        fault.near.retain(|name| *name != there.spelled());
-        fault.near.insert(0, there.spelled().into_owned());
+        fault.near.retain(|name| *name != there.display_name());
+        fault.near.insert(0, there.display_name().into_owned());
     }
     fault
 }

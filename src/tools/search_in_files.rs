@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::fault::{ErrorKind, ToolFault};
-use super::fit::{LINE_CUT, Room, cut_line, push_numbered};
 use super::input;
-use super::outcome::{Cut, NextCall, Reference, Reply};
+use super::outcome::{NextCall, ShownLines, ToolReply, Truncation};
+use super::output_room::{LINE_CUT, OutputRoom, cut_line, push_numbered};
 use super::paths;
 use super::toolbox::ToolContext;
-use super::{Looks, ToolSpec, answer};
-use crate::domain::place::{LineRange, Side};
-use crate::workspace::{FileHits, Hits, Pattern, Query};
+use super::{ToolSpec, TreeNeeds, answer};
+use crate::domain::place::{DiffSide, LineRange};
+use crate::workspace::{FileHits, LineRegex, Query, SearchHits};
 
 const NAME: &str = "search_in_files";
 
@@ -33,8 +33,8 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
         matters unless it begins with (?i). What is no regular expression is searched as plain text. In path order; `next` is the call that \
         goes on.",
     schema: input::schema::<Input>,
-    answer: answer::schema::<Answer>,
-    looks: |_| Looks::AtTree,
+    answer: answer::schema::<SearchInFilesOutput>,
+    looks: |_| TreeNeeds::AtTree,
     call,
 };
 
@@ -63,9 +63,9 @@ struct Input {
 
 /// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Answer<'a> {
+struct SearchInFilesOutput<'a> {
     /// The lines that match, in path order.
-    matches: Vec<Found<'a>>,
+    matches: Vec<MatchingLine<'a>>,
     /// Whether there are more.
     truncated: bool,
     /// How many there are in all; `null` where the search ended before it knew.
@@ -74,7 +74,7 @@ struct Answer<'a> {
 
 /// A line that matches.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Found<'a> {
+struct MatchingLine<'a> {
     /// The file, from the repository root.
     file_path: Cow<'a, str>,
     /// The line, from 1.
@@ -87,13 +87,13 @@ struct Found<'a> {
     match_context: Option<String>,
 }
 
-fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
+fn call(context: &ToolContext, input: Value) -> Result<ToolReply, ToolFault> {
     let input: Input = input::parse(input)?;
     let invalid = |message: String| ToolFault::new(ErrorKind::InvalidInput, message);
     if input.pattern.is_empty() || input.pattern.len() > LONGEST_PATTERN {
         return Err(invalid(format!("`pattern` must have 1 to {LONGEST_PATTERN} bytes; list_files lists files")));
     }
-    let pattern = Pattern::new(&input.pattern).map_err(|error| invalid(error.to_string()))?;
+    let pattern = LineRegex::new(&input.pattern).map_err(|error| invalid(error.to_string()))?;
     let glob = paths::glob(context, "file_pattern", input.file_pattern.as_deref(), None)?;
     let most = input.max_results.unwrap_or(50).clamp(1, MOST_RESULTS);
     let skip = input.skip.unwrap_or(0);
@@ -113,26 +113,27 @@ fn call(context: &ToolContext, input: Value) -> Result<Reply, ToolFault> {
     Ok(reply)
 }
 
-fn show(context: &ToolContext, input: &Input, hits: &Hits, most: usize) -> Reply {
+fn show(context: &ToolContext, input: &Input, hits: &SearchHits, most: usize) -> ToolReply {
     let around = input.context_lines.unwrap_or(2).min(MOST_CONTEXT);
     let skip = input.skip.unwrap_or(0) as usize;
     let repeated = format!("{}{}", input.pattern, input.file_pattern.as_deref().unwrap_or_default());
-    let mut room = Room::new(context.limits.lines, context.limits.bytes, &repeated);
+    let mut room = OutputRoom::new(context.limits.lines, context.limits.bytes, &repeated);
     let (mut matches, mut references) = (Vec::new(), Vec::new());
     let all = hits.files.iter().flat_map(|file| file.lines.iter().map(move |line| (file, *line)));
     for (file, line) in all.skip(skip).take(most) {
-        let (shown, lines, cut) = one(file, line, around);
+        let (shown, lines, cut) = render_match(file, line, around);
         let size = serde_json::to_string(&shown).map_or(0, |text| text.len()) + 1;
-        if !room.take(lines.count() as usize, size) && !matches.is_empty() {
+        if !room.try_take(lines.count() as usize, size) && !matches.is_empty() {
             break;
         }
         matches.push(shown);
         let path = file.path.clone();
-        references.push(Reference { path, side: Side::New, lines: Some(lines), hunk: None, cut });
+        references.push(ShownLines { path, side: DiffSide::New, lines: Some(lines), hunk: None, cut });
     }
     let shown = matches.len();
     let truncated = hits.lines > skip + shown;
-    let mut reply = Reply::of(&Answer { matches, truncated, total: hits.exhausted.then_some(hits.lines) });
+    let mut reply =
+        ToolReply::of(&SearchInFilesOutput { matches, truncated, total: hits.exhausted.then_some(hits.lines) });
     reply.references = references;
     if truncated {
         let mut next = json!({ "pattern": input.pattern });
@@ -151,7 +152,7 @@ fn show(context: &ToolContext, input: &Input, hits: &Hits, most: usize) -> Reply
             skip + 1,
             skip + shown
         );
-        reply.cut = Some(Cut { what, next: Some(NextCall { tool: NAME, input: next }) });
+        reply.cut = Some(Truncation { what, next: Some(NextCall { tool: NAME, input: next }) });
     } else if shown == 0 && skip > 0 {
         reply.note(format!("There are only {} matches.", hits.lines));
     }
@@ -159,7 +160,7 @@ fn show(context: &ToolContext, input: &Input, hits: &Hits, most: usize) -> Reply
 }
 
 /// Renders one match: the lines it shows, and those of them that are cut.
-fn one(file: &FileHits, line: u32, around: u32) -> (Found<'_>, LineRange, Vec<u32>) {
+fn render_match(file: &FileHits, line: u32, around: u32) -> (MatchingLine<'_>, LineRange, Vec<u32>) {
     let first = line.saturating_sub(around).max(1);
     let last = line.saturating_add(around).min(file.text.line_count());
     let lines = LineRange::new(first, last).unwrap_or(LineRange::line(line));
@@ -169,8 +170,8 @@ fn one(file: &FileHits, line: u32, around: u32) -> (Found<'_>, LineRange, Vec<u3
         cut_lines.extend(push_numbered(&mut surroundings, number, text, LINE_LIMIT).then_some(number));
     }
     let (content, cut) = cut_line(file.text.line(line).unwrap_or_default(), LINE_LIMIT);
-    let shown = Found {
-        file_path: file.path.spelled(),
+    let shown = MatchingLine {
+        file_path: file.path.display_name(),
         line_number: line,
         line_content: if cut { format!("{content}{LINE_CUT}").into() } else { content.into() },
         match_context: (around > 0).then_some(surroundings),
@@ -178,8 +179,8 @@ fn one(file: &FileHits, line: u32, around: u32) -> (Found<'_>, LineRange, Vec<u3
     (shown, lines, cut_lines)
 }
 
-fn remarks(reply: &mut Reply, input: &Input, pattern: &Pattern, hits: &Hits) {
-    if let Some(reason) = pattern.literal_because() {
+fn remarks(reply: &mut ToolReply, input: &Input, pattern: &LineRegex, hits: &SearchHits) {
+    if let Some(reason) = pattern.literal_after_error() {
         reply.note(format!(
             "The pattern is not a regular expression here ({reason}), so it was searched as plain text."
         ));

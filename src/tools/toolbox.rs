@@ -9,17 +9,17 @@ use serde_json::Value;
 use super::checkout::Checkout;
 use super::diff_source::DiffSource;
 use super::fault::{ErrorKind, ToolFault};
-use super::outcome::{Reply, ToolOutcome};
+use super::outcome::{ToolOutcome, ToolReply};
 use super::{TOOLS, ToolSpec};
 use crate::domain::change::ChangeSet;
-use crate::domain::place::Side;
+use crate::domain::place::DiffSide;
 use crate::domain::text::reveal;
 use crate::sys::cancel::Cancel;
 use crate::workspace::Workspace;
 
 /// Size limits of one response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ToolLimits {
     /// Lines.
     pub lines: usize,
     /// Bytes of the whole response.
@@ -28,7 +28,7 @@ pub struct Limits {
     pub paths: usize,
 }
 
-impl Default for Limits {
+impl Default for ToolLimits {
     fn default() -> Self {
         Self { lines: 500, bytes: 64 << 10, paths: 500 }
     }
@@ -52,27 +52,27 @@ pub struct ToolContext {
     /// Stop signal.
     pub cancel: Cancel,
     /// Size limits.
-    pub limits: Limits,
+    pub limits: ToolLimits,
 }
 
 impl ToolContext {
     /// Returns the tree of a side.
-    pub(super) fn tree(&self, side: Side) -> Result<&dyn Workspace, ToolFault> {
+    pub(super) fn tree(&self, side: DiffSide) -> Result<&dyn Workspace, ToolFault> {
         let none = || ToolFault::new(ErrorKind::InvalidInput, "there is no old side here: no change is being reviewed");
         match side {
-            Side::New => Ok(self.new.as_ref()),
-            Side::Old => self.old.as_deref().ok_or_else(none),
+            DiffSide::New => Ok(self.new.as_ref()),
+            DiffSide::Old => self.old.as_deref().ok_or_else(none),
         }
     }
 }
 
 /// The tools, ready to be called from any thread.
 #[derive(Clone)]
-pub struct ToolBox {
+pub struct Toolbox {
     context: ToolContext,
 }
 
-impl ToolBox {
+impl Toolbox {
     /// Creates tools that read `context`.
     pub fn new(context: ToolContext) -> Self {
         Self { context }
@@ -85,9 +85,9 @@ impl ToolBox {
 
     /// Returns the same tools with a time limit for each call.
     #[must_use]
-    pub fn within(&self, limit: Duration) -> Self {
+    pub fn with_time_limit(&self, limit: Duration) -> Self {
         let mut context = self.context.clone();
-        context.cancel = context.cancel.within(limit);
+        context.cancel = context.cancel.with_deadline(limit);
         Self { context }
     }
 
@@ -106,7 +106,7 @@ impl ToolBox {
         outcome
     }
 
-    fn reply(&self, name: &str, input: Value) -> Result<Reply, ToolFault> {
+    fn reply(&self, name: &str, input: Value) -> Result<ToolReply, ToolFault> {
         self.context.cancel.check()?;
         let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
             let names: Vec<_> = TOOLS.iter().map(|tool| tool.name).collect();

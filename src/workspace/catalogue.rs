@@ -5,15 +5,15 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
-use super::content::Content;
+use super::content::SearchContent;
 use super::{TreeEntry, WorkspaceError};
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::filter::PathFilter;
 use crate::domain::id::{BlobId, TreeId};
-use crate::domain::limits::{Allowance, LIMITS};
+use crate::domain::limits::{LIMITS, RemainingLimit};
 use crate::domain::path::{RepoPath, quote};
 use crate::sys::cancel::Cancel;
-use crate::sys::repo::{Lent, Repo, RepoError, RepoPool};
+use crate::sys::repo::{PooledRepo, Repo, RepoError, RepoPool};
 use crate::sys::tree::{TreeCursor, WalkError};
 
 /// The number of files handed to a thread at once.
@@ -30,15 +30,15 @@ const MAX_TOLD: usize = 20;
 
 /// Files that stand next to each other in path order. Their paths lie in one buffer: an allocation for each of them would cost a listing
 /// a sixth of its time.
-pub(super) struct Chunk {
+pub(super) struct PathChunk {
     paths: Vec<u8>,
-    files: Vec<Listed>,
+    files: Vec<CatalogueFile>,
     /// One place for each file, made when the first is filled: a listing needs none.
-    contents: OnceLock<Box<[OnceLock<Content>]>>,
+    contents: OnceLock<Box<[OnceLock<SearchContent>]>>,
 }
 
 /// One file.
-pub(super) struct Listed {
+pub(super) struct CatalogueFile {
     /// The end of its path in the buffer of the chunk.
     end: usize,
     pub(super) mode: FileMode,
@@ -48,16 +48,16 @@ pub(super) struct Listed {
 /// The growing list. Excluded files are not in it.
 pub(super) struct Catalogue {
     filter: PathFilter,
-    chunks: RwLock<Vec<Arc<Chunk>>>,
-    feed: Mutex<Feed>,
+    chunks: RwLock<Vec<Arc<PathChunk>>>,
+    feed: Mutex<CatalogueFeed>,
     entries: OnceLock<Arc<[TreeEntry]>>,
 }
 
-struct Feed {
+struct CatalogueFeed {
     /// `None` when everything was listed.
     cursor: Option<TreeCursor>,
-    files: Allowance,
-    path_bytes: Allowance,
+    files: RemainingLimit,
+    path_bytes: RemainingLimit,
     steps: u64,
     refused: usize,
     omissions: Vec<Omission>,
@@ -66,14 +66,14 @@ struct Feed {
 }
 
 /// The reader of one thread: a repository handle, taken when it is first needed, and a buffer.
-pub(super) struct Hand<'p> {
+pub(super) struct CatalogueReader<'p> {
     pool: Option<&'p RepoPool>,
-    lent: Option<Lent<'p>>,
+    lent: Option<PooledRepo<'p>>,
     /// The buffer of the last file, reused for the next one.
     pub(super) buffer: Vec<u8>,
 }
 
-impl<'p> Hand<'p> {
+impl<'p> CatalogueReader<'p> {
     pub(super) fn new(pool: Option<&'p RepoPool>) -> Self {
         Self { pool, lent: None, buffer: Vec::new() }
     }
@@ -81,20 +81,20 @@ impl<'p> Hand<'p> {
     pub(super) fn repo(&mut self) -> Result<&Repo, RepoError> {
         if self.lent.is_none() {
             let pool = self.pool.ok_or_else(|| RepoError::Git("there is no repository to read from".to_owned()))?;
-            self.lent = Some(pool.take()?);
+            self.lent = Some(pool.acquire()?);
         }
         self.lent.as_deref().ok_or_else(|| RepoError::Git("there is no repository to read from".to_owned()))
     }
 }
 
-impl Chunk {
+impl PathChunk {
     fn new() -> Self {
         Self { paths: Vec::with_capacity(CHUNK * PATH), files: Vec::with_capacity(CHUNK), contents: OnceLock::new() }
     }
 
     fn push(&mut self, path: &[u8], mode: FileMode, blob: Option<BlobId>) {
         self.paths.extend_from_slice(path);
-        self.files.push(Listed { end: self.paths.len(), mode, blob });
+        self.files.push(CatalogueFile { end: self.paths.len(), mode, blob });
     }
 
     /// For those who share it; `None` when it is empty.
@@ -104,7 +104,7 @@ impl Chunk {
     }
 
     /// The files with their paths, which are all valid.
-    pub(super) fn files(&self) -> impl Iterator<Item = (&[u8], &Listed)> {
+    pub(super) fn files(&self) -> impl Iterator<Item = (&[u8], &CatalogueFile)> {
         let mut start = 0;
         self.files.iter().map(move |file| {
             let path = &self.paths[start..file.end];
@@ -114,13 +114,13 @@ impl Chunk {
     }
 
     /// Returns the locations of the file contents, in the order of [`files`](Self::files).
-    pub(super) fn contents(&self) -> &[OnceLock<Content>] {
+    pub(super) fn contents(&self) -> &[OnceLock<SearchContent>] {
         self.contents.get_or_init(|| self.files.iter().map(|_| OnceLock::new()).collect())
     }
 }
 
 /// The decision about a path of the walk.
-enum Taken {
+enum PathDecision {
     /// It is in the list.
     Listed,
     /// It may not be seen.
@@ -129,12 +129,12 @@ enum Taken {
     End,
 }
 
-impl Feed {
+impl CatalogueFeed {
     fn new(cursor: Option<TreeCursor>) -> Self {
         Self {
             cursor,
-            files: Allowance::of(LIMITS.listed_files),
-            path_bytes: Allowance::of(LIMITS.listed_path_bytes),
+            files: RemainingLimit::of(LIMITS.listed_files),
+            path_bytes: RemainingLimit::of(LIMITS.listed_path_bytes),
             steps: 0,
             refused: 0,
             omissions: Vec::new(),
@@ -143,23 +143,23 @@ impl Feed {
     }
 
     /// Checks whether the path may be listed, as far as there is room; where there is none, the list ends.
-    fn take(&mut self, path: &[u8], filter: &PathFilter) -> Taken {
+    fn take(&mut self, path: &[u8], filter: &PathFilter) -> PathDecision {
         if !self.files.charge(1) {
             return self.end();
         }
         match self.admit(path, filter) {
-            true if self.path_bytes.charge(path.len() as u64) => Taken::Listed,
+            true if self.path_bytes.charge(path.len() as u64) => PathDecision::Listed,
             true => self.end(),
-            false => Taken::Passed,
+            false => PathDecision::Passed,
         }
     }
 
-    fn end(&mut self) -> Taken {
+    fn end(&mut self) -> PathDecision {
         let (files, mebibytes) = (LIMITS.listed_files, LIMITS.listed_path_bytes >> 20);
         self.cut_short(format!(
             "only the first {files} files of the tree are read, with at most {mebibytes} MiB of paths"
         ));
-        Taken::End
+        PathDecision::End
     }
 
     fn cut_short(&mut self, reason: String) {
@@ -187,24 +187,29 @@ impl Feed {
 
 impl Catalogue {
     /// The files of a tree object, walked when they are asked for.
-    pub(super) fn walking(root: TreeId, filter: PathFilter) -> Self {
+    pub(super) fn from_tree(root: TreeId, filter: PathFilter) -> Self {
         let cursor = Some(TreeCursor::new(root, b""));
-        Self { filter, chunks: RwLock::default(), feed: Mutex::new(Feed::new(cursor)), entries: OnceLock::new() }
+        Self {
+            filter,
+            chunks: RwLock::default(),
+            feed: Mutex::new(CatalogueFeed::new(cursor)),
+            entries: OnceLock::new(),
+        }
     }
 
     /// Files that are all known: path, kind and blob, sorted by path.
-    pub(super) fn of(found: Vec<(Vec<u8>, FileMode, Option<BlobId>)>, filter: PathFilter) -> Self {
-        let mut feed = Feed::new(None);
+    pub(super) fn from_files(found: Vec<(Vec<u8>, FileMode, Option<BlobId>)>, filter: PathFilter) -> Self {
+        let mut feed = CatalogueFeed::new(None);
         let mut chunks = Vec::with_capacity(found.len() / CHUNK + 1);
-        let mut chunk = Chunk::new();
+        let mut chunk = PathChunk::new();
         for (path, mode, blob) in found {
             match feed.take(&path, &filter) {
-                Taken::Listed => chunk.push(&path, mode, blob),
-                Taken::Passed => {}
-                Taken::End => break,
+                PathDecision::Listed => chunk.push(&path, mode, blob),
+                PathDecision::Passed => {}
+                PathDecision::End => break,
             }
             if chunk.files.len() == CHUNK {
-                chunks.extend(std::mem::replace(&mut chunk, Chunk::new()).finish());
+                chunks.extend(std::mem::replace(&mut chunk, PathChunk::new()).finish());
             }
         }
         chunks.extend(chunk.finish());
@@ -215,9 +220,9 @@ impl Catalogue {
     pub(super) fn chunk(
         &self,
         number: usize,
-        hand: &mut Hand<'_>,
+        hand: &mut CatalogueReader<'_>,
         cancel: &Cancel,
-    ) -> Result<Option<Arc<Chunk>>, WorkspaceError> {
+    ) -> Result<Option<Arc<PathChunk>>, WorkspaceError> {
         if let Some(chunk) = self.chunk_listed(number) {
             return Ok(Some(chunk));
         }
@@ -235,22 +240,27 @@ impl Catalogue {
         }
     }
 
-    fn chunk_listed(&self, number: usize) -> Option<Arc<Chunk>> {
+    fn chunk_listed(&self, number: usize) -> Option<Arc<PathChunk>> {
         self.chunks.read().unwrap_or_else(PoisonError::into_inner).get(number).cloned()
     }
 
     /// Lists the next files; `None` at the end, when there are none.
-    fn walk_on(&self, feed: &mut Feed, repo: &Repo, cancel: &Cancel) -> Result<Option<Arc<Chunk>>, WalkError> {
-        let mut chunk = Chunk::new();
+    fn walk_on(
+        &self,
+        feed: &mut CatalogueFeed,
+        repo: &Repo,
+        cancel: &Cancel,
+    ) -> Result<Option<Arc<PathChunk>>, WalkError> {
+        let mut chunk = PathChunk::new();
         let Some(mut cursor) = feed.cursor.take() else { return Ok(None) };
         while chunk.files.len() < CHUNK {
             feed.steps += 1;
             let stopped = if feed.steps.is_multiple_of(STOP_CHECK) { cancel.check() } else { Ok(()) };
             match stopped.map_err(WalkError::from).and_then(|()| cursor.step(repo, cancel)) {
                 Ok(Some(step)) => match feed.take(step.path, &self.filter) {
-                    Taken::Listed => chunk.push(step.path, step.mode, Some(step.id)),
-                    Taken::Passed => {}
-                    Taken::End => return Ok(chunk.finish()),
+                    PathDecision::Listed => chunk.push(step.path, step.mode, Some(step.id)),
+                    PathDecision::Passed => {}
+                    PathDecision::End => return Ok(chunk.finish()),
                 },
                 Ok(None) => {
                     if let Some(reason) = cursor.left_out().reason() {
@@ -270,7 +280,11 @@ impl Catalogue {
     }
 
     /// All files, as the trait promises them.
-    pub(super) fn entries(&self, hand: &mut Hand<'_>, cancel: &Cancel) -> Result<Arc<[TreeEntry]>, WorkspaceError> {
+    pub(super) fn entries(
+        &self,
+        hand: &mut CatalogueReader<'_>,
+        cancel: &Cancel,
+    ) -> Result<Arc<[TreeEntry]>, WorkspaceError> {
         if let Some(entries) = self.entries.get() {
             return Ok(entries.clone());
         }
@@ -291,7 +305,7 @@ impl Catalogue {
     }
 
     /// The reason why files are missing from the list, as far as it was made by now.
-    pub(super) fn cut(&self) -> Option<String> {
+    pub(super) fn incomplete_reason(&self) -> Option<String> {
         self.feed.lock().unwrap_or_else(PoisonError::into_inner).cut.clone()
     }
 

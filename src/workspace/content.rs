@@ -17,7 +17,7 @@ const KEEP_LIMIT: u64 = 256 << 20;
 const KEEP_EACH: u64 = 16 << 20;
 
 /// The contents of a file as a search needs them: decoded, not masked. Nothing but a search's first look may use them.
-pub(super) enum Content {
+pub(super) enum SearchContent {
     /// Text.
     Text {
         /// Without a byte order mark.
@@ -33,7 +33,7 @@ pub(super) enum Content {
     NotKept,
 }
 
-impl Content {
+impl SearchContent {
     /// Decodes what is text.
     pub(super) fn new(bytes: &[u8]) -> Self {
         if charset::is_binary(bytes) {
@@ -44,7 +44,7 @@ impl Content {
     }
 
     /// Likewise, but nothing is copied of text that is not `wanted`: then `None`.
-    pub(super) fn if_wanted(bytes: &[u8], wanted: impl FnOnce(&str) -> bool) -> Option<Self> {
+    pub(super) fn text_if(bytes: &[u8], wanted: impl FnOnce(&str) -> bool) -> Option<Self> {
         (charset::is_binary(bytes) || wanted(&charset::text(bytes))).then(|| Self::new(bytes))
     }
 
@@ -57,18 +57,18 @@ impl Content {
 }
 
 /// The cap, and the masked texts that were asked for.
-pub(super) struct Kept {
+pub(super) struct MaskedTextCache {
     left: AtomicU64,
     texts: Mutex<HashMap<RepoPath, Arc<FileText>>>,
 }
 
-impl Default for Kept {
+impl Default for MaskedTextCache {
     fn default() -> Self {
         Self { left: AtomicU64::new(KEEP_LIMIT), texts: Mutex::default() }
     }
 }
 
-impl Kept {
+impl MaskedTextCache {
     /// Checks whether so many bytes may be kept; if so they are counted.
     fn reserve(&self, bytes: u64) -> bool {
         let take = |left: u64| left.checked_sub(bytes);
@@ -76,7 +76,7 @@ impl Kept {
     }
 
     /// Checks whether `content` may be kept.
-    pub(super) fn has_room(&self, content: &Content) -> bool {
+    pub(super) fn has_room(&self, content: &SearchContent) -> bool {
         self.reserve(content.size())
     }
 
@@ -90,11 +90,11 @@ impl Kept {
         if let Some(text) = self.text(path) {
             return text;
         }
-        self.keep(path, FileText::new(decoded, charset))
+        self.insert(path, FileText::new(decoded, charset))
     }
 
     /// Keeps a text while there is room, and lends it. Where another thread was first, its text is lent.
-    pub(super) fn keep(&self, path: &RepoPath, text: FileText) -> Arc<FileText> {
+    pub(super) fn insert(&self, path: &RepoPath, text: FileText) -> Arc<FileText> {
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = texts.get(path) {
             return Arc::clone(known);

@@ -15,22 +15,22 @@ const INTENT_TO_ADD: u16 = 1 << 13;
 const STAGE_SHIFT: u16 = 12;
 
 /// A path of the index with its kind and blob.
-pub(super) type Staged = (Vec<u8>, FileMode, Option<BlobId>);
+pub(super) type StagedEntry = (Vec<u8>, FileMode, Option<BlobId>);
 
 /// The staged files.
 pub(super) fn open(pool: &RepoPool, filter: PathFilter) -> Result<ObjectDb, WorkspaceError> {
-    let repo = pool.take()?;
+    let repo = pool.acquire()?;
     let (files, omissions) = staged(&repo)?;
     drop(repo);
-    Ok(ObjectDb::of(pool.clone(), files, filter, omissions))
+    Ok(ObjectDb::from_blobs(pool.clone(), files, filter, omissions))
 }
 
 /// The entries of the index sorted by path, and what is odd about them.
-pub(super) fn staged(repo: &Repo) -> Result<(Vec<Staged>, Vec<Omission>), RepoError> {
+pub(super) fn staged(repo: &Repo) -> Result<(Vec<StagedEntry>, Vec<Omission>), RepoError> {
     let index = repo.raw().index()?;
-    let mut files: Vec<Staged> = Vec::with_capacity(index.len());
+    let mut files: Vec<StagedEntry> = Vec::with_capacity(index.len());
     let mut omissions = Vec::new();
-    let mut conflicts: Vec<Staged> = Vec::new();
+    let mut conflicts: Vec<StagedEntry> = Vec::new();
     for entry in index.iter() {
         if entry.flags_extended & INTENT_TO_ADD != 0 {
             continue;
@@ -53,7 +53,7 @@ pub(super) fn staged(repo: &Repo) -> Result<(Vec<Staged>, Vec<Omission>), RepoEr
         }
     }
     for (path, ..) in &conflicts {
-        let path = RepoPath::from_bytes(path).ok().map(|path| path.spelled().into_owned());
+        let path = RepoPath::from_bytes(path).ok().map(|path| path.display_name().into_owned());
         let reason = "it has conflicts in the index; our side is read".to_owned();
         omissions.push(Omission { path, reason, unseen: false });
     }

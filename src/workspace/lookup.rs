@@ -8,7 +8,7 @@ use crate::domain::path::RepoPath;
 /// The error for a path behind a link, which is never part of the tree.
 pub(super) const BEHIND_LINK: &str = "it lies behind a symbolic link, and links are not followed";
 
-pub(super) fn folder(path: &RepoPath) -> WorkspaceError {
+pub(super) fn folder_error(path: &RepoPath) -> WorkspaceError {
     WorkspaceError::NotText { path: path.clone(), what: "a folder (list_files shows what is in it)" }
 }
 

@@ -11,18 +11,18 @@ use crate::sys::cancel::Cancel;
 
 /// Files by path.
 #[derive(Debug, Clone, Default)]
-pub struct Memory {
+pub struct MemoryTree {
     files: BTreeMap<RepoPath, Arc<FileText>>,
 }
 
-impl Memory {
+impl MemoryTree {
     /// Puts a file there, masked as every other text.
     pub fn insert(&mut self, path: RepoPath, text: &str) {
         self.files.insert(path, Arc::new(FileText::new(text, "UTF-8")));
     }
 }
 
-impl Workspace for Memory {
+impl Workspace for MemoryTree {
     fn files(&self, _: &Cancel) -> Result<Arc<[TreeEntry]>, WorkspaceError> {
         let entry = |path: &RepoPath| TreeEntry { path: path.clone(), mode: FileMode::File, blob: None };
         Ok(self.files.keys().map(entry).collect())

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::filter::PathFilter;
 use crate::domain::id::BlobId;
-use crate::domain::known::KnownFile;
+use crate::domain::known_file::KnownFile;
 use crate::domain::path::{PathError, RepoPath};
-use crate::domain::place::{Side, WorkspaceAt};
+use crate::domain::place::{DiffSide, WorkspaceAt};
 use crate::domain::text::FileText;
-use crate::sys::cancel::{Cancel, Stopped};
+use crate::sys::cancel::{Cancel, CancelReason};
 use crate::sys::repo::{RepoError, RepoPool};
 use crate::sys::tree::WalkError;
 
@@ -29,9 +29,9 @@ mod search;
 mod worktree;
 
 pub use content::READ_LIMIT;
-pub use near::{Nearest, near, near_in};
-pub use pattern::{Pattern, PatternError};
-pub use search::{FileHits, Hits, Query};
+pub use near::{NearestPaths, nearest_paths, nearest_paths_in};
+pub use pattern::{LineRegex, PatternError};
+pub use search::{FileHits, Query, SearchHits};
 
 /// One file of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,7 +94,7 @@ pub enum WorkspaceError {
     Told(String),
     /// The run was stopped.
     #[error(transparent)]
-    Stopped(#[from] Stopped),
+    Stopped(#[from] CancelReason),
 }
 
 impl From<WalkError> for WorkspaceError {
@@ -115,8 +115,8 @@ pub trait Workspace: Send + Sync {
     fn read(&self, path: &RepoPath) -> Result<Arc<FileText>, WorkspaceError>;
 
     /// Searches the masked text of all plain files that are not binary, in path order.
-    fn search(&self, query: &Query<'_>, cancel: &Cancel) -> Result<Hits, WorkspaceError> {
-        search::one_by_one(&self.files(cancel)?, |path| self.read(path), query, cancel)
+    fn search(&self, query: &Query<'_>, cancel: &Cancel) -> Result<SearchHits, WorkspaceError> {
+        search::search_sequentially(&self.files(cancel)?, |path| self.read(path), query, cancel)
     }
 
     /// Shows the path of each file in path order, as git stores it, listing only as far as `each` wants to see.
@@ -145,7 +145,7 @@ pub trait Workspace: Send + Sync {
 pub fn open(
     pool: Option<&RepoPool>,
     at: WorkspaceAt,
-    side: Side,
+    side: DiffSide,
     known: &[KnownFile],
     filter: PathFilter,
 ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
@@ -153,12 +153,12 @@ pub fn open(
     Ok(match at {
         WorkspaceAt::Revision(commit) => {
             let pool = needed()?;
-            let root = pool.take()?.tree_of(commit)?;
+            let root = pool.acquire()?.tree_of(commit)?;
             Arc::new(object_db::ObjectDb::at_tree(pool.clone(), root, filter))
         }
         WorkspaceAt::Index => Arc::new(index::open(needed()?, filter)?),
         WorkspaceAt::Worktree => Arc::new(worktree::Worktree::open(needed()?, filter)?),
         WorkspaceAt::PatchOnly => Arc::new(patch_only::PatchOnly::new(known, side, filter)),
-        WorkspaceAt::Empty => Arc::new(memory::Memory::default()),
+        WorkspaceAt::Empty => Arc::new(memory::MemoryTree::default()),
     })
 }

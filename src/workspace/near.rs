@@ -11,39 +11,43 @@ use crate::sys::cancel::Cancel;
 const MOST: usize = 5;
 
 /// Up to five paths like `wanted`, the likeliest first.
-pub fn near<'e>(wanted: &RepoPath, entries: impl IntoIterator<Item = &'e TreeEntry>) -> Vec<RepoPath> {
-    let mut nearest = Nearest::to(wanted);
-    entries.into_iter().for_each(|entry| nearest.offer(entry.path.as_bytes()));
-    nearest.found()
+pub fn nearest_paths<'e>(wanted: &RepoPath, entries: impl IntoIterator<Item = &'e TreeEntry>) -> Vec<RepoPath> {
+    let mut nearest = NearestPaths::for_path(wanted);
+    entries.into_iter().for_each(|entry| nearest.add(entry.path.as_bytes()));
+    nearest.into_paths()
 }
 
 /// Finds the nearest paths among the files of a tree, of which no more are listed than [`InputLimits::compared_names`](crate::domain::limits::InputLimits).
-pub fn near_in(wanted: &RepoPath, tree: &dyn Workspace, cancel: &Cancel) -> Result<Vec<RepoPath>, WorkspaceError> {
-    let (mut nearest, mut compared) = (Nearest::to(wanted), 0);
+pub fn nearest_paths_in(
+    wanted: &RepoPath,
+    tree: &dyn Workspace,
+    cancel: &Cancel,
+) -> Result<Vec<RepoPath>, WorkspaceError> {
+    let (mut nearest, mut compared) = (NearestPaths::for_path(wanted), 0);
     tree.visit(cancel, &mut |path, _| {
-        nearest.offer(path);
+        nearest.add(path);
         compared += 1;
         if compared < LIMITS.compared_names { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
-    Ok(nearest.found())
+    Ok(nearest.into_paths())
 }
 
 /// The likeliest of the paths that were compared with one so far. Main functions: [`offer`](Self::offer), [`found`](Self::found).
-pub struct Nearest {
+pub struct NearestPaths {
     name: String,
     whole: String,
     found: Vec<(f64, RepoPath)>,
 }
 
-impl Nearest {
+impl NearestPaths {
     /// Nothing yet, to be compared with `wanted`.
-    pub fn to(wanted: &RepoPath) -> Self {
+    pub fn for_path(wanted: &RepoPath) -> Self {
         let name = String::from_utf8_lossy(wanted.file_name()).to_lowercase();
-        Self { name, whole: wanted.spelled().into_owned(), found: Vec::new() }
+        Self { name, whole: wanted.display_name().into_owned(), found: Vec::new() }
     }
 
     /// Compares one more.
-    pub fn offer(&mut self, path: &[u8]) {
+    pub fn add(&mut self, path: &[u8]) {
         let name = &self.name;
         let last = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
         let other = String::from_utf8_lossy(last).to_lowercase();
@@ -53,7 +57,7 @@ impl Nearest {
             return;
         }
         let Ok(path) = RepoPath::from_bytes(path) else { return };
-        self.found.push((likeness + strsim::jaro_winkler(&path.spelled(), &self.whole), path));
+        self.found.push((likeness + strsim::jaro_winkler(&path.display_name(), &self.whole), path));
         if self.found.len() > 1000 {
             self.keep_best();
         }
@@ -65,7 +69,7 @@ impl Nearest {
     }
 
     /// Up to five, the likeliest first.
-    pub fn found(mut self) -> Vec<RepoPath> {
+    pub fn into_paths(mut self) -> Vec<RepoPath> {
         self.keep_best();
         self.found.into_iter().map(|(_, path)| path).collect()
     }
@@ -80,12 +84,12 @@ mod tests {
     fn the_same_name_elsewhere_comes_first_then_misspellings() {
         let entry = |path: &str| TreeEntry { path: RepoPath::parse(path).unwrap(), mode: FileMode::File, blob: None };
         let tree: Vec<_> = ["docs/other.md", "lib/parser.rs", "src/deep/parser.rs", "src/parsers.rs"].map(entry).into();
-        let told = near(&RepoPath::parse("src/parser.rs").unwrap(), &tree);
-        let told: Vec<_> = told.iter().map(|path| path.spelled().into_owned()).collect();
+        let told = nearest_paths(&RepoPath::parse("src/parser.rs").unwrap(), &tree);
+        let told: Vec<_> = told.iter().map(|path| path.display_name().into_owned()).collect();
         assert_eq!(told.len(), 3);
         assert!(!told.contains(&"docs/other.md".to_owned()));
         let folder = [entry("src")];
-        assert_eq!(near(&RepoPath::parse("scr").unwrap(), &folder).len(), 1);
-        assert!(near(&RepoPath::parse("zzzz").unwrap(), &tree).is_empty());
+        assert_eq!(nearest_paths(&RepoPath::parse("scr").unwrap(), &folder).len(), 1);
+        assert!(nearest_paths(&RepoPath::parse("zzzz").unwrap(), &tree).is_empty());
     }
 }

@@ -5,10 +5,10 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::catalogue::{Catalogue, Hand, Listed};
-use super::content::{Content, Kept, READ_LIMIT};
+use super::catalogue::{Catalogue, CatalogueFile, CatalogueReader};
+use super::content::{MaskedTextCache, READ_LIMIT, SearchContent};
 use super::lookup;
-use super::search::{self, Hits, Query, Shelf};
+use super::search::{self, Query, SearchHits, SearchableTree};
 use super::{TreeEntry, Workspace, WorkspaceError};
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::filter::PathFilter;
@@ -17,7 +17,7 @@ use crate::domain::path::RepoPath;
 use crate::domain::text::FileText;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoError, RepoPool};
-use crate::sys::tree::{self, Found};
+use crate::sys::tree::{self, TreeLookup};
 
 /// Files of the object database.
 pub(super) struct ObjectDb {
@@ -26,34 +26,34 @@ pub(super) struct ObjectDb {
     root: Option<TreeId>,
     filter: PathFilter,
     catalogue: Catalogue,
-    kept: Kept,
+    kept: MaskedTextCache,
     omissions: Vec<Omission>,
 }
 
 impl ObjectDb {
     /// The files of a tree object.
     pub(super) fn at_tree(pool: RepoPool, root: TreeId, filter: PathFilter) -> Self {
-        let catalogue = Catalogue::walking(root, filter.clone());
-        Self { pool, root: Some(root), filter, catalogue, kept: Kept::default(), omissions: Vec::new() }
+        let catalogue = Catalogue::from_tree(root, filter.clone());
+        Self { pool, root: Some(root), filter, catalogue, kept: MaskedTextCache::default(), omissions: Vec::new() }
     }
 
     /// Blobs by path, sorted by path.
-    pub(super) fn of(
+    pub(super) fn from_blobs(
         pool: RepoPool,
         found: Vec<(Vec<u8>, FileMode, Option<BlobId>)>,
         filter: PathFilter,
         omissions: Vec<Omission>,
     ) -> Self {
-        let catalogue = Catalogue::of(found, filter.clone());
-        Self { pool, root: None, filter, catalogue, kept: Kept::default(), omissions }
+        let catalogue = Catalogue::from_files(found, filter.clone());
+        Self { pool, root: None, filter, catalogue, kept: MaskedTextCache::default(), omissions }
     }
 
-    fn find(&self, repo: &Repo, path: &RepoPath) -> Result<Option<Found>, WorkspaceError> {
-        if let Some(root) = self.root.filter(|_| !path.came_masked()) {
+    fn find(&self, repo: &Repo, path: &RepoPath) -> Result<Option<TreeLookup>, WorkspaceError> {
+        if let Some(root) = self.root.filter(|_| !path.was_masked()) {
             return Ok(tree::find(repo, root, path.stored())?);
         }
         let files = self.files(&Cancel::never())?;
-        Ok(lookup::entry_at(&files, path).and_then(|entry| Some(Found::File(entry.mode, entry.blob?))))
+        Ok(lookup::entry_at(&files, path).and_then(|entry| Some(TreeLookup::File(entry.mode, entry.blob?))))
     }
 
     /// The reason why nothing can be read at a path. Of a tree object, only the folders on the way are looked at.
@@ -61,12 +61,12 @@ impl ObjectDb {
         let behind_link = || WorkspaceError::NotText { path: path.clone(), what: lookup::BEHIND_LINK };
         if let Some(root) = self.root {
             let is_link =
-                |above: &[u8]| matches!(tree::find(repo, root, above), Ok(Some(Found::File(FileMode::Link, _))));
+                |above: &[u8]| matches!(tree::find(repo, root, above), Ok(Some(TreeLookup::File(FileMode::Link, _))));
             let mut above = memchr::memchr_iter(b'/', path.as_bytes()).map(|slash| &path.as_bytes()[..slash]);
             return if above.any(is_link) { behind_link() } else { WorkspaceError::NotFound(path.clone()) };
         }
         match self.files(&Cancel::never()) {
-            Ok(files) if lookup::is_folder(&files, path) => lookup::folder(path),
+            Ok(files) if lookup::is_folder(&files, path) => lookup::folder_error(path),
             Ok(files) if lookup::link_above(&files, path).is_some() => behind_link(),
             Ok(_) => WorkspaceError::NotFound(path.clone()),
             Err(error) => error,
@@ -86,21 +86,21 @@ impl Workspace for ObjectDb {
         if let Some(text) = self.kept.text(path) {
             return Ok(text);
         }
-        let repo = self.pool.take()?;
+        let repo = self.pool.acquire()?;
         let blob = match self.find(&repo, path)? {
-            Some(Found::File(FileMode::Submodule, _)) => return Err(lookup::submodule(path)),
-            Some(Found::File(_, blob)) => blob,
-            Some(Found::Folder(_)) => return Err(lookup::folder(path)),
+            Some(TreeLookup::File(FileMode::Submodule, _)) => return Err(lookup::submodule(path)),
+            Some(TreeLookup::File(_, blob)) => blob,
+            Some(TreeLookup::Folder(_)) => return Err(lookup::folder_error(path)),
             None => return Err(self.missing(&repo, path)),
         };
         match load_blob(&repo, blob)? {
-            Content::Text { text, charset } => Ok(self.kept.text_of(path, &text, charset)),
-            Content::TooLarge(size) => Err(lookup::too_large(path, size)),
-            Content::Binary | Content::NotKept => Err(lookup::binary(path)),
+            SearchContent::Text { text, charset } => Ok(self.kept.text_of(path, &text, charset)),
+            SearchContent::TooLarge(size) => Err(lookup::too_large(path, size)),
+            SearchContent::Binary | SearchContent::NotKept => Err(lookup::binary(path)),
         }
     }
 
-    fn search(&self, query: &Query<'_>, cancel: &Cancel) -> Result<Hits, WorkspaceError> {
+    fn search(&self, query: &Query<'_>, cancel: &Cancel) -> Result<SearchHits, WorkspaceError> {
         search::search(self, query, cancel)
     }
 
@@ -124,7 +124,7 @@ impl Workspace for ObjectDb {
     }
 
     fn listing_cut(&self) -> Option<String> {
-        self.catalogue.cut()
+        self.catalogue.incomplete_reason()
     }
 
     fn omissions(&self) -> Vec<Omission> {
@@ -132,27 +132,32 @@ impl Workspace for ObjectDb {
     }
 }
 
-impl Shelf for ObjectDb {
-    fn hand(&self) -> Hand<'_> {
-        Hand::new(Some(&self.pool))
+impl SearchableTree for ObjectDb {
+    fn hand(&self) -> CatalogueReader<'_> {
+        CatalogueReader::new(Some(&self.pool))
     }
 
     fn catalogue(&self, _: &Cancel) -> Result<&Catalogue, WorkspaceError> {
         Ok(&self.catalogue)
     }
 
-    fn kept(&self) -> &Kept {
+    fn kept(&self) -> &MaskedTextCache {
         &self.kept
     }
 
-    fn load(&self, hand: &mut Hand<'_>, _: &[u8], file: &Listed) -> Result<Content, WorkspaceError> {
+    fn load(
+        &self,
+        hand: &mut CatalogueReader<'_>,
+        _: &[u8],
+        file: &CatalogueFile,
+    ) -> Result<SearchContent, WorkspaceError> {
         match file.blob {
             Some(blob) => Ok(load_blob(hand.repo()?, blob)?),
-            None => Ok(Content::Binary),
+            None => Ok(SearchContent::Binary),
         }
     }
 }
 
-fn load_blob(repo: &Repo, blob: BlobId) -> Result<Content, RepoError> {
-    Ok(repo.with_blob_within(blob, READ_LIMIT, Content::new)?.unwrap_or_else(Content::TooLarge))
+fn load_blob(repo: &Repo, blob: BlobId) -> Result<SearchContent, RepoError> {
+    Ok(repo.with_blob_within(blob, READ_LIMIT, SearchContent::new)?.unwrap_or_else(SearchContent::TooLarge))
 }

@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::content::Kept;
+use super::content::MaskedTextCache;
 use super::{TreeEntry, Workspace, WorkspaceError};
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::filter::PathFilter;
-use crate::domain::known::KnownFile;
+use crate::domain::known_file::KnownFile;
 use crate::domain::path::RepoPath;
-use crate::domain::place::Side;
+use crate::domain::place::DiffSide;
 use crate::domain::text::FileText;
 use crate::sys::cancel::Cancel;
 
@@ -29,25 +29,25 @@ const MOST_LINES: usize = 500_000;
 pub struct PatchOnly {
     filter: PathFilter,
     files: BTreeMap<RepoPath, KnownFile>,
-    kept: Kept,
+    kept: MaskedTextCache,
     omissions: Vec<Omission>,
 }
 
 impl PatchOnly {
     /// The files of `side` among `known`.
-    pub fn new(known: &[KnownFile], side: Side, filter: PathFilter) -> Self {
+    pub fn new(known: &[KnownFile], side: DiffSide, filter: PathFilter) -> Self {
         let mut omissions = Vec::new();
         let mut files = BTreeMap::new();
         for file in known.iter().filter(|file| file.side == side && filter.allows(&file.path)) {
             let (readable, dropped) = believed(file);
             if dropped > 0 {
-                let path = Some(file.path.spelled().into_owned());
+                let path = Some(file.path.display_name().into_owned());
                 let reason = format!("{dropped} lines beyond line {MOST_LINES} of the patch are not readable");
                 omissions.push(Omission { path, reason, unseen: true });
             }
             files.insert(file.path.clone(), readable);
         }
-        Self { filter, files, kept: Kept::default(), omissions }
+        Self { filter, files, kept: MaskedTextCache::default(), omissions }
     }
 
     fn entries(&self) -> Vec<TreeEntry> {
@@ -109,7 +109,9 @@ impl Workspace for PatchOnly {
             return Ok(text);
         }
         match self.files.get(path) {
-            Some(known) => Ok(self.kept.keep(path, FileText::new(&text_of(known), "UTF-8").with_masked(&known.masked))),
+            Some(known) => {
+                Ok(self.kept.insert(path, FileText::new(&text_of(known), "UTF-8").with_masked(&known.masked)))
+            }
             None => Err(WorkspaceError::NotFound(path.clone())),
         }
     }
@@ -124,17 +126,17 @@ mod tests {
     use super::*;
 
     fn known(segments: Vec<(u32, Vec<String>)>, whole: bool) -> KnownFile {
-        KnownFile { side: Side::New, path: RepoPath::parse("a").unwrap(), segments, masked: Vec::new(), whole }
+        KnownFile { side: DiffSide::New, path: RepoPath::parse("a").unwrap(), segments, masked: Vec::new(), whole }
     }
 
     #[test]
     fn known_lines_keep_their_numbers() {
         let file = known(vec![(3, vec!["c".into(), "d".into()]), (6, vec!["f".into()])], false);
-        let tree = PatchOnly::new(&[file], Side::New, PathFilter::all());
+        let tree = PatchOnly::new(&[file], DiffSide::New, PathFilter::all());
         let text = tree.read(&RepoPath::parse("a").unwrap()).unwrap();
         let lines: Vec<_> = text.all_lines().map(|(_, line)| line).collect();
         assert_eq!(lines, [UNKNOWN_LINE, UNKNOWN_LINE, "c", "d", UNKNOWN_LINE, "f", UNKNOWN_REST]);
-        assert!(PatchOnly::new(&[known(vec![], true)], Side::Old, PathFilter::all()).files.is_empty());
+        assert!(PatchOnly::new(&[known(vec![], true)], DiffSide::Old, PathFilter::all()).files.is_empty());
     }
 
     #[test]
@@ -144,13 +146,14 @@ mod tests {
             ..known(vec![(499_990, vec!["x".into()])], false)
         };
         let files: Vec<_> = (0..5_000).map(far).collect();
-        let tree = PatchOnly::new(&files, Side::New, PathFilter::all());
+        let tree = PatchOnly::new(&files, DiffSide::New, PathFilter::all());
         assert_eq!(tree.read(&RepoPath::parse("f7").unwrap()).unwrap().line(499_990), Some("x"));
     }
 
     #[test]
     fn a_line_number_out_of_a_hat_costs_nothing() {
-        let tree = PatchOnly::new(&[known(vec![(u32::MAX, vec!["x".into()])], false)], Side::New, PathFilter::all());
+        let tree =
+            PatchOnly::new(&[known(vec![(u32::MAX, vec!["x".into()])], false)], DiffSide::New, PathFilter::all());
         assert!(tree.omissions()[0].unseen, "a hunk that nobody looks at must not pass for reviewed");
         assert_eq!(tree.read(&RepoPath::parse("a").unwrap()).unwrap().line_count(), 1);
     }

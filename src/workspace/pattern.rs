@@ -12,7 +12,7 @@ use regex_automata::nfa::thompson;
 use regex_automata::util::syntax;
 
 use crate::domain::text::FileText;
-use crate::sys::automaton::lazy;
+use crate::sys::automaton::build_lazy;
 
 /// A compiled regular expression may not take more bytes than this.
 const SIZE_LIMIT: usize = 10 << 20;
@@ -21,7 +21,7 @@ const SIZE_LIMIT: usize = 10 << 20;
 const MOST_STEPS: usize = 1 << 30;
 /// The pattern of a search: a regular expression that is matched within lines, in time linear to the text.
 #[derive(Debug, Clone)]
-pub struct Pattern {
+pub struct LineRegex {
     matcher: RegexMatcher,
     literal: Option<String>,
     /// The expression for [`is_costly`](Self::is_costly); `None` for plain text.
@@ -33,7 +33,7 @@ pub struct Pattern {
 #[error("the pattern cannot be searched: {0}")]
 pub struct PatternError(pub String);
 
-impl Pattern {
+impl LineRegex {
     /// Compiles a regular expression; what is not one is searched as plain text (see [`literal_because`](Self::literal_because)).
     pub fn new(pattern: &str) -> Result<Self, PatternError> {
         let mut builder = RegexMatcherBuilder::new();
@@ -49,7 +49,7 @@ impl Pattern {
     }
 
     /// Returns the reason why the pattern is searched as plain text; `None` when it is a regular expression.
-    pub fn literal_because(&self) -> Option<&str> {
+    pub fn literal_after_error(&self) -> Option<&str> {
         self.literal.as_deref()
     }
 
@@ -128,7 +128,7 @@ impl Pattern {
 fn automaton(pattern: &str) -> Option<Regex> {
     let mut builder = Regex::builder();
     builder.syntax(syntax::Config::new().multi_line(true).crlf(true));
-    lazy(builder.thompson(thompson::Config::new().nfa_size_limit(Some(SIZE_LIMIT))), pattern)
+    build_lazy(builder.thompson(thompson::Config::new().nfa_size_limit(Some(SIZE_LIMIT))), pattern)
 }
 
 /// The reason at the end of a regular expression's error, which draws a picture above it.
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     fn lines(pattern: &str, text: &str) -> Vec<u32> {
-        let pattern = Pattern::new(pattern).unwrap();
+        let pattern = LineRegex::new(pattern).unwrap();
         let text = FileText::new(text, "UTF-8");
         let lines = pattern.lines(&text, usize::MAX);
         assert!(lines.is_empty() || pattern.may_match(text.text()), "the first look must not miss a hit");
@@ -172,17 +172,17 @@ mod tests {
             if coin & 1 == 0 { 'a' } else { 'b' }
         });
         let text: String = letters.collect();
-        assert!(Pattern::new("a[ab]{8000}c").unwrap().is_costly(&text));
-        assert!(!Pattern::new("a[ab]{8000}c").unwrap().is_costly(&text[..1 << 16]));
+        assert!(LineRegex::new("a[ab]{8000}c").unwrap().is_costly(&text));
+        assert!(!LineRegex::new("a[ab]{8000}c").unwrap().is_costly(&text[..1 << 16]));
         for pattern in ["abba+c", "\\w+\\s+\\w+\\d", "(?i)[a-z]{3}_x", "aab"] {
-            assert!(!Pattern::new(pattern).unwrap().is_costly(&text), "{pattern}");
+            assert!(!LineRegex::new(pattern).unwrap().is_costly(&text), "{pattern}");
         }
     }
 
     #[test]
     fn a_pattern_across_lines_is_taken_as_text() {
-        let pattern = Pattern::new("a\\nb").unwrap();
-        assert!(pattern.literal_because().is_some());
-        assert!(Pattern::new("a.b").unwrap().literal_because().is_none());
+        let pattern = LineRegex::new("a\\nb").unwrap();
+        assert!(pattern.literal_after_error().is_some());
+        assert!(LineRegex::new("a.b").unwrap().literal_after_error().is_none());
     }
 }

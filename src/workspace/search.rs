@@ -11,15 +11,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
-use super::catalogue::{Catalogue, Chunk, Hand, Listed};
-use super::content::{Content, Kept};
-use super::pattern::Pattern;
+use super::catalogue::{Catalogue, CatalogueFile, CatalogueReader, PathChunk};
+use super::content::{MaskedTextCache, SearchContent};
+use super::pattern::LineRegex;
 use super::{TreeEntry, WorkspaceError};
 use crate::domain::change::FileMode;
 use crate::domain::filter::PathFilter;
 use crate::domain::path::RepoPath;
 use crate::domain::text::FileText;
-use crate::sys::cancel::{Cancel, Stopped};
+use crate::sys::cancel::{Cancel, CancelReason};
 
 /// The reason why a file is not searched whose text and pattern do not go together.
 const COSTLY: &str = "its lines are so long that this pattern would take minutes there; search for something simpler";
@@ -34,7 +34,7 @@ const MOST_TOLD: usize = 5;
 #[derive(Debug, Clone, Copy)]
 pub struct Query<'q> {
     /// The pattern.
-    pub pattern: &'q Pattern,
+    pub pattern: &'q LineRegex,
     /// Only in these files; in all when `None`.
     pub files: Option<&'q PathFilter>,
     /// The search ends when so many lines were found.
@@ -54,7 +54,7 @@ pub struct FileHits {
 
 /// The results of a search, in path order.
 #[derive(Debug, Clone, Default)]
-pub struct Hits {
+pub struct SearchHits {
     /// Files with hits.
     pub files: Vec<FileHits>,
     /// The number of lines those are; [`Query::most`] at most.
@@ -67,7 +67,7 @@ pub struct Hits {
     pub unread_named: Vec<(RepoPath, String)>,
 }
 
-impl Hits {
+impl SearchHits {
     fn add_file(&mut self, path: RepoPath, text: Arc<FileText>, lines: Vec<u32>) {
         if !lines.is_empty() {
             self.lines += lines.len();
@@ -104,68 +104,77 @@ impl Hits {
 }
 
 /// A tree that can be searched by many threads.
-pub(super) trait Shelf: Sync {
+pub(super) trait SearchableTree: Sync {
     /// A handle for one thread.
-    fn hand(&self) -> Hand<'_>;
+    fn hand(&self) -> CatalogueReader<'_>;
     /// Its files.
     fn catalogue(&self, cancel: &Cancel) -> Result<&Catalogue, WorkspaceError>;
     /// Returns the cached contents.
-    fn kept(&self) -> &Kept;
+    fn kept(&self) -> &MaskedTextCache;
     /// Checks whether the contents that the coming search reads are kept for the next one. Asked once for each search.
     fn keeps(&self) -> bool {
         true
     }
     /// Reads the contents of a plain file.
-    fn load(&self, hand: &mut Hand<'_>, path: &[u8], file: &Listed) -> Result<Content, WorkspaceError>;
+    fn load(
+        &self,
+        hand: &mut CatalogueReader<'_>,
+        path: &[u8],
+        file: &CatalogueFile,
+    ) -> Result<SearchContent, WorkspaceError>;
     /// Likewise, for a search that keeps nothing: `None` is enough of an answer for text that `pattern` is not in.
     fn load_for(
         &self,
-        hand: &mut Hand<'_>,
+        hand: &mut CatalogueReader<'_>,
         path: &[u8],
-        file: &Listed,
-        _pattern: &Pattern,
-    ) -> Result<Option<Content>, WorkspaceError> {
+        file: &CatalogueFile,
+        _pattern: &LineRegex,
+    ) -> Result<Option<SearchContent>, WorkspaceError> {
         self.load(hand, path, file).map(Some)
     }
 }
 
 /// Searches with as many threads as the machine has.
-pub(super) fn search(shelf: &impl Shelf, query: &Query<'_>, cancel: &Cancel) -> Result<Hits, WorkspaceError> {
+pub(super) fn search(
+    shelf: &impl SearchableTree,
+    query: &Query<'_>,
+    cancel: &Cancel,
+) -> Result<SearchHits, WorkspaceError> {
     let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS);
     search_with(shelf, query, cancel, threads)
 }
 
 /// The shared state of the threads.
-struct Board {
+struct SearchState {
     next: AtomicUsize,
     /// Chunks from this one on are not needed.
     stop: AtomicUsize,
-    found: Mutex<Found>,
+    found: Mutex<SearchProgress>,
 }
 
 #[derive(Default)]
-struct Found {
-    slots: Vec<Option<Hits>>,
+struct SearchProgress {
+    slots: Vec<Option<SearchHits>>,
     /// The number of leading slots that are filled.
     filled: usize,
     /// The lines in those.
     lines: usize,
     /// The first chunk that could not be listed, and why.
     fault: Option<(usize, WorkspaceError)>,
-    stopped: Option<Stopped>,
+    stopped: Option<CancelReason>,
 }
 
-impl Board {
+impl SearchState {
     /// Checks whether the hits of a chunk may still be among the first.
     fn needs(&self, number: usize) -> bool {
         number < self.stop.load(Ordering::SeqCst)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Found> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, SearchProgress> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put(&self, number: usize, hits: Hits, most: usize) {
+    fn put(&self, number: usize, hits: SearchHits, most: usize) {
         let mut found = self.lock();
         if found.slots.len() <= number {
             found.slots.resize_with(number + 1, || None);
@@ -192,22 +201,25 @@ impl Board {
         }
     }
 
-    fn halt(&self, stopped: Stopped) {
+    fn halt(&self, stopped: CancelReason) {
         self.stop.store(0, Ordering::SeqCst);
         self.lock().stopped = Some(stopped);
     }
 }
 
 pub(super) fn search_with(
-    shelf: &impl Shelf,
+    shelf: &impl SearchableTree,
     query: &Query<'_>,
     cancel: &Cancel,
     threads: usize,
-) -> Result<Hits, WorkspaceError> {
+) -> Result<SearchHits, WorkspaceError> {
     let catalogue = shelf.catalogue(cancel)?;
-    let board =
-        Board { next: AtomicUsize::new(0), stop: AtomicUsize::new(usize::MAX), found: Mutex::new(Found::default()) };
-    let task = Task { shelf, catalogue, query, cancel, board: &board, keep: shelf.keeps() };
+    let board = SearchState {
+        next: AtomicUsize::new(0),
+        stop: AtomicUsize::new(usize::MAX),
+        found: Mutex::new(SearchProgress::default()),
+    };
+    let task = SearchTask { shelf, catalogue, query, cancel, board: &board, keep: shelf.keeps() };
     let mut hand = shelf.hand();
     // A common word is found often enough in the first files: no other thread, with a handle of its own, is needed then.
     if task.one_chunk(&mut hand) {
@@ -229,7 +241,8 @@ pub(super) fn search_with(
     if let (false, Some((_, error))) = (enough, found.fault) {
         return Err(error);
     }
-    let mut hits = Hits { exhausted: !enough && catalogue.cut().is_none(), ..Hits::default() };
+    let mut hits =
+        SearchHits { exhausted: !enough && catalogue.incomplete_reason().is_none(), ..SearchHits::default() };
     for slot in found.slots.into_iter().take(found.filled).flatten() {
         hits.append(slot);
     }
@@ -238,18 +251,18 @@ pub(super) fn search_with(
 }
 
 /// The work of each thread.
-struct Task<'t, S> {
+struct SearchTask<'t, S> {
     shelf: &'t S,
     catalogue: &'t Catalogue,
     query: &'t Query<'t>,
     cancel: &'t Cancel,
-    board: &'t Board,
+    board: &'t SearchState,
     keep: bool,
 }
 
-impl<S: Shelf> Task<'_, S> {
+impl<S: SearchableTree> SearchTask<'_, S> {
     /// Searches the next chunk; `false` when there is none or none is needed.
-    fn one_chunk(&self, hand: &mut Hand<'_>) -> bool {
+    fn one_chunk(&self, hand: &mut CatalogueReader<'_>) -> bool {
         let number = self.board.next.fetch_add(1, Ordering::SeqCst);
         if !self.board.needs(number) {
             return false;
@@ -266,8 +279,13 @@ impl<S: Shelf> Task<'_, S> {
         self.board.needs(number + 1)
     }
 
-    fn search_chunk(&self, hand: &mut Hand<'_>, chunk: &Chunk, number: usize) -> Result<Hits, Stopped> {
-        let mut hits = Hits::default();
+    fn search_chunk(
+        &self,
+        hand: &mut CatalogueReader<'_>,
+        chunk: &PathChunk,
+        number: usize,
+    ) -> Result<SearchHits, CancelReason> {
+        let mut hits = SearchHits::default();
         let contents = self.keep.then(|| chunk.contents());
         for (at, (path, file)) in chunk.files().enumerate() {
             self.cancel.check()?;
@@ -297,11 +315,11 @@ impl<S: Shelf> Task<'_, S> {
 
     fn search_kept(
         &self,
-        hand: &mut Hand<'_>,
+        hand: &mut CatalogueReader<'_>,
         path: &[u8],
-        file: &Listed,
-        place: &OnceLock<Content>,
-        hits: &mut Hits,
+        file: &CatalogueFile,
+        place: &OnceLock<SearchContent>,
+        hits: &mut SearchHits,
     ) -> Result<(), WorkspaceError> {
         let tree = self.shelf;
         let mut spare = None;
@@ -309,11 +327,11 @@ impl<S: Shelf> Task<'_, S> {
             Ok(content) if tree.kept().has_room(&content) => content,
             other => {
                 spare = Some(other);
-                Content::NotKept
+                SearchContent::NotKept
             }
         });
         match kept {
-            Content::NotKept => {
+            SearchContent::NotKept => {
                 let loaded = spare.unwrap_or_else(|| tree.load(hand, path, file))?;
                 self.search_content(path, &loaded, hits)
             }
@@ -321,20 +339,27 @@ impl<S: Shelf> Task<'_, S> {
         }
     }
 
-    fn search_content(&self, path: &[u8], content: &Content, hits: &mut Hits) -> Result<(), WorkspaceError> {
+    fn search_content(
+        &self,
+        path: &[u8],
+        content: &SearchContent,
+        hits: &mut SearchHits,
+    ) -> Result<(), WorkspaceError> {
         let pattern = self.query.pattern;
         match content {
-            Content::Text { text, .. } if pattern.is_costly(text) => {
+            SearchContent::Text { text, .. } if pattern.is_costly(text) => {
                 hits.add_unread(RepoPath::from_bytes(path)?, COSTLY.to_owned());
             }
-            Content::Text { text, charset } if pattern.may_match(text) => {
+            SearchContent::Text { text, charset } if pattern.may_match(text) => {
                 let path = RepoPath::from_bytes(path)?;
                 let text = self.shelf.kept().text_of(&path, text, charset);
                 let lines = pattern.lines(&text, self.query.most - hits.lines);
                 hits.add_file(path, text, lines);
             }
-            Content::Text { .. } | Content::Binary | Content::NotKept => {}
-            Content::TooLarge(size) => hits.add_unread(RepoPath::from_bytes(path)?, format!("it has {size} bytes")),
+            SearchContent::Text { .. } | SearchContent::Binary | SearchContent::NotKept => {}
+            SearchContent::TooLarge(size) => {
+                hits.add_unread(RepoPath::from_bytes(path)?, format!("it has {size} bytes"))
+            }
         }
         Ok(())
     }
@@ -346,13 +371,13 @@ fn is_searched(mode: FileMode, path: &[u8], query: &Query<'_>) -> bool {
 }
 
 /// Searches a small tree file by file.
-pub(super) fn one_by_one(
+pub(super) fn search_sequentially(
     files: &[TreeEntry],
     read: impl Fn(&RepoPath) -> Result<Arc<FileText>, WorkspaceError>,
     query: &Query<'_>,
     cancel: &Cancel,
-) -> Result<Hits, WorkspaceError> {
-    let mut hits = Hits { exhausted: true, ..Hits::default() };
+) -> Result<SearchHits, WorkspaceError> {
+    let mut hits = SearchHits { exhausted: true, ..SearchHits::default() };
     for file in files.iter().filter(|file| is_searched(file.mode, file.path.as_bytes(), query)) {
         cancel.check()?;
         match read(&file.path) {
@@ -378,30 +403,30 @@ mod tests {
     use super::*;
 
     /// A tree whose contents are its paths.
-    struct Echo {
+    struct PathEchoTree {
         catalogue: Catalogue,
-        kept: Kept,
+        kept: MaskedTextCache,
         keeps: bool,
     }
 
-    impl Echo {
+    impl PathEchoTree {
         fn new(files: usize, keeps: bool) -> Self {
             let path = |number: usize| (format!("f{number:05}").into_bytes(), FileMode::File, None);
-            let catalogue = Catalogue::of((0..files).map(path).collect(), PathFilter::all());
-            Self { catalogue, kept: Kept::default(), keeps }
+            let catalogue = Catalogue::from_files((0..files).map(path).collect(), PathFilter::all());
+            Self { catalogue, kept: MaskedTextCache::default(), keeps }
         }
     }
 
-    impl Shelf for Echo {
-        fn hand(&self) -> Hand<'_> {
-            Hand::new(None)
+    impl SearchableTree for PathEchoTree {
+        fn hand(&self) -> CatalogueReader<'_> {
+            CatalogueReader::new(None)
         }
 
         fn catalogue(&self, _: &Cancel) -> Result<&Catalogue, WorkspaceError> {
             Ok(&self.catalogue)
         }
 
-        fn kept(&self) -> &Kept {
+        fn kept(&self) -> &MaskedTextCache {
             &self.kept
         }
 
@@ -409,21 +434,26 @@ mod tests {
             self.keeps
         }
 
-        fn load(&self, _: &mut Hand<'_>, path: &[u8], _: &Listed) -> Result<Content, WorkspaceError> {
+        fn load(
+            &self,
+            _: &mut CatalogueReader<'_>,
+            path: &[u8],
+            _: &CatalogueFile,
+        ) -> Result<SearchContent, WorkspaceError> {
             match path.last() {
-                Some(b'7') => Ok(Content::TooLarge(1)),
-                _ => Ok(Content::new(path)),
+                Some(b'7') => Ok(SearchContent::TooLarge(1)),
+                _ => Ok(SearchContent::new(path)),
             }
         }
     }
 
     #[test]
     fn any_number_of_threads_gives_the_same_answer() {
-        let pattern = Pattern::new("[13]").unwrap();
+        let pattern = LineRegex::new("[13]").unwrap();
         for most in [1, 40, 200, usize::MAX] {
             let query = Query { pattern: &pattern, files: None, most };
             let answer = |threads, keeps| {
-                let hits = search_with(&Echo::new(700, keeps), &query, &Cancel::never(), threads).unwrap();
+                let hits = search_with(&PathEchoTree::new(700, keeps), &query, &Cancel::never(), threads).unwrap();
                 let files: Vec<_> = hits.files.iter().map(|file| (file.path.clone(), file.lines.clone())).collect();
                 (files, hits.lines, hits.exhausted, hits.unread, hits.unread_named)
             };

@@ -13,44 +13,44 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
-use super::catalogue::{Catalogue, Hand, Listed};
-use super::content::{Content, Kept, READ_LIMIT};
-use super::index::{Staged, staged};
+use super::catalogue::{Catalogue, CatalogueFile, CatalogueReader};
+use super::content::{MaskedTextCache, READ_LIMIT, SearchContent};
+use super::index::{StagedEntry, staged};
 use super::lookup;
-use super::pattern::Pattern;
-use super::search::{self, Hits, Query, Shelf};
+use super::pattern::LineRegex;
+use super::search::{self, Query, SearchHits, SearchableTree};
 use super::{TreeEntry, Workspace, WorkspaceError};
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::filter::PathFilter;
 use crate::domain::path::{RepoPath, quote};
 use crate::domain::text::FileText;
-use crate::sys::beneath::{Beneath, Kind, ReadFile};
 use crate::sys::cancel::Cancel;
+use crate::sys::contained_folder::{ContainedFolder, Kind, ReadFile};
 use crate::sys::nested::is_repository;
-use crate::sys::place::{PlaceError, refuse_unreadable};
 use crate::sys::repo::{RepoError, RepoPool};
+use crate::sys::repository_layout::{PlaceError, refuse_unreadable};
 
 /// Files on the disk.
 pub(super) struct Worktree {
     pool: RepoPool,
     root: Box<Path>,
-    beneath: Beneath,
+    beneath: ContainedFolder,
     filter: PathFilter,
     catalogue: OnceLock<Catalogue>,
     omissions: Mutex<Vec<Omission>>,
-    kept: Kept,
+    kept: MaskedTextCache,
     searched: AtomicBool,
 }
 
 impl Worktree {
     /// The checkout of the repository.
     pub(super) fn open(pool: &RepoPool, filter: PathFilter) -> Result<Self, WorkspaceError> {
-        let repo = pool.take()?;
+        let repo = pool.acquire()?;
         let bare = || RepoError::Git("the repository is bare: there are no files on the disk".to_owned());
         let root: Box<Path> = repo.workdir().ok_or_else(bare)?.into();
         drop(repo);
         let fault = |error: io::Error| RepoError::Git(format!("cannot open {}: {error}", root.display()));
-        let beneath = Beneath::new(&root).map_err(fault)?;
+        let beneath = ContainedFolder::new(&root).map_err(fault)?;
         Ok(Self {
             pool: pool.clone(),
             root,
@@ -58,7 +58,7 @@ impl Worktree {
             filter,
             catalogue: OnceLock::new(),
             omissions: Mutex::default(),
-            kept: Kept::default(),
+            kept: MaskedTextCache::default(),
             searched: AtomicBool::new(false),
         })
     }
@@ -67,12 +67,12 @@ impl Worktree {
         if let Some(catalogue) = self.catalogue.get() {
             return Ok(catalogue);
         }
-        let (tracked, mut omissions) = staged(&*self.pool.take()?)?;
+        let (tracked, mut omissions) = staged(&*self.pool.acquire()?)?;
         let found = self.walk(cancel, &mut omissions)?;
         let files = self.merge(tracked, found, cancel)?;
         let made = self.catalogue.get_or_init(|| {
             *self.omissions.lock().unwrap_or_else(PoisonError::into_inner) = omissions;
-            Catalogue::of(files, self.filter.clone())
+            Catalogue::from_files(files, self.filter.clone())
         });
         Ok(made)
     }
@@ -80,7 +80,7 @@ impl Worktree {
     /// Lists the files on the disk that are not ignored, sorted; `true` for a link.
     fn walk(&self, cancel: &Cancel, omissions: &mut Vec<Omission>) -> Result<Vec<(Vec<u8>, bool)>, WorkspaceError> {
         refuse_unreadable(&self.root.join(GITIGNORE)).map_err(RepoError::from)?;
-        let nested = Arc::new(Mutex::new(Nested::default()));
+        let nested = Arc::new(Mutex::new(NestedRepositories::default()));
         let (seen, root) = (nested.clone(), self.root.clone());
         let mut builder = WalkBuilder::new(&self.root);
         builder.hidden(false).ignore(false).follow_links(false).threads(0);
@@ -90,7 +90,7 @@ impl Worktree {
         let found = Mutex::new(Vec::new());
         let faults = Mutex::new(Vec::new());
         builder.build_parallel().run(|| {
-            let mut mine = Mine { files: Vec::new(), all: &found };
+            let mut mine = ThreadFindings { files: Vec::new(), all: &found };
             let (root, faults) = (&self.root, &faults);
             Box::new(move |entry| {
                 if cancel.is_stopped() {
@@ -132,7 +132,7 @@ impl Worktree {
         if folders.is_empty() {
             return Ok(());
         }
-        let repo = self.pool.take()?;
+        let repo = self.pool.acquire()?;
         let is_within = |path: &[u8]| {
             let ends = memchr::memchr_iter(b'/', path);
             ends.into_iter().any(|end| folders.contains(&path[..end]))
@@ -145,10 +145,10 @@ impl Worktree {
     /// The files git knows, as far as they are on the disk, and those it would add.
     fn merge(
         &self,
-        tracked: Vec<Staged>,
+        tracked: Vec<StagedEntry>,
         found: Vec<(Vec<u8>, bool)>,
         cancel: &Cancel,
-    ) -> Result<Vec<Staged>, WorkspaceError> {
+    ) -> Result<Vec<StagedEntry>, WorkspaceError> {
         let mut files = Vec::with_capacity(found.len());
         let mut tracked = tracked.into_iter().peekable();
         for (path, link) in found {
@@ -174,7 +174,7 @@ impl Worktree {
     }
 
     /// A tracked path that the walk did not meet: ignored and yet tracked, a submodule, or gone from the disk.
-    fn unfound(&self, (path, mode, _): Staged) -> Option<Staged> {
+    fn unfound(&self, (path, mode, _): StagedEntry) -> Option<StagedEntry> {
         let mode = match (self.beneath.kind(&path).ok()?, mode) {
             (Kind::Folder, FileMode::Submodule) => FileMode::Submodule,
             (Kind::File { executable: true, .. }, _) => FileMode::Executable,
@@ -188,14 +188,14 @@ impl Worktree {
     /// Returns the reason why a path that is not listed cannot be read.
     fn missing(&self, files: &[TreeEntry], path: &RepoPath) -> WorkspaceError {
         if lookup::is_folder(files, path) {
-            return lookup::folder(path);
+            return lookup::folder_error(path);
         }
         if lookup::link_above(files, path).is_some() {
             return WorkspaceError::NotText { path: path.clone(), what: lookup::BEHIND_LINK };
         }
         match self.beneath.kind(path.stored()) {
             Ok(Kind::File { .. } | Kind::Link) => WorkspaceError::Ignored(path.clone()),
-            Ok(Kind::Folder) => lookup::folder(path),
+            Ok(Kind::Folder) => lookup::folder_error(path),
             Ok(Kind::Special) => WorkspaceError::NotText { path: path.clone(), what: SPECIAL },
             Err(_) => WorkspaceError::NotFound(path.clone()),
         }
@@ -214,25 +214,25 @@ impl Worktree {
             Ok(ReadFile::NotPlain(Kind::Special)) => {
                 Err(WorkspaceError::NotText { path: RepoPath::from_bytes(path)?, what: SPECIAL })
             }
-            Ok(ReadFile::NotPlain(_)) => Err(lookup::folder(&RepoPath::from_bytes(path)?)),
+            Ok(ReadFile::NotPlain(_)) => Err(lookup::folder_error(&RepoPath::from_bytes(path)?)),
             Err(source) => Err(WorkspaceError::Disk { path: RepoPath::from_bytes(path)?, source }),
         }
     }
 
-    fn content(&self, path: &[u8], buffer: &mut Vec<u8>) -> Result<Content, WorkspaceError> {
-        Ok(self.with_bytes(path, buffer, Content::new)?.unwrap_or_else(Content::TooLarge))
+    fn content(&self, path: &[u8], buffer: &mut Vec<u8>) -> Result<SearchContent, WorkspaceError> {
+        Ok(self.with_bytes(path, buffer, SearchContent::new)?.unwrap_or_else(SearchContent::TooLarge))
     }
 }
 
 const SPECIAL: &str = "a pipe, a socket or a device";
 
 /// The files that one thread of the walk found; handed over when the thread ends.
-struct Mine<'a> {
+struct ThreadFindings<'a> {
     files: Vec<(Vec<u8>, bool)>,
     all: &'a Mutex<Vec<(Vec<u8>, bool)>>,
 }
 
-impl Mine<'_> {
+impl ThreadFindings<'_> {
     fn add(&mut self, entry: &DirEntry, root: &Path) {
         let Some(kind) = entry.file_type() else { return };
         if (kind.is_file() || kind.is_symlink())
@@ -243,7 +243,7 @@ impl Mine<'_> {
     }
 }
 
-impl Drop for Mine<'_> {
+impl Drop for ThreadFindings<'_> {
     fn drop(&mut self) {
         self.all.lock().unwrap_or_else(PoisonError::into_inner).append(&mut self.files);
     }
@@ -251,14 +251,14 @@ impl Drop for Mine<'_> {
 
 /// The folders with something called `.git` that a walk met.
 #[derive(Default)]
-struct Nested {
+struct NestedRepositories {
     repositories: BTreeSet<Vec<u8>>,
     /// Those whose `.git` is no repository.
     false_ones: BTreeSet<Vec<u8>>,
 }
 
 /// Checks whether the walk goes on with an entry: not into git's own folder, and not into other repositories.
-fn enter(entry: &DirEntry, root: &Path, nested: &Mutex<Nested>) -> bool {
+fn enter(entry: &DirEntry, root: &Path, nested: &Mutex<NestedRepositories>) -> bool {
     if entry.depth() == 0 {
         return true;
     }
@@ -291,7 +291,7 @@ fn has_readable_ignores(entry: &DirEntry, refused: &Mutex<Vec<(PathBuf, PlaceErr
 }
 
 fn spell(path: &[u8]) -> String {
-    RepoPath::from_bytes(path).map_or_else(|_| quote(path), |path| path.spelled().into_owned())
+    RepoPath::from_bytes(path).map_or_else(|_| quote(path), |path| path.display_name().into_owned())
 }
 
 impl Workspace for Worktree {
@@ -314,23 +314,23 @@ impl Workspace for Worktree {
             FileMode::Submodule => return Err(lookup::submodule(path)),
             FileMode::Link => {
                 let disk = |source| WorkspaceError::Disk { path: path.clone(), source };
-                Content::new(&self.beneath.read_link(stored).map_err(disk)?)
+                SearchContent::new(&self.beneath.read_link(stored).map_err(disk)?)
             }
             FileMode::File | FileMode::Executable => self.content(stored, &mut Vec::new())?,
         };
         match content {
-            Content::Text { text, charset } => Ok(self.kept.text_of(path, &text, charset)),
-            Content::TooLarge(size) => Err(lookup::too_large(path, size)),
-            Content::Binary | Content::NotKept => Err(lookup::binary(path)),
+            SearchContent::Text { text, charset } => Ok(self.kept.text_of(path, &text, charset)),
+            SearchContent::TooLarge(size) => Err(lookup::too_large(path, size)),
+            SearchContent::Binary | SearchContent::NotKept => Err(lookup::binary(path)),
         }
     }
 
-    fn search(&self, query: &Query<'_>, cancel: &Cancel) -> Result<Hits, WorkspaceError> {
+    fn search(&self, query: &Query<'_>, cancel: &Cancel) -> Result<SearchHits, WorkspaceError> {
         search::search(self, query, cancel)
     }
 
     fn listing_cut(&self) -> Option<String> {
-        self.catalogue.get().and_then(Catalogue::cut)
+        self.catalogue.get().and_then(Catalogue::incomplete_reason)
     }
 
     fn omissions(&self) -> Vec<Omission> {
@@ -340,16 +340,16 @@ impl Workspace for Worktree {
     }
 }
 
-impl Shelf for Worktree {
-    fn hand(&self) -> Hand<'_> {
-        Hand::new(None)
+impl SearchableTree for Worktree {
+    fn hand(&self) -> CatalogueReader<'_> {
+        CatalogueReader::new(None)
     }
 
     fn catalogue(&self, cancel: &Cancel) -> Result<&Catalogue, WorkspaceError> {
         self.listed(cancel)
     }
 
-    fn kept(&self) -> &Kept {
+    fn kept(&self) -> &MaskedTextCache {
         &self.kept
     }
 
@@ -357,18 +357,23 @@ impl Shelf for Worktree {
         self.searched.swap(true, Ordering::Relaxed)
     }
 
-    fn load(&self, hand: &mut Hand<'_>, path: &[u8], _: &Listed) -> Result<Content, WorkspaceError> {
+    fn load(
+        &self,
+        hand: &mut CatalogueReader<'_>,
+        path: &[u8],
+        _: &CatalogueFile,
+    ) -> Result<SearchContent, WorkspaceError> {
         self.content(path, &mut hand.buffer)
     }
 
     fn load_for(
         &self,
-        hand: &mut Hand<'_>,
+        hand: &mut CatalogueReader<'_>,
         path: &[u8],
-        _: &Listed,
-        pattern: &Pattern,
-    ) -> Result<Option<Content>, WorkspaceError> {
-        let take = |bytes: &[u8]| Content::if_wanted(bytes, |text| pattern.may_match(text));
-        Ok(self.with_bytes(path, &mut hand.buffer, take)?.unwrap_or_else(|size| Some(Content::TooLarge(size))))
+        _: &CatalogueFile,
+        pattern: &LineRegex,
+    ) -> Result<Option<SearchContent>, WorkspaceError> {
+        let take = |bytes: &[u8]| SearchContent::text_if(bytes, |text| pattern.may_match(text));
+        Ok(self.with_bytes(path, &mut hand.buffer, take)?.unwrap_or_else(|size| Some(SearchContent::TooLarge(size))))
     }
 }

@@ -1,16 +1,16 @@
 //! An honest artefact of an untrusted job: what is posted of it, and what it leaves as it is.
 
-use review_runner::app::{Overrides, PostOptions, Posted};
+use review_runner::app::{Overrides, PostOptions, PostOutcome};
 use review_runner::domain::forge::DeliveryAct;
 use serde_json::json;
 
 use crate::support::artefact::{Fork, recount, stranger};
 use crate::support::posting::{bad, good};
 
-fn acts(posted: &Posted) -> Vec<DeliveryAct> {
+fn acts(posted: &PostOutcome) -> Vec<DeliveryAct> {
     match posted {
-        Posted::Done(receipt) => receipt.items.iter().map(|item| item.act).collect(),
-        Posted::Dry(dry) => dry.items.iter().map(|item| item.act).collect(),
+        PostOutcome::Done(receipt) => receipt.items.iter().map(|item| item.act).collect(),
+        PostOutcome::Dry(dry) => dry.items.iter().map(|item| item.act).collect(),
     }
 }
 

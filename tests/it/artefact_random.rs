@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use review_runner::app::{AppError, Overrides, PostOptions, Posted};
+use review_runner::app::{AppError, Overrides, PostOptions, PostOutcome};
 use serde_json::Value;
 
 use crate::support::artefact::{Fork, recount};
@@ -81,8 +81,8 @@ fn changed(honest: &Value, change: &Change, at: usize) -> (Vec<u8>, String) {
 }
 
 /// Where a dry run would comment.
-fn spots(posted: &Posted) -> Vec<String> {
-    let Posted::Dry(dry) = posted else { panic!("it was to be a dry run") };
+fn spots(posted: &PostOutcome) -> Vec<String> {
+    let PostOutcome::Dry(dry) = posted else { panic!("it was to be a dry run") };
     let comments = dry.requests.iter().filter_map(|request| request["body"]["comments"].as_array()).flatten();
     comments.map(|one| format!("{} {} {} {}", one["path"], one["side"], one["start_line"], one["line"])).collect()
 }

@@ -1,14 +1,14 @@
 //! What a person's own assistant is told: the messages of the MCP prompts, on real repositories.
 
-use review_runner::app::{Cancel, Overrides, Service, ServiceOptions, Surroundings};
+use review_runner::app::{Cancel, Overrides, ProcessEnv, Service, ServiceOptions};
 
 use crate::support::{Program, TestRepo};
 
 /// A service that stands in the repository, with the runs that the program keeps.
 fn service(repo: &TestRepo, program: &Program, settings: &str) -> Service {
-    let around = Surroundings {
+    let around = ProcessEnv {
         user_settings: Some(
-            review_runner::config::Document::from_bytes("config.toml", settings.as_bytes()).expect("settings"),
+            review_runner::config::SettingsDocument::from_bytes("config.toml", settings.as_bytes()).expect("settings"),
         ),
         environment: Vec::new(),
         providers: review_runner::app::ProviderEnvironment::default(),

@@ -255,7 +255,7 @@ fn a_moved_file_is_one_file() {
     assert_as_git(&repo, &change, RANGE);
     let moved = file(&change, "new/name.rs");
     assert_eq!(moved.status, FileStatus::Renamed);
-    assert_eq!(moved.old_path.as_ref().unwrap().spelled(), "old/name.rs");
+    assert_eq!(moved.old_path.as_ref().unwrap().display_name(), "old/name.rs");
     assert_eq!((moved.additions, moved.deletions), (1, 1));
     assert!(file(&change, "new/clean.rs").hunks.is_empty());
     assert_eq!(file(&change, "gone/unlike.rs").status, FileStatus::Added);

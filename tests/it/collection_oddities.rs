@@ -1,11 +1,11 @@
 //! Hostile and unlucky input: giants, paths that leave the tree, filters, secrets of line ends, stops; and the rest of a cut diff.
 
 use review_runner::domain::change::{FileMode, FileStatus};
-use review_runner::domain::event::Silent;
+use review_runner::domain::event::NullEventSink;
 use review_runner::domain::filter::PathFilter;
-use review_runner::domain::place::Side;
-use review_runner::domain::request::Scope;
-use review_runner::git::{CollectOptions, GitError, Position, collect, file_patch, from_patch, resolve};
+use review_runner::domain::place::DiffSide;
+use review_runner::domain::request::ReviewScope;
+use review_runner::git::{CollectOptions, DiffPosition, GitError, collect, file_patch, from_patch, resolve};
 use review_runner::sys::cancel::Cancel;
 use review_runner::sys::repo::Repo;
 
@@ -45,7 +45,7 @@ fn the_rest_of_a_cut_diff_can_be_read_piece_by_piece() {
     let open = Repo::open(repo.root()).unwrap();
     for path in ["long", "new", "gone"] {
         let one = file(&change, path);
-        let whole = file_patch(&open, &change, one, Position::default(), usize::MAX, usize::MAX).unwrap();
+        let whole = file_patch(&open, &change, one, DiffPosition::default(), usize::MAX, usize::MAX).unwrap();
         assert_eq!((whole.next, whole.lines_left, whole.hunks), (None, 0, one.hunks.len()));
         assert!(whole.text.starts_with(&*one.patch.text));
         let theirs = String::from_utf8(diff_text(&repo, &["main...HEAD", "--", path])).unwrap();
@@ -54,7 +54,7 @@ fn the_rest_of_a_cut_diff_can_be_read_piece_by_piece() {
             text[start..].lines().filter(|line| !line.starts_with("@@")).map(str::to_owned).collect()
         };
         assert_eq!(bare(&whole.text), bare(&theirs), "{path}");
-        let (mut pieces, mut at, mut rounds) = (Vec::new(), Position::default(), 0);
+        let (mut pieces, mut at, mut rounds) = (Vec::new(), DiffPosition::default(), 0);
         loop {
             let piece = file_patch(&open, &change, one, at, 100, 64 * 1024).unwrap();
             assert!(piece.text.lines().count() <= 100);
@@ -67,11 +67,11 @@ fn the_rest_of_a_cut_diff_can_be_read_piece_by_piece() {
         }
         assert_eq!(pieces, bare(&theirs), "{path}");
         assert!(rounds >= 7 || path == "gone");
-        let behind = Position { hunk: 9999, line: 0 };
+        let behind = DiffPosition { hunk: 9999, line: 0 };
         assert_eq!(file_patch(&open, &change, one, behind, 10, 1000).unwrap().text, "");
     }
     let cut = file(&change, "long").patch.cut.unwrap();
-    let from = Position { hunk: cut.first_unseen_hunk, line: 0 };
+    let from = DiffPosition { hunk: cut.first_unseen_hunk, line: 0 };
     let rest = file_patch(&open, &change, file(&change, "long"), from, 5, 1000).unwrap();
     let expected = file(&change, "long").hunks[cut.first_unseen_hunk].old;
     assert!(rest.text.starts_with(&format!("@@ -{},{} ", expected.start, expected.count)));
@@ -82,9 +82,9 @@ fn a_file_that_changes_on_the_disk_meanwhile_is_not_shown_wrongly() {
     let repo = TestRepo::new();
     repo.write("a", lines(50, 50, "line")).commit("first");
     repo.write("a", lines(50, 25, "edited"));
-    let (_, change) = collected(repo.root(), &Scope::Uncommitted).unwrap();
+    let (_, change) = collected(repo.root(), &ReviewScope::Uncommitted).unwrap();
     let open = Repo::open(repo.root()).unwrap();
-    let read = || file_patch(&open, &change, file(&change, "a"), Position::default(), 100, 10_000);
+    let read = || file_patch(&open, &change, file(&change, "a"), DiffPosition::default(), 100, 10_000);
     assert_eq!(read().unwrap().text, *file(&change, "a").patch.text);
     repo.write("a", lines(50, 10, "again"));
     assert!(matches!(read(), Err(GitError::Moved { .. })));
@@ -127,7 +127,7 @@ fn paths_that_no_checkout_holds_are_told_not_read() {
         "040000 tree {inner}\t..\n040000 tree {inner}\t.git\n100644 blob {blob}\ta\n100644 blob {blob}\tb\n"
     ));
     let commit = repo.git(["commit-tree", &outer, "-p", "main", "-m", "hostile"]).trim().to_owned();
-    let scope = Scope::Branch { target: Some("main".to_owned()), head: Some(commit) };
+    let scope = ReviewScope::Branch { target: Some("main".to_owned()), head: Some(commit) };
     let (_, change) = collected(repo.root(), &scope).unwrap();
     assert_eq!(change.files.iter().map(|file| file.path.to_string()).collect::<Vec<_>>(), ["b"]);
     let mut told: Vec<_> = change.omissions.iter().map(|told| (told.path.clone().unwrap(), told.unseen)).collect();
@@ -152,7 +152,7 @@ fn raw_tree(repo: &TestRepo, entries: &[(&str, &str, &str)]) -> String {
 
 fn against_commit_of(repo: &TestRepo, tree: &str) -> review_runner::domain::change::ChangeSet {
     let commit = repo.git(["commit-tree", tree, "-p", "main", "-m", "hostile"]).trim().to_owned();
-    let scope = Scope::Branch { target: Some("main".to_owned()), head: Some(commit) };
+    let scope = ReviewScope::Branch { target: Some("main".to_owned()), head: Some(commit) };
     collected(repo.root(), &scope).unwrap().1
 }
 
@@ -246,9 +246,9 @@ fn what_a_sparse_checkout_leaves_out_is_no_deletion() {
     let paths = |change: &review_runner::domain::change::ChangeSet| -> Vec<String> {
         change.files.iter().map(|file| file.path.to_string()).collect()
     };
-    assert_eq!(paths(&collected(repo.root(), &Scope::Uncommitted).unwrap().1), ["in/a"]);
+    assert_eq!(paths(&collected(repo.root(), &ReviewScope::Uncommitted).unwrap().1), ["in/a"]);
     repo.git(["sparse-checkout", "set", "--sparse-index", "in"]);
-    let error = collected(repo.root(), &Scope::Uncommitted).unwrap_err().to_string();
+    let error = collected(repo.root(), &ReviewScope::Uncommitted).unwrap_err().to_string();
     assert!(error.contains("git sparse-checkout reapply --no-sparse-index"), "{error}");
 }
 
@@ -262,7 +262,7 @@ fn an_interrupt_stops_the_collection() {
     let range = resolve(&open, &against_main()).unwrap();
     let cancel = Cancel::never();
     cancel.interrupt();
-    let stopped = collect(&open, &range, &CollectOptions::default(), &cancel, &Silent);
+    let stopped = collect(&open, &range, &CollectOptions::default(), &cancel, &NullEventSink);
     assert!(matches!(stopped, Err(GitError::Stopped(_))));
 }
 
@@ -278,7 +278,7 @@ fn automatic_line_ends_and_encodings_of_a_checkout_are_no_change() {
     repo.write("a.txt", "one\ntwo\n").write("kept.txt", "one\r\ntwo\r\n").commit("first");
     repo.git(["config", "core.autocrlf", "true"]);
     repo.write("a.txt", "one\r\ntwo\r\nthree\r\n").write("kept.txt", "one\r\ntwo\r\nthree\r\n");
-    let (_, change) = collected(repo.root(), &Scope::Uncommitted).unwrap();
+    let (_, change) = collected(repo.root(), &ReviewScope::Uncommitted).unwrap();
     // The repository's setting, not the one that the test's git is started with.
     let theirs = ["-c", "core.autocrlf=true", "diff", "--numstat", "HEAD"];
     let expected =
@@ -294,7 +294,7 @@ fn automatic_line_ends_and_encodings_of_a_checkout_are_no_change() {
         .write("a.wide", wide("one\ntwo\n"))
         .commit("first");
     repo.write("a.wide", wide("one\nzwei\n"));
-    let (_, change) = collected(repo.root(), &Scope::Uncommitted).unwrap();
+    let (_, change) = collected(repo.root(), &ReviewScope::Uncommitted).unwrap();
     assert_as_git(&repo, &change, &["HEAD"]);
     assert!(file(&change, "a.wide").patch.text.contains("-two\n+zwei\n"));
 }
@@ -310,7 +310,7 @@ fn a_program_named_in_attributes_is_not_run_and_that_is_told() {
         repo.git(["config", key, &format!("touch {} && {program}", mark.display())]);
     }
     repo.write("a.big", "b\n");
-    let (_, change) = collected(repo.root(), &Scope::Uncommitted).unwrap();
+    let (_, change) = collected(repo.root(), &ReviewScope::Uncommitted).unwrap();
     assert_eq!(file(&change, "a.big").additions, 1);
     assert!(
         change.omissions.iter().any(|told| told.reason.contains("\"evil\"") && !told.unseen),
@@ -348,14 +348,14 @@ fn a_patch_file_gives_the_rest_of_its_diff_too() {
     let text = diff_text(&repo, RANGE);
     let patch = from_patch("p", &text, &CollectOptions::default(), &Cancel::never()).unwrap();
     let long = file(&patch.change, "long");
-    let whole = patch.file_patch(long, Position::default(), usize::MAX, usize::MAX);
+    let whole = patch.file_patch(long, DiffPosition::default(), usize::MAX, usize::MAX);
     assert!(whole.text.starts_with(&*long.patch.text) && whole.text.len() > long.patch.text.len());
-    let known = patch.known();
-    let new: Vec<_> = known.iter().filter(|known| known.path.spelled() == "new").collect();
+    let known = patch.known_files();
+    let new: Vec<_> = known.iter().filter(|known| known.path.display_name() == "new").collect();
     assert_eq!(new.len(), 1);
     assert_eq!(
         (new[0].side, new[0].whole, &new[0].segments),
-        (Side::New, true, &vec![(1, vec!["one".into(), "two".into()])])
+        (DiffSide::New, true, &vec![(1, vec!["one".into(), "two".into()])])
     );
 }
 
@@ -372,14 +372,14 @@ fn a_submodule_that_moved_on_the_disk_is_told_and_a_foreign_repository_is_not_re
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     };
     repo.write("sub/l", "2\n");
-    let (_, dirty) = collected(repo.root(), &Scope::Uncommitted).unwrap();
+    let (_, dirty) = collected(repo.root(), &ReviewScope::Uncommitted).unwrap();
     assert!(dirty.files.is_empty(), "edits inside a submodule are not edits of this repository: {:?}", dirty.files);
     inside("sub", &["commit", "-qam", "two"]);
     repo.write("foreign/f", "f\n");
     inside("foreign", &["init", "-q", "."]);
     inside("foreign", &["add", "-A"]);
     inside("foreign", &["commit", "-qm", "theirs"]);
-    let (_, change) = collected(repo.root(), &Scope::Uncommitted).unwrap();
+    let (_, change) = collected(repo.root(), &ReviewScope::Uncommitted).unwrap();
     assert_eq!(counted(&change), numstat(&repo, &["HEAD"]));
     assert!(file(&change, "sub").patch.text.contains("+Subproject commit "));
     let told: Vec<_> = change.omissions.iter().map(|told| (told.path.as_deref(), told.unseen)).collect();
@@ -392,7 +392,7 @@ fn a_file_that_only_the_index_forgot_is_compared_as_it_lies_there() {
     repo.write("same", "s\n").write("edited", "e\n").commit("first");
     repo.git(["rm", "-q", "--cached", "same", "edited"]);
     repo.write("edited", "E\n");
-    let (_, change) = collected(repo.root(), &Scope::Uncommitted).unwrap();
+    let (_, change) = collected(repo.root(), &ReviewScope::Uncommitted).unwrap();
     let paths: Vec<_> = change.files.iter().map(|file| (file.path.to_string(), file.status)).collect();
     assert_eq!(paths, [("edited".to_owned(), FileStatus::Modified)]);
 }

@@ -4,28 +4,28 @@ use std::path::Path;
 
 use review_runner::domain::change::{ChangeSet, FileStatus};
 use review_runner::domain::place::WorkspaceAt;
-use review_runner::domain::request::Scope;
-use review_runner::git::{GitError, Range};
+use review_runner::domain::request::ReviewScope;
+use review_runner::git::{GitError, ResolvedRange};
 use review_runner::sys::repo::RepoError;
 
 use crate::support::change::{against_main, assert_as_git, change_of, collected, file};
 use crate::support::{TestRepo, git_command};
 
-const DEFAULT: Scope = Scope::Branch { target: None, head: None };
+const DEFAULT: ReviewScope = ReviewScope::Branch { target: None, head: None };
 
-fn branch(target: &str, head: &str) -> Scope {
-    Scope::Branch { target: Some(target.to_owned()), head: Some(head.to_owned()) }
+fn branch(target: &str, head: &str) -> ReviewScope {
+    ReviewScope::Branch { target: Some(target.to_owned()), head: Some(head.to_owned()) }
 }
 
-fn range_scope(from: &str, to: &str, from_merge_base: bool) -> Scope {
-    Scope::Range { from: from.to_owned(), to: to.to_owned(), from_merge_base }
+fn range_scope(from: &str, to: &str, from_merge_base: bool) -> ReviewScope {
+    ReviewScope::Range { from: from.to_owned(), to: to.to_owned(), from_merge_base }
 }
 
-fn ok(folder: &Path, scope: &Scope) -> (Range, ChangeSet) {
+fn ok(folder: &Path, scope: &ReviewScope) -> (ResolvedRange, ChangeSet) {
     collected(folder, scope).expect("a change")
 }
 
-fn fault(folder: &Path, scope: &Scope) -> String {
+fn fault(folder: &Path, scope: &ReviewScope) -> String {
     collected(folder, scope).expect_err("an error").to_string()
 }
 
@@ -90,16 +90,16 @@ fn two_and_three_dots_differ() {
 #[test]
 fn one_commit_is_compared_with_its_first_parent() {
     let repo = forked();
-    let (range, change) = ok(repo.root(), &Scope::Commit("HEAD~1".to_owned()));
+    let (range, change) = ok(repo.root(), &ReviewScope::Commit("HEAD~1".to_owned()));
     assert_eq!(paths(&change), ["a"]);
     assert_eq!(change.commits.len(), 1);
     assert_eq!(range.settings_at.unwrap().to_string(), repo.git(["rev-parse", "main"]).trim());
-    let (range, root) = ok(repo.root(), &Scope::Commit("main~1".to_owned()));
+    let (range, root) = ok(repo.root(), &ReviewScope::Commit("main~1".to_owned()));
     assert_eq!(paths(&root), ["a", "b"]);
     assert_eq!((root.old_at, root.base), (WorkspaceAt::Empty, None));
     assert!(range.notices[0].contains("compared with nothing"), "{:?}", range.notices);
     repo.git(["merge", "-q", "--no-ff", "-m", "merge", "main"]);
-    let (range, merge) = ok(repo.root(), &Scope::Commit("HEAD".to_owned()));
+    let (range, merge) = ok(repo.root(), &ReviewScope::Commit("HEAD".to_owned()));
     assert_eq!(paths(&merge), ["b"]);
     assert!(range.notices[0].contains("merge of 2 parents"), "{:?}", range.notices);
 }
@@ -180,7 +180,7 @@ fn what_is_staged_is_compared_not_the_disk() {
     repo.git(["rm", "-q", "c"]);
     repo.write("a", "on the disk\n").write("untracked", "u\n").write("later", "later\n");
     repo.git(["add", "-N", "later"]);
-    let (range, change) = ok(repo.root(), &Scope::Staged);
+    let (range, change) = ok(repo.root(), &ReviewScope::Staged);
     assert_as_git(&repo, &change, &["--cached"]);
     assert_eq!(paths(&change), ["a", "c", "new"]);
     assert!(file(&change, "a").patch.text.contains("+staged\n"));
@@ -194,14 +194,14 @@ fn the_disk_is_compared_with_untracked_files_and_without_ignored_ones() {
     repo.write("a", "staged\n");
     repo.git(["add", "a"]);
     repo.write("a", "on the disk\n").write("untracked/deep/u", "u\n").write("x.log", "ignored\n").remove("c");
-    let (_, change) = ok(repo.root(), &Scope::Uncommitted);
+    let (_, change) = ok(repo.root(), &ReviewScope::Uncommitted);
     assert_eq!(paths(&change), ["a", "c", "untracked/deep/u"]);
     assert!(file(&change, "a").patch.text.contains("+on the disk\n"));
     assert_eq!(file(&change, "c").status, FileStatus::Deleted);
     assert_eq!(file(&change, "untracked/deep/u").status, FileStatus::Added);
     assert_eq!((change.head_name.as_str(), change.new_at), ("worktree", WorkspaceAt::Worktree));
     repo.git(["add", "-A"]);
-    let (_, change) = ok(repo.root(), &Scope::Uncommitted);
+    let (_, change) = ok(repo.root(), &ReviewScope::Uncommitted);
     assert_as_git(&repo, &change, &["HEAD"]);
 }
 
@@ -211,7 +211,7 @@ fn a_file_that_was_moved_on_the_disk_is_one_file() {
     let text: String = (0..50).flat_map(|n: u32| ["line ".to_owned(), n.to_string(), "\n".to_owned()]).collect();
     repo.write("old", &text).commit("root");
     repo.remove("old").write("new", text.replace("line 7\n", "seven\n"));
-    let (_, change) = ok(repo.root(), &Scope::Uncommitted);
+    let (_, change) = ok(repo.root(), &ReviewScope::Uncommitted);
     let new = file(&change, "new");
     assert_eq!((new.status, new.additions, new.deletions), (FileStatus::Renamed, 1, 1));
 }
@@ -224,7 +224,7 @@ fn line_ends_of_a_checkout_are_no_change() {
         .write("b.bat", "x\n")
         .commit("root");
     repo.write("a.txt", "one\r\ntwo\r\nthree\r\n").write("b.bat", "x\r\n");
-    let (_, change) = ok(repo.root(), &Scope::Uncommitted);
+    let (_, change) = ok(repo.root(), &ReviewScope::Uncommitted);
     assert_as_git(&repo, &change, &["HEAD"]);
     assert_eq!((file(&change, "a.txt").additions, file(&change, "a.txt").deletions), (1, 0));
     assert_eq!((file(&change, "b.bat").additions, file(&change, "b.bat").deletions), (1, 1));
@@ -240,7 +240,7 @@ fn a_link_on_the_disk_is_not_followed() {
     std::fs::write(repo.beside("outside/secret"), "outside\n").unwrap();
     std::fs::remove_dir_all(repo.root().join("dir")).unwrap();
     symlink(repo.beside("outside"), repo.root().join("dir")).unwrap();
-    let (_, change) = ok(repo.root(), &Scope::Uncommitted);
+    let (_, change) = ok(repo.root(), &ReviewScope::Uncommitted);
     assert_eq!(paths(&change), ["dir", "dir/secret"]);
     assert_eq!(file(&change, "dir/secret").status, FileStatus::Deleted);
     assert!(!change.files.iter().any(|file| file.patch.text.contains("+outside")));
@@ -253,7 +253,7 @@ fn conflicts_in_the_index_are_told() {
     repo.write("a", "a2\n").commit("other");
     let merge = git_command(repo.root()).args(["merge", "-q", "topic"]).output().unwrap();
     assert!(!merge.status.success());
-    let (_, change) = ok(repo.root(), &Scope::Staged);
+    let (_, change) = ok(repo.root(), &ReviewScope::Staged);
     assert!(
         change.omissions.iter().any(|told| told.path.as_deref() == Some("a") && told.unseen),
         "{:?}",
@@ -268,8 +268,8 @@ fn before_the_first_commit_everything_is_new() {
     repo.write("a", "a\n");
     repo.git(["add", "a"]);
     repo.write("b", "b\n");
-    assert_eq!(paths(&ok(repo.root(), &Scope::Staged).1), ["a"]);
-    let (range, change) = ok(repo.root(), &Scope::Uncommitted);
+    assert_eq!(paths(&ok(repo.root(), &ReviewScope::Staged).1), ["a"]);
+    let (range, change) = ok(repo.root(), &ReviewScope::Uncommitted);
     assert_eq!(paths(&change), ["a", "b"]);
     assert_eq!((change.old_at, range.settings_at), (WorkspaceAt::Empty, None));
     assert!(fault(repo.root(), &against_main()).contains("no commit yet"));
@@ -335,8 +335,8 @@ fn a_bare_repository_works_but_has_no_disk() {
     let (_, change) = ok(&bare, &branch("main", "topic"));
     assert_as_git(&repo, &change, &["main...topic"]);
     assert_eq!(change.repository, "bare");
-    assert!(fault(&bare, &Scope::Staged).contains("no index"));
-    assert!(fault(&bare, &Scope::Uncommitted).contains("no files on the disk"));
+    assert!(fault(&bare, &ReviewScope::Staged).contains("no index"));
+    assert!(fault(&bare, &ReviewScope::Uncommitted).contains("no files on the disk"));
 }
 
 #[test]
@@ -345,7 +345,7 @@ fn a_linked_worktree_has_its_own_head_index_and_disk() {
     let linked = repo.beside("linked");
     repo.git(["worktree", "add", "-q", "-b", "side", linked.to_str().unwrap(), "main"]);
     std::fs::write(linked.join("b"), "b2\n").unwrap();
-    let (_, change) = ok(&linked, &Scope::Uncommitted);
+    let (_, change) = ok(&linked, &ReviewScope::Uncommitted);
     assert_eq!(paths(&change), ["b"]);
     assert!(file(&change, "b").patch.text.contains("-b1\n+b2\n"));
     git_in(&linked, &["commit", "-qam", "side"]);
@@ -361,7 +361,7 @@ fn a_shallow_clone_says_how_to_get_the_rest() {
     repo.git(["clone", "-q", "--depth=1", "--no-single-branch", &url, shallow.to_str().unwrap()]);
     let message = fault(&shallow, &branch("origin/main", "origin/topic"));
     assert!(message.contains("git fetch --unshallow"), "{message}");
-    let (range, change) = ok(&shallow, &Scope::Commit("origin/topic".to_owned()));
+    let (range, change) = ok(&shallow, &ReviewScope::Commit("origin/topic".to_owned()));
     assert!(range.notices.iter().any(|notice| notice.contains("unshallow")), "{:?}", range.notices);
     assert_eq!(paths(&change), ["a", "b", "c"]);
 }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use review_runner::domain::money::Money;
 use review_runner::domain::preview::FileState;
-use review_runner::domain::review::{Ended, Outcome, Review};
+use review_runner::domain::review::{Review, ReviewOutcome, StopReason};
 use review_runner::llm::{Message, Prices, TurnRequest, TurnResponse, TurnUsage};
-use review_runner::review::{CostLimit, Limits, Past, Which, estimate_tokens};
+use review_runner::review::{BudgetLimits, CostLimit, JournalReplay, VerificationScope, estimate_tokens};
 use serde_json::{Value, json};
 
 use crate::support::Program;
@@ -25,8 +25,8 @@ fn prices() -> Prices {
     Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on, large: None }
 }
 
-fn limits(most: &str) -> Limits {
-    Limits {
+fn limits(most: &str) -> BudgetLimits {
+    BudgetLimits {
         turns: 12,
         input_tokens: 2_000_000,
         window: 48_000,
@@ -94,7 +94,10 @@ fn a_run_lands_before_its_money_is_spent_and_goes_on_with_more() {
     let (little, disk) = (Scene::of(&repo, limits("0.30")), Disk::default());
     let reading = model(reader);
     let review = little.review(&reading, &disk);
-    assert_eq!((review.ended, review.outcome, review.findings.len()), (Ended::CostLimit, Outcome::Incomplete, 1));
+    assert_eq!(
+        (review.ended, review.outcome, review.findings.len()),
+        (StopReason::CostLimit, ReviewOutcome::Incomplete, 1)
+    );
     assert!(reading.asked() > 2 && cost(&review) <= usd("0.30"), "{} turns, {}", reading.asked(), cost(&review));
     assert!(
         review.reasons.join("\n").contains("the limit of $0.30 does not pay for another turn"),
@@ -106,13 +109,14 @@ fn a_run_lands_before_its_money_is_spent_and_goes_on_with_more() {
     assert_eq!(rendered(&little.told(&entries).unwrap()), rendered(&review), "it is told as it was");
 
     // With no more it ends as it did, and nobody is asked.
-    let again = little.sit(Past::resume(&entries).unwrap(), &Model::mute(), &Disk::with(&bytes)).unwrap().unwrap();
-    assert_eq!((again.ended, cost(&again)), (Ended::CostLimit, cost(&review)));
+    let again =
+        little.sit(JournalReplay::resume(&entries).unwrap(), &Model::mute(), &Disk::with(&bytes)).unwrap().unwrap();
+    assert_eq!((again.ended, cost(&again)), (StopReason::CostLimit, cost(&review)));
 
     // What was spent before counts.
     let (more, disk) = (Scene::of(&repo, limits("0.60")), Disk::with(&bytes));
     let goes_on = model(reader);
-    let longer = more.sit(Past::resume(&entries).unwrap(), &goes_on, &disk).unwrap().unwrap();
+    let longer = more.sit(JournalReplay::resume(&entries).unwrap(), &goes_on, &disk).unwrap().unwrap();
     assert!(goes_on.asked() > 0 && cost(&longer) > cost(&review) && cost(&longer) <= usd("0.60"), "{}", cost(&longer));
     assert_eq!(rendered(&more.told(&disk.cut().1).unwrap()), rendered(&longer));
 }
@@ -125,7 +129,7 @@ fn no_limit_of_money_is_ever_exceeded() {
         let (scene, disk) = (Scene::of(&repo, limits(&most)), Disk::default());
         let review = scene.review(&model(reader), &disk);
         assert!(cost_or_nothing(&review) <= usd(&most), "{most}: {}", cost(&review));
-        assert!(matches!(review.ended, Ended::CostLimit | Ended::TurnLimit), "{most}: {:?}", review.ended);
+        assert!(matches!(review.ended, StopReason::CostLimit | StopReason::TurnLimit), "{most}: {:?}", review.ended);
         assert_eq!(rendered(&scene.told(&disk.cut().1).unwrap()), rendered(&review), "{most}");
     }
 }
@@ -152,17 +156,17 @@ fn parts_and_second_looks_share_the_money() {
         charged(request, answer)
     };
     for most in ["0.50", "1", "2", "5"] {
-        let scene = Scene::of(&repo, limits(most)).with_looks(Which::All);
+        let scene = Scene::of(&repo, limits(most)).with_looks(VerificationScope::All);
         let disk = Disk::default();
         let review = scene.review(&model(says), &disk);
         assert!(cost_or_nothing(&review) <= usd(most), "{most}: {}", cost(&review));
         assert_eq!(review.coverage.files.len(), 200);
         if most == "5" {
-            assert_eq!(review.outcome, Outcome::Complete, "{:?}", review.reasons);
+            assert_eq!(review.outcome, ReviewOutcome::Complete, "{:?}", review.reasons);
             let look = review.provenance.second_look.as_ref().expect("a look");
             assert!(look.turns > 0 && look.usage.cost.expect("it is known") > Money::NOTHING, "{look:?}");
         } else {
-            assert!(most != "0.50" || review.outcome == Outcome::Incomplete, "{most}: {:?}", review.reasons);
+            assert!(most != "0.50" || review.outcome == ReviewOutcome::Incomplete, "{most}: {:?}", review.reasons);
         }
         assert_eq!(rendered(&scene.told(&disk.cut().1).unwrap()), rendered(&review), "{most}");
     }
@@ -171,7 +175,7 @@ fn parts_and_second_looks_share_the_money() {
 #[test]
 fn what_is_told_beforehand_is_what_is_sent() {
     let repo = shop();
-    let scene = Scene::of(&repo, Limits { turns: 8, ..limits("5") });
+    let scene = Scene::of(&repo, BudgetLimits { turns: 8, ..limits("5") });
     let plan = scene.planned(&Model::mute().with_prices(prices()));
     let sent = plan.sent.expect("something is sent");
     let first = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));

@@ -5,19 +5,21 @@
 use std::sync::Arc;
 
 use review_runner::domain::change::{ChangeSet, FileChange};
-use review_runner::domain::event::Silent;
+use review_runner::domain::event::NullEventSink;
 use review_runner::domain::filter::PathFilter;
 use review_runner::domain::finding::OriginKind;
 use review_runner::domain::path::RepoPath;
-use review_runner::domain::place::Side;
-use review_runner::domain::review::{CoverageState, Engine, Outcome, Review, Usage};
+use review_runner::domain::place::DiffSide;
+use review_runner::domain::review::{CoverageState, Engine, Review, ReviewOutcome, Usage};
 use review_runner::domain::run::RunId;
 use review_runner::git;
-use review_runner::review::{Asked, Desk, Ending, Floor, Known, Made, Shown};
+use review_runner::review::{
+    BranchHistory, EngineOutcome, FindingThresholds, ModelContribution, ProvenanceInput, ReviewBuilder, ShownDiff,
+};
 use review_runner::rules::{self, Packs, RulesInput};
 use review_runner::sys::cancel::Cancel;
 use review_runner::sys::repo::{Repo, RepoPool};
-use review_runner::tools::{Checkout, DiffError, DiffPart, DiffPlace, DiffSource, Limits, ToolBox, ToolContext};
+use review_runner::tools::{Checkout, DiffError, DiffPart, DiffPlace, DiffSource, ToolContext, ToolLimits, Toolbox};
 use review_runner::workspace::{self, Workspace};
 use serde_json::{Value, json};
 
@@ -34,15 +36,15 @@ struct World {
     change: Arc<ChangeSet>,
     new: Arc<dyn Workspace>,
     old: Arc<dyn Workspace>,
-    tools: ToolBox,
+    tools: Toolbox,
 }
 
 struct FromGit(RepoPool, Arc<ChangeSet>);
 
 impl DiffSource for FromGit {
     fn part(&self, file: &FileChange, from: DiffPlace, lines: usize, bytes: usize) -> Result<DiffPart, DiffError> {
-        let repo = self.0.take().map_err(|error| DiffError::Git(error.to_string()))?;
-        let from = git::Position { hunk: from.hunk, line: from.line };
+        let repo = self.0.acquire().map_err(|error| DiffError::Git(error.to_string()))?;
+        let from = git::DiffPosition { hunk: from.hunk, line: from.line };
         let patch = git::file_patch(&repo, &self.1, file, from, lines, bytes);
         let patch = patch.map_err(|error| DiffError::Git(error.to_string()))?;
         Ok(DiffPart {
@@ -54,12 +56,12 @@ impl DiffSource for FromGit {
     }
 }
 
-fn world_of(repo: TestRepo, limits: Limits) -> World {
+fn world_of(repo: TestRepo, limits: ToolLimits) -> World {
     let change = Arc::new(change_of(&repo));
     let pool = RepoPool::new(Repo::open(repo.root()).expect("a repository"));
     let open = |at, side| workspace::open(Some(&pool), at, side, &[], PathFilter::all()).expect("a tree");
-    let (new, old) = (open(change.new_at, Side::New), open(change.old_at, Side::Old));
-    let tools = ToolBox::new(ToolContext {
+    let (new, old) = (open(change.new_at, DiffSide::New), open(change.old_at, DiffSide::Old));
+    let tools = Toolbox::new(ToolContext {
         change: Some(Arc::clone(&change)),
         new: Arc::clone(&new),
         old: Some(Arc::clone(&old)),
@@ -76,32 +78,32 @@ fn world() -> World {
     let repo = TestRepo::new();
     repo.write("src/lib.rs", OLD).write("src/main.rs", USER).commit("begin");
     repo.branch("feature").write("src/lib.rs", NEW).commit("change");
-    world_of(repo, Limits::default())
+    world_of(repo, ToolLimits::default())
 }
 
 impl World {
-    fn desk(&self) -> Desk {
-        Desk::new(Arc::clone(&self.change), Arc::clone(&self.new), Arc::clone(&self.old))
+    fn desk(&self) -> ReviewBuilder {
+        ReviewBuilder::new(Arc::clone(&self.change), Arc::clone(&self.new), Arc::clone(&self.old))
     }
 }
 
-fn call(desk: &mut Desk, name: &str, input: Value) -> Value {
+fn call(desk: &mut ReviewBuilder, name: &str, input: Value) -> Value {
     let Value::Object(input) = input else { panic!("not an object: {input}") };
     let answer = desk.call(name, input, 0, &Cancel::never()).expect("no stop");
     serde_json::from_str(&answer.text).expect("JSON")
 }
 
-fn report(desk: &mut Desk, title: &str, quote: &str, more: Value) -> Value {
+fn report(desk: &mut ReviewBuilder, title: &str, quote: &str, more: Value) -> Value {
     let mut input = json!({ "title": title, "body": format!("{title}, because of this."), "severity": "High",
         "category": "logic", "file_path": "src/lib.rs", "quote": quote });
     let (Value::Object(input_fields), Value::Object(more)) = (&mut input, more) else { panic!("objects") };
     input_fields.extend(more);
-    desk.next_turn();
+    desk.begin_turn();
     call(desk, "report_finding", input)
 }
 
-fn finish(desk: Desk) -> Review {
-    let model = Asked {
+fn finish(desk: ReviewBuilder) -> Review {
+    let model = ModelContribution {
         provider: "anthropic".to_owned(),
         model: "m".to_owned(),
         prompts: Some("hash".to_owned()),
@@ -115,7 +117,7 @@ fn finish(desk: Desk) -> Review {
         tool_errors: 1,
         limits_hit: vec!["turns: 6".to_owned()],
     };
-    let made = Made {
+    let made = ProvenanceInput {
         run: RunId::random(),
         engine: Engine::Model,
         rules: None,
@@ -123,7 +125,7 @@ fn finish(desk: Desk) -> Review {
         started_at: "2024-01-01T00:00:00Z".to_owned(),
         took_ms: 1,
     };
-    desk.finish(&Ending::Done, Floor::default(), &Known::default(), made)
+    desk.finish(&EngineOutcome::Done, FindingThresholds::default(), &BranchHistory::default(), made)
 }
 
 fn path(spelled: &str) -> RepoPath {
@@ -134,7 +136,7 @@ fn path(spelled: &str) -> RepoPath {
 fn a_review_with_an_exact_a_moved_an_invented_and_a_far_finding() {
     let world = world();
     let mut desk = world.desk();
-    desk.shown(&Shown { path: path("src/lib.rs"), hunks: 1, lines: 0 });
+    desk.record_shown_diff(&ShownDiff { path: path("src/lib.rs"), hunks: 1, lines: 0 });
     let exact = report(
         &mut desk,
         "Panics on a missing file",
@@ -156,11 +158,11 @@ fn a_review_with_an_exact_a_moved_an_invented_and_a_far_finding() {
     call(&mut desk, "write_section", json!({ "title": "Tests", "body": "There are none." }));
     let refused = call(&mut desk, "finish_review", json!({ "summary": "Two defects." }));
     assert_eq!(refused["reports"].as_array().map(Vec::len), Some(2), "{refused}");
-    desk.next_turn();
+    desk.begin_turn();
     assert_eq!(call(&mut desk, "finish_review", json!({ "summary": "Two defects." }))["seen"], "all of the change");
 
     let review = finish(desk);
-    assert_eq!((review.outcome, review.summary.as_str()), (Outcome::Complete, "Two defects."));
+    assert_eq!((review.outcome, review.summary.as_str()), (ReviewOutcome::Complete, "Two defects."));
     let found: Vec<_> =
         review.findings.iter().map(|finding| (finding.title.as_str(), finding.origin.name.as_str())).collect();
     assert_eq!(found, [("Panics on a missing file", "anthropic/m"), ("Trims what callers may need", "anthropic/m")]);
@@ -235,7 +237,7 @@ fn a_secret_reaches_no_reader() {
     let repo = TestRepo::new();
     repo.write("a.py", "import os\n").commit("begin");
     repo.branch("feature").write("a.py", format!("import os\nKEY = \"{secret}\"\nconnect(KEY)\n")).commit("change");
-    let world = world_of(repo, Limits::default());
+    let world = world_of(repo, ToolLimits::default());
     let mut desk = world.desk();
     let mut answers = vec![report(
         &mut desk,
@@ -269,31 +271,31 @@ fn what_the_rules_proved_does_not_vanish() {
     repo.write("src/level.rs", "pub fn known(value: f64) -> bool {\n    !value.is_nan()\n}\n").commit("begin");
     repo.branch("feature");
     repo.write("src/level.rs", "pub fn known(value: f64) -> bool {\n    value != f64::NAN\n}\n").commit("change");
-    let world = world_of(repo, Limits::default());
+    let world = world_of(repo, ToolLimits::default());
     let packs = Packs::built_in().expect("packs");
     let report = rules::run(&RulesInput {
         change: &world.change,
         new: world.new.as_ref(),
         old: world.old.as_ref(),
         packs: &packs,
-        trees: &rules::Trees::default(),
+        trees: &rules::TreeCache::default(),
         cancel: &Cancel::never(),
-        events: &Silent,
+        events: &NullEventSink,
     });
     let mut desk = world.desk();
     desk.add_leads(&report.claims, &Cancel::never());
     assert_eq!(desk.leads().len(), 1);
-    desk.shown(&Shown { path: path("src/level.rs"), hunks: 1, lines: 0 });
+    desk.record_shown_diff(&ShownDiff { path: path("src/level.rs"), hunks: 1, lines: 0 });
     let told = call(&mut desk, "finish_review", json!({ "summary": "All is well." }));
     assert_eq!(told["leads"], json!(["L1"]));
     call(&mut desk, "finish_review", json!({ "summary": "All is well." }));
     let review = finish(desk);
-    assert_eq!((review.outcome, review.findings.len()), (Outcome::Complete, 1));
+    assert_eq!((review.outcome, review.findings.len()), (ReviewOutcome::Complete, 1));
     assert_eq!((review.findings[0].origin.kind, review.coverage.leads.unanswered), (OriginKind::Rule, 1));
 }
 
 /// Reads all that `finish_review` says was never seen, by the calls that it gives.
-fn read_what_is_missing(world: &World, desk: &mut Desk) -> usize {
+fn read_what_is_missing(world: &World, desk: &mut ReviewBuilder) -> usize {
     let told = call(desk, "finish_review", json!({ "summary": "Done." }));
     let mut calls: Vec<Value> = told["unseen"].as_array().cloned().unwrap_or_default();
     let mut made = 0;
@@ -302,7 +304,7 @@ fn read_what_is_missing(world: &World, desk: &mut Desk) -> usize {
         assert!(made < 1000, "reading does not end");
         let outcome = world.tools.call(next["tool"].as_str().expect("a tool"), next["input"].clone());
         assert!(!outcome.is_error, "{}", outcome.text);
-        desk.saw(&outcome.references);
+        desk.record_shown_lines(&outcome.references);
         let answer: Value = serde_json::from_str(&outcome.text).expect("JSON");
         calls.extend(answer.get("next").cloned());
     }
@@ -327,13 +329,13 @@ fn reading_the_diff_as_told_sees_the_whole_change() {
     repo.branch("feature").write("a.rs", new.join("\n")).write("b.rs", "fn fresh() {}\n").remove("gone.rs");
     repo.git(["mv", "moved.rs", "there.rs"]);
     repo.write("there.rs", new.join("\n")).write("Cargo.lock", "# made\n").write("bin", b"\0\x01").commit("change");
-    let world = world_of(repo, Limits { lines: 20, ..Limits::default() });
+    let world = world_of(repo, ToolLimits { lines: 20, ..ToolLimits::default() });
     let mut desk = world.desk();
-    desk.shown(&Shown { path: path("b.rs"), hunks: 1, lines: 0 });
+    desk.record_shown_diff(&ShownDiff { path: path("b.rs"), hunks: 1, lines: 0 });
     assert!(read_what_is_missing(&world, &mut desk) > 10);
     assert_eq!(call(&mut desk, "finish_review", json!({ "summary": "Done." }))["seen"], "all of the change");
     let review = finish(desk);
-    assert_eq!((review.outcome, review.reasons.len()), (Outcome::Complete, 0), "{:?}", review.reasons);
+    assert_eq!((review.outcome, review.reasons.len()), (ReviewOutcome::Complete, 0), "{:?}", review.reasons);
     let state = |name: &str| {
         let file = review.coverage.files.iter().find(|file| file.path == path(name)).expect("a file");
         (file.state, file.reason.as_deref())
@@ -349,14 +351,14 @@ fn reading_the_diff_as_told_sees_the_whole_change() {
 fn reading_files_sees_a_change_where_both_sides_were_read() {
     let world = world();
     let mut desk = world.desk();
-    let read = |desk: &mut Desk, side: &str, first: u32, last: u32| {
+    let read = |desk: &mut ReviewBuilder, side: &str, first: u32, last: u32| {
         let input = json!({ "file_path": "src/lib.rs", "side": side, "start_line": first, "end_line": last });
-        desk.saw(&world.tools.call("read_file_part", input).references);
+        desk.record_shown_lines(&world.tools.call("read_file_part", input).references);
     };
     read(&mut desk, "new", 1, 11);
     let told = call(&mut desk, "finish_review", json!({ "summary": "Done." }));
     assert!(told["reason"].as_str().expect("a reason").contains("1 hunk of 1 file"), "{told}");
     read(&mut desk, "old", 4, 5);
     assert_eq!(call(&mut desk, "finish_review", json!({ "summary": "Done." }))["seen"], "all of the change");
-    assert_eq!(finish(desk).outcome, Outcome::Complete);
+    assert_eq!(finish(desk).outcome, ReviewOutcome::Complete);
 }

@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use review_runner::domain::review::{Ended, Outcome, Review};
-use review_runner::llm::{Message, Part, Stop, TurnFault, TurnRequest, TurnResponse};
-use review_runner::review::{JournalEntry, Limits, Past, Rebuilt, Record, Unit, Which};
+use review_runner::domain::review::{Review, ReviewOutcome, StopReason};
+use review_runner::llm::{FinishReason, Message, MessagePart, TurnFault, TurnRequest, TurnResponse};
+use review_runner::review::{
+    BudgetLimits, ConversationId, JournalEntry, JournalRecord, JournalReplay, RebuiltConversation, VerificationScope,
+};
 use serde_json::{Value, json};
 
 use crate::support::TestRepo;
@@ -16,7 +18,7 @@ use crate::support::looks::{given, report, session};
 use crate::support::model::{Options, Server, Wire};
 use crate::support::session::{Talk, Told, shop};
 
-const LIMITS: Limits = Limits {
+const LIMITS: BudgetLimits = BudgetLimits {
     turns: 12,
     input_tokens: 400_000,
     window: 48_000,
@@ -49,9 +51,9 @@ fn does(who: &str, request: &TurnRequest) -> TurnResponse {
         (false, 1) => calls("", &[("report_finding", report("The guard is gone")["input"].clone())]),
         (false, _) => calls("", &[("finish_review", json!({ "summary": "It takes a guard out." }))]),
     };
-    answer.parts.insert(0, Part::Opaque { value: json!({ "thought": format!("signed by {who}") }) });
+    answer.parts.insert(0, MessagePart::Opaque { value: json!({ "thought": format!("signed by {who}") }) });
     for part in &mut answer.parts {
-        if let Part::Call(call) = part {
+        if let MessagePart::Call(call) = part {
             call.id = format!("{who}-{}-{}", spoken(request), call.id);
             call.signatures = vec![format!("signed by {who}")];
         }
@@ -101,7 +103,7 @@ fn broken(who: &'static str) -> Model {
 }
 
 fn scene(repo: &TestRepo) -> Scene {
-    Scene::of(repo, LIMITS).with_looks(Which::All)
+    Scene::of(repo, LIMITS).with_looks(VerificationScope::All)
 }
 
 /// The same run told again, by models of the same names that must not be asked.
@@ -126,10 +128,10 @@ fn turns(review: &Review) -> Vec<(String, u32)> {
 
 /// That every conversation of a journal can be rebuilt to what was sent.
 fn proven(entries: &[JournalEntry]) {
-    let mut units: Vec<&Unit> = entries.iter().map(|entry| &entry.unit).collect();
+    let mut units: Vec<&ConversationId> = entries.iter().map(|entry| &entry.unit).collect();
     units.dedup();
     for unit in units {
-        if let Some(rebuilt) = Rebuilt::of_unit(entries, unit) {
+        if let Some(rebuilt) = RebuiltConversation::of_unit(entries, unit) {
             assert!(rebuilt.proven, "{unit}");
         }
     }
@@ -143,7 +145,7 @@ fn the_next_model_takes_over_at_every_turn_and_for_good() {
             let (first, next, disk) = (lost("a", at, fault), well("b"), Disk::default());
             let review = scene(&repo).then(&[(&next, 48_000)]).review(&first, &disk);
             let document = shown(&review);
-            assert_eq!((review.outcome, review.findings.len()), (Outcome::Complete, 1), "{at:?}: {document}");
+            assert_eq!((review.outcome, review.findings.len()), (ReviewOutcome::Complete, 1), "{at:?}: {document}");
             assert!(
                 notes(&review).contains("ollama/b took over from ollama/a, which failed for good: p answered"),
                 "{document}"
@@ -178,7 +180,7 @@ fn a_run_that_is_killed_at_every_line_goes_on_with_whoever_was_asked_last() {
     let (next, mut bytes, mut kills) = (well("b"), Vec::new(), 0);
     let (review, disk) = loop {
         let (_, entries) = Disk::with(&bytes).cut();
-        let past = Past::resume(&entries).unwrap_or_default();
+        let past = JournalReplay::resume(&entries).unwrap_or_default();
         let disk = Disk::killed_at(&bytes, if entries.is_empty() { 2 } else { 5 }, 7);
         let first = lost("a", (false, 1), refused);
         match scene(&repo).then(&[(&next, 48_000)]).sit(past, &first, &disk) {
@@ -189,7 +191,7 @@ fn a_run_that_is_killed_at_every_line_goes_on_with_whoever_was_asked_last() {
             }
             Some(review) => break (review.unwrap(), disk),
         }
-        let handed = entries.iter().any(|entry| matches!(entry.record, Record::Takeover { .. }));
+        let handed = entries.iter().any(|entry| matches!(entry.record, JournalRecord::Takeover { .. }));
         assert!(!handed || first.asked() <= 1, "it was given up");
     };
     assert!(kills > 5, "{kills}");
@@ -206,15 +208,15 @@ fn when_all_have_failed_the_last_fault_ends_it_and_the_next_sitting_asks_all_of_
     let disk = Disk::default();
     let (first, next) = (lost("a", (false, 2), busy), broken("b"));
     let review = scene(&repo).then(&[(&next, 48_000)]).review(&first, &disk);
-    assert_eq!((review.ended, next.asked()), (Ended::RequestRefused, 1), "{}", rendered(&review));
+    assert_eq!((review.ended, next.asked()), (StopReason::RequestRefused, 1), "{}", rendered(&review));
     assert!(notes(&review).contains("ollama/b took over from ollama/a"));
     let (bytes, entries) = disk.cut();
     assert_eq!(shown(&told(&repo, &[("a", 48_000), ("b", 48_000)], &entries)), shown(&review));
     // The next day the first one is there again, and the other one is not.
     let (first, next, disk) = (well("a"), broken("b"), Disk::with(&bytes));
     let again = scene(&repo).then(&[(&next, 48_000)]);
-    let review = again.sit(Past::resume(&entries).unwrap(), &first, &disk).unwrap().unwrap();
-    assert_eq!((review.outcome, next.asked()), (Outcome::Complete, 1), "{}", rendered(&review));
+    let review = again.sit(JournalReplay::resume(&entries).unwrap(), &first, &disk).unwrap().unwrap();
+    assert_eq!((review.outcome, next.asked()), (ReviewOutcome::Complete, 1), "{}", rendered(&review));
     let (_, entries) = disk.cut();
     proven(&entries);
     assert_eq!(shown(&told(&repo, &[("a", 48_000), ("b", 48_000)], &entries)), shown(&review));
@@ -226,7 +228,7 @@ fn whoever_cannot_hold_the_conversation_is_passed_over_and_that_is_said() {
     let disk = Disk::default();
     let (first, small, next) = (lost("a", (false, 1), refused), Model::mute().named("b"), well("c"));
     let review = scene(&repo).then(&[(&small, 1_000), (&next, 48_000)]).review(&first, &disk);
-    assert_eq!(review.outcome, Outcome::Complete, "{}", rendered(&review));
+    assert_eq!(review.outcome, ReviewOutcome::Complete, "{}", rendered(&review));
     let said = notes(&review);
     assert!(said.contains("ollama/c took over from ollama/a"), "{said}");
     assert!(
@@ -236,16 +238,17 @@ fn whoever_cannot_hold_the_conversation_is_passed_over_and_that_is_said() {
     let names = [("a", 48_000), ("b", 1_000), ("c", 48_000)];
     assert_eq!(shown(&told(&repo, &names, &disk.cut().1)), shown(&review));
     let review = scene(&repo).then(&[(&small, 1_000)]).review(&lost("a", (false, 1), refused), &Disk::default());
-    assert_eq!(review.ended, Ended::RequestRefused);
+    assert_eq!(review.ended, StopReason::RequestRefused);
     assert!(review.reasons.join(" ").contains("ollama/b was passed over"), "{:?}", review.reasons);
 }
 
 #[test]
 fn a_model_that_refuses_is_not_replaced() {
     let repo = shop();
-    let refuses = Model::that(|_| Ok(TurnResponse { stop: Stop::Refused, ..calls("I will not.", &[]) })).named("a");
+    let refuses =
+        Model::that(|_| Ok(TurnResponse { stop: FinishReason::Refused, ..calls("I will not.", &[]) })).named("a");
     let review = scene(&repo).then(&[(&Model::mute().named("b"), 48_000)]).review(&refuses, &Disk::default());
-    assert_eq!(review.ended, Ended::Refused);
+    assert_eq!(review.ended, StopReason::Refused);
 }
 
 /// The characters of all that is sent.
@@ -296,12 +299,12 @@ fn a_server_that_takes_less_than_was_reckoned_with_gets_less() {
     let (sizes, disk) = (Arc::default(), Disk::default());
     let model = narrow("a", 25_000, Arc::clone(&sizes));
     let review = Scene::of(&repo, LIMITS).review(&model, &disk);
-    assert_eq!(review.outcome, Outcome::Complete, "{}", rendered(&review));
+    assert_eq!(review.outcome, ReviewOutcome::Complete, "{}", rendered(&review));
     let said = notes(&review);
     assert!(said.contains("ollama/a takes less than was reckoned with") && said.contains("taken out"), "{said}");
     let (bytes, entries) = disk.cut();
     proven(&entries);
-    assert!(entries.iter().filter(|entry| matches!(entry.record, Record::Window { .. })).count() < 4);
+    assert!(entries.iter().filter(|entry| matches!(entry.record, JournalRecord::Window { .. })).count() < 4);
     let scene = Scene::of(&repo, LIMITS);
     assert_eq!(shown(&scene.told_by(&entries, &Model::mute().named("a")).unwrap()), shown(&review));
     assert!(bytes.len() > 1_000);
@@ -314,7 +317,7 @@ fn a_server_that_takes_nothing_is_asked_twice_at_most_and_then_the_next_one() {
         let disk = Disk::default();
         let deaf = Model::that(move |_| Err(too_long(window))).named("a");
         let review = Scene::of(&repo, LIMITS).review(&deaf, &disk);
-        assert_eq!(review.ended, Ended::WindowLimit, "{}", rendered(&review));
+        assert_eq!(review.ended, StopReason::WindowLimit, "{}", rendered(&review));
         assert!(deaf.asked() <= 2, "{} times", deaf.asked());
         let scene = Scene::of(&repo, LIMITS);
         assert_eq!(shown(&scene.told_by(&disk.cut().1, &Model::mute().named("a")).unwrap()), shown(&review));

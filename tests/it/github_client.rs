@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use review_runner::domain::forge::{PullState, ReviewVerdict, Verdict};
+use review_runner::domain::forge::{DeliveryVerdict, PullState, ReviewVerdict};
 use review_runner::domain::id::CommitId;
 use review_runner::domain::path::RepoPath;
-use review_runner::domain::place::{LineRange, Side};
+use review_runner::domain::place::{DiffSide, LineRange};
 use review_runner::forge::{FaultKind, Marks, NewComment, NewReview, PullFilter};
 
 use crate::support::TestRepo;
@@ -16,12 +16,12 @@ pub(crate) fn run<T>(what: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(what)
 }
 
-pub(crate) fn comment(lines: (u32, u32), side: Side, body: &str) -> NewComment {
+pub(crate) fn comment(lines: (u32, u32), side: DiffSide, body: &str) -> NewComment {
     let path = RepoPath::from_bytes(b"a.txt").unwrap();
     NewComment { path, side, lines: LineRange::new(lines.0, lines.1).unwrap(), body: body.to_owned() }
 }
 
-pub(crate) fn review(pull: &Pull, verdict: Option<Verdict>, comments: Vec<NewComment>) -> NewReview {
+pub(crate) fn review(pull: &Pull, verdict: Option<DeliveryVerdict>, comments: Vec<NewComment>) -> NewReview {
     let commit = CommitId(pull.state().head.parse().unwrap());
     NewReview { commit, verdict, body: "What was found.".to_owned(), comments }
 }
@@ -98,7 +98,7 @@ fn a_thread_is_found_by_its_id_alone() {
     let thread = run(github.thread(&node)).unwrap();
     assert_eq!(
         (thread.comments.len(), thread.side, thread.is_resolved, thread.can_unresolve),
-        (121, Side::Old, true, true)
+        (121, DiffSide::Old, true, true)
     );
     assert_eq!((thread.start_line, thread.line), (Some(9), Some(10)));
     for unknown in ["PRRT_999999", "nonsense"] {
@@ -176,11 +176,11 @@ fn a_review_is_created_with_all_of_its_comments() {
     let fake = Fake::start();
     let (_work, pull) = demo(&fake);
     let comments = vec![
-        comment((10, 10), Side::New, "one line"),
-        comment((38, 41), Side::New, "several"),
-        comment((10, 10), Side::Old, "what was there"),
+        comment((10, 10), DiffSide::New, "one line"),
+        comment((38, 41), DiffSide::New, "several"),
+        comment((10, 10), DiffSide::Old, "what was there"),
     ];
-    let asked = review(&pull, Some(Verdict::RequestChanges), comments);
+    let asked = review(&pull, Some(DeliveryVerdict::RequestChanges), comments);
     let note = run(fake.client().create_review(&pull.id(), &asked)).unwrap();
     assert_eq!((note.verdict, note.comment.mine), (ReviewVerdict::ChangesRequested, true));
     let state = pull.state();
@@ -203,7 +203,7 @@ fn a_pending_review_is_taken_back_with_its_comments() {
     let fake = Fake::start();
     let (_work, pull) = demo(&fake);
     let github = fake.client();
-    let asked = review(&pull, None, vec![comment((10, 10), Side::New, "not yet")]);
+    let asked = review(&pull, None, vec![comment((10, 10), DiffSide::New, "not yet")]);
     let note = run(github.create_review(&pull.id(), &asked)).unwrap();
     assert_eq!(note.verdict, ReviewVerdict::Pending);
     let again = run(fake.client().create_review(&pull.id(), &asked)).unwrap_err();
@@ -256,7 +256,7 @@ fn what_changed_is_noticed_and_what_did_not_costs_nothing() {
     let github = fake.client();
     let mut marks = Marks::default();
     let mut changed = |what: &str, wanted: bool| {
-        let (is, next) = run(github.changed(&pull.id(), marks.clone())).unwrap();
+        let (is, next) = run(github.poll_changes(&pull.id(), marks.clone())).unwrap();
         marks = next;
         assert_eq!(is, wanted, "{what}");
     };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use review_runner::domain::place::Side;
+use review_runner::domain::place::DiffSide;
 use review_runner::domain::secret::Secret;
 use review_runner::forge::{FaultKind, ForgeError, GitHub, Login};
 use review_runner::sys::cancel::Cancel;
@@ -81,7 +81,7 @@ fn a_lost_answer_to_a_review_is_not_a_second_review() {
     let fake = Fake::start();
     let (_work, pull) = demo(&fake);
     fake.fail_next(On::rest("POST", "/reviews"), Trouble::DropAfter);
-    let asked = review(&pull, None, vec![comment((10, 10), Side::New, "one")]);
+    let asked = review(&pull, None, vec![comment((10, 10), DiffSide::New, "one")]);
     let error = run(fake.client().create_review(&pull.id(), &asked)).unwrap_err();
     assert!(error.may_have_happened, "{error:?}");
     assert_eq!((pull.reviews().len(), pull.threads().len()), (1, 1));
@@ -137,8 +137,8 @@ fn each_refusal_has_its_kind() {
     assert_eq!(run(github.create_comment(&pull.id(), "x")).unwrap_err().kind, FaultKind::Permission);
     fake.fail_next(On::rest("GET", "/files"), Trouble::Text(200, "<html>not JSON</html>".to_owned()));
     assert_eq!(files(&github, &pull).unwrap_err().kind, FaultKind::Parse);
-    let gone: review_runner::domain::forge::PullAsk = "octo/demo#99".parse().unwrap();
-    let review_runner::domain::forge::PullAsk::Whole { id, .. } = gone else { panic!("a whole name") };
+    let gone: review_runner::domain::forge::PullSpecifier = "octo/demo#99".parse().unwrap();
+    let review_runner::domain::forge::PullSpecifier::Whole { id, .. } = gone else { panic!("a whole name") };
     assert_eq!(run(github.pull(&id)).unwrap_err().kind, FaultKind::NotFound);
     fake.finish();
 }

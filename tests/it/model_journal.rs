@@ -1,17 +1,17 @@
 //! The journal of real runs: every request can be built from it again, as the server received it.
 
-use review_runner::llm::{Message, Part, ToolInput};
-use review_runner::review::{Rebuilt, Record, read_journal};
+use review_runner::llm::{Message, MessagePart, ToolInput};
+use review_runner::review::{JournalRecord, RebuiltConversation, read_journal};
 use serde_json::{Value, json};
 
 use crate::support::model::Wire;
 use crate::support::session::{Talk, shop};
 
 /// The conversations that a journal holds, request by request.
-pub(crate) fn rebuilt(journal: &str) -> Vec<Rebuilt> {
+pub(crate) fn rebuilt(journal: &str) -> Vec<RebuiltConversation> {
     let entries = read_journal(journal.as_bytes()).expect("a journal");
-    let asked = entries.iter().enumerate().filter(|(_, entry)| matches!(entry.record, Record::Request { .. }));
-    asked.map(|(at, _)| Rebuilt::from_entries(&entries[..=at]).expect("a request")).collect()
+    let asked = entries.iter().enumerate().filter(|(_, entry)| matches!(entry.record, JournalRecord::Request { .. }));
+    asked.map(|(at, _)| RebuiltConversation::from_entries(&entries[..=at]).expect("a request")).collect()
 }
 
 /// What there is in a message, in the words of the Messages wire. What only that provider understands is passed over.
@@ -25,17 +25,17 @@ pub(crate) fn blocks(message: &Message) -> Vec<Value> {
     }
 }
 
-fn block(part: &Part) -> Option<Value> {
+fn block(part: &MessagePart) -> Option<Value> {
     match part {
-        Part::Text { text } => Some(json!({ "text": text })),
-        Part::Call(call) => {
+        MessagePart::Text { text } => Some(json!({ "text": text })),
+        MessagePart::Call(call) => {
             let mut block = json!({ "id": call.id, "name": call.name });
             if let ToolInput::Object(input) = &call.input {
                 block["input"] = Value::Object(input.clone());
             }
             Some(block)
         }
-        Part::Opaque { .. } => None,
+        MessagePart::Opaque { .. } => None,
     }
 }
 
@@ -115,7 +115,8 @@ fn attempts_that_failed_are_in_the_journal_and_change_no_request() {
         talk.run("");
         let journal = talk.journals().pop().expect("a journal");
         let entries = read_journal(journal.as_bytes()).expect("a journal");
-        let faults = entries.iter().filter(|entry| matches!(entry.record, Record::Fault { wait_ms: Some(_), .. }));
+        let faults =
+            entries.iter().filter(|entry| matches!(entry.record, JournalRecord::Fault { wait_ms: Some(_), .. }));
         assert_eq!((faults.count(), talk.server.raw().len()), (2, 3), "{wire:?}: {journal}");
         let rebuilt = rebuilt(&journal);
         assert!(rebuilt.len() == 1 && rebuilt[0].proven, "{wire:?}");

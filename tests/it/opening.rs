@@ -2,7 +2,7 @@
 
 use review_runner::domain::guideline::Guidelines;
 use review_runner::prompt::{PromptError, Prompts};
-use review_runner::review::{Beside, Opening, estimate_tokens, open};
+use review_runner::review::{Opening, ProjectContext, estimate_tokens, open};
 use serde_json::Value;
 
 use crate::support::change::change_of;
@@ -10,7 +10,7 @@ use crate::support::{Program, TestRepo};
 
 fn opened(repo: &TestRepo, room: u64) -> Result<Opening, PromptError> {
     let guidelines = Guidelines::default();
-    let beside = Beside { instructions: None, guidelines: &guidelines };
+    let beside = ProjectContext { instructions: None, guidelines: &guidelines };
     open(&Prompts::built_in()?, &change_of(repo), &[], beside, room)
 }
 

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use review_runner::app::{
-    Connection, ForgeEnvironment, Overrides, ProviderEnvironment, Service, ServiceOptions, Shown, Surroundings,
+    ClientConnection, ForgeEnvironment, Overrides, PresentedDocument, ProcessEnv, ProviderEnvironment, Service,
+    ServiceOptions,
 };
-use review_runner::domain::presented::{PresentMode, PresentReview, WhichDocument};
+use review_runner::domain::presented::{DocumentSelector, PresentMode, PresentReview};
 
 use crate::support::{Program, Ran, TestRepo};
 
@@ -31,22 +32,22 @@ fn serve(directory: &Path, roots: &[&Path], state: &Path) -> Service {
     let (user_settings, environment, providers) = (None, Vec::new(), ProviderEnvironment::default());
     let state = state.to_owned();
     let forge = ForgeEnvironment::default();
-    Service::open(options, Surroundings { user_settings, environment, providers, forge, state, parser: None })
+    Service::open(options, ProcessEnv { user_settings, environment, providers, forge, state, parser: None })
         .expect("a service")
 }
 
-fn present(service: &Service, connection: &Connection, base: Option<&Path>, content: &str) -> Shown {
+fn present(service: &Service, connection: &ClientConnection, base: Option<&Path>, content: &str) -> PresentedDocument {
     let ask = PresentReview {
         content: content.to_owned(),
         mode: PresentMode::Replace,
         base: base.map(Path::to_owned),
-        document: WhichDocument::Own,
+        document: DocumentSelector::Own,
     };
     service.present(connection, ask).expect("it is presented")
 }
 
 /// What became of each reference: its place, or what is wrong.
-fn found(shown: &Shown) -> Vec<String> {
+fn found(shown: &PresentedDocument) -> Vec<String> {
     let told = shown.presented.references.iter().map(|reference| match &reference.found {
         Ok(place) => {
             let lines = place.lines.map_or(String::new(), |lines| format!(":{}", lines.start()));
@@ -62,12 +63,12 @@ fn references_are_looked_up_on_the_disk() {
     let repo = project();
     repo.write("src/main.rs", "// the program\n\nfn main() {}\n");
     let service = serve(repo.root(), &[], &repo.beside("state"));
-    let shown = present(&service, &Connection::Process, None, REVIEW);
+    let shown = present(&service, &ClientConnection::Process, None, REVIEW);
     assert_eq!(found(&shown), ["src/main.rs:2", "src/main.rs:3", "src/lib.rs:1"]);
-    let preview = |shown: &Shown| shown.presented.references[1].found.clone().expect("a place").preview;
+    let preview = |shown: &PresentedDocument| shown.presented.references[1].found.clone().expect("a place").preview;
     assert_eq!(preview(&shown).as_deref(), Some("fn main() {}"));
     let text = "[main](main.rs#L1) [up](../docs/guide.md) [from the root](src/lib.rs#L1) [no](nowhere.rs)";
-    let below = present(&service, &Connection::Process, Some(Path::new("src")), text);
+    let below = present(&service, &ClientConnection::Process, Some(Path::new("src")), text);
     assert_eq!(found(&below)[..3], ["src/main.rs:1", "docs/guide.md", "src/lib.rs:1"]);
     assert!(found(&below)[3].starts_with("! "), "{:?}", found(&below));
 }
@@ -78,7 +79,7 @@ fn references_of_a_bare_repository_are_looked_up_in_its_head() {
     let bare = repo.beside("bare.git");
     repo.git(["clone", "-q", "--bare", ".", &bare.to_string_lossy()]);
     let service = serve(&bare, &[], &repo.beside("state"));
-    let shown = present(&service, &Connection::Process, None, REVIEW);
+    let shown = present(&service, &ClientConnection::Process, None, REVIEW);
     assert_eq!(found(&shown), ["src/main.rs:2", "src/main.rs:2", "src/lib.rs:1"]);
 }
 
@@ -87,7 +88,7 @@ fn references_outside_of_a_repository_are_told_as_such() {
     let folder = TestRepo::folder_only();
     folder.write("src/main.rs", "fn main() {}\n");
     let service = serve(folder.root(), &[], &folder.beside("state"));
-    let shown = present(&service, &Connection::Process, None, REVIEW);
+    let shown = present(&service, &ClientConnection::Process, None, REVIEW);
     assert_eq!(shown.presented.markdown, REVIEW, "it is kept all the same");
     let told = found(&shown);
     assert_eq!(told.len(), 3, "{told:?}");
@@ -101,7 +102,7 @@ fn what_the_project_excludes_is_not_shown() {
     let repo = project();
     repo.write(".review.toml", "exclude = [\"src/lib.rs\"]\n").commit("exclude");
     let service = serve(repo.root(), &[], &repo.beside("state"));
-    let shown = present(&service, &Connection::Process, None, REVIEW);
+    let shown = present(&service, &ClientConnection::Process, None, REVIEW);
     assert_eq!(found(&shown)[..2], ["src/main.rs:2", "src/main.rs:2"]);
     assert!(found(&shown)[2].contains("excluded"), "{:?}", found(&shown));
 }
@@ -111,7 +112,7 @@ fn settings_that_cannot_be_read_keep_nothing_from_being_presented() {
     let repo = project();
     repo.write(".review.toml", "nonsense = 1\n").commit("nonsense");
     let service = serve(repo.root(), &[], &repo.beside("state"));
-    let told = found(&present(&service, &Connection::Process, None, REVIEW));
+    let told = found(&present(&service, &ClientConnection::Process, None, REVIEW));
     assert!(
         told.iter().all(|told| told.starts_with("! it was not looked up: ") && told.contains("nonsense")),
         "{told:?}"
@@ -124,15 +125,19 @@ fn nothing_of_a_repository_is_told_beyond_the_folders_of_the_server() {
     let elsewhere = TestRepo::folder_only();
     let service = serve(elsewhere.root(), &[&repo.root().join("docs")], &repo.beside("state"));
     let base = repo.root().join("docs");
-    let told =
-        found(&present(&service, &Connection::Process, Some(&base), "[in](guide.md#L1) [out](../src/main.rs#L2)"));
+    let told = found(&present(
+        &service,
+        &ClientConnection::Process,
+        Some(&base),
+        "[in](guide.md#L1) [out](../src/main.rs#L2)",
+    ));
     assert!(told.iter().all(|told| told.contains("is outside the folders this server may look in")), "{told:?}");
     // Git would follow such settings anywhere.
     let hostile = TestRepo::new();
     hostile.write("a", "a\n").commit("begin");
     hostile.git(["config", "core.worktree", &repo.root().to_string_lossy()]);
     let service = serve(elsewhere.root(), &[hostile.root()], &repo.beside("state"));
-    let told = found(&present(&service, &Connection::Process, Some(hostile.root()), "[out](src/main.rs#L2)"));
+    let told = found(&present(&service, &ClientConnection::Process, Some(hostile.root()), "[out](src/main.rs#L2)"));
     assert!(told[0].starts_with("! ") && !told[0].contains("program"), "{told:?}");
 }
 
@@ -140,7 +145,7 @@ fn nothing_of_a_repository_is_told_beyond_the_folders_of_the_server() {
 fn requests_that_stand_alone_share_a_document_of_their_repository() {
     let (repo, other) = (project(), project());
     let service = serve(repo.root(), &[other.root()], &repo.beside("state"));
-    let id = |base: Option<&Path>| present(&service, &Connection::Stateless, base, "x").presented.id;
+    let id = |base: Option<&Path>| present(&service, &ClientConnection::Stateless, base, "x").presented.id;
     let own = id(None);
     assert_eq!(id(Some(&repo.root().join("src"))), own);
     assert_ne!(id(Some(other.root())), own);

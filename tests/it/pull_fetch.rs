@@ -3,16 +3,18 @@
 use std::path::Path;
 use std::time::Duration;
 
-use review_runner::app::{AppError, Cancel, Fetched, ForgeEnvironment, ProviderEnvironment, Surroundings, fetch_pull};
+use review_runner::app::{
+    AppError, Cancel, FetchedPull, ForgeEnvironment, ProcessEnv, ProviderEnvironment, fetch_pull,
+};
 use review_runner::git::{self, FetchError};
 use review_runner::sys::process::Environment;
 
 use crate::support::TestRepo;
 use crate::support::github::Fake;
 
-fn surroundings(work: &TestRepo) -> Surroundings {
+fn surroundings(work: &TestRepo) -> ProcessEnv {
     let programs = Environment::of_this_process().with("HOME", work.beside("home"));
-    Surroundings {
+    ProcessEnv {
         user_settings: None,
         environment: Vec::new(),
         providers: ProviderEnvironment::default(),
@@ -22,7 +24,7 @@ fn surroundings(work: &TestRepo) -> Surroundings {
     }
 }
 
-fn fetched(fake: &Fake, work: &TestRepo, ask: &str, folder: &Path) -> Result<Fetched, AppError> {
+fn fetched(fake: &Fake, work: &TestRepo, ask: &str, folder: &Path) -> Result<FetchedPull, AppError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let cancel = Cancel::after(Duration::from_mins(1));
     runtime.block_on(fetch_pull(&ask.parse().unwrap(), folder, &fake.client(), &surroundings(work), &cancel))

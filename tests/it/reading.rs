@@ -9,10 +9,10 @@ use std::sync::Arc;
 use review_runner::domain::change::FileMode;
 use review_runner::domain::filter::PathFilter;
 use review_runner::domain::path::RepoPath;
-use review_runner::domain::place::{Side, WorkspaceAt};
+use review_runner::domain::place::{DiffSide, WorkspaceAt};
 use review_runner::sys::cancel::Cancel;
 use review_runner::sys::repo::{Repo, RepoPool};
-use review_runner::workspace::{self, Hits, Pattern, Query, Workspace, WorkspaceError, near};
+use review_runner::workspace::{self, LineRegex, Query, SearchHits, Workspace, WorkspaceError, nearest_paths};
 
 use crate::support::TestRepo;
 
@@ -22,7 +22,7 @@ fn path(spelled: &str) -> RepoPath {
 
 fn open_filtered(repo: &TestRepo, at: WorkspaceAt, filter: PathFilter) -> Arc<dyn Workspace> {
     let pool = RepoPool::new(Repo::open(repo.root()).expect("a repository"));
-    workspace::open(Some(&pool), at, Side::New, &[], filter).expect("a tree")
+    workspace::open(Some(&pool), at, DiffSide::New, &[], filter).expect("a tree")
 }
 
 fn head(repo: &TestRepo) -> WorkspaceAt {
@@ -35,15 +35,15 @@ fn open(repo: &TestRepo, at: WorkspaceAt) -> Arc<dyn Workspace> {
 
 fn names(tree: &dyn Workspace) -> Vec<String> {
     let files = tree.files(&Cancel::never()).expect("files");
-    files.iter().map(|file| file.path.spelled().into_owned()).collect()
+    files.iter().map(|file| file.path.display_name().into_owned()).collect()
 }
 
-fn search(tree: &dyn Workspace, pattern: &str, most: usize) -> Hits {
-    let pattern = Pattern::new(pattern).expect("a pattern");
+fn search(tree: &dyn Workspace, pattern: &str, most: usize) -> SearchHits {
+    let pattern = LineRegex::new(pattern).expect("a pattern");
     tree.search(&Query { pattern: &pattern, files: None, most }, &Cancel::never()).expect("hits")
 }
 
-fn grep_lines(hits: &Hits) -> Vec<String> {
+fn grep_lines(hits: &SearchHits) -> Vec<String> {
     let lines = hits.files.iter().flat_map(|file| {
         file.lines.iter().map(move |line| format!("{}:{line}:{}", file.path, file.text.line(*line).expect("a line")))
     });
@@ -187,7 +187,7 @@ fn a_missing_file_names_those_like_it() {
         let tree = open(&repo, at);
         assert!(matches!(tree.read(&path("src/lexer.rs")), Err(WorkspaceError::NotFound(_))), "{at:?}");
         let files = tree.files(&Cancel::never()).unwrap();
-        assert_eq!(near(&path("src/lexer.rs"), files.iter())[0], path("src/deep/lexer.rs"));
+        assert_eq!(nearest_paths(&path("src/lexer.rs"), files.iter())[0], path("src/deep/lexer.rs"));
         assert!(matches!(tree.read(&path("src")), Err(WorkspaceError::NotText { .. })), "{at:?}");
     }
 }
@@ -348,7 +348,7 @@ fn a_stopped_run_searches_no_further() {
     let tree = open(&repo, head(&repo));
     let cancel = Cancel::never();
     cancel.interrupt();
-    let pattern = Pattern::new("alpha").unwrap();
+    let pattern = LineRegex::new("alpha").unwrap();
     let query = Query { pattern: &pattern, files: None, most: 5 };
     assert!(matches!(tree.search(&query, &cancel), Err(WorkspaceError::Stopped(_))));
 }
@@ -359,10 +359,10 @@ fn a_bare_repository_has_revisions_and_no_disk() {
     let bare = repo.beside("bare.git");
     repo.git(["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
     let pool = RepoPool::new(Repo::open(&bare).unwrap());
-    let at = WorkspaceAt::Revision(pool.take().unwrap().commit("HEAD").unwrap());
-    let tree = workspace::open(Some(&pool), at, Side::New, &[], PathFilter::all()).unwrap();
+    let at = WorkspaceAt::Revision(pool.acquire().unwrap().commit("HEAD").unwrap());
+    let tree = workspace::open(Some(&pool), at, DiffSide::New, &[], PathFilter::all()).unwrap();
     assert_eq!(search(tree.as_ref(), "alpha_0\\(x: u0\\)", 9).files.len(), 3);
-    assert!(workspace::open(Some(&pool), WorkspaceAt::Worktree, Side::New, &[], PathFilter::all()).is_err());
+    assert!(workspace::open(Some(&pool), WorkspaceAt::Worktree, DiffSide::New, &[], PathFilter::all()).is_err());
 }
 
 #[test]

@@ -359,7 +359,7 @@ fn neither_a_link_nor_a_git_file_leads_to_another_repository() {
     // Started there, that folder is still none that was named.
     let started = crate::support::service::service(&claims, &[], Overrides::default());
     assert_eq!(name_in(&started, &other.display().to_string()).expect_err("outside").0, "refused_path");
-    assert!(!started.roots().cover(&other.canonicalize().expect("a path")));
+    assert!(!started.roots().contains(&other.canonicalize().expect("a path")));
 }
 
 #[test]

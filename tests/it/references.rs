@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use review_runner::document::{Dialect, references, rewrite};
+use review_runner::document::{ReferenceStyle, references, rewrite};
 use review_runner::domain::filter::PathFilter;
-use review_runner::domain::place::{Side, WorkspaceAt};
+use review_runner::domain::place::{DiffSide, WorkspaceAt};
 use review_runner::domain::presented::CheckedRef;
-use review_runner::evidence::references::{Base, check};
+use review_runner::evidence::references::{ReferenceBase, check};
 use review_runner::sys::cancel::Cancel;
 use review_runner::sys::repo::{Repo, RepoPool};
 use review_runner::workspace::{self, Workspace};
@@ -32,7 +32,7 @@ fn project() -> TestRepo {
 
 fn open(repo: &TestRepo, at: WorkspaceAt) -> Arc<dyn Workspace> {
     let pool = RepoPool::new(Repo::open(repo.root()).expect("a repository"));
-    workspace::open(Some(&pool), at, Side::New, &[], PathFilter::all()).expect("a tree")
+    workspace::open(Some(&pool), at, DiffSide::New, &[], PathFilter::all()).expect("a tree")
 }
 
 fn head(repo: &TestRepo) -> WorkspaceAt {
@@ -40,7 +40,7 @@ fn head(repo: &TestRepo) -> WorkspaceAt {
 }
 
 fn checked(repo: &TestRepo, at: WorkspaceAt, folder: &str, markdown: &str) -> Vec<CheckedRef> {
-    let base = Base { folder: folder.as_bytes(), root: Some(repo.root()) };
+    let base = ReferenceBase { folder: folder.as_bytes(), root: Some(repo.root()) };
     check(references(markdown), base, &*open(repo, at), &Cancel::never()).expect("an answer")
 }
 
@@ -80,12 +80,12 @@ fn what_stands_is_written_for_a_forge_and_for_a_terminal_and_the_rest_is_text() 
     let references = checked(&repo, head(&repo), "src", markdown);
     let blob = "https://forge.example/o/r/blob/0a1b/".to_owned();
     assert_eq!(
-        rewrite(markdown, &references, &Dialect::Forge { blob }),
+        rewrite(markdown, &references, &ReferenceStyle::Forge { blob }),
         "See [the check](https://forge.example/o/r/blob/0a1b/src/auth.ts#L3), \
          [User](https://forge.example/o/r/blob/0a1b/src/models/user.ts#L1), out and gone.\n"
     );
     assert_eq!(
-        rewrite(markdown, &references, &Dialect::Osc8 { root: Path::new("/w").to_owned() }),
+        rewrite(markdown, &references, &ReferenceStyle::Osc8 { root: Path::new("/w").to_owned() }),
         "See \x1b]8;;file:///w/src/auth.ts\x1b\\the check (src/auth.ts:3)\x1b]8;;\x1b\\, \
          \x1b]8;;file:///w/src/models/user.ts\x1b\\User (src/models/user.ts:1)\x1b]8;;\x1b\\, out and gone.\n"
     );

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use review_runner::domain::review::{CoverageState, Ended, FileCoverage, Outcome, Review};
+use review_runner::domain::review::{CoverageState, FileCoverage, Review, ReviewOutcome, StopReason};
 use review_runner::llm::{Message, TurnFault, TurnRequest, TurnResponse};
 use review_runner::prompt::Prompts;
 use review_runner::review::{
-    Account, EngineError, JournalEntry, Limits, Past, PastError, Rebuilt, Record, Unit, What, Which, read_journal,
+    BudgetLimits, ConversationId, DivergedInput, EngineError, JournalEntry, JournalRecord, JournalReplay,
+    JournalReplayError, JournalSummary, RebuiltConversation, VerificationScope, read_journal,
 };
 use serde_json::json;
 
@@ -20,7 +21,7 @@ use crate::support::session::{Talk, many, shop};
 /// Turns of a run that nothing breaks off, second looks included.
 const TURNS: u32 = 9;
 
-const LIMITS: Limits = Limits {
+const LIMITS: BudgetLimits = BudgetLimits {
     turns: 12,
     input_tokens: 400_000,
     window: 48_000,
@@ -75,7 +76,7 @@ fn model() -> Model {
 }
 
 fn scene(repo: &TestRepo) -> Scene {
-    Scene::of(repo, LIMITS).with_looks(Which::All)
+    Scene::of(repo, LIMITS).with_looks(VerificationScope::All)
 }
 
 /// What must be the same however often a run was broken off.
@@ -102,35 +103,35 @@ fn a_run_is_told_again_as_it_was_without_its_trees_and_its_model() {
     let repo = shop();
     let (scene, model, disk) = (scene(&repo), model(), Disk::default());
     let review = scene.review(&model, &disk);
-    assert_eq!((review.outcome, model.asked()), (Outcome::Complete, TURNS), "{}", rendered(&review));
+    assert_eq!((review.outcome, model.asked()), (ReviewOutcome::Complete, TURNS), "{}", rendered(&review));
     assert_eq!(review.findings.len(), 1, "{}", rendered(&review));
     let entries = disk.cut().1;
     assert_eq!(rendered(&scene.told(&entries).unwrap()), rendered(&review));
-    let account = Account::of(&entries).unwrap();
+    let account = JournalSummary::of(&entries).unwrap();
     assert_eq!((account.turns, account.unanswered, account.resumed, account.done), (TURNS, 0, 0, true));
-    assert_eq!(account.ended, Some((Ended::Finished, None)));
-    assert_eq!(Past::resume(&entries).unwrap_err(), PastError::Finished);
+    assert_eq!(account.ended, Some((StopReason::Finished, None)));
+    assert_eq!(JournalReplay::resume(&entries).unwrap_err(), JournalReplayError::Finished);
 }
 
 /// A run that was broken off where `disk` ends, told as far as it came, taken up, and told again: the review.
 fn taken_up(scene: &Scene, disk: &Disk, asked: u32, whole: &Review, place: &str) -> Review {
     let (bytes, entries) = disk.cut();
     if entries.is_empty() {
-        assert_eq!(Past::resume(&entries).unwrap_err(), PastError::Empty, "{place}");
+        assert_eq!(JournalReplay::resume(&entries).unwrap_err(), JournalReplayError::Empty, "{place}");
         return scene.review(&model(), &Disk::default());
     }
-    if Past::resume(&entries).is_err() {
+    if JournalReplay::resume(&entries).is_err() {
         return scene.told(&entries).unwrap_or_else(|error| panic!("{place}: {error}"));
     }
     let part = scene.told(&entries).unwrap_or_else(|error| panic!("{place}: {error}"));
     assert!(part.findings.len() <= whole.findings.len() + 1, "{place}");
     let (again, model) = (Disk::with(&bytes), model());
-    let review = scene.sit(Past::resume(&entries).unwrap(), &model, &again).expect("it is not killed");
+    let review = scene.sit(JournalReplay::resume(&entries).unwrap(), &model, &again).expect("it is not killed");
     let review = review.unwrap_or_else(|error| panic!("{place}: {error}"));
     assert!(asked + model.asked() <= TURNS + 1, "{place}: {asked} and {}", model.asked());
     let (_, entries) = again.cut();
-    for unit in [Unit::WHOLE].into_iter().chain(entries.iter().map(|entry| entry.unit.clone())) {
-        assert!(Rebuilt::of_unit(&entries, &unit).is_none_or(|rebuilt| rebuilt.proven), "{place}: {unit}");
+    for unit in [ConversationId::WHOLE].into_iter().chain(entries.iter().map(|entry| entry.unit.clone())) {
+        assert!(RebuiltConversation::of_unit(&entries, &unit).is_none_or(|rebuilt| rebuilt.proven), "{place}: {unit}");
     }
     let told = scene.told(&entries).unwrap_or_else(|error| panic!("{place}: {error}"));
     assert_eq!(rendered(&told), rendered(&review), "{place}");
@@ -163,7 +164,7 @@ fn kill_at(which: impl Fn(usize) -> Vec<usize>) {
     for nth in which(lines).into_iter().map(|line| line + 1) {
         for part in [0, 1, 60, usize::MAX] {
             let (model, disk) = (model(), Disk::killed_at(b"", nth, part));
-            assert!(scene.sit(Past::default(), &model, &disk).is_none(), "line {nth} is written");
+            assert!(scene.sit(JournalReplay::default(), &model, &disk).is_none(), "line {nth} is written");
             let review = taken_up(&scene, &disk, model.asked(), &whole, &format!("killed at line {nth}, byte {part}"));
             assert_eq!(substance(&review), substance(&whole), "killed at line {nth}, byte {part}");
         }
@@ -178,7 +179,7 @@ fn a_run_that_is_killed_at_every_line_in_turn_ends_as_if_it_never_was() {
     let (model, mut bytes, mut kills) = (model(), Vec::new(), 0);
     let review = loop {
         let entries = read_journal(&bytes).unwrap();
-        let past = Past::resume(&entries).unwrap_or_default();
+        let past = JournalReplay::resume(&entries).unwrap_or_default();
         // A further sitting says that it is one, asks again, and then has something to show.
         let disk = Disk::killed_at(&bytes, if entries.is_empty() { 2 } else { 4 }, 7);
         match scene.sit(past, &model, &disk) {
@@ -212,15 +213,15 @@ fn a_run_whose_provider_was_lost_asks_the_same_again() {
         || TurnFault::Status { provider: "p".into(), status: 401, message: "no".to_owned(), retry_after: None };
     let odd = || TurnFault::Unreadable { provider: "p".into(), message: "no".to_owned() };
     for turn in 0..4 {
-        for ended in [Ended::RequestRefused, Ended::ProviderFault] {
+        for ended in [StopReason::RequestRefused, StopReason::ProviderFault] {
             let disk = Disk::default();
-            let lost = but_at(turn, move || Err(if ended == Ended::RequestRefused { refused() } else { odd() }));
+            let lost = but_at(turn, move || Err(if ended == StopReason::RequestRefused { refused() } else { odd() }));
             let review = scene.review(&lost, &disk);
             assert_eq!(review.ended, ended);
             let (bytes, entries) = disk.cut();
             assert_eq!(rendered(&scene.told(&entries).unwrap()), rendered(&review));
             let (model, disk) = (model(), Disk::with(&bytes));
-            let review = scene.sit(Past::resume(&entries).unwrap(), &model, &disk).unwrap().unwrap();
+            let review = scene.sit(JournalReplay::resume(&entries).unwrap(), &model, &disk).unwrap().unwrap();
             assert_eq!(substance(&review), substance(&whole), "{turn} {ended:?}");
             assert!(review.coverage.notes.iter().any(|note| note.contains("taken up again")), "{review:?}");
             assert_eq!(lost.asked() + model.asked(), TURNS + 1);
@@ -235,7 +236,7 @@ fn an_interrupted_run_goes_on() {
     let scene = scene(&repo);
     let whole = scene.review(&model(), &Disk::default());
     for (turn, of_look) in [(0, false), (1, false), (3, false), (0, true), (1, true)] {
-        let interrupted = Scene::of(&repo, LIMITS).with_looks(Which::All);
+        let interrupted = Scene::of(&repo, LIMITS).with_looks(VerificationScope::All);
         let cancel = interrupted.cancel.clone();
         let stopping = Model::that(move |request| {
             if is_look(request) == of_look && spoken(request) == turn {
@@ -245,17 +246,17 @@ fn an_interrupted_run_goes_on() {
         });
         let disk = Disk::default();
         let review = interrupted.review(&stopping, &disk);
-        assert_eq!(review.ended, Ended::Interrupted);
+        assert_eq!(review.ended, StopReason::Interrupted);
         let (bytes, entries) = disk.cut();
         assert_eq!(rendered(&interrupted.told(&entries).unwrap()), rendered(&review), "{turn} {of_look}");
-        let stopped = |entry: &&JournalEntry| matches!(&entry.record, Record::Result { result, .. } if result.text.contains("stopped"));
+        let stopped = |entry: &&JournalEntry| matches!(&entry.record, JournalRecord::Result { result, .. } if result.text.contains("stopped"));
         assert_eq!(
             entries.iter().find(stopped),
             None,
             "what was stopped is made again, so it is not kept: {turn} {of_look}"
         );
         let disk = Disk::with(&bytes);
-        let review = scene.sit(Past::resume(&entries).unwrap(), &model(), &disk).unwrap().unwrap();
+        let review = scene.sit(JournalReplay::resume(&entries).unwrap(), &model(), &disk).unwrap().unwrap();
         assert_eq!(substance(&review), substance(&whole), "{turn} {of_look}");
         let told = interrupted.told(&disk.cut().1).unwrap();
         let same = |review: &Review| substance(review);
@@ -271,18 +272,18 @@ fn a_run_that_is_interrupted_while_it_is_told_keeps_what_was_told() {
     let review = whole.review(&model(), &disk);
     let (bytes, entries) = disk.cut();
     // Killed when the model had just been heard to the end, and interrupted before the next sitting has told that.
-    let end = entries.iter().position(|entry| matches!(entry.record, Record::End { .. })).unwrap();
+    let end = entries.iter().position(|entry| matches!(entry.record, JournalRecord::End { .. })).unwrap();
     let disk = Disk::with(&bytes[..=line_ends(&bytes).nth(end - 1).unwrap()]);
     let (bytes, entries) = disk.cut();
     let again = scene(&repo);
     again.cancel.interrupt();
     let (nobody, disk) = (model(), Disk::with(&bytes));
-    let told = again.sit(Past::resume(&entries).unwrap(), &nobody, &disk).unwrap().unwrap();
-    assert_eq!((told.ended, nobody.asked()), (Ended::Interrupted, 0), "{}", rendered(&told));
+    let told = again.sit(JournalReplay::resume(&entries).unwrap(), &nobody, &disk).unwrap().unwrap();
+    assert_eq!((told.ended, nobody.asked()), (StopReason::Interrupted, 0), "{}", rendered(&told));
     assert_eq!(told.findings.len(), 2, "those of the review, and nobody took a second look: {}", rendered(&told));
     let (bytes, entries) = disk.cut();
     let disk = Disk::with(&bytes);
-    let at_last = whole.sit(Past::resume(&entries).unwrap(), &model(), &disk).unwrap().unwrap();
+    let at_last = whole.sit(JournalReplay::resume(&entries).unwrap(), &model(), &disk).unwrap().unwrap();
     assert_eq!(substance(&at_last), substance(&review));
 }
 
@@ -294,9 +295,9 @@ fn a_sitting_that_is_killed_between_two_ends_broke_off() {
     scene.review(&model(), &disk);
     let (bytes, entries) = disk.cut();
     // One conversation came to its end; the run did not.
-    let end = entries.iter().position(|entry| matches!(entry.record, Record::End { .. })).unwrap();
+    let end = entries.iter().position(|entry| matches!(entry.record, JournalRecord::End { .. })).unwrap();
     let disk = Disk::with(&bytes[..=line_ends(&bytes).nth(end).unwrap()]);
-    let review = scene.sit(Past::resume(&disk.cut().1).unwrap(), &model(), &disk).unwrap().unwrap();
+    let review = scene.sit(JournalReplay::resume(&disk.cut().1).unwrap(), &model(), &disk).unwrap().unwrap();
     let notes = &review.coverage.notes;
     assert!(notes.iter().any(|note| note.starts_with("The run broke off without an end and")), "{notes:?}");
 }
@@ -304,7 +305,7 @@ fn a_sitting_that_is_killed_between_two_ends_broke_off() {
 #[test]
 fn a_run_whose_budget_was_spent_goes_on_with_more_and_says_so() {
     let repo = shop();
-    let scene = |turns| Scene::of(&repo, Limits { turns, ..LIMITS });
+    let scene = |turns| Scene::of(&repo, BudgetLimits { turns, ..LIMITS });
     // It reads as long as it may, then reports.
     let reading = |request: &TurnRequest| match (spoken(request), request.messages.last()) {
         (_, Some(Message::User { text, .. })) if text.contains("This is your last turn") => {
@@ -319,42 +320,46 @@ fn a_run_whose_budget_was_spent_goes_on_with_more_and_says_so() {
     let model = Model::that(move |request| Ok(reading(request)));
     let (little, disk) = (scene(3), Disk::default());
     let review = little.review(&model, &disk);
-    assert_eq!((review.ended, review.findings.len(), model.asked()), (Ended::TurnLimit, 1, 3));
+    assert_eq!((review.ended, review.findings.len(), model.asked()), (StopReason::TurnLimit, 1, 3));
     let (bytes, entries) = disk.cut();
 
     // With no more it ends as it did, and nobody is asked.
     let same = Disk::with(&bytes);
-    let again = little.sit(Past::resume(&entries).unwrap(), &Model::mute(), &same).unwrap().unwrap();
+    let again = little.sit(JournalReplay::resume(&entries).unwrap(), &Model::mute(), &same).unwrap().unwrap();
     assert_eq!(substance(&again), substance(&review));
     assert_eq!(rendered(&little.told(&same.cut().1).unwrap()), rendered(&again));
 
     let (more, disk) = (scene(9), Disk::with(&bytes));
-    let review = more.sit(Past::resume(&entries).unwrap(), &model, &disk).unwrap().unwrap();
-    assert_eq!((review.ended, review.findings.len()), (Ended::Finished, 2), "{}", rendered(&review));
+    let review = more.sit(JournalReplay::resume(&entries).unwrap(), &model, &disk).unwrap().unwrap();
+    assert_eq!((review.ended, review.findings.len()), (StopReason::Finished, 2), "{}", rendered(&review));
     assert_eq!((review.provenance.turns, model.asked()), (5, 5));
     assert!(review.coverage.limits_hit.is_empty());
     let notes = review.coverage.notes.join("\n");
     assert!(notes.contains("the limit of 3 turns was reached") && notes.contains("taken up again"), "{notes}");
     let (_, entries) = disk.cut();
     assert_eq!(rendered(&more.told(&entries).unwrap()), rendered(&review));
-    let last = Rebuilt::from_entries(&entries).unwrap();
+    let last = RebuiltConversation::from_entries(&entries).unwrap();
     assert!(last.proven && last.request.max_output == LIMITS.max_output);
 
     // Killed in the sitting that goes on, it goes on once more.
     let lines = entries.len() - read_journal(&bytes).unwrap().len();
     for nth in 1..=lines {
         let disk = Disk::killed_at(&bytes, nth, 9);
-        assert!(more.sit(Past::resume(&read_journal(&bytes).unwrap()).unwrap(), &model, &disk).is_none());
+        assert!(more.sit(JournalReplay::resume(&read_journal(&bytes).unwrap()).unwrap(), &model, &disk).is_none());
         let (bytes, entries) = disk.cut();
         let disk = Disk::with(&bytes);
-        let review = more.sit(Past::resume(&entries).unwrap(), &model, &disk).unwrap().unwrap();
-        assert_eq!((review.ended, review.findings.len(), review.provenance.turns), (Ended::Finished, 2, 5), "{nth}");
+        let review = more.sit(JournalReplay::resume(&entries).unwrap(), &model, &disk).unwrap().unwrap();
+        assert_eq!(
+            (review.ended, review.findings.len(), review.provenance.turns),
+            (StopReason::Finished, 2, 5),
+            "{nth}"
+        );
         assert_eq!(rendered(&more.told(&disk.cut().1).unwrap()), rendered(&review), "{nth}");
     }
 }
 
 /// The journal of a whole run with one entry changed.
-fn changed(entries: &[JournalEntry], change: impl Fn(&mut Record) -> bool) -> Vec<JournalEntry> {
+fn changed(entries: &[JournalEntry], change: impl Fn(&mut JournalRecord) -> bool) -> Vec<JournalEntry> {
     let mut entries = entries.to_vec();
     assert!(entries.iter_mut().any(|entry| change(&mut entry.record)), "nothing is changed");
     entries
@@ -371,46 +376,48 @@ fn what_is_not_as_it_was_is_noticed() {
         other => panic!("{other:?}"),
     };
     let request = changed(&entries, |record| match record {
-        Record::Request { digest, system: None, .. } => {
+        JournalRecord::Request { digest, system: None, .. } => {
             *digest = "0".repeat(64);
             true
         }
         _ => false,
     });
-    assert_eq!(what(&request), (Unit::WHOLE, 2, What::Request));
+    assert_eq!(what(&request), (ConversationId::WHOLE, 2, DivergedInput::Request));
     let result = changed(&entries, |record| match record {
-        Record::Result { result, .. } if result.name == "report_finding" => {
+        JournalRecord::Result { result, .. } if result.name == "report_finding" => {
             result.text.push(' ');
             true
         }
         _ => false,
     });
-    assert!(matches!(what(&result), (Unit::Part(0), 2, What::Result { call: 0, .. })));
+    assert!(matches!(what(&result), (ConversationId::Part(0), 2, DivergedInput::Result { call: 0, .. })));
     let shown = changed(&entries, |record| match record {
-        Record::Result { result, .. } if result.name == "read_file_part" => {
+        JournalRecord::Result { result, .. } if result.name == "read_file_part" => {
             result.text.push(' ');
             true
         }
         _ => false,
     });
-    assert_eq!(what(&shown), (Unit::WHOLE, 2, What::Request));
+    assert_eq!(what(&shown), (ConversationId::WHOLE, 2, DivergedInput::Request));
     let mut read = entries.clone();
-    read.retain(|entry| !matches!(entry.record, Record::Read { .. }));
-    assert!(matches!(what(&read).2, What::Read(_)));
+    read.retain(|entry| !matches!(entry.record, JournalRecord::Read { .. }));
+    assert!(matches!(what(&read).2, DivergedInput::Read(_)));
     let end = changed(&entries, |record| match record {
-        Record::End { why, .. } => {
+        JournalRecord::End { why, .. } => {
             *why = Some("for fun".to_owned());
             true
         }
         _ => false,
     });
-    assert!(matches!(what(&end).2, What::End { .. }));
+    assert!(matches!(what(&end).2, DivergedInput::End { .. }));
     let mut late = entries.clone();
     late.retain(|entry| {
-        !(entry.turn == 2 && matches!(entry.record, Record::Answer { .. }) && entry.unit == Unit::WHOLE)
+        !(entry.turn == 2
+            && matches!(entry.record, JournalRecord::Answer { .. })
+            && entry.unit == ConversationId::WHOLE)
     });
-    assert!(matches!(Past::replay(&late), Err(PastError::Damaged { .. })));
-    assert_eq!(Past::replay(&entries[1..]).unwrap_err(), PastError::Empty);
+    assert!(matches!(JournalReplay::replay(&late), Err(JournalReplayError::Damaged { .. })));
+    assert_eq!(JournalReplay::replay(&entries[1..]).unwrap_err(), JournalReplayError::Empty);
 }
 
 #[test]
@@ -420,16 +427,16 @@ fn other_words_are_compared_turn_by_turn() {
     scene.review(&model(), &disk);
     let entries = disk.cut().1;
     let compare = |scene: &Scene| {
-        let (past, differences) = Past::compare(&entries).unwrap();
+        let (past, differences) = JournalReplay::compare(&entries).unwrap();
         scene.without_trees().sit(past, &Model::mute(), &Disk::default()).unwrap().unwrap();
-        differences.take()
+        differences.into_differences()
     };
     assert_eq!(compare(&scene), (TURNS, Vec::new()));
     scene.prompts = Prompts::with_overrides(vec![("nudge.md".to_owned(), "Go on, please.".to_owned())]).unwrap();
     let (requests, differences) = compare(&scene);
     assert_eq!((requests, differences.len()), (TURNS, 2), "the turn after it, too");
     let difference = &differences[0];
-    assert_eq!((&difference.unit, difference.turn), (&Unit::WHOLE, 4));
+    assert_eq!((&difference.unit, difference.turn), (&ConversationId::WHOLE, 4));
     let last = |request: &TurnRequest| format!("{:?}", request.messages.last());
     assert!(last(&difference.now).contains("Go on, please.") && !last(&difference.then).contains("Go on, please."));
     assert_eq!(difference.now.system, difference.then.system);
@@ -487,7 +494,7 @@ fn exhaustive_six_hundred_files_under_a_small_budget_survive_a_kill_at_every_lin
 
 fn kill_with_many_files(which: impl Fn(usize) -> Vec<usize>) {
     let repo = many(600);
-    let scene = Scene::of(&repo, Limits { input_tokens: 300_000, ..LIMITS });
+    let scene = Scene::of(&repo, BudgetLimits { input_tokens: 300_000, ..LIMITS });
     let (model, disk) = (of_a_part(), Disk::default());
     let whole = scene.review(&model, &disk);
     every_file_is_accounted_for(&whole, 600);
@@ -502,9 +509,10 @@ fn kill_with_many_files(which: impl Fn(usize) -> Vec<usize>) {
     for nth in which(lines - 1) {
         let bytes = &all[..=ends[nth]];
         let entries = read_journal(bytes).unwrap();
-        let asked = entries.iter().filter(|entry| matches!(entry.record, Record::Request { .. })).count();
+        let asked = entries.iter().filter(|entry| matches!(entry.record, JournalRecord::Request { .. })).count();
         let (model, disk) = (of_a_part(), Disk::with(bytes));
-        let review = scene.sit(Past::resume(&entries).unwrap(), &model, &disk).expect("it is not killed").unwrap();
+        let review =
+            scene.sit(JournalReplay::resume(&entries).unwrap(), &model, &disk).expect("it is not killed").unwrap();
         every_file_is_accounted_for(&review, 600);
         assert_eq!(names(&review), names(&whole), "after line {nth}");
         let asked = u32::try_from(asked).unwrap() + model.asked();
@@ -517,7 +525,7 @@ fn kill_with_many_files(which: impl Fn(usize) -> Vec<usize>) {
     // Killed again and again.
     let (model, mut bytes, mut kills) = (of_a_part(), Vec::new(), 0);
     let review = loop {
-        let past = Past::resume(&read_journal(&bytes).unwrap()).unwrap_or_default();
+        let past = JournalReplay::resume(&read_journal(&bytes).unwrap()).unwrap_or_default();
         // Each sitting says anew which parts it cannot begin.
         let disk = Disk::killed_at(&bytes, 4 + usize::try_from(kills / 2).unwrap(), 7);
         match scene.sit(past, &model, &disk) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use review_runner::rules::{Packs, RuleSheet};
+use review_runner::rules::{Packs, RulePage};
 
 const HEAD: &str = "\
 # The built-in rules
@@ -17,7 +17,7 @@ that it says nothing about code that only tests run.
 /// No line is longer, but for those of tables.
 const WIDTH: usize = 136;
 
-fn table(pack: &str, sheets: &[RuleSheet]) -> String {
+fn table(pack: &str, sheets: &[RulePage]) -> String {
     let mut out = format!(
         "\n## {pack}\n\n| rule | severity | category | weakness | languages | |\n| --- | --- | --- | --- | --- | --- |\n"
     );
@@ -64,8 +64,8 @@ fn wrapped(text: &str) -> String {
 
 #[test]
 fn the_list_of_rules_is_that_of_the_packs() {
-    let mut packs: Vec<(String, Vec<RuleSheet>)> = Vec::new();
-    for sheet in Packs::built_in().expect("packs").sheets() {
+    let mut packs: Vec<(String, Vec<RulePage>)> = Vec::new();
+    for sheet in Packs::built_in().expect("packs").rule_pages() {
         let pack = sheet.info.name.split('/').next().unwrap_or_default().to_owned();
         match packs.iter_mut().find(|(known, _)| *known == pack) {
             Some((_, sheets)) => sheets.push(sheet),

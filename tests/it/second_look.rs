@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use review_runner::review::{Rebuilt, Record, Unit, read_journal};
+use review_runner::review::{ConversationId, JournalRecord, RebuiltConversation, read_journal};
 
 use crate::support::looks::{DISCOUNT, GUARD, STOCK, given, look, report, reporting, session, verdict};
 use crate::support::model::{Options, Server, Wire};
@@ -452,7 +452,7 @@ fn the_journal_holds_every_conversation() {
     assert_eq!(told.code, 0, "{}", told.all());
     let journal = talk.journals().pop().expect("a journal");
     let entries = read_journal(journal.as_bytes()).expect("a journal");
-    let mut requests = Rebuilt::from_entries(&entries).map(|whole| {
+    let mut requests = RebuiltConversation::from_entries(&entries).map(|whole| {
         assert!(whole.proven && whole.request.tools.iter().any(|tool| tool.name == "report_finding"));
     });
     assert!(requests.take().is_some());
@@ -460,21 +460,22 @@ fn the_journal_holds_every_conversation() {
         .iter()
         .filter_map(|entry| match &entry.unit {
             // What is about all of them is no conversation.
-            Unit::Named(name) if *name == "verify" => None,
-            Unit::Named(name) => Some(name.clone()),
-            Unit::Part(_) => None,
+            ConversationId::Named(name) if *name == "verify" => None,
+            ConversationId::Named(name) => Some(name.clone()),
+            ConversationId::Part(_) => None,
         })
         .collect();
     assert_eq!(units.len(), 2, "{units:?}");
     for name in units {
         assert!(name.starts_with("verify/"), "{name}");
-        let unit = Unit::Named(name);
-        let rebuilt = Rebuilt::of_unit(&entries, &unit).expect("a conversation");
+        let unit = ConversationId::Named(name);
+        let rebuilt = RebuiltConversation::of_unit(&entries, &unit).expect("a conversation");
         assert!(rebuilt.proven && rebuilt.request.system.contains("give_verdict"));
-        let ends = entries.iter().filter(|entry| entry.unit == unit && matches!(entry.record, Record::Verdict { .. }));
+        let ends =
+            entries.iter().filter(|entry| entry.unit == unit && matches!(entry.record, JournalRecord::Verdict { .. }));
         assert_eq!(ends.count(), 1);
     }
-    let asked = entries.iter().filter(|entry| matches!(entry.record, Record::Request { .. })).count();
+    let asked = entries.iter().filter(|entry| matches!(entry.record, JournalRecord::Request { .. })).count();
     assert_eq!(asked, talk.server.raw().len());
     talk.server.finish();
 }

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use review_runner::app::{
-    AT_ONCE, Changed, FindFault, ForgeEnvironment, Listing, Overrides, ProviderEnvironment, ReviewState, Service,
-    ServiceOptions, Snapshot, StartFault, StartReview, Surroundings,
+    AT_ONCE, ChangeNotice, FindFault, ForgeEnvironment, Overrides, ProcessEnv, ProviderEnvironment, ReviewListing,
+    ReviewSnapshot, ReviewState, Service, ServiceOptions, StartFault, StartReview,
 };
 use review_runner::domain::finding::{FindingId, FindingStatus};
-use review_runner::domain::review::{Ended, Outcome};
+use review_runner::domain::review::{ReviewOutcome, StopReason};
 use review_runner::domain::run::RunId;
 
 use crate::support::TestRepo;
@@ -55,7 +55,7 @@ impl Setup {
     }
 
     fn serve(&self, folder: &Path) -> Arc<Service> {
-        let around = Surroundings {
+        let around = ProcessEnv {
             user_settings: None,
             environment: self.environment.clone(),
             providers: ProviderEnvironment::default(),
@@ -89,7 +89,7 @@ fn begin(service: &Arc<Service>, start: &StartReview) -> RunId {
     service.start_review(start).expect("it starts").id
 }
 
-async fn ended(service: &Service, id: RunId) -> Snapshot {
+async fn ended(service: &Service, id: RunId) -> ReviewSnapshot {
     let snapshot = service.wait_review(id, LONG, |_| {}).await.expect("it is known");
     assert!(snapshot.state.is_over(), "{snapshot:?}");
     snapshot
@@ -113,13 +113,13 @@ async fn found_one(service: &Service, id: RunId) {
 async fn a_review_goes_on_in_the_background_until_it_is_kept() {
     let (repo, server) = (shop(), server("found", "service_found"));
     let service = Setup::scripted(&server).serve(repo.root());
-    let mut changes = service.changes().listen();
+    let mut changes = service.notifier().subscribe();
     let id = begin(&service, &main_to_head());
     let said = Mutex::new(Vec::new());
     let snapshot =
         service.wait_review(id, LONG, |line| said.lock().expect("lines").push(line)).await.expect("it is known");
     let ReviewState::Ended(ended) = &snapshot.state else { panic!("{snapshot:?}") };
-    assert_eq!((ended.outcome, ended.exit_code, ended.interrupted), (Outcome::Complete, 0, false));
+    assert_eq!((ended.outcome, ended.exit_code, ended.interrupted), (ReviewOutcome::Complete, 0, false));
     assert_eq!((&ended.not_kept, snapshot.folder.as_path()), (&None, repo.root()));
     assert!(!said.lock().expect("lines").is_empty());
     let review = service.review(id).expect("it is kept");
@@ -127,15 +127,15 @@ async fn a_review_goes_on_in_the_background_until_it_is_kept() {
     assert_eq!(review.provenance.model.as_deref(), Some("scripted"));
     let list = service.list_reviews().expect("a list");
     assert!(
-        matches!(list.as_slice(), [Listing::Kept(record)] if record.id == id && record.folder.as_deref() == Some(repo.root()))
+        matches!(list.as_slice(), [ReviewListing::Kept(record)] if record.id == id && record.folder.as_deref() == Some(repo.root()))
     );
     let mut told = Vec::new();
-    while told.iter().filter(|one| **one == Changed::List).count() < 2 {
+    while told.iter().filter(|one| **one == ChangeNotice::List).count() < 2 {
         let change = tokio::time::timeout(LONG, changes.recv()).await.expect("in time").expect("a change");
         told.push(change.1);
     }
-    assert_eq!(told.first(), Some(&Changed::List));
-    assert_eq!(told[told.len() - 2..], [Changed::Review(id), Changed::List], "the end is always said");
+    assert_eq!(told.first(), Some(&ChangeNotice::List));
+    assert_eq!(told[told.len() - 2..], [ChangeNotice::Review(id), ChangeNotice::List], "the end is always said");
     server.finish();
 }
 
@@ -154,7 +154,10 @@ async fn one_that_is_stopped_keeps_what_was_found() {
         "{snapshot:?}"
     );
     let review = service.review(id).expect("it is kept");
-    assert_eq!((review.ended, review.outcome, review.findings.len()), (Ended::Interrupted, Outcome::Incomplete, 1));
+    assert_eq!(
+        (review.ended, review.outcome, review.findings.len()),
+        (StopReason::Interrupted, ReviewOutcome::Incomplete, 1)
+    );
     assert!(!service.stop_review(id), "it ended");
     server.finish();
 }
@@ -172,7 +175,7 @@ async fn a_server_that_ends_keeps_what_was_found() {
     assert!(matches!(service.start_review(&main_to_head()), Err(StartFault::ShuttingDown)));
     drop(service);
     let review = setup.serve(repo.root()).review(id).expect("it is kept");
-    assert_eq!((review.ended, review.findings.len()), (Ended::Interrupted, 1));
+    assert_eq!((review.ended, review.findings.len()), (StopReason::Interrupted, 1));
     server.finish();
 }
 
@@ -201,7 +204,10 @@ async fn the_same_question_is_joined_and_a_third_has_to_wait() {
     ended(&service, second).await;
     let by_rules = begin(&service, &StartReview { rules_only: true, ..main_to_head() });
     let snapshot = ended(&service, by_rules).await;
-    assert!(matches!(&snapshot.state, ReviewState::Ended(ended) if ended.outcome == Outcome::Complete), "{snapshot:?}");
+    assert!(
+        matches!(&snapshot.state, ReviewState::Ended(ended) if ended.outcome == ReviewOutcome::Complete),
+        "{snapshot:?}"
+    );
     service.shut_down(LONG).await;
     assert!(service.snapshot(first.id).is_some_and(|snapshot| snapshot.state.is_over()));
 }
@@ -224,7 +230,7 @@ async fn what_is_wrong_with_the_question_is_told_at_once_and_with_the_settings_b
     let snapshot = ended(&service, id).await;
     let ReviewState::Failed { message, exit_code } = &snapshot.state else { panic!("{snapshot:?}") };
     assert!(message.contains("needs a key") && *exit_code == 2, "{exit_code}: {message}");
-    assert!(matches!(service.list_reviews().expect("a list").as_slice(), [Listing::Here(_)]));
+    assert!(matches!(service.list_reviews().expect("a list").as_slice(), [ReviewListing::Here(_)]));
     assert!(matches!(service.find_review(None, None), Err(FindFault::NoneOf(_))), "there is nothing to read of it");
     let by_rules = begin(&service, &StartReview { rules_only: true, ..main_to_head() });
     assert!(matches!(ended(&service, by_rules).await.state, ReviewState::Ended(_)), "no model is asked");
@@ -247,7 +253,7 @@ async fn the_latest_review_is_that_of_a_repository_and_not_of_a_name() {
     for given in [&id, &id[..13]] {
         assert!(matches!(first.find_review(Some(given), None), Err(FindFault::Unknown { .. })), "{given}");
     }
-    assert_eq!(first.list_reviews().expect("a list").iter().map(Listing::id).collect::<Vec<_>>(), [of_one]);
+    assert_eq!(first.list_reviews().expect("a list").iter().map(ReviewListing::id).collect::<Vec<_>>(), [of_one]);
     // Where it is on this machine is said by the record alone.
     let run = setup.state.path().join("runs").join(&id);
     let holds =
@@ -292,7 +298,7 @@ async fn a_dismissed_finding_is_dismissed_in_everything_that_is_kept() {
     assert!(markdown.contains("## Resolved\n\n- dismissed: ") && markdown.contains("meant to be shared"), "{markdown}");
     let list = service.list_reviews().expect("a list");
     assert!(
-        matches!(&list[0], Listing::Kept(record) if record.findings.is_empty() && record.folder.is_some()),
+        matches!(&list[0], ReviewListing::Kept(record) if record.findings.is_empty() && record.folder.is_some()),
         "{list:?}"
     );
     assert_eq!(service.review(id).expect("it is kept").findings[0].status, FindingStatus::Dismissed);

@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use review_runner::domain::money::Money;
-use review_runner::domain::review::{Ended, Review};
-use review_runner::llm::{Large, Message, Prices, TurnFault, TurnRequest, TurnResponse, TurnUsage};
-use review_runner::review::{CostLimit, Limits, Past, Runner, Which, estimate_tokens};
+use review_runner::domain::review::{Review, StopReason};
+use review_runner::llm::{LargeRequestPrices, Message, Prices, TurnFault, TurnRequest, TurnResponse, TurnUsage};
+use review_runner::review::{
+    BudgetLimits, CostLimit, FailoverCandidate, JournalReplay, VerificationScope, estimate_tokens,
+};
 use serde_json::json;
 
 use crate::support::engine::{Disk, Model, Scene, calls, rendered};
@@ -32,8 +34,8 @@ fn prices(dollars: u64) -> Prices {
     }
 }
 
-fn limits(most: &str, prices: Prices) -> Limits {
-    Limits {
+fn limits(most: &str, prices: Prices) -> BudgetLimits {
+    BudgetLimits {
         turns: 12,
         input_tokens: 2_000_000,
         window: 48_000,
@@ -104,7 +106,7 @@ fn whoever_takes_over_is_held_to_the_limit_at_its_own_prices() {
             Ok(reader(request, &cheap))
         });
         let next = Model::that(move |request| Ok(reader(request, &dear))).named("dear");
-        let own = |model: Model| Runner { provider: Arc::new(model), limits: limits(&most, dear) };
+        let own = |model: Model| FailoverCandidate { provider: Arc::new(model), limits: limits(&most, dear) };
         let scene = |next| {
             let mut scene = Scene::of(&repo, limits(&most, cheap));
             scene.next = vec![own(next)];
@@ -114,7 +116,7 @@ fn whoever_takes_over_is_held_to_the_limit_at_its_own_prices() {
         let begun = scene(next.clone());
         let review = begun.review(&first.named("cheap"), &disk);
         assert!(cost(&review) <= usd(&most), "{most}: {}", cost(&review));
-        assert!(matches!(review.ended, Ended::CostLimit | Ended::TurnLimit), "{most}: {:?}", review.ended);
+        assert!(matches!(review.ended, StopReason::CostLimit | StopReason::TurnLimit), "{most}: {:?}", review.ended);
         went_on += u32::from(next.asked() > 1);
         let told = scene(Model::mute().named("dear")).told_by(&disk.cut().1, &Model::mute().named("cheap")).unwrap();
         let shown = |review: &Review| rendered(review).replace(&review.id.to_string(), "");
@@ -126,7 +128,8 @@ fn whoever_takes_over_is_held_to_the_limit_at_its_own_prices() {
 #[test]
 fn large_requests_are_held_to_the_limit_at_what_they_cost() {
     let repo = shop();
-    let large = Large { above: 12_000, input: usd("30"), output: usd("150"), cache_read: None, cache_write: None };
+    let large =
+        LargeRequestPrices { above: 12_000, input: usd("30"), output: usd("150"), cache_read: None, cache_write: None };
     let tiered = Prices { large: Some(large), ..prices(3) };
     for cents in (2..=80).step_by(6) {
         let most = format!("0.{cents:02}");
@@ -166,10 +169,12 @@ fn answers_that_broke_off_count_as_the_most_that_they_may_have_cost() {
         let (bytes, entries) = disk.cut();
         assert_eq!(rendered(&scene.told(&entries).unwrap()), rendered(&review), "{most}");
         // The next sitting knows what was lost: with no more it asks nobody.
-        if review.ended == Ended::CostLimit {
-            let again =
-                scene.sit(Past::resume(&entries).unwrap(), &Model::mute(), &Disk::with(&bytes)).unwrap().unwrap();
-            assert_eq!((again.ended, cost(&again)), (Ended::CostLimit, cost(&review)), "{most}");
+        if review.ended == StopReason::CostLimit {
+            let again = scene
+                .sit(JournalReplay::resume(&entries).unwrap(), &Model::mute(), &Disk::with(&bytes))
+                .unwrap()
+                .unwrap();
+            assert_eq!((again.ended, cost(&again)), (StopReason::CostLimit, cost(&review)), "{most}");
         }
     };
     std::thread::scope(|scope| {
@@ -203,8 +208,9 @@ fn a_second_look_whose_share_is_lost_hands_nothing_over() {
         Ok(calls("", &[("report_finding", finding), ("finish_review", json!({ "summary": "It is wrong." }))]))
     });
     let scene = || {
-        let mut scene = Scene::of(&repo, limits("0.15", prices(3))).with_looks(Which::All);
-        let next = Runner { provider: Arc::new(Model::mute().named("b")), limits: limits("0.15", prices(3)) };
+        let mut scene = Scene::of(&repo, limits("0.15", prices(3))).with_looks(VerificationScope::All);
+        let next =
+            FailoverCandidate { provider: Arc::new(Model::mute().named("b")), limits: limits("0.15", prices(3)) };
         scene.next = vec![next];
         scene
     };

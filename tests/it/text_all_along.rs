@@ -1,8 +1,10 @@
 //! Models that are known not to call tools: the text protocol from the first turn, over kills and takeovers.
 
-use review_runner::domain::review::Outcome;
-use review_runner::llm::{Message, Speech, TurnFault, TurnRequest, TurnResponse};
-use review_runner::review::{JournalEntry, Limits, Past, Rebuilt, Record, Unit};
+use review_runner::domain::review::ReviewOutcome;
+use review_runner::llm::{Message, ToolCallFormat, TurnFault, TurnRequest, TurnResponse};
+use review_runner::review::{
+    BudgetLimits, ConversationId, JournalEntry, JournalRecord, JournalReplay, RebuiltConversation,
+};
 use serde_json::{Value, json};
 
 use crate::support::engine::{Disk, Model, Scene, calls, rendered};
@@ -11,7 +13,7 @@ use crate::support::looks::{DISCOUNT, report};
 use crate::support::model::{Options, Server, Wire};
 use crate::support::session::{Talk, Told, file, many, shop};
 
-const LIMITS: Limits = Limits {
+const LIMITS: BudgetLimits = BudgetLimits {
     turns: 12,
     input_tokens: 2_000_000,
     window: 48_000,
@@ -39,10 +41,10 @@ fn refused() -> TurnFault {
 }
 
 fn proven(entries: &[JournalEntry]) {
-    let mut units: Vec<&Unit> = entries.iter().map(|entry| &entry.unit).collect();
+    let mut units: Vec<&ConversationId> = entries.iter().map(|entry| &entry.unit).collect();
     units.dedup();
     for unit in units {
-        assert!(Rebuilt::of_unit(entries, unit).is_none_or(|rebuilt| rebuilt.proven), "{unit}");
+        assert!(RebuiltConversation::of_unit(entries, unit).is_none_or(|rebuilt| rebuilt.proven), "{unit}");
     }
 }
 
@@ -51,18 +53,18 @@ fn a_conversation_in_the_text_that_is_killed_at_every_line_goes_on_in_the_text()
     let repo = shop();
     let model = || {
         Model::that(|request| {
-            assert_eq!(request.speech, Speech::Text);
+            assert_eq!(request.speech, ToolCallFormat::Text);
             Ok(does(request))
         })
         .without_tools()
     };
     let scene = Scene::of(&repo, LIMITS);
     let whole = scene.review(&model(), &Disk::default());
-    assert_eq!((whole.outcome, whole.findings.len()), (Outcome::Complete, 1), "{}", rendered(&whole));
+    assert_eq!((whole.outcome, whole.findings.len()), (ReviewOutcome::Complete, 1), "{}", rendered(&whole));
     let (mut bytes, mut kills) = (Vec::new(), 0);
     let (review, disk) = loop {
         let (_, entries) = Disk::with(&bytes).cut();
-        let past = Past::resume(&entries).unwrap_or_default();
+        let past = JournalReplay::resume(&entries).unwrap_or_default();
         let disk = Disk::killed_at(&bytes, if entries.is_empty() { 2 } else { 4 }, 7);
         match scene.sit(past, &model(), &disk) {
             None => {
@@ -74,7 +76,7 @@ fn a_conversation_in_the_text_that_is_killed_at_every_line_goes_on_in_the_text()
         }
     };
     assert!(kills > 2, "{kills}");
-    assert_eq!((review.outcome, review.findings.len()), (Outcome::Complete, 1));
+    assert_eq!((review.outcome, review.findings.len()), (ReviewOutcome::Complete, 1));
     let (_, entries) = disk.cut();
     proven(&entries);
     // Also by what a run of a version before kept, which did not know of tools.
@@ -111,10 +113,10 @@ fn parts_go_from_a_native_model_to_one_in_the_text_and_back() {
         let c = ends_after(u32::MAX).named("c");
         let disk = Disk::default();
         let review = Scene::of(&repo, LIMITS).then(&[(&b, 48_000), (&c, 48_000)]).review(&a, &disk);
-        assert_eq!(review.outcome, Outcome::Complete, "{first} {second}: {}", rendered(&review));
+        assert_eq!(review.outcome, ReviewOutcome::Complete, "{first} {second}: {}", rendered(&review));
         let (_, entries) = disk.cut();
         proven(&entries);
-        let takeovers = entries.iter().filter(|entry| matches!(entry.record, Record::Takeover { .. })).count();
+        let takeovers = entries.iter().filter(|entry| matches!(entry.record, JournalRecord::Takeover { .. })).count();
         assert_eq!(takeovers, 2);
         let (b, c) = (Model::mute().named("b").without_tools(), Model::mute().named("c"));
         let again = Scene::of(&repo, LIMITS).then(&[(&b, 48_000), (&c, 48_000)]);

@@ -5,16 +5,17 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use review_runner::domain::change::{ChangeSet, FileChange, FileStatus, Hunk, Span};
+use review_runner::domain::change::{ChangeSet, FileChange, FileStatus, Hunk, HunkSpan};
 use review_runner::domain::filter::PathFilter;
 use review_runner::domain::path::RepoPath;
-use review_runner::domain::place::{Side, WorkspaceAt};
+use review_runner::domain::place::{DiffSide, WorkspaceAt};
 use review_runner::sys::cancel::Cancel;
 use review_runner::sys::repo::{Repo, RepoPool};
 use review_runner::tools::{
-    Checkout, DiffError, DiffPart, DiffPlace, DiffSource, ErrorKind, Limits, TOOLS, ToolBox, ToolContext, ToolOutcome,
+    Checkout, DiffError, DiffPart, DiffPlace, DiffSource, ErrorKind, TOOLS, ToolContext, ToolLimits, ToolOutcome,
+    Toolbox,
 };
-use review_runner::workspace::{self, Workspace, memory::Memory};
+use review_runner::workspace::{self, Workspace, memory::MemoryTree};
 use serde_json::{Value, json};
 
 use crate::support::TestRepo;
@@ -37,29 +38,29 @@ fn context(new: Arc<dyn Workspace>) -> ToolContext {
         from_merge_base: false,
         checkout: Checkout::default(),
         cancel: Cancel::never(),
-        limits: Limits::default(),
+        limits: ToolLimits::default(),
     }
 }
 
-fn tools_of(files: &[(&str, &str)]) -> ToolBox {
-    let mut tree = Memory::default();
+fn tools_of(files: &[(&str, &str)]) -> Toolbox {
+    let mut tree = MemoryTree::default();
     for (name, text) in files {
         tree.insert(path(name), text);
     }
-    ToolBox::new(context(Arc::new(tree)))
+    Toolbox::new(context(Arc::new(tree)))
 }
 
-fn tools_at_head(repo: &TestRepo, filter: PathFilter) -> ToolBox {
+fn tools_at_head(repo: &TestRepo, filter: PathFilter) -> Toolbox {
     let pool = RepoPool::new(Repo::open(repo.root()).expect("a repository"));
-    let at = WorkspaceAt::Revision(pool.take().expect("a handle").commit("HEAD").expect("a commit"));
-    ToolBox::new(context(workspace::open(Some(&pool), at, Side::New, &[], filter).expect("a tree")))
+    let at = WorkspaceAt::Revision(pool.acquire().expect("a handle").commit("HEAD").expect("a commit"));
+    Toolbox::new(context(workspace::open(Some(&pool), at, DiffSide::New, &[], filter).expect("a tree")))
 }
 
 fn answer(outcome: &ToolOutcome) -> Value {
     serde_json::from_str(&outcome.text).expect("JSON")
 }
 
-fn ok(tools: &ToolBox, name: &str, input: Value) -> Value {
+fn ok(tools: &Toolbox, name: &str, input: Value) -> Value {
     let outcome = tools.call(name, input);
     assert!(!outcome.is_error, "{}", outcome.text);
     assert!(outcome.text.len() <= 64 << 10, "{} bytes", outcome.text.len());
@@ -69,7 +70,7 @@ fn ok(tools: &ToolBox, name: &str, input: Value) -> Value {
     answer
 }
 
-fn fault(tools: &ToolBox, name: &str, input: Value) -> (String, Value) {
+fn fault(tools: &Toolbox, name: &str, input: Value) -> (String, Value) {
     let outcome = tools.call(name, input);
     assert!(outcome.is_error, "{}", outcome.text);
     let error = answer(&outcome)["error"].clone();
@@ -78,7 +79,7 @@ fn fault(tools: &ToolBox, name: &str, input: Value) -> (String, Value) {
 }
 
 /// Calls, and then what `next` says until nothing is left.
-fn all_pages(tools: &ToolBox, name: &str, input: Value) -> Vec<Value> {
+fn all_pages(tools: &Toolbox, name: &str, input: Value) -> Vec<Value> {
     let mut pages = vec![ok(tools, name, input)];
     while let Some(next) = pages.last().and_then(|page| page.get("next")).cloned() {
         assert!(pages.len() < 1000, "paging does not end: {next}");
@@ -230,11 +231,11 @@ fn errors_are_told_in_words_a_model_can_act_on() {
 
 #[test]
 fn a_stopped_run_answers_that_it_was_stopped() {
-    let mut tree = Memory::default();
+    let mut tree = MemoryTree::default();
     tree.insert(path("a"), "x\n");
     let cancel = Cancel::never();
     cancel.interrupt();
-    let tools = ToolBox::new(ToolContext { cancel, ..context(Arc::new(tree)) });
+    let tools = Toolbox::new(ToolContext { cancel, ..context(Arc::new(tree)) });
     assert_eq!(fault(&tools, "list_files", json!({})).0, "stopped");
 }
 
@@ -412,12 +413,12 @@ fn changed(name: &str, old: Option<&str>, hunks: usize) -> FileChange {
     FileChange {
         old_path: old.map(path),
         status: if old.is_some() { FileStatus::Renamed } else { FileStatus::Modified },
-        hunks: vec![Hunk { new: Span { start: 1, count: 1 }, ..Hunk::default() }; hunks],
+        hunks: vec![Hunk { new: HunkSpan { start: 1, count: 1 }, ..Hunk::default() }; hunks],
         ..FileChange::modified(path(name))
     }
 }
 
-fn tools_with_change(files: Vec<FileChange>, diff: Made) -> ToolBox {
+fn tools_with_change(files: Vec<FileChange>, diff: Made) -> Toolbox {
     let change = ChangeSet {
         repository: "r".into(),
         target: "main".into(),
@@ -426,11 +427,11 @@ fn tools_with_change(files: Vec<FileChange>, diff: Made) -> ToolBox {
         new_at: WorkspaceAt::Empty,
         ..ChangeSet::of(files)
     };
-    let (mut old, mut new) = (Memory::default(), Memory::default());
+    let (mut old, mut new) = (MemoryTree::default(), MemoryTree::default());
     old.insert(path("before.rs"), "old\n");
     old.insert(path("gone.rs"), "old\n");
     new.insert(path("after.rs"), "new\n");
-    ToolBox::new(ToolContext {
+    Toolbox::new(ToolContext {
         change: Some(Arc::new(change)),
         old: Some(Arc::new(old)),
         diff: Some(Arc::new(diff)),

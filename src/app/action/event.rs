@@ -10,7 +10,7 @@ use crate::domain::id::CommitId;
 
 /// The triggering event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Occasion {
+pub(super) enum WorkflowEvent {
     /// An event of a pull request.
     Pull(PullEvent),
     /// A merge queue requests a check of commits to merge.
@@ -72,71 +72,71 @@ pub(super) struct RunEvent {
 }
 
 #[derive(Deserialize)]
-struct Payload {
+struct EventPayload {
     action: Option<String>,
     number: Option<u64>,
-    pull_request: Option<Pull>,
-    merge_group: Option<MergeGroup>,
-    repository: Option<Repository>,
+    pull_request: Option<PayloadPull>,
+    merge_group: Option<PayloadMergeGroup>,
+    repository: Option<PayloadRepository>,
     before: Option<String>,
     after: Option<String>,
-    head_commit: Option<Commit>,
-    workflow_run: Option<WorkflowRun>,
+    head_commit: Option<PayloadCommit>,
+    workflow_run: Option<PayloadWorkflowRun>,
 }
 
 #[derive(Deserialize)]
-struct Pull {
+struct PayloadPull {
     number: u64,
     #[serde(default)]
     draft: bool,
-    head: End,
-    base: End,
+    head: PayloadRef,
+    base: PayloadRef,
 }
 
 #[derive(Deserialize)]
-struct End {
+struct PayloadRef {
     #[serde(rename = "ref")]
     branch: String,
     sha: String,
-    repo: Option<Repository>,
+    repo: Option<PayloadRepository>,
 }
 
 #[derive(Deserialize)]
-struct Repository {
+struct PayloadRepository {
     full_name: String,
     default_branch: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct MergeGroup {
+struct PayloadMergeGroup {
     base_sha: String,
     head_sha: String,
 }
 
 #[derive(Deserialize)]
-struct Commit {
+struct PayloadCommit {
     id: String,
 }
 
 #[derive(Deserialize)]
-struct WorkflowRun {
+struct PayloadWorkflowRun {
     id: u64,
     event: String,
     head_sha: String,
-    head_repository: Option<Repository>,
-    repository: Repository,
+    head_repository: Option<PayloadRepository>,
+    repository: PayloadRepository,
     #[serde(default)]
-    pull_requests: Vec<Numbered>,
+    pull_requests: Vec<PayloadNumber>,
 }
 
 #[derive(Deserialize)]
-struct Numbered {
+struct PayloadNumber {
     number: u64,
 }
 
 /// Reads the payload of the event `name` in the repository `here`. The error is a phrase that describes the defect of the payload.
-pub(super) fn read(name: &str, bytes: &[u8], here: &RepoName) -> Result<Occasion, String> {
-    let payload: Payload = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+pub(super) fn read(name: &str, bytes: &[u8], here: &RepoName) -> Result<WorkflowEvent, String> {
+    let payload: EventPayload = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if let Some(repository) = &payload.repository {
         is_here(repository, here)?;
     }
@@ -150,7 +150,7 @@ pub(super) fn read(name: &str, bytes: &[u8], here: &RepoName) -> Result<Occasion
             if payload.number.is_some_and(|number| number != pull.number) {
                 return Err("it names two pull requests".to_owned());
             }
-            Ok(Occasion::Pull(PullEvent {
+            Ok(WorkflowEvent::Pull(PullEvent {
                 number: number(pull.number)?,
                 head: commit(&pull.head.sha, "pull_request.head.sha")?,
                 target: pull.base.branch,
@@ -161,7 +161,7 @@ pub(super) fn read(name: &str, bytes: &[u8], here: &RepoName) -> Result<Occasion
         }
         "merge_group" => {
             let group = payload.merge_group.ok_or("it has no merge_group")?;
-            Ok(Occasion::MergeGroup {
+            Ok(WorkflowEvent::MergeGroup {
                 base: commit(&group.base_sha, "merge_group.base_sha")?,
                 head: commit(&group.head_sha, "merge_group.head_sha")?,
             })
@@ -173,7 +173,11 @@ pub(super) fn read(name: &str, bytes: &[u8], here: &RepoName) -> Result<Occasion
             // For an annotated tag, `after` is not the commit.
             let commit = payload.head_commit.map(|head| commit(&head.id, "head_commit.id")).transpose()?;
             let default_branch = repository.default_branch.unwrap_or_default();
-            Ok(Occasion::Push(PushEvent { before, after: after.map(|after| commit.unwrap_or(after)), default_branch }))
+            Ok(WorkflowEvent::Push(PushEvent {
+                before,
+                after: after.map(|after| commit.unwrap_or(after)),
+                default_branch,
+            }))
         }
         "workflow_run" => {
             let run = payload.workflow_run.ok_or("it has no workflow_run")?;
@@ -186,17 +190,17 @@ pub(super) fn read(name: &str, bytes: &[u8], here: &RepoName) -> Result<Occasion
                 _ => None,
             };
             let head = commit(&run.head_sha, "workflow_run.head_sha")?;
-            Ok(Occasion::Run(RunEvent { id: run.id, event: run.event, head, head_repository, pull }))
+            Ok(WorkflowEvent::Run(RunEvent { id: run.id, event: run.event, head, head_repository, pull }))
         }
-        _ => Ok(Occasion::Other),
+        _ => Ok(WorkflowEvent::Other),
     }
 }
 
-fn name_of(repository: &Repository) -> Result<RepoName, String> {
+fn name_of(repository: &PayloadRepository) -> Result<RepoName, String> {
     repository.full_name.parse().map_err(|_| "a repository in it has no name such as owner/name".to_owned())
 }
 
-fn is_here(repository: &Repository, here: &RepoName) -> Result<(), String> {
+fn is_here(repository: &PayloadRepository, here: &RepoName) -> Result<(), String> {
     if name_of(repository)?.is(here) { Ok(()) } else { Err(format!("it is not of the repository {here}")) }
 }
 
@@ -228,7 +232,7 @@ mod tests {
         std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    fn occasion(name: &str, file: &str) -> Occasion {
+    fn occasion(name: &str, file: &str) -> WorkflowEvent {
         read(name, &fixture(file), &here()).unwrap()
     }
 
@@ -239,7 +243,7 @@ mod tests {
     #[test]
     fn events_about_pull_requests_are_read() {
         let pull = |file| match occasion("pull_request", file) {
-            Occasion::Pull(pull) => pull,
+            WorkflowEvent::Pull(pull) => pull,
             other => panic!("{other:?}"),
         };
         let opened = pull("pull_request.json");
@@ -249,24 +253,27 @@ mod tests {
         assert!(pull("pull_request_closed.json").is_closed);
         assert!(pull("pull_request_fork.json").is_fork);
         assert!(pull("pull_request_fork_gone.json").is_fork, "a fork that is gone is one");
-        assert_eq!(occasion("pull_request_target", "pull_request.json"), Occasion::Pull(opened));
+        assert_eq!(occasion("pull_request_target", "pull_request.json"), WorkflowEvent::Pull(opened));
     }
 
     #[test]
     fn events_about_commits_are_read() {
-        assert_eq!(occasion("merge_group", "merge_group.json"), Occasion::MergeGroup { base: id('a'), head: id('b') });
-        let push = |before, after| Occasion::Push(PushEvent { before, after, default_branch: "main".to_owned() });
+        assert_eq!(
+            occasion("merge_group", "merge_group.json"),
+            WorkflowEvent::MergeGroup { base: id('a'), head: id('b') }
+        );
+        let push = |before, after| WorkflowEvent::Push(PushEvent { before, after, default_branch: "main".to_owned() });
         assert_eq!(occasion("push", "push.json"), push(Some(id('a')), Some(id('b'))));
         assert_eq!(occasion("push", "push_new_branch.json"), push(None, Some(id('b'))));
         assert_eq!(occasion("push", "push_deleted.json"), push(Some(id('a')), None));
         assert_eq!(occasion("push", "push_tag.json"), push(None, Some(id('b'))), "of a tag it is the commit");
-        assert_eq!(occasion("workflow_dispatch", "workflow_dispatch.json"), Occasion::Other);
+        assert_eq!(occasion("workflow_dispatch", "workflow_dispatch.json"), WorkflowEvent::Other);
     }
 
     #[test]
     fn a_run_is_read_with_where_it_came_from() {
         let run = |file| match occasion("workflow_run", file) {
-            Occasion::Run(run) => run,
+            WorkflowEvent::Run(run) => run,
             other => panic!("{other:?}"),
         };
         let fork = run("workflow_run.json");

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::error::ActionError;
-use super::given::{self, Given, Input};
-use crate::config::{self, Flags, Key, Sources};
+use super::variables::{self, ActionVariables, Input};
+use crate::config::{self, Flags, SettingKey, SettingsSources};
 use crate::domain::filter::PathFilter;
 use crate::domain::forge::PullNumber;
 use crate::domain::secret::Secret;
@@ -16,7 +16,7 @@ const SHOWN: usize = 60;
 
 /// The destination of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PostWish {
+pub(super) enum PostMode {
     /// The pull request; without the permission, or without a pull request, annotations.
     Auto,
     /// The pull request only.
@@ -29,7 +29,7 @@ pub(super) enum PostWish {
 
 /// The policy for drafts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Drafts {
+pub(super) enum DraftPolicy {
     /// Drafts are reviewed.
     Review,
     /// Drafts are skipped.
@@ -38,7 +38,7 @@ pub(super) enum Drafts {
 
 /// The policy for failed and incomplete reviews.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OnError {
+pub(super) enum ErrorPolicy {
     /// The step fails.
     Fail,
     /// The step passes with a notice.
@@ -47,7 +47,7 @@ pub(super) enum OnError {
 
 /// The parsed inputs of a step.
 #[derive(Debug, Clone)]
-pub(super) struct Inputs {
+pub(super) struct ActionInputs {
     pub(super) key: Option<Secret>,
     pub(super) base_url: Option<String>,
     pub(super) context_window: Option<String>,
@@ -56,64 +56,64 @@ pub(super) struct Inputs {
     pub(super) flags: Flags,
     /// A path in the repository, with slashes.
     pub(super) instructions: Option<String>,
-    pub(super) post: PostWish,
+    pub(super) post: PostMode,
     pub(super) formats: Vec<&'static Presenter>,
-    pub(super) drafts: Drafts,
+    pub(super) drafts: DraftPolicy,
     pub(super) artifact: Option<PathBuf>,
 }
 
-impl Inputs {
+impl ActionInputs {
     /// Reads and checks all of them.
-    pub(super) fn read(given: &Given) -> Result<Self, ActionError> {
-        let key = given.secret(given::KEY.variable).cloned();
+    pub(super) fn read(given: &ActionVariables) -> Result<Self, ActionError> {
+        let key = given.secret(variables::KEY.variable).cloned();
         if key.as_ref().is_some_and(|key| !key.is_plain()) {
             return Err(ActionError::Input {
-                input: given::KEY.name,
+                input: variables::KEY.name,
                 wrong: "is not one line of plain ASCII (it is not shown here)".to_owned(),
                 write: "copy the key again, as the provider shows it, into the secret that it is taken from".to_owned(),
             });
         }
-        let pull = given.input(given::PULL);
+        let pull = given.input(variables::PULL);
         let pull = pull.map(|text| text.trim_start_matches('#').parse().map_err(|_| no_number(text))).transpose()?;
         Ok(Self {
             key,
             pull,
-            base_url: given.input(given::BASE_URL).map(str::to_owned),
-            context_window: given.input(given::CONTEXT_WINDOW).map(str::to_owned),
+            base_url: given.input(variables::BASE_URL).map(str::to_owned),
+            context_window: given.input(variables::CONTEXT_WINDOW).map(str::to_owned),
             flags: flags(given)?,
             instructions: instructions(given)?,
-            post: word(given, given::POST, &POSTS)?,
+            post: word(given, variables::POST, &POSTS)?,
             formats: formats(given)?,
-            drafts: word(given, given::DRAFTS, &DRAFTS)?,
-            artifact: given.input(given::ARTIFACT).map(PathBuf::from),
+            drafts: word(given, variables::DRAFTS, &DRAFTS)?,
+            artifact: given.input(variables::ARTIFACT).map(PathBuf::from),
         })
     }
 }
 
 /// Reads `on-error`. It applies before anything else is read; an invalid value makes the step fail.
-pub(super) fn on_error(given: &Given) -> Result<OnError, ActionError> {
-    word(given, given::ON_ERROR, &ON_ERROR)
+pub(super) fn on_error(given: &ActionVariables) -> Result<ErrorPolicy, ActionError> {
+    word(given, variables::ON_ERROR, &ON_ERROR)
 }
 
 /// The values of an input, the default first.
-const POSTS: [(&str, PostWish); 4] = [
-    ("auto", PostWish::Auto),
-    ("review", PostWish::Review),
-    ("annotations", PostWish::Annotations),
-    ("none", PostWish::Nowhere),
+const POSTS: [(&str, PostMode); 4] = [
+    ("auto", PostMode::Auto),
+    ("review", PostMode::Review),
+    ("annotations", PostMode::Annotations),
+    ("none", PostMode::Nowhere),
 ];
-const DRAFTS: [(&str, Drafts); 2] = [("review", Drafts::Review), ("skip", Drafts::Skip)];
-const ON_ERROR: [(&str, OnError); 2] = [("fail", OnError::Fail), ("neutral", OnError::Neutral)];
+const DRAFTS: [(&str, DraftPolicy); 2] = [("review", DraftPolicy::Review), ("skip", DraftPolicy::Skip)];
+const ON_ERROR: [(&str, ErrorPolicy); 2] = [("fail", ErrorPolicy::Fail), ("neutral", ErrorPolicy::Neutral)];
 
-fn word<T: Copy>(given: &Given, input: Input, words: &[(&str, T)]) -> Result<T, ActionError> {
+fn word<T: Copy>(given: &ActionVariables, input: Input, words: &[(&str, T)]) -> Result<T, ActionError> {
     let said = given.input(input).or_else(|| words.first().map(|(word, _)| *word)).unwrap_or_default();
     let found = words.iter().find(|(word, _)| said.eq_ignore_ascii_case(word)).map(|(_, meant)| *meant);
     let known = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-    found.ok_or_else(|| cannot_be(input, said, &format!("write one of {}", known())))
+    found.ok_or_else(|| invalid_value(input, said, &format!("write one of {}", known())))
 }
 
 /// Builds the error for an invalid value of an input.
-pub(super) fn cannot_be(input: Input, value: &str, write: &str) -> ActionError {
+pub(super) fn invalid_value(input: Input, value: &str, write: &str) -> ActionError {
     let value = strip_line(value);
     let shown: String = value.chars().take(SHOWN).collect();
     let cut = if shown.len() < value.len() { "…" } else { "" };
@@ -121,44 +121,47 @@ pub(super) fn cannot_be(input: Input, value: &str, write: &str) -> ActionError {
 }
 
 fn no_number(text: &str) -> ActionError {
-    cannot_be(given::PULL, text, "write the number of a pull request of this repository, such as 12")
+    invalid_value(variables::PULL, text, "write the number of a pull request of this repository, such as 12")
 }
 
 /// Parses the inputs that are settings, each validated like its setting.
-fn flags(given: &Given) -> Result<Flags, ActionError> {
+fn flags(given: &ActionVariables) -> Result<Flags, ActionError> {
     let one = |input: Input, setting: &str, flag: &dyn Fn(String) -> Flags| -> Result<Option<String>, ActionError> {
         let Some(value) = given.input(input) else { return Ok(None) };
-        match config::resolve(&Sources { flags: flag(value.to_owned()), ..Sources::default() }) {
+        match config::resolve(&SettingsSources { flags: flag(value.to_owned()), ..SettingsSources::default() }) {
             Ok(_) => Ok(Some(value.to_owned())),
-            Err(_) => Err(cannot_be(input, value, &format!("write {}", allowed(setting)))),
+            Err(_) => Err(invalid_value(input, value, &format!("write {}", allowed_values(setting)))),
         }
     };
     let some = Some::<String>;
     Ok(Flags {
-        include: globs(given, given::INCLUDE)?,
-        exclude: globs(given, given::EXCLUDE)?,
-        min_severity: one(given::MIN_SEVERITY, "min_severity", &|value| Flags {
+        include: globs(given, variables::INCLUDE)?,
+        exclude: globs(given, variables::EXCLUDE)?,
+        min_severity: one(variables::MIN_SEVERITY, "min_severity", &|value| Flags {
             min_severity: some(value),
             ..Flags::default()
         })?,
-        fail_on: one(given::FAIL_ON, "fail_on", &|value| Flags { fail_on: some(value), ..Flags::default() })?,
-        request_changes_on: one(given::REQUEST_CHANGES_ON, "request_changes_on", &|value| Flags {
+        fail_on: one(variables::FAIL_ON, "fail_on", &|value| Flags { fail_on: some(value), ..Flags::default() })?,
+        request_changes_on: one(variables::REQUEST_CHANGES_ON, "request_changes_on", &|value| Flags {
             request_changes_on: some(value),
             ..Flags::default()
         })?,
-        timeout: one(given::TIMEOUT, "timeout", &|value| Flags { timeout: some(value), ..Flags::default() })?,
-        model: one(given::MODEL, "model", &|value| Flags { model: some(value), ..Flags::default() })?,
-        max_turns: one(given::MAX_TURNS, "max_turns", &|value| Flags { max_turns: some(value), ..Flags::default() })?,
-        max_tokens: one(given::MAX_TOKENS, "max_tokens", &|value| Flags {
+        timeout: one(variables::TIMEOUT, "timeout", &|value| Flags { timeout: some(value), ..Flags::default() })?,
+        model: one(variables::MODEL, "model", &|value| Flags { model: some(value), ..Flags::default() })?,
+        max_turns: one(variables::MAX_TURNS, "max_turns", &|value| Flags {
+            max_turns: some(value),
+            ..Flags::default()
+        })?,
+        max_tokens: one(variables::MAX_TOKENS, "max_tokens", &|value| Flags {
             max_tokens: some(value),
             ..Flags::default()
         })?,
-        max_cost: one(given::MAX_COST, "max_cost", &|value| Flags { max_cost: some(value), ..Flags::default() })?,
-        min_confidence: one(given::MIN_CONFIDENCE, "min_confidence", &|value| Flags {
+        max_cost: one(variables::MAX_COST, "max_cost", &|value| Flags { max_cost: some(value), ..Flags::default() })?,
+        min_confidence: one(variables::MIN_CONFIDENCE, "min_confidence", &|value| Flags {
             min_confidence: some(value),
             ..Flags::default()
         })?,
-        verify: one(given::VERIFY, "verify", &|value| Flags { verify: some(value), ..Flags::default() })?,
+        verify: one(variables::VERIFY, "verify", &|value| Flags { verify: some(value), ..Flags::default() })?,
         // The log's format does not depend on a user's settings file.
         format: Some("terminal".to_owned()),
         ..Flags::default()
@@ -166,42 +169,42 @@ fn flags(given: &Given) -> Result<Flags, ActionError> {
 }
 
 /// The values that a setting accepts.
-pub(super) fn allowed(setting: &str) -> &'static str {
-    Key::named(setting).map_or("something else", |key| key.allowed)
+pub(super) fn allowed_values(setting: &str) -> &'static str {
+    SettingKey::from_name(setting).map_or("something else", |key| key.allowed)
 }
 
 /// Parses globs, one per line.
-fn globs(given: &Given, input: Input) -> Result<Vec<String>, ActionError> {
+fn globs(given: &ActionVariables, input: Input) -> Result<Vec<String>, ActionError> {
     let lines = given.input(input).unwrap_or_default().lines().map(str::trim).filter(|line| !line.is_empty());
     let globs: Vec<String> = lines.map(str::to_owned).collect();
     for glob in &globs {
         if PathFilter::new(&[], std::slice::from_ref(glob)).is_err() {
-            return Err(cannot_be(input, glob, "write one glob a line, such as src/**"));
+            return Err(invalid_value(input, glob, "write one glob a line, such as src/**"));
         }
     }
     Ok(globs)
 }
 
 /// Reads a path in the repository. A path that leaves it could name any file of the machine.
-fn instructions(given: &Given) -> Result<Option<String>, ActionError> {
-    let Some(path) = given.input(given::INSTRUCTIONS) else { return Ok(None) };
+fn instructions(given: &ActionVariables) -> Result<Option<String>, ActionError> {
+    let Some(path) = given.input(variables::INSTRUCTIONS) else { return Ok(None) };
     let path = path.strip_prefix("./").unwrap_or(path);
     let is_plain = |part: &str| !part.is_empty() && part != "." && part != "..";
     if path.contains(['\\', ':', '\n']) || !path.split('/').all(is_plain) {
         let write =
             "write the path of a file of the repository, such as docs/review.md; it is read from the target branch";
-        return Err(cannot_be(given::INSTRUCTIONS, path, write));
+        return Err(invalid_value(variables::INSTRUCTIONS, path, write));
     }
     Ok(Some(path.to_owned()))
 }
 
-fn formats(given: &Given) -> Result<Vec<&'static Presenter>, ActionError> {
+fn formats(given: &ActionVariables) -> Result<Vec<&'static Presenter>, ActionError> {
     let mut formats: Vec<&'static Presenter> = Vec::new();
-    let words = given.input(given::FORMATS).unwrap_or_default().split(|c: char| c.is_whitespace() || c == ',');
+    let words = given.input(variables::FORMATS).unwrap_or_default().split(|c: char| c.is_whitespace() || c == ',');
     for word in words.filter(|word| !word.is_empty()) {
         let Some(presenter) = presenter(word) else {
             let known = present::names().join(", ");
-            return Err(cannot_be(given::FORMATS, word, &format!("write some of {known}")));
+            return Err(invalid_value(variables::FORMATS, word, &format!("write some of {known}")));
         };
         if !formats.iter().any(|known| known.name == presenter.name) {
             formats.push(presenter);
@@ -214,22 +217,24 @@ fn formats(given: &Given) -> Result<Vec<&'static Presenter>, ActionError> {
 mod tests {
     use super::*;
 
-    pub(in super::super) fn given(inputs: &[(&str, &str)]) -> Given {
-        Given::of(|name| inputs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+    pub(in super::super) fn given(inputs: &[(&str, &str)]) -> ActionVariables {
+        ActionVariables::of(|name| {
+            inputs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        })
     }
 
     #[test]
     fn nothing_said_is_the_default() {
-        let inputs = Inputs::read(&given(&[])).unwrap();
-        assert_eq!((inputs.post, inputs.drafts), (PostWish::Auto, Drafts::Review));
+        let inputs = ActionInputs::read(&given(&[])).unwrap();
+        assert_eq!((inputs.post, inputs.drafts), (PostMode::Auto, DraftPolicy::Review));
         assert_eq!(inputs.flags, Flags { format: Some("terminal".to_owned()), ..Flags::default() });
         assert!(inputs.formats.is_empty() && inputs.pull.is_none() && inputs.key.is_none());
-        assert_eq!(on_error(&given(&[])).unwrap(), OnError::Fail);
+        assert_eq!(on_error(&given(&[])).unwrap(), ErrorPolicy::Fail);
     }
 
     #[test]
     fn what_is_said_is_read() {
-        let inputs = Inputs::read(&given(&[
+        let inputs = ActionInputs::read(&given(&[
             ("INPUT_PULL", "#12"),
             ("INPUT_FORMATS", "json, markdown\njson"),
             ("INPUT_INCLUDE", "src/**\n\n  lib/{a,b}.py  \n"),
@@ -244,7 +249,7 @@ mod tests {
         assert_eq!(inputs.flags.include, ["src/**", "lib/{a,b}.py"]);
         assert_eq!(inputs.flags.fail_on.as_deref(), Some("high"));
         assert_eq!(inputs.instructions.as_deref(), Some("docs/review.md"));
-        assert_eq!((inputs.post, inputs.drafts), (PostWish::Nowhere, Drafts::Skip));
+        assert_eq!((inputs.post, inputs.drafts), (PostMode::Nowhere, DraftPolicy::Skip));
     }
 
     #[test]
@@ -271,7 +276,7 @@ mod tests {
             ("INPUT_INSTRUCTIONS", "C:\\x", "the input instructions cannot"),
             ("INPUT_INSTRUCTIONS", "-", ""),
         ] {
-            match Inputs::read(&given(&[(variable, value)])) {
+            match ActionInputs::read(&given(&[(variable, value)])) {
                 Err(fault) => assert!(fault.to_string().contains(told) && fault.exit_code() == 2, "{fault}"),
                 Ok(_) => assert_eq!(told, "", "{variable}={value}"),
             }
@@ -281,14 +286,14 @@ mod tests {
 
     #[test]
     fn a_wrong_key_is_not_shown() {
-        let fault = Inputs::read(&given(&[("INPUT_KEY", "canary\nsecond")])).unwrap_err().to_string();
+        let fault = ActionInputs::read(&given(&[("INPUT_KEY", "canary\nsecond")])).unwrap_err().to_string();
         assert!(fault.contains("the input key") && !fault.contains("canary"), "{fault}");
     }
 
     #[test]
     fn a_hostile_value_stays_one_short_line() {
         let value = format!("\u{1b}[31m\n::error::{}", "x".repeat(500));
-        let fault = Inputs::read(&given(&[("INPUT_POST", &value)])).unwrap_err().to_string();
+        let fault = ActionInputs::read(&given(&[("INPUT_POST", &value)])).unwrap_err().to_string();
         assert!(!fault.contains('\n') && !fault.contains('\u{1b}') && fault.len() < 300, "{fault}");
     }
 }

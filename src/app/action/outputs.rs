@@ -1,6 +1,6 @@
 //! The outputs of a step, as its runner reads them. Main type: [`Outputs`].
 
-use super::given::{self, Given};
+use super::variables::{self, ActionVariables};
 use crate::sys::files::{AppendFile, FileError};
 
 /// The outputs of every step; each file has another one, named like its format.
@@ -8,17 +8,17 @@ pub const OUTPUTS: &[&str] = &["outcome", "findings", "blocking", "exit-code", "
 
 /// The outputs with their values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Outputs(Vec<(&'static str, String)>);
+pub(super) struct ActionOutputs(Vec<(&'static str, String)>);
 
-impl Outputs {
+impl ActionOutputs {
     /// Adds an output.
     pub(super) fn set(&mut self, name: &'static str, value: impl Into<String>) {
         self.0.push((name, value.into()));
     }
 
     /// Appends them to the file that the runner names; does nothing if it names none.
-    pub(super) fn write(&self, given: &Given) -> Result<(), FileError> {
-        let Some(path) = given.get(given::OUTPUT) else { return Ok(()) };
+    pub(super) fn write(&self, given: &ActionVariables) -> Result<(), FileError> {
+        let Some(path) = given.get(variables::OUTPUT) else { return Ok(()) };
         // The author of a value cannot guess its delimiter.
         let end = format!("end-{}", uuid::Uuid::new_v4().simple());
         AppendFile::open(path.as_ref())?.append(self.text(&end).as_bytes())
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn a_value_of_several_lines_stays_one_value() {
-        let mut outputs = Outputs::default();
+        let mut outputs = ActionOutputs::default();
         outputs.set("outcome", "complete");
         outputs.set("url", "a\noutcome=failed\noutcome<<x\nfailed\nx");
         let text = outputs.text("END");

@@ -1,10 +1,10 @@
 //! The summary on the page of the run: the review, its destination, and failures. Main function: [`write`].
 
-use super::given::{self, Given};
-use super::step::{Did, Made, Where};
+use super::step::{PostDestination, StepOutcome, StepReview};
+use super::variables::{self, ActionVariables};
 use crate::app::deliver::render;
 use crate::app::error::AppError;
-use crate::present::safe::{fenced, inline};
+use crate::present::escape::{fenced, inline};
 use crate::sys::files::{AppendFile, FileError};
 
 /// GitHub's limit in bytes per step; a longer summary is discarded entirely.
@@ -13,13 +13,13 @@ const MOST: usize = 1 << 20;
 const WIDTH: usize = 100;
 
 /// Appends to the file that the runner names; does nothing if it names none.
-pub(super) fn write(given: &Given, text: &str) -> Result<(), FileError> {
-    let Some(path) = given.get(given::SUMMARY) else { return Ok(()) };
+pub(super) fn write(given: &ActionVariables, text: &str) -> Result<(), FileError> {
+    let Some(path) = given.get(variables::SUMMARY) else { return Ok(()) };
     AppendFile::open(path.as_ref())?.append(text.as_bytes())
 }
 
 /// Renders the summary: Markdown of at most [`MOST`] bytes.
-pub(super) fn text(did: &Result<Did, AppError>, beside: &[String]) -> String {
+pub(super) fn text(did: &Result<StepOutcome, AppError>, beside: &[String]) -> String {
     let mut notes = String::new();
     for line in beside {
         notes.push_str(&format!("\n{}\n", inline(line)));
@@ -28,10 +28,10 @@ pub(super) fn text(did: &Result<Did, AppError>, beside: &[String]) -> String {
         Err(error) => {
             format!("### Review: error\n\n{}\n{notes}", fenced("", &wrapped(&error.to_string())))
         }
-        Ok(Did::Skipped(why)) => format!("### Review: skipped\n\n{}\n{notes}", inline(why)),
-        Ok(Did::Superseded { why, .. }) => format!("### Review: superseded\n\n{}\n{notes}", inline(why)),
-        Ok(Did::Posted { posted, .. }) => format!("### Review\n\n{}\n{notes}", went(posted)),
-        Ok(Did::Reviewed(made)) => {
+        Ok(StepOutcome::Skipped(why)) => format!("### Review: skipped\n\n{}\n{notes}", inline(why)),
+        Ok(StepOutcome::Superseded { why, .. }) => format!("### Review: superseded\n\n{}\n{notes}", inline(why)),
+        Ok(StepOutcome::Posted { posted, .. }) => format!("### Review\n\n{}\n{notes}", went(posted)),
+        Ok(StepOutcome::Reviewed(made)) => {
             let end = format!("\n{}\n{notes}", went(&made.posted));
             let page = page(made);
             if page.len() + end.len() <= MOST {
@@ -50,25 +50,25 @@ fn wrapped(text: &str) -> String {
     textwrap::fill(text, options.word_splitter(textwrap::WordSplitter::NoHyphenation).break_words(false))
 }
 
-fn outcome(made: &Made) -> &'static str {
-    made.delivered.review.outcome.word()
+fn outcome(made: &StepReview) -> &'static str {
+    made.delivered.review.outcome.as_str()
 }
 
-fn page(made: &Made) -> String {
+fn page(made: &StepReview) -> String {
     let bytes = render(&made.delivered.review, "job-summary", made.delivered.settings.fail_on);
     let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
     if text.is_empty() { format!("### Review: {}\n", outcome(made)) } else { text }
 }
 
 /// Describes the destination of the review in one paragraph.
-fn went(posted: &Where) -> String {
+fn went(posted: &PostDestination) -> String {
     match posted {
-        Where::Review { pull, url: Some(url) } => {
+        PostDestination::Review { pull, url: Some(url) } => {
             format!("The review stands on [{}](<{url}>).", inline(&pull.to_string()))
         }
-        Where::Review { pull, url: None } => format!("The review stands on {}.", inline(&pull.to_string())),
-        Where::Annotations(Some(why)) => format!("The findings are annotations of this run: {}", inline(why)),
-        Where::Annotations(None) => "The findings are annotations of this run.".to_owned(),
-        Where::Nowhere(why) => format!("Nothing was posted: {}", inline(why)),
+        PostDestination::Review { pull, url: None } => format!("The review stands on {}.", inline(&pull.to_string())),
+        PostDestination::Annotations(Some(why)) => format!("The findings are annotations of this run: {}", inline(why)),
+        PostDestination::Annotations(None) => "The findings are annotations of this run.".to_owned(),
+        PostDestination::Nowhere(why) => format!("Nothing was posted: {}", inline(why)),
     }
 }

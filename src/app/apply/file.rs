@@ -5,18 +5,18 @@
 use std::io;
 use std::sync::Arc;
 
-use super::place::{PlaceFault, place};
+use super::place::{PlaceFault, locate};
 use super::{AppliedFile, AppliedFinding};
 use crate::domain::change::FileMode;
 use crate::domain::finding::{Finding, FindingId, Suggestion};
 use crate::domain::id::CommitId;
 use crate::domain::path::RepoPath;
 use crate::domain::text::{FileText, is_invisible};
-use crate::evidence::{self, Grammar as _, Languages, SuggestionFault};
-use crate::syntax::{ParserProbe, Trees};
-use crate::sys::beneath::{Beneath, ReadFile};
-use crate::sys::cancel::{Cancel, Stopped};
+use crate::evidence::{self, GrammarLanguages, LanguageInfo as _, SuggestionFault};
+use crate::syntax::{ParserProbe, TreeCache};
+use crate::sys::cancel::{Cancel, CancelReason};
 use crate::sys::charset;
+use crate::sys::contained_folder::{ContainedFolder, ReadFile};
 use crate::sys::repo::Repo;
 use crate::sys::tree;
 
@@ -79,17 +79,17 @@ pub enum FileFault {
     Write(Arc<io::Error>),
     /// It was interrupted.
     #[error("{0}; nothing was written to it")]
-    Stopped(Stopped),
+    Stopped(CancelReason),
 }
 
 /// A file and the suggestions to apply to it.
-pub(super) struct Asked<'a> {
+pub(super) struct FileSuggestions<'a> {
     pub(super) path: &'a RepoPath,
     /// Findings with a suggestion for it.
     pub(super) findings: &'a [&'a Finding],
     /// Its text at the reviewed head; `None` if the commit is missing here, or the review was of no commit.
     pub(super) reviewed: Option<FileText>,
-    pub(super) beneath: &'a Beneath,
+    pub(super) beneath: &'a ContainedFolder,
     /// `true` for a dry run: nothing is written.
     pub(super) check: bool,
     /// The process for trial parses of its text.
@@ -100,7 +100,7 @@ pub(super) struct Asked<'a> {
 /// Reads a file at the reviewed head, if both exist here.
 pub(super) fn at_head(repo: &Repo, head: Option<CommitId>, path: &RepoPath) -> Option<FileText> {
     let tree = repo.tree_of(head?).ok()?;
-    let Some(tree::Found::File(FileMode::File | FileMode::Executable, blob)) =
+    let Some(tree::TreeLookup::File(FileMode::File | FileMode::Executable, blob)) =
         tree::find(repo, tree, path.stored()).ok()?
     else {
         return None;
@@ -111,7 +111,7 @@ pub(super) fn at_head(repo: &Repo, head: Option<CommitId>, path: &RepoPath) -> O
 }
 
 /// Applies the suggestions to the file: all of them, or none.
-pub(super) fn change(asked: &Asked<'_>) -> Result<AppliedFile, FileFault> {
+pub(super) fn apply_suggestions(asked: &FileSuggestions<'_>) -> Result<AppliedFile, FileFault> {
     asked.cancel.check().map_err(FileFault::Stopped)?;
     let bytes = read(asked.beneath, asked.path)?;
     let mark = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK } else { b"" };
@@ -135,7 +135,7 @@ pub(super) fn change(asked: &Asked<'_>) -> Result<AppliedFile, FileFault> {
     }
     // From the end, so that no line is renumbered before its turn.
     let after = edits.iter().rev().fold(before.clone(), |text, (edit, _)| evidence::apply(&text, edit));
-    let languages = Languages::with(Arc::new(Trees::probed(asked.parser.clone())));
+    let languages = GrammarLanguages::with(Arc::new(TreeCache::with_probe(asked.parser.clone())));
     let errors = |text: &str| languages.error_nodes(asked.path, text);
     if errors(&before).zip(errors(&after)).is_some_and(|(before, after)| after > before) {
         return Err(FileFault::BreaksSyntax);
@@ -155,7 +155,7 @@ pub(super) fn change(asked: &Asked<'_>) -> Result<AppliedFile, FileFault> {
     Ok(AppliedFile { path: asked.path.clone(), findings: findings.collect(), texts: [before, after] })
 }
 
-fn read(beneath: &Beneath, path: &RepoPath) -> Result<Vec<u8>, FileFault> {
+fn read(beneath: &ContainedFolder, path: &RepoPath) -> Result<Vec<u8>, FileFault> {
     let mut buffer = Vec::new();
     let bytes = match beneath.read(path.stored(), MAX_FILE, &mut buffer) {
         Ok(ReadFile::Bytes(bytes)) => bytes.to_vec(),
@@ -181,7 +181,7 @@ fn is_hidden(c: char) -> bool {
 /// Builds the edit of a finding for the current place of its lines.
 fn edit(finding: &Finding, path: &RepoPath, text: &FileText, is_as_reviewed: bool) -> Result<Suggestion, FileFault> {
     let place_fault = |why| FileFault::Place { finding: finding.id.clone(), why };
-    let lines = place(finding, text, is_as_reviewed).map_err(place_fault)?;
+    let lines = locate(finding, text, is_as_reviewed).map_err(place_fault)?;
     let suggestion = finding.suggestion.as_ref().ok_or_else(|| place_fault(PlaceFault::Unknown))?;
     let fault = |why| FileFault::Suggestion { finding: finding.id.clone(), why };
     if text.is_masked(lines) {

@@ -1,9 +1,9 @@
 //! Locates a suggestion in a file that may have changed since the review. Main function: [`place`].
 
 use crate::domain::finding::{Anchor, Finding, Suggestion};
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::FileText;
-use crate::evidence::{Located, locate};
+use crate::evidence::{self, QuoteLocation};
 
 /// The reason why a suggestion cannot be located.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -27,7 +27,7 @@ pub enum PlaceFault {
 }
 
 /// The lines that a suggestion replaces and the quoted lines around them, as reviewed.
-struct Block<'a> {
+struct SuggestionBlock<'a> {
     /// The number of the first line.
     start: u32,
     lines: Vec<&'a str>,
@@ -35,10 +35,10 @@ struct Block<'a> {
 
 /// Locates the lines of `text` that the suggestion of a finding replaces. `is_as_reviewed` means that the file equals the reviewed head:
 /// then they are unchanged. Else the quote must occur at exactly one place, anywhere in the file.
-pub(super) fn place(finding: &Finding, text: &FileText, is_as_reviewed: bool) -> Result<LineRange, PlaceFault> {
+pub(super) fn locate(finding: &Finding, text: &FileText, is_as_reviewed: bool) -> Result<LineRange, PlaceFault> {
     let suggestion = finding.suggestion.as_ref().ok_or(PlaceFault::Unknown)?;
     let anchors = finding.anchors.iter();
-    let mut blocks = anchors.filter_map(|anchor| Block::of(anchor, suggestion));
+    let mut blocks = anchors.filter_map(|anchor| SuggestionBlock::of(anchor, suggestion));
     let block = blocks.next().ok_or(PlaceFault::Unknown)?;
     let start = if is_as_reviewed { block.start } else { block.find_start(text)? };
     if !block.matches_at(start, text) {
@@ -49,10 +49,10 @@ pub(super) fn place(finding: &Finding, text: &FileText, is_as_reviewed: bool) ->
     LineRange::new(moved(lines.start())?, moved(lines.end())?).map_err(|_| PlaceFault::Gone)
 }
 
-impl<'a> Block<'a> {
+impl<'a> SuggestionBlock<'a> {
     /// Builds the known lines of a suggestion: the quote, and the adjacent line that an insertion includes and restores unchanged.
     fn of(anchor: &'a Anchor, suggestion: &'a Suggestion) -> Option<Self> {
-        let quoted = anchor.lines.filter(|_| anchor.side == Side::New && anchor.path == suggestion.path)?;
+        let quoted = anchor.lines.filter(|_| anchor.side == DiffSide::New && anchor.path == suggestion.path)?;
         let mut lines: Vec<&str> = anchor.quote.split('\n').collect();
         if u32::try_from(lines.len()).ok()? != quoted.count() {
             return None;
@@ -74,14 +74,14 @@ impl<'a> Block<'a> {
     fn find_start(&self, text: &FileText) -> Result<u32, PlaceFault> {
         // A quote is found without the blank lines at its ends.
         let blank = self.lines.iter().take_while(|line| line.trim().is_empty()).count();
-        match locate(text, &self.lines.join("\n"), None) {
-            Located::Exact(found) => {
+        match evidence::locate(text, &self.lines.join("\n"), None) {
+            QuoteLocation::Exact(found) => {
                 let blank = u32::try_from(blank).map_err(|_| PlaceFault::Gone)?;
                 found.start().checked_sub(blank).filter(|start| *start > 0).ok_or(PlaceFault::Gone)
             }
-            Located::Moved(_) | Located::Nowhere { .. } | Located::Empty => Err(PlaceFault::Gone),
-            Located::Ambiguous(_) => Err(PlaceFault::Several),
-            Located::NotDistinctive => Err(PlaceFault::NotDistinctive),
+            QuoteLocation::Moved(_) | QuoteLocation::Nowhere { .. } | QuoteLocation::Empty => Err(PlaceFault::Gone),
+            QuoteLocation::Ambiguous(_) => Err(PlaceFault::Several),
+            QuoteLocation::NotDistinctive => Err(PlaceFault::NotDistinctive),
         }
     }
 
@@ -110,7 +110,7 @@ mod tests {
         let quote: Vec<&str> = text.lines(range(quoted)).map(|(_, line)| line).collect();
         finding.anchors = vec![Anchor {
             path: path.clone(),
-            side: Side::New,
+            side: DiffSide::New,
             lines: Some(range(quoted)),
             quote: quote.join("\n"),
             matched: AnchorMatch::Exact,
@@ -122,7 +122,7 @@ mod tests {
 
     fn placed(finding: &Finding, text: &str, is_as_reviewed: bool) -> Result<(u32, u32), PlaceFault> {
         let text = FileText::new(text, "UTF-8");
-        place(finding, &text, is_as_reviewed).map(|lines| (lines.start(), lines.end()))
+        locate(finding, &text, is_as_reviewed).map(|lines| (lines.start(), lines.end()))
     }
 
     #[test]

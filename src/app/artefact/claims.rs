@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::ArtefactError;
 use crate::domain::finding::Finding;
 use crate::domain::review::Review;
-use crate::domain::text::{secrets_in, shortened, strip_line};
-use crate::present::json::{self, NotExact};
+use crate::domain::text::{secrets_in, shorten, strip_line};
+use crate::present::json::{self, ExactParseError};
 
 /// Limits on the parts of a review.
 const FINDINGS: usize = 2_000;
@@ -29,7 +29,7 @@ const SHOWN: usize = 300;
 
 /// Parses the claimed review.
 pub(super) fn read(text: &str) -> Result<Review, ArtefactError> {
-    let document = |error: &NotExact| ArtefactError::Document { why: shown(&error.to_string()) };
+    let document = |error: &ExactParseError| ArtefactError::Document { why: sanitize(&error.to_string()) };
     let value = json::value(text.as_bytes()).map_err(|error| document(&error))?;
     // Before any of its text is shown.
     if let Some((at, kind)) = secret(&value) {
@@ -42,8 +42,8 @@ pub(super) fn read(text: &str) -> Result<Review, ArtefactError> {
 }
 
 /// Formats a text of the artefact on one line of a message.
-pub(super) fn shown(text: &str) -> String {
-    shortened(&strip_line(text), SHOWN)
+pub(super) fn sanitize(text: &str) -> String {
+    shorten(&strip_line(text), SHOWN)
 }
 
 /// Finds the first secret: its place and kind. A key that contains one is not named.
@@ -56,7 +56,7 @@ fn secret(value: &Value) -> Option<(String, &'static str)> {
         }
         Value::Object(fields) => fields.iter().find_map(|(key, value)| match kind(key) {
             Some(kind) => Some((".(the name of a field)".to_owned(), kind)),
-            None => secret(value).map(|(at, kind)| (format!(".{}{at}", shown(key)), kind)),
+            None => secret(value).map(|(at, kind)| (format!(".{}{at}", sanitize(key)), kind)),
         }),
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_is_shown_is_one_short_line() {
-        assert_eq!(shown("a\nb\u{1b}[31mc"), "a b c".replace(" c", "c"));
-        assert_eq!(shown(&"x".repeat(1000)).chars().count(), SHOWN + 1);
+        assert_eq!(sanitize("a\nb\u{1b}[31mc"), "a b c".replace(" c", "c"));
+        assert_eq!(sanitize(&"x".repeat(1000)).chars().count(), SHOWN + 1);
     }
 }

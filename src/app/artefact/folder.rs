@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::ArtefactError;
-use crate::sys::beneath::{Beneath, Kind, ReadFile};
+use crate::sys::contained_folder::{ContainedFolder, Kind, ReadFile};
 
 /// The file name; no other file is opened, and no subfolder is read.
 const REVIEW: &str = "review.json";
@@ -15,7 +15,7 @@ const MOST: u64 = 8 << 20;
 pub(super) fn read(folder: &Path) -> Result<String, ArtefactError> {
     let missing = |why: String| ArtefactError::Missing { folder: folder.display().to_string(), why };
     let fault = |error: io::Error| missing(error.to_string());
-    let beneath = Beneath::new(folder).map_err(fault)?;
+    let beneath = ContainedFolder::new(folder).map_err(fault)?;
     let not_plain = |kind: Kind| ArtefactError::NotPlain {
         what: match kind {
             Kind::Link => "a symbolic link",

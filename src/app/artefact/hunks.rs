@@ -7,20 +7,20 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::ArtefactError;
-use super::claims::shown;
+use super::claims::sanitize;
 use crate::app::error::AppError;
-use crate::app::subject::Subject;
+use crate::app::prepare::PreparedChange;
 use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::claim::{Claim, ClaimedPlace};
-use crate::domain::finding::{Anchor, Finding, FindingStatus, Suggestion, Verification};
+use crate::domain::finding::{Anchor, Finding, FindingStatus, FindingVerification, Suggestion};
 use crate::domain::forge::PullId;
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::review::Review;
 use crate::domain::text::strip_line;
-use crate::evidence::{self, Grammar as _, Languages, Rejection, SuggestionFault};
-use crate::syntax::Trees;
-use crate::sys::cancel::Stopped;
+use crate::evidence::{self, GrammarLanguages, LanguageInfo as _, Rejection, SuggestionFault};
+use crate::syntax::TreeCache;
+use crate::sys::cancel::CancelReason;
 
 /// Limit on the reasons collected; further ones are counted.
 const MOST: usize = 50;
@@ -28,7 +28,11 @@ const MOST: usize = 50;
 /// Verifies the findings of an artefact; those that it calls fixed or dismissed are left out.
 ///
 /// An honest run cannot name an invalid place, so one finding that fails refuses them all.
-pub(super) fn prove(claimed: &Review, subject: &Subject, pull: &PullId) -> Result<Vec<Finding>, AppError> {
+pub(super) fn prove_findings(
+    claimed: &Review,
+    subject: &PreparedChange,
+    pull: &PullId,
+) -> Result<Vec<Finding>, AppError> {
     let reasons = other_change(claimed, &subject.change);
     if !reasons.is_empty() {
         return Err(ArtefactError::OtherChange { pull: pull.clone(), reasons }.into());
@@ -38,8 +42,8 @@ pub(super) fn prove(claimed: &Review, subject: &Subject, pull: &PullId) -> Resul
         subject.cancel.check()?;
         match verify_finding(finding, subject) {
             Ok(stands) => proved.push(stands),
-            Err(Fault::Stopped(stopped)) => return Err(stopped.into()),
-            Err(why) => reasons.push(format!("findings[{n}]: {}", shown(&why.to_string()))),
+            Err(ClaimFault::Stopped(stopped)) => return Err(stopped.into()),
+            Err(why) => reasons.push(format!("findings[{n}]: {}", sanitize(&why.to_string()))),
         }
         if reasons.len() >= MOST {
             break;
@@ -58,12 +62,12 @@ fn other_change(review: &Review, ours: &ChangeSet) -> Vec<String> {
     }
     // The name is the forge's, without unprintable characters.
     if claimed.target != strip_line(&ours.target) {
-        reasons.push(format!("it is compared with {}, not with {}", shown(&claimed.target), shown(&ours.target)));
+        reasons.push(format!("it is compared with {}, not with {}", sanitize(&claimed.target), sanitize(&ours.target)));
     }
     let known: HashMap<&RepoPath, &FileChange> = ours.files.iter().map(|file| (&file.path, file)).collect();
     let mut named = HashSet::new();
     for file in &claimed.files {
-        let path = shown(&file.path.spelled());
+        let path = sanitize(&file.path.display_name());
         match known.get(&file.path) {
             _ if !named.insert(&file.path) => reasons.push(format!("it names {path} twice")),
             None => reasons.push(format!("it names {path}, which is not changed")),
@@ -74,16 +78,17 @@ fn other_change(review: &Review, ours: &ChangeSet) -> Vec<String> {
         }
     }
     let looked_at = review.coverage.files.iter().map(|file| &file.path).filter(|path| !known.contains_key(path));
-    reasons.extend(looked_at.map(|path| format!("it looked at {}, which is not changed", shown(&path.spelled()))));
+    reasons
+        .extend(looked_at.map(|path| format!("it looked at {}, which is not changed", sanitize(&path.display_name()))));
     let left_out = ours.files.iter().filter(|file| !named.contains(&file.path));
-    reasons.extend(left_out.map(|file| format!("it leaves out {}", shown(&file.path.spelled()))));
+    reasons.extend(left_out.map(|file| format!("it leaves out {}", sanitize(&file.path.display_name()))));
     reasons.truncate(MOST);
     reasons
 }
 
 /// The reason why a finding fails verification.
 #[derive(Debug, thiserror::Error)]
-enum Fault {
+enum ClaimFault {
     #[error("{}", .0.brief())]
     Rejected(Rejection),
     #[error("anchors[{0}] is not what stands there")]
@@ -95,10 +100,10 @@ enum Fault {
     #[error("the suggestion does not stand: {0}")]
     Suggestion(#[from] SuggestionFault),
     #[error(transparent)]
-    Stopped(#[from] Stopped),
+    Stopped(#[from] CancelReason),
 }
 
-impl From<Rejection> for Fault {
+impl From<Rejection> for ClaimFault {
     fn from(rejection: Rejection) -> Self {
         match rejection {
             Rejection::Stopped(stopped) => Self::Stopped(stopped),
@@ -108,12 +113,12 @@ impl From<Rejection> for Fault {
 }
 
 /// Builds the finding to post: its texts, with places of our own.
-fn verify_finding(finding: &Finding, subject: &Subject) -> Result<Finding, Fault> {
+fn verify_finding(finding: &Finding, subject: &PreparedChange) -> Result<Finding, ClaimFault> {
     let anchors = without_repeats(&finding.anchors);
     let mut places = Vec::with_capacity(anchors.len());
     for anchor in &anchors {
         if anchor.lines.is_none() && !anchor.quote.is_empty() {
-            return Err(Fault::QuotesFile);
+            return Err(ClaimFault::QuotesFile);
         }
         places.push(ClaimedPlace {
             path: anchor.path.clone(),
@@ -124,7 +129,7 @@ fn verify_finding(finding: &Finding, subject: &Subject) -> Result<Finding, Fault
         });
     }
     let mut places = places.into_iter();
-    let Some(place) = places.next() else { return Err(Fault::Otherwise(0)) };
+    let Some(place) = places.next() else { return Err(ClaimFault::Otherwise(0)) };
     let claim = Claim {
         title: finding.title.clone(),
         body: finding.body.clone(),
@@ -142,7 +147,7 @@ fn verify_finding(finding: &Finding, subject: &Subject) -> Result<Finding, Fault
         _ => false,
     };
     if let Some(n) = (0..anchors.len().max(found.anchors.len())).find(|n| !is_same(*n)) {
-        return Err(Fault::Otherwise(n));
+        return Err(ClaimFault::Otherwise(n));
     }
     let suggestion = finding.suggestion.as_ref().map(|one| suggestion(one, &anchors, subject)).transpose()?;
     Ok(Finding {
@@ -157,7 +162,7 @@ fn verify_finding(finding: &Finding, subject: &Subject) -> Result<Finding, Fault
         confidence: None,
         anchors: found.anchors,
         suggestion,
-        verification: Verification::UNCHECKED,
+        verification: FindingVerification::UNCHECKED,
         origin: finding.origin.clone(),
         guideline: None,
         dismissed: None,
@@ -165,7 +170,7 @@ fn verify_finding(finding: &Finding, subject: &Subject) -> Result<Finding, Fault
 }
 
 /// The parts of an anchor that do not depend on how it was located.
-fn place_of(anchor: &Anchor) -> (&RepoPath, Side, Option<LineRange>, &str, bool) {
+fn place_of(anchor: &Anchor) -> (&RepoPath, DiffSide, Option<LineRange>, &str, bool) {
     (&anchor.path, anchor.side, anchor.lines, &anchor.quote, anchor.masked)
 }
 
@@ -176,15 +181,16 @@ fn without_repeats(anchors: &[Anchor]) -> Vec<&Anchor> {
 }
 
 /// Verifies a suggestion: it must be at the finding's place, or on the adjacent line that an insertion includes.
-fn suggestion(claimed: &Suggestion, anchors: &[&Anchor], subject: &Subject) -> Result<Suggestion, Fault> {
+fn suggestion(claimed: &Suggestion, anchors: &[&Anchor], subject: &PreparedChange) -> Result<Suggestion, ClaimFault> {
     let beside = |lines: LineRange| {
         claimed.lines.start() >= lines.start().saturating_sub(1) && claimed.lines.end() <= lines.end().saturating_add(1)
     };
-    let is_about =
-        |anchor: &&&Anchor| anchor.side == Side::New && anchor.path == claimed.path && anchor.lines.is_some_and(beside);
-    let anchor = anchors.iter().find(is_about).ok_or(Fault::Elsewhere)?;
+    let is_about = |anchor: &&&Anchor| {
+        anchor.side == DiffSide::New && anchor.path == claimed.path && anchor.lines.is_some_and(beside)
+    };
+    let anchor = anchors.iter().find(is_about).ok_or(ClaimFault::Elsewhere)?;
     let text = subject.new.read(&anchor.path).map_err(Rejection::from)?;
-    let languages = Languages::with(Arc::new(Trees::probed(subject.parser.clone())));
+    let languages = GrammarLanguages::with(Arc::new(TreeCache::with_probe(subject.parser.clone())));
     let errors = |text: &str| languages.error_nodes(&anchor.path, text);
     Ok(evidence::prove(&text, &anchor.path, claimed.lines, &claimed.replacement, errors)?)
 }

@@ -6,32 +6,32 @@
 
 mod claims;
 mod error;
+mod expected;
 mod folder;
 mod hunks;
-mod which;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use super::error::AppError;
-use super::post::{PostOptions, Posted, begin, post_untrusted};
-use super::pull::{self, Fetched, SIGNING_IN};
-use super::subject::{self, Surroundings};
+use super::post::{PostOptions, PostOutcome, begin, post_untrusted};
+use super::prepare::{self, ProcessEnv};
+use super::pull::{self, FetchedPull, SIGNING_IN};
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink};
-use crate::domain::forge::{PullAsk, PullRequest};
-use crate::domain::request::{ReviewRequest, Scope};
-use crate::domain::review::{Coverage, Ended, Engine, Outcome, Provenance, Review, Usage};
+use crate::domain::forge::{PullRequest, PullSpecifier};
+use crate::domain::request::{ReviewRequest, ReviewScope};
+use crate::domain::review::{Engine, Review, ReviewCoverage, ReviewOutcome, ReviewProvenance, StopReason, Usage};
 use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 
 pub use error::ArtefactError;
-pub use which::{Expected, expected_artefact};
+pub use expected::{ExpectedArtefact, expected_artefact};
 
 /// Discards the events of collecting the change again.
-struct Quiet;
+struct NoArtefactEvents;
 
-impl EventSink for Quiet {
+impl EventSink for NoArtefactEvents {
     fn emit(&self, _: Event) {}
 }
 
@@ -41,13 +41,13 @@ impl EventSink for Quiet {
 /// run; the pull request is determined by `expected` alone. No receipt is saved, because the run is not one of this machine.
 pub async fn post_artefact(
     folder: &Path,
-    expected: Expected,
+    expected: ExpectedArtefact,
     options: &PostOptions,
     flags: &Flags,
-    around: &Surroundings,
+    around: &ProcessEnv,
     events: &dyn EventSink,
     cancel: &Cancel,
-) -> Result<Posted, AppError> {
+) -> Result<PostOutcome, AppError> {
     let (settings, cancel) = begin(flags, around, events, cancel)?;
     let path = folder.to_owned();
     let work = move || -> Result<_, AppError> { Ok(claims::read(&folder::read(&path)?)?) };
@@ -55,8 +55,8 @@ pub async fn post_artefact(
 
     let (forge, asked) = (around.forge.clone(), cancel.clone());
     let github = blocking::run(SIGNING_IN, &cancel, move || forge.client(&asked)).await??;
-    let id = which::meant(&claimed, &expected, github.server().reveal().trim_end_matches('/'))?;
-    let accept = move |pull: &PullRequest| Ok(which::accept(pull, &expected)?);
+    let id = expected::match_pull(&claimed, &expected, github.server().reveal().trim_end_matches('/'))?;
+    let accept = move |pull: &PullRequest| Ok(expected::check_pull(pull, &expected)?);
     // Nothing is fetched for a pull request that does not match.
     accept(&github.within(&cancel).about(&id.repo).pull(&id).await?)?;
     events.emit(Event::Notice { text: format!("fetching {id}, to hold the artefact against it") });
@@ -73,30 +73,30 @@ pub async fn post_artefact(
 /// Builds the review to post: the verified parts of the claimed one, in a change of our own.
 fn build_review(
     claimed: &Review,
-    fetched: &Fetched,
+    fetched: &FetchedPull,
     flags: &Flags,
-    around: &Surroundings,
+    around: &ProcessEnv,
     cancel: &Cancel,
 ) -> Result<Review, AppError> {
     let request = ReviewRequest {
-        scope: Scope::Pull(PullAsk::Whole { host: None, id: fetched.pull.id.clone() }),
+        scope: ReviewScope::Pull(PullSpecifier::Whole { host: None, id: fetched.pull.id.clone() }),
         directory: fetched.directory.clone(),
         settings_from_worktree: false,
     };
-    let subject = subject::collect_pull(fetched, &request, flags, around, cancel, &Quiet)?;
-    let findings = hunks::prove(claimed, &subject, &fetched.pull.id)?;
+    let subject = prepare::collect_pull(fetched, &request, flags, around, cancel, &NoArtefactEvents)?;
+    let findings = hunks::prove_findings(claimed, &subject, &fetched.pull.id)?;
     Ok(Review {
         id: claimed.id,
         // It is not trusted, so it is never complete.
-        outcome: Outcome::Incomplete,
+        outcome: ReviewOutcome::Incomplete,
         reasons: caveats(claimed),
-        ended: Ended::Finished,
+        ended: StopReason::Finished,
         change: Arc::clone(&subject.change),
         summary: String::new(),
         findings,
         sections: Vec::new(),
-        coverage: Coverage::default(),
-        provenance: Provenance {
+        coverage: ReviewCoverage::default(),
+        provenance: ReviewProvenance {
             version: String::new(),
             engine: Engine::Rules,
             provider: None,
@@ -119,9 +119,9 @@ fn build_review(
 fn caveats(claimed: &Review) -> Vec<String> {
     let mut caveats = Vec::new();
     match claimed.outcome {
-        Outcome::Complete => {}
-        Outcome::Incomplete => caveats.push("By its own account it is incomplete".to_owned()),
-        Outcome::Failed => caveats.push("By its own account nothing was reviewed".to_owned()),
+        ReviewOutcome::Complete => {}
+        ReviewOutcome::Incomplete => caveats.push("By its own account it is incomplete".to_owned()),
+        ReviewOutcome::Failed => caveats.push("By its own account nothing was reviewed".to_owned()),
     }
     let left_out = claimed.findings.iter().filter(|finding| finding.status.is_resolved()).count();
     if left_out > 0 {

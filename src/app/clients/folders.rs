@@ -6,7 +6,7 @@ use etcetera::BaseStrategy as _;
 
 /// The folders below which clients store their files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folders {
+pub struct ClientFolders {
     /// The home folder.
     pub home: PathBuf,
     /// The settings folder of desktop programs: `~/.config`, `~/Library/Application Support`, `%APPDATA%`.
@@ -17,7 +17,7 @@ pub struct Folders {
     pub codex: PathBuf,
 }
 
-impl Folders {
+impl ClientFolders {
     /// Determines the folders of this process's user; `None` without a home folder.
     pub fn of_this_process() -> Option<Self> {
         let home = etcetera::home_dir().ok()?;

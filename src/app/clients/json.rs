@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value, json};
 
-use super::write::Edited;
+use super::write::EditOutcome;
 
 /// The reason why a file cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,18 +24,24 @@ pub(super) enum JsonFault {
 }
 
 /// Renders a file with only this entry.
-pub(super) fn alone(servers: &str, name: &str, entry: &Value) -> String {
+pub(super) fn render_entry(servers: &str, name: &str, entry: &Value) -> String {
     let whole = json!({ servers: { name: entry } });
     format!("{whole:#}\n")
 }
 
 /// Sets the entry `name` of the object `servers`. An entry with another value is replaced only with `replace`.
-pub(super) fn set(text: &str, servers: &str, name: &str, entry: &Value, replace: bool) -> Result<Edited, JsonFault> {
-    let Plain { text: plain, commas } = without_comments(text);
+pub(super) fn set(
+    text: &str,
+    servers: &str,
+    name: &str,
+    entry: &Value,
+    replace: bool,
+) -> Result<EditOutcome, JsonFault> {
+    let PlainJson { text: plain, commas } = without_comments(text);
     if plain.trim().is_empty() {
         // The reason why a file cannot be changed.
         let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-        return Ok(Edited::Added(format!("{text}{gap}{}", alone(servers, name, entry))));
+        return Ok(EditOutcome::Added(format!("{text}{gap}{}", render_entry(servers, name, entry))));
     }
     let before: Value = serde_json::from_str(&plain).map_err(|error| JsonFault::NotJson(error.to_string()))?;
     let Value::Object(fields) = &before else { return Err(JsonFault::NotAnObject("the whole".to_owned())) };
@@ -45,11 +51,11 @@ pub(super) fn set(text: &str, servers: &str, name: &str, entry: &Value, replace:
         Some(_) => return Err(JsonFault::NotAnObject(servers.to_owned())),
     };
     if found == Some(entry) {
-        return Ok(Edited::Same);
+        return Ok(EditOutcome::Same);
     }
     let replaced = found.is_some();
     if replaced && !replace {
-        return Ok(Edited::Taken);
+        return Ok(EditOutcome::Taken);
     }
     let root = members(&plain, plain.find('{').ok_or(JsonFault::Unsafe)?).ok_or(JsonFault::Unsafe)?;
     let after = match root.value_of(&plain, servers) {
@@ -72,20 +78,20 @@ pub(super) fn set(text: &str, servers: &str, name: &str, entry: &Value, replace:
     }
     let read_back: Option<Value> = serde_json::from_str(&without_comments(&after).text).ok();
     match read_back == Some(expected) {
-        true if replaced => Ok(Edited::Replaced(after)),
-        true => Ok(Edited::Added(after)),
+        true if replaced => Ok(EditOutcome::Replaced(after)),
+        true => Ok(EditOutcome::Added(after)),
         false => Err(JsonFault::Unsafe),
     }
 }
 
 /// An object of a text: its braces and its members in order.
-struct Members {
+struct ObjectMembers {
     open: usize,
     close: usize,
     all: Vec<(Range<usize>, Range<usize>)>,
 }
 
-impl Members {
+impl ObjectMembers {
     /// The range of a key's value; of the last occurrence, like parsers.
     fn value_of(&self, plain: &str, key: &str) -> Option<Range<usize>> {
         let is_it = |(name, _): &&(Range<usize>, Range<usize>)| {
@@ -96,7 +102,7 @@ impl Members {
 }
 
 /// The members of the object that opens at `open`, in a text that is JSON.
-fn members(plain: &str, open: usize) -> Option<Members> {
+fn members(plain: &str, open: usize) -> Option<ObjectMembers> {
     let bytes = plain.as_bytes();
     if bytes.get(open) != Some(&b'{') {
         return None;
@@ -117,7 +123,7 @@ fn members(plain: &str, open: usize) -> Option<Members> {
         }
         all.push((key, value));
     }
-    Some(Members { open, close: at, all })
+    Some(ObjectMembers { open, close: at, all })
 }
 
 fn blanks(bytes: &[u8], from: usize) -> usize {
@@ -166,13 +172,13 @@ fn string_end(bytes: &[u8], open: usize) -> Option<usize> {
 }
 
 /// A text with comments, a byte order mark and trailing commas replaced by blanks of the same length.
-struct Plain {
+struct PlainJson {
     text: String,
     /// The offsets of these commas.
     commas: Vec<usize>,
 }
 
-fn without_comments(text: &str) -> Plain {
+fn without_comments(text: &str) -> PlainJson {
     let mut bytes = text.as_bytes().to_vec();
     if text.starts_with('\u{feff}') {
         bytes[..3].fill(b' ');
@@ -209,11 +215,11 @@ fn without_comments(text: &str) -> Plain {
         bytes[at..end].iter_mut().filter(|byte| !byte.is_ascii_whitespace()).for_each(|byte| *byte = b' ');
         at = end;
     }
-    Plain { text: String::from_utf8(bytes).unwrap_or_default(), commas }
+    PlainJson { text: String::from_utf8(bytes).unwrap_or_default(), commas }
 }
 
 /// Inserts a member after the last one of an object, formatted like the others.
-fn insert(text: &str, (plain, commas): (&str, &[usize]), object: &Members, key: &str, value: &Value) -> String {
+fn insert(text: &str, (plain, commas): (&str, &[usize]), object: &ObjectMembers, key: &str, value: &Value) -> String {
     let (unit, key) = (unit(text), Value::from(key));
     let Some((first, last)) = object.all.first().zip(object.all.last()) else {
         // Comments inside stay at the top.

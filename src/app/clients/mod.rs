@@ -9,20 +9,20 @@ mod setup;
 mod toml;
 mod write;
 
-pub use folders::Folders;
-pub use setup::{ClientError, Setup, Wanted, project, setup, this_program};
-pub use write::{Written, write};
+pub use folders::ClientFolders;
+pub use setup::{ClientError, ClientSetup, SetupRequest, program_name, project, setup};
+pub use write::{WriteOutcome, write};
 
 /// A program that starts MCP servers.
 #[derive(Debug, Clone, Copy)]
-pub struct Client {
+pub struct McpClient {
     /// Its name on the command line.
     pub name: &'static str,
     /// Its product name.
     pub title: &'static str,
-    shape: Shape,
+    shape: ClientFormat,
     /// The file for all projects of a user.
-    user: File,
+    user: ClientFile,
     /// The file of a project, from its root.
     project: Option<&'static str>,
     /// The client's variable for the opened folder, in a project's file.
@@ -30,14 +30,14 @@ pub struct Client {
     /// `true` if it starts servers in the folder of the project.
     starts_in_project: bool,
     /// Its own command, up to the name.
-    command: Option<Command>,
+    command: Option<ClientCommand>,
     /// The remaining step for the user.
     then: &'static str,
 }
 
 /// The scope of a server's setup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum For {
+pub enum SetupScope {
     /// The whole project: the file is part of it.
     Project,
     /// One person, in all of their projects.
@@ -46,7 +46,7 @@ pub enum For {
 
 /// The format of a client's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum ClientFormat {
     /// JSON, possibly with comments: the field of all servers, and whether each has the type `stdio`.
     Json { servers: &'static str, says_type: bool },
     /// TOML: the table with all servers.
@@ -55,7 +55,7 @@ enum Shape {
 
 /// The location of a user's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum File {
+enum ClientFile {
     /// Below the home folder.
     Home(&'static str),
     /// Below the settings folder of desktop programs.
@@ -70,7 +70,7 @@ enum File {
 
 /// The client's own command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Command {
+enum ClientCommand {
     /// Arguments per scope, then the name, an optional `--`, and the server's command line.
     Words { user: &'static [&'static str], project: Option<&'static [&'static str]>, dashes: bool },
     /// Arguments, then the server as JSON including its name; for a user only.
@@ -78,17 +78,17 @@ enum Command {
 }
 
 /// Every client. The files, fields and variables are those of each client's own documentation.
-pub const CLIENTS: &[Client] = &[
+pub const CLIENTS: &[McpClient] = &[
     // https://code.claude.com/docs/en/mcp
-    Client {
+    McpClient {
         name: "claude-code",
         title: "Claude Code",
-        shape: Shape::Json { servers: "mcpServers", says_type: true },
-        user: File::Its,
+        shape: ClientFormat::Json { servers: "mcpServers", says_type: true },
+        user: ClientFile::Its,
         project: Some(".mcp.json"),
         folder: None,
         starts_in_project: true,
-        command: Some(Command::Words {
+        command: Some(ClientCommand::Words {
             user: &["claude", "mcp", "add", "--scope", "user"],
             project: Some(&["claude", "mcp", "add", "--scope", "project"]),
             dashes: true,
@@ -96,11 +96,11 @@ pub const CLIENTS: &[Client] = &[
         then: "start Claude Code anew in the project and allow the server when it asks; /mcp shows it",
     },
     // https://modelcontextprotocol.io/docs/develop/connect-local-servers
-    Client {
+    McpClient {
         name: "claude-desktop",
         title: "Claude Desktop",
-        shape: Shape::Json { servers: "mcpServers", says_type: false },
-        user: File::App("Claude/claude_desktop_config.json"),
+        shape: ClientFormat::Json { servers: "mcpServers", says_type: false },
+        user: ClientFile::App("Claude/claude_desktop_config.json"),
         project: None,
         folder: None,
         starts_in_project: false,
@@ -108,11 +108,11 @@ pub const CLIENTS: &[Client] = &[
         then: "quit Claude Desktop and start it anew",
     },
     // https://cursor.com/docs/context/mcp
-    Client {
+    McpClient {
         name: "cursor",
         title: "Cursor",
-        shape: Shape::Json { servers: "mcpServers", says_type: true },
-        user: File::Home(".cursor/mcp.json"),
+        shape: ClientFormat::Json { servers: "mcpServers", says_type: true },
+        user: ClientFile::Home(".cursor/mcp.json"),
         project: Some(".cursor/mcp.json"),
         folder: Some("${workspaceFolder}"),
         starts_in_project: false,
@@ -120,35 +120,35 @@ pub const CLIENTS: &[Client] = &[
         then: "switch the server on in the settings of Cursor, under MCP",
     },
     // https://code.visualstudio.com/docs/copilot/reference/mcp-configuration
-    Client {
+    McpClient {
         name: "vscode",
         title: "Visual Studio Code",
-        shape: Shape::Json { servers: "servers", says_type: true },
-        user: File::App("Code/User/mcp.json"),
+        shape: ClientFormat::Json { servers: "servers", says_type: true },
+        user: ClientFile::App("Code/User/mcp.json"),
         project: Some(".vscode/mcp.json"),
         folder: Some("${workspaceFolder}"),
         starts_in_project: false,
-        command: Some(Command::Json(&["code", "--add-mcp"])),
+        command: Some(ClientCommand::Json(&["code", "--add-mcp"])),
         then: "run `MCP: List Servers` from the command palette and start the server",
     },
     // https://developers.openai.com/codex/mcp
-    Client {
+    McpClient {
         name: "codex",
         title: "Codex",
-        shape: Shape::Toml { servers: "mcp_servers" },
-        user: File::Codex("config.toml"),
+        shape: ClientFormat::Toml { servers: "mcp_servers" },
+        user: ClientFile::Codex("config.toml"),
         project: Some(".codex/config.toml"),
         folder: None,
         starts_in_project: true,
-        command: Some(Command::Words { user: &["codex", "mcp", "add"], project: None, dashes: true }),
+        command: Some(ClientCommand::Words { user: &["codex", "mcp", "add"], project: None, dashes: true }),
         then: "start Codex anew in the project; it reads a project's own file only where the project is trusted; /mcp shows the server",
     },
     // https://geminicli.com/docs/tools/mcp-server/
-    Client {
+    McpClient {
         name: "gemini-cli",
         title: "Gemini CLI",
-        shape: Shape::Json { servers: "mcpServers", says_type: false },
-        user: File::Home(".gemini/settings.json"),
+        shape: ClientFormat::Json { servers: "mcpServers", says_type: false },
+        user: ClientFile::Home(".gemini/settings.json"),
         project: Some(".gemini/settings.json"),
         folder: None,
         starts_in_project: true,
@@ -156,11 +156,11 @@ pub const CLIENTS: &[Client] = &[
         then: "start Gemini CLI anew in the project; /mcp shows the server",
     },
     // https://docs.windsurf.com/windsurf/cascade/mcp
-    Client {
+    McpClient {
         name: "windsurf",
         title: "Windsurf",
-        shape: Shape::Json { servers: "mcpServers", says_type: false },
-        user: File::Home(".codeium/windsurf/mcp_config.json"),
+        shape: ClientFormat::Json { servers: "mcpServers", says_type: false },
+        user: ClientFile::Home(".codeium/windsurf/mcp_config.json"),
         project: None,
         folder: None,
         starts_in_project: false,
@@ -168,11 +168,11 @@ pub const CLIENTS: &[Client] = &[
         then: "press refresh in the MCP panel of Cascade",
     },
     // https://zed.dev/docs/ai/mcp
-    Client {
+    McpClient {
         name: "zed",
         title: "Zed",
-        shape: Shape::Json { servers: "context_servers", says_type: false },
-        user: File::Config("zed/settings.json"),
+        shape: ClientFormat::Json { servers: "context_servers", says_type: false },
+        user: ClientFile::Config("zed/settings.json"),
         project: Some(".zed/settings.json"),
         folder: None,
         starts_in_project: true,
@@ -181,9 +181,9 @@ pub const CLIENTS: &[Client] = &[
     },
 ];
 
-impl Client {
+impl McpClient {
     /// Finds the client with this name.
-    pub fn named(name: &str) -> Option<&'static Self> {
+    pub fn find(name: &str) -> Option<&'static Self> {
         CLIENTS.iter().find(|client| client.name == name)
     }
 
@@ -193,8 +193,8 @@ impl Client {
     }
 
     /// The default scope: the project, if the client has a project file.
-    pub fn usual(&self) -> For {
-        if self.project.is_some() { For::Project } else { For::User }
+    pub fn default_scope(&self) -> SetupScope {
+        if self.project.is_some() { SetupScope::Project } else { SetupScope::User }
     }
 }
 

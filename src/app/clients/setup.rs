@@ -4,17 +4,19 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::{Client, Command, File, Folders, For, Shape, json as json_file, toml as toml_file};
+use super::{
+    ClientCommand, ClientFile, ClientFolders, ClientFormat, McpClient, SetupScope, json as json_file, toml as toml_file,
+};
 use crate::sys::files::{self, FileError};
 use crate::sys::repo::Repo;
 
 /// The requested setup.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct SetupRequest {
     /// The client.
-    pub client: &'static Client,
+    pub client: &'static McpClient,
     /// The scope.
-    pub scope: For,
+    pub scope: SetupScope,
     /// The name of the server in the client.
     pub name: String,
     /// The command that starts this program.
@@ -27,14 +29,14 @@ pub struct Wanted {
 
 /// The configuration to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setup {
+pub struct ClientSetup {
     /// The file, and its contents if it had no other entry. `None` if only the client may write it.
     pub file: Option<(PathBuf, String)>,
     /// The client's own command with the same effect.
     pub command: Option<String>,
     /// Notes for the user: sentences without a full stop.
     pub notes: Vec<String>,
-    pub(super) shape: Shape,
+    pub(super) shape: ClientFormat,
     pub(super) name: String,
     pub(super) entry: Value,
     /// The folder that a project's file may not lead out of.
@@ -109,55 +111,55 @@ pub fn project(folder: &Path) -> Result<PathBuf, ClientError> {
 
 /// The command that starts this program. A desktop program does not search the path of a shell, so it gets an absolute path; a project's
 /// file gets the name alone, because each user's path differs.
-pub fn this_program(scope: For) -> String {
-    let path = std::env::current_exe().ok().filter(|_| scope == For::User);
+pub fn program_name(scope: SetupScope) -> String {
+    let path = std::env::current_exe().ok().filter(|_| scope == SetupScope::User);
     path.map_or_else(|| "review".to_owned(), |path| path.display().to_string())
 }
 
 /// Determines the configuration. Nothing is read or written.
-pub fn setup(wanted: &Wanted, folders: Option<&Folders>) -> Result<Setup, ClientError> {
-    let Wanted { client, scope, name, .. } = wanted;
+pub fn setup(wanted: &SetupRequest, folders: Option<&ClientFolders>) -> Result<ClientSetup, ClientError> {
+    let SetupRequest { client, scope, name, .. } = wanted;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if name.is_empty() || !name.chars().all(plain) {
         return Err(ClientError::Name(name.clone()));
     }
     let path = match scope {
-        For::Project => {
+        SetupScope::Project => {
             let file = client.project.ok_or(ClientError::NoProjectFile { client: client.title })?;
             Some(wanted.project.join(file))
         }
-        For::User => user_file(client, folders)?,
+        SetupScope::User => user_file(client, folders)?,
     };
     let arguments = arguments(wanted);
     let entry = entry(client.shape, &wanted.program, &arguments);
     let alone = match client.shape {
-        Shape::Json { servers, .. } => json_file::alone(servers, name, &entry),
-        Shape::Toml { servers } => toml_file::alone(servers, name, &entry),
+        ClientFormat::Json { servers, .. } => json_file::render_entry(servers, name, &entry),
+        ClientFormat::Toml { servers } => toml_file::render_entry(servers, name, &entry),
     };
-    Ok(Setup {
+    Ok(ClientSetup {
         file: path.map(|path| (path, alone)),
         command: client.command.and_then(|command| own_command(command, wanted, &arguments)),
         notes: notes(wanted),
         shape: client.shape,
         name: name.clone(),
         entry,
-        within: (*scope == For::Project).then(|| wanted.project.clone()),
+        within: (*scope == SetupScope::Project).then(|| wanted.project.clone()),
     })
 }
 
-fn user_file(client: &Client, folders: Option<&Folders>) -> Result<Option<PathBuf>, ClientError> {
+fn user_file(client: &McpClient, folders: Option<&ClientFolders>) -> Result<Option<PathBuf>, ClientError> {
     let folders = folders.ok_or(ClientError::NoHome { client: client.title });
     Ok(Some(match client.user {
-        File::Its => return Ok(None),
-        File::Home(file) => folders?.home.join(file),
-        File::App(file) => folders?.app.join(file),
-        File::Config(file) => folders?.config.join(file),
-        File::Codex(file) => folders?.codex.join(file),
+        ClientFile::Its => return Ok(None),
+        ClientFile::Home(file) => folders?.home.join(file),
+        ClientFile::App(file) => folders?.app.join(file),
+        ClientFile::Config(file) => folders?.config.join(file),
+        ClientFile::Codex(file) => folders?.codex.join(file),
     }))
 }
 
 /// The server's command line without the program.
-fn arguments(wanted: &Wanted) -> Vec<String> {
+fn arguments(wanted: &SetupRequest) -> Vec<String> {
     let mut all = vec!["mcp".to_owned()];
     let names_one = |flag: &String| ["-C", "--directory", "--repo-path"].iter().any(|name| flag.starts_with(name));
     let own_folder = wanted.flags.iter().any(names_one);
@@ -169,19 +171,19 @@ fn arguments(wanted: &Wanted) -> Vec<String> {
 }
 
 /// The folder argument of the server; `None` if it is started in the right one.
-fn folder(wanted: &Wanted) -> Option<String> {
+fn folder(wanted: &SetupRequest) -> Option<String> {
     match (wanted.scope, wanted.client.folder) {
         // In a user's file the variable would not be expanded: it belongs to project files.
-        (For::Project, Some(variable)) => Some(variable.to_owned()),
-        (For::Project, None) => None,
-        (For::User, _) if wanted.client.starts_in_project => None,
-        (For::User, _) => Some(wanted.project.display().to_string()),
+        (SetupScope::Project, Some(variable)) => Some(variable.to_owned()),
+        (SetupScope::Project, None) => None,
+        (SetupScope::User, _) if wanted.client.starts_in_project => None,
+        (SetupScope::User, _) => Some(wanted.project.display().to_string()),
     }
 }
 
-fn notes(wanted: &Wanted) -> Vec<String> {
+fn notes(wanted: &SetupRequest) -> Vec<String> {
     let mut notes = Vec::new();
-    if wanted.scope == For::User && !wanted.client.starts_in_project {
+    if wanted.scope == SetupScope::User && !wanted.client.starts_in_project {
         let (title, folder) = (wanted.client.title, wanted.project.display());
         let better = if wanted.client.project.is_some() { "; --scope project follows the project" } else { "" };
         notes.push(format!(
@@ -192,9 +194,9 @@ fn notes(wanted: &Wanted) -> Vec<String> {
     notes
 }
 
-fn entry(shape: Shape, program: &str, arguments: &[String]) -> Value {
+fn entry(shape: ClientFormat, program: &str, arguments: &[String]) -> Value {
     let mut fields = Map::new();
-    if let Shape::Json { says_type: true, .. } = shape {
+    if let ClientFormat::Json { says_type: true, .. } = shape {
         fields.insert("type".to_owned(), json!("stdio"));
     }
     fields.insert("command".to_owned(), json!(program));
@@ -202,21 +204,23 @@ fn entry(shape: Shape, program: &str, arguments: &[String]) -> Value {
     Value::Object(fields)
 }
 
-fn own_command(command: Command, wanted: &Wanted, arguments: &[String]) -> Option<String> {
+fn own_command(command: ClientCommand, wanted: &SetupRequest, arguments: &[String]) -> Option<String> {
     let (words, rest): (&[&str], Vec<String>) = match (command, wanted.scope) {
-        (Command::Words { user, dashes, .. }, For::User) => (user, tail(wanted, arguments, dashes)),
-        (Command::Words { project, dashes, .. }, For::Project) => (project?, tail(wanted, arguments, dashes)),
-        (Command::Json(words), For::User) => {
+        (ClientCommand::Words { user, dashes, .. }, SetupScope::User) => (user, tail(wanted, arguments, dashes)),
+        (ClientCommand::Words { project, dashes, .. }, SetupScope::Project) => {
+            (project?, tail(wanted, arguments, dashes))
+        }
+        (ClientCommand::Json(words), SetupScope::User) => {
             let server = json!({ "name": wanted.name, "command": wanted.program, "args": arguments });
             (words, vec![server.to_string()])
         }
-        (Command::Json(_), For::Project) => return None,
+        (ClientCommand::Json(_), SetupScope::Project) => return None,
     };
     let words = words.iter().map(|word| (*word).to_owned()).chain(rest);
     Some(words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" "))
 }
 
-fn tail(wanted: &Wanted, arguments: &[String], dashes: bool) -> Vec<String> {
+fn tail(wanted: &SetupRequest, arguments: &[String], dashes: bool) -> Vec<String> {
     let mut tail = vec![wanted.name.clone()];
     if dashes {
         tail.push("--".to_owned());
@@ -236,6 +240,6 @@ fn quoted(word: &str) -> String {
 }
 
 /// A path for a message.
-pub(super) fn shown(path: &Path) -> String {
+pub(super) fn display_path(path: &Path) -> String {
     path.display().to_string()
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, TomlError, value};
 
-use super::write::Edited;
+use super::write::EditOutcome;
 
 /// The reason why a file cannot be changed.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +17,7 @@ pub(super) enum TomlFault {
 }
 
 /// Renders a file with only this entry.
-pub(super) fn alone(servers: &str, name: &str, entry: &Value) -> String {
+pub(super) fn render_entry(servers: &str, name: &str, entry: &Value) -> String {
     let mut document = DocumentMut::new();
     let mut all = Table::new();
     all.set_implicit(true);
@@ -27,7 +27,13 @@ pub(super) fn alone(servers: &str, name: &str, entry: &Value) -> String {
 }
 
 /// Sets the table `name` of `servers`. One with another value is replaced only with `replace`.
-pub(super) fn set(text: &str, servers: &str, name: &str, entry: &Value, replace: bool) -> Result<Edited, TomlFault> {
+pub(super) fn set(
+    text: &str,
+    servers: &str,
+    name: &str,
+    entry: &Value,
+    replace: bool,
+) -> Result<EditOutcome, TomlFault> {
     let mut document: DocumentMut = text.parse()?;
     if !document.contains_key(servers) {
         let mut all = Table::new();
@@ -39,13 +45,13 @@ pub(super) fn set(text: &str, servers: &str, name: &str, entry: &Value, replace:
     let wanted = table(entry);
     let replaced = match all.get(name) {
         None => false,
-        Some(found) if same(found, &wanted) => return Ok(Edited::Same),
-        Some(_) if !replace => return Ok(Edited::Taken),
+        Some(found) if same(found, &wanted) => return Ok(EditOutcome::Same),
+        Some(_) if !replace => return Ok(EditOutcome::Taken),
         Some(_) => true,
     };
     all.insert(name, Item::Table(wanted));
     let after = document.to_string();
-    Ok(if replaced { Edited::Replaced(after) } else { Edited::Added(after) })
+    Ok(if replaced { EditOutcome::Replaced(after) } else { EditOutcome::Added(after) })
 }
 
 /// Converts an entry, which consists of strings and lists of strings.
@@ -84,7 +90,7 @@ mod tests {
 
     fn added(text: &str) -> String {
         match set(text, "mcp_servers", "review", &entry(), false).unwrap() {
-            Edited::Added(after) => after,
+            EditOutcome::Added(after) => after,
             other => panic!("{other:?}"),
         }
     }
@@ -97,7 +103,7 @@ mod tests {
         assert!(after.contains(ours), "{after}");
         assert_eq!(after.replace(ours, ""), before);
         assert_eq!(added(""), "[mcp_servers.review]\ncommand = \"review\"\nargs = [\"mcp\"]\n");
-        assert_eq!(alone("mcp_servers", "review", &entry()), added(""));
+        assert_eq!(render_entry("mcp_servers", "review", &entry()), added(""));
         assert_eq!(
             added("mcp_servers = {}\n"),
             "mcp_servers = { review = { command = \"review\", args = [\"mcp\"] } }\n"
@@ -107,11 +113,13 @@ mod tests {
     #[test]
     fn another_entry_of_the_name_is_kept_unless_told() {
         let again = set(&added(""), "mcp_servers", "review", &entry(), false).unwrap();
-        assert_eq!(again, Edited::Same);
+        assert_eq!(again, EditOutcome::Same);
         let theirs =
             "[mcp_servers.review]\ncommand = \"other\"\nargs = [\"mcp\"]\n[mcp_servers.review.env]\nA = \"1\"\n";
-        assert_eq!(set(theirs, "mcp_servers", "review", &entry(), false).unwrap(), Edited::Taken);
-        let Edited::Replaced(after) = set(theirs, "mcp_servers", "review", &entry(), true).unwrap() else { panic!() };
+        assert_eq!(set(theirs, "mcp_servers", "review", &entry(), false).unwrap(), EditOutcome::Taken);
+        let EditOutcome::Replaced(after) = set(theirs, "mcp_servers", "review", &entry(), true).unwrap() else {
+            panic!()
+        };
         assert_eq!(after, "[mcp_servers.review]\ncommand = \"review\"\nargs = [\"mcp\"]\n");
     }
 

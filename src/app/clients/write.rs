@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::setup::{ClientError, Setup, shown};
-use super::{Shape, json, toml};
+use super::setup::{ClientError, ClientSetup, display_path};
+use super::{ClientFormat, json, toml};
 use crate::sys::files;
 
 /// Maximum size in bytes of a settings file to edit.
@@ -11,7 +11,7 @@ const MOST: u64 = 16 << 20;
 
 /// The result of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Edited {
+pub(super) enum EditOutcome {
     /// The entry was added.
     Added(String),
     /// The entry replaced another one.
@@ -24,7 +24,7 @@ pub(super) enum Edited {
 
 /// The result of writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written {
+pub enum WriteOutcome {
     /// The file is new.
     Created,
     /// The entry was added to the existing ones.
@@ -36,7 +36,7 @@ pub enum Written {
 }
 
 /// Writes the entry into the client's file atomically; the rest of the file stays unchanged. Returns the result and the path.
-pub fn write(setup: &Setup, client: &'static str, force: bool) -> Result<(Written, PathBuf), ClientError> {
+pub fn write(setup: &ClientSetup, client: &'static str, force: bool) -> Result<(WriteOutcome, PathBuf), ClientError> {
     let Some((path, alone)) = &setup.file else {
         let command = setup.command.clone().unwrap_or_default();
         return Err(ClientError::ItsOwn { client, command });
@@ -46,28 +46,28 @@ pub fn write(setup: &Setup, client: &'static str, force: bool) -> Result<(Writte
     }
     // Opening a pipe would block; reading a device might not end.
     if path.metadata().is_ok_and(|found| !found.is_file()) {
-        return Err(ClientError::Unreadable { path: shown(path), why: "it is not a file".to_owned() });
+        return Err(ClientError::Unreadable { path: display_path(path), why: "it is not a file".to_owned() });
     }
     let before = match files::open_optional(path)? {
         Some(file) => files::read_within(file, path, MOST)?,
         None => {
             files::rewrite(path, alone.as_bytes())?;
-            return Ok((Written::Created, path.clone()));
+            return Ok((WriteOutcome::Created, path.clone()));
         }
     };
-    let unreadable = |why: String| ClientError::Unreadable { path: shown(path), why };
+    let unreadable = |why: String| ClientError::Unreadable { path: display_path(path), why };
     let before = String::from_utf8(before).map_err(|_| unreadable("it is not UTF-8 text".to_owned()))?;
     let edited = match setup.shape {
-        Shape::Json { servers, .. } => json::set(&before, servers, &setup.name, &setup.entry, force)
+        ClientFormat::Json { servers, .. } => json::set(&before, servers, &setup.name, &setup.entry, force)
             .map_err(|fault| unreadable(fault.to_string()))?,
-        Shape::Toml { servers } => toml::set(&before, servers, &setup.name, &setup.entry, force)
+        ClientFormat::Toml { servers } => toml::set(&before, servers, &setup.name, &setup.entry, force)
             .map_err(|fault| unreadable(fault.to_string()))?,
     };
     let (done, after) = match edited {
-        Edited::Same => return Ok((Written::Same, path.clone())),
-        Edited::Taken => return Err(ClientError::Taken { path: shown(path), name: setup.name.clone() }),
-        Edited::Added(after) => (Written::Added, after),
-        Edited::Replaced(after) => (Written::Replaced, after),
+        EditOutcome::Same => return Ok((WriteOutcome::Same, path.clone())),
+        EditOutcome::Taken => return Err(ClientError::Taken { path: display_path(path), name: setup.name.clone() }),
+        EditOutcome::Added(after) => (WriteOutcome::Added, after),
+        EditOutcome::Replaced(after) => (WriteOutcome::Replaced, after),
     };
     files::rewrite(path, after.as_bytes())?;
     Ok((done, path.clone()))
@@ -86,17 +86,17 @@ fn stays_inside(path: &Path, project: &Path) -> Result<(), ClientError> {
     if of_project {
         return Ok(());
     }
-    Err(ClientError::LeadsOut { path: shown(path), real: shown(&real) })
+    Err(ClientError::LeadsOut { path: display_path(path), real: display_path(&real) })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CLIENTS, Client, Folders, For, Wanted, setup};
+    use super::super::{CLIENTS, ClientFolders, McpClient, SetupRequest, SetupScope, setup};
     use super::*;
 
-    fn wanted(name: &str, scope: For, project: &Path) -> Wanted {
-        Wanted {
-            client: Client::named(name).unwrap(),
+    fn wanted(name: &str, scope: SetupScope, project: &Path) -> SetupRequest {
+        SetupRequest {
+            client: McpClient::find(name).unwrap(),
             scope,
             name: "review".into(),
             program: "review".into(),
@@ -105,9 +105,9 @@ mod tests {
         }
     }
 
-    fn folders(home: &Path) -> Folders {
+    fn folders(home: &Path) -> ClientFolders {
         let join = |name| home.join(name);
-        Folders { home: home.to_owned(), app: join("app"), config: join(".config"), codex: join(".codex") }
+        ClientFolders { home: home.to_owned(), app: join("app"), config: join(".config"), codex: join(".codex") }
     }
 
     #[test]
@@ -115,7 +115,7 @@ mod tests {
         let home = Path::new("/home/ada");
         let mut shown = String::new();
         for client in CLIENTS {
-            for (word, scope) in [("user", For::User), ("project", For::Project)] {
+            for (word, scope) in [("user", SetupScope::User), ("project", SetupScope::Project)] {
                 let wanted = wanted(client.name, scope, Path::new("/home/ada/shop"));
                 shown.push_str(&format!("== {} for {word}\n", client.title));
                 match setup(&wanted, Some(&folders(home))) {
@@ -136,11 +136,11 @@ mod tests {
     fn a_file_is_made_then_left_alone_and_another_entry_is_not_taken_away() {
         let root = tempfile::tempdir().unwrap();
         for client in CLIENTS.iter().filter(|client| client.name != "claude-code") {
-            let mut wanted = wanted(client.name, For::User, root.path());
+            let mut wanted = wanted(client.name, SetupScope::User, root.path());
             let made = setup(&wanted, Some(&folders(root.path()))).unwrap();
             let path = made.file.clone().unwrap().0;
-            assert_eq!(write(&made, client.title, false).unwrap(), (Written::Created, path.clone()));
-            assert_eq!(write(&made, client.title, false).unwrap().0, Written::Same, "{}", client.name);
+            assert_eq!(write(&made, client.title, false).unwrap(), (WriteOutcome::Created, path.clone()));
+            assert_eq!(write(&made, client.title, false).unwrap().0, WriteOutcome::Same, "{}", client.name);
             let first = std::fs::read_to_string(&path).unwrap();
             assert_eq!(first, made.file.unwrap().1);
 
@@ -148,10 +148,10 @@ mod tests {
             let other = setup(&wanted, Some(&folders(root.path()))).unwrap();
             assert!(matches!(write(&other, client.title, false), Err(ClientError::Taken { .. })));
             assert_eq!(std::fs::read_to_string(&path).unwrap(), first);
-            assert_eq!(write(&other, client.title, true).unwrap().0, Written::Replaced);
+            assert_eq!(write(&other, client.title, true).unwrap().0, WriteOutcome::Replaced);
             wanted.name = "second".into();
             let second = setup(&wanted, Some(&folders(root.path()))).unwrap();
-            assert_eq!(write(&second, client.title, false).unwrap().0, Written::Added);
+            assert_eq!(write(&second, client.title, false).unwrap().0, WriteOutcome::Added);
             let text = std::fs::read_to_string(&path).unwrap();
             assert!(text.contains("--allow-write") && text.contains("second") && text.contains("review"), "{text}");
         }
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn what_a_client_writes_itself_is_left_to_its_command() {
-        let made = setup(&wanted("claude-code", For::User, Path::new("/p")), None).unwrap();
+        let made = setup(&wanted("claude-code", SetupScope::User, Path::new("/p")), None).unwrap();
         let error = write(&made, "Claude Code", true).unwrap_err().to_string();
         assert!(error.ends_with("claude mcp add --scope user review -- review mcp"), "{error}");
     }
@@ -168,7 +168,7 @@ mod tests {
     fn a_broken_file_is_left_as_it_is_and_what_belongs_there_is_told() {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join(".mcp.json"), "{ oh").unwrap();
-        let made = setup(&wanted("claude-code", For::Project, root.path()), None).unwrap();
+        let made = setup(&wanted("claude-code", SetupScope::Project, root.path()), None).unwrap();
         let error = write(&made, "Claude Code", true).unwrap_err().to_string();
         assert!(error.contains("not JSON") && error.contains("without --write"), "{error}");
         assert_eq!(std::fs::read_to_string(root.path().join(".mcp.json")).unwrap(), "{ oh");
@@ -185,7 +185,7 @@ mod tests {
         std::fs::write(root.path().join("mine.json"), "{}").unwrap();
         std::os::unix::fs::symlink("../mine.json", project.join(".mcp.json")).unwrap();
         for client in ["vscode", "claude-code"] {
-            let made = setup(&wanted(client, For::Project, &project), None).unwrap();
+            let made = setup(&wanted(client, SetupScope::Project, &project), None).unwrap();
             assert!(matches!(write(&made, client, true), Err(ClientError::LeadsOut { .. })), "{client}");
         }
         assert_eq!(std::fs::read_dir(root.path().join("mine")).unwrap().count(), 0);
@@ -201,7 +201,7 @@ mod tests {
         std::fs::create_dir(project.path().join(".codex")).unwrap();
         std::fs::write(&config, "[core]\n\tbare = false\n").unwrap();
         std::os::unix::fs::symlink("../.git/config", project.path().join(".codex/config.toml")).unwrap();
-        let made = setup(&wanted("codex", For::Project, project.path()), None).unwrap();
+        let made = setup(&wanted("codex", SetupScope::Project, project.path()), None).unwrap();
         assert!(matches!(write(&made, "Codex", true), Err(ClientError::LeadsOut { .. })));
         assert_eq!(std::fs::read_to_string(config).unwrap(), "[core]\n\tbare = false\n");
     }
@@ -210,7 +210,7 @@ mod tests {
     fn what_is_no_file_is_left_as_it_is() {
         let project = tempfile::tempdir().unwrap();
         std::fs::create_dir(project.path().join(".mcp.json")).unwrap();
-        let made = setup(&wanted("claude-code", For::Project, project.path()), None).unwrap();
+        let made = setup(&wanted("claude-code", SetupScope::Project, project.path()), None).unwrap();
         let error = write(&made, "Claude Code", true).unwrap_err().to_string();
         assert!(error.contains("it is not a file"), "{error}");
     }
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn a_folder_that_is_named_in_any_way_is_the_only_one() {
         for flag in ["-C", "-C/elsewhere", "--directory=/elsewhere", "--repo-path", "--repo-path=/elsewhere"] {
-            let mut wanted = wanted("cursor", For::Project, Path::new("/p"));
+            let mut wanted = wanted("cursor", SetupScope::Project, Path::new("/p"));
             wanted.flags = vec![flag.into()];
             let text = setup(&wanted, None).unwrap().file.unwrap().1;
             assert!(!text.contains("workspaceFolder"), "{flag}: {text}");
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn flags_and_odd_words_reach_the_server_as_they_are() {
-        let mut wanted = wanted("codex", For::User, Path::new("/p"));
+        let mut wanted = wanted("codex", SetupScope::User, Path::new("/p"));
         wanted.flags = vec!["-C".into(), "/it's here".into(), "--root".into(), "/b".into()];
         let made = setup(&wanted, Some(&folders(Path::new("/h")))).unwrap();
         let command = r"codex mcp add review -- review mcp -C '/it'\''s here' --root /b";

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::DoctorAsk;
-use super::git::Looked;
-use crate::domain::checkup::{Area, Check, CheckState, Culprit};
+use super::git::OpenedRepository;
+use crate::domain::doctor::{CheckArea, CheckState, DoctorCheck, FaultParty};
 use crate::domain::text::BuildLogs;
 use crate::store::Store;
 use crate::sys::clock;
@@ -20,7 +20,7 @@ const NOT_BEFORE: &str = "2026-11-01T00:00:00Z";
 
 /// The terminal that this process writes to.
 #[derive(Debug, Clone, Copy)]
-pub struct Terminal {
+pub struct TerminalInfo {
     /// `true` if standard output is a terminal.
     pub is_one: bool,
     /// The width for text layout, in columns.
@@ -36,19 +36,19 @@ pub struct Terminal {
 }
 
 /// Checks the machine.
-pub(super) fn check(ask: &DoctorAsk, looked: &Looked) -> Vec<Check> {
+pub(super) fn check(ask: &DoctorAsk, looked: &OpenedRepository) -> Vec<DoctorCheck> {
     vec![state(), terminal(&ask.terminal), clock_of(looked.repo.as_ref().ok(), &clock::now())]
 }
 
-fn new_check(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
-    Check::new(Area::Machine, name, state, found)
+fn new_check(name: &'static str, state: CheckState, found: impl Into<String>) -> DoctorCheck {
+    DoctorCheck::new(CheckArea::Machine, name, state, found)
 }
 
 /// Checks the folder for runs, which are saved to be shown, resumed and compared.
-fn state() -> Check {
+fn state() -> DoctorCheck {
     let root = match Store::default_root() {
         Ok(root) => root,
-        Err(error) => return new_check("state", CheckState::Failed(Culprit::Setup), error.to_string()),
+        Err(error) => return new_check("state", CheckState::Failed(FaultParty::Setup), error.to_string()),
     };
     let trial = root.join(TRIAL);
     let tried = files::private_folder(&root)
@@ -58,7 +58,7 @@ fn state() -> Check {
         Ok(()) => new_check("state", CheckState::Fine, format!("runs are kept in {}", root.display())),
         Err(error) => {
             let advice = "free the folder, or name another one in XDG_STATE_HOME; without it no run can be resumed, shown again or posted later";
-            new_check("state", CheckState::Warning, unwritable(&error)).advised(advice)
+            new_check("state", CheckState::Warning, unwritable(&error)).with_advice(advice)
         }
     }
 }
@@ -67,8 +67,8 @@ fn unwritable(error: &FileError) -> String {
     format!("runs cannot be kept: {error}")
 }
 
-fn terminal(terminal: &Terminal) -> Check {
-    let Terminal { is_one, width, colour, links, without_colour, logs } = *terminal;
+fn terminal(terminal: &TerminalInfo) -> DoctorCheck {
+    let TerminalInfo { is_one, width, colour, links, without_colour, logs } = *terminal;
     let mut found = match (is_one, colour) {
         (true, true) => format!("standard output is a terminal of {width} columns, with colours"),
         (true, false) => format!("standard output is a terminal of {width} columns, without colours"),
@@ -83,26 +83,26 @@ fn terminal(terminal: &Terminal) -> Check {
     if links {
         found.push_str(", with links");
     }
-    if logs.any() {
+    if logs.is_any_detected() {
         found.push_str("; a build log reads along, and is given nothing that it would obey");
     }
     new_check("terminal", CheckState::Fine, found)
 }
 
 /// Checks the clock: a wrong one breaks certificates and Apps' tokens, and gives reviews wrong dates.
-fn clock_of(repo: Option<&Repo>, now: &str) -> Check {
+fn clock_of(repo: Option<&Repo>, now: &str) -> DoctorCheck {
     let found = format!("it is {now}");
     let advice = "set the clock: certificates and tokens are judged by it";
     if clock::between(NOT_BEFORE, now) == Some(Duration::ZERO) {
         let found = format!("{found}, which is before this version of review was made");
-        return new_check("clock", CheckState::Warning, found).advised(advice);
+        return new_check("clock", CheckState::Warning, found).with_advice(advice);
     }
     let youngest = repo.and_then(|repo| repo.commit_time(repo.commit("HEAD").ok()?).ok());
     match youngest {
         Some(time) if clock::between(now, &time).is_some_and(|ahead| ahead > TOLERANCE) => {
             let found = format!("{found}, and HEAD was committed at {time}");
             new_check("clock", CheckState::Warning, found)
-                .advised(format!("{advice} (or the other machine's was wrong)"))
+                .with_advice(format!("{advice} (or the other machine's was wrong)"))
         }
         Some(_) | None => new_check("clock", CheckState::Fine, found),
     }
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_terminal_is_told_in_one_sentence() {
-        let plain = Terminal {
+        let plain = TerminalInfo {
             is_one: true,
             width: 90,
             colour: false,
@@ -132,7 +132,7 @@ mod tests {
             terminal(&plain).found,
             "standard output is a terminal of 90 columns, without colours (NO_COLOR is set)"
         );
-        let rich = Terminal { colour: true, links: true, without_colour: None, ..plain };
+        let rich = TerminalInfo { colour: true, links: true, without_colour: None, ..plain };
         assert_eq!(terminal(&rich).found, "standard output is a terminal of 90 columns, with colours, with links");
     }
 }

@@ -7,25 +7,25 @@
 mod advice;
 mod forge;
 mod git;
-mod judged;
 mod machine;
 mod model;
 mod probe;
 mod settings;
+mod verdict;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use machine::Terminal;
+pub use machine::TerminalInfo;
 
 use super::error::AppError;
 use crate::config::Flags;
-use crate::domain::checkup::{Check, Checkup};
+use crate::domain::doctor::{DoctorCheck, DoctorReport};
 use crate::domain::event::EventSink;
-use crate::domain::request::{ReviewRequest, Scope};
+use crate::domain::request::{ReviewRequest, ReviewScope};
 use crate::sys::blocking;
-use crate::sys::cancel::{Cancel, Stopped};
+use crate::sys::cancel::{Cancel, CancelReason};
 use crate::sys::clock;
 
 /// The options of the checks.
@@ -44,23 +44,23 @@ pub struct DoctorAsk {
     /// The total time limit for requests.
     pub limit: Duration,
     /// The terminal that this process writes to.
-    pub terminal: Terminal,
+    pub terminal: TerminalInfo,
 }
 
 impl DoctorAsk {
     fn request(&self) -> ReviewRequest {
         ReviewRequest {
             directory: self.directory.clone(),
-            scope: Scope::Branch { target: self.target.clone(), head: None },
+            scope: ReviewScope::Branch { target: self.target.clone(), head: None },
             settings_from_worktree: self.settings_from_worktree,
         }
     }
 }
 
 /// Runs all checks. An area that cannot be checked is a check that says so; an error is a defect of this program.
-pub async fn doctor(ask: DoctorAsk, events: Arc<dyn EventSink>, cancel: Cancel) -> Result<Checkup, AppError> {
+pub async fn doctor(ask: DoctorAsk, events: Arc<dyn EventSink>, cancel: Cancel) -> Result<DoctorReport, AppError> {
     let (started_at, began) = (clock::now(), Instant::now());
-    let cancel = cancel.within(ask.limit);
+    let cancel = cancel.with_deadline(ask.limit);
     let offline = ask.offline;
     let (mut checks, found, forge) = {
         let watched = cancel.clone();
@@ -68,14 +68,14 @@ pub async fn doctor(ask: DoctorAsk, events: Arc<dyn EventSink>, cancel: Cancel) 
     };
     checks.extend(forge::check(forge, offline, &cancel).await);
     checks.extend(model::check(found, offline, &*events, &cancel).await);
-    let interrupted = cancel.check() == Err(Stopped::Interrupted);
+    let interrupted = cancel.check() == Err(CancelReason::Interrupted);
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    Ok(Checkup { version, started_at, took: began.elapsed(), interrupted, checks })
+    Ok(DoctorReport { version, started_at, took: began.elapsed(), interrupted, checks })
 }
 
 /// Runs the checks that need no network, and returns the input of the others.
-fn around(ask: &DoctorAsk, cancel: &Cancel) -> (Vec<Check>, Option<settings::Found>, forge::Found) {
-    let looked = git::look(ask);
+fn around(ask: &DoctorAsk, cancel: &Cancel) -> (Vec<DoctorCheck>, Option<settings::FoundSettings>, forge::FoundForge) {
+    let looked = git::open(ask);
     let (mut checks, found) = settings::check(ask, &looked);
     checks.extend(git::check(&looked, cancel));
     checks.extend(machine::check(ask, &looked));

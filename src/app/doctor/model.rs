@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use super::advice::{KeyAt, of_fault};
-use super::judged::{self, Judged};
-use super::probe::{Heard, NoAnswer, Prober};
-use super::settings::Found;
+use super::probe::{ModelProbe, ProbeFailure, ProbeResponse};
+use super::settings::FoundSettings;
+use super::verdict::{self, ProbeVerdict};
 use crate::app::error::AppError;
-use crate::app::model::{self, Chosen, ProviderEnvironment};
-use crate::config::{ModelChoice, Resolved, Settings};
-use crate::domain::checkup::{Area, Check, CheckState, Culprit};
+use crate::app::model::{self, ChosenModel, ProviderEnvironment};
+use crate::config::{ModelChoice, ResolvedSettings, Settings};
+use crate::domain::doctor::{CheckArea, CheckState, DoctorCheck, FaultParty};
 use crate::domain::event::{Event, EventSink};
-use crate::domain::text::{counted, shortened, strip_line};
+use crate::domain::text::{count_noun, shorten, strip_line};
 use crate::llm::{self, Capabilities, Provider, TurnFault, TurnUsage};
 use crate::prompt::Prompts;
-use crate::sys::cancel::{Cancel, Stopped};
+use crate::sys::cancel::{Cancel, CancelReason};
 
 /// The probes, in order.
 const QUESTIONS: [&str; 3] = ["streaming", "forced_call", "two_tools"];
@@ -28,15 +28,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LONGEST_NAME: usize = 100;
 
 /// The result of the tool call probes.
-struct Calls {
-    checks: Vec<Check>,
+struct CallSupport {
+    checks: Vec<DoctorCheck>,
     /// `true` if only the text format works.
     wants_text: bool,
     /// The duration of the slowest turn.
     slowest: Duration,
 }
 
-impl Calls {
+impl CallSupport {
     /// The result for a model known not to support tool calls.
     fn unknown_to_it() -> Self {
         let found = "not asked: it is known to call no tools, and is spoken to in text";
@@ -45,13 +45,18 @@ impl Calls {
     }
 }
 
-fn new_check(name: &'static str, state: CheckState, found: impl Into<String>) -> Check {
-    Check::new(Area::Model, name, state, found)
+fn new_check(name: &'static str, state: CheckState, found: impl Into<String>) -> DoctorCheck {
+    DoctorCheck::new(CheckArea::Model, name, state, found)
 }
 
 /// Reports the models and probes them.
-pub(super) async fn check(found: Option<Found>, offline: bool, events: &dyn EventSink, cancel: &Cancel) -> Vec<Check> {
-    let Some(Found { resolved, providers }) = found else {
+pub(super) async fn check(
+    found: Option<FoundSettings>,
+    offline: bool,
+    events: &dyn EventSink,
+    cancel: &Cancel,
+) -> Vec<DoctorCheck> {
+    let Some(FoundSettings { resolved, providers }) = found else {
         return vec![new_check(
             "choice",
             CheckState::Skipped,
@@ -62,22 +67,22 @@ pub(super) async fn check(found: Option<Found>, offline: bool, events: &dyn Even
         Ok(chosen) if chosen.is_empty() => return vec![by_rules(&resolved)],
         Ok(chosen) => chosen,
         Err(error) => {
-            return vec![new_check("choice", CheckState::Failed(Culprit::Setup), error.to_string())];
+            return vec![new_check("choice", CheckState::Failed(FaultParty::Setup), error.to_string())];
         }
     };
     let grammar = match Prompts::built_in().and_then(|prompts| prompts.text_protocol()) {
         Ok(grammar) => grammar,
-        Err(error) => return vec![new_check("choice", CheckState::Failed(Culprit::Setup), error.to_string())],
+        Err(error) => return vec![new_check("choice", CheckState::Failed(FaultParty::Setup), error.to_string())],
     };
     let mut checks = Vec::new();
     for chosen in &chosen {
         let name = format!("{}/{}", chosen.row.name, chosen.model);
-        let of = Subject { chosen, resolved: &resolved, providers: &providers };
+        let of = ModelUnderTest { chosen, resolved: &resolved, providers: &providers };
         let mut about = of.set_up();
         match llm::connect(&chosen.row, &chosen.model, &chosen.access) {
             // The address was already checked.
             Err(llm::ConnectError::Address { .. }) => {}
-            Err(error) => about.push(new_check("key", CheckState::Failed(Culprit::Setup), error.to_string())),
+            Err(error) => about.push(new_check("key", CheckState::Failed(FaultParty::Setup), error.to_string())),
             Ok(provider) => {
                 about.push(limits(provider.capabilities()));
                 if offline {
@@ -89,23 +94,23 @@ pub(super) async fn check(found: Option<Found>, offline: bool, events: &dyn Even
                 }
             }
         }
-        checks.extend(about.into_iter().map(|check| check.of(&name)));
+        checks.extend(about.into_iter().map(|check| check.about_model(&name)));
     }
     checks
 }
 
-fn choose(resolved: &Resolved, providers: &ProviderEnvironment) -> Result<Vec<Chosen>, AppError> {
+fn choose(resolved: &ResolvedSettings, providers: &ProviderEnvironment) -> Result<Vec<ChosenModel>, AppError> {
     let first = model::choose(resolved, providers)?;
-    let second = model::choose_second(resolved, providers, first.as_ref())?;
+    let second = model::choose_verifier(resolved, providers, first.as_ref())?;
     Ok(first.into_iter().chain(second).collect())
 }
 
-fn by_rules(resolved: &Resolved) -> Check {
+fn by_rules(resolved: &ResolvedSettings) -> DoctorCheck {
     match resolved.settings.model {
         ModelChoice::Rules => new_check("choice", CheckState::Fine, "the built-in rules review, as the settings say"),
         ModelChoice::Auto | ModelChoice::Named { .. } => {
             let found = "no model is named and no key is found, so the built-in rules review";
-            new_check("choice", CheckState::Fine, found).advised(
+            new_check("choice", CheckState::Fine, found).with_advice(
                 "for a review by a model name one with --model, or set its key (`review --help` lists the variables)",
             )
         }
@@ -113,15 +118,15 @@ fn by_rules(resolved: &Resolved) -> Check {
 }
 
 /// A model to check.
-struct Subject<'a> {
-    chosen: &'a Chosen,
-    resolved: &'a Resolved,
+struct ModelUnderTest<'a> {
+    chosen: &'a ChosenModel,
+    resolved: &'a ResolvedSettings,
     providers: &'a ProviderEnvironment,
 }
 
-impl Subject<'_> {
+impl ModelUnderTest<'_> {
     /// Runs the checks that need no request.
-    fn set_up(&self) -> Vec<Check> {
+    fn set_up(&self) -> Vec<DoctorCheck> {
         let Self { chosen, resolved, .. } = self;
         let name = strip_line(&format!("{}/{}", chosen.row.name, chosen.model));
         let origin = |key: &str| resolved.origins.iter().find(|(known, _, _)| *known == key);
@@ -134,15 +139,15 @@ impl Subject<'_> {
         };
         let mut checks = vec![new_check("choice", CheckState::Fine, format!("{name} reviews{why}")), self.key()];
         checks.push(match (llm::address(&chosen.row, &chosen.access), model::reached_in_clear(chosen)) {
-            (Err(error), _) => new_check("address", CheckState::Failed(Culprit::Setup), error.to_string()),
+            (Err(error), _) => new_check("address", CheckState::Failed(FaultParty::Setup), error.to_string()),
             (Ok(address), Some(warning)) => new_check("address", CheckState::Warning, format!("{address}: {warning}"))
-                .advised("take an https:// address, unless the way there is safe"),
+                .with_advice("take an https:// address, unless the way there is safe"),
             (Ok(address), None) => new_check("address", CheckState::Fine, address),
         });
         checks
     }
 
-    fn key(&self) -> Check {
+    fn key(&self) -> DoctorCheck {
         match self.key_origin() {
             Some(origin) => new_check("key", CheckState::Fine, format!("it is {origin}")),
             None => {
@@ -180,10 +185,10 @@ impl Subject<'_> {
     }
 
     /// Sends the probes until the provider fails.
-    async fn ask(&self, provider: &dyn Provider, grammar: &str, cancel: &Cancel) -> Vec<Check> {
-        let prober = Prober { provider, grammar, cancel };
-        let counted = prober.counting().await;
-        let mut checks = vec![self.judge("streaming", &counted, judged::counting(&counted))];
+    async fn ask(&self, provider: &dyn Provider, grammar: &str, cancel: &Cancel) -> Vec<DoctorCheck> {
+        let prober = ModelProbe { provider, grammar, cancel };
+        let counted = prober.ask_to_count().await;
+        let mut checks = vec![self.judge("streaming", &counted, verdict::judge_counting(&counted))];
         if counted.broken.is_some() {
             if let (Some(check), Some(near)) = (checks.first_mut(), self.suggest_similar(&counted).await) {
                 check.advice = Some(near);
@@ -192,18 +197,21 @@ impl Subject<'_> {
             checks.extend(QUESTIONS[1..].iter().map(skip));
             return checks;
         }
-        let calls =
-            if provider.capabilities().tools { self.ask_for_calls(&prober).await } else { Calls::unknown_to_it() };
+        let calls = if provider.capabilities().tools {
+            self.ask_for_calls(&prober).await
+        } else {
+            CallSupport::unknown_to_it()
+        };
         let mut slowest = counted.pace.took.max(calls.slowest);
         let in_text = calls.wants_text;
         checks.extend(calls.checks);
         if in_text {
-            let heard = prober.in_text().await;
-            slowest = slowest.max(heard.a_turn());
-            let check = self.judge("text_protocol", &heard, judged::two_tools(&heard));
+            let heard = prober.ask_in_text().await;
+            slowest = slowest.max(heard.turn_time());
+            let check = self.judge("text_protocol", &heard, verdict::judge_two_tools(&heard));
             checks.push(match check.state {
                 // No usable model remains for a review.
-                CheckState::Warning => Check { state: CheckState::Failed(Culprit::Provider), ..check },
+                CheckState::Warning => DoctorCheck { state: CheckState::Failed(FaultParty::Provider), ..check },
                 CheckState::Fine | CheckState::Failed(_) | CheckState::Skipped => check,
             });
         }
@@ -212,9 +220,9 @@ impl Subject<'_> {
     }
 
     /// Suggests similar models of the server for one that it does not know.
-    async fn suggest_similar(&self, heard: &Heard) -> Option<String> {
-        let Some(NoAnswer::Fault(TurnFault::Status { status: 404, .. })) = &heard.broken else { return None };
-        let Chosen { row, model, access, .. } = self.chosen;
+    async fn suggest_similar(&self, heard: &ProbeResponse) -> Option<String> {
+        let Some(ProbeFailure::Fault(TurnFault::Status { status: 404, .. })) = &heard.broken else { return None };
+        let ChosenModel { row, model, access, .. } = self.chosen;
         let names = llm::list(row, access, PATIENCE).await.ok()?;
         let likeness = |name: &String| strsim::jaro_winkler(&model.to_ascii_lowercase(), &name.to_ascii_lowercase());
         if names.contains(model) {
@@ -225,29 +233,29 @@ impl Subject<'_> {
         }
         let near = names.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)))?;
         let name = &row.name;
-        let near = shortened(&strip_line(near), LONGEST_NAME);
+        let near = shorten(&strip_line(near), LONGEST_NAME);
         Some(format!(
             "it has {}; did you mean {near}? `review models {name} --check` lists them",
-            counted(names.len(), "model")
+            count_noun(names.len(), "model")
         ))
     }
 
     /// Probes native tool calls.
-    async fn ask_for_calls(&self, prober: &Prober<'_>) -> Calls {
-        let forced = prober.forced_call().await;
-        let mut judged = judged::forced_call(&forced);
+    async fn ask_for_calls(&self, prober: &ModelProbe<'_>) -> CallSupport {
+        let forced = prober.ask_for_forced_call().await;
+        let mut judged = verdict::judge_forced_call(&forced);
         let refused = forced.in_text();
         let mut checks = Vec::new();
-        let mut slowest = forced.a_turn();
+        let mut slowest = forced.turn_time();
         let mut wants_text = refused;
         if refused {
-            judged = Judged::in_text();
+            judged = ProbeVerdict::in_text();
             checks.push(self.judge("forced_call", &forced, judged));
             checks.push(new_check("two_tools", CheckState::Skipped, "not asked: the server takes no tools"));
         } else {
-            let two = prober.two_tools().await;
-            let second = judged::two_tools(&two);
-            slowest = slowest.max(two.a_turn());
+            let two = prober.ask_for_two_tools().await;
+            let second = verdict::judge_two_tools(&two);
+            slowest = slowest.max(two.turn_time());
             // If the server itself failed, the text format is no alternative: a review would fail there.
             wants_text = !judged.is_right && !second.is_right && forced.broken.is_none() && two.broken.is_none();
             if wants_text {
@@ -256,43 +264,45 @@ impl Subject<'_> {
             checks.push(self.judge("forced_call", &forced, judged));
             checks.push(self.judge("two_tools", &two, second));
         }
-        Calls { checks, wants_text, slowest }
+        CallSupport { checks, wants_text, slowest }
     }
 
-    fn judge(&self, name: &'static str, heard: &Heard, judged: Judged) -> Check {
+    fn judge(&self, name: &'static str, heard: &ProbeResponse, judged: ProbeVerdict) -> DoctorCheck {
         let key = self.key_origin().map_or_else(|| KeyAt::Missing(self.key_places()), KeyAt::From);
         let check = match &heard.broken {
-            Some(NoAnswer::Stopped(Stopped::Interrupted)) => new_check(name, CheckState::Skipped, "interrupted"),
-            Some(NoAnswer::Stopped(Stopped::DeadlinePassed)) => {
+            Some(ProbeFailure::Stopped(CancelReason::Interrupted)) => {
+                new_check(name, CheckState::Skipped, "interrupted")
+            }
+            Some(ProbeFailure::Stopped(CancelReason::DeadlinePassed)) => {
                 let found = "there was no answer within the time for these questions";
                 let advice = "give it more with --timeout: a model that is loaded first may need minutes";
-                new_check(name, CheckState::Failed(Culprit::Provider), found).advised(advice)
+                new_check(name, CheckState::Failed(FaultParty::Provider), found).with_advice(advice)
             }
-            Some(NoAnswer::Fault(fault)) => {
+            Some(ProbeFailure::Fault(fault)) => {
                 let advice = of_fault(fault, &key, model::is_own_server(self.chosen));
-                new_check(name, CheckState::Failed(Culprit::Provider), fault.to_string()).advised(advice)
+                new_check(name, CheckState::Failed(FaultParty::Provider), fault.to_string()).with_advice(advice)
             }
             None if judged.is_right => new_check(name, CheckState::Fine, judged.found),
             None => {
                 let check = new_check(name, CheckState::Warning, judged.found);
                 match judged.advice {
-                    Some(advice) => check.advised(advice),
-                    None => check.advised("a review needs more of a model than this; a larger one may do better"),
+                    Some(advice) => check.with_advice(advice),
+                    None => check.with_advice("a review needs more of a model than this; a larger one may do better"),
                 }
             }
         };
-        Check { took: Some(heard.pace.took), usage: heard.usage().map(TurnUsage::told), ..check }
+        DoctorCheck { took: Some(heard.pace.took), usage: heard.usage().map(TurnUsage::into_usage), ..check }
     }
 }
 
 /// Reports the known limits of the model.
-fn limits(known: &Capabilities) -> Check {
+fn limits(known: &Capabilities) -> DoctorCheck {
     let prices = match &known.prices {
         Some(prices) => {
             format!(
                 "{} and {} a million tokens in and out, as of {}",
-                prices.input.in_full(),
-                prices.output.in_full(),
+                prices.input.format_full(),
+                prices.output.format_full(),
                 prices.on
             )
         }
@@ -306,7 +316,7 @@ fn limits(known: &Capabilities) -> Check {
 }
 
 /// Checks whether a typical review would finish in time at this speed.
-fn pace(turn: Duration, settings: &Settings) -> Check {
+fn pace(turn: Duration, settings: &Settings) -> DoctorCheck {
     let (most, limit) = (settings.max_turns, settings.timeout);
     let fits = limit.as_secs_f64() / turn.as_secs_f64().max(0.001);
     let seconds = turn.as_secs_f64();
@@ -322,17 +332,17 @@ fn pace(turn: Duration, settings: &Settings) -> Check {
         limit.as_secs()
     );
     new_check("pace", CheckState::Warning, found)
-        .advised("give reviews more time (--timeout, or timeout in the settings), or take a faster model")
+        .with_advice("give reviews more time (--timeout, or timeout in the settings), or take a faster model")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Sources, resolve};
+    use crate::config::{SettingsSources, resolve};
 
     #[test]
     fn a_slow_model_is_told_by_what_fits_a_review() {
-        let settings = resolve(&Sources::default()).unwrap().settings;
+        let settings = resolve(&SettingsSources::default()).unwrap().settings;
         assert_eq!(pace(Duration::from_secs(2), &settings).state, CheckState::Fine);
         let slow = pace(Duration::from_mins(1), &settings);
         assert_eq!(slow.state, CheckState::Warning);

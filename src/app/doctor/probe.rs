@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::llm::{
-    Message, Provider, Speech, ToolChoice, ToolDefinition, ToolResult, TurnFault, TurnRequest, TurnResponse, TurnUsage,
-    Watch, was_text,
+    Message, Provider, StreamObserver, ToolCallFormat, ToolChoice, ToolDefinition, ToolResult, TurnFault, TurnRequest,
+    TurnResponse, TurnUsage, was_text,
 };
 use crate::sys::blocking::unless_stopped;
-use crate::sys::cancel::{Cancel, Stopped};
+use crate::sys::cancel::{Cancel, CancelReason};
 
 const SYSTEM: &str = "You are asked by a program that wants to know whether it can work with you. It shows you no code and \
     nobody reads your answer. Do exactly what is asked, and say no more than that.";
@@ -40,7 +40,7 @@ const MOST_TURNS: usize = 4;
 const QUIET: Duration = Duration::from_mins(2);
 
 /// A prober for one model.
-pub(super) struct Prober<'a> {
+pub(super) struct ModelProbe<'a> {
     pub(super) provider: &'a dyn Provider,
     /// The instructions for tool calls in text.
     pub(super) grammar: &'a str,
@@ -49,27 +49,27 @@ pub(super) struct Prober<'a> {
 
 /// The reason why there is no response.
 #[derive(Debug)]
-pub(super) enum NoAnswer {
+pub(super) enum ProbeFailure {
     /// The time limit was reached, or the user interrupted.
-    Stopped(Stopped),
+    Stopped(CancelReason),
     /// The provider failed.
     Fault(TurnFault),
 }
 
 /// The result of a probe.
 #[derive(Debug)]
-pub(super) struct Heard {
+pub(super) struct ProbeResponse {
     /// Every response, in order.
     pub(super) answers: Vec<TurnResponse>,
     /// The reason why an expected response is missing.
-    pub(super) broken: Option<NoAnswer>,
+    pub(super) broken: Option<ProbeFailure>,
     /// The timing of the first response.
-    pub(super) pace: Pace,
+    pub(super) pace: ResponseTiming,
 }
 
 /// The timing of a response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Pace {
+pub(super) struct ResponseTiming {
     /// The time until its first piece.
     pub(super) first: Duration,
     /// The time from the first piece to the last.
@@ -80,7 +80,7 @@ pub(super) struct Pace {
     pub(super) took: Duration,
 }
 
-impl Heard {
+impl ProbeResponse {
     /// The usage of all responses; `None` if that of one is unknown.
     pub(super) fn usage(&self) -> Option<TurnUsage> {
         self.answers.iter().map(|answer| answer.usage).reduce(TurnUsage::plus)
@@ -92,31 +92,31 @@ impl Heard {
     }
 
     /// The duration of one of its turns.
-    pub(super) fn a_turn(&self) -> Duration {
+    pub(super) fn turn_time(&self) -> Duration {
         self.pace.took / u32::try_from(self.answers.len()).unwrap_or(u32::MAX).max(1)
     }
 }
 
-impl Prober<'_> {
+impl ModelProbe<'_> {
     /// Requests a plain text, long enough to be streamed in pieces.
-    pub(super) async fn counting(&self) -> Heard {
+    pub(super) async fn ask_to_count(&self) -> ProbeResponse {
         self.hear(self.question(COUNT, Vec::new()), |_| None).await
     }
 
     /// Forces a tool call.
-    pub(super) async fn forced_call(&self) -> Heard {
+    pub(super) async fn ask_for_forced_call(&self) -> ProbeResponse {
         let request = TurnRequest { choice: ToolChoice::Required, ..self.question(FORCED, vec![note()]) };
         self.hear(request, |_| None).await
     }
 
     /// Requests two calls, returns their results, and asks for a conclusion.
-    pub(super) async fn two_tools(&self) -> Heard {
+    pub(super) async fn ask_for_two_tools(&self) -> ProbeResponse {
         self.hear(self.question(TWO, vec![colour(), sum()]), results).await
     }
 
     /// Requests two calls in the text format.
-    pub(super) async fn in_text(&self) -> Heard {
-        let request = TurnRequest { speech: Speech::Text, ..self.question(IN_TEXT, vec![colour(), sum()]) };
+    pub(super) async fn ask_in_text(&self) -> ProbeResponse {
+        let request = TurnRequest { speech: ToolCallFormat::Text, ..self.question(IN_TEXT, vec![colour(), sum()]) };
         self.hear(request, results).await
     }
 
@@ -134,10 +134,14 @@ impl Prober<'_> {
     }
 
     /// Sends the request, and continues as long as `results` has results for the response.
-    async fn hear(&self, mut request: TurnRequest, results: fn(&TurnResponse) -> Option<Vec<ToolResult>>) -> Heard {
+    async fn hear(
+        &self,
+        mut request: TurnRequest,
+        results: fn(&TurnResponse) -> Option<Vec<ToolResult>>,
+    ) -> ProbeResponse {
         let began = Instant::now();
         let watch = Stopwatch::default();
-        let mut heard = Heard { answers: Vec::new(), broken: None, pace: Pace::default() };
+        let mut heard = ProbeResponse { answers: Vec::new(), broken: None, pace: ResponseTiming::default() };
         while heard.answers.len() < MOST_TURNS {
             let quiet = self.cancel.remaining().unwrap_or(QUIET);
             let is_first = heard.answers.is_empty();
@@ -148,11 +152,11 @@ impl Prober<'_> {
             };
             let response = match asked {
                 Err(stopped) => {
-                    heard.broken = Some(NoAnswer::Stopped(stopped));
+                    heard.broken = Some(ProbeFailure::Stopped(stopped));
                     break;
                 }
                 Ok(Err(fault)) => {
-                    heard.broken = Some(NoAnswer::Fault(fault));
+                    heard.broken = Some(ProbeFailure::Fault(fault));
                     break;
                 }
                 Ok(Ok(response)) => response.with_plain_names(),
@@ -170,7 +174,7 @@ impl Prober<'_> {
 
 /// The results of the two tools; `None` if neither was called.
 fn results(response: &TurnResponse) -> Option<Vec<ToolResult>> {
-    let answer = |call: &crate::llm::ToolCall| {
+    let answer = |call: &crate::llm::ModelToolCall| {
         let (text, is_error) = match call.name.as_str() {
             COLOUR => (RESULT.to_owned(), false),
             SUM => ("42".to_owned(), false),
@@ -205,32 +209,32 @@ fn sum() -> ToolDefinition {
 
 /// Records when a response grew.
 #[derive(Default)]
-struct Stopwatch(Mutex<Option<Grown>>);
+struct Stopwatch(Mutex<Option<StreamTiming>>);
 
 /// The times of the first and last growth, and their number.
 #[derive(Clone, Copy)]
-struct Grown {
+struct StreamTiming {
     first: Instant,
     last: Instant,
     times: u32,
 }
 
-impl Watch for Stopwatch {
+impl StreamObserver for Stopwatch {
     fn grew(&self, _: u64) {
         let now = Instant::now();
         let mut grown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *grown = Some(match *grown {
-            None => Grown { first: now, last: now, times: 1 },
-            Some(grown) => Grown { last: now, times: grown.times.saturating_add(1), ..grown },
+            None => StreamTiming { first: now, last: now, times: 1 },
+            Some(grown) => StreamTiming { last: now, times: grown.times.saturating_add(1), ..grown },
         });
     }
 }
 
 impl Stopwatch {
-    fn pace(&self, began: Instant, took: Duration) -> Pace {
+    fn pace(&self, began: Instant, took: Duration) -> ResponseTiming {
         match *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            None => Pace { first: took, took, ..Pace::default() },
-            Some(Grown { first, last, times }) => Pace {
+            None => ResponseTiming { first: took, took, ..ResponseTiming::default() },
+            Some(StreamTiming { first, last, times }) => ResponseTiming {
                 first: first.saturating_duration_since(began),
                 spread: last.saturating_duration_since(first),
                 pieces: times,

@@ -1,25 +1,27 @@
 //! Checks the settings: the files and variables they come from. Main function: [`check`].
 
 use super::DoctorAsk;
-use super::git::Looked;
+use super::git::OpenedRepository;
 use crate::app::error::AppError;
 use crate::app::model::ProviderEnvironment;
 use crate::app::project::project_settings;
-use crate::app::{dismissed, packs, table, templates};
-use crate::config::{self, ConfigError, Document, Key, Origin, Resolved, Sources};
-use crate::domain::checkup::{Area, Check, CheckState, Culprit};
-use crate::domain::text::{counted, strip_line};
+use crate::app::{dismissals, packs, prompts, provider_table};
+use crate::config::{
+    self, ConfigError, ResolvedSettings, SettingKey, SettingOrigin, SettingsDocument, SettingsSources,
+};
+use crate::domain::doctor::{CheckArea, CheckState, DoctorCheck, FaultParty};
+use crate::domain::text::{count_noun, strip_line};
 
 /// The resolved settings, for further checks.
-pub(super) struct Found {
+pub(super) struct FoundSettings {
     /// The settings without the project's, which cannot choose the model.
-    pub(super) resolved: Resolved,
+    pub(super) resolved: ResolvedSettings,
     /// The providers and their variables.
     pub(super) providers: ProviderEnvironment,
 }
 
 /// Checks the settings, and returns them if they are usable.
-pub(super) fn check(ask: &DoctorAsk, looked: &Looked) -> (Vec<Check>, Option<Found>) {
+pub(super) fn check(ask: &DoctorAsk, looked: &OpenedRepository) -> (Vec<DoctorCheck>, Option<FoundSettings>) {
     let mut checks = Vec::new();
     let user = match config::user_document() {
         Ok(user) => user,
@@ -28,8 +30,8 @@ pub(super) fn check(ask: &DoctorAsk, looked: &Looked) -> (Vec<Check>, Option<Fou
             return (checks, None);
         }
     };
-    let environment = config::environment();
-    let sources = |repository: Option<Document>| Sources {
+    let environment = config::read_environment();
+    let sources = |repository: Option<SettingsDocument>| SettingsSources {
         user: user.clone(),
         repository,
         environment: environment.clone(),
@@ -47,10 +49,10 @@ pub(super) fn check(ask: &DoctorAsk, looked: &Looked) -> (Vec<Check>, Option<Fou
     checks.extend(prompts(&resolved));
     checks.extend(project(ask, looked, |document| config::resolve(&sources(document))));
     checks.extend(rules(ask, looked, |document| config::resolve(&sources(document))));
-    match table::known(user.as_ref(), &environment) {
+    match provider_table::load_table(user.as_ref(), &environment) {
         Ok(table) => {
             let providers = ProviderEnvironment::of_this_process(table);
-            (checks, Some(Found { resolved, providers }))
+            (checks, Some(FoundSettings { resolved, providers }))
         }
         Err(error) => {
             checks.push(wrong("providers", &error));
@@ -59,17 +61,17 @@ pub(super) fn check(ask: &DoctorAsk, looked: &Looked) -> (Vec<Check>, Option<Fou
     }
 }
 
-fn fine(name: &'static str, found: impl Into<String>) -> Check {
-    Check::new(Area::Settings, name, CheckState::Fine, found)
+fn fine(name: &'static str, found: impl Into<String>) -> DoctorCheck {
+    DoctorCheck::new(CheckArea::Settings, name, CheckState::Fine, found)
 }
 
 /// A review would end with this error.
-fn wrong(name: &'static str, error: &AppError) -> Check {
-    Check::new(Area::Settings, name, CheckState::Failed(Culprit::Setup), error.to_string())
-        .advised("repair it, then look with `review config` what holds")
+fn wrong(name: &'static str, error: &AppError) -> DoctorCheck {
+    DoctorCheck::new(CheckArea::Settings, name, CheckState::Failed(FaultParty::Setup), error.to_string())
+        .with_advice("repair it, then look with `review config` what holds")
 }
 
-fn user_file(is_there: bool, resolved: &Resolved) -> Check {
+fn user_file(is_there: bool, resolved: &ResolvedSettings) -> DoctorCheck {
     let Some(path) = config::user_file() else {
         return fine("user_file", "there is no home folder, so there is no file of yours; defaults and variables hold");
     };
@@ -77,37 +79,40 @@ fn user_file(is_there: bool, resolved: &Resolved) -> Check {
     if !is_there {
         return fine("user_file", format!("there is no {path}; defaults and variables hold"));
     }
-    let set = resolved.origins.iter().filter(|(_, _, origin)| matches!(origin, Origin::User { .. })).count();
-    fine("user_file", format!("{path}: {} of it hold", counted(set, "setting")))
+    let set = resolved.origins.iter().filter(|(_, _, origin)| matches!(origin, SettingOrigin::User { .. })).count();
+    fine("user_file", format!("{path}: {} of it hold", count_noun(set, "setting")))
 }
 
 /// Reports variables that set something, and misspelled ones.
-fn variables(resolved: &Resolved) -> Vec<Check> {
+fn variables(resolved: &ResolvedSettings) -> Vec<DoctorCheck> {
     let set: Vec<&str> = resolved
         .origins
         .iter()
         .filter_map(|(_, _, origin)| match origin {
-            Origin::Environment { variable } => Some(variable.as_str()),
-            Origin::BuiltIn | Origin::User { .. } | Origin::Repository { .. } | Origin::Flag { .. } => None,
+            SettingOrigin::Environment { variable } => Some(variable.as_str()),
+            SettingOrigin::BuiltIn
+            | SettingOrigin::User { .. }
+            | SettingOrigin::Repository { .. }
+            | SettingOrigin::Flag { .. } => None,
         })
         .collect();
     let told = if set.is_empty() { "no REVIEW_ variable sets anything".to_owned() } else { set.join(", ") };
     let unknown = resolved.ignored_env.iter().map(|name| {
         let setting = name.trim_start_matches("REVIEW_").to_ascii_lowercase();
-        let advice = match Key::near(&setting).and_then(Key::named) {
-            Some(near) => format!("did you mean {}? Else take it away", near.variable()),
+        let advice = match SettingKey::nearest(&setting).and_then(SettingKey::from_name) {
+            Some(near) => format!("did you mean {}? Else take it away", near.environment_variable()),
             None => "take it away, or see `review config` for the settings that there are".to_owned(),
         };
         let found = format!("{} means nothing and is ignored", strip_line(name));
-        Check::new(Area::Settings, "variables", CheckState::Warning, found).advised(advice)
+        DoctorCheck::new(CheckArea::Settings, "variables", CheckState::Warning, found).with_advice(advice)
     });
     std::iter::once(fine("variables", told)).chain(unknown).collect()
 }
 
 /// Checks the user's own prompts, if any.
-fn prompts(resolved: &Resolved) -> Option<Check> {
+fn prompts(resolved: &ResolvedSettings) -> Option<DoctorCheck> {
     let folder = resolved.settings.prompts.as_deref()?;
-    Some(match templates::load(Some(folder)) {
+    Some(match prompts::load(Some(folder)) {
         Ok(_) => fine("prompts", format!("the prompts of {} can be used", folder.display())),
         Err(error) => wrong("prompts", &error),
     })
@@ -116,9 +121,9 @@ fn prompts(resolved: &Resolved) -> Option<Check> {
 /// Checks the project's settings, read from the trusted commit.
 fn project(
     ask: &DoctorAsk,
-    looked: &Looked,
-    resolve: impl Fn(Option<Document>) -> Result<Resolved, ConfigError>,
-) -> Vec<Check> {
+    looked: &OpenedRepository,
+    resolve: impl Fn(Option<SettingsDocument>) -> Result<ResolvedSettings, ConfigError>,
+) -> Vec<DoctorCheck> {
     let Ok(repo) = &looked.repo else { return Vec::new() };
     let at = looked.range.as_ref().ok().and_then(|range| range.settings_at);
     let place = match (ask.settings_from_worktree, at) {
@@ -131,14 +136,14 @@ fn project(
     checks.push(match read.and_then(|document| Ok((document.is_some(), resolve(document)?))) {
         Ok((false, _)) => fine("project", format!("the project sets nothing: there is no .review.toml at {place}")),
         Ok((true, resolved)) => {
-            let is_projects = |origin: &Origin| matches!(origin, Origin::Repository { .. });
+            let is_projects = |origin: &SettingOrigin| matches!(origin, SettingOrigin::Repository { .. });
             let set = resolved.origins.iter().filter(|(_, _, origin)| is_projects(origin)).map(|(key, _, _)| *key);
             let set: Vec<&str> = set.collect();
             fine("project", format!(".review.toml at {place} sets {}", set.join(", ")))
         }
         Err(error) => wrong("project", &error),
     });
-    match dismissed::read(repo, at, ask.settings_from_worktree) {
+    match dismissals::read(repo, at, ask.settings_from_worktree) {
         Ok(None) => {}
         Ok(Some(file)) => checks.push(match file.parse() {
             Ok(dismissals) => fine(
@@ -159,8 +164,8 @@ fn project(
     if !ask.settings_from_worktree && on_disk_differs(repo, at) {
         let found =
             format!("the .review.toml on the disk is another than that of {place}, which is the one that holds");
-        let check = Check::new(Area::Settings, "project", CheckState::Warning, found);
-        checks.push(check.advised("to try the one on the disk: --settings worktree"));
+        let check = DoctorCheck::new(CheckArea::Settings, "project", CheckState::Warning, found);
+        checks.push(check.with_advice("to try the one on the disk: --settings worktree"));
     }
     checks
 }
@@ -168,19 +173,19 @@ fn project(
 /// Checks the user's and the project's rules, if any, and the settings for rules.
 fn rules(
     ask: &DoctorAsk,
-    looked: &Looked,
-    resolve: impl Fn(Option<Document>) -> Result<Resolved, ConfigError>,
-) -> Option<Check> {
+    looked: &OpenedRepository,
+    resolve: impl Fn(Option<SettingsDocument>) -> Result<ResolvedSettings, ConfigError>,
+) -> Option<DoctorCheck> {
     let (repo, from_worktree) = (looked.repo.as_ref().ok(), ask.settings_from_worktree);
     let at = looked.range.as_ref().ok().and_then(|range| range.settings_at);
     let document = repo.and_then(|repo| project_settings(repo, at, from_worktree).ok().flatten());
     // Invalid settings are reported above.
     let settings = resolve(document).ok()?.settings;
     let files = packs::files(&settings, repo.map(|repo| (repo, at)), from_worktree);
-    match files.and_then(|files| packs::with(&settings, &files).map(|_| files.len())) {
+    match files.and_then(|files| packs::load_with(&settings, &files).map(|_| files.len())) {
         Ok(0) => None,
         Ok(count) => {
-            Some(fine("rules", format!("{} of your own or the project's can be used", counted(count, "rule pack"))))
+            Some(fine("rules", format!("{} of your own or the project's can be used", count_noun(count, "rule pack"))))
         }
         Err(error) => Some(wrong("rules", &error)),
     }

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::error::EvalError;
-use super::recipe::{Made, Recipe, RepositoryEnds};
-use crate::domain::eval::{Expected, Golden};
+use super::recipe::{CaseRecipe, GeneratedFile, RepositoryEnds};
+use crate::domain::eval::{ExpectedResult, Golden};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::{strip_block, strip_line};
-use crate::sys::beneath::{Beneath, ReadFile};
+use crate::sys::contained_folder::{ContainedFolder, ReadFile};
 
 /// The file that makes a folder a case.
 pub(super) const CASE_FILE: &str = "case.toml";
@@ -27,7 +27,7 @@ const MAX_WORD: usize = 200;
 
 /// A parsed and validated case.
 #[derive(Debug, Clone)]
-pub(super) struct Case {
+pub(super) struct EvalCase {
     /// Its name: that of its folder.
     pub(super) name: String,
     /// Its folder.
@@ -35,9 +35,9 @@ pub(super) struct Case {
     /// A description in one line.
     pub(super) about: String,
     /// The expected result of a review.
-    pub(super) expected: Expected,
+    pub(super) expected: ExpectedResult,
     /// The change to review.
-    pub(super) recipe: Recipe,
+    pub(super) recipe: CaseRecipe,
     /// The bytes of its file, for the hash.
     pub(super) text: Vec<u8>,
 }
@@ -55,7 +55,7 @@ struct CaseToml {
     #[serde(default)]
     issue: Vec<IssueToml>,
     #[serde(default)]
-    made: Vec<MadeToml>,
+    made: Vec<GeneratedFileToml>,
 }
 
 #[derive(Deserialize)]
@@ -63,7 +63,7 @@ struct CaseToml {
 struct IssueToml {
     path: String,
     #[serde(default)]
-    side: Side,
+    side: DiffSide,
     lines: Option<Vec<u32>>,
     words: Vec<String>,
     severity: Option<Severity>,
@@ -74,26 +74,27 @@ struct IssueToml {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct MadeToml {
+struct GeneratedFileToml {
     path: String,
     line: String,
     times: u32,
     #[serde(default)]
-    side: Side,
+    side: DiffSide,
 }
 
 /// Reads the case in `folder`.
-pub(super) fn read(folder: &Path) -> Result<Case, EvalError> {
+pub(super) fn read(folder: &Path) -> Result<EvalCase, EvalError> {
     let file = folder.join(CASE_FILE);
     // The error may quote the file.
     let fault = |why: String| EvalError::Case { case: file.clone(), why: strip_block(&why) };
     let mut buffer = Vec::new();
-    let read =
-        Beneath::new(folder).and_then(|beneath| match beneath.read(CASE_FILE.as_bytes(), MAX_CASE, &mut buffer) {
+    let read = ContainedFolder::new(folder).and_then(|beneath| {
+        match beneath.read(CASE_FILE.as_bytes(), MAX_CASE, &mut buffer) {
             Ok(ReadFile::Bytes(bytes)) => Ok(Some(bytes.to_vec())),
             Ok(ReadFile::TooLarge(_) | ReadFile::NotPlain(_)) => Ok(None),
             Err(error) => Err(error),
-        });
+        }
+    });
     let bytes = read.map_err(|error| fault(format!("cannot be read: {error}")))?;
     let bytes = bytes.ok_or_else(|| fault("it must be a plain file of at most 256 KiB".to_owned()))?;
     let text = std::str::from_utf8(&bytes).map_err(|_| fault("it is not UTF-8 text".to_owned()))?;
@@ -102,12 +103,12 @@ pub(super) fn read(folder: &Path) -> Result<Case, EvalError> {
     let recipe = recipe(&written, &fault)?;
     let expected = expected(&written, &fault)?;
     let about = strip_line(&written.about);
-    Ok(Case { name, folder: folder.to_owned(), about, expected, recipe, text: bytes })
+    Ok(EvalCase { name, folder: folder.to_owned(), about, expected, recipe, text: bytes })
 }
 
-fn expected(written: &CaseToml, fault: &impl Fn(String) -> EvalError) -> Result<Expected, EvalError> {
+fn expected(written: &CaseToml, fault: &impl Fn(String) -> EvalError) -> Result<ExpectedResult, EvalError> {
     match (written.clean, written.issue.len()) {
-        (true, 0) => return Ok(Expected::Clean),
+        (true, 0) => return Ok(ExpectedResult::Clean),
         (true, _) => {
             return Err(fault("a clean change has no issue: leave out clean = true, or the issues".to_owned()));
         }
@@ -123,7 +124,7 @@ fn expected(written: &CaseToml, fault: &impl Fn(String) -> EvalError) -> Result<
             "all its issues are optional, so nothing could be missed: expect one, or write clean = true".to_owned(),
         ));
     }
-    Ok(Expected::Issues(issues))
+    Ok(ExpectedResult::Issues(issues))
 }
 
 fn golden(issue: &IssueToml) -> Result<Golden, String> {
@@ -152,16 +153,16 @@ fn golden(issue: &IssueToml) -> Result<Golden, String> {
     })
 }
 
-fn recipe(written: &CaseToml, fault: &impl Fn(String) -> EvalError) -> Result<Recipe, EvalError> {
-    let made = |made: &MadeToml| {
+fn recipe(written: &CaseToml, fault: &impl Fn(String) -> EvalError) -> Result<CaseRecipe, EvalError> {
+    let made = |made: &GeneratedFileToml| {
         let path = RepoPath::parse(&made.path).map_err(|error| fault(format!("[[made]]: path: {error}")))?;
-        Ok(Made { path, line: made.line.clone(), times: made.times, side: made.side })
+        Ok(GeneratedFile { path, line: made.line.clone(), times: made.times, side: made.side })
     };
-    let made: Vec<Made> = written.made.iter().map(made).collect::<Result<_, EvalError>>()?;
+    let made: Vec<GeneratedFile> = written.made.iter().map(made).collect::<Result<_, EvalError>>()?;
     match (&written.repository, &written.base, &written.head) {
         (None, None, None) => {
             let message = written.message.clone().unwrap_or_else(|| "Change".to_owned());
-            Ok(Recipe::Files { message, made })
+            Ok(CaseRecipe::Files { message, made })
         }
         (Some(repository), Some(base), Some(head)) if made.is_empty() && written.message.is_none() => {
             let is_name = |name: &str| !name.is_empty() && !name.starts_with('-') && !name.contains("..");
@@ -169,7 +170,7 @@ fn recipe(written: &CaseToml, fault: &impl Fn(String) -> EvalError) -> Result<Re
                 return Err(fault("base and head each name one commit: a branch, a tag or an id".to_owned()));
             }
             let (folder, base, head) = (PathBuf::from(repository), base.clone(), head.clone());
-            Ok(Recipe::Repository(RepositoryEnds { folder, base, head }))
+            Ok(CaseRecipe::Repository(RepositoryEnds { folder, base, head }))
         }
         _ => Err(fault(
             "a change in a repository is named by repository, base and head together, and by nothing else".to_owned(),

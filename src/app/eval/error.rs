@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::domain::filter::FilterError;
-use crate::sys::cancel::Stopped;
+use crate::sys::cancel::CancelReason;
 use crate::sys::files::FileError;
 use crate::sys::folder::FolderError;
 
@@ -54,8 +54,8 @@ impl EvalError {
     /// The process's exit code.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Folder(FolderError::Stopped(Stopped::Interrupted)) => 130,
-            Self::Folder(FolderError::Stopped(Stopped::DeadlinePassed)) => 3,
+            Self::Folder(FolderError::Stopped(CancelReason::Interrupted)) => 130,
+            Self::Folder(FolderError::Stopped(CancelReason::DeadlinePassed)) => 3,
             Self::NoCase(_)
             | Self::NoneLeft { .. }
             | Self::Only(_)

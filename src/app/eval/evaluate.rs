@@ -6,21 +6,21 @@ use std::time::Instant;
 
 use futures_util::{StreamExt as _, stream};
 
-use super::case::Case;
+use super::case::EvalCase;
 use super::error::EvalError;
 use super::folder::cases;
-use super::recipe::{Prepared, prepare};
-use super::run::{Once, run};
+use super::recipe::{PreparedCase, prepare};
+use super::run::{OnceSink, run};
 use crate::app::error::AppError;
-use crate::app::subject::{self, Surroundings};
-use crate::app::{model, templates};
+use crate::app::prepare::{self, ProcessEnv};
+use crate::app::{model, prompts};
 use crate::config::Flags;
-use crate::domain::eval::{CaseResult, CaseRun, Earlier, Evaluation, RunEnd};
-use crate::domain::event::{Event, EventSink, Stage};
-use crate::domain::text::counted;
+use crate::domain::eval::{CaseResult, CaseRun, EarlierEvaluation, Evaluation, RunEnd};
+use crate::domain::event::{Event, EventSink, ReviewStage};
+use crate::domain::text::count_noun;
 use crate::present::eval;
 use crate::sys::blocking;
-use crate::sys::cancel::{Cancel, Stopped};
+use crate::sys::cancel::{Cancel, CancelReason};
 use crate::sys::clock;
 use crate::sys::files;
 use crate::sys::temporary::TemporaryFolder;
@@ -48,9 +48,9 @@ pub struct EvalJob {
 }
 
 /// A case ready for review.
-struct Ready {
-    case: Case,
-    prepared: Prepared,
+struct ReadyCase {
+    case: EvalCase,
+    prepared: PreparedCase,
 }
 
 /// Reviews every case with the configured engine, each in a repository and a state folder of its own.
@@ -59,7 +59,7 @@ struct Ready {
 /// reviewed. An interrupt ends the running reviews; their findings so far are part of the result.
 pub async fn evaluate(
     job: EvalJob,
-    around: Surroundings,
+    around: ProcessEnv,
     events: Arc<dyn EventSink>,
     cancel: Cancel,
 ) -> Result<Evaluation, AppError> {
@@ -73,10 +73,10 @@ pub async fn evaluate(
     let repeat = job.repeat.max(1);
     let tasks = ready.iter().enumerate().flat_map(|(at, ready)| (0..repeat).map(move |number| (at, ready, number)));
     let total = ready.len() as u64 * u64::from(repeat);
-    events.emit(Event::Stage { stage: Stage::Review });
-    events.emit(Event::Progress { stage: Stage::Review, done: 0, total });
+    events.emit(Event::Stage { stage: ReviewStage::Review });
+    events.emit(Event::Progress { stage: ReviewStage::Review, done: 0, total });
 
-    let once: Arc<dyn EventSink> = Arc::new(Once::new(Arc::clone(&events)));
+    let once: Arc<dyn EventSink> = Arc::new(OnceSink::new(Arc::clone(&events)));
     let reviews = stream::iter(tasks).map(|(at, ready, number)| {
         let state = state_of(&job, place.path(), at, &ready.case, number);
         let (flags, once, cancel) = (job.flags.clone(), Arc::clone(&once), cancel.clone());
@@ -91,7 +91,7 @@ pub async fn evaluate(
             let text = format!("{} of {total}: {}: {}", done.len(), ready.case.name, in_short(run));
             events.emit(Event::Notice { text });
         }
-        events.emit(Event::Progress { stage: Stage::Review, done: done.len() as u64, total });
+        events.emit(Event::Progress { stage: ReviewStage::Review, done: done.len() as u64, total });
     }
     drop(reviews);
 
@@ -108,39 +108,39 @@ pub async fn evaluate(
         took_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         repeat,
         cases: results,
-        interrupted: cancel.check() == Err(Stopped::Interrupted),
+        interrupted: cancel.check() == Err(CancelReason::Interrupted),
     })
 }
 
 /// Checks the engine's settings once, because a defect would make every case fail.
-fn check_engine(flags: &Flags, around: &Surroundings) -> Result<(), AppError> {
-    let resolved = subject::resolve(None, flags, around)?;
+fn check_engine(flags: &Flags, around: &ProcessEnv) -> Result<(), AppError> {
+    let resolved = prepare::resolve(None, flags, around)?;
     let chosen = model::choose(&resolved, &around.providers)?;
-    model::choose_second(&resolved, &around.providers, chosen.as_ref())?;
-    templates::load(resolved.settings.prompts.as_deref())?;
+    model::choose_verifier(&resolved, &around.providers, chosen.as_ref())?;
+    prompts::load(resolved.settings.prompts.as_deref())?;
     Ok(())
 }
 
-fn make_ready(job: &EvalJob, root: &Path, cancel: &Cancel) -> Result<Vec<Ready>, AppError> {
+fn make_ready(job: &EvalJob, root: &Path, cancel: &Cancel) -> Result<Vec<ReadyCase>, AppError> {
     let repositories = job.repositories.as_deref().unwrap_or(&job.folder);
     let found = cases(&job.folder, job.only.as_deref())?;
     let ready = found.into_iter().enumerate().map(|(at, case)| {
         // Named by number: a case's name must not become part of a path.
         let prepared = prepare(&case, &root.join(at.to_string()), repositories, cancel)?;
-        Ok(Ready { case, prepared })
+        Ok(ReadyCase { case, prepared })
     });
     ready.collect()
 }
 
-fn state_of(job: &EvalJob, root: &Path, at: usize, case: &Case, number: u32) -> PathBuf {
+fn state_of(job: &EvalJob, root: &Path, at: usize, case: &EvalCase, number: u32) -> PathBuf {
     match &job.keep {
         Some(keep) => keep.join(&case.name).join((number + 1).to_string()),
         None => root.join(at.to_string()).join(format!("state-{number}")),
     }
 }
 
-fn result_of(ready: Ready) -> CaseResult {
-    let Ready { case, prepared } = ready;
+fn result_of(ready: ReadyCase) -> CaseResult {
+    let ReadyCase { case, prepared } = ready;
     CaseResult {
         name: case.name,
         about: case.about,
@@ -153,27 +153,28 @@ fn result_of(ready: Ready) -> CaseResult {
 /// Formats a run in one line of progress.
 fn in_short(run: &CaseRun) -> String {
     let score = &run.score;
-    let found = score.issues.iter().filter(|issue| issue.found.counts()).count();
+    let found = score.issues.iter().filter(|issue| issue.found.is_found()).count();
     let issues = match score.issues.len() {
         0 => String::new(),
-        all => format!(", found {found} of {}", counted(all, "issue")),
+        all => format!(", found {found} of {}", count_noun(all, "issue")),
     };
     let wrong = match score.extra.len() {
         0 => String::new(),
-        wrong => format!(", {}", counted(wrong, "wrong finding")),
+        wrong => format!(", {}", count_noun(wrong, "wrong finding")),
     };
     let why = match &run.end {
         RunEnd::Complete => String::new(),
-        end => format!(" ({})", end.why()),
+        end => format!(" ({})", end.describe()),
     };
-    format!("{}{issues}{wrong}{why}", run.end.word().replace('_', " "))
+    format!("{}{issues}{wrong}{why}", run.end.as_str().replace('_', " "))
 }
 
 /// Reads an evaluation from a file.
-pub fn earlier(file: &Path) -> Result<Earlier, AppError> {
+pub fn earlier(file: &Path) -> Result<EarlierEvaluation, AppError> {
     let bytes = files::open(file).and_then(|open| files::read_within(open, file, MAX_EARLIER));
     let bytes = bytes.map_err(EvalError::from)?;
-    let fault = |error: eval::NotAnEvaluation| EvalError::NotEarlier { file: file.to_owned(), why: error.to_string() };
+    let fault =
+        |error: eval::EvaluationParseError| EvalError::NotEarlier { file: file.to_owned(), why: error.to_string() };
     Ok(eval::parse(&bytes).map_err(fault)?)
 }
 

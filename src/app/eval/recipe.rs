@@ -4,17 +4,17 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::case::Case;
+use super::case::EvalCase;
 use super::error::EvalError;
 use crate::app::error::AppError;
 use crate::domain::change::FileMode;
 use crate::domain::id::hex;
 use crate::domain::path::RepoPath;
-use crate::domain::place::Side;
-use crate::domain::request::{PatchSource, Scope};
+use crate::domain::place::DiffSide;
+use crate::domain::request::{PatchSource, ReviewScope};
 use crate::git::{self, SCRATCH_HEAD, SCRATCH_TARGET, ScratchFile};
-use crate::sys::beneath::{Beneath, Kind};
 use crate::sys::cancel::Cancel;
+use crate::sys::contained_folder::{ContainedFolder, Kind};
 use crate::sys::files;
 use crate::sys::folder::read_folder;
 use crate::sys::repo::Repo;
@@ -35,13 +35,13 @@ const PROJECT: &str = "project";
 
 /// The source of the change.
 #[derive(Debug, Clone)]
-pub(super) enum Recipe {
+pub(super) enum CaseRecipe {
     /// The folders `base` and `head` of the case, or its `change.patch`.
     Files {
         /// The commit message.
         message: String,
         /// Generated files.
-        made: Vec<Made>,
+        made: Vec<GeneratedFile>,
     },
     /// Two commits of a repository.
     Repository(RepositoryEnds),
@@ -49,7 +49,7 @@ pub(super) enum Recipe {
 
 /// A generated file that repeats one line.
 #[derive(Debug, Clone)]
-pub(super) struct Made {
+pub(super) struct GeneratedFile {
     /// Its path.
     pub(super) path: RepoPath,
     /// The line; `{n}` in it is replaced by its number.
@@ -57,7 +57,7 @@ pub(super) struct Made {
     /// The number of its lines.
     pub(super) times: u32,
     /// `new`: only in the head; `old`: only in the base.
-    pub(super) side: Side,
+    pub(super) side: DiffSide,
 }
 
 /// A change of a real repository.
@@ -73,22 +73,27 @@ pub(super) struct RepositoryEnds {
 
 /// A change ready for review.
 #[derive(Debug, Clone)]
-pub(super) struct Prepared {
+pub(super) struct PreparedCase {
     /// The folder of the repository.
     pub(super) directory: PathBuf,
     /// The change in it.
-    pub(super) scope: Scope,
+    pub(super) scope: ReviewScope,
     /// A hash of everything that defines the case.
     pub(super) digest: String,
 }
 
 /// Builds the change of a case. `scratch` is an empty folder for it, `repositories` the folder below which cases may name repositories.
-pub(super) fn prepare(case: &Case, scratch: &Path, repositories: &Path, cancel: &Cancel) -> Result<Prepared, AppError> {
+pub(super) fn prepare(
+    case: &EvalCase,
+    scratch: &Path,
+    repositories: &Path,
+    cancel: &Cancel,
+) -> Result<PreparedCase, AppError> {
     let mut hash = Sha256::new();
     add(&mut hash, &case.text);
     match &case.recipe {
-        Recipe::Files { message, made } => from_files(case, message, made, scratch, hash, cancel),
-        Recipe::Repository(ends) => from_repository(case, ends, repositories, hash),
+        CaseRecipe::Files { message, made } => from_files(case, message, made, scratch, hash, cancel),
+        CaseRecipe::Repository(ends) => from_repository(case, ends, repositories, hash),
     }
 }
 
@@ -99,15 +104,15 @@ fn add(hash: &mut Sha256, bytes: &[u8]) {
 }
 
 fn from_files(
-    case: &Case,
+    case: &EvalCase,
     message: &str,
-    made: &[Made],
+    made: &[GeneratedFile],
     scratch: &Path,
     mut hash: Sha256,
     cancel: &Cancel,
-) -> Result<Prepared, AppError> {
+) -> Result<PreparedCase, AppError> {
     let fault = |why: &str| EvalError::Case { case: case.folder.clone(), why: why.to_owned() };
-    let beneath = Beneath::new(&case.folder).map_err(|error| fault(&error.to_string()))?;
+    let beneath = ContainedFolder::new(&case.folder).map_err(|error| fault(&error.to_string()))?;
     let kind = |name: &str| beneath.kind(name.as_bytes()).ok();
     let is_folder = |name: &str| kind(name) == Some(Kind::Folder);
     let (base, head) = (is_folder(BASE), is_folder(HEAD));
@@ -118,14 +123,14 @@ fn from_files(
         let path = case.folder.join(PATCH);
         let bytes = files::open(&path).and_then(|file| files::read_within(file, &path, MAX_BYTES));
         add(&mut hash, &bytes.map_err(EvalError::from)?);
-        let scope = Scope::Patch(PatchSource::File(path));
-        return Ok(Prepared { directory: case.folder.clone(), scope, digest: hex(&hash.finalize()) });
+        let scope = ReviewScope::Patch(PatchSource::File(path));
+        return Ok(PreparedCase { directory: case.folder.clone(), scope, digest: hex(&hash.finalize()) });
     }
     if !head && !base {
         return Err(fault("it has no change: put the files before and after it into the folders base and head").into());
     }
     let mut sides = Vec::new();
-    for (name, side, there) in [(BASE, Side::Old, base), (HEAD, Side::New, head)] {
+    for (name, side, there) in [(BASE, DiffSide::Old, base), (HEAD, DiffSide::New, head)] {
         let mut files = if there { files_of(case, name, cancel)? } else { Vec::new() };
         files.extend(
             made.iter()
@@ -146,10 +151,10 @@ fn from_files(
     let (old, new) = (sides.first().map_or(&[][..], Vec::as_slice), sides.get(1).map_or(&[][..], Vec::as_slice));
     git::scratch(&folder, old, new, message)?;
     let (target, head) = (Some(SCRATCH_TARGET.to_owned()), Some(SCRATCH_HEAD.to_owned()));
-    Ok(Prepared { directory: folder, scope: Scope::Branch { target, head }, digest: hex(&hash.finalize()) })
+    Ok(PreparedCase { directory: folder, scope: ReviewScope::Branch { target, head }, digest: hex(&hash.finalize()) })
 }
 
-fn files_of(case: &Case, name: &str, cancel: &Cancel) -> Result<Vec<ScratchFile>, EvalError> {
+fn files_of(case: &EvalCase, name: &str, cancel: &Cancel) -> Result<Vec<ScratchFile>, EvalError> {
     let folder = case.folder.join(name);
     let file = |file: crate::sys::folder::FolderFile| {
         let path = RepoPath::from_bytes(&file.path)
@@ -160,7 +165,7 @@ fn files_of(case: &Case, name: &str, cancel: &Cancel) -> Result<Vec<ScratchFile>
     read_folder(&folder, MAX_BYTES, MAX_FILES, cancel)?.into_iter().map(file).collect()
 }
 
-fn make(made: &Made, fault: &impl Fn(&str) -> EvalError) -> Result<ScratchFile, EvalError> {
+fn make(made: &GeneratedFile, fault: &impl Fn(&str) -> EvalError) -> Result<ScratchFile, EvalError> {
     let times = usize::try_from(made.times).unwrap_or(usize::MAX);
     // A number has at most ten digits.
     if made.line.len().saturating_add(10).saturating_mul(times) > MAX_MADE {
@@ -176,11 +181,11 @@ fn make(made: &Made, fault: &impl Fn(&str) -> EvalError) -> Result<ScratchFile, 
 
 /// Opens a repository named by a case, if the caller allows them: with a model, its code is sent away.
 fn from_repository(
-    case: &Case,
+    case: &EvalCase,
     ends: &RepositoryEnds,
     repositories: &Path,
     mut hash: Sha256,
-) -> Result<Prepared, AppError> {
+) -> Result<PreparedCase, AppError> {
     let outside = || EvalError::Case {
         case: case.folder.clone(),
         why: format!(
@@ -203,6 +208,6 @@ fn from_repository(
     for name in [&ends.base, &ends.head] {
         add(&mut hash, repo.commit(name)?.to_string().as_bytes());
     }
-    let scope = Scope::Branch { target: Some(ends.base.clone()), head: Some(ends.head.clone()) };
-    Ok(Prepared { directory: asked, scope, digest: hex(&hash.finalize()) })
+    let scope = ReviewScope::Branch { target: Some(ends.base.clone()), head: Some(ends.head.clone()) };
+    Ok(PreparedCase { directory: asked, scope, digest: hex(&hash.finalize()) })
 }

@@ -4,33 +4,33 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use super::case::Case;
-use super::recipe::Prepared;
+use super::case::EvalCase;
+use super::recipe::PreparedCase;
 use crate::app::error::AppError;
-use crate::app::review::{Job, review};
-use crate::app::subject::Surroundings;
+use crate::app::prepare::ProcessEnv;
+use crate::app::review::{ReviewJob, review};
 use crate::config::Flags;
-use crate::domain::eval::{CaseRun, RunEnd, Score, Who, score};
+use crate::domain::eval::{CaseRun, CaseScore, EvalReviewer, RunEnd, score};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::Finding;
 use crate::domain::request::{Compare, Previous, ReviewRequest};
-use crate::domain::review::{Outcome, Review, Usage};
+use crate::domain::review::{Review, ReviewOutcome, Usage};
 use crate::domain::run::RunId;
-use crate::sys::cancel::{Cancel, Stopped};
+use crate::sys::cancel::{Cancel, CancelReason};
 
 /// Passes on the notices that must be shown even in quiet mode, each once: all cases are sent to the same provider.
-pub(super) struct Once {
+pub(super) struct OnceSink {
     inner: Arc<dyn EventSink>,
     said: Mutex<Vec<String>>,
 }
 
-impl Once {
+impl OnceSink {
     pub(super) fn new(inner: Arc<dyn EventSink>) -> Self {
         Self { inner, said: Mutex::default() }
     }
 }
 
-impl EventSink for Once {
+impl EventSink for OnceSink {
     fn emit(&self, event: Event) {
         let Event::Warning { text } = event else { return };
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
@@ -43,15 +43,15 @@ impl EventSink for Once {
 
 /// Reviews a case like any change, with its run stored in `state`, and compares the review with the expected result.
 pub(super) async fn run(
-    case: &Case,
-    prepared: &Prepared,
+    case: &EvalCase,
+    prepared: &PreparedCase,
     flags: Flags,
     state: PathBuf,
-    around: &Surroundings,
+    around: &ProcessEnv,
     events: Arc<dyn EventSink>,
     cancel: Cancel,
 ) -> CaseRun {
-    if cancel.check() == Err(Stopped::Interrupted) {
+    if cancel.check() == Err(CancelReason::Interrupted) {
         return nothing(case, RunEnd::NotRun, 0);
     }
     let started = Instant::now();
@@ -61,29 +61,29 @@ pub(super) async fn run(
         settings_from_worktree: false,
     };
     let compare = Compare { with: Previous::None, full: true };
-    let job = Job { run: RunId::random(), request, flags, outputs: Vec::new(), compare, leads: Vec::new() };
-    let around = Surroundings { state, ..around.clone() };
+    let job = ReviewJob { run: RunId::random(), request, flags, outputs: Vec::new(), compare, leads: Vec::new() };
+    let around = ProcessEnv { state, ..around.clone() };
     let ended = review(job, around, events, cancel.clone()).await;
     let took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     match ended {
         Ok(delivered) => of_review(case, &delivered.review, took_ms),
-        Err(AppError::Stopped(Stopped::Interrupted)) => nothing(case, RunEnd::NotRun, took_ms),
+        Err(AppError::Stopped(CancelReason::Interrupted)) => nothing(case, RunEnd::NotRun, took_ms),
         Err(error) => nothing(case, RunEnd::Failed { why: error.to_string(), by_provider: false }, took_ms),
     }
 }
 
-fn nothing(case: &Case, end: RunEnd, took_ms: u64) -> CaseRun {
-    let score = Score::of_nothing(&case.expected);
+fn nothing(case: &EvalCase, end: RunEnd, took_ms: u64) -> CaseRun {
+    let score = CaseScore::empty(&case.expected);
     CaseRun { end, score, who: None, usage: Usage::default(), turns: 0, hidden: 0, took_ms }
 }
 
-fn of_review(case: &Case, review: &Review, took_ms: u64) -> CaseRun {
+fn of_review(case: &EvalCase, review: &Review, took_ms: u64) -> CaseRun {
     let findings: Vec<&Finding> = review.unresolved().collect();
     let why = review.reasons.join(" ");
     let end = match review.outcome {
-        Outcome::Complete => RunEnd::Complete,
-        Outcome::Incomplete => RunEnd::Incomplete { why },
-        Outcome::Failed => RunEnd::Failed { why, by_provider: review.ended.is_providers() },
+        ReviewOutcome::Complete => RunEnd::Complete,
+        ReviewOutcome::Incomplete => RunEnd::Incomplete { why },
+        ReviewOutcome::Failed => RunEnd::Failed { why, by_provider: review.ended.is_provider_fault() },
     };
     let (coverage, made) = (&review.coverage, &review.provenance);
     let floors = coverage.below_floor.values().chain(coverage.below_confidence.values()).sum::<u32>();
@@ -91,7 +91,12 @@ fn of_review(case: &Case, review: &Review, took_ms: u64) -> CaseRun {
     CaseRun {
         end,
         score: score(&case.expected, &findings),
-        who: Some(Who { engine: made.engine, model, prompts: made.prompts.clone(), rules: made.rules.clone() }),
+        who: Some(EvalReviewer {
+            engine: made.engine,
+            model,
+            prompts: made.prompts.clone(),
+            rules: made.rules.clone(),
+        }),
         usage: made.usage,
         turns: made.turns,
         hidden: u32::try_from(coverage.withheld.len()).unwrap_or(u32::MAX).saturating_add(floors),

@@ -4,15 +4,15 @@
 
 use std::collections::BTreeSet;
 
-use super::find::{by_name, candidates};
-use super::gather::{Asked, paths};
-use super::ground::Ground;
-use crate::app::diffs::Diffs;
+use super::find::{by_name, find_candidates};
+use super::gather::{GuidelineRequest, paths};
+use super::tree::TargetTree;
+use crate::app::diff_source::DiffOrigin;
 use crate::app::error::AppError;
-use crate::app::subject::Subject;
+use crate::app::prepare::PreparedChange;
 use crate::domain::change::ChangeSet;
 use crate::domain::guideline::Guidelines;
-use crate::domain::path::{RepoPath, spell};
+use crate::domain::path::{RepoPath, display_path};
 use crate::domain::place::WorkspaceAt;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
@@ -23,22 +23,22 @@ const NAMED: usize = 6;
 /// Notes that the change touches guidelines, and which version a model follows; `None` if it does not, or if none apply.
 ///
 /// Also if the settings exclude such a file from the review: a change of the guidelines must not be able to hide itself.
-pub(in crate::app) fn changed(
-    subject: &Subject,
+pub(in crate::app) fn list_changed(
+    subject: &PreparedChange,
     guidelines: &Guidelines,
     from_worktree: bool,
     is_model: bool,
 ) -> Result<Option<String>, AppError> {
-    let asked = Asked::of(&subject.settings);
-    let (Diffs::Repository(pool), false) = (&subject.diffs, asked.nothing()) else { return Ok(None) };
+    let asked = GuidelineRequest::of(&subject.settings);
+    let (DiffOrigin::Repository(pool), false) = (&subject.diffs, asked.is_nothing_wanted()) else { return Ok(None) };
     let change = &subject.change;
     let is_one = |path: &RepoPath| {
         let known = by_name(path.as_bytes()).is_some_and(|found| asked.kinds.contains(&found.kind));
-        known || asked.named.contains(path) || guidelines.named(path).is_some()
+        known || asked.named.contains(path) || guidelines.by_path(path).is_some()
     };
     let mut touched: BTreeSet<Vec<u8>> =
         change.files.iter().flat_map(paths).filter(|path| is_one(path)).map(|path| path.as_bytes().to_vec()).collect();
-    let repo = pool.take()?;
+    let repo = pool.acquire()?;
     touched.extend(between(&repo, change, asked, guidelines, &subject.cancel)?);
     if touched.is_empty() {
         return Ok(None);
@@ -49,7 +49,7 @@ pub(in crate::app) fn changed(
         (false, None) => return Ok(None),
     };
     let followed = if is_model { followed } else { "the built-in rules do not read them".to_owned() };
-    let names: Vec<String> = touched.iter().take(NAMED).map(|path| spell(path).into_owned()).collect();
+    let names: Vec<String> = touched.iter().take(NAMED).map(|path| display_path(path).into_owned()).collect();
     let more = touched.len().saturating_sub(NAMED);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     Ok(Some(format!("The change touches the project's guidelines ({}{more}); {followed}.", names.join(", "))))
@@ -59,14 +59,14 @@ pub(in crate::app) fn changed(
 fn between(
     repo: &Repo,
     change: &ChangeSet,
-    asked: Asked<'_>,
+    asked: GuidelineRequest<'_>,
     guidelines: &Guidelines,
     cancel: &Cancel,
 ) -> Result<Vec<Vec<u8>>, AppError> {
     let (WorkspaceAt::Revision(old), WorkspaceAt::Revision(new)) = (change.old_at, change.new_at) else {
         return Ok(Vec::new());
     };
-    let (old, new) = (Ground::at(repo, old)?, Ground::at(repo, new)?);
+    let (old, new) = (TargetTree::at(repo, old)?, TargetTree::at(repo, new)?);
     let mut names: BTreeSet<Vec<u8>> = asked
         .named
         .iter()
@@ -74,7 +74,7 @@ fn between(
         .map(|path| path.as_bytes().to_vec())
         .collect();
     for ground in [&old, &new] {
-        let found = candidates(ground, change.files.iter().flat_map(paths), asked.kinds, cancel)?;
+        let found = find_candidates(ground, change.files.iter().flat_map(paths), asked.kinds, cancel)?;
         names.extend(found.all.into_iter().map(|found| found.path));
     }
     let mut differing = Vec::new();

@@ -2,19 +2,19 @@
 
 use std::ops::ControlFlow;
 
-use super::find::{Candidate, Form, by_name};
-use super::front::Front;
-use super::gather::{Asked, Scope, gather, scope};
-use super::ground::Ground;
+use super::find::{GuidelineCandidate, GuidelineForm, by_name};
+use super::front::FrontMatter;
+use super::gather::{GuidelineRequest, GuidelineScope, gather, scope};
 use super::resolve::resolve;
+use super::tree::TargetTree;
 use crate::app::error::AppError;
 use crate::app::inspect::settings;
-use crate::app::subject::Surroundings;
+use crate::app::prepare::ProcessEnv;
 use crate::config::Flags;
 use crate::domain::filter::PathFilter;
 use crate::domain::guideline::{Guideline, GuidelineKind};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{Side, WorkspaceAt};
+use crate::domain::place::{DiffSide, WorkspaceAt};
 use crate::domain::request::ReviewRequest;
 use crate::domain::text::mask;
 use crate::git;
@@ -30,13 +30,13 @@ const MOST_LISTED: usize = 10_000;
 
 /// The guidelines of one file.
 #[derive(Debug, Clone)]
-pub struct Explained {
+pub struct GuidelinesReport {
     /// The file.
     pub file: RepoPath,
     /// The source of the guidelines: `at 0123456789`, `on the disk`; `None` without a target to read them from.
     pub from: Option<String>,
     /// The guidelines that apply to it, the broadest first.
-    pub applies: Vec<Reached>,
+    pub applies: Vec<ApplicableGuideline>,
     /// Other examined files, with the reason why they do not apply, as it follows the path.
     pub passed_over: Vec<(String, String)>,
     /// Notes for the receipt of a review.
@@ -45,7 +45,7 @@ pub struct Explained {
 
 /// A guideline that applies to a file.
 #[derive(Debug, Clone)]
-pub struct Reached {
+pub struct ApplicableGuideline {
     /// The text.
     pub guideline: Guideline,
     /// The kinds of guideline that it is.
@@ -68,14 +68,19 @@ pub fn explain(
     request: &ReviewRequest,
     file: &RepoPath,
     flags: &Flags,
-    around: &Surroundings,
+    around: &ProcessEnv,
     cancel: &Cancel,
-) -> Result<Explained, AppError> {
+) -> Result<GuidelinesReport, AppError> {
     let resolved = settings(request, flags, around)?;
-    let asked = Asked::of(&resolved.settings);
+    let asked = GuidelineRequest::of(&resolved.settings);
     let repo = Repo::open(&request.directory)?;
-    let mut explained =
-        Explained { file: file.clone(), from: None, applies: Vec::new(), passed_over: Vec::new(), notes: Vec::new() };
+    let mut explained = GuidelinesReport {
+        file: file.clone(),
+        from: None,
+        applies: Vec::new(),
+        passed_over: Vec::new(),
+        notes: Vec::new(),
+    };
     let Some(ground) = open_tree(&repo, request)? else { return Ok(explained) };
     let found = gather(&ground, asked, &[file], cancel)?;
     explained.from = Some(found.guidelines.from.clone());
@@ -84,7 +89,7 @@ pub fn explain(
     for kind in GuidelineKind::FOUND.into_iter().filter(|kind| !asked.kinds.contains(kind)) {
         explained
             .passed_over
-            .push((format!("files of {}", kind.word()), "the setting guidelines leaves them out".to_owned()));
+            .push((format!("files of {}", kind.as_str()), "the setting guidelines leaves them out".to_owned()));
     }
     explained.applies = found
         .guidelines
@@ -95,7 +100,7 @@ pub fn explain(
             let mut kinds: Vec<GuidelineKind> = guideline.reach.iter().map(|reach| reach.kind).collect();
             kinds.sort_unstable();
             kinds.dedup();
-            Reached { guideline, kinds }
+            ApplicableGuideline { guideline, kinds }
         })
         .collect();
     Ok(explained)
@@ -105,19 +110,19 @@ pub fn explain(
 pub fn list(
     request: &ReviewRequest,
     flags: &Flags,
-    around: &Surroundings,
+    around: &ProcessEnv,
     cancel: &Cancel,
 ) -> Result<(Option<String>, Vec<ListedGuideline>), AppError> {
     let resolved = settings(request, flags, around)?;
-    let asked = Asked::of(&resolved.settings);
+    let asked = GuidelineRequest::of(&resolved.settings);
     let pool = RepoPool::new(Repo::open(&request.directory)?);
-    let repo = pool.take()?;
+    let repo = pool.acquire()?;
     let Some(ground) = open_tree(&repo, request)? else { return Ok((None, Vec::new())) };
     let at = match &ground {
-        Ground::Commit { commit, .. } => WorkspaceAt::Revision(*commit),
-        Ground::Disk { .. } => WorkspaceAt::Worktree,
+        TargetTree::Commit { commit, .. } => WorkspaceAt::Revision(*commit),
+        TargetTree::Disk { .. } => WorkspaceAt::Worktree,
     };
-    let tree = workspace::open(Some(&pool), at, Side::New, &[], PathFilter::all())?;
+    let tree = workspace::open(Some(&pool), at, DiffSide::New, &[], PathFilter::all())?;
     let mut found = Vec::new();
     tree.visit(cancel, &mut |path, _| {
         found.extend(by_name(path));
@@ -139,35 +144,35 @@ pub fn list(
         };
         listed.push(ListedGuideline { path, kind: candidate.kind, applies });
     }
-    Ok((Some(ground.words()), listed))
+    Ok((Some(ground.describe()), listed))
 }
 
 /// Describes the scope of a file, or the reason why it is not used.
 fn describe_scope(
-    ground: &Ground<'_>,
+    ground: &TargetTree<'_>,
     path: &RepoPath,
-    candidate: &Candidate,
+    candidate: &GuidelineCandidate,
 ) -> Result<Result<String, String>, AppError> {
     let there = match resolve(ground, b"", path.as_bytes())? {
         Ok(there) => there,
         Err(astray) => return Ok(Err(astray.to_string())),
     };
     let front = match candidate.form {
-        Form::Place => Front::default(),
-        Form::Rule | Form::Instruction => match ground.read(there.as_bytes(), MOST_HEAD)? {
+        GuidelineForm::Place => FrontMatter::default(),
+        GuidelineForm::Rule | GuidelineForm::Instruction => match ground.read(there.as_bytes(), MOST_HEAD)? {
             // Masked like all text that is shown: patterns appear in the output.
-            Some(Ok(bytes)) => Front::of(&mask(&charset::text(&bytes)).text),
+            Some(Ok(bytes)) => FrontMatter::of(&mask(&charset::text(&bytes)).text),
             Some(Err(_)) | None => return Ok(Err("it cannot be read".to_owned())),
         },
     };
     Ok(match scope(candidate, &front) {
-        Scope::Applies(applies) => Ok(applies.words()),
-        Scope::Not(why) => Err(why.to_owned()),
-        Scope::Bad(why) => Err(why),
+        GuidelineScope::Applies(applies) => Ok(applies.describe()),
+        GuidelineScope::Not(why) => Err(why.to_owned()),
+        GuidelineScope::Bad(why) => Err(why),
     })
 }
 
 /// Opens the tree that a review of the request would read guidelines from.
-fn open_tree<'r>(repo: &'r Repo, request: &ReviewRequest) -> Result<Option<Ground<'r>>, AppError> {
-    Ground::of(repo, git::ends(repo, &request.scope)?.settings_at, request.settings_from_worktree)
+fn open_tree<'r>(repo: &'r Repo, request: &ReviewRequest) -> Result<Option<TargetTree<'r>>, AppError> {
+    TargetTree::of(repo, git::range_ends(repo, &request.scope)?.settings_at, request.settings_from_worktree)
 }

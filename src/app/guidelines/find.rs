@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::ground::{Ground, Kind, join};
+use super::tree::{EntryKind, TargetTree, join};
 use crate::app::error::AppError;
 use crate::domain::guideline::GuidelineKind;
 use crate::domain::path::RepoPath;
@@ -38,7 +38,7 @@ const MOST_NAMES: usize = 50_000;
 
 /// The way in which a file declares its scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum GuidelineForm {
     /// By its location.
     Place,
     /// By its front matter, in Cursor's format.
@@ -49,18 +49,18 @@ pub(super) enum Form {
 
 /// A file that is a guideline by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub(super) struct GuidelineCandidate {
     pub(super) path: Vec<u8>,
     pub(super) kind: GuidelineKind,
     /// The folder below which it applies.
     pub(super) folder: Vec<u8>,
-    pub(super) form: Form,
+    pub(super) form: GuidelineForm,
 }
 
 /// The found files, and the skipped ones.
 #[derive(Debug, Default)]
-pub(super) struct Candidates {
-    pub(super) all: Vec<Candidate>,
+pub(super) struct GuidelineCandidates {
+    pub(super) all: Vec<GuidelineCandidate>,
     pub(super) notes: Vec<String>,
     /// The number of names examined in rule folders.
     names: usize,
@@ -83,13 +83,13 @@ fn folders<'p>(files: impl Iterator<Item = &'p RepoPath>) -> Vec<&'p [u8]> {
 }
 
 /// Finds the files that may apply to `files`: the broadest first, the nearest last.
-pub(super) fn candidates<'p>(
-    ground: &Ground<'_>,
+pub(super) fn find_candidates<'p>(
+    ground: &TargetTree<'_>,
     files: impl Iterator<Item = &'p RepoPath>,
     kinds: &[GuidelineKind],
     cancel: &Cancel,
-) -> Result<Candidates, AppError> {
-    let mut found = Candidates::default();
+) -> Result<GuidelineCandidates, AppError> {
+    let mut found = GuidelineCandidates::default();
     if kinds.is_empty() {
         return Ok(found);
     }
@@ -104,10 +104,10 @@ pub(super) fn candidates<'p>(
     for folder in folders.into_iter().take(MOST_FOLDERS) {
         cancel.check()?;
         let names: Vec<&str> = BELOW.iter().map(|(name, _)| *name).chain([CURSOR]).collect();
-        let there = ground.these(folder, &names)?;
+        let there = ground.kinds(folder, &names)?;
         for ((name, kind), there) in BELOW.iter().zip(&there) {
-            if has(*kind) && matches!(there, Some(Kind::File | Kind::Link)) {
-                found.all.push(Candidate::placed(folder, name, *kind));
+            if has(*kind) && matches!(there, Some(EntryKind::File | EntryKind::Link)) {
+                found.all.push(GuidelineCandidate::placed(folder, name, *kind));
             }
         }
         if folder.is_empty() && has(GuidelineKind::Copilot) {
@@ -120,50 +120,65 @@ pub(super) fn candidates<'p>(
     Ok(found)
 }
 
-impl Candidate {
+impl GuidelineCandidate {
     fn placed(folder: &[u8], name: &str, kind: GuidelineKind) -> Self {
-        Self { path: join(folder, name.as_bytes()), kind, folder: folder.to_vec(), form: Form::Place }
+        Self { path: join(folder, name.as_bytes()), kind, folder: folder.to_vec(), form: GuidelineForm::Place }
     }
 }
 
-fn copilot(ground: &Ground<'_>, found: &mut Candidates, cancel: &Cancel) -> Result<(), AppError> {
-    if matches!(ground.kind(COPILOT.as_bytes())?, Some(Kind::File | Kind::Link)) {
-        found.all.push(Candidate::placed(b"", COPILOT, GuidelineKind::Copilot));
+fn copilot(ground: &TargetTree<'_>, found: &mut GuidelineCandidates, cancel: &Cancel) -> Result<(), AppError> {
+    if matches!(ground.kind(COPILOT.as_bytes())?, Some(EntryKind::File | EntryKind::Link)) {
+        found.all.push(GuidelineCandidate::placed(b"", COPILOT, GuidelineKind::Copilot));
     }
-    let candidate =
-        |path| Candidate { path, kind: GuidelineKind::Copilot, folder: Vec::new(), form: Form::Instruction };
+    let candidate = |path| GuidelineCandidate {
+        path,
+        kind: GuidelineKind::Copilot,
+        folder: Vec::new(),
+        form: GuidelineForm::Instruction,
+    };
     scoped(ground, (INSTRUCTIONS.as_bytes(), INSTRUCTION), found, cancel, &candidate)
 }
 
 fn cursor(
-    ground: &Ground<'_>,
+    ground: &TargetTree<'_>,
     folder: &[u8],
     kinds: &[GuidelineKind],
-    found: &mut Candidates,
+    found: &mut GuidelineCandidates,
     cancel: &Cancel,
 ) -> Result<(), AppError> {
     let own = join(folder, CURSOR.as_bytes());
     if kinds.contains(&GuidelineKind::Cursor) {
         let rules = join(&own, RULES.as_bytes());
-        let candidate =
-            |path| Candidate { path, kind: GuidelineKind::Cursor, folder: folder.to_vec(), form: Form::Rule };
+        let candidate = |path| GuidelineCandidate {
+            path,
+            kind: GuidelineKind::Cursor,
+            folder: folder.to_vec(),
+            form: GuidelineForm::Rule,
+        };
         scoped(ground, (&rules, RULE), found, cancel, &candidate)?;
     }
     let bugbot = join(&own, BUGBOT.as_bytes());
-    if kinds.contains(&GuidelineKind::Bugbot) && matches!(ground.kind(&bugbot)?, Some(Kind::File | Kind::Link)) {
+    if kinds.contains(&GuidelineKind::Bugbot)
+        && matches!(ground.kind(&bugbot)?, Some(EntryKind::File | EntryKind::Link))
+    {
         let folder = folder.to_vec();
-        found.all.push(Candidate { path: bugbot, kind: GuidelineKind::Bugbot, folder, form: Form::Place });
+        found.all.push(GuidelineCandidate {
+            path: bugbot,
+            kind: GuidelineKind::Bugbot,
+            folder,
+            form: GuidelineForm::Place,
+        });
     }
     Ok(())
 }
 
 /// Lists the files below a folder with this extension, in order.
 fn scoped(
-    ground: &Ground<'_>,
+    ground: &TargetTree<'_>,
     (top, end): (&[u8], &[u8]),
-    found: &mut Candidates,
+    found: &mut GuidelineCandidates,
     cancel: &Cancel,
-    candidate: &dyn Fn(Vec<u8>) -> Candidate,
+    candidate: &dyn Fn(Vec<u8>) -> GuidelineCandidate,
 ) -> Result<(), AppError> {
     let (mut left, mut todo) = (MOST_FILES, vec![(top.to_vec(), 0)]);
     while let Some((folder, depth)) = todo.pop() {
@@ -180,17 +195,17 @@ fn scoped(
         found.names = found.names.saturating_add(listed.len());
         for (name, kind) in listed {
             match kind {
-                Kind::Folder if depth < MOST_DEPTH => within.push((join(&folder, &name), depth + 1)),
-                Kind::File | Kind::Link if name.ends_with(end) => {
+                EntryKind::Folder if depth < MOST_DEPTH => within.push((join(&folder, &name), depth + 1)),
+                EntryKind::File | EntryKind::Link if name.ends_with(end) => {
                     if left == 0 {
-                        let top = crate::domain::path::spell(top);
+                        let top = crate::domain::path::display_path(top);
                         found.notes.push(format!("{top} has more than {MOST_FILES} files; the others were not read"));
                         return Ok(());
                     }
                     left -= 1;
                     found.all.push(candidate(join(&folder, &name)));
                 }
-                Kind::File | Kind::Link | Kind::Folder | Kind::Other => {}
+                EntryKind::File | EntryKind::Link | EntryKind::Folder | EntryKind::Other => {}
             }
         }
         todo.extend(within.into_iter().rev());
@@ -199,21 +214,21 @@ fn scoped(
 }
 
 /// Classifies a file by its path alone; `None` if it is no guideline.
-pub(super) fn by_name(path: &[u8]) -> Option<Candidate> {
+pub(super) fn by_name(path: &[u8]) -> Option<GuidelineCandidate> {
     let (folder, name) = match path.iter().rposition(|byte| *byte == b'/') {
         Some(slash) => (&path[..slash], &path[slash + 1..]),
         None => (&b""[..], path),
     };
     if let Some((name, kind)) = BELOW.iter().find(|(known, _)| known.as_bytes() == name) {
-        return Some(Candidate::placed(folder, name, *kind));
+        return Some(GuidelineCandidate::placed(folder, name, *kind));
     }
     if path == COPILOT.as_bytes() {
-        return Some(Candidate::placed(b"", COPILOT, GuidelineKind::Copilot));
+        return Some(GuidelineCandidate::placed(b"", COPILOT, GuidelineKind::Copilot));
     }
     let below = |top: &str| path.strip_prefix(top.as_bytes()).is_some_and(|rest| rest.first() == Some(&b'/'));
     if below(INSTRUCTIONS) && name.ends_with(INSTRUCTION) {
         let (path, folder, kind) = (path.to_vec(), Vec::new(), GuidelineKind::Copilot);
-        return Some(Candidate { path, kind, folder, form: Form::Instruction });
+        return Some(GuidelineCandidate { path, kind, folder, form: GuidelineForm::Instruction });
     }
     let cursors = join(CURSOR.as_bytes(), RULES.as_bytes());
     let own = |tail: &[u8]| -> Option<Vec<u8>> {
@@ -225,10 +240,20 @@ pub(super) fn by_name(path: &[u8]) -> Option<Candidate> {
     if name.ends_with(RULE)
         && let Some(folder) = own(&cursors)
     {
-        return Some(Candidate { path: path.to_vec(), kind: GuidelineKind::Cursor, folder, form: Form::Rule });
+        return Some(GuidelineCandidate {
+            path: path.to_vec(),
+            kind: GuidelineKind::Cursor,
+            folder,
+            form: GuidelineForm::Rule,
+        });
     }
     let bugbot = own(&join(CURSOR.as_bytes(), BUGBOT.as_bytes()))?;
-    Some(Candidate { path: path.to_vec(), kind: GuidelineKind::Bugbot, folder: bugbot, form: Form::Place })
+    Some(GuidelineCandidate {
+        path: path.to_vec(),
+        kind: GuidelineKind::Bugbot,
+        folder: bugbot,
+        form: GuidelineForm::Place,
+    })
 }
 
 #[cfg(test)]
@@ -246,7 +271,7 @@ mod tests {
     fn a_name_tells_what_a_file_is_and_from_where_it_reaches() {
         let told = |path: &str| {
             by_name(path.as_bytes()).map(|found| {
-                format!("{} {} {:?}", found.kind.word(), String::from_utf8_lossy(&found.folder), found.form)
+                format!("{} {} {:?}", found.kind.as_str(), String::from_utf8_lossy(&found.folder), found.form)
             })
         };
         for (path, expected) in [

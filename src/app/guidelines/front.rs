@@ -10,13 +10,13 @@ const MOST_LINES: usize = 200;
 
 /// The front matter of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Front {
+pub(super) struct FrontMatter {
     /// The number of its lines, with both lines of dashes; 0 without front matter.
     pub(super) lines: u32,
     fields: BTreeMap<String, Vec<String>>,
 }
 
-impl Front {
+impl FrontMatter {
     /// Parses the front matter of a text.
     pub(super) fn of(text: &str) -> Self {
         let mut lines = text.lines().take(MOST_LINES + 2);
@@ -118,7 +118,7 @@ mod tests {
             "globs:\n  - *.ts\n  - 'src/**/*.{tsx,jsx}' # both",
             "globs:\n- \"*.ts\"\n- src/**/*.{tsx,jsx}",
         ] {
-            let front = Front::of(&format!("---\ndescription: x: y\n{head}\nalwaysApply: false\n---\nText\n"));
+            let front = FrontMatter::of(&format!("---\ndescription: x: y\n{head}\nalwaysApply: false\n---\nText\n"));
             assert_eq!(front.patterns("globs"), ["*.ts", "src/**/*.{tsx,jsx}"], "{head}");
             assert!(!front.is_on("alwaysApply"));
             assert_eq!(front.values("description"), ["x: y"]);
@@ -127,23 +127,23 @@ mod tests {
 
     #[test]
     fn a_switch_may_be_quoted_and_a_remark_may_follow() {
-        assert!(Front::of("---\nalwaysApply: \"true\"\n---\n").is_on("alwaysApply"));
-        assert!(Front::of("---\r\nalwaysApply: true # yes\r\n---\r\n").is_on("alwaysapply"));
-        assert_eq!(Front::of("---\nglobs:\nalwaysApply: true\n---\n").patterns("globs"), Vec::<String>::new());
+        assert!(FrontMatter::of("---\nalwaysApply: \"true\"\n---\n").is_on("alwaysApply"));
+        assert!(FrontMatter::of("---\r\nalwaysApply: true # yes\r\n---\r\n").is_on("alwaysapply"));
+        assert_eq!(FrontMatter::of("---\nglobs:\nalwaysApply: true\n---\n").patterns("globs"), Vec::<String>::new());
     }
 
     #[test]
     fn what_has_no_end_is_text() {
-        assert_eq!(Front::of("---\nalwaysApply: true\n"), Front::default());
-        assert_eq!(Front::of("# Rules\n---\nalwaysApply: true\n---\n"), Front::default());
-        assert_eq!(Front::of(&format!("---\n{}---\n", "a: b\n".repeat(300))), Front::default());
-        assert_eq!(Front::of("---\n---\ntext").lines, 2);
+        assert_eq!(FrontMatter::of("---\nalwaysApply: true\n"), FrontMatter::default());
+        assert_eq!(FrontMatter::of("# Rules\n---\nalwaysApply: true\n---\n"), FrontMatter::default());
+        assert_eq!(FrontMatter::of(&format!("---\n{}---\n", "a: b\n".repeat(300))), FrontMatter::default());
+        assert_eq!(FrontMatter::of("---\n---\ntext").lines, 2);
     }
 
     proptest! {
         #[test]
         fn no_text_makes_it_panic(text in "(---|[a-z]{1,4}:|[-\\[\\]{},'\"# *]|\\n|\\PC){0,40}") {
-            let front = Front::of(&format!("---\n{text}"));
+            let front = FrontMatter::of(&format!("---\n{text}"));
             prop_assert!(front.lines as usize <= text.lines().count() + 1);
             let _ = (front.patterns("a"), front.is_on("b"));
         }

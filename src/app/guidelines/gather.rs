@@ -1,17 +1,19 @@
 //! Reads the guidelines of some files and combines them under the limits. Main functions: [`load`], [`gather`].
 
-use super::find::{Candidate, Form, candidates};
-use super::front::Front;
-use super::ground::Ground;
-use super::imports::{Import, imports};
-use super::resolve::{Astray, resolve};
-use crate::app::diffs::Diffs;
+use super::find::{GuidelineCandidate, GuidelineForm, find_candidates};
+use super::front::FrontMatter;
+use super::imports::{GuidelineImport, imports};
+use super::resolve::{UnresolvedPath, resolve};
+use super::tree::TargetTree;
+use crate::app::diff_source::DiffOrigin;
 use crate::app::error::AppError;
-use crate::app::subject::Subject;
+use crate::app::prepare::PreparedChange;
 use crate::config::Settings;
-use crate::domain::guideline::{Applies, Globs, Guideline, GuidelineKind, Guidelines, Reach, Via};
-use crate::domain::path::{RepoPath, spell};
-use crate::domain::text::{FileText, counted, strip_line};
+use crate::domain::guideline::{
+    Globs, Guideline, GuidelineApplication, GuidelineKind, GuidelineOrigin, GuidelineSource, Guidelines,
+};
+use crate::domain::path::{RepoPath, display_path};
+use crate::domain::text::{FileText, count_noun, strip_line};
 use crate::sys::cancel::Cancel;
 use crate::sys::charset;
 
@@ -36,27 +38,27 @@ const MOST_NOTES: usize = 12;
 
 /// The requested kinds and files.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::app) struct Asked<'a> {
+pub(in crate::app) struct GuidelineRequest<'a> {
     /// The kinds that are found by name.
     pub(in crate::app) kinds: &'a [GuidelineKind],
     /// Further files of the tree, named by the settings.
     pub(in crate::app) named: &'a [RepoPath],
 }
 
-impl<'a> Asked<'a> {
+impl<'a> GuidelineRequest<'a> {
     pub(in crate::app) fn of(settings: &'a Settings) -> Self {
         Self { kinds: &settings.guidelines, named: &settings.guideline_files }
     }
 
     /// `true` if no guidelines are requested.
-    pub(super) fn nothing(&self) -> bool {
+    pub(super) fn is_nothing_wanted(&self) -> bool {
         self.kinds.is_empty() && self.named.is_empty()
     }
 }
 
 /// A file that does not apply, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PassedOver {
+pub(super) struct SkippedGuideline {
     pub(super) path: String,
     /// The reason, as it follows the path: "does not apply: …".
     pub(super) why: String,
@@ -64,20 +66,20 @@ pub(super) struct PassedOver {
 
 /// The result of gathering.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct GatheredGuidelines {
     pub(super) guidelines: Guidelines,
-    pub(super) passed_over: Vec<PassedOver>,
+    pub(super) passed_over: Vec<SkippedGuideline>,
 }
 
 /// Loads the guidelines of a change from the source of its project settings; none for a patch, which has no target.
-pub(in crate::app) fn load(subject: &Subject, from_worktree: bool) -> Result<Guidelines, AppError> {
-    let asked = Asked::of(&subject.settings);
-    let Diffs::Repository(pool) = &subject.diffs else { return Ok(Guidelines::default()) };
-    if asked.nothing() {
+pub(in crate::app) fn load(subject: &PreparedChange, from_worktree: bool) -> Result<Guidelines, AppError> {
+    let asked = GuidelineRequest::of(&subject.settings);
+    let DiffOrigin::Repository(pool) = &subject.diffs else { return Ok(Guidelines::default()) };
+    if asked.is_nothing_wanted() {
         return Ok(Guidelines::default());
     }
-    let repo = pool.take()?;
-    let Some(ground) = Ground::of(&repo, subject.settings_at, from_worktree)? else {
+    let repo = pool.acquire()?;
+    let Some(ground) = TargetTree::of(&repo, subject.settings_at, from_worktree)? else {
         return Ok(Guidelines::default());
     };
     let files: Vec<&RepoPath> = subject.change.files.iter().flat_map(paths).collect();
@@ -91,13 +93,13 @@ pub(super) fn paths(file: &crate::domain::change::FileChange) -> impl Iterator<I
 
 /// Gathers the guidelines that apply to some of these files.
 pub(super) fn gather(
-    ground: &Ground<'_>,
-    asked: Asked<'_>,
+    ground: &TargetTree<'_>,
+    asked: GuidelineRequest<'_>,
     files: &[&RepoPath],
     cancel: &Cancel,
-) -> Result<Gathered, AppError> {
-    let found = candidates(ground, files.iter().copied(), asked.kinds, cancel)?;
-    let mut gathering = Gathering {
+) -> Result<GatheredGuidelines, AppError> {
+    let found = find_candidates(ground, files.iter().copied(), asked.kinds, cancel)?;
+    let mut gathering = GuidelineGatherer {
         ground,
         files,
         cancel,
@@ -117,8 +119,8 @@ pub(super) fn gather(
 }
 
 /// The scope declared in a file's front matter.
-pub(super) enum Scope {
-    Applies(Applies),
+pub(super) enum GuidelineScope {
+    Applies(GuidelineApplication),
     /// Not applied automatically, with the reason.
     Not(&'static str),
     /// Its patterns are invalid.
@@ -126,59 +128,63 @@ pub(super) enum Scope {
 }
 
 /// Determines the scope of a candidate.
-pub(super) fn scope(candidate: &Candidate, front: &Front) -> Scope {
+pub(super) fn scope(candidate: &GuidelineCandidate, front: &FrontMatter) -> GuidelineScope {
     let below = || RepoPath::from_bytes(&candidate.folder).ok();
     let matching = |patterns: Vec<String>| {
         let bytes: usize = patterns.iter().map(String::len).sum();
         if bytes > MOST_PATTERNS {
-            return Scope::Bad(format!("its patterns have {bytes} bytes, more than the {MOST_PATTERNS} that are read"));
+            return GuidelineScope::Bad(format!(
+                "its patterns have {bytes} bytes, more than the {MOST_PATTERNS} that are read"
+            ));
         }
         match Globs::new(patterns, below()) {
-            Ok(globs) => Scope::Applies(Applies::Matching(globs)),
-            Err(error) => Scope::Bad(error.to_string()),
+            Ok(globs) => GuidelineScope::Applies(GuidelineApplication::Matching(globs)),
+            Err(error) => GuidelineScope::Bad(error.to_string()),
         }
     };
     match candidate.form {
-        Form::Place => Scope::Applies(Applies::below(&candidate.folder)),
-        Form::Rule if front.is_on("alwaysApply") => Scope::Applies(Applies::below(&candidate.folder)),
-        Form::Rule => match front.patterns("globs") {
+        GuidelineForm::Place => GuidelineScope::Applies(GuidelineApplication::below(&candidate.folder)),
+        GuidelineForm::Rule if front.is_on("alwaysApply") => {
+            GuidelineScope::Applies(GuidelineApplication::below(&candidate.folder))
+        }
+        GuidelineForm::Rule => match front.patterns("globs") {
             patterns if !patterns.is_empty() => matching(patterns),
             _ if front.values("description").is_empty() => {
-                Scope::Not("it is applied by hand: no alwaysApply, no globs")
+                GuidelineScope::Not("it is applied by hand: no alwaysApply, no globs")
             }
-            _ => Scope::Not("an agent is to choose it by its description: no alwaysApply, no globs"),
+            _ => GuidelineScope::Not("an agent is to choose it by its description: no alwaysApply, no globs"),
         },
-        Form::Instruction if front.values("excludeAgent").iter().any(|agent| agent == "code-review") => {
-            Scope::Not("excludeAgent keeps it from code reviews")
+        GuidelineForm::Instruction if front.values("excludeAgent").iter().any(|agent| agent == "code-review") => {
+            GuidelineScope::Not("excludeAgent keeps it from code reviews")
         }
-        Form::Instruction => match front.patterns("applyTo") {
-            patterns if patterns.is_empty() => Scope::Not("it has no applyTo"),
+        GuidelineForm::Instruction => match front.patterns("applyTo") {
+            patterns if patterns.is_empty() => GuidelineScope::Not("it has no applyTo"),
             patterns => matching(patterns),
         },
     }
 }
 
-struct Gathering<'a> {
-    ground: &'a Ground<'a>,
+struct GuidelineGatherer<'a> {
+    ground: &'a TargetTree<'a>,
     files: &'a [&'a RepoPath],
     cancel: &'a Cancel,
     texts: Vec<Guideline>,
-    passed_over: Vec<PassedOver>,
+    passed_over: Vec<SkippedGuideline>,
     notes: Vec<String>,
     imports_left: usize,
 }
 
 /// The context of an import.
-struct Importing<'i> {
+struct ImportSite<'i> {
     by: &'i RepoPath,
-    reach: &'i Reach,
+    reach: &'i GuidelineOrigin,
     depth: usize,
 }
 
-impl Gathering<'_> {
+impl GuidelineGatherer<'_> {
     fn pass_over(&mut self, path: impl Into<String>, why: impl Into<String>) {
         let (path, why) = (path.into(), why.into());
-        self.passed_over.push(PassedOver { path, why });
+        self.passed_over.push(SkippedGuideline { path, why });
     }
 
     /// Records a skipped file that the user should know about.
@@ -189,19 +195,23 @@ impl Gathering<'_> {
 
     /// Adds a file that the settings name.
     fn add_named(&mut self, path: &RepoPath) -> Result<(), AppError> {
-        let reach = Reach { kind: GuidelineKind::Named, applies: Applies::Everywhere, via: None };
+        let reach =
+            GuidelineOrigin { kind: GuidelineKind::Named, applies: GuidelineApplication::Everywhere, via: None };
         match resolve(self.ground, b"", path.as_bytes())? {
-            Err(astray) => self.fault(&path.spelled(), &format!("the setting guideline_files names it, and {astray}")),
+            Err(astray) => {
+                self.fault(&path.display_name(), &format!("the setting guideline_files names it, and {astray}"))
+            }
             Ok(there) => {
-                let reach = Reach { via: (there != *path).then(|| Via::Link(path.clone())), ..reach };
-                self.add_text(&there, &reach, Form::Place, 0)?;
+                let reach =
+                    GuidelineOrigin { via: (there != *path).then(|| GuidelineSource::Link(path.clone())), ..reach };
+                self.add_text(&there, &reach, GuidelineForm::Place, 0)?;
             }
         }
         Ok(())
     }
 
-    fn candidate(&mut self, candidate: &Candidate) -> Result<(), AppError> {
-        let shown = spell(&candidate.path).into_owned();
+    fn candidate(&mut self, candidate: &GuidelineCandidate) -> Result<(), AppError> {
+        let shown = display_path(&candidate.path).into_owned();
         let Ok(path) = RepoPath::from_bytes(&candidate.path) else { return Ok(()) };
         let there = match resolve(self.ground, b"", path.as_bytes())? {
             Ok(there) => there,
@@ -210,35 +220,35 @@ impl Gathering<'_> {
                 return Ok(());
             }
         };
-        let via = (there != path).then_some(Via::Link(path));
-        let applies = if candidate.form == Form::Place {
-            Applies::below(&candidate.folder)
+        let via = (there != path).then_some(GuidelineSource::Link(path));
+        let applies = if candidate.form == GuidelineForm::Place {
+            GuidelineApplication::below(&candidate.folder)
         } else {
             let Some(text) = self.read(&there)? else { return Ok(()) };
-            match scope(candidate, &Front::of(text.text())) {
-                Scope::Applies(applies) => applies,
-                Scope::Not(why) => {
+            match scope(candidate, &FrontMatter::of(text.text())) {
+                GuidelineScope::Applies(applies) => applies,
+                GuidelineScope::Not(why) => {
                     self.pass_over(shown, why);
                     return Ok(());
                 }
-                Scope::Bad(why) => {
+                GuidelineScope::Bad(why) => {
                     self.fault(&shown, &why);
                     return Ok(());
                 }
             }
         };
         // Its place implies its scope: the folders of the changed files were searched.
-        if candidate.form != Form::Place && !self.files.iter().any(|file| applies.has(file)) {
-            self.pass_over(shown, format!("it applies to {}", applies.words()));
+        if candidate.form != GuidelineForm::Place && !self.files.iter().any(|file| applies.has(file)) {
+            self.pass_over(shown, format!("it applies to {}", applies.describe()));
             return Ok(());
         }
-        let reach = Reach { kind: candidate.kind, applies, via };
+        let reach = GuidelineOrigin { kind: candidate.kind, applies, via };
         self.add_text(&there, &reach, candidate.form, 0)
     }
 
     /// Reads a file; `None` if it is unusable, which is recorded.
     fn read(&mut self, path: &RepoPath) -> Result<Option<FileText>, AppError> {
-        let shown = path.spelled().into_owned();
+        let shown = path.display_name().into_owned();
         Ok(match self.ground.read(path.as_bytes(), MOST_READ)? {
             None => {
                 self.fault(&shown, "it cannot be read");
@@ -260,7 +270,13 @@ impl Gathering<'_> {
     }
 
     /// Adds a text and its imports.
-    fn add_text(&mut self, path: &RepoPath, reach: &Reach, form: Form, depth: usize) -> Result<(), AppError> {
+    fn add_text(
+        &mut self,
+        path: &RepoPath,
+        reach: &GuidelineOrigin,
+        form: GuidelineForm,
+        depth: usize,
+    ) -> Result<(), AppError> {
         self.cancel.check()?;
         let at = match self.texts.iter().position(|text| text.path == *path) {
             Some(at) => {
@@ -282,22 +298,27 @@ impl Gathering<'_> {
         if follows {
             let text = &self.texts[at];
             let (first, found) = (text.first, imports(&text.text));
-            let importing = Importing { by: path, reach, depth: depth + 1 };
+            let importing = ImportSite { by: path, reach, depth: depth + 1 };
             for import in found {
-                self.import(&importing, &Import { line: import.line + first - 1, ..import })?;
+                self.import(&importing, &GuidelineImport { line: import.line + first - 1, ..import })?;
             }
         }
         Ok(())
     }
 
     /// Prepares the text of a file; `None` if nothing of it is usable, which is recorded.
-    fn text(&mut self, path: &RepoPath, reach: &Reach, form: Form) -> Result<Option<Guideline>, AppError> {
+    fn text(
+        &mut self,
+        path: &RepoPath,
+        reach: &GuidelineOrigin,
+        form: GuidelineForm,
+    ) -> Result<Option<Guideline>, AppError> {
         if self.texts.len() >= MOST_TEXTS {
-            self.fault(&path.spelled(), &format!("there are more than {MOST_TEXTS} files of guidelines"));
+            self.fault(&path.display_name(), &format!("there are more than {MOST_TEXTS} files of guidelines"));
             return Ok(None);
         }
         let Some(file) = self.read(path)? else { return Ok(None) };
-        let head = if form == Form::Place { 0 } else { Front::of(file.text()).lines };
+        let head = if form == GuidelineForm::Place { 0 } else { FrontMatter::of(file.text()).lines };
         let mut text = String::new();
         for (_, line) in file.all_lines().skip(head as usize) {
             let (line, cut) = match line.char_indices().nth(LONGEST_LINE) {
@@ -312,7 +333,7 @@ impl Gathering<'_> {
             text.push('\n');
         }
         if text.trim().is_empty() {
-            self.pass_over(path.spelled(), "it is empty");
+            self.pass_over(path.display_name(), "it is empty");
             return Ok(None);
         }
         let same = self
@@ -321,13 +342,13 @@ impl Gathering<'_> {
             .find(|known| known.text == text && known.reach.iter().any(|known| known.applies == reach.applies));
         if let Some(same) = same {
             let why = format!("{} has the same text", same.path);
-            self.pass_over(path.spelled(), why);
+            self.pass_over(path.display_name(), why);
             return Ok(None);
         }
         let (reach, lines) = (vec![reach.clone()], file.line_count());
         let text = Guideline { path: path.clone(), reach, text, first: head + 1, lines };
         if text.is_cut() {
-            let (last, limit) = (text.last(), MOST_OF_ONE >> 10);
+            let (last, limit) = (text.last_line(), MOST_OF_ONE >> 10);
             self.notes.push(format!(
                 "The guidelines {path} were used as far as line {last} of {lines}: no more than {limit} KiB of a file are"
             ));
@@ -335,8 +356,8 @@ impl Gathering<'_> {
         Ok(Some(text))
     }
 
-    fn import(&mut self, importing: &Importing<'_>, import: &Import) -> Result<(), AppError> {
-        let Importing { by, reach, depth } = importing;
+    fn import(&mut self, importing: &ImportSite<'_>, import: &GuidelineImport) -> Result<(), AppError> {
+        let ImportSite { by, reach, depth } = importing;
         let place = format!("@{} ({by}:{})", strip_line(&import.path), import.line);
         if self.imports_left == 0 {
             return Ok(());
@@ -352,11 +373,11 @@ impl Gathering<'_> {
                 self.fault(&place, &format!("imports within imports go no deeper than {MOST_DEPTH}"));
             }
             Ok(there) => {
-                let via = Some(Via::Import { path: (*by).clone(), line: import.line });
-                let reach = Reach { via, ..(*reach).clone() };
-                self.add_text(&there, &reach, Form::Place, *depth)?;
+                let via = Some(GuidelineSource::Import { path: (*by).clone(), line: import.line });
+                let reach = GuidelineOrigin { via, ..(*reach).clone() };
+                self.add_text(&there, &reach, GuidelineForm::Place, *depth)?;
             }
-            Err(astray @ (Astray::Outside | Astray::Endless | Astray::Apart)) => {
+            Err(astray @ (UnresolvedPath::Outside | UnresolvedPath::Endless | UnresolvedPath::Apart)) => {
                 self.fault(&place, &astray.to_string());
             }
             Err(astray) if import.is_surely_a_file() => self.fault(&place, &astray.to_string()),
@@ -367,7 +388,7 @@ impl Gathering<'_> {
     }
 
     /// Applies the limit on all texts and builds the result.
-    fn finish(mut self) -> Gathered {
+    fn finish(mut self) -> GatheredGuidelines {
         let mut ranked: Vec<usize> = (0..self.texts.len()).collect();
         ranked.sort_by_key(|at| self.texts[*at].rank());
         let (mut left, mut out) = (MOST_OF_ALL, Vec::new());
@@ -378,7 +399,7 @@ impl Gathering<'_> {
             }
         }
         for at in out.iter().copied() {
-            let path = self.texts[at].path.spelled().into_owned();
+            let path = self.texts[at].path.display_name().into_owned();
             self.fault(&path, &format!("no more than {} KiB of guidelines are used", MOST_OF_ALL >> 10));
         }
         let mut at = 0;
@@ -389,10 +410,10 @@ impl Gathering<'_> {
         let more = self.notes.len().saturating_sub(MOST_NOTES);
         if more > 0 {
             self.notes.truncate(MOST_NOTES);
-            let more = counted(more, "further remark");
+            let more = count_noun(more, "further remark");
             self.notes.push(format!("{more} on guidelines: `review guidelines explain FILE` says all"));
         }
-        let guidelines = Guidelines { from: self.ground.words(), texts: self.texts, notes: self.notes };
-        Gathered { guidelines, passed_over: self.passed_over }
+        let guidelines = Guidelines { from: self.ground.describe(), texts: self.texts, notes: self.notes };
+        GatheredGuidelines { guidelines, passed_over: self.passed_over }
     }
 }

@@ -1,6 +1,6 @@
 //! Finds the imports of a text: `@path` in running text. Main function: [`imports`].
 
-use crate::document::prose;
+use crate::document::prose_ranges;
 
 /// Limit on the imports of one text.
 const MOST: usize = 100;
@@ -9,14 +9,14 @@ const LONGEST: usize = 512;
 
 /// An import as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Import {
+pub(super) struct GuidelineImport {
     /// The text after the `@`.
     pub(super) path: String,
     /// Its line in the text, from 1.
     pub(super) line: u32,
 }
 
-impl Import {
+impl GuidelineImport {
     /// `true` if it can only be a file: `@name` may also be a mention, `@scope/package` a package.
     pub(super) fn is_surely_a_file(&self) -> bool {
         let path = &self.path;
@@ -26,10 +26,10 @@ impl Import {
 }
 
 /// Finds the imports of a text, in order. Code, comments and the middle of words contain none.
-pub(super) fn imports(text: &str) -> Vec<Import> {
+pub(super) fn imports(text: &str) -> Vec<GuidelineImport> {
     let mut found = Vec::new();
     let (mut line, mut counted) = (1u32, 0);
-    for piece in prose(text) {
+    for piece in prose_ranges(text) {
         for at in memchr::memchr_iter(b'@', &text.as_bytes()[piece.clone()]).map(|at| piece.start + at) {
             if !text[piece.start..at].chars().next_back().is_none_or(char::is_whitespace) {
                 continue;
@@ -49,7 +49,7 @@ pub(super) fn imports(text: &str) -> Vec<Import> {
             let newlines = memchr::memchr_iter(b'\n', &text.as_bytes()[counted..at]).count();
             line = line.saturating_add(u32::try_from(newlines).unwrap_or(u32::MAX));
             counted = at;
-            found.push(Import { path: path.to_owned(), line });
+            found.push(GuidelineImport { path: path.to_owned(), line });
         }
     }
     found
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn what_names_somebody_is_no_file_for_sure() {
         let sure: Vec<bool> =
-            imports("@ada @types/node @docs/x.MD @../y").iter().map(Import::is_surely_a_file).collect();
+            imports("@ada @types/node @docs/x.MD @../y").iter().map(GuidelineImport::is_surely_a_file).collect();
         assert_eq!(sure, [false, false, true, true]);
     }
 

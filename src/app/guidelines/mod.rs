@@ -5,17 +5,17 @@
 //! front matter, `imports` finds what they import, `gather` combines them under the limits, `changed` detects changes to them. Presenting
 //! them to a model belongs in `review`.
 
-mod begin;
 mod changed;
 mod explain;
 mod find;
 mod front;
 mod gather;
-mod ground;
 mod imports;
+mod prepare;
 mod resolve;
+mod tree;
 
-pub(super) use begin::for_review;
-pub use explain::{Explained, ListedGuideline, Reached, explain, list};
+pub use explain::{ApplicableGuideline, GuidelinesReport, ListedGuideline, explain, list};
 pub(super) use gather::load;
-pub(super) use ground::{Ground, Kind, join};
+pub(super) use prepare::begin;
+pub(super) use tree::{EntryKind, TargetTree, join};

@@ -1,6 +1,6 @@
 //! Resolves a path through links, inside one tree. Main function: [`resolve`].
 
-use super::ground::{Ground, Kind, join};
+use super::tree::{EntryKind, TargetTree, join};
 use crate::domain::path::{PathError, RepoPath};
 use crate::sys::repo::RepoError;
 
@@ -11,7 +11,7 @@ const MOST_COMPONENTS: usize = 256;
 
 /// The reason why a path leads to no file of the tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(in crate::app) enum Astray {
+pub(in crate::app) enum UnresolvedPath {
     /// There is no such entry.
     #[error("it is not there")]
     NotThere,
@@ -32,12 +32,12 @@ pub(in crate::app) enum Astray {
 /// Resolves a path that may go through links: `start` is a folder, `path` the written path, relative to it. No result is outside of the
 /// tree; absolute paths and those of a home folder are.
 pub(in crate::app) fn resolve(
-    ground: &Ground<'_>,
+    ground: &TargetTree<'_>,
     start: &[u8],
     path: &[u8],
-) -> Result<Result<RepoPath, Astray>, RepoError> {
+) -> Result<Result<RepoPath, UnresolvedPath>, RepoError> {
     if path.first().is_some_and(|first| matches!(first, b'/' | b'~')) {
-        return Ok(Err(Astray::Outside));
+        return Ok(Err(UnresolvedPath::Outside));
     }
     let mut todo: Vec<Vec<u8>> = components(path);
     todo.splice(0..0, components(start));
@@ -45,11 +45,11 @@ pub(in crate::app) fn resolve(
     let (mut at, mut links): (Vec<u8>, usize) = (Vec::new(), 0);
     while let Some(component) = todo.pop() {
         if todo.len() > MOST_COMPONENTS {
-            return Ok(Err(Astray::Endless));
+            return Ok(Err(UnresolvedPath::Endless));
         }
         match component.as_slice() {
             b"." => continue,
-            b".." if at.is_empty() => return Ok(Err(Astray::Outside)),
+            b".." if at.is_empty() => return Ok(Err(UnresolvedPath::Outside)),
             b".." => {
                 let end = at.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
                 at.truncate(end);
@@ -60,33 +60,37 @@ pub(in crate::app) fn resolve(
         let next = join(&at, &component);
         match RepoPath::check(&next) {
             Ok(()) => {}
-            Err(PathError::Leaves | PathError::Absolute | PathError::GitFolder) => return Ok(Err(Astray::Outside)),
+            Err(PathError::Leaves | PathError::Absolute | PathError::GitFolder) => {
+                return Ok(Err(UnresolvedPath::Outside));
+            }
             Err(PathError::Empty | PathError::Malformed | PathError::TooLong | PathError::BadQuoting) => {
-                return Ok(Err(Astray::NotThere));
+                return Ok(Err(UnresolvedPath::NotThere));
             }
         }
         match ground.kind(&next)? {
-            Some(Kind::Folder) => at = next,
-            Some(Kind::File) if todo.is_empty() && ground.is_apart(&next)? => return Ok(Err(Astray::Apart)),
-            Some(Kind::File) if todo.is_empty() => {
-                return Ok(RepoPath::from_bytes(&next).map_err(|_| Astray::NotThere));
+            Some(EntryKind::Folder) => at = next,
+            Some(EntryKind::File) if todo.is_empty() && ground.is_foreign(&next)? => {
+                return Ok(Err(UnresolvedPath::Apart));
             }
-            Some(Kind::File) | None => return Ok(Err(Astray::NotThere)),
-            Some(Kind::Other) => return Ok(Err(Astray::NoFile)),
-            Some(Kind::Link) => {
+            Some(EntryKind::File) if todo.is_empty() => {
+                return Ok(RepoPath::from_bytes(&next).map_err(|_| UnresolvedPath::NotThere));
+            }
+            Some(EntryKind::File) | None => return Ok(Err(UnresolvedPath::NotThere)),
+            Some(EntryKind::Other) => return Ok(Err(UnresolvedPath::NoFile)),
+            Some(EntryKind::Link) => {
                 links += 1;
                 if links > MOST_LINKS {
-                    return Ok(Err(Astray::Endless));
+                    return Ok(Err(UnresolvedPath::Endless));
                 }
-                let Some(to) = ground.link(&next)? else { return Ok(Err(Astray::NotThere)) };
+                let Some(to) = ground.link(&next)? else { return Ok(Err(UnresolvedPath::NotThere)) };
                 if to.first() == Some(&b'/') {
-                    return Ok(Err(Astray::Outside));
+                    return Ok(Err(UnresolvedPath::Outside));
                 }
                 todo.extend(components(&to).into_iter().rev());
             }
         }
     }
-    Ok(Err(Astray::NoFile))
+    Ok(Err(UnresolvedPath::NoFile))
 }
 
 fn components(path: &[u8]) -> Vec<Vec<u8>> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::secret::Secret;
-use crate::llm::{Paces, ProviderTable};
+use crate::llm::{ProviderTable, RateLimiters};
 
 /// The providers and the variables that their own libraries read, as of the start of the process. `Debug` shows only their names.
 #[derive(Clone)]
@@ -15,7 +15,7 @@ pub struct ProviderEnvironment {
     pub(super) table: ProviderTable,
     pub(super) variables: Vec<(Arc<str>, Secret)>,
     /// The rate limiters, shared by all reviews of this process.
-    pub(super) paces: Paces,
+    pub(super) paces: RateLimiters,
     /// The first wait before a retry, if it is not the usual one.
     pub(super) first_wait: Option<Duration>,
 }
@@ -30,7 +30,7 @@ impl Default for ProviderEnvironment {
         Self {
             table: ProviderTable::built_in().unwrap_or_default(),
             variables: Vec::new(),
-            paces: Paces::default(),
+            paces: RateLimiters::default(),
             first_wait: None,
         }
     }
@@ -51,7 +51,7 @@ impl ProviderEnvironment {
         };
         let variables = table.variables().into_iter().filter_map(set).collect();
         let first_wait = cfg!(debug_assertions).then(|| read(TEST_RETRY_WAIT)?.parse().ok().map(Duration::from_millis));
-        Self { table, variables, paces: Paces::default(), first_wait: first_wait.flatten() }
+        Self { table, variables, paces: RateLimiters::default(), first_wait: first_wait.flatten() }
     }
 
     /// The providers.
@@ -62,7 +62,7 @@ impl ProviderEnvironment {
     /// Adds a placeholder key for a provider without one, to preview a review that would have one.
     pub(in crate::app) fn with_a_key_for(&self, provider: &str) -> Self {
         let mut with = self.clone();
-        let variable = self.table.named(provider).and_then(|row| row.key_variables.first().cloned());
+        let variable = self.table.find(provider).and_then(|row| row.key_variables.first().cloned());
         with.variables.extend(variable.map(|name| (name, Secret::new("none"))));
         with
     }

@@ -1,7 +1,7 @@
 //! Tests of the model choice: provider, key and notices.
 
 use super::*;
-use crate::config::{self, Document, KEYS, Sources};
+use crate::config::{self, KEYS, SettingsDocument, SettingsSources};
 use crate::domain::secret::Secret;
 
 /// The providers as these tests know them.
@@ -55,16 +55,16 @@ default_model = "usual"
 
 fn environment(variables: &[(&str, &str)]) -> ProviderEnvironment {
     let value = |name: &str| variables.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned());
-    ProviderEnvironment::of(ProviderTable::default().with("rows", ROWS).unwrap(), value)
+    ProviderEnvironment::of(ProviderTable::default().merge_file("rows", ROWS).unwrap(), value)
 }
 
-fn chosen_with(settings: &str, variables: &[(&str, &str)]) -> Result<Option<Chosen>, AppError> {
-    let user = Document { name: "config.toml".to_owned(), text: settings.to_owned(), folder: None };
-    let resolved = config::resolve(&Sources { user: Some(user), ..Sources::default() }).unwrap();
+fn chosen_with(settings: &str, variables: &[(&str, &str)]) -> Result<Option<ChosenModel>, AppError> {
+    let user = SettingsDocument { name: "config.toml".to_owned(), text: settings.to_owned(), folder: None };
+    let resolved = config::resolve(&SettingsSources { user: Some(user), ..SettingsSources::default() }).unwrap();
     choose(&resolved, &environment(variables))
 }
 
-fn model(settings: &str, variables: &[(&str, &str)]) -> Chosen {
+fn model(settings: &str, variables: &[(&str, &str)]) -> ChosenModel {
     chosen_with(settings, variables).unwrap().expect("a model")
 }
 
@@ -74,7 +74,7 @@ fn refused(settings: &str, variables: &[(&str, &str)]) -> String {
     error.to_string()
 }
 
-fn key(chosen: &Chosen) -> Option<&str> {
+fn key(chosen: &ChosenModel) -> Option<&str> {
     chosen.access.key.as_ref().map(Secret::reveal)
 }
 
@@ -87,8 +87,8 @@ fn every_provider_can_be_set() {
             assert!(KEYS.iter().any(|key| key.name == name && key.provider() == Some(&*row.name)), "{name}");
         }
     }
-    let providers = KEYS.iter().filter_map(config::Key::provider);
-    assert!(providers.clone().all(|name| table.named(name).is_some()), "and no other");
+    let providers = KEYS.iter().filter_map(config::SettingKey::provider);
+    assert!(providers.clone().all(|name| table.find(name).is_some()), "and no other");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //!
 //! Planning belongs in `publish`. Posting is requested by flags only: no setting of a repository and no variable can request it.
 
-mod ground;
+mod context;
 mod posting;
 
 use std::path::{Path, PathBuf};
@@ -11,37 +11,37 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::deliver::Delivered;
+use super::deliver::DeliveredReview;
 use super::error::AppError;
 use super::forge::ForgeEnvironment;
-use super::prior;
-use super::resume::{Resume, Resumed, resume};
-use super::review::{Job, review};
+use super::prepare::{self, ProcessEnv};
+use super::previous;
+use super::resume::{ResumeOutcome, ResumeRequest, resume};
+use super::review::{ReviewJob, review};
 use super::runs;
-use super::subject::{self, Surroundings};
 use crate::config::{Flags, Settings};
-use crate::domain::event::{Event, EventSink, Stage};
+use crate::domain::event::{Event, EventSink, ReviewStage};
 use crate::domain::finding::{FindingId, FindingStatus};
-use crate::domain::forge::{Delivery, DeliveryItem, PullAsk, PullId, PullOf, Trust, Verdict};
+use crate::domain::forge::{Delivery, DeliveryItem, DeliveryVerdict, MarkTrust, PullId, PullSpecifier, ReviewedPull};
 use crate::domain::id::CommitId;
-use crate::domain::request::Scope;
-use crate::domain::review::{Outcome, Review};
+use crate::domain::request::ReviewScope;
+use crate::domain::review::{Review, ReviewOutcome};
 use crate::domain::run::RunId;
 use crate::domain::secret::Secret;
 use crate::present::delivery;
-use crate::publish::Guard;
+use crate::publish::SecretGuard;
 use crate::store::Store;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoError};
 
-pub(super) use posting::Accept;
-use posting::{Asked, Posting};
+pub(super) use posting::AcceptPull;
+use posting::{PostJob, PostTarget};
 
 /// The file name of the receipt in a run folder.
 const RECEIPT: &str = "delivery.json";
 /// The policy if the pull request has another head than the reviewed one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum MovedHead {
+pub enum MovedHeadPolicy {
     /// Locate every finding on the new head, and note that later commits were not reviewed.
     #[default]
     Reanchor,
@@ -53,11 +53,11 @@ pub enum MovedHead {
 #[derive(Debug, Clone, Default)]
 pub struct PostOptions {
     /// The pull request; that of the review if `None`.
-    pub pull: Option<PullAsk>,
+    pub pull: Option<PullSpecifier>,
     /// `true` to only report what would be sent.
     pub dry_run: bool,
     /// The policy if the head moved.
-    pub moved_head: MovedHead,
+    pub moved_head: MovedHeadPolicy,
 }
 
 /// The result of a dry run.
@@ -70,19 +70,19 @@ pub struct DryRun {
     /// Notes for the user.
     pub notes: Vec<String>,
     /// The verdict of the review.
-    pub verdict: Verdict,
+    pub verdict: DeliveryVerdict,
 }
 
 /// The outcome of posting.
 #[derive(Debug, Clone)]
-pub enum Posted {
+pub enum PostOutcome {
     /// The delivery was attempted, with this receipt.
     Done(Box<Delivery>),
     /// A dry run: nothing was sent.
     Dry(DryRun),
 }
 
-impl Posted {
+impl PostOutcome {
     /// The failures, one sentence each.
     pub fn failures(&self) -> &[String] {
         match self {
@@ -150,13 +150,13 @@ pub enum PostError {
 
 /// Reviews a change, and posts the review if requested. What could not be posted is a failure of the delivery.
 pub async fn review_and_post(
-    job: Job,
+    job: ReviewJob,
     options: Option<PostOptions>,
-    around: Surroundings,
+    around: ProcessEnv,
     events: Arc<dyn EventSink>,
     cancel: Cancel,
-) -> Result<Delivered, AppError> {
-    if options.is_some() && !matches!(job.request.scope, Scope::Pull(_)) {
+) -> Result<DeliveredReview, AppError> {
+    if options.is_some() && !matches!(job.request.scope, ReviewScope::Pull(_)) {
         return Err(PostError::NotAPull.into());
     }
     let (flags, directory) = (job.flags.clone(), job.request.directory.clone());
@@ -167,32 +167,32 @@ pub async fn review_and_post(
 
 /// Resumes a run, and posts its review if requested.
 pub async fn resume_and_post(
-    ask: Resume,
+    ask: ResumeRequest,
     options: Option<PostOptions>,
-    around: Surroundings,
+    around: ProcessEnv,
     events: Arc<dyn EventSink>,
     cancel: Cancel,
-) -> Result<Delivered, AppError> {
+) -> Result<DeliveredReview, AppError> {
     let is_posted = options.is_some();
-    let ready = move |pull: Option<&PullOf>| match pull {
+    let ready = move |pull: Option<&ReviewedPull>| match pull {
         None if is_posted => Err(PostError::NotAPull.into()),
         _ => Ok(()),
     };
     let work = resume(ask, ready, around.clone(), Arc::clone(&events), cancel.clone());
-    let Resumed { delivered, directory, flags } = Box::pin(work).await?;
+    let ResumeOutcome { delivered, directory, flags } = Box::pin(work).await?;
     let Some(options) = options else { return Ok(delivered) };
     Ok(and_post(delivered, directory, &options, &flags, &around, &*events, &cancel).await)
 }
 
 async fn and_post(
-    mut delivered: Delivered,
+    mut delivered: DeliveredReview,
     directory: PathBuf,
     options: &PostOptions,
     flags: &Flags,
-    around: &Surroundings,
+    around: &ProcessEnv,
     events: &dyn EventSink,
     cancel: &Cancel,
-) -> Delivered {
+) -> DeliveredReview {
     let posting = post_review(&delivered.review, directory, options, flags, around, events, cancel);
     match Box::pin(posting).await {
         Ok(posted) => {
@@ -210,18 +210,18 @@ pub async fn post(
     directory: PathBuf,
     options: &PostOptions,
     flags: &Flags,
-    around: &Surroundings,
+    around: &ProcessEnv,
     events: &dyn EventSink,
     cancel: &Cancel,
-) -> Result<Posted, AppError> {
+) -> Result<PostOutcome, AppError> {
     let review = runs::read(around, find_run(name, &directory, around)?)?;
-    let kept = Store::at(&around.state).record(review.id).ok().and_then(|record| record.folder);
+    let kept = Store::at(&around.state).read_record(review.id).ok().and_then(|record| record.folder);
     let directory = kept.filter(|folder| folder.is_dir()).unwrap_or(directory);
     post_review(&review, directory, options, flags, around, events, cancel).await
 }
 
 /// Resolves the name of a run. `last` is the newest of the current repository, and outside of any the newest of all.
-fn find_run(name: &str, directory: &Path, around: &Surroundings) -> Result<RunId, AppError> {
+fn find_run(name: &str, directory: &Path, around: &ProcessEnv) -> Result<RunId, AppError> {
     let newest = Store::at(&around.state).find(name)?;
     if name != "last" {
         return Ok(newest);
@@ -230,7 +230,7 @@ fn find_run(name: &str, directory: &Path, around: &Surroundings) -> Result<RunId
         Err(RepoError::NotARepository(_)) => return Ok(newest),
         opened => opened?,
     };
-    let Some(folder) = subject::folder_of(&repo) else { return Ok(newest) };
+    let Some(folder) = prepare::folder_of(&repo) else { return Ok(newest) };
     if let Some(record) = runs::latest_of(around, &folder)? {
         return Ok(record.id);
     }
@@ -244,21 +244,21 @@ pub(super) async fn post_review(
     directory: PathBuf,
     options: &PostOptions,
     flags: &Flags,
-    around: &Surroundings,
+    around: &ProcessEnv,
     events: &dyn EventSink,
     cancel: &Cancel,
-) -> Result<Posted, AppError> {
+) -> Result<PostOutcome, AppError> {
     let (settings, cancel) = begin(flags, around, events, cancel)?;
     let review = &drop_fixed(review);
     let run = review.id.to_string();
     let what = review.change.head_name.clone();
     let reviewed = review.change.head.ok_or(PostError::NoCommit { run: run.clone(), what })?;
     let ask = select_pull(review, options)?.ok_or(PostError::NoPull { run })?;
-    let posting = Posting {
+    let posting = PostJob {
         review,
         reviewed,
-        asked: Asked::Near(ask, directory),
-        trust: Trust::Own,
+        asked: PostTarget::Near(ask, directory),
+        trust: MarkTrust::Own,
         accept: None,
         options,
         floor: settings.request_changes_on,
@@ -266,9 +266,9 @@ pub(super) async fn post_review(
         around,
         cancel: &cancel,
     };
-    let posted = posting.go(events).await?;
-    if let Posted::Done(receipt) = &posted {
-        Store::at(&around.state).keep(review.id, RECEIPT, &delivery::json(receipt))?;
+    let posted = posting.run(events).await?;
+    if let PostOutcome::Done(receipt) = &posted {
+        Store::at(&around.state).save(review.id, RECEIPT, &delivery::json(receipt))?;
     }
     Ok(posted)
 }
@@ -279,8 +279,8 @@ fn drop_fixed(review: &Review) -> Review {
     let mut told = review.clone();
     if let Some(previous) = &review.coverage.previous {
         // Another run with the same findings changes nothing on the page.
-        told.coverage.notes.retain(|note| !prior::is_reference(note));
-        let is_told = |id: &FindingId| review.outcome == Outcome::Complete && previous.disproved.contains(id);
+        told.coverage.notes.retain(|note| !previous::is_reference(note));
+        let is_told = |id: &FindingId| review.outcome == ReviewOutcome::Complete && previous.disproved.contains(id);
         told.findings.retain(|finding| finding.status != FindingStatus::Fixed || is_told(&finding.id));
     }
     told
@@ -289,13 +289,13 @@ fn drop_fixed(review: &Review) -> Review {
 /// Announces posting, and returns its time limit and settings: the repository cannot influence how a review is posted, nor for how long.
 pub(super) fn begin(
     flags: &Flags,
-    around: &Surroundings,
+    around: &ProcessEnv,
     events: &dyn EventSink,
     cancel: &Cancel,
 ) -> Result<(Settings, Cancel), AppError> {
-    events.emit(Event::Stage { stage: Stage::Post });
-    let settings = subject::resolve(None, flags, around)?.settings;
-    let cancel = cancel.within(settings.timeout);
+    events.emit(Event::Stage { stage: ReviewStage::Post });
+    let settings = prepare::resolve(None, flags, around)?.settings;
+    let cancel = cancel.with_deadline(settings.timeout);
     Ok((settings, cancel))
 }
 
@@ -305,18 +305,18 @@ pub(super) fn begin(
 pub(super) async fn post_untrusted(
     review: &Review,
     (id, reviewed): (PullId, CommitId),
-    accept: &Accept,
+    accept: &AcceptPull,
     options: &PostOptions,
     settings: &Settings,
-    around: &Surroundings,
+    around: &ProcessEnv,
     events: &dyn EventSink,
     cancel: &Cancel,
-) -> Result<Posted, AppError> {
-    let posting = Posting {
+) -> Result<PostOutcome, AppError> {
+    let posting = PostJob {
         review,
         reviewed,
-        asked: Asked::Apart(id),
-        trust: Trust::Untrusted,
+        asked: PostTarget::Apart(id),
+        trust: MarkTrust::Untrusted,
         accept: Some(accept),
         options,
         floor: settings.request_changes_on,
@@ -324,33 +324,33 @@ pub(super) async fn post_untrusted(
         around,
         cancel,
     };
-    posting.go(events).await
+    posting.run(events).await
 }
 
 /// Determines the pull request; that of the review if none is named.
-fn select_pull(review: &Review, options: &PostOptions) -> Result<Option<PullAsk>, PostError> {
+fn select_pull(review: &Review, options: &PostOptions) -> Result<Option<PullSpecifier>, PostError> {
     let Some(of) = &review.change.pull else { return Ok(options.pull.clone()) };
     let other = match &options.pull {
-        Some(PullAsk::Number(number)) => *number != of.id.number,
-        Some(PullAsk::Whole { id, .. }) => id.number != of.id.number || !id.repo.is(&of.id.repo),
+        Some(PullSpecifier::Number(number)) => *number != of.id.number,
+        Some(PullSpecifier::Whole { id, .. }) => id.number != of.id.number || !id.repo.is(&of.id.repo),
         None => false,
     };
     if other {
         let asked = match &options.pull {
-            Some(PullAsk::Whole { id, .. }) => id.to_string(),
-            Some(PullAsk::Number(number)) => format!("#{number}"),
+            Some(PullSpecifier::Whole { id, .. }) => id.to_string(),
+            Some(PullSpecifier::Number(number)) => format!("#{number}"),
             None => String::new(),
         };
         return Err(PostError::OtherPull { of: of.id.to_string(), asked });
     }
     let host = of.server.split_once("://").map(|(_, host)| host.to_ascii_lowercase());
-    Ok(Some(PullAsk::Whole { host, id: of.id.clone() }))
+    Ok(Some(PullSpecifier::Whole { host, id: of.id.clone() }))
 }
 
 /// Builds a guard over the secrets of this process: its environment, and keys from other sources.
-fn guard(forge: &ForgeEnvironment, settings: &Settings) -> Guard {
+fn guard(forge: &ForgeEnvironment, settings: &Settings) -> SecretGuard {
     let keys = settings.providers.values().filter_map(|provider| provider.api_key.clone());
     let environment = std::env::vars_os()
         .map(|(name, value)| (name.to_string_lossy().into_owned(), Secret::new(value.to_string_lossy().into_owned())));
-    Guard::new(environment).with(forge.secrets()).with(keys)
+    SecretGuard::new(environment).with(forge.secrets()).with(keys)
 }

@@ -4,22 +4,22 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::ground::{Ground, Prepared};
-use super::{DryRun, MovedHead, PostOptions, Posted};
+use super::context::{PostContext, PreparedPost};
+use super::{DryRun, MovedHeadPolicy, PostOptions, PostOutcome};
 use crate::app::error::AppError;
-use crate::app::pull::{self, Fetched, SIGNING_IN};
-use crate::app::subject::Surroundings;
+use crate::app::prepare::ProcessEnv;
+use crate::app::pull::{self, FetchedPull, SIGNING_IN};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::{Finding, Severity};
 use crate::domain::forge::{
-    Actor, Conversation, Delivered, Delivery, DeliveryAct, DeliveryItem, PullAsk, PullId, PullRequest, PullState,
-    SummaryAct, Trust, Verdict,
+    Actor, Delivery, DeliveryAct, DeliveryItem, DeliveryResult, DeliveryVerdict, MarkTrust, PullConversation, PullId,
+    PullRequest, PullSpecifier, PullState, SummaryAct,
 };
 use crate::domain::id::CommitId;
 use crate::domain::review::Review;
-use crate::domain::text::counted;
+use crate::domain::text::count_noun;
 use crate::forge::{FaultKind, ForgeError, GitHub};
-use crate::publish::{Carry, Done, Guard, HeadMoved, Limits, Telling};
+use crate::publish::{HeadMoved, PlanExecutor, PostLimits, PostResult, SecretGuard, SummaryBuilder};
 use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
@@ -28,49 +28,49 @@ use crate::sys::clock;
 const ROUNDS: usize = 2;
 
 /// A review to post, and its pull request.
-pub(super) struct Posting<'a> {
+pub(super) struct PostJob<'a> {
     pub(super) review: &'a Review,
     pub(super) reviewed: CommitId,
-    pub(super) asked: Asked,
-    pub(super) trust: Trust,
+    pub(super) asked: PostTarget,
+    pub(super) trust: MarkTrust,
     /// The check of the pull request each time that it is read.
-    pub(super) accept: Option<&'a Accept>,
+    pub(super) accept: Option<&'a AcceptPull>,
     pub(super) options: &'a PostOptions,
     pub(super) floor: Option<Severity>,
-    pub(super) guard: Guard,
-    pub(super) around: &'a Surroundings,
+    pub(super) guard: SecretGuard,
+    pub(super) around: &'a ProcessEnv,
     pub(super) cancel: &'a Cancel,
 }
 
 /// Checks that a review may be posted on a pull request in its current state.
-pub(in crate::app) type Accept = dyn Fn(&PullRequest) -> Result<(), AppError> + Send + Sync;
+pub(in crate::app) type AcceptPull = dyn Fn(&PullRequest) -> Result<(), AppError> + Send + Sync;
 
 /// The pull request to post on, and the repository with its objects.
-pub(super) enum Asked {
+pub(super) enum PostTarget {
     /// As named by the user; the repository in the folder is used if it is the pull request's.
-    Near(PullAsk, PathBuf),
+    Near(PullSpecifier, PathBuf),
     /// By its full name; its objects are in a mirror.
     Apart(PullId),
 }
 
 /// The current state on the forge.
-pub(super) struct There {
-    fetched: Fetched,
+pub(super) struct ForgeState {
+    fetched: FetchedPull,
     viewer: Actor,
-    conversation: Arc<Conversation>,
+    conversation: Arc<PullConversation>,
 }
 
-impl Posting<'_> {
+impl PostJob<'_> {
     /// Posts the review, with a second attempt if the head moved during the first.
-    pub(super) async fn go(self, events: &dyn EventSink) -> Result<Posted, AppError> {
+    pub(super) async fn run(self, events: &dyn EventSink) -> Result<PostOutcome, AppError> {
         let (forge, cancel) = (self.around.forge.clone(), self.cancel.clone());
         // `gh` may be called for its token.
         let github = blocking::run(SIGNING_IN, self.cancel, move || forge.client(&cancel)).await??;
         for round in 1..=ROUNDS {
             let there = match self.read_state(&github).await {
                 Ok(there) => there,
-                Err(Fault::Forge(error)) => return self.refused(None, &error),
-                Err(Fault::App(error)) => return Err(error),
+                Err(PostingFault::Forge(error)) => return self.refused(None, &error),
+                Err(PostingFault::App(error)) => return Err(error),
             };
             for text in &there.fetched.notices {
                 events.emit(Event::Notice { text: text.clone() });
@@ -79,7 +79,7 @@ impl Posting<'_> {
                 events.emit(Event::Notice { text: self.announce(&there) });
             }
             let has_moved = there.fetched.head != self.reviewed;
-            if has_moved && self.options.moved_head == MovedHead::Stop {
+            if has_moved && self.options.moved_head == MovedHeadPolicy::Stop {
                 let why = format!(
                     "the head of {} moved from {} to {} after the review; review it again, or post with --moved-head reanchor",
                     there.fetched.pull.id,
@@ -105,9 +105,9 @@ impl Posting<'_> {
     }
 
     /// Announces what is about to be posted where, before anything is sent.
-    fn announce(&self, there: &There) -> String {
+    fn announce(&self, there: &ForgeState) -> String {
         let (pull, run) = (&there.fetched.pull.id, self.review.id);
-        let findings = counted(self.review.findings.len(), "finding");
+        let findings = count_noun(self.review.findings.len(), "finding");
         let what = format!("the review {run} ({findings} at {})", self.reviewed.short());
         if self.options.dry_run {
             return format!("working out what {what} comes to on {pull}; nothing is sent");
@@ -115,15 +115,15 @@ impl Posting<'_> {
         format!("posting {what} on {pull}")
     }
 
-    async fn read_state(&self, github: &GitHub) -> Result<There, Fault> {
+    async fn read_state(&self, github: &GitHub) -> Result<ForgeState, PostingFault> {
         let fetched = match &self.asked {
-            Asked::Near(ask, directory) => pull::fetch(ask, directory, github, self.around, self.cancel).await?,
-            Asked::Apart(id) => pull::fetch_apart(id, github, self.around, self.cancel).await?,
+            PostTarget::Near(ask, directory) => pull::fetch(ask, directory, github, self.around, self.cancel).await?,
+            PostTarget::Apart(id) => pull::fetch_apart(id, github, self.around, self.cancel).await?,
         };
         self.accepted(&fetched.pull)?;
         let id = fetched.pull.id.clone();
         let (viewer, conversation) = tokio::try_join!(github.viewer(), github.conversation(&id))?;
-        Ok(There { fetched, viewer, conversation: Arc::new(conversation) })
+        Ok(ForgeState { fetched, viewer, conversation: Arc::new(conversation) })
     }
 
     fn accepted(&self, pull: &PullRequest) -> Result<(), AppError> {
@@ -131,8 +131,13 @@ impl Posting<'_> {
     }
 
     /// Reads the trees and builds the plan, off the async threads.
-    async fn prepare(&self, there: &There, has_moved: bool, guard: &Guard) -> Result<Prepared, AppError> {
-        let ground = Ground {
+    async fn prepare(
+        &self,
+        there: &ForgeState,
+        has_moved: bool,
+        guard: &SecretGuard,
+    ) -> Result<PreparedPost, AppError> {
+        let ground = PostContext {
             review: self.review.clone(),
             reviewed: self.reviewed,
             directory: there.fetched.directory.clone(),
@@ -154,21 +159,21 @@ impl Posting<'_> {
     async fn deliver(
         &self,
         github: &GitHub,
-        there: &There,
-        prepared: &Prepared,
-        guard: &Guard,
+        there: &ForgeState,
+        prepared: &PreparedPost,
+        guard: &SecretGuard,
         round: usize,
-    ) -> Result<Option<Posted>, AppError> {
+    ) -> Result<Option<PostOutcome>, AppError> {
         let (pull, head) = (&there.fetched.pull.id, there.fetched.head);
-        let telling = Telling {
+        let telling = SummaryBuilder {
             review: &prepared.review,
             plan: &prepared.plan,
             head,
             has_moved: head != self.reviewed,
-            limits: Limits::default(),
+            limits: PostLimits::default(),
             guard,
         };
-        let carry = Carry {
+        let carry = PlanExecutor {
             github,
             pull,
             plan: &prepared.plan,
@@ -179,16 +184,16 @@ impl Posting<'_> {
             introduce: &|told| telling.introduction(told),
         };
         if self.options.dry_run {
-            let items = carry.planned().into_iter().map(|entry| entry.item).collect();
+            let items = carry.planned_entries().into_iter().map(|entry| entry.item).collect();
             let (requests, notes) = (carry.requests(), prepared.plan.notes.clone());
-            return Ok(Some(Posted::Dry(DryRun { requests, items, notes, verdict: prepared.plan.verdict })));
+            return Ok(Some(PostOutcome::Dry(DryRun { requests, items, notes, verdict: prepared.plan.verdict })));
         }
         match github.pull(pull).await {
             Ok(now) if now.head != head && round < ROUNDS => return Ok(None),
             Ok(now) => self.accepted(&now)?,
             Err(error) => return self.refused(Some(there), &error).map(Some),
         }
-        match carry.out().await {
+        match carry.execute().await {
             Ok(done) => Ok(Some(self.posted(there, done))),
             Err(HeadMoved) if round < ROUNDS => Ok(None),
             Err(HeadMoved) => {
@@ -198,10 +203,10 @@ impl Posting<'_> {
         }
     }
 
-    fn posted(&self, there: &There, done: Done) -> Posted {
-        let Done { entries, verdict, delivered, summary, notes, failures, has_arrived, only_forbidden } = done;
+    fn posted(&self, there: &ForgeState, done: PostResult) -> PostOutcome {
+        let PostResult { entries, verdict, delivered, summary, notes, failures, has_arrived, only_forbidden } = done;
         let is_forbidden = !failures.is_empty() && !has_arrived && only_forbidden;
-        Posted::Done(Box::new(Delivery {
+        PostOutcome::Done(Box::new(Delivery {
             run: self.review.id,
             pull: there.fetched.pull.id.clone(),
             reviewed: self.reviewed,
@@ -219,7 +224,7 @@ impl Posting<'_> {
     }
 
     /// Notes on the pull request for the user.
-    fn about(&self, there: &There) -> Vec<String> {
+    fn about(&self, there: &ForgeState) -> Vec<String> {
         let pull = &there.fetched.pull;
         let state = match pull.state {
             PullState::Open => None,
@@ -234,32 +239,32 @@ impl Posting<'_> {
     }
 
     /// Builds the receipt of a failed delivery.
-    fn nothing_posted(&self, there: Option<&There>, why: &str) -> Result<Posted, AppError> {
+    fn nothing_posted(&self, there: Option<&ForgeState>, why: &str) -> Result<PostOutcome, AppError> {
         self.nothing_came(there, why, false)
     }
 
     /// Builds the receipt of a delivery refused by the forge.
-    fn refused(&self, there: Option<&There>, error: &ForgeError) -> Result<Posted, AppError> {
+    fn refused(&self, there: Option<&ForgeState>, error: &ForgeError) -> Result<PostOutcome, AppError> {
         self.nothing_came(there, &error.to_string(), error.kind == FaultKind::Permission)
     }
 
-    fn nothing_came(&self, there: Option<&There>, why: &str, is_forbidden: bool) -> Result<Posted, AppError> {
+    fn nothing_came(&self, there: Option<&ForgeState>, why: &str, is_forbidden: bool) -> Result<PostOutcome, AppError> {
         let pull = match (there, &self.asked, &self.review.change.pull) {
             (Some(there), _, _) => there.fetched.pull.id.clone(),
-            (None, Asked::Near(PullAsk::Whole { id, .. }, _) | Asked::Apart(id), _) => id.clone(),
-            (None, Asked::Near(PullAsk::Number(_), _), Some(of)) => of.id.clone(),
+            (None, PostTarget::Near(PullSpecifier::Whole { id, .. }, _) | PostTarget::Apart(id), _) => id.clone(),
+            (None, PostTarget::Near(PullSpecifier::Number(_), _), Some(of)) => of.id.clone(),
             // The receipt has no pull request to name.
-            (None, Asked::Near(PullAsk::Number(number), _), None) => {
+            (None, PostTarget::Near(PullSpecifier::Number(number), _), None) => {
                 return Err(AppError::NotPosted { pull: format!("#{number}"), why: why.to_owned() });
             }
         };
         if self.options.dry_run {
             return Err(AppError::NotPosted { pull: pull.to_string(), why: why.to_owned() });
         }
-        Ok(Posted::Done(Box::new(self.receipt_of_nothing(pull, there, why, is_forbidden))))
+        Ok(PostOutcome::Done(Box::new(self.receipt_of_nothing(pull, there, why, is_forbidden))))
     }
 
-    fn receipt_of_nothing(&self, pull: PullId, there: Option<&There>, why: &str, is_forbidden: bool) -> Delivery {
+    fn receipt_of_nothing(&self, pull: PullId, there: Option<&ForgeState>, why: &str, is_forbidden: bool) -> Delivery {
         let item = |finding: &Finding| DeliveryItem {
             finding: finding.id.clone(),
             severity: finding.severity,
@@ -275,8 +280,8 @@ impl Posting<'_> {
             head: there.map_or(self.reviewed, |there| there.fetched.head),
             at: clock::now(),
             by: there.map_or_else(String::new, |there| there.viewer.login.clone()),
-            verdict: Verdict::Comment,
-            delivered: Delivered::default(),
+            verdict: DeliveryVerdict::Comment,
+            delivered: DeliveryResult::default(),
             summary: SummaryAct::Failed,
             items: self.review.findings.iter().map(item).collect(),
             notes: Vec::new(),
@@ -287,23 +292,23 @@ impl Posting<'_> {
 }
 
 /// Collects the ids of existing reviews on the forge.
-fn existing_reviews(conversation: &Conversation) -> HashSet<String> {
+fn existing_reviews(conversation: &PullConversation) -> HashSet<String> {
     conversation.reviews.iter().map(|review| review.comment.node.clone()).collect()
 }
 
 /// A fault before sending: faults of the forge leave a receipt, the others are returned unchanged.
-enum Fault {
+enum PostingFault {
     Forge(ForgeError),
     App(AppError),
 }
 
-impl From<ForgeError> for Fault {
+impl From<ForgeError> for PostingFault {
     fn from(error: ForgeError) -> Self {
         Self::Forge(error)
     }
 }
 
-impl From<AppError> for Fault {
+impl From<AppError> for PostingFault {
     fn from(error: AppError) -> Self {
         match error {
             AppError::Forge(error) => Self::Forge(error),

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use similar::TextDiff;
 
-use crate::llm::{Message, Part, ToolDefinition, ToolInput, TurnRequest};
-use crate::review::{Difference, Unit};
+use crate::llm::{Message, MessagePart, ToolDefinition, ToolInput, TurnRequest};
+use crate::review::{ConversationId, Difference};
 
 /// Limit on the lines of a document diff.
 const MOST_LINES: usize = 60;
@@ -17,16 +17,16 @@ const CONTEXT: usize = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedRequest {
     /// The conversation.
-    pub unit: Unit,
+    pub unit: ConversationId,
     /// The turn, from 1.
     pub turn: u32,
     /// The parts that differ, except those already reported for an earlier turn.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<RequestPart>,
 }
 
 /// A part of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub struct RequestPart {
     /// Its name: `system text`, `tools`, `message 1`.
     pub name: String,
     /// A unified diff from the recorded part to the new one.
@@ -34,8 +34,8 @@ pub struct Piece {
 }
 
 /// Collects the parts that differ. A conversation is sent again with every turn: each difference is reported once.
-pub(super) fn of_requests(found: Vec<Difference>) -> Vec<ChangedRequest> {
-    let mut told: HashMap<(Unit, String), String> = HashMap::new();
+pub(super) fn compare_requests(found: Vec<Difference>) -> Vec<ChangedRequest> {
+    let mut told: HashMap<(ConversationId, String), String> = HashMap::new();
     let mut changed = Vec::with_capacity(found.len());
     for Difference { unit, turn, then, now } in found {
         let mut pieces = pieces(&then, &now);
@@ -52,11 +52,11 @@ pub(super) fn of_requests(found: Vec<Difference>) -> Vec<ChangedRequest> {
     changed
 }
 
-fn pieces(then: &TurnRequest, now: &TurnRequest) -> Vec<Piece> {
+fn pieces(then: &TurnRequest, now: &TurnRequest) -> Vec<RequestPart> {
     let mut pieces = Vec::new();
     let mut add = |name: String, then: &str, now: &str| {
         if then != now {
-            pieces.push(Piece { name, diff: unified(then, now) });
+            pieces.push(RequestPart { name, diff: unified(then, now) });
         }
     };
     add("system text".to_owned(), &then.system, &now.system);
@@ -89,14 +89,14 @@ fn message(message: &Message) -> String {
         Message::Assistant { parts } => {
             for part in parts {
                 let _ = match part {
-                    Part::Text { text: said } => writeln!(text, "{said}"),
-                    Part::Call(call) => match &call.input {
+                    MessagePart::Text { text: said } => writeln!(text, "{said}"),
+                    MessagePart::Call(call) => match &call.input {
                         ToolInput::Object(input) => {
                             writeln!(text, "call {} {}", call.name, serde_json::Value::Object(input.clone()))
                         }
                         ToolInput::Malformed(input) => writeln!(text, "call {} {input}", call.name),
                     },
-                    Part::Opaque { .. } => Ok(()),
+                    MessagePart::Opaque { .. } => Ok(()),
                 };
             }
         }
@@ -110,7 +110,7 @@ fn message(message: &Message) -> String {
 }
 
 /// Diffs a saved document and the replayed one.
-pub(super) fn of_documents(kept: &[u8], told: &[u8]) -> String {
+pub(super) fn diff_documents(kept: &[u8], told: &[u8]) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let whole = unified(&text(kept), &text(told));
     let lines = whole.lines().count();
@@ -139,12 +139,12 @@ mod tests {
     #[test]
     fn what_a_later_turn_repeats_is_told_once() {
         let differs = |turn, then: &[&str], now: &[&str]| Difference {
-            unit: Unit::WHOLE,
+            unit: ConversationId::WHOLE,
             turn,
             then: request("be careful\n", then),
             now: request("be bold\n", now),
         };
-        let changed = of_requests(vec![
+        let changed = compare_requests(vec![
             differs(1, &["a\nb\n"], &["a\nc\n"]),
             differs(2, &["a\nb\n", "d\n"], &["a\nc\n", "d\n"]),
             differs(3, &["a\nb\n", "d\n"], &["a\nc\n", "d\n", "e\n"]),
@@ -160,7 +160,7 @@ mod tests {
     fn a_long_difference_is_cut_and_says_so() {
         let one = (0..200).map(|n| format!("{n}\n")).collect::<Vec<_>>().concat();
         let other = (1_000..1_200).map(|n| format!("{n}\n")).collect::<Vec<_>>().concat();
-        let told = of_documents(one.as_bytes(), other.as_bytes());
+        let told = diff_documents(one.as_bytes(), other.as_bytes());
         assert_eq!(told.lines().count(), MOST_LINES + 1);
         assert!(told.contains("more lines"), "{told}");
     }

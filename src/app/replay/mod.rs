@@ -5,41 +5,41 @@
 
 mod difference;
 mod error;
-mod nobody;
+mod unreachable;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-pub use difference::{ChangedRequest, Piece};
+pub use difference::{ChangedRequest, RequestPart};
 pub use error::ReplayError;
 
 use super::error::AppError;
-use super::given::{Given, GivenRunner, PROGRAM};
+use super::inputs::{PROGRAM, RecordedCandidate, RunInputs};
 use super::packs;
-use super::resume::{Opened, READING_RUN, ResumeError};
-use super::subject::Surroundings;
-use super::templates;
-use crate::domain::event::Silent;
-use crate::domain::place::{Side, WorkspaceAt};
+use super::prepare::ProcessEnv;
+use super::prompts;
+use super::resume::{READING_RUN, RecordedRun, ResumeError};
+use crate::domain::event::NullEventSink;
+use crate::domain::place::{DiffSide, WorkspaceAt};
 use crate::domain::review::Review;
 use crate::domain::run::RunId;
 use crate::present::{RenderOptions, presenter};
 use crate::prompt::Prompts;
-use crate::review::{self, ModelRun, Past, Runner, SecondLook};
+use crate::review::{self, FailoverCandidate, JournalReplay, ModelRun, VerificationSettings};
 use crate::rules::Packs;
 use crate::store::Store;
 use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoPool};
-use crate::tools::{Checkout, Limits, ToolBox, ToolContext};
-use crate::workspace::memory::Memory;
+use crate::tools::{Checkout, ToolContext, ToolLimits, Toolbox};
+use crate::workspace::memory::MemoryTree;
 use crate::workspace::{self, Workspace};
-use nobody::Nobody;
+use unreachable::UnreachableModel;
 
 /// A replayed run.
 #[derive(Debug)]
-pub struct Replayed {
+pub struct ReplayResult {
     /// The review.
     pub review: Review,
     /// The difference from the saved review, if any, as a unified diff of their documents.
@@ -50,7 +50,7 @@ pub struct Replayed {
 
 /// The requests that would change with other prompts or rules.
 #[derive(Debug)]
-pub struct Comparison {
+pub struct RequestComparison {
     /// The run.
     pub run: RunId,
     /// The number of compared requests.
@@ -61,7 +61,7 @@ pub struct Comparison {
 
 /// The options of a comparison.
 #[derive(Debug, Clone, Default)]
-pub struct With {
+pub struct ComparisonOptions {
     /// A folder with prompts.
     pub prompts: Option<PathBuf>,
     /// A folder with rule packs.
@@ -69,17 +69,17 @@ pub struct With {
 }
 
 /// Replays a run, found by its id, a prefix of it, or `last`, and compares the result with the saved review.
-pub async fn replay(around: &Surroundings, name: &str, cancel: &Cancel) -> Result<Replayed, AppError> {
+pub async fn replay(around: &ProcessEnv, name: &str, cancel: &Cancel) -> Result<ReplayResult, AppError> {
     let opened = open(around, name, cancel).await?;
     let store = Store::at(&around.state);
     let run = opened.run;
     let kept = blocking::run(READING_RUN, cancel, move || store.read(run, "review.json")).await??;
     let because = (opened.given.program != PROGRAM)
         .then(|| format!("the run was made with version {} of this program, which is {PROGRAM}", opened.given.program));
-    let past = Past::replay(&opened.entries).map_err(|source| ResumeError::Past { run, source })?;
+    let past = JournalReplay::replay(&opened.entries).map_err(|source| ResumeError::Past { run, source })?;
     let reviewer = opened.given.reviewer.as_ref().ok_or(ReplayError::Rules(run))?;
     let prompts = reviewer.prompts()?;
-    let packs = packs::of_then(&opened.given)?;
+    let packs = packs::load_recorded(&opened.given)?;
     let because = because.or_else(|| {
         let same = packs.hash() == opened.given.rules;
         (!same).then(|| "the rules of this program are not those of then".to_owned())
@@ -87,13 +87,18 @@ pub async fn replay(around: &Surroundings, name: &str, cancel: &Cancel) -> Resul
     let review = Box::pin(run_replay(opened, past, prompts, packs, None, cancel)).await?;
     let options = RenderOptions::default();
     let told = presenter("json").map(|presenter| (presenter.render)(&review, &options)).unwrap_or_default();
-    let difference = (told != kept).then(|| difference::of_documents(&kept, &told));
+    let difference = (told != kept).then(|| difference::diff_documents(&kept, &told));
     let because = because.filter(|_| difference.is_some());
-    Ok(Replayed { review, difference, because })
+    Ok(ReplayResult { review, difference, because })
 }
 
 /// Determines which requests of a run would change with these prompts and rules. No model is called.
-pub async fn compare(around: &Surroundings, name: &str, with: With, cancel: &Cancel) -> Result<Comparison, AppError> {
+pub async fn compare(
+    around: &ProcessEnv,
+    name: &str,
+    with: ComparisonOptions,
+    cancel: &Cancel,
+) -> Result<RequestComparison, AppError> {
     let opened = open(around, name, cancel).await?;
     let run = opened.run;
     let reviewer = opened.given.reviewer.as_ref().ok_or(ReplayError::Rules(run))?;
@@ -101,25 +106,26 @@ pub async fn compare(around: &Surroundings, name: &str, with: With, cancel: &Can
         Some(folder) => own_prompts(folder)?.salted(&reviewer.salt),
         None => reviewer.prompts()?,
     };
-    let (past, differences) = Past::compare(&opened.entries).map_err(|source| ResumeError::Past { run, source })?;
+    let (past, differences) =
+        JournalReplay::compare(&opened.entries).map_err(|source| ResumeError::Past { run, source })?;
     let (packs, past, trees) = match &with.rules {
-        None => (packs::of_then(&opened.given)?, past, None),
+        None => (packs::load_recorded(&opened.given)?, past, None),
         Some(folder) => {
             let packs = own_rules(&opened.given, folder)?;
-            (packs, past.with_rules_anew(), Some(trees(&opened)?))
+            (packs, past.rerunning_rules(), Some(trees(&opened)?))
         }
     };
     Box::pin(run_replay(opened, past, prompts, packs, trees, cancel)).await?;
-    let (requests, found) = differences.take();
-    Ok(Comparison { run, requests, changed: difference::of_requests(found) })
+    let (requests, found) = differences.into_differences();
+    Ok(RequestComparison { run, requests, changed: difference::compare_requests(found) })
 }
 
 /// Opens a run that ended.
-async fn open(around: &Surroundings, name: &str, cancel: &Cancel) -> Result<Opened, AppError> {
+async fn open(around: &ProcessEnv, name: &str, cancel: &Cancel) -> Result<RecordedRun, AppError> {
     let (store, name) = (Store::at(&around.state), name.to_owned());
     let work = move || {
         let run = store.find(&name)?;
-        Opened::read(&store, run).map_err(|error| match error {
+        RecordedRun::read(&store, run).map_err(|error| match error {
             AppError::Resume(ResumeError::Rules(run)) => ReplayError::Rules(run).into(),
             error => error,
         })
@@ -132,18 +138,18 @@ async fn open(around: &Surroundings, name: &str, cancel: &Cancel) -> Result<Open
 }
 
 /// The new tree and the old one.
-type Trees = (Arc<dyn Workspace>, Arc<dyn Workspace>);
+type ReplayTrees = (Arc<dyn Workspace>, Arc<dyn Workspace>);
 
 /// Runs the engine on the journal. The trees are read only if `trees` requires them; nothing else is read.
 async fn run_replay(
-    opened: Opened,
-    past: Past,
+    opened: RecordedRun,
+    past: JournalReplay,
     prompts: Prompts,
     packs: Packs,
-    trees: Option<Trees>,
+    trees: Option<ReplayTrees>,
     cancel: &Cancel,
 ) -> Result<Review, AppError> {
-    let Opened { run, started_at, given, change, known, .. } = opened;
+    let RecordedRun { run, started_at, given, change, known, .. } = opened;
     let reviewer = given.reviewer.ok_or(ReplayError::Rules(run))?;
     let first = reviewer.model.capabilities();
     let second_look = match &reviewer.second_look {
@@ -151,18 +157,18 @@ async fn run_replay(
         Some(look) => {
             let model = look.model.capabilities();
             let (which, limits) = look.parts();
-            Some(SecondLook { which, provider: Arc::new(Nobody(model)), limits })
+            Some(VerificationSettings { which, provider: Arc::new(UnreachableModel(model)), limits })
         }
     };
-    let runner = |next: &GivenRunner| Runner {
-        provider: Arc::new(Nobody(next.model.capabilities())),
+    let runner = |next: &RecordedCandidate| FailoverCandidate {
+        provider: Arc::new(UnreachableModel(next.model.capabilities())),
         limits: next.limits.limits(),
     };
     let next = reviewer.next.iter().map(runner).collect();
     let change = Arc::new(change);
-    let empty = || (Arc::new(Memory::default()) as Arc<dyn Workspace>, Arc::new(Memory::default()) as _);
+    let empty = || (Arc::new(MemoryTree::default()) as Arc<dyn Workspace>, Arc::new(MemoryTree::default()) as _);
     let (new, old) = trees.unwrap_or_else(empty);
-    let tools = ToolBox::new(ToolContext {
+    let tools = Toolbox::new(ToolContext {
         change: Some(Arc::clone(&change)),
         new: Arc::clone(&new),
         old: Some(Arc::clone(&old)),
@@ -170,9 +176,9 @@ async fn run_replay(
         from_merge_base: false,
         checkout: Checkout::default(),
         cancel: cancel.clone(),
-        limits: Limits::default(),
+        limits: ToolLimits::default(),
     });
-    let review = review::by_model(ModelRun {
+    let review = review::review_with_model(ModelRun {
         run,
         change,
         new,
@@ -180,28 +186,28 @@ async fn run_replay(
         tools,
         packs,
         reports: given.reports,
-        provider: Arc::new(Nobody(first)),
+        provider: Arc::new(UnreachableModel(first)),
         next,
-        relay: review::Relay::default(),
+        relay: review::Failover::default(),
         prompts,
         instructions: reviewer.instructions().map(|instructions| instructions.text),
         guidelines: Arc::new(reviewer.guidelines.clone()),
         limits: reviewer.last_limits.limits(),
         second_look,
-        floor: given.shaping.floor(),
+        floor: given.shaping.threshold(),
         known,
         past,
         notes: given.notes,
         started: (started_at, Instant::now()),
         cancel: cancel.clone(),
-        events: Arc::new(Silent),
+        events: Arc::new(NullEventSink),
         journal: None,
     });
     Ok(review.await?)
 }
 
 /// Opens the trees of a run, if its commits still exist.
-fn trees(opened: &Opened) -> Result<Trees, AppError> {
+fn trees(opened: &RecordedRun) -> Result<ReplayTrees, AppError> {
     let (run, change, given) = (opened.run, &opened.change, &opened.given);
     let gone = |why: String| ReplayError::NoTrees { run, why };
     let place = match change.new_at {
@@ -214,14 +220,14 @@ fn trees(opened: &Opened) -> Result<Trees, AppError> {
     let pool = RepoPool::new(Repo::open(Path::new(place)).map_err(|error| gone(error.to_string()))?);
     let filter = given.shaping.filter()?;
     let open = |at, side| workspace::open(Some(&pool), at, side, &[], filter.clone());
-    let new = open(change.new_at, Side::New).map_err(|error| gone(error.to_string()))?;
-    let old = open(change.old_at, Side::Old).map_err(|error| gone(error.to_string()))?;
+    let new = open(change.new_at, DiffSide::New).map_err(|error| gone(error.to_string()))?;
+    let old = open(change.old_at, DiffSide::Old).map_err(|error| gone(error.to_string()))?;
     Ok((new, old))
 }
 
 /// Loads the prompts of a folder, which must have some.
 fn own_prompts(folder: &Path) -> Result<Prompts, AppError> {
-    let prompts = templates::load(Some(folder))?;
+    let prompts = prompts::load(Some(folder))?;
     let is_same = prompts.hash() == Prompts::built_in()?.hash();
     let has_one = Prompts::names().any(|name| folder.join(name).is_file());
     if is_same && !has_one {
@@ -232,11 +238,11 @@ fn own_prompts(folder: &Path) -> Result<Prompts, AppError> {
 }
 
 /// Loads the rule packs of a folder, which replace built-in ones of the same names or are added.
-fn own_rules(given: &Given, folder: &Path) -> Result<Packs, AppError> {
+fn own_rules(given: &RunInputs, folder: &Path) -> Result<Packs, AppError> {
     let found = packs::read_folder(folder)?;
     if found.is_empty() {
         let (folder, what) = (folder.display().to_string(), "rule packs (python.yml, python-house.yml, …)");
         return Err(ReplayError::Nothing { folder, what }.into());
     }
-    packs::of_then_with(given, found)
+    packs::load_recorded_with(given, found)
 }

@@ -1,8 +1,8 @@
 //! Errors of resuming a run. Main type: [`ResumeError`].
 
 use crate::domain::run::RunId;
-use crate::domain::text::counted;
-use crate::review::{JournalError, PastError};
+use crate::domain::text::count_noun;
+use crate::review::{JournalError, JournalReplayError};
 
 /// Limit on the reported differences.
 const TOLD: usize = 3;
@@ -133,7 +133,7 @@ pub enum ResumeError {
         run: RunId,
         /// The defect.
         #[source]
-        source: PastError,
+        source: JournalReplayError,
     },
     /// The stored request is insufficient to repeat it.
     #[error(
@@ -145,7 +145,7 @@ pub enum ResumeError {
 fn join_differences(what: &[String]) -> String {
     let mut told: Vec<String> = what.iter().take(TOLD).cloned().collect();
     if what.len() > TOLD {
-        told.push(format!("{} more", counted(what.len() - TOLD, "thing")));
+        told.push(format!("{} more", count_noun(what.len() - TOLD, "thing")));
     }
     told.join("; ")
 }

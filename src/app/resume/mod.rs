@@ -4,46 +4,46 @@
 //! files, settings, prompts, rules, the model) are compared first: if one of them changed, the run continues only on request. Reading the
 //! run's folder belongs in `opened`, reopening the change in `ground`, differences in `changed`.
 
-mod changed;
+mod check;
+mod drift;
 mod error;
-mod ground;
-mod opened;
+mod record;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use error::ResumeError;
-pub(super) use opened::Opened;
+pub(super) use record::RecordedRun;
 
-use super::deliver::{Delivered, Output};
-use super::engine::{Again, ByModel, Sitting, Work, limits};
+use super::deliver::{DeliveredReview, OutputFile};
+use super::engine::{EngineJob, ModelContext, ResumedRun, RunMode, limits};
 use super::error::AppError;
-use super::given::Reviewer;
-use super::model::{self, Chosen};
-use super::review::{made, stage};
-use super::subject::{self, Surroundings};
+use super::inputs::RecordedReviewer;
+use super::model::{self, ChosenModel};
+use super::prepare::{self, ProcessEnv};
+use super::review::{run_and_deliver, stage};
 use crate::config::{Flags, Settings};
-use crate::domain::event::{Event, EventSink, Stage};
-use crate::domain::forge::PullOf;
+use crate::domain::event::{Event, EventSink, ReviewStage};
+use crate::domain::forge::ReviewedPull;
 use crate::domain::money::Money;
-use crate::domain::review::{Ended, Outcome};
+use crate::domain::review::{ReviewOutcome, StopReason};
 use crate::domain::run::RunId;
-use crate::domain::text::counted;
+use crate::domain::text::count_noun;
 use crate::llm;
-use crate::review::Past;
+use crate::review::JournalReplay;
 use crate::store::Store;
 use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
-use changed::Changes;
-use ground::{Ground, Looked};
+use check::{ResumeCheck, ResumeState};
+use drift::DriftReport;
 
 /// The name of the step that reads a saved run, as the subject of a sentence.
 pub(super) const READING_RUN: &str = "reading the saved run";
 
 /// The options of resuming a run.
 #[derive(Debug, Clone)]
-pub struct Resume {
+pub struct ResumeRequest {
     /// Its id, a prefix of it, or `last`.
     pub run: String,
     /// `true` to use the recorded inputs even if they changed.
@@ -53,167 +53,168 @@ pub struct Resume {
     /// The current folder of the repository, if it moved.
     pub directory: Option<PathBuf>,
     /// The files to write.
-    pub outputs: Vec<Output>,
+    pub outputs: Vec<OutputFile>,
 }
 
 /// A resumed run, with the data for posting it.
-pub(super) struct Resumed {
-    pub(super) delivered: Delivered,
+pub(super) struct ResumeOutcome {
+    pub(super) delivered: DeliveredReview,
     pub(super) directory: PathBuf,
     pub(super) flags: Flags,
 }
 
 /// Resumes a run, saves it, and writes the requested files. `ready` may still refuse it, once its change is known.
 pub(super) async fn resume(
-    ask: Resume,
-    ready: impl FnOnce(Option<&PullOf>) -> Result<(), AppError>,
-    around: Surroundings,
+    ask: ResumeRequest,
+    ready: impl FnOnce(Option<&ReviewedPull>) -> Result<(), AppError>,
+    around: ProcessEnv,
     events: Arc<dyn EventSink>,
     cancel: Cancel,
-) -> Result<Resumed, AppError> {
+) -> Result<ResumeOutcome, AppError> {
     let began = Instant::now();
-    let limit = cancel.within(subject::resolve(None, &ask.flags, &around)?.settings.timeout);
+    let limit = cancel.with_deadline(prepare::resolve(None, &ask.flags, &around)?.settings.timeout);
     let store = Store::at(&around.state);
     let (held, opened) = {
         let (store, name) = (store.clone(), ask.run.clone());
         let work = move || -> Result<_, AppError> {
-            let run = store.find_begun(&name)?;
+            let run = store.find_started(&name)?;
             // Before it is locked: the folder of a run that cannot be resumed stays unchanged.
-            opened::of_a_model(&store, run)?;
-            let held = store.hold(run)?;
-            Ok((held, Opened::read(&store, run)?))
+            record::read_model_run(&store, run)?;
+            let held = store.lock(run)?;
+            Ok((held, RecordedRun::read(&store, run)?))
         };
         blocking::run(READING_RUN, &limit, work).await??
     };
     ready(opened.change.pull.as_ref())?;
-    let mut flags = opened.given.asked.flags.for_another_sitting(&ask.flags);
-    let limit = cancel.within(subject::resolve(None, &flags, &around)?.settings.timeout);
+    let mut flags = opened.given.asked.flags.for_resume(&ask.flags);
+    let limit = cancel.with_deadline(prepare::resolve(None, &flags, &around)?.settings.timeout);
     // The inputs are complete; only runs of the rules have no reviewer, and they were refused.
     let reviewer = opened.given.reviewer.clone().ok_or(ResumeError::Rules(opened.run))?;
     check_resumable(&opened)?;
 
-    let mut changes = Changes::default();
-    let Who { chosen, second } =
+    let mut changes = DriftReport::default();
+    let ReachedModels { chosen, second } =
         connect_models(&opened, &reviewer, &mut flags, ask.as_recorded, &around, &mut changes)?;
     for text in chosen.notices.iter().chain(second.iter().flat_map(|second| &second.notices)) {
         events.emit(Event::Warning { text: text.clone() });
     }
     let request = opened.given.asked.request(ask.directory.as_deref()).ok_or(ResumeError::Unnamed(opened.run))?;
     if let Some(of) = &opened.change.pull {
-        ground::pull(of, &opened.change, &around, &*events, &cancel, &mut changes).await?;
+        check::pull(of, &opened.change, &around, &*events, &cancel, &mut changes).await?;
     }
     let scope = request.scope.clone();
-    let patch = blocking::run("reading the patch", &limit, move || subject::read_patch(&scope)).await??;
+    let patch = blocking::run("reading the patch", &limit, move || prepare::read_patch(&scope)).await??;
     let directory = request.directory.clone();
     let collected = {
         let (around, flags, cancel) = (around.clone(), flags.clone(), cancel.clone());
         let (as_recorded, moved) = (ask.as_recorded, ask.directory.clone());
-        stage(Stage::Collect, &events, &limit, move || {
-            let ground = Ground { opened: &opened, request: &request, flags: &flags, around: &around, cancel: &cancel };
-            let looked = ground.look(&patch, moved.as_deref(), as_recorded, &mut changes)?;
+        stage(ReviewStage::Collect, &events, &limit, move || {
+            let ground =
+                ResumeCheck { opened: &opened, request: &request, flags: &flags, around: &around, cancel: &cancel };
+            let looked = ground.check(&patch, moved.as_deref(), as_recorded, &mut changes)?;
             Ok((opened, looked, changes))
         })
         .await?
     };
-    let (mut opened, Looked { mut subject, instructions, guidelines, prompts }, changes) = collected;
-    if !changes.none() {
+    let (mut opened, ResumeState { mut subject, instructions, guidelines, prompts }, changes) = collected;
+    if !changes.is_empty() {
         if !ask.as_recorded {
-            return Err(ResumeError::Changed { run: opened.run, what: changes.told() }.into());
+            return Err(ResumeError::Changed { run: opened.run, what: changes.into_sentences() }.into());
         }
-        let note = format!("This run was taken up again with what it was given, though {}.", changes.words());
+        let note = format!("This run was taken up again with what it was given, though {}.", changes.join());
         if !subject.notes.contains(&note) {
             subject.notes.push(note);
         }
         opened.given.notes.clone_from(&subject.notes);
     }
-    let spent = opened.spent();
+    let spent = opened.elapsed();
     check_budget(&opened, &reviewer, &subject.settings, &chosen, spent)?;
-    subject.cancel = cancel.within(subject.settings.timeout.saturating_sub(spent));
-    let answers = counted(opened.answers(), "answer");
+    subject.cancel = cancel.with_deadline(subject.settings.timeout.saturating_sub(spent));
+    let answers = count_noun(opened.count_responses(), "answer");
     events.emit(Event::Notice { text: format!("going on with the run {}: {answers} are there already", opened.run) });
     opened.given.asked.flags = flags.clone();
     let past = build_replay(&opened)?;
-    let work = Work {
+    let work = EngineJob {
         run: opened.run,
         // The engine adds the time of earlier sessions.
         started: (opened.started_at, began),
         subject,
-        by_model: Some(ByModel { chosen, second, instructions, guidelines: Arc::new(guidelines), prompts }),
-        sitting: Sitting::Again(Box::new(Again { held, given: opened.given, past })),
+        by_model: Some(ModelContext { chosen, second, instructions, guidelines: Arc::new(guidelines), prompts }),
+        sitting: RunMode::Again(Box::new(ResumedRun { held, given: opened.given, past })),
     };
-    let delivered = made(work, ask.outputs, around, events, cancel).await?;
-    Ok(Resumed { delivered, directory, flags })
+    let delivered = run_and_deliver(work, ask.outputs, around, events, cancel).await?;
+    Ok(ResumeOutcome { delivered, directory, flags })
 }
 
 /// Builds the journal replay that the engine continues.
-fn build_replay(opened: &Opened) -> Result<Past, ResumeError> {
+fn build_replay(opened: &RecordedRun) -> Result<JournalReplay, ResumeError> {
     let fault = |source| ResumeError::Past { run: opened.run, source };
     if opened.entries.is_empty() {
         // The process was killed before anything was recorded.
-        return Ok(Past::default());
+        return Ok(JournalReplay::default());
     }
     // The process was killed between the end record and the review: everything is recorded, and only replayed.
     let is_told = opened.is_over() && opened.review.is_none();
-    if is_told { Past::replay(&opened.entries) } else { Past::resume(&opened.entries) }.map_err(fault)
+    if is_told { JournalReplay::replay(&opened.entries) } else { JournalReplay::resume(&opened.entries) }.map_err(fault)
 }
 
 /// Refuses a run that is complete, or that would stop for the same reason again.
-fn check_resumable(opened: &Opened) -> Result<(), ResumeError> {
+fn check_resumable(opened: &RecordedRun) -> Result<(), ResumeError> {
     let Some(review) = &opened.review else { return Ok(()) };
     let run = opened.run;
     match review.ended {
-        _ if review.outcome == Outcome::Complete => Err(ResumeError::Finished(run)),
-        ended if may_go_on(ended) => Ok(()),
+        _ if review.outcome == ReviewOutcome::Complete => Err(ResumeError::Finished(run)),
+        ended if can_resume(ended) => Ok(()),
         ended => {
             let why = review.reasons.first().map_or("", |why| why.trim_end_matches('.')).to_owned();
-            Err(ResumeError::NoUse { run, ended: ended.word(), why })
+            Err(ResumeError::NoUse { run, ended: ended.as_str(), why })
         }
     }
 }
 
 /// Checks whether resuming a run with this stop reason can help, with more budget or another day. No budget extends a context window.
-pub(super) fn may_go_on(ended: Ended) -> bool {
-    ended.can_be_undone() && ended != Ended::WindowLimit
+pub(super) fn can_resume(ended: StopReason) -> bool {
+    ended.is_resumable() && ended != StopReason::WindowLimit
 }
 
 /// The models of the run.
-struct Who {
-    chosen: Chosen,
-    second: Option<Chosen>,
+struct ReachedModels {
+    chosen: ChosenModel,
+    second: Option<ChosenModel>,
 }
 
 /// Connects the models of the run with today's settings; adds notes if those name other models.
 fn connect_models(
-    opened: &Opened,
-    reviewer: &Reviewer,
+    opened: &RecordedRun,
+    reviewer: &RecordedReviewer,
     flags: &mut Flags,
     as_recorded: bool,
-    around: &Surroundings,
-    changes: &mut Changes,
-) -> Result<Who, AppError> {
-    let name = |chosen: &Chosen| format!("{}/{}", chosen.row.name, chosen.model);
+    around: &ProcessEnv,
+    changes: &mut DriftReport,
+) -> Result<ReachedModels, AppError> {
+    let name = |chosen: &ChosenModel| format!("{}/{}", chosen.row.name, chosen.model);
     let second_was = reviewer.second_look.as_ref().map(|look| look.model.name());
     // With recorded inputs, today's models need not be available.
     let today =
         choose_current(flags, around).map(Some).or_else(|error| if as_recorded { Ok(None) } else { Err(error) })?;
     if let Some((first, second)) = today {
-        let models_are = first.as_ref().map_or_else(|| "the built-in rules".to_owned(), Chosen::names);
+        let models_are = first.as_ref().map_or_else(|| "the built-in rules".to_owned(), ChosenModel::names);
         let first_is = first.as_ref().map_or_else(String::new, name);
-        changes.note("the model", &reviewer.names(), &models_are);
+        changes.compare("the model", &reviewer.names(), &models_are);
         if let (Some(was), true) = (&second_was, models_are == reviewer.names()) {
-            changes.note("the model for the second look", was, &second.as_ref().map_or(first_is, name));
+            changes.compare("the model for the second look", was, &second.as_ref().map_or(first_is, name));
         }
     }
-    changes.note("the version of this program", &opened.given.program, super::given::PROGRAM);
+    changes.compare("the version of this program", &opened.given.program, super::inputs::PROGRAM);
     let mut named = flags.clone();
     named.model = Some(reviewer.names());
     named.verify_model = second_was.or(named.verify_model);
-    let resolved = subject::resolve(None, &named, around)?;
+    let resolved = prepare::resolve(None, &named, around)?;
     let mut chosen = model::choose(&resolved, &around.providers)?.ok_or(AppError::Broken)?;
-    let second = model::choose_second(&resolved, &around.providers, Some(&chosen))?;
+    let second = model::choose_verifier(&resolved, &around.providers, Some(&chosen))?;
     let capabilities = llm::connect(&chosen.row, &chosen.model, &chosen.access)?;
     let (was, is) = (reviewer.model.context_window(), capabilities.capabilities().context_window);
-    changes.note("the window of the model", &format!("{was} tokens"), &format!("{is} tokens"));
+    changes.compare("the window of the model", &format!("{was} tokens"), &format!("{is} tokens"));
     for (next, was) in chosen.next.iter_mut().zip(&reviewer.next) {
         next.access.context_window = Some(was.model.context_window());
     }
@@ -221,23 +222,23 @@ fn connect_models(
         chosen.access.context_window = Some(was);
         *flags = named;
     }
-    Ok(Who { chosen, second })
+    Ok(ReachedModels { chosen, second })
 }
 
 /// Chooses the models by today's settings.
-fn choose_current(flags: &Flags, around: &Surroundings) -> Result<(Option<Chosen>, Option<Chosen>), AppError> {
-    let today = subject::resolve(None, flags, around)?;
+fn choose_current(flags: &Flags, around: &ProcessEnv) -> Result<(Option<ChosenModel>, Option<ChosenModel>), AppError> {
+    let today = prepare::resolve(None, flags, around)?;
     let first = model::choose(&today, &around.providers)?;
-    let second = model::choose_second(&today, &around.providers, first.as_ref())?;
+    let second = model::choose_verifier(&today, &around.providers, first.as_ref())?;
     Ok((first, second))
 }
 
 /// Refuses to resume a run that would stop like the last time, because its budget is spent.
 fn check_budget(
-    opened: &Opened,
-    reviewer: &Reviewer,
+    opened: &RecordedRun,
+    reviewer: &RecordedReviewer,
     settings: &Settings,
-    chosen: &Chosen,
+    chosen: &ChosenModel,
     spent: Duration,
 ) -> Result<(), AppError> {
     let run = opened.run;
@@ -252,19 +253,19 @@ fn check_budget(
     let provider = llm::connect(&chosen.row, &chosen.model, &chosen.access)?;
     let has = limits(settings, provider.capabilities())?;
     let short = match review.ended {
-        Ended::TurnLimit if has.turns <= had.turns => {
+        StopReason::TurnLimit if has.turns <= had.turns => {
             let more = had.turns.saturating_mul(2).min(1_000);
             Some(("turns", had.turns.to_string(), "--max-turns", more.to_string()))
         }
-        Ended::TokenLimit if has.input_tokens <= had.input_tokens => {
+        StopReason::TokenLimit if has.input_tokens <= had.input_tokens => {
             let more = had.input_tokens.saturating_mul(2);
             Some(("tokens", had.input_tokens.to_string(), "--max-tokens", more.to_string()))
         }
-        Ended::CostLimit => {
+        StopReason::CostLimit => {
             let more = has.cost.filter(|has| had.cost.is_some_and(|had| has.most <= had.most));
             more.map(|has| ("dollars", format_amount(has.most), "--max-cost", format_amount(has.most.times(2))))
         }
-        Ended::Deadline if has.time <= had.time => {
+        StopReason::Deadline if has.time <= had.time => {
             Some(("minutes", format_duration(had.time), "--timeout", format_duration(more_time(spent, settings))))
         }
         _ => None,
@@ -294,15 +295,15 @@ fn format_duration(time: Duration) -> String {
 }
 
 /// The command that resumes a run with this stop reason, if resuming can help.
-pub(super) fn how(run: RunId, ended: Ended) -> Option<String> {
+pub(super) fn resume_hint(run: RunId, ended: StopReason) -> Option<String> {
     let more = match ended {
-        Ended::Deadline => " --timeout TIME (more than it had)",
-        Ended::TurnLimit => " --max-turns N (more than it had)",
-        Ended::TokenLimit => " --max-tokens N (more than it had)",
-        Ended::CostLimit => " --max-cost DOLLARS (more than it had)",
+        StopReason::Deadline => " --timeout TIME (more than it had)",
+        StopReason::TurnLimit => " --max-turns N (more than it had)",
+        StopReason::TokenLimit => " --max-tokens N (more than it had)",
+        StopReason::CostLimit => " --max-cost DOLLARS (more than it had)",
         _ => "",
     };
-    may_go_on(ended).then(|| format!("review --resume {run}{more}"))
+    can_resume(ended).then(|| format!("review --resume {run}{more}"))
 }
 
 #[cfg(test)]
@@ -319,7 +320,7 @@ mod tests {
 
     #[test]
     fn what_ended_for_want_of_something_may_go_on() {
-        assert!(may_go_on(Ended::TokenLimit) && may_go_on(Ended::ProviderFault));
-        assert!(!may_go_on(Ended::Finished) && !may_go_on(Ended::LeakedMarkup));
+        assert!(can_resume(StopReason::TokenLimit) && can_resume(StopReason::ProviderFault));
+        assert!(!can_resume(StopReason::Finished) && !can_resume(StopReason::LeakedMarkup));
     }
 }

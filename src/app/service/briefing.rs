@@ -9,18 +9,18 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::fault::for_client;
-use super::left_out::{self, LeftOut};
-use super::places::{Places, places};
+use super::finding_code::{FindingCode, read_places};
+use super::uncommitted::{self, UncommittedCount};
 use super::{FindFault, ReviewState, Service};
 use crate::app::error::AppError;
-use crate::app::{instructions, runs, subject, templates};
+use crate::app::{instructions, prepare, prompts, runs};
 use crate::domain::change::ChangeSet;
-use crate::domain::event::Silent;
+use crate::domain::event::NullEventSink;
 use crate::domain::finding::{Finding, VerificationState};
-use crate::domain::request::{InvalidScope, ReviewRequest, Scope};
+use crate::domain::request::{InvalidScope, ReviewRequest, ReviewScope};
 use crate::domain::run::RunId;
 use crate::git::{self, GitError};
-use crate::prompt::{AssistantVars, Data, FindingVars, PromptError};
+use crate::prompt::{AssistantVars, FindingVars, PromptError, UntrustedText};
 use crate::review;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
@@ -131,12 +131,12 @@ impl Service {
         }
         let request = ReviewRequest {
             directory: self.roots().start().to_owned(),
-            scope: Scope::named(target, None)?,
+            scope: ReviewScope::from_name(target, None)?,
             settings_from_worktree: false,
         };
-        let cancel = cancel.within(TIME);
-        let left_out = LeftOut::of(&request.scope, &request.directory);
-        let subject = subject::collect(&request, &[], &self.options.flags, &self.around, &cancel, &Silent);
+        let cancel = cancel.with_deadline(TIME);
+        let left_out = UncommittedCount::of(&request.scope, &request.directory);
+        let subject = prepare::collect(&request, &[], &self.options.flags, &self.around, &cancel, &NullEventSink);
         let subject = subject.map_err(|error| match error {
             AppError::Git(GitError::NoTarget { head } | GitError::TargetIsHead { branch: head }) => {
                 BriefingError::NoTarget { head }
@@ -149,12 +149,12 @@ impl Service {
             let uncommitted = left_out.map_or(0, |left_out| left_out.count());
             return Err(BriefingError::Nothing { target, head, uncommitted });
         }
-        let instructions = instructions::load(&request, &subject, instructions::Whose::User)?
+        let instructions = instructions::load(&request, &subject, instructions::TrustLevel::User)?
             .map(|found| found.text)
             .unwrap_or_default();
-        let prompts = templates::load(subject.settings.prompts.as_deref())?;
+        let prompts = prompts::load(subject.settings.prompts.as_deref())?;
         let vars = AssistantVars { at: at(change, &request.scope), focus, instructions };
-        let note = left_out.and_then(|left_out| left_out::note(left_out.count()));
+        let note = left_out.and_then(|left_out| uncommitted::format_note(left_out.count()));
         let note = note.map_or_else(String::new, |note| format!("\n\n{note}. Say so in the chat.\n"));
         let own = review::estimate_tokens(&vars.focus) + review::estimate_tokens(&vars.instructions);
         let room = ROOM + own - review::estimate_tokens(&note);
@@ -176,13 +176,13 @@ impl Service {
             wanted: finding.to_owned(),
             known: known(&review.findings),
         })?;
-        let settings = subject::resolve(None, &self.options.flags, &self.around)?.settings;
+        let settings = prepare::resolve(None, &self.options.flags, &self.around)?.settings;
         let folder = self.folder_of(id)?;
         let repo = self.roots().open(&folder).ok();
-        instructions::prompts_may_be_used(&settings, repo.as_ref())?;
-        let prompts = templates::load(settings.prompts.as_deref())?;
-        let cancel = cancel.within(TIME);
-        let Places { code, note, readable } = places(self, repo, &review.change, &found.anchors, &cancel)?;
+        instructions::check_prompts(&settings, repo.as_ref())?;
+        let prompts = prompts::load(settings.prompts.as_deref())?;
+        let cancel = cancel.with_deadline(TIME);
+        let FindingCode { code, note, readable } = read_places(self, repo, &review.change, &found.anchors, &cancel)?;
         let at = if readable { range_of(&review.change).unwrap_or_default() } else { String::new() };
         let own = folder == self.folder_of_start();
         let vars = FindingVars {
@@ -211,7 +211,7 @@ impl Service {
     /// The folder of the server's own repository.
     fn folder_of_start(&self) -> PathBuf {
         let start = self.roots().start();
-        let whole = Repo::open(start).ok().and_then(|repo| subject::folder_of(&repo));
+        let whole = Repo::open(start).ok().and_then(|repo| prepare::folder_of(&repo));
         whole.unwrap_or_else(|| start.to_owned())
     }
 
@@ -219,9 +219,9 @@ impl Service {
     pub fn targets_like(&self, typed: &str) -> Vec<String> {
         let cancel = Cancel::after(TYPING);
         let found = Repo::open(self.roots().start()).map_err(GitError::from);
-        let found = found.and_then(|repo| git::branches(&repo, typed, MOST_VALUES, &cancel));
+        let found = found.and_then(|repo| git::list_branches(&repo, typed, MOST_VALUES, &cancel));
         let mut values = found.unwrap_or_default();
-        values.extend(Scope::WORDS.iter().filter(|word| word.starts_with(typed)).map(|word| (*word).to_owned()));
+        values.extend(ReviewScope::WORDS.iter().filter(|word| word.starts_with(typed)).map(|word| (*word).to_owned()));
         values.truncate(MOST_VALUES);
         values
     }
@@ -249,17 +249,17 @@ fn uncommitted_words(count: usize) -> String {
 }
 
 /// The scope to pass to the reading tools so that they see exactly this change.
-fn at(change: &ChangeSet, scope: &Scope) -> String {
+fn at(change: &ChangeSet, scope: &ReviewScope) -> String {
     match scope {
-        Scope::Staged => "staged".to_owned(),
-        Scope::Uncommitted => "uncommitted".to_owned(),
-        Scope::Branch { .. } | Scope::Range { from_merge_base: true, .. } | Scope::Pull(_) => {
+        ReviewScope::Staged => "staged".to_owned(),
+        ReviewScope::Uncommitted => "uncommitted".to_owned(),
+        ReviewScope::Branch { .. } | ReviewScope::Range { from_merge_base: true, .. } | ReviewScope::Pull(_) => {
             match (change.base, change.head) {
                 (Some(base), Some(head)) => format!("{base}...{head}"),
                 _ => change.head_name.clone(),
             }
         }
-        Scope::Commit(_) | Scope::Range { .. } | Scope::Patch(_) => {
+        ReviewScope::Commit(_) | ReviewScope::Range { .. } | ReviewScope::Patch(_) => {
             range_of(change).unwrap_or_else(|| change.head_name.clone())
         }
     }
@@ -287,7 +287,7 @@ fn known(findings: &[Finding]) -> String {
 }
 
 /// Formats the text of a finding.
-fn words(finding: &Finding) -> Data {
+fn words(finding: &Finding) -> UntrustedText {
     let mut text = format!("title: {}\nfound by: {} {}\n", finding.title, finding.origin.kind, finding.origin.name);
     if let Some(confidence) = finding.confidence {
         text.push_str(&format!("confidence: {} of 10\n", confidence.value()));
@@ -307,5 +307,5 @@ fn words(finding: &Finding) -> Data {
         let (start, end) = (lines.start(), lines.end());
         text.push_str(&format!("\nsuggested instead of {path}:{start}-{end}:\n{}\n", suggestion.replacement));
     }
-    Data::new(text)
+    UntrustedText::new(text)
 }

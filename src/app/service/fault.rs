@@ -1,10 +1,10 @@
 //! Error messages for clients of tools and prompts, instead of for the command line. Main function: [`for_client`].
 
-use super::roots::RootsError;
+use super::roots::AllowedRootsError;
 use crate::app::error::AppError;
 use crate::app::view::has_no_target;
 use crate::git::GitError;
-use crate::sys::cancel::Stopped;
+use crate::sys::cancel::CancelReason;
 use crate::sys::repo::RepoError;
 use crate::tools::ErrorKind;
 use crate::workspace::WorkspaceError;
@@ -13,9 +13,9 @@ use crate::workspace::WorkspaceError;
 pub(super) fn for_client(error: &AppError, field: &str) -> (ErrorKind, String) {
     match error {
         AppError::Git(GitError::Repo(error)) | AppError::Repo(error) => of_repository(error, field),
-        AppError::Roots(RootsError::Missing(_)) => (ErrorKind::FileNotFound, error.to_string()),
-        AppError::Roots(RootsError::Address(_)) => (ErrorKind::InvalidInput, format!("`repo`: {error}")),
-        AppError::Roots(RootsError::Outside { .. }) => (ErrorKind::RefusedPath, error.to_string()),
+        AppError::Roots(AllowedRootsError::Missing(_)) => (ErrorKind::FileNotFound, error.to_string()),
+        AppError::Roots(AllowedRootsError::Address(_)) => (ErrorKind::InvalidInput, format!("`repo`: {error}")),
+        AppError::Roots(AllowedRootsError::Outside { .. }) => (ErrorKind::RefusedPath, error.to_string()),
         error if has_no_target(error) => (
             ErrorKind::InvalidInput,
             format!(
@@ -63,7 +63,7 @@ fn of_repository(error: &RepoError, field: &str) -> (ErrorKind, String) {
         RepoError::UnknownRevision(..) | RepoError::NotACommit(_) | RepoError::Ambiguous(_) => {
             (ErrorKind::InvalidInput, error.to_string())
         }
-        RepoError::Place(fault) if fault.place().is_some() => (ErrorKind::RefusedPath, error.to_string()),
+        RepoError::Place(fault) if fault.outside_place().is_some() => (ErrorKind::RefusedPath, error.to_string()),
         RepoError::Place(_)
         | RepoError::Alternates(_)
         | RepoError::Owner { .. }
@@ -74,10 +74,10 @@ fn of_repository(error: &RepoError, field: &str) -> (ErrorKind, String) {
     }
 }
 
-fn of_stop(stopped: Stopped) -> &'static str {
+fn of_stop(stopped: CancelReason) -> &'static str {
     match stopped {
-        Stopped::Interrupted => "it was stopped",
-        Stopped::DeadlinePassed => "the time that the settings allow was over (`timeout` of the settings)",
+        CancelReason::Interrupted => "it was stopped",
+        CancelReason::DeadlinePassed => "the time that the settings allow was over (`timeout` of the settings)",
     }
 }
 
@@ -122,7 +122,7 @@ mod tests {
             AppError::Git(GitError::TargetIsHead { branch: text() }),
             AppError::Git(GitError::Unrelated { target: text(), head: text() }),
             AppError::Git(GitError::Bare { what: "index" }),
-            AppError::Stopped(Stopped::DeadlinePassed),
+            AppError::Stopped(CancelReason::DeadlinePassed),
             AppError::NoKey { model: text(), variable: text(), provider: text() },
             AppError::UnfitKey { variable: text() },
             AppError::UnknownProvider { origin: text(), provider: text(), near: Some(text()), known: text() },

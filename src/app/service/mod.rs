@@ -3,45 +3,45 @@
 //! Main type: [`Service`]. Protocols (MCP, editors) belong in the modules above; they call this module, which knows none of them.
 
 mod briefing;
-mod changes;
+mod documents;
 mod fault;
-mod ledger;
-mod left_out;
-mod places;
+mod finding_code;
+mod metrics;
+mod notifier;
 mod pulls;
 mod readers;
 mod reviews;
 mod roots;
-mod shelf;
+mod uncommitted;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use briefing::BriefingError;
-pub use changes::{Changed, Changes};
-pub use ledger::Ledger;
+pub use documents::{PresentFault, PresentedDocument};
+pub use metrics::CallMetrics;
+pub use notifier::{ChangeNotice, Notifier};
 pub use pulls::{
-    FaultKind, ListedPull, NamedPull, News, PullFault, PullFaultKind, PullFiles, PullPage, PullRead, PullsServed,
-    ResolvedBy, ResolvedRemark, SeenPull, Since, WatchedPulls, Watching,
+    FaultKind, ListedPull, NamedPull, PullFault, PullFaultKind, PullFiles, PullPage, PullServing, PullUpdates,
+    PullView, PullWatch, ReadPull, RemarkChange, ResolvedBy, ResolvedRemark, WatchTarget,
 };
 pub use reviews::{
-    AT_ONCE, DismissFault, EndedRun, FindFault, Listing, ReviewState, RunningReview, Snapshot, StartFault, StartReview,
-    Started,
+    AT_ONCE, DismissFault, FindFault, FinishedRun, ReviewListing, ReviewSnapshot, ReviewState, RunningReview,
+    StartFault, StartReview, StartedReview,
 };
-pub use roots::{Roots, RootsError};
-pub use shelf::{PresentFault, Shown};
+pub use roots::{AllowedRoots, AllowedRootsError};
 
-use pulls::Pulls;
-use readers::Readers;
-use reviews::Reviews;
+use pulls::PullStore;
+use readers::RepositoryReaders;
+use reviews::ReviewRuns;
 
 use super::error::AppError;
-use super::subject::Surroundings;
+use super::prepare::ProcessEnv;
 use crate::config::Flags;
 use crate::syntax::ProbeScope;
 use crate::sys::blocking::Workers;
 use crate::sys::cancel::Cancel;
-use shelf::Shelf;
+use documents::DocumentStore;
 
 /// The options of a service.
 #[derive(Debug, Clone)]
@@ -61,35 +61,35 @@ pub struct ServiceOptions {
 /// The state of a server, shared by all of its connections.
 pub struct Service {
     /// The environment of the process.
-    pub(super) around: Surroundings,
+    pub(super) around: ProcessEnv,
     /// Its options.
     pub(super) options: ServiceOptions,
-    roots: Roots,
-    readers: Readers,
+    roots: AllowedRoots,
+    readers: RepositoryReaders,
     /// The threads for read-only calls.
     workers: Workers,
-    changes: Changes,
-    ledger: Ledger,
-    shelf: Shelf,
-    reviews: Reviews,
-    pulls: Pulls,
+    changes: Notifier,
+    ledger: CallMetrics,
+    shelf: DocumentStore,
+    reviews: ReviewRuns,
+    pulls: PullStore,
 }
 
 impl Service {
     /// Creates a service; the folders are resolved now, so that a wrong one is reported before anything is served.
-    pub fn open(options: ServiceOptions, mut around: Surroundings) -> Result<Self, AppError> {
+    pub fn open(options: ServiceOptions, mut around: ProcessEnv) -> Result<Self, AppError> {
         // A crash would end the sessions of all clients.
         around.parser = around.parser(ProbeScope::Everything);
-        let roots = Roots::new(&options.directory, &options.roots)?;
-        let ledger = Ledger::open(options.log.as_deref()).map_err(AppError::Input)?;
-        let shelf = Shelf::new(&around.state);
-        let (readers, reviews, pulls) = (Readers::default(), Reviews::default(), Pulls::default());
-        let (workers, changes) = (Workers::new(readers::AT_ONCE), Changes::new());
+        let roots = AllowedRoots::new(&options.directory, &options.roots)?;
+        let ledger = CallMetrics::open(options.log.as_deref()).map_err(AppError::Input)?;
+        let shelf = DocumentStore::new(&around.state);
+        let (readers, reviews, pulls) = (RepositoryReaders::default(), ReviewRuns::default(), PullStore::default());
+        let (workers, changes) = (Workers::new(readers::AT_ONCE), Notifier::new());
         Ok(Self { around, options, roots, readers, workers, changes, ledger, shelf, reviews, pulls })
     }
 
     /// Runs blocking work off the async threads: after a minute it is abandoned and named in the error.
-    pub async fn apart<T: Send + 'static>(
+    pub async fn spawn_blocking<T: Send + 'static>(
         self: &Arc<Self>,
         what: &'static str,
         work: impl FnOnce(&Arc<Self>) -> T + Send + 'static,
@@ -99,17 +99,17 @@ impl Service {
     }
 
     /// The allowed folders.
-    pub fn roots(&self) -> &Roots {
+    pub fn roots(&self) -> &AllowedRoots {
         &self.roots
     }
 
     /// The bus for change notifications.
-    pub fn changes(&self) -> &Changes {
+    pub fn notifier(&self) -> &Notifier {
         &self.changes
     }
 
     /// The metrics of its calls.
-    pub fn ledger(&self) -> &Ledger {
+    pub fn metrics(&self) -> &CallMetrics {
         &self.ledger
     }
 
@@ -121,7 +121,7 @@ impl Service {
 
 /// The caller's identity: clients of one connection share their documents.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Connection {
+pub enum ClientConnection {
     /// The one client of a process (stdio).
     Process,
     /// A protocol session, by its id.

@@ -10,15 +10,15 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::fault::for_client;
-use super::{Roots, Service};
+use super::{AllowedRoots, Service};
 use crate::app::error::AppError;
-use crate::app::pending::Asking;
-use crate::app::view::{Opened, View};
-use crate::domain::request::{InvalidScope, Scope};
+use crate::app::uncommitted::UncommittedRequest;
+use crate::app::view::{RepositoryView, ViewCache};
+use crate::domain::request::{InvalidScope, ReviewScope};
 use crate::git::GitError;
-use crate::sys::blocking::Unfinished;
-use crate::sys::cancel::{Cancel, Stopped};
-use crate::sys::files::{self, Identity};
+use crate::sys::blocking::BlockingFailure;
+use crate::sys::cancel::{Cancel, CancelReason};
+use crate::sys::files::{self, FileIdentity};
 use crate::sys::repo::{Repo, RepoError, RepoPool};
 use crate::tools::{ErrorKind, ToolFault, ToolOutcome};
 use crate::workspace::WorkspaceError;
@@ -33,40 +33,40 @@ const MOST_OPEN: usize = 8;
 const IDLE: Duration = Duration::from_mins(5);
 
 /// The open repositories of clients.
-pub(super) struct Readers {
+pub(super) struct RepositoryReaders {
     /// The most recently used comes last.
-    open: Mutex<Vec<Arc<Reader>>>,
+    open: Mutex<Vec<Arc<RepositoryReader>>>,
     numbers: AtomicU64,
-    opened: Opened,
+    opened: ViewCache,
     /// `true` while a task drops idle data.
     watched: AtomicBool,
 }
 
 /// An open repository.
-struct Reader {
+struct RepositoryReader {
     git_dir: PathBuf,
-    identity: Identity,
+    identity: FileIdentity,
     number: u64,
     pool: RepoPool,
 }
 
-impl Default for Readers {
+impl Default for RepositoryReaders {
     fn default() -> Self {
         Self {
             open: Mutex::default(),
             numbers: AtomicU64::new(0),
-            opened: Opened::default(),
+            opened: ViewCache::default(),
             watched: AtomicBool::new(false),
         }
     }
 }
 
-impl Readers {
+impl RepositoryReaders {
     /// Opens the repository around `folder`, or returns the open one. Detects that it was removed or replaced.
-    fn reader(&self, folder: &Path, roots: &Roots) -> Result<Arc<Reader>, AppError> {
+    fn reader(&self, folder: &Path, roots: &AllowedRoots) -> Result<Arc<RepositoryReader>, AppError> {
         let git_dir = Repo::find(folder)?;
         let identity = files::identity(&git_dir).map_err(AppError::Input)?;
-        let known = |open: &mut Vec<Arc<Reader>>| {
+        let known = |open: &mut Vec<Arc<RepositoryReader>>| {
             let at = open.iter().position(|reader| reader.git_dir == git_dir)?;
             let reader = open.remove(at);
             (reader.identity == identity).then(|| {
@@ -87,14 +87,14 @@ impl Readers {
             open.remove(0);
         }
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        let reader = Arc::new(Reader { git_dir, identity, number, pool: RepoPool::new(repo) });
+        let reader = Arc::new(RepositoryReader { git_dir, identity, number, pool: RepoPool::new(repo) });
         open.push(Arc::clone(&reader));
         Ok(reader)
     }
 
     /// Drops the data unused for `time`; `true` if any remains.
     fn let_go(&self, time: Duration) -> bool {
-        let left = self.opened.let_go(time);
+        let left = self.opened.release(time);
         if !left {
             self.open.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
@@ -115,7 +115,7 @@ impl Service {
         input: Value,
         cancel: &Cancel,
     ) -> ToolOutcome {
-        match self.look(name, repo, at, input, &cancel.within(LONGEST)) {
+        match self.look(name, repo, at, input, &cancel.with_deadline(LONGEST)) {
             Ok(outcome) if outcome.error == Some(ErrorKind::Stopped) => stopped(cancel).into(),
             Ok(outcome) => outcome,
             Err(error) => fault(&error, cancel).into(),
@@ -134,12 +134,12 @@ impl Service {
         cancel: Cancel,
     ) -> ToolOutcome {
         self.watch();
-        let (workers, limit, watched) = (self.workers.clone(), cancel.within(LONGEST), cancel.clone());
+        let (workers, limit, watched) = (self.workers.clone(), cancel.with_deadline(LONGEST), cancel.clone());
         let called = workers
             .run("the call", &limit, move || self.call_tool(&name, repo.as_deref(), at.as_deref(), input, &watched));
         match called.await {
             Ok(outcome) => outcome,
-            Err(Unfinished::Abandoned { .. }) => stopped(&cancel).into(),
+            Err(BlockingFailure::Abandoned { .. }) => stopped(&cancel).into(),
             Err(lost) => ToolFault::new(ErrorKind::Stopped, lost.to_string()).into(),
         }
     }
@@ -153,24 +153,28 @@ impl Service {
         cancel: &Cancel,
     ) -> Result<ToolOutcome, AppError> {
         let folder = self.roots.folder(repo.map(Path::new))?;
-        let scope = Scope::named(None, at)?;
-        if let Scope::Pull(_) = scope {
+        let scope = ReviewScope::from_name(None, at)?;
+        if let ReviewScope::Pull(_) = scope {
             return Err(InvalidScope::Unread(at.unwrap_or_default().to_owned()).into());
         }
         let reader = self.readers.reader(&folder, &self.roots)?;
         // A handle caches the index as of its first use.
         let fresh = match scope {
-            Scope::Staged | Scope::Uncommitted => Some(RepoPool::new(self.roots.open(&folder)?)),
-            Scope::Branch { .. } | Scope::Commit(_) | Scope::Range { .. } | Scope::Patch(_) | Scope::Pull(_) => None,
+            ReviewScope::Staged | ReviewScope::Uncommitted => Some(RepoPool::new(self.roots.open(&folder)?)),
+            ReviewScope::Branch { .. }
+            | ReviewScope::Commit(_)
+            | ReviewScope::Range { .. }
+            | ReviewScope::Patch(_)
+            | ReviewScope::Pull(_) => None,
         };
-        let view = View {
+        let view = RepositoryView {
             repository: reader.number,
             pool: fresh.as_ref().unwrap_or(&reader.pool),
             opened: &self.readers.opened,
             around: &self.around,
             flags: &self.options.flags,
             settings_from_worktree: false,
-            asking: Asking::ByField,
+            asking: UncommittedRequest::ByField,
         };
         view.call(&scope, name, input, cancel)
     }
@@ -198,8 +202,8 @@ impl Service {
 fn stopped(cancel: &Cancel) -> ToolFault {
     let seconds = LONGEST.as_secs();
     let message = match cancel.check() {
-        Err(Stopped::Interrupted) => "the call was cancelled".to_owned(),
-        Ok(()) | Err(Stopped::DeadlinePassed) => format!(
+        Err(CancelReason::Interrupted) => "the call was cancelled".to_owned(),
+        Ok(()) | Err(CancelReason::DeadlinePassed) => format!(
             "the call was stopped because it took longer than {seconds} s or than the settings allow; ask for less, say with a narrower pattern or folder"
         ),
     };

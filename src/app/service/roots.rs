@@ -8,15 +8,15 @@ use crate::app::error::AppError;
 use crate::domain::percent;
 use crate::sys::files::{self, FileError};
 use crate::sys::folder::read_plain;
-use crate::sys::place::PlaceError;
 use crate::sys::repo::{Repo, RepoError};
+use crate::sys::repository_layout::PlaceError;
 
 /// Limit in bytes on a file that names a folder.
 const LONGEST_NAME: usize = 64 << 10;
 
 /// The folders that may contain repositories and documents.
 #[derive(Debug, Clone)]
-pub struct Roots {
+pub struct AllowedRoots {
     start: PathBuf,
     allowed: Vec<PathBuf>,
     /// The git folders of the repositories at these folders, wherever git stores them: naming the folder includes them.
@@ -25,7 +25,7 @@ pub struct Roots {
 
 /// An error in resolving a folder.
 #[derive(Debug, thiserror::Error)]
-pub enum RootsError {
+pub enum AllowedRootsError {
     /// It is not there.
     #[error(transparent)]
     Missing(#[from] FileError),
@@ -44,9 +44,9 @@ pub enum RootsError {
     Address(String),
 }
 
-impl Roots {
+impl AllowedRoots {
     /// Allows `start`, the repository around it, and `more`.
-    pub fn new(start: &Path, more: &[PathBuf]) -> Result<Self, RootsError> {
+    pub fn new(start: &Path, more: &[PathBuf]) -> Result<Self, AllowedRootsError> {
         let start = files::real_path(start)?;
         // Starting a server in a subfolder includes the whole repository, but not a working tree that its settings place elsewhere.
         let whole = Repo::open(&start).ok();
@@ -71,23 +71,23 @@ impl Roots {
     }
 
     /// Checks by path only whether a canonical path is below one of the folders: it may no longer exist.
-    pub fn cover(&self, path: &Path) -> bool {
+    pub fn contains(&self, path: &Path) -> bool {
         self.allowed.iter().any(|root| path.starts_with(root))
     }
 
     /// Resolves `named` (absolute, relative to the start folder, or a `file://` URI) to a canonical folder; the start folder if `None`.
-    pub fn folder(&self, named: Option<&Path>) -> Result<PathBuf, RootsError> {
+    pub fn folder(&self, named: Option<&Path>) -> Result<PathBuf, AllowedRootsError> {
         let Some(named) = named.filter(|named| !named.as_os_str().is_empty()) else { return Ok(self.start.clone()) };
         let named = match named.to_str().filter(|text| text.contains("://")) {
-            Some(uri) => &from_uri(uri).ok_or_else(|| RootsError::Address(uri.to_owned()))?,
+            Some(uri) => &from_uri(uri).ok_or_else(|| AllowedRootsError::Address(uri.to_owned()))?,
             None => named,
         };
         let path = self.start.join(named);
         match files::real_path(&path) {
-            Ok(found) if self.cover(&found) => Ok(found),
+            Ok(found) if self.contains(&found) => Ok(found),
             Ok(found) => Err(self.outside(&found)),
             // The existence of a path is revealed only below the allowed folders.
-            Err(_) if !self.cover(&nearest(&path)) => Err(self.outside(&path)),
+            Err(_) if !self.contains(&nearest(&path)) => Err(self.outside(&path)),
             Err(error) => Err(error.into()),
         }
     }
@@ -107,17 +107,18 @@ impl Roots {
     /// A folder below a root can be part of a repository that begins above it, and the files and links of a `.git` folder can name any
     /// folder of the machine. Git stores a linked worktree elsewhere by design; then that place must name the worktree in turn.
     fn allow(&self, repo: &Repo) -> Result<(), AppError> {
-        let git_dir = files::real_path(repo.git_dir()).map_err(RootsError::from)?;
+        let git_dir = files::real_path(repo.git_dir()).map_err(AllowedRootsError::from)?;
         if self.meant.contains(&git_dir) {
             return Ok(());
         }
-        let top = files::real_path(repo.workdir().unwrap_or_else(|| repo.git_dir())).map_err(RootsError::from)?;
-        if !self.cover(&top) {
+        let top =
+            files::real_path(repo.workdir().unwrap_or_else(|| repo.git_dir())).map_err(AllowedRootsError::from)?;
+        if !self.contains(&top) {
             return Err(self.outside(&top).into());
         }
-        let shared = files::real_path(repo.common_dir()).map_err(RootsError::from)?;
-        match (self.cover(&git_dir), self.cover(&shared)) {
-            (true, true) => repo.refuse_outside(&|path| self.cover(path)).map_err(|fault| self.misplaced(fault)),
+        let shared = files::real_path(repo.common_dir()).map_err(AllowedRootsError::from)?;
+        match (self.contains(&git_dir), self.contains(&shared)) {
+            (true, true) => repo.refuse_outside(&|path| self.contains(path)).map_err(|fault| self.misplaced(fault)),
             // A git folder elsewhere was not written by the author of this folder.
             (false, false) if names(&git_dir, &top.join(".git")) => Ok(()),
             _ => Err(self.outside(&shared).into()),
@@ -126,15 +127,15 @@ impl Roots {
 
     /// Converts a misplaced part of a repository into an error: outside the roots, or not part of the repository.
     fn misplaced(&self, fault: PlaceError) -> AppError {
-        match fault.place() {
-            Some(place) if !self.cover(place) => self.outside(place).into(),
+        match fault.outside_place() {
+            Some(place) if !self.contains(place) => self.outside(place).into(),
             _ => RepoError::from(fault).into(),
         }
     }
 
-    fn outside(&self, path: &Path) -> RootsError {
+    fn outside(&self, path: &Path) -> AllowedRootsError {
         let allowed: Vec<String> = self.allowed.iter().map(|root| root.display().to_string()).collect();
-        RootsError::Outside { path: path.display().to_string(), allowed: allowed.join(", ") }
+        AllowedRootsError::Outside { path: path.display().to_string(), allowed: allowed.join(", ") }
     }
 }
 
@@ -184,7 +185,7 @@ mod tests {
         (folder, base)
     }
 
-    fn refused(roots: &Roots, named: &str) -> String {
+    fn refused(roots: &AllowedRoots, named: &str) -> String {
         roots.folder(Some(Path::new(named))).unwrap_err().to_string()
     }
 
@@ -192,7 +193,7 @@ mod tests {
     fn a_folder_is_named_in_several_ways() {
         let (_folder, base) = place();
         fs::create_dir(base.join("project/a b")).unwrap();
-        let roots = Roots::new(&base.join("project"), &[]).unwrap();
+        let roots = AllowedRoots::new(&base.join("project"), &[]).unwrap();
         let whole = base.join("project");
         let uri = |path: &str| format!("file://{}{path}", whole.display());
         for (named, found) in [
@@ -215,7 +216,7 @@ mod tests {
         let (_folder, base) = place();
         symlink(base.join("elsewhere"), base.join("project/link")).unwrap();
         symlink("../../elsewhere/secret", base.join("project/docs/up")).unwrap();
-        let roots = Roots::new(&base.join("project"), &[]).unwrap();
+        let roots = AllowedRoots::new(&base.join("project"), &[]).unwrap();
         let absolute = base.join("elsewhere").display().to_string();
         for named in ["..", "../elsewhere", "link", "link/secret", "docs/up", "docs/../../elsewhere", &absolute, "/"] {
             assert!(refused(&roots, named).contains("--root"), "{named}");
@@ -234,7 +235,7 @@ mod tests {
         for named in ["https://host/project", "file://host/project", "file:///a%zz", "file:///a%00", "git+ssh://x/y"] {
             assert!(refused(&roots, named).contains("does not name a folder"), "{named}");
         }
-        let wider = Roots::new(&base.join("project"), &[base.join("elsewhere")]).unwrap();
+        let wider = AllowedRoots::new(&base.join("project"), &[base.join("elsewhere")]).unwrap();
         assert_eq!(wider.folder(Some(Path::new("link/secret"))).unwrap(), base.join("elsewhere/secret"));
         // A name that only begins alike is another folder.
         fs::create_dir(base.join("project2")).unwrap();

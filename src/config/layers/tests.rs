@@ -11,29 +11,29 @@ use crate::domain::guideline::GuidelineKind;
 use crate::domain::path::RepoPath;
 use proptest::prelude::*;
 
-fn document(name: &str, text: &str) -> Document {
-    Document { name: name.to_owned(), text: text.to_owned(), folder: None }
+fn document(name: &str, text: &str) -> SettingsDocument {
+    SettingsDocument { name: name.to_owned(), text: text.to_owned(), folder: None }
 }
 
-fn user(text: &str) -> Sources {
-    Sources { user: Some(document("config.toml", text)), ..Sources::default() }
+fn user(text: &str) -> SettingsSources {
+    SettingsSources { user: Some(document("config.toml", text)), ..SettingsSources::default() }
 }
 
-fn repository(text: &str) -> Sources {
-    Sources { repository: Some(document(".review.toml", text)), ..Sources::default() }
+fn repository(text: &str) -> SettingsSources {
+    SettingsSources { repository: Some(document(".review.toml", text)), ..SettingsSources::default() }
 }
 
 fn environment(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-fn told(sources: &Sources) -> String {
+fn told(sources: &SettingsSources) -> String {
     resolve(sources).unwrap_err().to_string()
 }
 
 #[test]
 fn defaults_say_everything_once() {
-    let resolved = resolve(&Sources::default()).unwrap();
+    let resolved = resolve(&SettingsSources::default()).unwrap();
     let settings = &resolved.settings;
     assert_eq!((settings.timeout, settings.keep_runs), (Duration::from_mins(20), Duration::from_hours(30 * 24)));
     assert_eq!((settings.fail_on, settings.request_changes_on, &settings.model), (None, None, &ModelChoice::Auto));
@@ -44,13 +44,13 @@ fn defaults_say_everything_once() {
     let names: Vec<&str> = resolved.origins.iter().map(|(name, _, _)| *name).collect();
     let with_default = KEYS.iter().filter(|key| key.provider().is_none());
     assert_eq!(names, with_default.map(|key| key.name).collect::<Vec<_>>());
-    assert!(resolved.origins.iter().all(|(_, _, origin)| *origin == Origin::BuiltIn));
+    assert!(resolved.origins.iter().all(|(_, _, origin)| *origin == SettingOrigin::BuiltIn));
 }
 
 #[test]
 fn a_later_layer_wins() {
-    let mut sources = Sources::default();
-    let floor = |sources: &Sources| {
+    let mut sources = SettingsSources::default();
+    let floor = |sources: &SettingsSources| {
         let resolved = resolve(sources).unwrap();
         let origin = resolved.origins.iter().find(|(name, _, _)| *name == "min_severity").unwrap().2.to_string();
         (resolved.settings.min_severity.map_or("none", Severity::word), origin)
@@ -134,19 +134,22 @@ fn every_setting_can_come_from_the_environment() {
             "guidelines" => "agents",
             "rules.severity" => "go=low",
             _ => match key.shape {
-                Shape::Address => "https://llm.example/v1",
-                Shape::Secret => "sk-1",
+                ValueShape::Address => "https://llm.example/v1",
+                ValueShape::Secret => "sk-1",
                 _ if key.name.ends_with("requests_per_minute") => "50",
                 _ if key.provider().is_some() => "64k",
                 _ => "x/y",
             },
         };
-        let shown = if key.shape == Shape::Secret { "(set)" } else { value };
-        let environment = vec![(key.variable(), value.to_owned())];
-        let resolved = resolve(&Sources { environment, ..Sources::default() }).unwrap();
+        let shown = if key.shape == ValueShape::Secret { "(set)" } else { value };
+        let environment = vec![(key.environment_variable(), value.to_owned())];
+        let resolved = resolve(&SettingsSources { environment, ..SettingsSources::default() }).unwrap();
         let (_, got, origin) = resolved.origins.iter().find(|(name, _, _)| *name == key.name).unwrap();
-        assert_eq!((got.to_string().as_str(), origin), (shown, &Origin::Environment { variable: key.variable() }));
-        assert_ne!(resolved.settings, resolve(&Sources::default()).unwrap().settings, "{}", key.name);
+        assert_eq!(
+            (got.to_string().as_str(), origin),
+            (shown, &SettingOrigin::Environment { variable: key.environment_variable() })
+        );
+        assert_ne!(resolved.settings, resolve(&SettingsSources::default()).unwrap().settings, "{}", key.name);
     }
 }
 
@@ -174,8 +177,9 @@ fn every_flag_counts() {
         rules_hints: one("told"),
     };
     let resolved =
-        resolve(&Sources { flags, user: Some(document("u", "model = 'a/b'")), ..Sources::default() }).unwrap();
-    let from_flags = resolved.origins.iter().filter(|(_, _, origin)| matches!(origin, Origin::Flag { .. }));
+        resolve(&SettingsSources { flags, user: Some(document("u", "model = 'a/b'")), ..SettingsSources::default() })
+            .unwrap();
+    let from_flags = resolved.origins.iter().filter(|(_, _, origin)| matches!(origin, SettingOrigin::Flag { .. }));
     let names: Vec<&str> = from_flags.map(|(name, _, _)| *name).collect();
     let with_flag = KEYS.iter().filter(|key| key.flag.is_some());
     assert_eq!(names, with_flag.map(|key| key.name).collect::<Vec<_>>());
@@ -285,7 +289,8 @@ fn bad_values_are_told_with_their_place_and_what_may_be_written() {
         told(&user("exclude = ['a', 'b[']")),
         "config.toml:1: exclude cannot be \"b[\"; it takes globs such as \"src/**\""
     );
-    let sources = Sources { environment: environment(&[("REVIEW_TIMEOUT", "soon")]), ..Sources::default() };
+    let sources =
+        SettingsSources { environment: environment(&[("REVIEW_TIMEOUT", "soon")]), ..SettingsSources::default() };
     assert_eq!(
         told(&sources),
         "REVIEW_TIMEOUT: timeout cannot be \"soon\"; it takes a time such as \"90s\", \"20m\", \"1h30m\" or \"30d\""
@@ -341,7 +346,7 @@ fn variables_that_mean_nothing_are_listed_without_their_values() {
         ("REVIEW_EXLUDE", "x"),
         ("review_timeout", "1m"),
     ]);
-    let resolved = resolve(&Sources { environment, ..Sources::default() }).unwrap();
+    let resolved = resolve(&SettingsSources { environment, ..SettingsSources::default() }).unwrap();
     assert_eq!(resolved.ignored_env, ["REVIEW_EXLUDE", "REVIEW_TOKEN"]);
     assert_eq!(resolved.settings.format, "terminal", "an empty variable says nothing");
     assert!(!format!("{resolved:?}").contains("secret"));
@@ -359,7 +364,7 @@ fn a_hostile_file_is_refused_in_plain_text() {
     assert!(resolve(&repository(&deep)).is_err());
     let many = format!("exclude = [{}]", "'a',".repeat(1_001));
     assert_eq!(told(&repository(&many)), ".review.toml:1: exclude has more than 1000 entries");
-    assert!(matches!(Document::from_bytes("x", b"\xff"), Err(ConfigError::NotText { .. })));
+    assert!(matches!(SettingsDocument::from_bytes("x", b"\xff"), Err(ConfigError::NotText { .. })));
 }
 
 proptest! {
@@ -367,7 +372,7 @@ proptest! {
     fn no_file_makes_it_panic_or_hands_a_repository_more(text in "[ -~\n\"'=\\[\\]a-z_]{0,80}", junk in any::<String>()) {
         for text in [text, junk] {
             if let Ok(resolved) = resolve(&repository(&text)) {
-                let defaults = resolve(&Sources::default()).unwrap().settings;
+                let defaults = resolve(&SettingsSources::default()).unwrap().settings;
                 prop_assert!(resolved.settings.timeout <= defaults.timeout);
                 prop_assert_eq!(resolved.settings.model, ModelChoice::Auto);
                 prop_assert!(resolved.settings.max_tokens <= defaults.max_tokens && resolved.settings.providers.is_empty());

@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-fn update(current: &str, section: &str, content: &str) -> Edited {
+fn update(current: &str, section: &str, content: &str) -> EditedDocument {
     edit(current, content, &PresentMode::UpdateSection { section: section.to_owned() })
 }
 

@@ -9,7 +9,7 @@ fn shown(markdown: &str) -> Vec<(String, String, String)> {
     found.into_iter().map(|found| (markdown[found.at.clone()].to_owned(), found.text.clone(), place(&found))).collect()
 }
 
-fn place(found: &Found) -> String {
+fn place(found: &DocumentReference) -> String {
     let Ok(to) = &found.to else { return "!".to_owned() };
     let lines = to.lines.map(|lines| format!(":{}-{}", lines.start(), lines.end())).unwrap_or_default();
     let pattern = to.pattern.as_ref().map(|pattern| format!("?{pattern}")).unwrap_or_default();
@@ -129,7 +129,7 @@ fn text_around_a_link_with_spaces_is_read_too() {
 fn what_is_dangerous_points_nowhere() {
     for markdown in ["[x](src\\a.rs)", "[x](a%00.rs)", "[x](a%00.rs#L4)", "[x](C:\\a.rs)", "[x](a.rs#L0)", "`a.rs:0`"] {
         let found = references(markdown);
-        assert!(matches!(found.as_slice(), [Found { to: Err(_), .. }]), "{markdown}: {found:?}");
+        assert!(matches!(found.as_slice(), [DocumentReference { to: Err(_), .. }]), "{markdown}: {found:?}");
     }
 }
 
@@ -221,7 +221,7 @@ proptest! {
 
     #[test]
     fn what_is_fenced_is_never_found(inner in pieces()) {
-        let fence = crate::domain::text::fence(&inner);
+        let fence = crate::domain::text::fence_for(&inner);
         let fenced = format!("{fence}\n{}\n{fence}\n", inner.replace('\r', ""));
         prop_assert_eq!(references(&fenced), []);
     }

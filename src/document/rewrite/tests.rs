@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 /// Returns references as a check would leave them if every file exists; invalid paths are broken, and so is anything called `gone`.
 fn checked(markdown: &str) -> Vec<CheckedRef> {
-    let each = |found: crate::document::Found| {
+    let each = |found: crate::document::DocumentReference| {
         let to = found.to.clone().unwrap_or(FileRef {
             path: found.written,
             lines: None,
@@ -27,7 +27,7 @@ fn checked(markdown: &str) -> Vec<CheckedRef> {
     references(markdown).into_iter().map(each).collect()
 }
 
-fn written(markdown: &str, dialect: &Dialect) -> String {
+fn written(markdown: &str, dialect: &ReferenceStyle) -> String {
     rewrite(markdown, &checked(markdown), dialect)
 }
 
@@ -36,7 +36,7 @@ const DOC: &str = "# Login\n\nSee [`login`](src/auth.ts#L4-L9), src/my_file.rs:3
 
 #[test]
 fn relative_links_are_for_markdown() {
-    insta::assert_snapshot!(written(DOC, &Dialect::Fragment), @r"
+    insta::assert_snapshot!(written(DOC, &ReferenceStyle::Fragment), @r"
     # Login
 
     See [`login`](src/auth.ts#L4-L9), [src/my\_file.rs:3](src/my_file.rs#L3) and `a b.rs:1`;
@@ -50,7 +50,7 @@ fn relative_links_are_for_markdown() {
 
 #[test]
 fn one_line_in_code_is_for_peers_that_know_no_other() {
-    insta::assert_snapshot!(written(DOC, &Dialect::Rustdoc), @r"
+    insta::assert_snapshot!(written(DOC, &ReferenceStyle::Rustdoc), @r"
     # Login
 
     See `login` ([`src/auth.ts:4`][]-9), [`src/my_file.rs:3`][] and `a b.rs:1`;
@@ -65,7 +65,7 @@ fn one_line_in_code_is_for_peers_that_know_no_other() {
 #[test]
 fn a_forge_and_a_disk_have_addresses() {
     let blob = "https://forge.example/o/r/blob/0a1b/".to_owned();
-    insta::assert_snapshot!(written(DOC, &Dialect::Forge { blob }), @r"
+    insta::assert_snapshot!(written(DOC, &ReferenceStyle::Forge { blob }), @r"
     # Login
 
     See [`login`](https://forge.example/o/r/blob/0a1b/src/auth.ts#L4-L9), [src/my\_file.rs:3](https://forge.example/o/r/blob/0a1b/src/my_file.rs#L3) and `a b.rs:1`;
@@ -76,12 +76,12 @@ fn a_forge_and_a_disk_have_addresses() {
     ```
 ");
     let base = PathBuf::from("/w/my app/");
-    assert_eq!(written("a.rs:3", &Dialect::File { base }), "[a.rs:3](file:///w/my%20app/a.rs#L3)");
+    assert_eq!(written("a.rs:3", &ReferenceStyle::File { base }), "[a.rs:3](file:///w/my%20app/a.rs#L3)");
 }
 
 #[test]
 fn a_terminal_gets_links_or_places() {
-    insta::assert_snapshot!(written(DOC, &Dialect::Plain), @r"
+    insta::assert_snapshot!(written(DOC, &ReferenceStyle::Plain), @r"
     # Login
 
     See `login` (src/auth.ts:4-9), src/my_file.rs:3 and `a b.rs:1`;
@@ -93,25 +93,28 @@ fn a_terminal_gets_links_or_places() {
 ");
     let root = PathBuf::from("/w");
     assert_eq!(
-        written("see [x](a b.rs#L3)", &Dialect::Osc8 { root: root.clone() }),
+        written("see [x](a b.rs#L3)", &ReferenceStyle::Osc8 { root: root.clone() }),
         "see \u{1b}]8;;file:///w/a%20b.rs\u{1b}\\x (a b.rs:3)\u{1b}]8;;\u{1b}\\"
     );
-    assert_eq!(written("[x](gone.rs)", &Dialect::Osc8 { root }), "x");
+    assert_eq!(written("[x](gone.rs)", &ReferenceStyle::Osc8 { root }), "x");
 }
 
 #[test]
 fn a_path_that_is_no_text_is_encoded_in_addresses_and_spelled_for_people() {
     let doc = "[x](\"s/b\\377.py\"#L4) \"s/b\\377.py\":4 [y](\"s/b\\377.py\"?a b)";
     let to = |dialect| written(doc, &dialect);
-    assert_eq!(to(Dialect::Fragment), "[x](s/b%FF.py#L4) [\"s/b\\\\377.py\":4](s/b%FF.py#L4) [y](s/b%FF.py?a%20b)");
-    assert!(to(Dialect::File { base: "/w".into() }).starts_with("[x](file:///w/s/b%FF.py#L4) ["));
-    assert!(to(Dialect::Forge { blob: "https://f/".to_owned() }).starts_with("[x](https://f/s/b%FF.py#L4) ["));
-    assert!(to(Dialect::Plain).starts_with("x (\"s/b\\377.py\":4) \"s/b\\377.py\":4 "));
-    assert!(to(Dialect::Osc8 { root: "/w".into() }).starts_with("\u{1b}]8;;file:///w/s/b%FF.py\u{1b}\\x ("));
-    assert!(to(Dialect::Rustdoc).starts_with("x (`\"s/b\\377.py\":4`) \"s/b\\\\377.py\":4 y ("));
+    assert_eq!(
+        to(ReferenceStyle::Fragment),
+        "[x](s/b%FF.py#L4) [\"s/b\\\\377.py\":4](s/b%FF.py#L4) [y](s/b%FF.py?a%20b)"
+    );
+    assert!(to(ReferenceStyle::File { base: "/w".into() }).starts_with("[x](file:///w/s/b%FF.py#L4) ["));
+    assert!(to(ReferenceStyle::Forge { blob: "https://f/".to_owned() }).starts_with("[x](https://f/s/b%FF.py#L4) ["));
+    assert!(to(ReferenceStyle::Plain).starts_with("x (\"s/b\\377.py\":4) \"s/b\\377.py\":4 "));
+    assert!(to(ReferenceStyle::Osc8 { root: "/w".into() }).starts_with("\u{1b}]8;;file:///w/s/b%FF.py\u{1b}\\x ("));
+    assert!(to(ReferenceStyle::Rustdoc).starts_with("x (`\"s/b\\377.py\":4`) \"s/b\\\\377.py\":4 y ("));
     // The Markdown output leads to the same place.
     let again: Vec<FileRef> =
-        references(&to(Dialect::Fragment)).into_iter().filter_map(|found| found.to.ok()).collect();
+        references(&to(ReferenceStyle::Fragment)).into_iter().filter_map(|found| found.to.ok()).collect();
     assert!(again.len() == 3 && again.iter().all(|to| *to.path_bytes() == *b"s/b\xff.py"), "{again:?}");
 }
 
@@ -121,13 +124,13 @@ fn a_found_pattern_becomes_its_lines() {
     let mut references = checked(markdown);
     references[0].found =
         Ok(RefPlace { path: RepoPath::parse("a.rs").unwrap(), lines: LineRange::new(4, 6).ok(), preview: None });
-    assert_eq!(rewrite(markdown, &references, &Dialect::Fragment), "[x](a.rs#L4-L6)");
+    assert_eq!(rewrite(markdown, &references, &ReferenceStyle::Fragment), "[x](a.rs#L4-L6)");
 }
 
 #[test]
 fn text_without_its_link_begins_no_block() {
     assert_eq!(
-        written("[# x](gone.rs)\n\n- [1. y](gone.rs) [# z](gone.rs)", &Dialect::Fragment),
+        written("[# x](gone.rs)\n\n- [1. y](gone.rs) [# z](gone.rs)", &ReferenceStyle::Fragment),
         "\\# x\n\n- 1\\. y # z"
     );
 }
@@ -136,7 +139,7 @@ fn text_without_its_link_begins_no_block() {
 fn one_long_line_takes_linear_time() {
     let line = "[x](gone.rs) [y](a.rs?b c) ".repeat(10_000);
     let references = checked(&line);
-    for dialect in [Dialect::Fragment, Dialect::Rustdoc, Dialect::Plain] {
+    for dialect in [ReferenceStyle::Fragment, ReferenceStyle::Rustdoc, ReferenceStyle::Plain] {
         assert!(rewrite(&line, &references, &dialect).starts_with('x'));
     }
 }
@@ -145,7 +148,7 @@ fn one_long_line_takes_linear_time() {
 fn references_of_another_text_do_no_harm() {
     let mut references = checked("[é](a.rs) and [x](b.rs)");
     references.reverse();
-    assert_eq!(rewrite("é", &references, &Dialect::Fragment), "é");
+    assert_eq!(rewrite("é", &references, &ReferenceStyle::Fragment), "é");
 }
 
 fn pieces() -> impl Strategy<Value = String> {
@@ -193,7 +196,7 @@ proptest! {
     fn relative_links_lead_to_the_same_places(markdown in pieces()) {
         let before = checked(&markdown);
         let standing: Vec<&FileRef> = before.iter().filter(|reference| reference.found.is_ok()).map(|reference| &reference.to).collect();
-        let after = checked(&rewrite(&markdown, &before, &Dialect::Fragment));
+        let after = checked(&rewrite(&markdown, &before, &ReferenceStyle::Fragment));
         let after: Vec<&FileRef> = after.iter().filter(|reference| reference.found.is_ok()).map(|reference| &reference.to).collect();
         prop_assert_eq!(standing, after);
     }
@@ -201,12 +204,12 @@ proptest! {
     #[test]
     fn bytes_around_the_references_survive(markdown in pieces()) {
         let references = checked(&markdown);
-        let mut rest = rewrite(&markdown, &references, &Dialect::Fragment);
+        let mut rest = rewrite(&markdown, &references, &ReferenceStyle::Fragment);
         let mut copied = 0;
         for reference in &references {
             let before = &markdown[copied..reference.at.start];
             prop_assert!(rest.starts_with(before));
-            let link = rewrite_one(reference, &markdown[reference.at.clone()], begins_line(&markdown[..reference.at.start]), &Dialect::Fragment);
+            let link = rewrite_one(reference, &markdown[reference.at.clone()], begins_line(&markdown[..reference.at.start]), &ReferenceStyle::Fragment);
             rest = rest[before.len() + link.len()..].to_owned();
             copied = reference.at.end;
         }
@@ -215,10 +218,10 @@ proptest! {
 
     #[test]
     fn no_escape_of_the_document_reaches_a_terminal(markdown in prop_oneof![pieces(), any::<String>()]) {
-        let plain = written(&markdown, &Dialect::Plain);
+        let plain = written(&markdown, &ReferenceStyle::Plain);
         let harmless = |c: char| c == '\n' || c == '\t' || !(c.is_control() || is_invisible(c));
         prop_assert!(plain.chars().all(harmless), "{:?}", plain);
-        let linked = written(&markdown, &Dialect::Osc8 { root: PathBuf::from("/w") });
+        let linked = written(&markdown, &ReferenceStyle::Osc8 { root: PathBuf::from("/w") });
         let mut rest = linked.as_str();
         while let Some(at) = rest.find('\x1b') {
             prop_assert!(rest[..at].chars().all(harmless));
@@ -232,7 +235,7 @@ proptest! {
 
     #[test]
     fn every_dialect_takes_any_text(markdown in any::<String>()) {
-        for dialect in [Dialect::Rustdoc, Dialect::File { base: PathBuf::from("/") }, Dialect::Forge { blob: String::new() }] {
+        for dialect in [ReferenceStyle::Rustdoc, ReferenceStyle::File { base: PathBuf::from("/") }, ReferenceStyle::Forge { blob: String::new() }] {
             written(&markdown, &dialect);
         }
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::domain::place::LineRange;
 
 fn read(written: &str) -> Option<Result<FileRef, String>> {
-    destination(written, Spelling::Written).map(|target| target.to)
+    parse_destination(written, DestinationSyntax::Written).map(|target| target.to)
 }
 
 fn file(path: &str, lines: Option<(u32, u32)>, pattern: Option<&str>) -> FileRef {
@@ -114,9 +114,9 @@ fn paths_look_like_paths() {
     ] {
         assert!(!is_path_like(other), "{other}");
     }
-    assert!(exactly_plain("std::fmt:4").is_none());
-    assert!(exactly_plain("12:30").is_none());
-    assert!(exactly_plain("Makefile.in:3:4").is_some());
+    assert!(parse_exact_reference("std::fmt:4").is_none());
+    assert!(parse_exact_reference("12:30").is_none());
+    assert!(parse_exact_reference("Makefile.in:3:4").is_some());
 }
 
 #[test]

@@ -6,7 +6,7 @@
 ///
 /// A pair of weight 0 or less is never made. Rows of different lengths are filled up with 0. Equal sums are settled by order, so that the
 /// same weights always give the same pairs.
-pub fn best(weights: &[Vec<i64>]) -> Vec<Option<usize>> {
+pub fn assign_best(weights: &[Vec<i64>]) -> Vec<Option<usize>> {
     let rows = weights.len();
     let columns = weights.iter().map(Vec::len).max().unwrap_or(0).max(rows);
     // The method wants the least cost and at least as many columns as rows; a column that is not there costs nothing.
@@ -84,11 +84,11 @@ mod tests {
 
     #[test]
     fn the_first_that_fits_is_not_taken_where_another_needs_it() {
-        assert_eq!(best(&[vec![5, 4], vec![5, 0]]), [Some(1), Some(0)]);
-        assert_eq!(best(&[vec![1], vec![9], vec![3]]), [None, Some(0), None]);
-        assert_eq!(best(&[vec![0, 0], vec![0, 7]]), [None, Some(1)]);
-        assert_eq!(best(&[]), Vec::<Option<usize>>::new());
-        assert_eq!(best(&[vec![], vec![]]), [None, None]);
+        assert_eq!(assign_best(&[vec![5, 4], vec![5, 0]]), [Some(1), Some(0)]);
+        assert_eq!(assign_best(&[vec![1], vec![9], vec![3]]), [None, Some(0), None]);
+        assert_eq!(assign_best(&[vec![0, 0], vec![0, 7]]), [None, Some(1)]);
+        assert_eq!(assign_best(&[]), Vec::<Option<usize>>::new());
+        assert_eq!(assign_best(&[vec![], vec![]]), [None, None]);
     }
 
     proptest! {
@@ -99,7 +99,7 @@ mod tests {
                 (Just(columns), proptest::collection::vec(row, 0..6))
             })
         ) {
-            let pairs = best(&weights);
+            let pairs = assign_best(&weights);
             let mut seen = vec![false; columns];
             for (row, column) in pairs.iter().enumerate() {
                 let Some(column) = *column else { continue };

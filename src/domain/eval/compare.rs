@@ -13,7 +13,7 @@ const ENOUGH: usize = 3;
 
 /// An evaluation that was written to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Earlier {
+pub struct EarlierEvaluation {
     /// When it began.
     pub started_at: String,
     /// The reviewers.
@@ -46,7 +46,7 @@ pub struct EarlierRun {
 
 /// The trend of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Turned {
+pub enum CaseTrend {
     /// It is worse, and not by chance.
     Worse,
     /// It is worse, and that may be chance.
@@ -61,9 +61,9 @@ pub enum Turned {
     Same,
 }
 
-impl Turned {
+impl CaseTrend {
     /// In words.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Worse => "worse",
             Self::PerhapsWorse => "worse, perhaps by chance",
@@ -81,7 +81,7 @@ pub struct CaseChange {
     /// Its name.
     pub name: String,
     /// Its result.
-    pub turned: Turned,
+    pub turned: CaseTrend,
     /// The differences, a few words each (`found 1 of 1, now 0`).
     pub how: Vec<String>,
     /// `true` if it got worse in any way beyond noise; also where it got better in another.
@@ -101,7 +101,7 @@ pub enum NotCompared {
 
 impl NotCompared {
     /// In words.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::New => "it was not evaluated then",
             Self::Gone => "it was not evaluated now",
@@ -112,7 +112,7 @@ impl NotCompared {
 
 /// The comparison of all cases.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Comparison {
+pub struct EvalComparison {
     /// When the earlier evaluation began.
     pub since: String,
     /// The reviewers of the earlier evaluation.
@@ -123,7 +123,7 @@ pub struct Comparison {
     pub not_compared: Vec<(String, NotCompared)>,
 }
 
-impl Comparison {
+impl EvalComparison {
     /// Checks whether a case became worse beyond noise.
     pub fn is_worse(&self) -> bool {
         self.cases.iter().any(|case| case.is_worse)
@@ -137,16 +137,19 @@ impl EarlierRun {
         Self {
             complete: run.end == RunEnd::Complete,
             by_rules: run.who.as_ref().is_some_and(|who| who.engine == Engine::Rules),
-            found: issues.filter(|(issue, result)| !issue.optional && result.found.counts()).count(),
+            found: issues.filter(|(issue, result)| !issue.optional && result.found.is_found()).count(),
             wrong: run.score.extra.len(),
         }
     }
 }
 
 /// Holds an evaluation against an earlier one.
-pub fn compare(earlier: &Earlier, now: &Evaluation) -> Comparison {
-    let mut comparison =
-        Comparison { since: earlier.started_at.clone(), then: earlier.reviewers.clone(), ..Comparison::default() };
+pub fn compare(earlier: &EarlierEvaluation, now: &Evaluation) -> EvalComparison {
+    let mut comparison = EvalComparison {
+        since: earlier.started_at.clone(),
+        then: earlier.reviewers.clone(),
+        ..EvalComparison::default()
+    };
     for case in &now.cases {
         match earlier.cases.get(&case.name) {
             None => comparison.not_compared.push((case.name.clone(), NotCompared::New)),
@@ -167,13 +170,13 @@ pub fn compare(earlier: &Earlier, now: &Evaluation) -> Comparison {
 }
 
 /// A measure to compare: its name and value.
-type Measured = (&'static str, fn(&EarlierRun) -> i64);
+type MeasuredValue = (&'static str, fn(&EarlierRun) -> i64);
 
 fn change(name: &str, then: &[EarlierRun], now: &[EarlierRun]) -> CaseChange {
     let same_each_time = then.iter().chain(now).all(|run| run.by_rules);
     let enough = same_each_time || then.len().min(now.len()) >= ENOUGH;
     // Larger is better in each.
-    let measures: [Measured; 3] = [
+    let measures: [MeasuredValue; 3] = [
         ("found", |run| i64::try_from(run.found).unwrap_or(i64::MAX)),
         ("wrong findings", |run| -i64::try_from(run.wrong).unwrap_or(i64::MAX)),
         ("came to its end", |run| i64::from(run.complete)),
@@ -181,7 +184,7 @@ fn change(name: &str, then: &[EarlierRun], now: &[EarlierRun]) -> CaseChange {
     let (mut how, mut worse, mut better, mut beyond) = (Vec::new(), [false; 2], [false; 2], false);
     for (what, value) in measures {
         let (a, b): (Vec<i64>, Vec<i64>) = (then.iter().map(value).collect(), now.iter().map(value).collect());
-        let (Some(first), Some(second)) = (Spread::of(&a), Spread::of(&b)) else { continue };
+        let (Some(first), Some(second)) = (MeasureRange::of(&a), MeasureRange::of(&b)) else { continue };
         // Means as cross products: the numbers of reviews may differ.
         let (mean_then, mean_now) = (first.sum * second.count, second.sum * first.count);
         if mean_then == mean_now {
@@ -197,25 +200,25 @@ fn change(name: &str, then: &[EarlierRun], now: &[EarlierRun]) -> CaseChange {
         }
     }
     let turned = match (worse, better) {
-        ([false, false], [false, false]) => Turned::Same,
-        ([_, true], [false, false]) => Turned::Worse,
-        ([true, false], [false, false]) => Turned::PerhapsWorse,
-        ([false, false], [_, true]) => Turned::Better,
-        ([false, false], [true, false]) => Turned::PerhapsBetter,
-        ([true, _] | [_, true], [true, _] | [_, true]) => Turned::Mixed,
+        ([false, false], [false, false]) => CaseTrend::Same,
+        ([_, true], [false, false]) => CaseTrend::Worse,
+        ([true, false], [false, false]) => CaseTrend::PerhapsWorse,
+        ([false, false], [_, true]) => CaseTrend::Better,
+        ([false, false], [true, false]) => CaseTrend::PerhapsBetter,
+        ([true, _] | [_, true], [true, _] | [_, true]) => CaseTrend::Mixed,
     };
     CaseChange { name: name.to_owned(), turned, how, is_worse: beyond }
 }
 
 /// The reviews of a case in one measure.
-struct Spread {
+struct MeasureRange {
     least: i64,
     most: i64,
     sum: i64,
     count: i64,
 }
 
-impl Spread {
+impl MeasureRange {
     fn of(values: &[i64]) -> Option<Self> {
         Some(Self {
             least: *values.iter().min()?,
@@ -242,33 +245,33 @@ mod tests {
     #[test]
     fn every_difference_of_the_rules_counts() {
         let worse = change("a", &runs(true, &[(1, 0, true)]), &runs(true, &[(0, 0, true)]));
-        assert_eq!((worse.turned, worse.is_worse), (Turned::Worse, true));
+        assert_eq!((worse.turned, worse.is_worse), (CaseTrend::Worse, true));
         assert_eq!(worse.how, ["found 1, now 0"]);
         let better = change("a", &runs(true, &[(1, 2, true)]), &runs(true, &[(1, 0, true)]));
         assert_eq!(
             (better.turned, better.is_worse, better.how.join(" ")),
-            (Turned::Better, false, "wrong findings 2, now 0".to_owned())
+            (CaseTrend::Better, false, "wrong findings 2, now 0".to_owned())
         );
-        assert_eq!(change("a", &runs(true, &[(1, 0, true)]), &runs(true, &[(1, 0, true)])).turned, Turned::Same);
+        assert_eq!(change("a", &runs(true, &[(1, 0, true)]), &runs(true, &[(1, 0, true)])).turned, CaseTrend::Same);
     }
 
     #[test]
     fn a_model_must_be_worse_every_time_and_often_enough() {
         let (well, ill) = ((1, 0, true), (0, 0, true));
         let turned = |then: &[_], now: &[_]| change("a", &runs(false, then), &runs(false, now)).turned;
-        assert_eq!(turned(&[well], &[ill]), Turned::PerhapsWorse);
-        assert_eq!(turned(&[well; 3], &[ill; 2]), Turned::PerhapsWorse);
-        assert_eq!(turned(&[well; 3], &[ill; 3]), Turned::Worse);
-        assert_eq!(turned(&[well, well, ill], &[ill; 3]), Turned::PerhapsWorse);
-        assert_eq!(turned(&[ill; 3], &[well; 4]), Turned::Better);
-        assert_eq!(turned(&[well; 3], &[well; 5]), Turned::Same);
+        assert_eq!(turned(&[well], &[ill]), CaseTrend::PerhapsWorse);
+        assert_eq!(turned(&[well; 3], &[ill; 2]), CaseTrend::PerhapsWorse);
+        assert_eq!(turned(&[well; 3], &[ill; 3]), CaseTrend::Worse);
+        assert_eq!(turned(&[well, well, ill], &[ill; 3]), CaseTrend::PerhapsWorse);
+        assert_eq!(turned(&[ill; 3], &[well; 4]), CaseTrend::Better);
+        assert_eq!(turned(&[well; 3], &[well; 5]), CaseTrend::Same);
     }
 
     #[test]
     fn better_in_one_way_does_not_hide_worse_in_another() {
         let mixed = change("a", &runs(true, &[(1, 1, true)]), &runs(true, &[(0, 0, true)]));
-        assert_eq!((mixed.turned, mixed.is_worse), (Turned::Mixed, true));
+        assert_eq!((mixed.turned, mixed.is_worse), (CaseTrend::Mixed, true));
         let broke_off = change("a", &runs(true, &[(1, 0, true)]), &runs(true, &[(1, 0, false)]));
-        assert_eq!((broke_off.turned, broke_off.is_worse), (Turned::Worse, true));
+        assert_eq!((broke_off.turned, broke_off.is_worse), (CaseTrend::Worse, true));
     }
 }

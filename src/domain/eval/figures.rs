@@ -1,19 +1,19 @@
 //! The metrics of an evaluation. Main types: [`Figures`], [`Share`].
 
 use super::result::{CaseResult, CaseRun, Evaluation, RunEnd};
-use super::score::{Extra, Found, IssueResult};
+use super::score::{Extra, IssueMatch, IssueResult};
 use crate::domain::review::{Engine, Usage};
 
 /// Some of all. Counts stay beside the percentage: a few cases make a rough one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Share {
+pub struct EvalRatio {
     /// The count.
     pub some: usize,
     /// Of how many.
     pub all: usize,
 }
 
-impl Share {
+impl EvalRatio {
     /// Between 0 and 1; `None` if there was nothing to measure.
     #[expect(clippy::cast_precision_loss, reason = "counts of findings are far below 2^52")]
     pub fn ratio(self) -> Option<f64> {
@@ -31,19 +31,19 @@ impl Share {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figures {
     /// Issues that were found, of those that must be. What a review that broke off did not find is missed, too.
-    pub recall: Share,
+    pub recall: EvalRatio,
     /// Findings about an issue, of all.
-    pub precision: Share,
+    pub precision: EvalRatio,
     /// Reviews of clean changes that came to their end without a finding, of all reviews of clean changes.
-    pub clean: Share,
+    pub clean: EvalRatio,
     /// Reviews of clean changes with a finding, of all reviews of clean changes.
-    pub accused: Share,
+    pub accused: EvalRatio,
     /// Issues that were named in their very lines, of those that were named anywhere.
-    pub location: Share,
+    pub location: EvalRatio,
     /// Found issues of the expected severity, of those with one.
-    pub severity: Share,
+    pub severity: EvalRatio,
     /// Found issues of the expected category, of those with one.
-    pub category: Share,
+    pub category: EvalRatio,
     /// Issues with a finding in the right place and none of the words.
     pub place_only: usize,
     /// Issues with a finding of the right words in another place.
@@ -89,9 +89,9 @@ impl Figures {
         let score = &run.score;
         for (issue, result) in case.expected.issues().iter().zip(&score.issues) {
             if !issue.optional {
-                self.recall.count(result.found.counts());
-                self.place_only += usize::from(result.found == Found::PlaceOnly);
-                self.words_only += usize::from(result.found == Found::WordsOnly);
+                self.recall.count(result.found.is_found());
+                self.place_only += usize::from(result.found == IssueMatch::PlaceOnly);
+                self.words_only += usize::from(result.found == IssueMatch::WordsOnly);
             }
             self.agreement(result);
         }
@@ -116,9 +116,9 @@ impl Figures {
 
     fn agreement(&mut self, result: &IssueResult) {
         match result.found {
-            Found::Exactly => self.location.count(true),
-            Found::Nearby | Found::WordsOnly => self.location.count(false),
-            Found::PlaceOnly | Found::Missed => {}
+            IssueMatch::Exactly => self.location.count(true),
+            IssueMatch::Nearby | IssueMatch::WordsOnly => self.location.count(false),
+            IssueMatch::PlaceOnly | IssueMatch::Missed => {}
         }
         if let Some(agrees) = result.severity_agrees {
             self.severity.count(agrees);
@@ -129,7 +129,7 @@ impl Figures {
     }
 
     /// Findings about no issue.
-    pub fn wrong(&self) -> usize {
+    pub fn wrong_findings(&self) -> usize {
         self.precision.all - self.precision.some
     }
 }

@@ -2,18 +2,18 @@
 
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 
 /// The expected result of a review of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Expected {
+pub enum ExpectedResult {
     /// Nothing is wrong with the change: every finding is one too many.
     Clean,
     /// These defects, at least one; every other finding is one too many.
     Issues(Vec<Golden>),
 }
 
-impl Expected {
+impl ExpectedResult {
     /// The defects; none of a clean change.
     pub fn issues(&self) -> &[Golden] {
         match self {
@@ -34,7 +34,7 @@ pub struct Golden {
     /// Its file.
     pub path: RepoPath,
     /// The side of the change on which its lines count.
-    pub side: Side,
+    pub side: DiffSide,
     /// Its lines; `None` if the whole file is meant.
     pub lines: Option<LineRange>,
     /// Words of which a finding about it has at least one, in its title or body, in any case.
@@ -49,7 +49,7 @@ pub struct Golden {
 
 impl Golden {
     /// Checks whether a text speaks about it.
-    pub fn is_named_in(&self, texts: &[&str]) -> bool {
+    pub fn is_mentioned_in(&self, texts: &[&str]) -> bool {
         let texts: Vec<String> = texts.iter().map(|text| text.to_lowercase()).collect();
         self.words.iter().any(|word| {
             let word = word.to_lowercase();
@@ -58,8 +58,8 @@ impl Golden {
     }
 
     /// `src/cart.py:12-14`.
-    pub fn place(&self) -> String {
-        let path = self.path.spelled();
+    pub fn format_place(&self) -> String {
+        let path = self.path.display_name();
         match self.lines {
             None => path.into_owned(),
             Some(lines) if lines.count() == 1 => format!("{path}:{}", lines.start()),

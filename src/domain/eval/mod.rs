@@ -12,15 +12,17 @@
 mod assign;
 mod compare;
 mod figures;
-mod floors;
 mod golden;
 mod result;
 mod score;
+mod thresholds;
 
-pub use assign::best;
-pub use compare::{CaseChange, Comparison, Earlier, EarlierCase, EarlierRun, NotCompared, Turned, compare};
-pub use figures::{Figures, Share};
-pub use floors::{Floor, Floors, InvalidFloors, Measure};
-pub use golden::{Expected, Golden};
-pub use result::{CaseResult, CaseRun, Evaluation, RunEnd, Who};
-pub use score::{Extra, Found, IssueResult, NEAR, Reported, Score, score};
+pub use assign::assign_best;
+pub use compare::{
+    CaseChange, CaseTrend, EarlierCase, EarlierEvaluation, EarlierRun, EvalComparison, NotCompared, compare,
+};
+pub use figures::{EvalRatio, Figures};
+pub use golden::{ExpectedResult, Golden};
+pub use result::{CaseResult, CaseRun, EvalReviewer, Evaluation, RunEnd};
+pub use score::{CaseScore, Extra, IssueMatch, IssueResult, NEAR, ReportedFinding, score};
+pub use thresholds::{EvalThresholds, InvalidThresholds, Measure, MeasureThreshold};

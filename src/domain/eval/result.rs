@@ -1,7 +1,7 @@
 //! The results of the reviews of all cases. Main types: [`Evaluation`], [`CaseResult`], [`CaseRun`].
 
-use super::golden::Expected;
-use super::score::Score;
+use super::golden::ExpectedResult;
+use super::score::CaseScore;
 use crate::domain::review::{Engine, Usage};
 
 /// All cases of a folder, reviewed.
@@ -31,7 +31,7 @@ pub struct CaseResult {
     /// A hash of everything that it is made of: cases of equal hashes can be compared.
     pub digest: String,
     /// The expected result.
-    pub expected: Expected,
+    pub expected: ExpectedResult,
     /// Its reviews.
     pub runs: Vec<CaseRun>,
 }
@@ -49,9 +49,9 @@ pub struct CaseRun {
     /// The way it ended.
     pub end: RunEnd,
     /// The score; for an interrupted review, of its findings until then.
-    pub score: Score,
+    pub score: CaseScore,
     /// The reviewer; `None` if there was none.
-    pub who: Option<Who>,
+    pub who: Option<EvalReviewer>,
     /// Tokens and money.
     pub usage: Usage,
     /// Turns of the model.
@@ -85,7 +85,7 @@ pub enum RunEnd {
 
 impl RunEnd {
     /// The word used in JSON.
-    pub const fn word(&self) -> &'static str {
+    pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Complete => "complete",
             Self::Incomplete { .. } => "incomplete",
@@ -95,7 +95,7 @@ impl RunEnd {
     }
 
     /// Returns the reason why it did not come to its end; empty where it did.
-    pub fn why(&self) -> &str {
+    pub fn describe(&self) -> &str {
         match self {
             Self::Complete => "",
             Self::Incomplete { why } | Self::Failed { why, .. } => why,
@@ -106,7 +106,7 @@ impl RunEnd {
 
 /// A reviewer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Who {
+pub struct EvalReviewer {
     /// The engine's kind.
     pub engine: Engine,
     /// The model, `provider/name`.
@@ -117,12 +117,12 @@ pub struct Who {
     pub rules: Option<String>,
 }
 
-impl Who {
+impl EvalReviewer {
     /// `anthropic/…`, or `rules`.
     pub fn name(&self) -> String {
         match (&self.model, self.engine) {
             (Some(model), _) => model.clone(),
-            (None, engine) => engine.word().to_owned(),
+            (None, engine) => engine.as_str().to_owned(),
         }
     }
 }
@@ -136,7 +136,7 @@ impl Evaluation {
     /// Returns the distinct reviewers, in order of appearance.
     pub fn reviewers(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
-        for name in self.runs().filter_map(|run| run.who.as_ref()).map(Who::name) {
+        for name in self.runs().filter_map(|run| run.who.as_ref()).map(EvalReviewer::name) {
             if !names.contains(&name) {
                 names.push(name);
             }

@@ -3,8 +3,8 @@
 //! A finding is about an issue when it stands in the right place *and* speaks of the right thing. One finding is about one issue at most,
 //! and the pairs are those that explain most: see [`best`](super::best).
 
-use super::assign::best;
-use super::golden::{Expected, Golden};
+use super::assign::assign_best;
+use super::golden::{ExpectedResult, Golden};
 use crate::domain::finding::{Anchor, Category, Finding, Severity};
 use crate::domain::place::LineRange;
 
@@ -13,7 +13,7 @@ pub const NEAR: u32 = 3;
 
 /// The quality of an issue's match, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Found {
+pub enum IssueMatch {
     /// The right thing was said about its very lines.
     Exactly,
     /// The right thing was said at most [`NEAR`] lines away.
@@ -26,14 +26,14 @@ pub enum Found {
     Missed,
 }
 
-impl Found {
+impl IssueMatch {
     /// Checks whether the issue counts as found: both place and description were right.
-    pub const fn counts(self) -> bool {
+    pub const fn is_found(self) -> bool {
         matches!(self, Self::Exactly | Self::Nearby)
     }
 
     /// The word used in JSON.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Exactly => "exactly",
             Self::Nearby => "nearby",
@@ -46,7 +46,7 @@ impl Found {
 
 /// A finding, as an evaluation remembers it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reported {
+pub struct ReportedFinding {
     /// Its title, as it was written.
     pub title: String,
     /// The file of its first place.
@@ -65,9 +65,9 @@ pub struct Reported {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueResult {
     /// The quality of the match.
-    pub found: Found,
+    pub found: IssueMatch,
     /// By which finding.
-    pub by: Option<Reported>,
+    pub by: Option<ReportedFinding>,
     /// `true` if the severity is the expected one; `None` if none is expected or the issue was not found.
     pub severity_agrees: Option<bool>,
     /// `true` if the category is the expected one; `None` as for the severity.
@@ -78,14 +78,14 @@ pub struct IssueResult {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extra {
     /// The finding.
-    pub finding: Reported,
+    pub finding: ReportedFinding,
     /// `true` if it says again what another finding found.
     pub again: bool,
 }
 
 /// A review held against its case.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Score {
+pub struct CaseScore {
     /// One for each issue of the case, in its order.
     pub issues: Vec<IssueResult>,
     /// The findings that found none, in the order of the review. Those that got place or words right are among them.
@@ -94,9 +94,9 @@ pub struct Score {
     pub findings: usize,
 }
 
-impl Score {
+impl CaseScore {
     /// Returns the score of an empty review.
-    pub fn of_nothing(expected: &Expected) -> Self {
+    pub fn empty(expected: &ExpectedResult) -> Self {
         score(expected, &[])
     }
 }
@@ -110,15 +110,15 @@ const OPTIONAL: i64 = EXACT * 1_000;
 const WANTED: i64 = OPTIONAL * 1_000;
 
 /// Rates how well a finding matches an issue.
-fn fit(issue: &Golden, finding: &Finding) -> Found {
+fn fit(issue: &Golden, finding: &Finding) -> IssueMatch {
     let place = finding.anchors.iter().filter_map(|anchor| distance(issue, anchor)).min();
-    let named = issue.is_named_in(&[&finding.title, &finding.body]);
+    let named = issue.is_mentioned_in(&[&finding.title, &finding.body]);
     match (place, named) {
-        (Some(0), true) => Found::Exactly,
-        (Some(_), true) => Found::Nearby,
-        (Some(_), false) => Found::PlaceOnly,
-        (None, true) => Found::WordsOnly,
-        (None, false) => Found::Missed,
+        (Some(0), true) => IssueMatch::Exactly,
+        (Some(_), true) => IssueMatch::Nearby,
+        (Some(_), false) => IssueMatch::PlaceOnly,
+        (None, true) => IssueMatch::WordsOnly,
+        (None, false) => IssueMatch::Missed,
     }
 }
 
@@ -147,27 +147,27 @@ fn distance(issue: &Golden, anchor: &Anchor) -> Option<u32> {
 fn worth(issue: &Golden, finding: &Finding) -> i64 {
     let counts = if issue.optional { OPTIONAL } else { WANTED };
     let worth = match fit(issue, finding) {
-        Found::Exactly => counts + EXACT,
-        Found::Nearby => counts,
-        Found::PlaceOnly => PLACE,
-        Found::WordsOnly => WORDS,
-        Found::Missed => return 0,
+        IssueMatch::Exactly => counts + EXACT,
+        IssueMatch::Nearby => counts,
+        IssueMatch::PlaceOnly => PLACE,
+        IssueMatch::WordsOnly => WORDS,
+        IssueMatch::Missed => return 0,
     };
     let agrees = [issue.severity == Some(finding.severity), issue.category == Some(finding.category)];
     worth + AGREES * agrees.map(i64::from).iter().sum::<i64>()
 }
 
 /// Holds the findings that a review shows against what its case expects.
-pub fn score(expected: &Expected, findings: &[&Finding]) -> Score {
+pub fn score(expected: &ExpectedResult, findings: &[&Finding]) -> CaseScore {
     let issues = expected.issues();
     let weights: Vec<Vec<i64>> =
         issues.iter().map(|issue| findings.iter().map(|finding| worth(issue, finding)).collect()).collect();
-    let pairs = best(&weights);
+    let pairs = assign_best(&weights);
     let mut taken = vec![false; findings.len()];
     let results = issues.iter().zip(&pairs).map(|(issue, pair)| {
         let finding = pair.map(|at| (at, findings[at]));
-        let found = finding.map_or(Found::Missed, |(_, finding)| fit(issue, finding));
-        let counting = finding.filter(|_| found.counts());
+        let found = finding.map_or(IssueMatch::Missed, |(_, finding)| fit(issue, finding));
+        let counting = finding.filter(|_| found.is_found());
         if let Some((at, _)) = counting {
             taken[at] = true;
         }
@@ -181,18 +181,19 @@ pub fn score(expected: &Expected, findings: &[&Finding]) -> Score {
     let issues_found: Vec<IssueResult> = results.collect();
     let left = findings.iter().zip(&taken).filter(|(_, taken)| !**taken);
     let extra = left.map(|(finding, _)| {
-        let is_found = |(issue, result): (&Golden, &IssueResult)| result.found.counts() && fit(issue, finding).counts();
+        let is_found =
+            |(issue, result): (&Golden, &IssueResult)| result.found.is_found() && fit(issue, finding).is_found();
         Extra { finding: reported(finding), again: issues.iter().zip(&issues_found).any(is_found) }
     });
     let extra = extra.collect();
-    Score { issues: issues_found, extra, findings: findings.len() }
+    CaseScore { issues: issues_found, extra, findings: findings.len() }
 }
 
-fn reported(finding: &Finding) -> Reported {
+fn reported(finding: &Finding) -> ReportedFinding {
     let first = finding.anchors.first();
-    Reported {
+    ReportedFinding {
         title: finding.title.clone(),
-        path: first.map_or_else(String::new, |anchor| anchor.path.spelled().into_owned()),
+        path: first.map_or_else(String::new, |anchor| anchor.path.display_name().into_owned()),
         line: first.and_then(|anchor| anchor.lines).map(LineRange::start),
         severity: finding.severity,
         category: finding.category,
@@ -204,10 +205,10 @@ fn reported(finding: &Finding) -> Reported {
 mod tests {
     use super::*;
     use crate::domain::finding::{
-        AnchorMatch, FindingId, FindingStatus, Fingerprint, Origin, OriginKind, Verification,
+        AnchorMatch, FindingFingerprint, FindingId, FindingOrigin, FindingStatus, FindingVerification, OriginKind,
     };
     use crate::domain::path::RepoPath;
-    use crate::domain::place::Side;
+    use crate::domain::place::DiffSide;
 
     fn path(name: &str) -> RepoPath {
         RepoPath::parse(name).unwrap()
@@ -216,7 +217,7 @@ mod tests {
     fn issue(line: u32, word: &str) -> Golden {
         Golden {
             path: path("a.py"),
-            side: Side::New,
+            side: DiffSide::New,
             lines: Some(LineRange::line(line)),
             words: vec![word.to_owned()],
             severity: Some(Severity::High),
@@ -228,7 +229,7 @@ mod tests {
     fn finding(title: &str, lines: Option<(u32, u32)>) -> Finding {
         Finding {
             id: FindingId("F1".to_owned()),
-            fingerprint: Fingerprint("f".to_owned()),
+            fingerprint: FindingFingerprint("f".to_owned()),
             status: FindingStatus::New,
             title: title.to_owned(),
             body: String::new(),
@@ -237,48 +238,48 @@ mod tests {
             confidence: None,
             anchors: vec![Anchor {
                 path: path("a.py"),
-                side: Side::New,
+                side: DiffSide::New,
                 lines: lines.map(|(start, end)| LineRange::new(start, end).unwrap()),
                 quote: String::new(),
                 matched: AnchorMatch::Exact,
                 masked: false,
             }],
             suggestion: None,
-            verification: Verification::UNCHECKED,
+            verification: FindingVerification::UNCHECKED,
             dismissed: None,
-            origin: Origin { kind: OriginKind::Model, name: "m".to_owned() },
+            origin: FindingOrigin { kind: OriginKind::Model, name: "m".to_owned() },
             guideline: None,
         }
     }
 
-    fn of(issues: Vec<Golden>, findings: &[Finding]) -> Score {
-        score(&Expected::Issues(issues), &findings.iter().collect::<Vec<_>>())
+    fn of(issues: Vec<Golden>, findings: &[Finding]) -> CaseScore {
+        score(&ExpectedResult::Issues(issues), &findings.iter().collect::<Vec<_>>())
     }
 
-    fn found(score: &Score) -> Vec<Found> {
+    fn found(score: &CaseScore) -> Vec<IssueMatch> {
         score.issues.iter().map(|issue| issue.found).collect()
     }
 
     #[test]
     fn place_and_words_decide_together() {
         for (title, lines, expected) in [
-            ("A Bound is wrong", Some((10, 10)), Found::Exactly),
-            ("a bound is wrong", Some((4, 30)), Found::Exactly),
-            ("a bound is wrong", Some((13, 14)), Found::Nearby),
-            ("a bound is wrong", Some((5, 7)), Found::Nearby),
-            ("a bound is wrong", Some((14, 14)), Found::WordsOnly),
-            ("a bound is wrong", None, Found::WordsOnly),
-            ("an edge is wrong", Some((10, 10)), Found::PlaceOnly),
-            ("an edge is wrong", Some((20, 20)), Found::Missed),
+            ("A Bound is wrong", Some((10, 10)), IssueMatch::Exactly),
+            ("a bound is wrong", Some((4, 30)), IssueMatch::Exactly),
+            ("a bound is wrong", Some((13, 14)), IssueMatch::Nearby),
+            ("a bound is wrong", Some((5, 7)), IssueMatch::Nearby),
+            ("a bound is wrong", Some((14, 14)), IssueMatch::WordsOnly),
+            ("a bound is wrong", None, IssueMatch::WordsOnly),
+            ("an edge is wrong", Some((10, 10)), IssueMatch::PlaceOnly),
+            ("an edge is wrong", Some((20, 20)), IssueMatch::Missed),
         ] {
             let score = of(vec![issue(10, "bound")], &[finding(title, lines)]);
             assert_eq!(found(&score), [expected], "{title} {lines:?}");
-            assert_eq!(score.extra.len(), usize::from(!expected.counts()), "{title} {lines:?}");
+            assert_eq!(score.extra.len(), usize::from(!expected.is_found()), "{title} {lines:?}");
         }
         let whole = Golden { lines: None, ..issue(10, "bound") };
-        assert_eq!(found(&of(vec![whole], &[finding("a bound", None)])), [Found::Exactly]);
-        let other = Golden { side: Side::Old, ..issue(10, "bound") };
-        assert_eq!(found(&of(vec![other], &[finding("a bound", Some((10, 10)))])), [Found::WordsOnly]);
+        assert_eq!(found(&of(vec![whole], &[finding("a bound", None)])), [IssueMatch::Exactly]);
+        let other = Golden { side: DiffSide::Old, ..issue(10, "bound") };
+        assert_eq!(found(&of(vec![other], &[finding("a bound", Some((10, 10)))])), [IssueMatch::WordsOnly]);
     }
 
     #[test]
@@ -286,15 +287,19 @@ mod tests {
         let issues = || vec![issue(10, "bound"), issue(12, "guard")];
         let both = finding("bound and guard", Some((10, 12)));
         let first = finding("a bound", Some((10, 10)));
-        assert_eq!(found(&of(issues(), &[both.clone(), first])), [Found::Exactly; 2]);
-        assert_eq!(found(&of(issues(), &[both])), [Found::Exactly, Found::Missed], "one finding is one issue at most");
+        assert_eq!(found(&of(issues(), &[both.clone(), first])), [IssueMatch::Exactly; 2]);
+        assert_eq!(
+            found(&of(issues(), &[both])),
+            [IssueMatch::Exactly, IssueMatch::Missed],
+            "one finding is one issue at most"
+        );
     }
 
     #[test]
     fn the_same_said_twice_is_one_too_many() {
         let twice = [finding("a bound", Some((10, 10))), finding("this bound", Some((10, 10)))];
         let score = of(vec![issue(10, "bound")], &twice);
-        assert_eq!((found(&score), score.extra.len(), score.extra[0].again), (vec![Found::Exactly], 1, true));
+        assert_eq!((found(&score), score.extra.len(), score.extra[0].again), (vec![IssueMatch::Exactly], 1, true));
         let other = of(vec![issue(10, "bound")], &[finding("a colour", Some((90, 90)))]);
         assert!(!other.extra[0].again && other.extra.len() == 1);
     }
@@ -304,7 +309,7 @@ mod tests {
         let optional = Golden { optional: true, ..issue(10, "bound") };
         let near = finding("a bound", Some((11, 11)));
         let score = of(vec![optional.clone(), issue(13, "bound")], std::slice::from_ref(&near));
-        assert_eq!(found(&score), [Found::Missed, Found::Nearby]);
+        assert_eq!(found(&score), [IssueMatch::Missed, IssueMatch::Nearby]);
         assert!(of(vec![optional, issue(90, "x")], &[near]).extra.is_empty(), "and nothing about it is wrong");
     }
 

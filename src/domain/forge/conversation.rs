@@ -2,7 +2,7 @@
 
 use crate::domain::id::CommitId;
 use crate::domain::path::RepoPath;
-use crate::domain::place::Side;
+use crate::domain::place::DiffSide;
 
 /// An account. Names prove nothing: trust comes from [`Comment::mine`] and from what the forge says an account is to the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub struct Thread {
     /// The first line when it was written.
     pub original_start_line: Option<u32>,
     /// The side of the change.
-    pub side: Side,
+    pub side: DiffSide,
     /// `true` if it is about the file as a whole.
     pub on_file: bool,
     /// Its comments, oldest first, all of them.
@@ -100,7 +100,7 @@ pub struct ReviewNote {
 
 /// The whole conversation of a pull request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Conversation {
+pub struct PullConversation {
     /// The threads, oldest first.
     pub threads: Vec<Thread>,
     /// The reviews, oldest first.

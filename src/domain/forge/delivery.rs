@@ -7,7 +7,7 @@ use crate::domain::run::RunId;
 
 /// The verdict of our review. It never approves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum DeliveryVerdict {
     /// It comments.
     Comment,
     /// It asks for changes.
@@ -75,7 +75,7 @@ pub struct DeliveryItem {
 
 /// The posted review and summary.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Delivered {
+pub struct DeliveryResult {
     /// The page of the review that was posted; `None` if there was nothing to post.
     pub review_url: Option<String>,
     /// The page of the summary.
@@ -98,9 +98,9 @@ pub struct Delivery {
     /// The login of the posting account.
     pub by: String,
     /// The verdict of the review.
-    pub verdict: Verdict,
+    pub verdict: DeliveryVerdict,
     /// Pages of what was put there.
-    pub delivered: Delivered,
+    pub delivered: DeliveryResult,
     /// The action taken for the summary.
     pub summary: SummaryAct,
     /// Each finding and each thread of ours.
@@ -115,7 +115,7 @@ pub struct Delivery {
 
 impl Delivery {
     /// Checks whether everything stands where it should.
-    pub fn is_whole(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.failures.is_empty()
     }
 }

@@ -5,18 +5,18 @@
 //! Marks are read back only in exactly the form in which they are written. Marks of [`Trust::Untrusted`] are of other kinds, so that no
 //! reader of the one takes the other for its own.
 
-mod beside;
+mod summary_only;
 
 use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::domain::finding::{Category, Finding, FindingId, Fingerprint, OriginKind, Severity};
+use crate::domain::finding::{Category, Finding, FindingFingerprint, FindingId, OriginKind, Severity};
 use crate::domain::id::{CommitId, hex};
 use crate::domain::review::Engine;
 use crate::domain::run::RunId;
 
-pub use beside::BesideMark;
+pub use summary_only::SummaryOnlyMark;
 
 /// The number of hexadecimal digits kept of the hash of a quote.
 const QUOTE_DIGITS: usize = 12;
@@ -25,7 +25,7 @@ const LONGEST: usize = 2000;
 
 /// The trust in what is posted. It decides which marks are written and read, and what may become of what stands there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Trust {
+pub enum MarkTrust {
     /// We made the review ourselves.
     #[default]
     Own,
@@ -33,7 +33,7 @@ pub enum Trust {
     Untrusted,
 }
 
-impl Trust {
+impl MarkTrust {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Own, Self::Untrusted];
 
@@ -52,7 +52,7 @@ pub struct FindingMark {
     /// Its name when it was posted.
     pub id: FindingId,
     /// Its subject.
-    pub fingerprint: Fingerprint,
+    pub fingerprint: FindingFingerprint,
     /// The hash of the lines it is about (12 hexadecimal digits; see [`quote_hash`]), and how many they are.
     pub quote: (String, u32),
     /// The severity.
@@ -75,12 +75,12 @@ pub struct SummaryMark {
     /// `true` if that review was complete.
     pub complete: bool,
     /// The settings that shaped it; `None` in older marks, which lack this.
-    pub made: Option<Made>,
+    pub made: Option<ReviewMark>,
 }
 
 /// The scope of a review, and the findings that its summary names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Made {
+pub struct ReviewMark {
     /// The engine's kind.
     pub engine: Engine,
     /// The worst severity of what it found and hid, being below the floor.
@@ -136,11 +136,11 @@ impl FindingMark {
 
     /// As it stands in a text of ours; one line.
     pub fn write(&self) -> String {
-        self.write_as(Trust::Own)
+        self.write_as(MarkTrust::Own)
     }
 
     /// Writes it for a text of this trust.
-    pub fn write_as(&self, trust: Trust) -> String {
+    pub fn write_as(&self, trust: MarkTrust) -> String {
         written(
             trust.of(Self::KINDS),
             &[
@@ -156,11 +156,11 @@ impl FindingMark {
 
     /// The one at the end of a text of ours.
     pub fn read(text: &str) -> Option<Self> {
-        Self::read_as(text, Trust::Own)
+        Self::read_as(text, MarkTrust::Own)
     }
 
     /// Reads it from a text of this trust.
-    pub fn read_as(text: &str, trust: Trust) -> Option<Self> {
+    pub fn read_as(text: &str, trust: MarkTrust) -> Option<Self> {
         let line = last(text, trust.of(Self::KINDS))?;
         let [id, fingerprint, quote, severity, category, origin] =
             values(line, trust.of(Self::KINDS), ["id", "fp", "quote", "severity", "category", "origin"])?;
@@ -168,7 +168,7 @@ impl FindingMark {
         let is_hash = digits.len() == QUOTE_DIGITS && digits.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
         let mark = Self {
             id: FindingId(id),
-            fingerprint: Fingerprint(fingerprint),
+            fingerprint: FindingFingerprint(fingerprint),
             quote: (is_hash.then(|| digits.to_owned())?, lines.parse().ok()?),
             severity: Severity::from_word(&severity)?,
             category: Category::from_word(&category)?,
@@ -183,35 +183,35 @@ impl SummaryMark {
 
     /// As it stands in a text of ours; one line.
     pub fn write(&self) -> String {
-        self.write_as(Trust::Own)
+        self.write_as(MarkTrust::Own)
     }
 
     /// Writes it for a text of this trust.
-    pub fn write_as(&self, trust: Trust) -> String {
+    pub fn write_as(&self, trust: MarkTrust) -> String {
         let (head, base, run) = (self.head.to_string(), self.merge_base.to_string(), self.run.to_string());
         let complete = if self.complete { "1" } else { "0" };
         let mut fields = vec![("head", head.as_str()), ("base", &base), ("complete", complete), ("run", &run)];
         let untold = self.made.map(|made| made.untold.to_string());
         if let (Some(made), Some(untold)) = (self.made, &untold) {
             let hid = made.hid.map_or("none", Severity::word);
-            fields.extend([("by", made.engine.word()), ("hid", hid), ("untold", untold)]);
+            fields.extend([("by", made.engine.as_str()), ("hid", hid), ("untold", untold)]);
         }
         written(trust.of(Self::KINDS), &fields)
     }
 
     /// The one at the end of a text of ours.
     pub fn read(text: &str) -> Option<Self> {
-        Self::read_as(text, Trust::Own)
+        Self::read_as(text, MarkTrust::Own)
     }
 
     /// Reads it from a text of this trust.
-    pub fn read_as(text: &str, trust: Trust) -> Option<Self> {
+    pub fn read_as(text: &str, trust: MarkTrust) -> Option<Self> {
         let line = last(text, trust.of(Self::KINDS))?;
         let all = values(line, trust.of(Self::KINDS), ["head", "base", "complete", "run", "by", "hid", "untold"]);
         let (head, base, complete, run, made) = match all {
             Some([head, base, complete, run, by, hid, untold]) => {
-                let engine = [Engine::Model, Engine::Rules].into_iter().find(|engine| engine.word() == by)?;
-                let made = Made { engine, hid: Severity::from_word(&hid), untold: untold.parse().ok()? };
+                let engine = [Engine::Model, Engine::Rules].into_iter().find(|engine| engine.as_str() == by)?;
+                let made = ReviewMark { engine, hid: Severity::from_word(&hid), untold: untold.parse().ok()? };
                 (head, base, complete, run, Some(made))
             }
             None => {
@@ -236,21 +236,21 @@ impl RunMark {
 
     /// As it stands in a text of ours; one line.
     pub fn write(&self) -> String {
-        self.write_as(Trust::Own)
+        self.write_as(MarkTrust::Own)
     }
 
     /// Writes it for a text of this trust.
-    pub fn write_as(&self, trust: Trust) -> String {
+    pub fn write_as(&self, trust: MarkTrust) -> String {
         written(trust.of(Self::KINDS), &[("run", &self.run.to_string()), ("head", &self.head.to_string())])
     }
 
     /// The one at the end of a text of ours.
     pub fn read(text: &str) -> Option<Self> {
-        Self::read_as(text, Trust::Own)
+        Self::read_as(text, MarkTrust::Own)
     }
 
     /// Reads it from a text of this trust.
-    pub fn read_as(text: &str, trust: Trust) -> Option<Self> {
+    pub fn read_as(text: &str, trust: MarkTrust) -> Option<Self> {
         let line = last(text, trust.of(Self::KINDS))?;
         let [run, head] = values(line, trust.of(Self::KINDS), ["run", "head"])?;
         let mark = Self { run: run.parse().ok()?, head: CommitId(head.parse().ok()?) };
@@ -392,7 +392,7 @@ mod tests {
     pub(super) fn finding() -> FindingMark {
         FindingMark {
             id: FindingId("0123456789ab-2".to_owned()),
-            fingerprint: Fingerprint("00ff".repeat(8)),
+            fingerprint: FindingFingerprint("00ff".repeat(8)),
             quote: quote_hash("let a = 1;"),
             severity: Severity::High,
             category: Category::AccessControl,
@@ -426,7 +426,7 @@ mod tests {
     fn marks_of_what_nobody_vouches_for_are_others() {
         let (finding, summary) = (finding(), summary());
         let run = RunMark { run: RunId::random(), head: commit(3) };
-        for (trust, other) in [(Trust::Own, Trust::Untrusted), (Trust::Untrusted, Trust::Own)] {
+        for (trust, other) in [(MarkTrust::Own, MarkTrust::Untrusted), (MarkTrust::Untrusted, MarkTrust::Own)] {
             assert_eq!(FindingMark::read_as(&finding.write_as(trust), trust), Some(finding.clone()));
             assert_eq!(FindingMark::read_as(&finding.write_as(trust), other), None);
             assert_eq!(SummaryMark::read_as(&summary.write_as(trust), trust), Some(summary.clone()));
@@ -434,7 +434,7 @@ mod tests {
             assert_eq!(RunMark::read_as(&run.write_as(trust), trust), Some(run.clone()));
             assert_eq!(RunMark::read_as(&run.write_as(trust), other), None);
         }
-        assert!(finding.write_as(Trust::Untrusted).starts_with("<!-- review:untrusted-finding v=1 "));
+        assert!(finding.write_as(MarkTrust::Untrusted).starts_with("<!-- review:untrusted-finding v=1 "));
     }
 
     #[test]
@@ -490,10 +490,10 @@ mod tests {
     #[test]
     fn a_summary_says_how_it_was_made_and_older_ones_did_not() {
         let old = summary();
-        let made = Made { engine: Engine::Rules, hid: Some(Severity::High), untold: 3 };
+        let made = ReviewMark { engine: Engine::Rules, hid: Some(Severity::High), untold: 3 };
         let new = SummaryMark { made: Some(made), ..old.clone() };
         assert!(new.write().ends_with(" by=rules hid=high untold=3 -->"), "{}", new.write());
-        for mark in [new, old, SummaryMark { made: Some(Made { hid: None, ..made }), ..summary() }] {
+        for mark in [new, old, SummaryMark { made: Some(ReviewMark { hid: None, ..made }), ..summary() }] {
             assert_eq!(SummaryMark::read(&format!("words\n\n{}", mark.write())), Some(mark));
         }
     }
@@ -516,7 +516,7 @@ mod tests {
         ) {
             let mark = FindingMark {
                 id: FindingId(id),
-                fingerprint: Fingerprint(hyphens),
+                fingerprint: FindingFingerprint(hyphens),
                 quote: (quote_hash("x").0, lines),
                 severity: Severity::ALL[severity],
                 category: Category::ALL[category],

@@ -10,9 +10,9 @@ mod names;
 mod pull;
 mod remark;
 
-pub use conversation::{Actor, Comment, Conversation, ReviewNote, ReviewVerdict, Thread};
-pub use delivery::{Delivered, Delivery, DeliveryAct, DeliveryItem, SummaryAct, Verdict};
-pub use mark::{BesideMark, FindingMark, Made, RunMark, SummaryMark, Trust, quote_hash};
-pub use names::{BadPullName, PullAsk, PullId, PullNumber, RepoName};
-pub use pull::{PullFile, PullOf, PullRequest, PullState};
-pub use remark::{AgentPrompt, Held, Remark, RemarkKind, RemarkSeverity, Source, Summary, SummaryNitpicks};
+pub use conversation::{Actor, Comment, PullConversation, ReviewNote, ReviewVerdict, Thread};
+pub use delivery::{Delivery, DeliveryAct, DeliveryItem, DeliveryResult, DeliveryVerdict, SummaryAct};
+pub use mark::{FindingMark, MarkTrust, ReviewMark, RunMark, SummaryMark, SummaryOnlyMark, quote_hash};
+pub use names::{InvalidPullName, PullId, PullNumber, PullSpecifier, RepoName};
+pub use pull::{PullFile, PullRequest, PullState, ReviewedPull};
+pub use remark::{AgentPrompt, Held, Remark, RemarkKind, RemarkSeverity, RemarkSummary, Source, SummaryNitpicks};

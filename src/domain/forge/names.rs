@@ -25,7 +25,7 @@ pub struct PullId {
 
 /// A pull request as named by a user.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum PullAsk {
+pub enum PullSpecifier {
     /// `12` or `#12`: of the repository that one stands in.
     Number(PullNumber),
     /// `owner/name#12`, or the address of its page.
@@ -40,7 +40,7 @@ pub enum PullAsk {
 /// Text that names no pull request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} names no pull request: write its number, owner/repository#number, or the address of its page")]
-pub struct BadPullName(pub String);
+pub struct InvalidPullName(pub String);
 
 /// The longest owner or repository name that is believed.
 const LONGEST: usize = 100;
@@ -61,8 +61,8 @@ fn has_git_suffix(name: &str) -> bool {
 
 impl RepoName {
     /// Checks both parts.
-    pub fn new(owner: &str, name: &str) -> Result<Self, BadPullName> {
-        let bad = || BadPullName(format!("{owner}/{name}"));
+    pub fn new(owner: &str, name: &str) -> Result<Self, InvalidPullName> {
+        let bad = || InvalidPullName(format!("{owner}/{name}"));
         let fits = plain(owner) && plain(name) && !has_git_suffix(name);
         fits.then(|| Self { owner: owner.to_owned(), name: name.to_owned() }).ok_or_else(bad)
     }
@@ -84,11 +84,11 @@ impl RepoName {
 }
 
 impl FromStr for RepoName {
-    type Err = BadPullName;
+    type Err = InvalidPullName;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (owner, name) = text.split_once('/').ok_or_else(|| BadPullName(text.to_owned()))?;
-        Self::new(owner, name).map_err(|_| BadPullName(text.to_owned()))
+        let (owner, name) = text.split_once('/').ok_or_else(|| InvalidPullName(text.to_owned()))?;
+        Self::new(owner, name).map_err(|_| InvalidPullName(text.to_owned()))
     }
 }
 
@@ -111,12 +111,12 @@ impl PullNumber {
 }
 
 impl FromStr for PullNumber {
-    type Err = BadPullName;
+    type Err = InvalidPullName;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let number = text.parse().ok().filter(|_| digits).and_then(Self::new);
-        number.ok_or_else(|| BadPullName(text.to_owned()))
+        number.ok_or_else(|| InvalidPullName(text.to_owned()))
     }
 }
 
@@ -132,13 +132,13 @@ impl fmt::Display for PullId {
     }
 }
 
-impl FromStr for PullAsk {
-    type Err = BadPullName;
+impl FromStr for PullSpecifier {
+    type Err = InvalidPullName;
 
     /// `12`, `#12`, `owner/name#12`, `pr://owner/name/12`, `https://host/owner/name/pull/12` with whatever follows it.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.trim();
-        let bad = || BadPullName(text.to_owned());
+        let bad = || InvalidPullName(text.to_owned());
         let whole = |host: Option<&str>, owner: &str, name: &str, number: &str| {
             let id = PullId {
                 repo: RepoName::new(owner, name).map_err(|_| bad())?,
@@ -182,10 +182,10 @@ mod tests {
     #[test]
     fn a_pull_request_is_named_in_every_way() {
         let id = PullId { repo: RepoName::new("Octo-Org", "a.b_c").unwrap(), number: PullNumber(12) };
-        let whole = |host: Option<&str>| PullAsk::Whole { host: host.map(str::to_owned), id: id.clone() };
+        let whole = |host: Option<&str>| PullSpecifier::Whole { host: host.map(str::to_owned), id: id.clone() };
         for (text, ask) in [
-            ("12", PullAsk::Number(PullNumber(12))),
-            (" #12 ", PullAsk::Number(PullNumber(12))),
+            ("12", PullSpecifier::Number(PullNumber(12))),
+            (" #12 ", PullSpecifier::Number(PullNumber(12))),
             ("Octo-Org/a.b_c#12", whole(None)),
             ("pr://Octo-Org/a.b_c/12", whole(None)),
             ("https://GitHub.com/Octo-Org/a.b_c/pull/12", whole(Some("github.com"))),
@@ -224,7 +224,7 @@ mod tests {
             "https:///a/b/pull/1",
             "ftp://github.com/a/b/pull/1",
         ] {
-            assert!(text.parse::<PullAsk>().is_err(), "{text}");
+            assert!(text.parse::<PullSpecifier>().is_err(), "{text}");
         }
     }
 }

@@ -18,7 +18,7 @@ pub enum PullState {
 
 impl PullState {
     /// As GitHub's GraphQL writes it.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Open => "OPEN",
             Self::Closed => "CLOSED",
@@ -76,7 +76,7 @@ pub struct PullRequest {
 
 /// The pull request that a change is of, as a review keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PullOf {
+pub struct ReviewedPull {
     /// Its id.
     pub id: PullId,
     /// The address of the forge's pages, without a slash at its end (`https://github.com`).
@@ -89,7 +89,7 @@ pub struct PullOf {
     pub author: Option<String>,
 }
 
-impl PullOf {
+impl ReviewedPull {
     /// Its page.
     pub fn url(&self) -> String {
         format!("{}/{}/pull/{}", self.server, self.id.repo, self.id.number)

@@ -170,7 +170,7 @@ pub struct Remark {
 
 /// The totals of a pull request's remarks: `summary` of seed 004.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Summary {
+pub struct RemarkSummary {
     /// Remarks: resolved and unresolved.
     pub total: usize,
     /// Those that somebody resolved.

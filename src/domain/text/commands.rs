@@ -66,7 +66,7 @@ pub struct BuildLogs(u8);
 
 impl BuildLogs {
     /// Those whose variable is set; a value of `false` counts as not set, in any case.
-    pub fn found(variable: impl Fn(&str) -> Option<String>) -> Self {
+    pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
         BuildLog::ALL.into_iter().fold(Self::default(), |found, log| {
             let set = variable(log.variable()).is_some_and(|value| {
                 let value = value.trim();
@@ -83,7 +83,7 @@ impl BuildLogs {
     }
 
     /// Checks whether this process writes into a log at all.
-    pub fn any(self) -> bool {
+    pub fn is_any_detected(self) -> bool {
         self.0 != 0
     }
 
@@ -93,8 +93,8 @@ impl BuildLogs {
     }
 
     /// A whole output, spelled so that nothing in it is obeyed. The very bytes where there is nothing to spell.
-    pub fn spell(self, bytes: &[u8], syntax: Syntax) -> Cow<'_, [u8]> {
-        Spelling::new(self, syntax).piece(bytes)
+    pub fn escape(self, bytes: &[u8], syntax: Syntax) -> Cow<'_, [u8]> {
+        CommandEscaper::new(self, syntax).escape_piece(bytes)
     }
 }
 
@@ -108,21 +108,21 @@ impl From<BuildLog> for BuildLogs {
 ///
 /// An order is broken just before the character that would complete its mark, so nothing has to be held back.
 #[derive(Debug, Clone)]
-pub struct Spelling {
+pub struct CommandEscaper {
     logs: BuildLogs,
     syntax: Syntax,
     /// Lines that begin with `::` are obeyed.
     colons: bool,
     /// `##[` is.
     bracket: bool,
-    begun: Begun,
+    begun: LogLineState,
     /// The number of `#` right before this place; 2 means two or more.
     hashes: u8,
 }
 
 /// The part of a line that was processed so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Begun {
+enum LogLineState {
     /// Nothing that counts.
     Nothing,
     /// One colon.
@@ -131,7 +131,7 @@ enum Begun {
     Text,
 }
 
-impl Spelling {
+impl CommandEscaper {
     /// An output that begins at the beginning of a line.
     pub fn new(logs: BuildLogs, syntax: Syntax) -> Self {
         let github = logs.has(BuildLog::GitHubActions) && syntax != Syntax::Commands;
@@ -141,13 +141,13 @@ impl Spelling {
             // A line of JSON never begins so: line ends are spelled out in its strings.
             colons: github && syntax != Syntax::Json,
             bracket: github || logs.has(BuildLog::AzurePipelines),
-            begun: Begun::Nothing,
+            begun: LogLineState::Nothing,
             hashes: 0,
         }
     }
 
     /// The next piece of it. Takes time in proportion to its length.
-    pub fn piece<'a>(&mut self, piece: &'a [u8]) -> Cow<'a, [u8]> {
+    pub fn escape_piece<'a>(&mut self, piece: &'a [u8]) -> Cow<'a, [u8]> {
         if !(self.colons || self.bracket || self.logs.has(BuildLog::TeamCity)) {
             return Cow::Borrowed(piece);
         }
@@ -171,17 +171,17 @@ impl Spelling {
     fn completes(&mut self, byte: u8) -> bool {
         let (begun, hashes) = (self.begun, self.hashes);
         match byte {
-            b'\n' | b'\r' => (self.begun, self.hashes) = (Begun::Nothing, 0),
+            b'\n' | b'\r' => (self.begun, self.hashes) = (LogLineState::Nothing, 0),
             b' ' => {
                 self.hashes = 0;
-                self.begun = if begun == Begun::Nothing { Begun::Nothing } else { Begun::Text };
+                self.begun = if begun == LogLineState::Nothing { LogLineState::Nothing } else { LogLineState::Text };
             }
             b':' => {
                 self.hashes = 0;
-                self.begun = if begun == Begun::Nothing { Begun::Colon } else { Begun::Text };
-                return self.colons && begun == Begun::Colon;
+                self.begun = if begun == LogLineState::Nothing { LogLineState::Colon } else { LogLineState::Text };
+                return self.colons && begun == LogLineState::Colon;
             }
-            b'#' => (self.begun, self.hashes) = (Begun::Text, (hashes + 1).min(2)),
+            b'#' => (self.begun, self.hashes) = (LogLineState::Text, (hashes + 1).min(2)),
             // The bracket of an escape sequence may not be touched: the break comes before the sequence.
             b'\x1b' if hashes == 2 && self.bracket && self.syntax == Syntax::Plain => {
                 self.hashes = 0;
@@ -190,7 +190,7 @@ impl Spelling {
             // Spaces and what is not seen are among these; whoever passes over more than a service does only spells more.
             0..=b'\x1f' | b'\x7f'..=b'\xff' => {}
             _ => {
-                (self.begun, self.hashes) = (Begun::Text, 0);
+                (self.begun, self.hashes) = (LogLineState::Text, 0);
                 let marked = match byte {
                     b'[' => self.bracket,
                     b'v' | b'V' => self.logs.has(BuildLog::AzurePipelines),

@@ -1,7 +1,7 @@
 //! Fences for code in Markdown that the code itself cannot close.
 
 /// A fence of backticks longer than any run of them in `text`, three at least.
-pub fn fence(text: &str) -> String {
+pub fn fence_for(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
 }
@@ -12,8 +12,8 @@ mod tests {
 
     #[test]
     fn no_run_of_backticks_in_the_text_closes_it() {
-        assert_eq!(fence("a `b` ``"), "```");
-        assert_eq!(fence("````\nx\n```"), "`````");
-        assert_eq!(fence(""), "```");
+        assert_eq!(fence_for("a `b` ``"), "```");
+        assert_eq!(fence_for("````\nx\n```"), "`````");
+        assert_eq!(fence_for(""), "```");
     }
 }

@@ -4,15 +4,15 @@
 //! hides a secret. Each secret is looked for as it is, reversed, and in the usual encodings ([`spellings`]); a part of it is enough. Secrets that
 //! only *look* like some belong in `mask`.
 
-mod form;
+mod normalized;
 mod spellings;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
-use form::Form;
-use spellings::Spelling;
+use normalized::NormalizedText;
+use spellings::SecretSpelling;
 
 /// The number of letters looked up at once.
 const SEED: usize = 8;
@@ -43,16 +43,16 @@ pub struct Leak {
 
 /// Secrets and their spellings.
 #[derive(Clone, Default)]
-pub struct Known {
+pub struct SpelledSecrets {
     names: Vec<String>,
-    spellings: Vec<Spelling>,
+    spellings: Vec<SecretSpelling>,
     /// From eight letters to where they stand: the spelling and the offset in it.
     seeds: HashMap<u64, Vec<(usize, usize)>>,
     /// Secrets that are mostly signs, which the one form does not keep: looked for as they are.
     verbatim: Vec<(usize, String)>,
 }
 
-impl fmt::Debug for Known {
+impl fmt::Debug for SpelledSecrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Known({} secrets)", self.names.len())
     }
@@ -64,9 +64,9 @@ impl fmt::Debug for KnownSecret {
     }
 }
 
-impl Known {
+impl SpelledSecrets {
     /// Learns the secrets. Those of fewer than eight bytes are not learnt: they stand in any text.
-    pub fn of(secrets: &[KnownSecret]) -> Self {
+    pub fn from_secrets(secrets: &[KnownSecret]) -> Self {
         let mut known = Self::default();
         for secret in secrets.iter().filter(|secret| secret.value.len() >= SEED) {
             let name = known.names.len();
@@ -82,7 +82,7 @@ impl Known {
         known
     }
 
-    fn learn(&mut self, spelling: Spelling) {
+    fn learn(&mut self, spelling: SecretSpelling) {
         let at = self.spellings.len();
         // Every part of the least length holds one of these.
         let step = spelling.least.saturating_sub(SEED) + 1;
@@ -101,7 +101,7 @@ impl Known {
     pub fn leaks(&self, text: &str) -> Vec<Leak> {
         let mut found: Vec<(Range<usize>, usize)> = Vec::new();
         if !self.seeds.is_empty() {
-            for form in form::of(text) {
+            for form in normalized::of(text) {
                 self.scan(&form, &mut found);
             }
         }
@@ -142,7 +142,7 @@ impl Known {
         (out, leaks.len())
     }
 
-    fn scan(&self, form: &Form, found: &mut Vec<(Range<usize>, usize)>) {
+    fn scan(&self, form: &NormalizedText, found: &mut Vec<(Range<usize>, usize)>) {
         let (mut code, mut done) = (0u64, 0);
         for (end, letter) in form.letters.iter().enumerate() {
             code = code << 8 | u64::from(*letter);
@@ -151,7 +151,7 @@ impl Known {
             for (spelling, offset) in places {
                 let Some(spelling) = self.spellings.get(*spelling) else { continue };
                 let Some((run, length)) = run(&form.letters, start, &spelling.letters, *offset) else { continue };
-                if !spelling.is_told_by(run, length) {
+                if !spelling.is_revealed_by(run, length) {
                     continue;
                 }
                 let first = start - (offset - run);

@@ -3,12 +3,12 @@
 //! Main types: [`Masked`], [`SecretHit`]. One pass over the text looks for the few words at which secrets begin; only where one stands are
 //! those asked who know secrets by that word (the trait [`Detector`](detector::Detector)). What a secret *in a change* means belongs in `rules`.
 
+mod context;
 mod detector;
 mod edges;
 mod encoded;
-mod kept;
+mod external_rules;
 mod patterns;
-mod placed;
 mod private_key;
 mod providers;
 mod values;
@@ -52,26 +52,26 @@ const WORDS_A_PASS: usize = 64;
 const COMPARED: usize = 4;
 
 /// Some of the words that secrets begin at, and who is asked about each.
-struct Words {
+struct DetectorWords {
     /// With vector instructions, where the processor has them.
     fast: Option<packed::Searcher>,
     search: Option<AhoCorasick>,
-    owners: Vec<Owners>,
+    owners: Vec<WordDetectors>,
 }
 
 /// Who is asked about a word, each with its place in the table.
-type Owners = Vec<(usize, &'static dyn Detector)>;
+type WordDetectors = Vec<(usize, &'static dyn Detector)>;
 
 /// What was found so far, and the place in the table of who found each.
 #[derive(Default)]
-struct Hits {
+struct SecretHits {
     hits: Vec<SecretHit>,
     ranks: Vec<usize>,
 }
 
-static WORDS: LazyLock<Vec<Words>> = LazyLock::new(|| {
+static WORDS: LazyLock<Vec<DetectorWords>> = LazyLock::new(|| {
     let mut at: HashMap<&str, usize> = HashMap::new();
-    let mut words: Vec<(&str, Owners)> = Vec::new();
+    let mut words: Vec<(&str, WordDetectors)> = Vec::new();
     for (rank, detector) in DETECTORS.iter().enumerate() {
         for word in detector.words() {
             let known = *at.entry(word).or_insert_with(|| {
@@ -84,11 +84,11 @@ static WORDS: LazyLock<Vec<Words>> = LazyLock::new(|| {
     // Words that begin alike are told from the text by the same instructions.
     words.sort_by_key(|(word, _)| *word);
     let (short, long): (Vec<_>, Vec<_>) = words.into_iter().partition(|(word, _)| word.len() < COMPARED);
-    short.chunks(WORDS_A_PASS).chain(long.chunks(WORDS_A_PASS)).map(Words::of).collect()
+    short.chunks(WORDS_A_PASS).chain(long.chunks(WORDS_A_PASS)).map(DetectorWords::of).collect()
 });
 
-impl Words {
-    fn of(some: &[(&str, Owners)]) -> Self {
+impl DetectorWords {
+    fn of(some: &[(&str, WordDetectors)]) -> Self {
         let words = || some.iter().map(|(word, _)| word);
         let fast = packed::Builder::new().extend(words()).build();
         let search = || AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(words()).ok();
@@ -104,7 +104,7 @@ impl Words {
         }
     }
 
-    fn find(&self, text: &str, found: &mut Hits) {
+    fn find(&self, text: &str, found: &mut SecretHits) {
         let mut at = 0;
         while let Some(word) = self.next(text, at) {
             for (rank, detector) in self.owners.get(word.pattern().as_usize()).into_iter().flatten() {
@@ -121,7 +121,7 @@ impl Words {
 ///
 /// A key block is one hit a line.
 pub fn secrets_in(text: &str) -> Vec<SecretHit> {
-    let mut found = Hits::default();
+    let mut found = SecretHits::default();
     WORDS.iter().for_each(|words| words.find(text, &mut found));
     encoded::find(text, &mut found.hits);
     found.ranks.resize(found.hits.len(), usize::MAX);

@@ -24,7 +24,7 @@ pub enum QuoteForm {
 
 /// One reading of a quote.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Quote {
+pub struct NormalizedQuote {
     /// Masked lines in normal form, none of them blank at either end; never empty.
     pub lines: Vec<String>,
     /// The removed marks.
@@ -34,7 +34,7 @@ pub struct Quote {
 }
 
 /// The readings of a quote in the order in which they are tried; none for a blank quote.
-pub fn quote_forms(quote: &str) -> Vec<Quote> {
+pub fn quote_forms(quote: &str) -> Vec<NormalizedQuote> {
     let mut forms = Vec::new();
     add_forms(&mut forms, quote, QuoteForm::Literal);
     // Invisible characters are spelled out where a model sees them, and so it copies them.
@@ -44,7 +44,7 @@ pub fn quote_forms(quote: &str) -> Vec<Quote> {
     forms
 }
 
-fn add_forms(forms: &mut Vec<Quote>, quote: &str, form: QuoteForm) {
+fn add_forms(forms: &mut Vec<NormalizedQuote>, quote: &str, form: QuoteForm) {
     let literal: Vec<&str> = quote.lines().collect();
     add(forms, &literal, form, None);
     let inner = unfenced(&literal);
@@ -64,7 +64,7 @@ fn add_forms(forms: &mut Vec<Quote>, quote: &str, form: QuoteForm) {
 }
 
 /// Checks whether a line tells one place from another: four letters or digits that are not all keywords of control flow.
-pub fn is_telling(line: &str) -> bool {
+pub fn is_distinctive(line: &str) -> bool {
     const DUMB: &[&str] = &[
         "else",
         "return",
@@ -92,7 +92,7 @@ pub fn is_telling(line: &str) -> bool {
     telling.map(|word| word.chars().count()).sum::<usize>() >= 4
 }
 
-fn add(forms: &mut Vec<Quote>, lines: &[&str], form: QuoteForm, first_line: Option<u32>) {
+fn add(forms: &mut Vec<NormalizedQuote>, lines: &[&str], form: QuoteForm, first_line: Option<u32>) {
     let joined = lines.join("\n");
     let masked = mask(&joined);
     let mut normal: Vec<String> = masked.text.lines().map(|line| normal_line(line).to_owned()).collect();
@@ -105,7 +105,7 @@ fn add(forms: &mut Vec<Quote>, lines: &[&str], form: QuoteForm, first_line: Opti
     if !normal.is_empty() && !known {
         let blank_before = u32::try_from(blank_before).unwrap_or(u32::MAX);
         let first_line = first_line.map(|line| line.saturating_add(blank_before));
-        forms.push(Quote { lines: normal, form, first_line });
+        forms.push(NormalizedQuote { lines: normal, form, first_line });
     }
 }
 
@@ -180,7 +180,7 @@ fn without_diff_marks<'q>(lines: &[&'q str]) -> Vec<Vec<&'q str>> {
 }
 
 /// A replacement as it is meant, where its quote carried marks: the same marks taken away if every line has them.
-pub fn unmarked(replacement: &str) -> Cow<'_, str> {
+pub fn strip_diff_marks(replacement: &str) -> Cow<'_, str> {
     let literal: Vec<&str> = replacement.lines().collect();
     let inner = unfenced(&literal);
     let numberless = without_numbers(inner).map(|(_, lines)| lines);
@@ -258,18 +258,18 @@ mod tests {
     #[test]
     fn braces_and_keywords_tell_nothing() {
         for line in ["}", "  } else {", "return;", "end", "});", "", "return None", "x += 1"] {
-            assert!(!is_telling(line), "{line}");
+            assert!(!is_distinctive(line), "{line}");
         }
         for line in ["let total = 0;", "foo(bar)", "return total", "a = b + c * d", "数値の合計"] {
-            assert!(is_telling(line), "{line}");
+            assert!(is_distinctive(line), "{line}");
         }
     }
 
     #[test]
     fn a_replacement_loses_the_marks_its_quote_had() {
-        assert_eq!(unmarked("+a\n+b"), "a\nb");
-        assert_eq!(unmarked("7\ta\n8\tb"), "a\nb");
-        assert_eq!(unmarked("a\n+b"), "a\n+b");
+        assert_eq!(strip_diff_marks("+a\n+b"), "a\nb");
+        assert_eq!(strip_diff_marks("7\ta\n8\tb"), "a\nb");
+        assert_eq!(strip_diff_marks("a\n+b"), "a\n+b");
     }
 
     proptest! {
@@ -278,7 +278,7 @@ mod tests {
             for form in quote_forms(&quote) {
                 prop_assert!(!form.lines.first().unwrap().is_empty() && !form.lines.last().unwrap().is_empty());
             }
-            let _ = unmarked(&quote);
+            let _ = strip_diff_marks(&quote);
         }
     }
 }

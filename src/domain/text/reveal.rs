@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::strip::{belongs_to, ends_line, is_invisible};
+use super::strip::{ends_line, is_invisible, is_part_of_sequence};
 
 /// Spells control characters and invisible ones as `<U+202E>`: bidi controls, tags, zero-width characters, terminal escapes.
 ///
@@ -25,7 +25,7 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
             '\n' | '\t' => true,
             '\r' => ends_line(&text[after..]),
             '\u{feff}' => column == 0 || (column == 1 && matches!(previous, '+' | '-' | ' ')),
-            _ => !(c.is_control() || is_invisible(c)) || belongs_to(previous, c),
+            _ => !(c.is_control() || is_invisible(c)) || is_part_of_sequence(previous, c),
         };
         if !honest {
             out.push_str(&text[copied..at]);

@@ -86,7 +86,7 @@ pub fn strip_block(text: &str) -> String {
 
 /// Checks whether a character may go without being shown: a line's ending, or a part of what precedes it.
 fn is_honest(previous: char, c: char, after: &str) -> bool {
-    if c == '\r' { ends_line(after) } else { is_invisible(c) && belongs_to(previous, c) }
+    if c == '\r' { ends_line(after) } else { is_invisible(c) && is_part_of_sequence(previous, c) }
 }
 
 fn is_stripped(c: char) -> bool {
@@ -102,7 +102,7 @@ pub(super) fn ends_line(after: &str) -> bool {
 ///
 /// That is one presentation selector or joiner after an emoji, one joiner after a letter of a script that needs it
 /// (Unicode TR 31, §2.3), and the byte order mark of a file. A second one in a row carries no meaning, but can carry data.
-pub(super) fn belongs_to(previous: char, c: char) -> bool {
+pub(super) fn is_part_of_sequence(previous: char, c: char) -> bool {
     match c {
         '\u{fe0e}' | '\u{fe0f}' => is_emoji(previous) || matches!(previous, '#' | '*' | '0'..='9'),
         '\u{200d}' => is_emoji(previous) || previous == '\u{fe0f}' || needs_joiners(previous),

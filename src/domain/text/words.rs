@@ -1,12 +1,12 @@
 //! Small texts that are put together in many places: a count with its noun, a long number, and a line of bounded length.
 
 /// `1 file`, `2 files`.
-pub fn counted(count: usize, noun: &str) -> String {
+pub fn count_noun(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// `1,998,211`.
-pub fn thousands(number: u64) -> String {
+pub fn group_thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -19,7 +19,7 @@ pub fn thousands(number: u64) -> String {
 }
 
 /// At most so many characters, with a mark behind them where something is missing.
-pub fn shortened(text: &str, most: usize) -> String {
+pub fn shorten(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
@@ -32,18 +32,18 @@ mod tests {
 
     #[test]
     fn one_is_no_plural() {
-        assert_eq!([0, 1, 2].map(|count| counted(count, "file")), ["0 files", "1 file", "2 files"]);
+        assert_eq!([0, 1, 2].map(|count| count_noun(count, "file")), ["0 files", "1 file", "2 files"]);
     }
 
     #[test]
     fn long_numbers_are_grouped() {
-        assert_eq!([0, 999, 1000, 1_998_211].map(thousands), ["0", "999", "1,000", "1,998,211"]);
+        assert_eq!([0, 999, 1000, 1_998_211].map(group_thousands), ["0", "999", "1,000", "1,998,211"]);
     }
 
     #[test]
     fn a_cut_is_marked_and_falls_between_characters() {
-        assert_eq!(shortened("größe", 5), "größe");
-        assert_eq!(shortened("größe", 3), "grö…");
-        assert_eq!(shortened("", 0), "");
+        assert_eq!(shorten("größe", 5), "größe");
+        assert_eq!(shorten("größe", 3), "grö…");
+        assert_eq!(shorten("", 0), "");
     }
 }

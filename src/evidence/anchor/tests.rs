@@ -1,11 +1,11 @@
 //! Tests of claims against a small change in memory.
 
 use super::*;
-use crate::domain::change::{ChangeRun, Hunk, Span};
-use crate::domain::finding::{Category, Origin, Severity};
+use crate::domain::change::{ChangeRun, Hunk, HunkSpan};
+use crate::domain::finding::{Category, FindingOrigin, Severity};
 use crate::domain::place::WorkspaceAt;
-use crate::sys::cancel::{Cancel, Stopped};
-use crate::workspace::memory::Memory;
+use crate::sys::cancel::{Cancel, CancelReason};
+use crate::workspace::memory::MemoryTree;
 use crate::workspace::{TreeEntry, WorkspaceError};
 use proptest::prelude::*;
 
@@ -21,17 +21,17 @@ fn file(name: &str, status: FileStatus, runs: Vec<ChangeRun>) -> FileChange {
 }
 
 fn run(old: (u32, u32), new: (u32, u32)) -> ChangeRun {
-    ChangeRun { old: Span { start: old.0, count: old.1 }, new: Span { start: new.0, count: new.1 } }
+    ChangeRun { old: HunkSpan { start: old.0, count: old.1 }, new: HunkSpan { start: new.0, count: new.1 } }
 }
 
 /// `src/a.rs` lost line 3 and gained line 8; `new.rs` was `was.rs`; `gone.rs` is deleted, `twice.rs` is new; `far.rs` did not change.
-struct World {
+struct AnchorFixture {
     change: ChangeSet,
-    new: Memory,
-    old: Memory,
+    new: MemoryTree,
+    old: MemoryTree,
 }
 
-fn world() -> World {
+fn world() -> AnchorFixture {
     let mut renamed = file("new.rs", FileStatus::Renamed, vec![run((1, 1), (1, 1))]);
     renamed.old_path = Some(path("was.rs"));
     let files = vec![
@@ -40,8 +40,8 @@ fn world() -> World {
         renamed,
         file("twice.rs", FileStatus::Added, vec![run((0, 0), (1, 3))]),
     ];
-    let mut new = Memory::default();
-    let mut old = Memory::default();
+    let mut new = MemoryTree::default();
+    let mut old = MemoryTree::default();
     old.insert(path("src/a.rs"), OLD);
     new.insert(path("src/a.rs"), NEW);
     old.insert(path("gone.rs"), "removed_code();\nmore_code();\n");
@@ -59,13 +59,13 @@ fn world() -> World {
         new_at: WorkspaceAt::Empty,
         ..ChangeSet::of(files)
     };
-    World { change, new, old }
+    AnchorFixture { change, new, old }
 }
 
 fn place(name: &str, quote: Option<&str>, line: Option<u32>) -> ClaimedPlace {
     ClaimedPlace {
         path: path(name),
-        side: Side::New,
+        side: DiffSide::New,
         quote: quote.map(str::to_owned),
         lines: line.map(LineRange::line),
         note: None,
@@ -82,11 +82,11 @@ fn claim(place: ClaimedPlace) -> Claim {
         place,
         related: Vec::new(),
         replacement: None,
-        origin: Origin { kind: OriginKind::Model, name: "m".to_owned() },
+        origin: FindingOrigin { kind: OriginKind::Model, name: "m".to_owned() },
     }
 }
 
-fn check(claim: &Claim) -> Result<Anchored, Rejection> {
+fn check(claim: &Claim) -> Result<AnchoredClaim, Rejection> {
     let world = world();
     anchor(claim, &world.change, &world.new, &world.old)
 }
@@ -133,10 +133,10 @@ fn a_removed_line_stands_on_the_old_side() {
     let mut removed = claim(place("src/a.rs", Some("    check();"), None));
     let message = told(&removed);
     assert!(message.contains("it stands on lines 3 before the change: say side \"old\""), "{message}");
-    removed.place.side = Side::Old;
-    assert_eq!(check(&removed).unwrap().anchors[0].side, Side::Old);
+    removed.place.side = DiffSide::Old;
+    assert_eq!(check(&removed).unwrap().anchors[0].side, DiffSide::Old);
     let gone = check(&claim(place("gone.rs", Some("removed_code();"), None))).unwrap();
-    assert_eq!(gone.anchors[0].side, Side::Old, "a deleted file has no other");
+    assert_eq!(gone.anchors[0].side, DiffSide::Old, "a deleted file has no other");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_renamed_file_goes_by_either_name() {
         assert_eq!(anchored.anchors[0].path, path("new.rs"));
     }
     let mut old = claim(place("new.rs", Some("let old_name = 1;"), None));
-    old.place.side = Side::Old;
+    old.place.side = DiffSide::Old;
     assert_eq!(check(&old).unwrap().anchors[0].path, path("was.rs"));
 }
 
@@ -248,7 +248,10 @@ fn a_related_place_may_be_gone_and_says_why_it_matters() {
     with.related[1].note = Some("it is called here".to_owned());
     let anchored = check(&with).unwrap();
     let places: Vec<_> = anchored.anchors.iter().map(|anchor| (anchor.side, anchor.quote.as_str())).collect();
-    assert_eq!(places, [(Side::New, "    write();"), (Side::Old, "    check();"), (Side::New, "load().unwrap();")]);
+    assert_eq!(
+        places,
+        [(DiffSide::New, "    write();"), (DiffSide::Old, "    check();"), (DiffSide::New, "load().unwrap();")]
+    );
     assert_eq!(anchored.remarks, [(2, "it is called here".to_owned())]);
 }
 
@@ -270,11 +273,11 @@ struct StoppedTree;
 
 impl Workspace for StoppedTree {
     fn files(&self, _: &Cancel) -> Result<Arc<[TreeEntry]>, WorkspaceError> {
-        Err(Stopped::Interrupted.into())
+        Err(CancelReason::Interrupted.into())
     }
 
     fn read(&self, _: &RepoPath) -> Result<Arc<FileText>, WorkspaceError> {
-        Err(Stopped::Interrupted.into())
+        Err(CancelReason::Interrupted.into())
     }
 }
 
@@ -283,7 +286,7 @@ fn an_interrupt_is_not_the_claims_fault() {
     let world = world();
     let stopped =
         anchor(&claim(place("src/a.rs", Some("    write();"), None)), &world.change, &StoppedTree, &world.old);
-    assert!(matches!(stopped, Err(Rejection::Stopped(Stopped::Interrupted))));
+    assert!(matches!(stopped, Err(Rejection::Stopped(CancelReason::Interrupted))));
 }
 
 proptest! {
@@ -294,8 +297,8 @@ proptest! {
         let runs = runs.into_iter().map(|(old, removed, new, added)| run((old, removed), (new, added))).collect();
         let file = file("a", FileStatus::Modified, runs);
         let lines = LineRange::new(start, start + more).unwrap();
-        for side in [Side::Old, Side::New] {
-            prop_assert_eq!(Touched::of(&file, side).touches(lines), file.touches(side, lines));
+        for side in [DiffSide::Old, DiffSide::New] {
+            prop_assert_eq!(ReachableLines::of(&file, side).touches(lines), file.touches(side, lines));
         }
     }
 

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::domain::finding::AnchorMatch;
-use crate::domain::finding::{FindingId, FindingStatus, Fingerprint, Origin, Severity, Verification};
+use crate::domain::finding::{
+    FindingFingerprint, FindingId, FindingOrigin, FindingStatus, FindingVerification, Severity,
+};
 use proptest::prelude::*;
 
 fn range(start: u32, end: u32) -> LineRange {
@@ -10,7 +12,7 @@ fn range(start: u32, end: u32) -> LineRange {
 }
 
 fn run(old: (u32, u32), new: (u32, u32)) -> ChangeRun {
-    ChangeRun { old: Span { start: old.0, count: old.1 }, new: Span { start: new.0, count: new.1 } }
+    ChangeRun { old: HunkSpan { start: old.0, count: old.1 }, new: HunkSpan { start: new.0, count: new.1 } }
 }
 
 fn text(text: &str) -> FileText {
@@ -20,7 +22,7 @@ fn text(text: &str) -> FileText {
 fn finding(path: &str, line: u32, fingerprint: &str, title: &str, rule: &str) -> Finding {
     Finding {
         id: FindingId(String::new()),
-        fingerprint: Fingerprint(fingerprint.to_owned()),
+        fingerprint: FindingFingerprint(fingerprint.to_owned()),
         status: FindingStatus::New,
         dismissed: None,
         title: title.to_owned(),
@@ -30,15 +32,15 @@ fn finding(path: &str, line: u32, fingerprint: &str, title: &str, rule: &str) ->
         confidence: None,
         anchors: vec![Anchor {
             path: RepoPath::parse(path).unwrap(),
-            side: Side::New,
+            side: DiffSide::New,
             lines: Some(LineRange::line(line)),
             quote: String::new(),
             matched: AnchorMatch::Exact,
             masked: false,
         }],
         suggestion: None,
-        verification: Verification::UNCHECKED,
-        origin: Origin {
+        verification: FindingVerification::UNCHECKED,
+        origin: FindingOrigin {
             kind: if rule.is_empty() { OriginKind::Model } else { OriginKind::Rule },
             name: rule.to_owned(),
         },
@@ -47,26 +49,26 @@ fn finding(path: &str, line: u32, fingerprint: &str, title: &str, rule: &str) ->
 }
 
 fn matched(earlier: &[Finding], now: &[Finding]) -> Vec<Option<usize>> {
-    let earlier: Vec<_> = earlier.iter().map(Told::of).collect();
-    let now: Vec<_> = now.iter().map(Told::of).collect();
-    same(&earlier, &now, |a, b| a == b)
+    let earlier: Vec<_> = earlier.iter().map(PriorFinding::of).collect();
+    let now: Vec<_> = now.iter().map(PriorFinding::of).collect();
+    match_findings(&earlier, &now, |a, b| a == b)
 }
 
 #[test]
 fn lines_are_followed_past_what_came_and_went_above() {
     // Two lines were added before line 1, line 5 became three, line 9 was removed.
     let map = LineMap::new(vec![run((0, 0), (1, 2)), run((5, 1), (7, 3)), run((9, 1), (12, 0))]);
-    assert_eq!(map.forward(range(1, 4)), Mapped::Same(range(3, 6)));
-    assert_eq!(map.forward(range(5, 5)), Mapped::Changed(Some(range(7, 9))));
-    assert_eq!(map.forward(range(4, 6)), Mapped::Changed(Some(range(6, 10))));
-    assert_eq!(map.forward(range(6, 8)), Mapped::Same(range(10, 12)));
-    assert_eq!(map.forward(range(9, 9)), Mapped::Changed(None));
-    assert_eq!(map.forward(range(10, 11)), Mapped::Same(range(13, 14)));
-    assert!(map.stood_before(range(3, 6)) && !map.stood_before(range(2, 3)) && !map.stood_before(range(8, 8)));
+    assert_eq!(map.forward(range(1, 4)), MappedLines::Same(range(3, 6)));
+    assert_eq!(map.forward(range(5, 5)), MappedLines::Changed(Some(range(7, 9))));
+    assert_eq!(map.forward(range(4, 6)), MappedLines::Changed(Some(range(6, 10))));
+    assert_eq!(map.forward(range(6, 8)), MappedLines::Same(range(10, 12)));
+    assert_eq!(map.forward(range(9, 9)), MappedLines::Changed(None));
+    assert_eq!(map.forward(range(10, 11)), MappedLines::Same(range(13, 14)));
+    assert!(map.existed_before(range(3, 6)) && !map.existed_before(range(2, 3)) && !map.existed_before(range(8, 8)));
     let between = LineMap::new(vec![run((3, 0), (4, 1))]);
-    assert_eq!(between.forward(range(3, 4)), Mapped::Changed(Some(range(3, 5))), "something came between them");
-    assert_eq!(between.forward(range(4, 5)), Mapped::Same(range(5, 6)));
-    assert_eq!(between.forward(range(2, 3)), Mapped::Same(range(2, 3)));
+    assert_eq!(between.forward(range(3, 4)), MappedLines::Changed(Some(range(3, 5))), "something came between them");
+    assert_eq!(between.forward(range(4, 5)), MappedLines::Same(range(5, 6)));
+    assert_eq!(between.forward(range(2, 3)), MappedLines::Same(range(2, 3)));
 }
 
 #[test]
@@ -75,13 +77,13 @@ fn of_equal_lines_those_that_were_meant_are_found() {
     let old = "x = 1\nbad_thing(x)\ny = 2\nbad_thing(x)\nz = 3\n";
     let new = format!("{}{old}", "n\n".repeat(10));
     let map = LineMap::new(vec![run((0, 0), (1, 10))]);
-    let there = again("bad_thing(x)", range(4, 4), &text(&new), Some(&map), |_| true);
-    assert_eq!(there, Again::At(range(14, 14)));
+    let there = find_again("bad_thing(x)", range(4, 4), &text(&new), Some(&map), |_| true);
+    assert_eq!(there, QuoteMatch::At(range(14, 14)));
     // Without the old text the nearest free place is used.
-    assert_eq!(again("bad_thing(x)", range(12, 12), &text(&new), None, |_| true), Again::At(range(12, 12)));
+    assert_eq!(find_again("bad_thing(x)", range(12, 12), &text(&new), None, |_| true), QuoteMatch::At(range(12, 12)));
     assert_eq!(
-        again("bad_thing(x)", range(12, 12), &text(&new), None, |place| place.start() > 12),
-        Again::At(range(14, 14))
+        find_again("bad_thing(x)", range(12, 12), &text(&new), None, |place| place.start() > 12),
+        QuoteMatch::At(range(14, 14))
     );
 }
 
@@ -89,18 +91,18 @@ fn of_equal_lines_those_that_were_meant_are_found() {
 fn a_fixed_place_is_not_taken_for_an_equal_one_that_was_there_before() {
     let new = text("x = 1\ngood()\ny = 2\nbad()\nz = 3\n");
     let map = LineMap::new(vec![run((2, 1), (2, 1))]);
-    assert_eq!(again("bad()", range(2, 2), &new, Some(&map), |_| true), Again::Gone(Some(range(2, 2))));
+    assert_eq!(find_again("bad()", range(2, 2), &new, Some(&map), |_| true), QuoteMatch::Gone(Some(range(2, 2))));
     // Lines that were moved within the file still exist.
     let moved = text("x = 1\ny = 2\nbad_thing()\nz = 3\n");
     let map = LineMap::new(vec![run((2, 1), (1, 0)), run((3, 0), (3, 1))]);
-    assert_eq!(again("bad_thing()", range(2, 2), &moved, Some(&map), |_| true), Again::At(range(3, 3)));
+    assert_eq!(find_again("bad_thing()", range(2, 2), &moved, Some(&map), |_| true), QuoteMatch::At(range(3, 3)));
 }
 
 #[test]
 fn a_brace_without_the_old_text_is_not_known() {
     let there = text("a {\n}\nb {\n}\n");
-    assert_eq!(again("}", range(9, 9), &there, None, |_| true), Again::Unknown);
-    assert_eq!(again("gone()", range(2, 2), &there, None, |_| true), Again::Gone(None));
+    assert_eq!(find_again("}", range(9, 9), &there, None, |_| true), QuoteMatch::Unknown);
+    assert_eq!(find_again("gone()", range(2, 2), &there, None, |_| true), QuoteMatch::Gone(None));
 }
 
 #[test]
@@ -133,8 +135,8 @@ fn what_is_worded_otherwise_is_found_by_its_place() {
 #[test]
 fn what_is_over_comes_back_only_in_its_own_file() {
     let earlier = [finding("a", 4, "f", "t", "r")];
-    let over: Vec<_> = earlier.iter().map(|finding| Told::of(finding).over()).collect();
-    let at = |finding: &Finding| same(&over, &[Told::of(finding)], |a, b| a == b);
+    let over: Vec<_> = earlier.iter().map(|finding| PriorFinding::of(finding).ended()).collect();
+    let at = |finding: &Finding| match_findings(&over, &[PriorFinding::of(finding)], |a, b| a == b);
     assert_eq!(at(&finding("a", 90, "f", "t", "r")), [Some(0)]);
     assert_eq!(at(&finding("b", 4, "f", "t", "r")), [None]);
     assert_eq!(at(&finding("a", 4, "g", "t", "r")), [None], "another defect in its stead");
@@ -161,7 +163,7 @@ fn edited() -> impl Strategy<Value = (Vec<u32>, Vec<ChangeRun>)> {
             }
             if gone + come > 0 && (kept > 0 || runs.is_empty()) {
                 let span =
-                    |before: u32, count: u32| Span { start: if count == 0 { before } else { before + 1 }, count };
+                    |before: u32, count: u32| HunkSpan { start: if count == 0 { before } else { before + 1 }, count };
                 runs.push(ChangeRun { old: span(old, gone), new: span(new, come) });
                 old += gone;
                 new += come;
@@ -178,8 +180,8 @@ proptest! {
         let map = LineMap::new(runs);
         for (at, was) in lines.iter().enumerate().filter(|(_, was)| **was > 0) {
             let is = u32::try_from(at).unwrap() + 1;
-            prop_assert_eq!(map.forward(LineRange::line(*was)), Mapped::Same(LineRange::line(is)));
-            prop_assert!(map.stood_before(LineRange::line(is)));
+            prop_assert_eq!(map.forward(LineRange::line(*was)), MappedLines::Same(LineRange::line(is)));
+            prop_assert!(map.existed_before(LineRange::line(is)));
         }
     }
 

@@ -22,7 +22,7 @@ const COMPARED: usize = 2_000;
 
 /// Finds lines with the longest name of the pattern, or a similar one, the likeliest first: those with more of the pattern's other words.
 /// None if the pattern is mostly punctuation.
-pub(super) fn lines(pattern: &str, text: &FileText) -> Vec<u32> {
+pub(super) fn similar_lines(pattern: &str, text: &FileText) -> Vec<u32> {
     let Some(names) = names(pattern) else { return Vec::new() };
     let mut end = text.text().len().min(LOOKED_AT);
     while !text.text().is_char_boundary(end) {
@@ -115,7 +115,7 @@ fn allowed_typos(word: &str) -> usize {
 
 /// Similarity of the names of two files, in any folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Likeness {
+pub(super) enum NameLikeness {
     /// Equal but for the case of letters.
     Same,
     /// Equal except for typos, the extension, or a part that one of them has more.
@@ -123,12 +123,12 @@ pub(super) enum Likeness {
 }
 
 /// Compares the name of a file with that of `wanted`.
-pub(super) fn is_like(wanted: &RepoPath, other: &RepoPath) -> Option<Likeness> {
+pub(super) fn compare_names(wanted: &RepoPath, other: &RepoPath) -> Option<NameLikeness> {
     let name = |path: &RepoPath| String::from_utf8_lossy(path.file_name()).to_lowercase();
     let is_beside = wanted.folder() == other.folder();
     let (wanted, other) = (name(wanted), name(other));
     if wanted == other {
-        return Some(Likeness::Same);
+        return Some(NameLikeness::Same);
     }
     let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
     let (wanted, other) = (stem(&wanted), stem(&other));
@@ -136,7 +136,8 @@ pub(super) fn is_like(wanted: &RepoPath, other: &RepoPath) -> Option<Likeness> {
     let is_part = short.len() > SHORTEST && 2 * short.len() >= long.len() && long.contains(short.as_str());
     // Short names are similar more often if both are in the same folder.
     let least = usize::from(is_beside && short.chars().count() > 1);
-    (is_part || strsim::osa_distance(&wanted, &other) <= allowed_typos(short).max(least)).then_some(Likeness::Similar)
+    (is_part || strsim::osa_distance(&wanted, &other) <= allowed_typos(short).max(least))
+        .then_some(NameLikeness::Similar)
 }
 
 #[cfg(test)]
@@ -147,7 +148,7 @@ mod tests {
                         load_state(self.path)\n        self.save_all_of_it()\n";
 
     fn told(pattern: &str) -> Vec<u32> {
-        lines(pattern, &FileText::new(CODE, "UTF-8"))
+        similar_lines(pattern, &FileText::new(CODE, "UTF-8"))
     }
 
     #[test]
@@ -175,15 +176,16 @@ mod tests {
     fn a_large_file_is_looked_at_in_part() {
         let text = format!("{}def load_state(): pass\n", "é = 1\n".repeat(LOOKED_AT / 6));
         assert!(text.len() > LOOKED_AT);
-        assert_eq!(lines("def load_stte", &FileText::new(&text, "UTF-8")), Vec::<u32>::new());
-        assert_eq!(lines("load_stte", &FileText::new(&"load_state ".repeat(200_000), "UTF-8")), [1]);
+        assert_eq!(similar_lines("def load_stte", &FileText::new(&text, "UTF-8")), Vec::<u32>::new());
+        assert_eq!(similar_lines("load_stte", &FileText::new(&"load_state ".repeat(200_000), "UTF-8")), [1]);
     }
 
     #[test]
     fn names_are_alike_but_for_slips() {
-        let like =
-            |wanted: &str, other: &str| is_like(&RepoPath::parse(wanted).unwrap(), &RepoPath::parse(other).unwrap());
-        assert_eq!(like("src/helpers.py", "src/app/Helpers.py"), Some(Likeness::Same));
+        let like = |wanted: &str, other: &str| {
+            compare_names(&RepoPath::parse(wanted).unwrap(), &RepoPath::parse(other).unwrap())
+        };
+        assert_eq!(like("src/helpers.py", "src/app/Helpers.py"), Some(NameLikeness::Same));
         for (wanted, other) in [
             ("auht.ts", "src/auth.ts"),
             ("README.rst", "README.md"),
@@ -192,7 +194,7 @@ mod tests {
             ("login.py", "tests/test_login.py"),
             ("src/ap.py", "src/app.py"),
         ] {
-            assert_eq!(like(wanted, other), Some(Likeness::Similar), "{wanted} {other}");
+            assert_eq!(like(wanted, other), Some(NameLikeness::Similar), "{wanted} {other}");
         }
         for (wanted, other) in [
             ("helpers.py", "tests/test_apps/helloworld/hello.py"),

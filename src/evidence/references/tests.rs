@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::document::references;
-use crate::workspace::memory::Memory;
+use crate::workspace::memory::MemoryTree;
 
-fn tree() -> Memory {
-    let mut tree = Memory::default();
+fn tree() -> MemoryTree {
+    let mut tree = MemoryTree::default();
     let mut put = |path: &str, text: &str| tree.insert(RepoPath::parse(path).unwrap(), text);
     put("src/auth.ts", "import x\n\nexport function validateUser(name) {\n  return true\n}\n");
     put("web/src/login.ts", "login()\n");
@@ -18,7 +18,7 @@ fn tree() -> Memory {
 }
 
 fn checked(markdown: &str, folder: &str) -> Vec<CheckedRef> {
-    let base = Base { folder: folder.as_bytes(), root: Some(Path::new("/w/app")) };
+    let base = ReferenceBase { folder: folder.as_bytes(), root: Some(Path::new("/w/app")) };
     check(references(markdown), base, &tree(), &Cancel::never()).unwrap()
 }
 
@@ -125,7 +125,7 @@ fn a_check_can_be_stopped() {
     let cancel = Cancel::never();
     cancel.interrupt();
     let base: &[u8] = b"";
-    assert_eq!(check(references("a.rs:1"), base, &tree(), &cancel), Err(Stopped::Interrupted));
+    assert_eq!(check(references("a.rs:1"), base, &tree(), &cancel), Err(CancelReason::Interrupted));
 }
 
 #[test]

@@ -5,11 +5,11 @@
 
 use std::ops::Range;
 
-use super::shown::{Blank, blank};
+use super::visible_text::{BlankedParts, blank_hidden};
 
 /// One block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct HtmlBlock {
     /// All of it, tags included.
     pub(super) whole: Range<usize>,
     /// Its title: the text between the tags of its summary.
@@ -22,29 +22,29 @@ pub(super) struct Block {
 
 /// The blocks of a text, in the order in which they begin, and how many tags stand alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Blocks {
+pub(super) struct HtmlBlocks {
     /// Those that are whole.
-    pub(super) all: Vec<Block>,
+    pub(super) all: Vec<HtmlBlock>,
     /// Blocks that never end, and ends of none.
     pub(super) broken: usize,
 }
 
-struct Open {
+struct OpenHtmlBlock {
     start: usize,
     after_tag: usize,
     summary: Option<(usize, Option<Range<usize>>)>,
     after_summary: usize,
 }
 
-impl Blocks {
+impl HtmlBlocks {
     /// Finds them.
     pub(super) fn of(text: &str) -> Self {
-        let shown = blank(text, Blank { quotes: false, comments: true });
-        let mut open: Vec<Open> = Vec::new();
+        let shown = blank_hidden(text, BlankedParts { quotes: false, comments: true });
+        let mut open: Vec<OpenHtmlBlock> = Vec::new();
         let mut blocks = Self::default();
         for tag in tags(shown.as_bytes()) {
             match tag.kind {
-                Kind::Details => open.push(Open {
+                Kind::Details => open.push(OpenHtmlBlock {
                     start: tag.at.start,
                     after_tag: tag.at.end,
                     summary: None,
@@ -56,13 +56,15 @@ impl Blocks {
                     }
                 }
                 Kind::SummaryEnd => {
-                    if let Some(Open { summary: Some((start, end @ None)), after_summary, .. }) = open.last_mut() {
+                    if let Some(OpenHtmlBlock { summary: Some((start, end @ None)), after_summary, .. }) =
+                        open.last_mut()
+                    {
                         *end = Some(*start..tag.at.start);
                         *after_summary = tag.at.end;
                     }
                 }
                 Kind::DetailsEnd => match open.pop() {
-                    Some(one) => blocks.all.push(Block {
+                    Some(one) => blocks.all.push(HtmlBlock {
                         whole: one.start..tag.at.end,
                         summary: one.summary.and_then(|(_, range)| range).unwrap_or(one.after_tag..one.after_tag),
                         inside: one.after_summary..tag.at.start,
@@ -78,7 +80,7 @@ impl Blocks {
     }
 
     /// Those that stand in a range and in no other block of that range.
-    pub(super) fn outermost_in(&self, range: &Range<usize>) -> impl Iterator<Item = &Block> {
+    pub(super) fn outermost_in(&self, range: &Range<usize>) -> impl Iterator<Item = &HtmlBlock> {
         let mut end = range.start;
         let first = self.all.partition_point(|block| block.whole.start < range.start);
         let last = range.end;
@@ -139,7 +141,7 @@ mod tests {
     #[test]
     fn a_block_ends_where_its_own_end_stands() {
         let text = "<details open>\n<summary>a (1)</summary>\nx<DETAILS><summary>b</summary>y</DETAILS>z\n</details>w";
-        let blocks = Blocks::of(text);
+        let blocks = HtmlBlocks::of(text);
         let told: Vec<_> =
             blocks.all.iter().map(|one| (&text[one.summary.clone()], &text[one.inside.clone()], one.depth)).collect();
         assert_eq!(told, [("a (1)", "\nx<DETAILS><summary>b</summary>y</DETAILS>z\n", 0), ("b", "y", 1)]);
@@ -150,14 +152,14 @@ mod tests {
     fn tags_in_code_and_in_comments_are_none() {
         let text =
             "`<details>` <!-- <details> -->\n```\n<details>\n```\n<detailsx><details><summary>a</summary></details>";
-        let blocks = Blocks::of(text);
+        let blocks = HtmlBlocks::of(text);
         assert_eq!((blocks.all.len(), blocks.broken), (1, 0));
     }
 
     #[test]
     fn what_never_ends_is_counted_and_hides_nothing() {
         let text = "<details><details><summary>a</summary>b</details></details></details><details>";
-        let blocks = Blocks::of(text);
+        let blocks = HtmlBlocks::of(text);
         assert_eq!((blocks.all.len(), blocks.broken), (2, 2));
         assert_eq!(blocks.outermost_in(&(0..text.len())).count(), 1);
     }
@@ -165,7 +167,7 @@ mod tests {
     proptest! {
         #[test]
         fn blocks_are_nested_or_apart(text in "(<details>|</details>|<summary>|</summary>|a|\n){0,30}") {
-            let blocks = Blocks::of(&text);
+            let blocks = HtmlBlocks::of(&text);
             for (index, one) in blocks.all.iter().enumerate() {
                 prop_assert!(text.get(one.inside.clone()).is_some() && text.get(one.summary.clone()).is_some());
                 for other in &blocks.all[index + 1..] {

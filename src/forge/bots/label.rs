@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::{RegexSet, RegexSetBuilder};
 
-use super::shown::{Blank, blank};
+use super::visible_text::{BlankedParts, blank_hidden};
 use super::{BOTS, Bot};
 use crate::domain::forge::{Actor, RemarkSeverity, Source};
 
@@ -15,9 +15,9 @@ static MARKS: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
 });
 
 /// Reads the severity and source from a text and its author. Marks in code, in quotes and in HTML comments do not count.
-pub(super) fn label(text: &str, author: Option<&Actor>) -> (RemarkSeverity, Source) {
-    let shown = blank(text, Blank { quotes: true, comments: true });
-    let account = author.and_then(|author| by_login(&author.login));
+pub(super) fn read_label(text: &str, author: Option<&Actor>) -> (RemarkSeverity, Source) {
+    let shown = blank_hidden(text, BlankedParts { quotes: true, comments: true });
+    let account = author.and_then(|author| label_by_login(&author.login));
     if let Some(Bot { by_words: Some(by_words), source, .. }) = account {
         return (by_words(&shown), *source);
     }
@@ -29,7 +29,7 @@ pub(super) fn label(text: &str, author: Option<&Actor>) -> (RemarkSeverity, Sour
 }
 
 /// Returns the source that has this login.
-pub(super) fn by_login(login: &str) -> Option<&'static Bot> {
+pub(super) fn label_by_login(login: &str) -> Option<&'static Bot> {
     let login = login.to_lowercase();
     let login = login.strip_suffix("[bot]").unwrap_or(&login);
     BOTS.iter().find(|bot| {
@@ -48,7 +48,7 @@ fn mark(shown: &str) -> Option<(&'static Bot, RemarkSeverity)> {
 
 /// HTML comments count here: bots sign their texts in them.
 fn by_text(text: &str, author: Option<&Actor>) -> Option<Source> {
-    let shown = blank(text, Blank { quotes: true, comments: false }).to_lowercase();
+    let shown = blank_hidden(text, BlankedParts { quotes: true, comments: false }).to_lowercase();
     let is_person = author.is_some_and(|author| !author.is_bot);
     let tells = |bot: &&Bot| {
         bot.traces.iter().any(|trace| shown.contains(trace))
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     fn by(login: &str, is_bot: bool, text: &str) -> (&'static str, &'static str) {
-        let (severity, source) = label(text, Some(&Actor { login: login.to_owned(), is_bot }));
+        let (severity, source) = read_label(text, Some(&Actor { login: login.to_owned(), is_bot }));
         (severity.word(), source.word())
     }
 
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(by("ana", false, "@coderabbitai resolve"), ("N/A", "unknown"));
         assert_eq!(by("ci", true, "<!-- auto-generated comment by CodeRabbit -->"), ("N/A", "coderabbit"));
         assert_eq!(by("ana", false, "Useful? React with 👍 / 👎."), ("N/A", "codex"));
-        assert_eq!(label("Confidence Score: 4/5", None).1, Source::Greptile);
+        assert_eq!(read_label("Confidence Score: 4/5", None).1, Source::Greptile);
     }
 
     #[test]

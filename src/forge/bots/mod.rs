@@ -14,12 +14,11 @@ mod copilot;
 mod gemini;
 mod greptile;
 mod label;
-mod listed;
-mod ours;
+mod own_comments;
 mod prompt;
 mod qodo;
 mod read;
-mod shown;
+mod remark_list;
 mod sourcery;
 mod split;
 pub mod state;
@@ -27,13 +26,14 @@ mod stored;
 mod summary;
 mod title;
 mod tracker;
+mod visible_text;
 
 #[cfg(test)]
 mod tests;
 
-pub use ours::severity_of;
-pub use read::{Remarks, remarks};
-pub use summary::summary;
+pub use own_comments::severity_of;
+pub use read::{Remarks, read_remarks};
+pub use summary::summarize_remarks;
 pub use title::shorten;
 
 use crate::domain::forge::{RemarkSeverity, Source};
@@ -59,7 +59,7 @@ struct Bot {
     /// `true` if code that it suggests is certain to be what it asks for.
     has_sure_suggestions: bool,
     /// Reads what it lists in one text.
-    list: Option<fn(&listed::Asked<'_>, &mut listed::Found)>,
+    list: Option<fn(&remark_list::ListContext<'_>, &mut remark_list::ListedRemarks)>,
 }
 
 /// The source of a remark's title.

@@ -1,9 +1,9 @@
 //! The instructions for a coding agent in a remark. Main function: [`prompt`].
 
 use super::Bot;
-use super::blocks::Blocks;
-use super::shown::{Blank, blank, fenced, unquote};
-use super::title::plain;
+use super::blocks::HtmlBlocks;
+use super::title::plain_words;
+use super::visible_text::{BlankedParts, blank_hidden, fenced_blocks, unquote};
 use crate::domain::forge::AgentPrompt;
 
 /// The minimum length of a prompt, in characters.
@@ -20,7 +20,7 @@ const COMMANDS: &[&str] = &[
 ];
 
 /// Finds it. It is certain where the text marks it as such, and guessed from code or words else.
-pub(super) fn prompt(text: &str, bot: Option<&Bot>) -> Option<AgentPrompt> {
+pub(super) fn find_prompt(text: &str, bot: Option<&Bot>) -> Option<AgentPrompt> {
     let marked = commented(text).or_else(|| folded(text)).or_else(|| headed(text));
     if let Some(text) = marked.and_then(|text| enough(&text, SHORTEST)) {
         return Some(AgentPrompt { text, is_certain: true });
@@ -45,7 +45,7 @@ fn enough(text: &str, least: usize) -> Option<String> {
 /// Between two hidden marks.
 fn commented(text: &str) -> Option<String> {
     const OPEN: &str = "<!-- ai_prompt -->";
-    let shown = blank(text, Blank { quotes: true, comments: false });
+    let shown = blank_hidden(text, BlankedParts { quotes: true, comments: false });
     let start = shown.find(OPEN)? + OPEN.len();
     let end = shown[start..].find("<!-- /ai_prompt -->").or_else(|| shown[start..].find(OPEN))?;
     Some(inner(&text[start..start + end]))
@@ -53,8 +53,8 @@ fn commented(text: &str) -> Option<String> {
 
 /// In a fold that is called so.
 fn folded(text: &str) -> Option<String> {
-    let shown = blank(text, Blank { quotes: true, comments: true });
-    let blocks = Blocks::of(text);
+    let shown = blank_hidden(text, BlankedParts { quotes: true, comments: true });
+    let blocks = HtmlBlocks::of(text);
     let block = blocks.all.iter().find(|block| {
         // Folds may stand in each other's names; only short ones are names.
         let is_said = shown[block.whole.start..].starts_with('<') && block.summary.len() < 200;
@@ -70,7 +70,7 @@ fn is_called_prompt(name: &str) -> bool {
 
 /// In a fence under a line that says so.
 fn headed(text: &str) -> Option<String> {
-    let shown = blank(text, Blank { quotes: true, comments: true });
+    let shown = blank_hidden(text, BlankedParts { quotes: true, comments: true });
     let mut at = 0;
     let mut after = None;
     for line in shown.split_inclusive('\n') {
@@ -81,12 +81,12 @@ fn headed(text: &str) -> Option<String> {
         }
     }
     let after = after?;
-    fenced(text).iter().find(|code| code.whole.start >= after).map(|code| code.text.to_owned())
+    fenced_blocks(text).iter().find(|code| code.whole.start >= after).map(|code| code.text.to_owned())
 }
 
 /// Returns the contents of a fold: its code if it has some, else all of it.
 fn inner(text: &str) -> String {
-    let code = fenced(text);
+    let code = fenced_blocks(text);
     match code.first() {
         Some(first) if text[first.whole.clone()].trim_start().starts_with('>') => unquote(first.text),
         Some(first) => first.text.to_owned(),
@@ -95,14 +95,14 @@ fn inner(text: &str) -> String {
 }
 
 fn suggested(text: &str) -> Option<String> {
-    let code = fenced(text);
+    let code = fenced_blocks(text);
     let of = |info: &str| code.iter().find(|code| code.info == info).map(|code| code.text.to_owned());
     of("suggestion").or_else(|| of("diff"))
 }
 
 /// The words and the code, without pictures, tags and the request to rate it.
 fn cleaned(text: &str) -> String {
-    let code = fenced(text);
+    let code = fenced_blocks(text);
     let mut fences = code.iter().peekable();
     let mut out: Vec<String> = Vec::new();
     let mut at = 0;
@@ -117,7 +117,7 @@ fn cleaned(text: &str) -> String {
         match (is_code, is_rating) {
             (true, _) => out.push(line.trim_end().to_owned()),
             (false, true) => {}
-            (false, false) => out.push(plain(line)),
+            (false, false) => out.push(plain_words(line)),
         }
     }
     let kept = out.join("\n");
@@ -125,12 +125,12 @@ fn cleaned(text: &str) -> String {
 }
 
 fn sentence(text: &str) -> Option<String> {
-    let shown = blank(text, Blank { quotes: true, comments: true });
+    let shown = blank_hidden(text, BlankedParts { quotes: true, comments: true });
     let mut at = 0;
     let mut lines = shown.split_inclusive('\n').filter_map(|line| {
         let start = at;
         at += line.len();
-        (!line.trim().is_empty()).then(|| plain(&text[start..at]))
+        (!line.trim().is_empty()).then(|| plain_words(&text[start..at]))
     });
     let told = lines.find(|line| {
         let first: String = line.chars().take_while(|c| c.is_alphabetic()).collect();
@@ -146,7 +146,7 @@ mod tests {
     use crate::forge::bots::bot_of;
 
     fn told(text: &str, source: Source) -> Option<(String, bool)> {
-        prompt(text, bot_of(source)).map(|prompt| (prompt.text, prompt.is_certain))
+        find_prompt(text, bot_of(source)).map(|prompt| (prompt.text, prompt.is_certain))
     }
 
     fn sure(text: &str) -> (String, bool) {

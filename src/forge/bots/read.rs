@@ -1,14 +1,14 @@
 //! Makes one list of all that was remarked on a pull request. Main function: [`remarks`].
 
-use super::label::label;
-use super::listed::{Asked, Found, LONGEST_TEXT};
-use super::prompt::prompt;
+use super::label::read_label;
+use super::prompt::find_prompt;
+use super::remark_list::{LONGEST_TEXT, ListContext, ListedRemarks};
 use super::split::{MOST_PARTS, split};
-use super::state::{State, Tracker};
-use super::title::{cut, title};
+use super::state::{RemarkState, Tracker};
+use super::title::{find_title, truncate_title};
 use super::{BOTS, Title, bot_of, severity_of};
 use crate::domain::finding::Severity;
-use crate::domain::forge::{Comment, Conversation, Held, PullFile, Remark, RemarkSeverity, Source, Thread};
+use crate::domain::forge::{Comment, Held, PullConversation, PullFile, Remark, RemarkSeverity, Source, Thread};
 
 /// The remarks of a pull request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,31 +21,31 @@ pub struct Remarks {
 
 /// Reads all remarks. `files` are those of the pull request, for links that name a file by its hash; `ours` tells the severity that a comment
 /// of this program has by its own mark, and nothing for all other comments.
-pub fn remarks(
-    conversation: &Conversation,
+pub fn read_remarks(
+    conversation: &PullConversation,
     files: &[PullFile],
     ours: &dyn Fn(&Comment) -> Option<Severity>,
 ) -> Remarks {
-    let mut found = Found::default();
-    let state = State::read(&conversation.comments);
+    let mut found = ListedRemarks::default();
+    let state = RemarkState::read(&conversation.comments);
     let tracker = Tracker::read(&conversation.comments);
     for note in state.notes().iter().chain(tracker.notes()) {
-        found.note(note.clone());
+        found.add_note(note.clone());
     }
     for thread in &conversation.threads {
         let whole = of_thread(thread, ours, &mut found);
         push(whole, &mut found);
     }
-    let asked = Asked { conversation, files };
+    let asked = ListContext { conversation, files };
     for list in BOTS.iter().filter_map(|bot| bot.list) {
-        let mut listed = Found::default();
+        let mut listed = ListedRemarks::default();
         list(&asked, &mut listed);
         let (entries, notes) = listed.into_parts();
         for entry in entries {
             push(entry, &mut found);
         }
         for note in notes {
-            found.note(note);
+            found.add_note(note);
         }
     }
     for remark in &mut found.remarks {
@@ -59,27 +59,28 @@ pub fn remarks(
     Remarks { remarks, notes }
 }
 
-fn of_thread(thread: &Thread, ours: &dyn Fn(&Comment) -> Option<Severity>, found: &mut Found) -> Remark {
+fn of_thread(thread: &Thread, ours: &dyn Fn(&Comment) -> Option<Severity>, found: &mut ListedRemarks) -> Remark {
     let Some(first) = thread.comments.first() else {
-        found.note(format!("the thread {} has no comment", thread.node));
+        found.add_note(format!("the thread {} has no comment", thread.node));
         return around(thread, "", None);
     };
     let text = readable(&first.body);
     if text.len() < first.body.len() {
-        found
-            .note(format!("a comment is longer than {LONGEST_TEXT} bytes; its severity is that of what stands before"));
+        found.add_note(format!(
+            "a comment is longer than {LONGEST_TEXT} bytes; its severity is that of what stands before"
+        ));
     }
     let (severity, source) = match ours(first) {
         Some(severity) => (severity_of(severity), Source::Review),
-        None => label(text, first.author.as_ref()),
+        None => read_label(text, first.author.as_ref()),
     };
     let bot = bot_of(source);
     Remark {
         severity,
         source,
-        title: title(text, bot.map_or(Title::Bold, |bot| bot.title)),
+        title: find_title(text, bot.map_or(Title::Bold, |bot| bot.title)),
         body: first.body.clone(),
-        prompt: prompt(text, bot),
+        prompt: find_prompt(text, bot),
         ..around(thread, &first.url, first.author.as_ref().map(|author| author.login.clone()))
     }
 }
@@ -114,29 +115,29 @@ fn around(thread: &Thread, url: &str, author: Option<String>) -> Remark {
 }
 
 /// Adds a remark, or its parts where it has several.
-fn push(remark: Remark, found: &mut Found) {
+fn push(remark: Remark, found: &mut ListedRemarks) {
     // A part of our own comment is never told apart: its finding is one.
     let (parts, has_more) =
         if remark.source == Source::Review { (Vec::new(), false) } else { split(&remark.id, readable(&remark.body)) };
     if has_more {
-        found.note(format!("{} holds more than {MOST_PARTS} issues; the rest stand in its last part", remark.id));
+        found.add_note(format!("{} holds more than {MOST_PARTS} issues; the rest stand in its last part", remark.id));
     }
     let count = parts.len();
     let whole = Remark { body: String::new(), prompt: None, ..remark.clone() };
     for (index, part) in parts.iter().enumerate() {
         let bot = bot_of(remark.source);
-        let said = title(part.body, bot.map_or(Title::Bold, |bot| bot.title));
+        let said = find_title(part.body, bot.map_or(Title::Bold, |bot| bot.title));
         let said = if said.is_empty() { &remark.title } else { &said };
-        let (severity, source) = label(part.body, None);
+        let (severity, source) = read_label(part.body, None);
         let is_told = severity != RemarkSeverity::Unknown && source == remark.source;
         found.remarks.push(Remark {
             id: part.id.clone(),
             held: Held::Part,
             parent: Some(remark.id.clone()),
             severity: if is_told { severity } else { remark.severity },
-            title: cut(&format!("Issue {}/{count}: {said}", index + 1)),
+            title: truncate_title(&format!("Issue {}/{count}: {said}", index + 1)),
             body: part.body.to_owned(),
-            prompt: prompt(part.body, bot),
+            prompt: find_prompt(part.body, bot),
             ..whole.clone()
         });
     }

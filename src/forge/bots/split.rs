@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use sha2::{Digest as _, Sha256};
 
-use super::blocks::Blocks;
-use super::shown::{Blank, blank, fenced};
+use super::blocks::HtmlBlocks;
+use super::visible_text::{BlankedParts, blank_hidden, fenced_blocks};
 use crate::domain::id::hex;
 
 /// More are left in the last part.
@@ -20,7 +20,7 @@ static HEADING: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)🤖
 
 /// A part of a text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Part<'t> {
+pub(super) struct TextPart<'t> {
     /// Its name, made from its parent's.
     pub(super) id: String,
     /// Its text.
@@ -28,8 +28,8 @@ pub(super) struct Part<'t> {
 }
 
 /// The parts of a text that has several; none where it has one. Also whether there were more than are taken apart.
-pub(super) fn split<'t>(parent: &str, text: &'t str) -> (Vec<Part<'t>>, bool) {
-    let shown = blank(text, Blank { quotes: true, comments: true });
+pub(super) fn split<'t>(parent: &str, text: &'t str) -> (Vec<TextPart<'t>>, bool) {
+    let shown = blank_hidden(text, BlankedParts { quotes: true, comments: true });
     let all = HEADING.iter().flat_map(|heading| heading.find_iter(&shown)).map(|found| found.start());
     let mut starts: Vec<usize> = all.take(MOST_PARTS + 1).collect();
     let has_more = starts.len() > MOST_PARTS;
@@ -50,7 +50,7 @@ pub(super) fn split<'t>(parent: &str, text: &'t str) -> (Vec<Part<'t>>, bool) {
             id = format!("{id}-{times}");
         }
         let end = if index + 1 == starts.len() { text.len() } else { ends[index] };
-        parts.push(Part { id, body: text[from..end].trim().trim_start_matches("---").trim() });
+        parts.push(TextPart { id, body: text[from..end].trim().trim_start_matches("---").trim() });
         from = end;
     }
     (parts, has_more)
@@ -58,8 +58,8 @@ pub(super) fn split<'t>(parent: &str, text: &'t str) -> (Vec<Part<'t>>, bool) {
 
 /// Finds the end of each issue: after the fold or the fence that its heading begins, else where the next one's heading stands.
 fn ends(text: &str, starts: &[usize]) -> Vec<usize> {
-    let blocks = Blocks::of(text);
-    let code = fenced(text);
+    let blocks = HtmlBlocks::of(text);
+    let code = fenced_blocks(text);
     let mut floor = 0;
     let end_of = |(index, start): (usize, &usize)| {
         let next = starts.get(index + 1).copied().unwrap_or(text.len());

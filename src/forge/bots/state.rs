@@ -6,12 +6,12 @@
 
 pub use super::tracker::Tracker;
 
-use super::stored::{Children, PENDING, RESOLVED, Resolved, Stored, believed};
+use super::stored::{PENDING, RESOLVED, StoredChildren, StoredRemarkState, StoredResolution, is_trusted_comment};
 use crate::domain::forge::{Comment, Held, Remark};
 
 /// The result of recording that a remark is resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recorded {
+pub enum ResolveResult {
     /// It stands in the comment that is to be written.
     Done,
     /// So do all other parts of its parent: if a thread holds them, it is to be resolved too.
@@ -22,7 +22,7 @@ pub enum Recorded {
 
 /// The result of recording that a remark is open again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reopened {
+pub enum ReopenResult {
     /// It stands in the comment that is to be written.
     Done,
     /// It was open.
@@ -36,29 +36,29 @@ pub enum Reopened {
 #[error(
     "what is resolved on this pull request no longer fits one comment of 65536 characters; delete the comment that keeps it to begin anew"
 )]
-pub struct TooMuch;
+pub struct StateTooLarge;
 
 /// The state in the state comments.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct State {
-    own: Stored,
+pub struct RemarkState {
+    own: StoredRemarkState,
     number: Option<u64>,
-    others: Vec<Stored>,
+    others: Vec<StoredRemarkState>,
     notes: Vec<String>,
 }
 
-impl State {
+impl RemarkState {
     /// Reads the comments of a pull request. Those of accounts without rights are left out, and noted.
     pub fn read(comments: &[Comment]) -> Self {
         let mut state = Self::default();
         let mut unbelieved = 0;
-        for comment in comments.iter().filter(|comment| Stored::is_in(&comment.body)) {
-            if !believed(comment) {
+        for comment in comments.iter().filter(|comment| StoredRemarkState::is_in(&comment.body)) {
+            if !is_trusted_comment(comment) {
                 unbelieved += 1;
                 continue;
             }
             let is_own = comment.mine && state.number.is_none() && comment.number.is_some();
-            match Stored::parse(&comment.body) {
+            match StoredRemarkState::parse(&comment.body) {
                 Ok(stored) if is_own => {
                     state.own = stored;
                     state.number = comment.number;
@@ -91,15 +91,15 @@ impl State {
     }
 
     /// Records that a remark is resolved. `all` are the remarks of the pull request: a part is kept with the other parts of its parent.
-    pub fn resolve(&mut self, remark: &Remark, all: &[Remark], by: &str, at: &str) -> Recorded {
+    pub fn resolve(&mut self, remark: &Remark, all: &[Remark], by: &str, at: &str) -> ResolveResult {
         match (remark.held, &remark.parent) {
             (Held::Nitpick | Held::OutsideDiff, _) => {
-                self.own.resolved_nitpicks.insert(remark.id.clone(), Resolved::new(by, at));
-                Recorded::Done
+                self.own.resolved_nitpicks.insert(remark.id.clone(), StoredResolution::new(by, at));
+                ResolveResult::Done
             }
             (Held::Part, Some(parent)) => {
                 let siblings: Vec<&Remark> = all.iter().filter(|one| one.parent.as_ref() == Some(parent)).collect();
-                let new = || Children { registered_at: at.to_owned(), ..Children::default() };
+                let new = || StoredChildren { registered_at: at.to_owned(), ..StoredChildren::default() };
                 let kept = self.own.parent_children.entry(parent.clone()).or_insert_with(new);
                 for sibling in siblings.iter().map(|sibling| &sibling.id).chain([&remark.id]) {
                     if !kept.child_ids.contains(sibling) {
@@ -110,16 +110,16 @@ impl State {
                 kept.child_status.insert(remark.id.clone(), RESOLVED.to_owned());
                 let is_all = siblings.iter().all(|sibling| self.is_resolved(sibling));
                 if is_all && remark.is_listed_only {
-                    self.own.resolved_nitpicks.insert(parent.clone(), Resolved::new(by, at));
+                    self.own.resolved_nitpicks.insert(parent.clone(), StoredResolution::new(by, at));
                 }
-                if is_all { Recorded::AllParts } else { Recorded::Done }
+                if is_all { ResolveResult::AllParts } else { ResolveResult::Done }
             }
-            (Held::Part | Held::Thread | Held::Guide | Held::Overview, _) => Recorded::NotKeptHere,
+            (Held::Part | Held::Thread | Held::Guide | Held::Overview, _) => ResolveResult::NotKeptHere,
         }
     }
 
     /// Records that a remark is open.
-    pub fn reopen(&mut self, remark: &Remark) -> Reopened {
+    pub fn reopen(&mut self, remark: &Remark) -> ReopenResult {
         let was_resolved = self.is_resolved(remark);
         self.own.resolved_nitpicks.remove(&remark.id);
         if let Some(parent) = &remark.parent {
@@ -131,21 +131,21 @@ impl State {
             }
         }
         match (was_resolved, self.is_resolved(remark)) {
-            (false, _) => Reopened::WasOpen,
-            (true, false) => Reopened::Done,
-            (true, true) => Reopened::HeldByOthers,
+            (false, _) => ReopenResult::WasOpen,
+            (true, false) => ReopenResult::Done,
+            (true, true) => ReopenResult::HeldByOthers,
         }
     }
 
     /// The text of our own comment. `at` is RFC 3339.
-    pub fn write(&self, at: &str) -> Result<String, TooMuch> {
+    pub fn write(&self, at: &str) -> Result<String, StateTooLarge> {
         let mut stored = self.own.clone();
         at.clone_into(&mut stored.updated_at);
-        stored.comment().ok_or(TooMuch)
+        stored.comment().ok_or(StateTooLarge)
     }
 }
 
-fn says(stored: &Stored, remark: &Remark) -> bool {
+fn says(stored: &StoredRemarkState, remark: &Remark) -> bool {
     let listed = |id: &String| remark.is_listed_only && stored.resolved_nitpicks.contains_key(id);
     let part = remark.parent.as_ref().and_then(|parent| stored.parent_children.get(parent));
     let status = part.and_then(|kept| kept.child_status.get(&remark.id));

@@ -21,15 +21,15 @@ const END: &str = "<!-- /pr-review-mcp-state -->";
 /// All of it. What other programs keep beside is given back as it was.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Stored {
+pub(super) struct StoredRemarkState {
     /// 2.
     pub(super) version: u32,
     /// The parts of remarks that were taken apart, by the name of the whole.
     #[serde(default)]
-    pub(super) parent_children: BTreeMap<String, Children>,
+    pub(super) parent_children: BTreeMap<String, StoredChildren>,
     /// Resolved entries of lists, by their names.
     #[serde(default)]
-    pub(super) resolved_nitpicks: BTreeMap<String, Resolved>,
+    pub(super) resolved_nitpicks: BTreeMap<String, StoredResolution>,
     /// RFC 3339.
     #[serde(default)]
     pub(super) updated_at: String,
@@ -41,7 +41,7 @@ pub(super) struct Stored {
 /// The parts of one remark.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Children {
+pub(super) struct StoredChildren {
     /// Their names, in order.
     #[serde(default)]
     pub(super) child_ids: Vec<String>,
@@ -57,7 +57,7 @@ pub(super) struct Children {
 
 /// The resolver of an entry, and the time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Resolved {
+pub(super) struct StoredResolution {
     /// RFC 3339.
     #[serde(default, rename = "resolvedAt")]
     pub(super) at: String,
@@ -68,7 +68,7 @@ pub(super) struct Resolved {
     pub(super) other: Map<String, Value>,
 }
 
-impl Default for Stored {
+impl Default for StoredRemarkState {
     fn default() -> Self {
         Self {
             version: 2,
@@ -80,14 +80,14 @@ impl Default for Stored {
     }
 }
 
-impl Resolved {
+impl StoredResolution {
     /// Resolved by somebody at some time.
     pub(super) fn new(by: &str, at: &str) -> Self {
         Self { at: at.to_owned(), by: by.to_owned(), other: Map::new() }
     }
 }
 
-impl Stored {
+impl StoredRemarkState {
     /// Checks whether a comment is one that keeps state: it begins with the mark. One that only shows the mark is none.
     pub(super) fn is_in(body: &str) -> bool {
         body.trim_start().starts_with(BEGIN)
@@ -123,6 +123,6 @@ impl Stored {
 
 /// Checks whether a comment may say what is resolved: our account wrote it, or one that the forge says has rights in the repository. Anybody else can
 /// write such a comment too, and would make remarks on their own change disappear.
-pub(super) fn believed(comment: &Comment) -> bool {
+pub(super) fn is_trusted_comment(comment: &Comment) -> bool {
     comment.mine || matches!(comment.association.as_str(), "OWNER" | "MEMBER" | "COLLABORATOR")
 }

@@ -2,15 +2,15 @@
 
 use std::collections::HashSet;
 
-use crate::domain::forge::{Remark, Summary, SummaryNitpicks};
+use crate::domain::forge::{Remark, RemarkSummary, SummaryNitpicks};
 
 /// The name used for the file of a remark that names none.
 const NO_FILE: &str = "general";
 
 /// Counts the remarks. The total is always the resolved and the unresolved ones together; by severity and by file the unresolved ones are
 /// counted alone. A thread that was split counts once among the outdated.
-pub fn summary(remarks: &[Remark]) -> Summary {
-    let mut summary = Summary { total: remarks.len(), ..Summary::default() };
+pub fn summarize_remarks(remarks: &[Remark]) -> RemarkSummary {
+    let mut summary = RemarkSummary { total: remarks.len(), ..RemarkSummary::default() };
     let mut nitpicks = SummaryNitpicks::default();
     let mut outdated = HashSet::new();
     for remark in remarks {
@@ -26,7 +26,7 @@ pub fn summary(remarks: &[Remark]) -> Summary {
             continue;
         }
         *summary.by_severity.entry(remark.severity).or_default() += 1;
-        let file = remark.path.as_ref().map_or(NO_FILE.into(), |path| path.spelled());
+        let file = remark.path.as_ref().map_or(NO_FILE.into(), |path| path.display_name());
         *summary.by_file.entry(file.into_owned()).or_default() += 1;
     }
     summary.outdated = outdated.len();

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Title;
-use super::blocks::Blocks;
-use super::shown::{Blank, blank, cover};
+use super::blocks::HtmlBlocks;
+use super::visible_text::{BlankedParts, blank_hidden, cover_with_spaces};
 use crate::domain::text::{mask, strip_line};
 
 /// The longest title, in characters.
@@ -17,12 +17,12 @@ const LONGEST: usize = 100;
 const LOOKED_AT: usize = 1 << 15;
 
 /// Names a remark: one line, at most 100 characters. What is folded away is looked at only where nothing else is there.
-pub(super) fn title(text: &str, how: Title) -> String {
+pub(super) fn find_title(text: &str, how: Title) -> String {
     let text = &text[..text.floor_char_boundary(LOOKED_AT)];
-    let mut shown = blank(text, Blank { quotes: true, comments: true }).into_bytes();
-    let folded = Blocks::of(text);
+    let mut shown = blank_hidden(text, BlankedParts { quotes: true, comments: true }).into_bytes();
+    let folded = HtmlBlocks::of(text);
     for block in folded.outermost_in(&(0..text.len())) {
-        cover(&mut shown, block.whole.start, block.whole.end);
+        cover_with_spaces(&mut shown, block.whole.start, block.whole.end);
     }
     let shown = String::from_utf8(shown).unwrap_or_default();
     let said = match how {
@@ -30,8 +30,8 @@ pub(super) fn title(text: &str, how: Title) -> String {
         Title::Sentence => first_line(text, &shown).map(|line| sentence(&line).to_owned()),
     };
     // Nothing is said outside quotes, code and folds: whatever stands first.
-    let said = said.or_else(|| text.lines().map(plain).find(|line| !line.is_empty()));
-    cut(&strip_line(&said.unwrap_or_default()))
+    let said = said.or_else(|| text.lines().map(plain_words).find(|line| !line.is_empty()));
+    truncate_title(&strip_line(&said.unwrap_or_default()))
 }
 
 /// The text, or as much of it as ends with a word within so many characters, and `...`.
@@ -43,7 +43,7 @@ pub fn shorten(text: &str, most: usize) -> Cow<'_, str> {
 }
 
 /// A title that is no longer than titles may be, without secrets: half of one would not be known as one any more.
-pub(super) fn cut(text: &str) -> String {
+pub(super) fn truncate_title(text: &str) -> String {
     let text = &mask(text).text;
     if text.chars().nth(LONGEST).is_none() { text.to_owned() } else { shorten(text, LONGEST - 3).into_owned() }
 }
@@ -66,10 +66,10 @@ fn bold(text: &str, shown: &str) -> Option<String> {
         let mut from = start;
         while let Some(open) = shown[from..end].find("**").map(|found| from + found + 2) {
             let Some(close) = shown[open..end].find("**").map(|found| open + found) else { break };
-            let inside = plain(&text[open..close]);
+            let inside = plain_words(&text[open..close]);
             from = close + 2;
             // A label is not what the remark says.
-            let rest = if inside.ends_with(':') { plain(&text[from..end]) } else { String::new() };
+            let rest = if inside.ends_with(':') { plain_words(&text[from..end]) } else { String::new() };
             if !rest.is_empty() {
                 return Some(rest);
             }
@@ -84,7 +84,7 @@ fn bold(text: &str, shown: &str) -> Option<String> {
 fn heading(text: &str, shown: &str) -> Option<String> {
     let mut headings = lines(text, shown).filter_map(|line| {
         let rest = line.trim_start_matches('#');
-        (rest.len() < line.len() && rest.starts_with(' ')).then(|| plain(rest.trim_end_matches('#')))
+        (rest.len() < line.len() && rest.starts_with(' ')).then(|| plain_words(rest.trim_end_matches('#')))
     });
     headings.find(|line| !line.is_empty())
 }
@@ -96,7 +96,10 @@ fn opening(text: &str, shown: &str) -> Option<String> {
 }
 
 fn first_line(text: &str, shown: &str) -> Option<String> {
-    lines(text, shown).filter(|line| !is_badge(line)).map(plain).find(|line| line.chars().any(char::is_alphanumeric))
+    lines(text, shown)
+        .filter(|line| !is_badge(line))
+        .map(plain_words)
+        .find(|line| line.chars().any(char::is_alphanumeric))
 }
 
 /// Checks whether a line is but signs and their words, as in `_🧹 Nitpick (assertive)_ | _🔵 Trivial_`: it says what sort of remark follows.
@@ -128,7 +131,7 @@ static DRESS: LazyLock<Option<[(Regex, &'static str); 3]>> = LazyLock::new(|| {
 });
 
 /// A text without its tags; breaks of lines stay.
-pub(super) fn untagged(text: &str) -> String {
+pub(super) fn strip_tags(text: &str) -> String {
     static TAGS: LazyLock<Option<(Regex, Regex)>> = LazyLock::new(|| {
         let line = Regex::new(r"(?i)<br\s*/?>|</p>|</li>|</h[1-6]>").ok()?;
         Some((line, Regex::new(r"</?[A-Za-z][^<>]*>").ok()?))
@@ -140,7 +143,7 @@ pub(super) fn untagged(text: &str) -> String {
 
 /// Takes the marks of bold words away, but not what looks like them in code.
 fn without_bold(line: &str) -> String {
-    let shown = blank(line, Blank { quotes: false, comments: false });
+    let shown = blank_hidden(line, BlankedParts { quotes: false, comments: false });
     let mut out = String::with_capacity(line.len());
     let mut from = 0;
     for (at, mark) in shown.match_indices("**") {
@@ -152,7 +155,7 @@ fn without_bold(line: &str) -> String {
 }
 
 /// The words of a line: no pictures, links, tags, heading or list marks, and no emphasis around it.
-pub(super) fn plain(line: &str) -> String {
+pub(super) fn plain_words(line: &str) -> String {
     let mut words = line.to_owned();
     for (pattern, left) in DRESS.iter().flatten() {
         words = pattern.replace_all(&words, *left).into_owned();
@@ -194,21 +197,21 @@ mod tests {
             ("<details><summary>folded</summary>x</details>", "folded x"),
             ("", ""),
         ] {
-            assert_eq!(title(text, Title::Bold), said, "{text:?}");
+            assert_eq!(find_title(text, Title::Bold), said, "{text:?}");
         }
     }
 
     #[test]
     fn a_sentence_ends_where_it_ends() {
         let text = "![high](https://www.gstatic.com/codereviewagent/high-priority.svg)\n\nThe value, e.g. `a.b`, is lost. **Then** more.";
-        assert_eq!(title(text, Title::Sentence), "The value, e.g. `a.b`, is lost.");
-        assert_eq!(title("No end", Title::Sentence), "No end");
+        assert_eq!(find_title(text, Title::Sentence), "The value, e.g. `a.b`, is lost.");
+        assert_eq!(find_title("No end", Title::Sentence), "No end");
     }
 
     #[test]
     fn a_long_text_is_cut_after_a_word() {
         let long = "word ".repeat(40);
-        let cut = title(&long, Title::Bold);
+        let cut = find_title(&long, Title::Bold);
         assert!(cut.ends_with("word...") && cut.chars().count() <= 100, "{cut}");
         assert_eq!(shorten("abc def", 7), "abc def");
         assert_eq!(shorten("abc def ghi", 9), "abc def...");
@@ -218,7 +221,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_title_is_one_short_line(text in "\\PC{0,300}|[*#>`_ \na!\\[\\]()<-]{0,200}", sentence: bool) {
-            let said = title(&text, if sentence { Title::Sentence } else { Title::Bold });
+            let said = find_title(&text, if sentence { Title::Sentence } else { Title::Bold });
             prop_assert!(!said.contains('\n') && said.chars().count() <= 100, "{:?}", said);
         }
     }

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::state::{Recorded, Reopened, TooMuch};
-use super::stored::{LONGEST_COMMENT, believed};
+use super::state::{ReopenResult, ResolveResult, StateTooLarge};
+use super::stored::{LONGEST_COMMENT, is_trusted_comment};
 use crate::domain::forge::{Comment, Held, Remark};
 
 const MARK: &str = "<!-- pr-review-mcp-tracker -->";
@@ -32,7 +32,7 @@ impl Tracker {
         let mut tracker = Self::default();
         let mut unbelieved = 0;
         for comment in comments.iter().filter(|comment| comment.body.trim_start().starts_with(MARK)) {
-            if !believed(comment) {
+            if !is_trusted_comment(comment) {
                 unbelieved += 1;
                 continue;
             }
@@ -70,27 +70,27 @@ impl Tracker {
     }
 
     /// Ticks an entry.
-    pub fn resolve(&mut self, remark: &Remark) -> Recorded {
+    pub fn resolve(&mut self, remark: &Remark) -> ResolveResult {
         if remark.held != Held::Guide {
-            return Recorded::NotKeptHere;
+            return ResolveResult::NotKeptHere;
         }
         self.own.insert(remark.id.clone(), true);
-        Recorded::Done
+        ResolveResult::Done
     }
 
     /// Takes the tick of an entry away.
-    pub fn reopen(&mut self, remark: &Remark) -> Reopened {
+    pub fn reopen(&mut self, remark: &Remark) -> ReopenResult {
         let was_resolved = self.is_resolved(&remark.id);
         self.own.remove(&remark.id);
         match (was_resolved, self.is_resolved(&remark.id)) {
-            (false, _) => Reopened::WasOpen,
-            (true, false) => Reopened::Done,
-            (true, true) => Reopened::HeldByOthers,
+            (false, _) => ReopenResult::WasOpen,
+            (true, false) => ReopenResult::Done,
+            (true, true) => ReopenResult::HeldByOthers,
         }
     }
 
     /// The text of our own checklist of all entries of the guide among the remarks. `at` is RFC 3339.
-    pub fn write(&self, remarks: &[Remark], at: &str) -> Result<String, TooMuch> {
+    pub fn write(&self, remarks: &[Remark], at: &str) -> Result<String, StateTooLarge> {
         let mut text = format!("{MARK}\n## Entries of Qodo's guide\n\n");
         let mut entries: Vec<&Remark> = remarks.iter().filter(|remark| remark.held == Held::Guide).collect();
         entries.sort_by_key(|remark| remark.severity);
@@ -106,7 +106,7 @@ impl Tracker {
             text.push('\n');
         }
         text.push_str(&format!("\n_Last brought up to date: {at}_\n"));
-        if text.chars().count() <= LONGEST_COMMENT { Ok(text) } else { Err(TooMuch) }
+        if text.chars().count() <= LONGEST_COMMENT { Ok(text) } else { Err(StateTooLarge) }
     }
 }
 

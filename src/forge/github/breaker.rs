@@ -10,10 +10,10 @@ const REST: Duration = Duration::from_mins(1);
 
 /// Counts requests that got no answer worth the name. Shared by all clones of a client.
 #[derive(Debug, Default)]
-pub(super) struct Breaker(Mutex<State>);
+pub(super) struct CircuitBreaker(Mutex<BreakerState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct BreakerState {
     failures: u32,
     /// When the server may be asked again; `None` while all is well.
     open_until: Option<Instant>,
@@ -23,16 +23,16 @@ struct State {
 
 /// Leave for one request. It says how that went; dropped without a word, as when the request was stopped, it says nothing.
 #[derive(Debug)]
-pub(super) struct Leave<'a> {
-    breaker: &'a Breaker,
+pub(super) struct BreakerPermit<'a> {
+    breaker: &'a CircuitBreaker,
     is_probe: bool,
 }
 
-impl Breaker {
+impl CircuitBreaker {
     /// Leave to ask; or how long not to.
-    pub(super) fn leave(&self, now: Instant) -> Result<Leave<'_>, Duration> {
+    pub(super) fn acquire(&self, now: Instant) -> Result<BreakerPermit<'_>, Duration> {
         let mut state = self.state();
-        let Some(until) = state.open_until else { return Ok(Leave { breaker: self, is_probe: false }) };
+        let Some(until) = state.open_until else { return Ok(BreakerPermit { breaker: self, is_probe: false }) };
         if now < until {
             return Err(until - now);
         }
@@ -40,24 +40,24 @@ impl Breaker {
             return Err(Duration::from_secs(1));
         }
         state.is_probing = true;
-        Ok(Leave { breaker: self, is_probe: true })
+        Ok(BreakerPermit { breaker: self, is_probe: true })
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, BreakerState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Leave<'_> {
+impl BreakerPermit<'_> {
     /// The server answered, whatever it said.
-    pub(super) fn answered(self) {
+    pub(super) fn record_success(self) {
         let mut state = self.breaker.state();
         state.failures = 0;
         state.open_until = None;
     }
 
     /// It could not be reached, or failed.
-    pub(super) fn failed(self, now: Instant) {
+    pub(super) fn record_failure(self, now: Instant) {
         let mut state = self.breaker.state();
         state.failures = state.failures.saturating_add(1);
         if self.is_probe || state.failures >= FAILURES {
@@ -66,7 +66,7 @@ impl Leave<'_> {
     }
 }
 
-impl Drop for Leave<'_> {
+impl Drop for BreakerPermit<'_> {
     fn drop(&mut self) {
         if self.is_probe {
             self.breaker.state().is_probing = false;
@@ -78,10 +78,10 @@ impl Drop for Leave<'_> {
 mod tests {
     use super::*;
 
-    fn open(now: Instant) -> Breaker {
-        let breaker = Breaker::default();
+    fn open(now: Instant) -> CircuitBreaker {
+        let breaker = CircuitBreaker::default();
         for _ in 0..FAILURES {
-            breaker.leave(now).unwrap().failed(now);
+            breaker.acquire(now).unwrap().record_failure(now);
         }
         breaker
     }
@@ -89,17 +89,17 @@ mod tests {
     #[test]
     fn five_failures_in_a_row_open_it() {
         let now = Instant::now();
-        let breaker = Breaker::default();
+        let breaker = CircuitBreaker::default();
         for _ in 0..4 {
-            breaker.leave(now).unwrap().failed(now);
+            breaker.acquire(now).unwrap().record_failure(now);
         }
-        breaker.leave(now).unwrap().answered();
+        breaker.acquire(now).unwrap().record_success();
         for _ in 0..4 {
-            breaker.leave(now).unwrap().failed(now);
+            breaker.acquire(now).unwrap().record_failure(now);
         }
-        assert!(breaker.leave(now).is_ok());
-        breaker.leave(now).unwrap().failed(now);
-        assert_eq!(breaker.leave(now).unwrap_err(), REST);
+        assert!(breaker.acquire(now).is_ok());
+        breaker.acquire(now).unwrap().record_failure(now);
+        assert_eq!(breaker.acquire(now).unwrap_err(), REST);
     }
 
     #[test]
@@ -107,20 +107,20 @@ mod tests {
         let now = Instant::now();
         let breaker = open(now);
         let later = now + REST;
-        let probe = breaker.leave(later).unwrap();
-        assert!(breaker.leave(later).is_err(), "a second one waits for the first");
-        probe.failed(later);
-        assert_eq!(breaker.leave(later).unwrap_err(), REST, "it is left alone again");
-        breaker.leave(later + REST).unwrap().answered();
-        assert!(breaker.leave(later).is_ok());
-        assert!(breaker.leave(later).is_ok());
+        let probe = breaker.acquire(later).unwrap();
+        assert!(breaker.acquire(later).is_err(), "a second one waits for the first");
+        probe.record_failure(later);
+        assert_eq!(breaker.acquire(later).unwrap_err(), REST, "it is left alone again");
+        breaker.acquire(later + REST).unwrap().record_success();
+        assert!(breaker.acquire(later).is_ok());
+        assert!(breaker.acquire(later).is_ok());
     }
 
     #[test]
     fn a_probe_that_was_stopped_makes_room_for_another() {
         let now = Instant::now();
         let breaker = open(now);
-        drop(breaker.leave(now + REST).unwrap());
-        assert!(breaker.leave(now + REST).is_ok());
+        drop(breaker.acquire(now + REST).unwrap());
+        assert!(breaker.acquire(now + REST).is_ok());
     }
 }

@@ -5,13 +5,13 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::graphql::FAILED;
-use super::limits::Limited;
-use super::send::{Answer, Api};
+use super::limits::RateLimited;
+use super::send::{ForgeResponse, GitHubApi};
 use super::wire::GraphError;
 use crate::domain::secret::Secret;
 use crate::domain::text::{mask, strip_line};
 use crate::forge::error::{FaultKind, ForgeError};
-use crate::sys::http::Unanswered;
+use crate::sys::http::RequestFailure;
 
 /// The most characters of the server's words that are shown.
 const WORDS: usize = 300;
@@ -26,7 +26,7 @@ const NEEDS: &str = "it needs the scope repo (classic), or read and write access
 
 /// The context of an error message: the origin, and the secrets to leave out.
 #[derive(Debug)]
-pub(super) struct Blame {
+pub(super) struct FaultContext {
     host: String,
     is_app: bool,
     /// The variable or the program that gave the login.
@@ -34,7 +34,7 @@ pub(super) struct Blame {
     secrets: Vec<Secret>,
 }
 
-impl Blame {
+impl FaultContext {
     pub(super) fn new(host: &str, is_app: bool, secrets: Vec<Secret>) -> Self {
         Self { host: host.to_owned(), is_app, origin: None, secrets }
     }
@@ -49,7 +49,7 @@ impl Blame {
     }
 
     /// Returns the failure for a request that needs a login.
-    pub(super) fn nobody(&self) -> ForgeError {
+    pub(super) fn not_logged_in(&self) -> ForgeError {
         ForgeError::new(
             FaultKind::Auth,
             format!("Authentication failed: {} answers this to nobody without a token", self.host),
@@ -58,7 +58,7 @@ impl Blame {
     }
 
     /// Returns the failure for an unsuccessful status.
-    pub(super) fn refused(&self, api: Api, answer: &Answer) -> ForgeError {
+    pub(super) fn from_status(&self, api: GitHubApi, answer: &ForgeResponse) -> ForgeError {
         let said = self.said(&words(&answer.body));
         let status = answer.status;
         let host = &self.host;
@@ -66,12 +66,12 @@ impl Blame {
             401 => (FaultKind::Auth, format!("Authentication failed{said}"), self.login_action()),
             403 => (FaultKind::Permission, format!("{host} does not allow this{said}"), self.permission_action(answer)),
             // GraphQL says so of a thing in an answer that is a success, and the interfaces speak JSON.
-            404 | 410 if api == Api::GraphQl || is_page(&answer.body) => {
+            404 | 410 if api == GitHubApi::GraphQl || is_page(&answer.body) => {
                 (FaultKind::NotFound, format!("{host} has nothing at this address{said}"), wrong_address(api))
             }
             404 | 410 => (FaultKind::NotFound, format!("Resource not found{said}"), self.missing_action()),
             300..=303 | 305..=399 => {
-                let to = answer.header("location").and_then(host_of).map(|to| self.clean(to));
+                let to = answer.header("location").and_then(host_of).map(|to| self.clean_message(to));
                 let to = to.map_or_else(String::new, |to| format!(" to {to}"));
                 let message = format!("{host} redirects{to}, where no request of ours follows");
                 let variable = variable(api);
@@ -89,7 +89,7 @@ impl Blame {
     }
 
     /// Returns the advice for server errors; a server other than GitHub's own may not be a GitHub server.
-    fn trouble_action(&self, api: Api) -> String {
+    fn trouble_action(&self, api: GitHubApi) -> String {
         if self.host.eq_ignore_ascii_case(PUBLIC) {
             return "try again later; https://www.githubstatus.com says whether others have trouble too".to_owned();
         }
@@ -97,7 +97,7 @@ impl Blame {
     }
 
     /// Returns the failure for the errors of a GraphQL response: the worst of them.
-    pub(super) fn graph(&self, answer: &Answer, errors: &[GraphError]) -> ForgeError {
+    pub(super) fn from_graphql(&self, answer: &ForgeResponse, errors: &[GraphError]) -> ForgeError {
         let said = errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>().join("; ");
         let said = self.said(&said);
         let has = |kinds: &[&str]| errors.iter().any(|error| kinds.contains(&error.kind.as_str()));
@@ -117,7 +117,7 @@ impl Blame {
     }
 
     /// Returns the failure for too many requests.
-    pub(super) fn limited(&self, limited: Limited, answer: Option<&Answer>) -> ForgeError {
+    pub(super) fn rate_limited(&self, limited: RateLimited, answer: Option<&ForgeResponse>) -> ForgeError {
         let wait = spoken(limited.wait);
         let what =
             if limited.is_secondary { "too many requests at once" } else { "all requests of this hour are used up" };
@@ -135,7 +135,7 @@ impl Blame {
     }
 
     /// Returns the failure for a missing or incomplete response.
-    pub(super) fn unanswered(&self, why: &Unanswered) -> ForgeError {
+    pub(super) fn no_response(&self, why: &RequestFailure) -> ForgeError {
         ForgeError::new(
             FaultKind::Network,
             format!("{} could not be reached{}", self.host, self.said(&why.message)),
@@ -144,7 +144,7 @@ impl Blame {
     }
 
     /// Returns the failure for an invalid response.
-    pub(super) fn unreadable(&self, answer: Option<&Answer>, why: &str) -> ForgeError {
+    pub(super) fn unreadable(&self, answer: Option<&ForgeResponse>, why: &str) -> ForgeError {
         let error = ForgeError::new(
             FaultKind::Parse,
             format!("the answer of {} cannot be read{}", self.host, self.said(why)),
@@ -157,7 +157,7 @@ impl Blame {
     }
 
     /// Returns the failure for an open circuit breaker.
-    pub(super) fn open(&self, wait: Duration) -> ForgeError {
+    pub(super) fn circuit_open(&self, wait: Duration) -> ForgeError {
         let error = ForgeError::new(
             FaultKind::CircuitOpen,
             format!("{} failed several times in a row and is left alone", self.host),
@@ -166,8 +166,8 @@ impl Blame {
         ForgeError { retry_after: Some(wait), ..error }
     }
 
-    fn about(&self, answer: &Answer, error: ForgeError) -> ForgeError {
-        let request_id = answer.header("x-github-request-id").map(|id| self.clean(id));
+    fn about(&self, answer: &ForgeResponse, error: ForgeError) -> ForgeError {
+        let request_id = answer.header("x-github-request-id").map(|id| self.clean_message(id));
         ForgeError { status: Some(answer.status), request_id, ..error }
     }
 
@@ -182,8 +182,8 @@ impl Blame {
         }
     }
 
-    fn permission_action(&self, answer: &Answer) -> String {
-        let given = |name| answer.header(name).map(|text| self.clean(text)).filter(|text| !text.is_empty());
+    fn permission_action(&self, answer: &ForgeResponse) -> String {
+        let given = |name| answer.header(name).map(|text| self.clean_message(text)).filter(|text| !text.is_empty());
         let whose = match &self.origin {
             Some(origin) if !self.is_app => format!("the token of {origin}"),
             _ if self.is_app => "the App's installation".to_owned(),
@@ -213,12 +213,12 @@ impl Blame {
 
     /// The server's words behind a colon, where there are any.
     fn said(&self, words: &str) -> String {
-        let words = self.clean(words);
+        let words = self.clean_message(words);
         if words.is_empty() { String::new() } else { format!(": {words}") }
     }
 
     /// One line of at most [`WORDS`] characters with no secret in it.
-    pub(super) fn clean(&self, text: &str) -> String {
+    pub(super) fn clean_message(&self, text: &str) -> String {
         let mut text: String = text.chars().take(LOOKED_AT).collect();
         for secret in &self.secrets {
             if !secret.reveal().is_empty() {
@@ -234,14 +234,14 @@ impl Blame {
 }
 
 /// The variable that names an interface.
-fn variable(api: Api) -> &'static str {
+fn variable(api: GitHubApi) -> &'static str {
     match api {
-        Api::Rest => "GITHUB_API_URL",
-        Api::GraphQl => "GITHUB_GRAPHQL_URL (or GITHUB_API_URL, where that is not set)",
+        GitHubApi::Rest => "GITHUB_API_URL",
+        GitHubApi::GraphQl => "GITHUB_GRAPHQL_URL (or GITHUB_API_URL, where that is not set)",
     }
 }
 
-fn wrong_address(api: Api) -> String {
+fn wrong_address(api: GitHubApi) -> String {
     format!("see whether {} is the address of a GitHub server's interface", variable(api))
 }
 
@@ -295,30 +295,30 @@ fn spoken(wait: Duration) -> String {
 mod tests {
     use super::*;
 
-    fn told(host: &str, api: Api, status: u16, body: &str) -> ForgeError {
-        let answer = Answer { status, headers: http::HeaderMap::new(), body: body.as_bytes().to_vec() };
-        Blame::new(host, false, Vec::new()).refused(api, &answer)
+    fn told(host: &str, api: GitHubApi, status: u16, body: &str) -> ForgeError {
+        let answer = ForgeResponse { status, headers: http::HeaderMap::new(), body: body.as_bytes().to_vec() };
+        FaultContext::new(host, false, Vec::new()).from_status(api, &answer)
     }
 
     #[test]
     fn a_web_page_is_blamed_on_the_address_and_github_status_is_githubs_alone() {
         let page = "\n<!DOCTYPE html><p>Nothing here</p>";
-        for (api, variable) in [(Api::Rest, "GITHUB_API_URL"), (Api::GraphQl, "GITHUB_GRAPHQL_URL")] {
+        for (api, variable) in [(GitHubApi::Rest, "GITHUB_API_URL"), (GitHubApi::GraphQl, "GITHUB_GRAPHQL_URL")] {
             for status in [404, 405, 501, 503] {
                 let fault = told("forge.example", api, status, page);
                 assert!(fault.action.contains(variable) && !fault.action.contains("githubstatus"), "{fault}");
                 assert!(fault.message.contains("a page for people"), "{fault}");
             }
         }
-        assert!(told(PUBLIC, Api::Rest, 503, page).action.contains("githubstatus"));
-        assert!(!told("forge.example", Api::Rest, 502, "{}").action.contains("githubstatus"));
+        assert!(told(PUBLIC, GitHubApi::Rest, 503, page).action.contains("githubstatus"));
+        assert!(!told("forge.example", GitHubApi::Rest, 502, "{}").action.contains("githubstatus"));
     }
 
     #[test]
     fn a_missing_thing_is_told_from_a_missing_interface() {
         let said = r#"{"message": "Not Found"}"#;
-        assert!(told("forge.example", Api::Rest, 404, said).action.contains("its name is right"));
-        let fault = told("forge.example", Api::GraphQl, 404, said);
+        assert!(told("forge.example", GitHubApi::Rest, 404, said).action.contains("its name is right"));
+        let fault = told("forge.example", GitHubApi::GraphQl, 404, said);
         assert_eq!((fault.kind, fault.action.contains("GITHUB_GRAPHQL_URL")), (FaultKind::NotFound, true), "{fault}");
     }
 }

@@ -14,14 +14,14 @@ use http::{HeaderValue, Method};
 use octocrab::auth::{EncodingKey, create_jwt};
 use octocrab::models::AppId;
 
-use super::send::{Api, Ask, Effect};
+use super::send::{ForgeRequest, GitHubApi, RequestEffect};
 use super::types::Login;
 use super::{GitHub, wire};
 use crate::domain::forge::RepoName;
 use crate::domain::secret::Secret;
 use crate::forge::error::{FaultKind, ForgeError};
 use crate::sys::clock;
-use crate::sys::http::Address;
+use crate::sys::http::ServerAddress;
 
 /// An installation's token lives for an hour, where nothing else is said.
 const KEPT: Duration = Duration::from_mins(50);
@@ -29,14 +29,14 @@ const KEPT: Duration = Duration::from_mins(50);
 const SPARE: Duration = Duration::from_mins(1);
 
 /// Our identity.
-pub(super) enum Identity {
+pub(super) enum ForgeIdentity {
     None,
     Token(Secret),
-    App(Box<App>),
+    App(Box<GitHubApp>),
 }
 
 /// An App. What it was given is kept: tokens by installation, and the installations of repositories.
-pub(super) struct App {
+pub(super) struct GitHubApp {
     id: u64,
     key: EncodingKey,
     installation: Option<u64>,
@@ -46,7 +46,7 @@ pub(super) struct App {
 }
 
 /// Without any secret.
-impl fmt::Debug for Identity {
+impl fmt::Debug for ForgeIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::None => f.write_str("Nobody"),
@@ -56,7 +56,7 @@ impl fmt::Debug for Identity {
     }
 }
 
-impl Identity {
+impl ForgeIdentity {
     pub(super) fn new(login: Login) -> Result<Self, ForgeError> {
         let unfit = |what: &str| {
             ForgeError::new(
@@ -78,7 +78,7 @@ impl Identity {
                 let key =
                     EncodingKey::from_rsa_pem(pem.as_bytes()).map_err(|_| unfit("the App's private key (PEM, RSA)"))?;
                 let (tokens, installations) = (Mutex::default(), Mutex::default());
-                Ok(Self::App(Box::new(App { id, key, installation, tokens, installations })))
+                Ok(Self::App(Box::new(GitHubApp { id, key, installation, tokens, installations })))
             }
         }
     }
@@ -94,7 +94,7 @@ pub(super) fn secrets(login: &Login) -> Vec<Secret> {
 }
 
 /// Checks whether a login may be sent to an address: never unencrypted, but to this machine.
-pub(super) fn may_be_told(login: &Login, address: &Address) -> Result<(), ForgeError> {
+pub(super) fn may_send_login(login: &Login, address: &ServerAddress) -> Result<(), ForgeError> {
     let url = address.reveal();
     let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();
     if authority.contains('@') {
@@ -131,9 +131,9 @@ impl GitHub {
     /// The token itself.
     pub(super) async fn token(&self, repo: Option<&RepoName>) -> Result<Option<Secret>, ForgeError> {
         match &self.shared.identity {
-            Identity::None => Ok(None),
-            Identity::Token(token) => Ok(Some(token.clone())),
-            Identity::App(app) => {
+            ForgeIdentity::None => Ok(None),
+            ForgeIdentity::Token(token) => Ok(Some(token.clone())),
+            ForgeIdentity::App(app) => {
                 let installation = self.installation(app, repo.or(self.repo.as_ref())).await?;
                 self.installation_token(app, installation).await.map(Some)
             }
@@ -143,7 +143,7 @@ impl GitHub {
     /// Returns the secrets that must not be in any outgoing text: those of the login, whatever their source, and the tokens that an App obtained with it so far.
     pub fn secrets(&self) -> Vec<Secret> {
         let mut secrets = self.shared.blame.secrets().to_vec();
-        if let Identity::App(app) = &self.shared.identity {
+        if let ForgeIdentity::App(app) = &self.shared.identity {
             let given = app.tokens.lock().unwrap_or_else(PoisonError::into_inner);
             secrets.extend(given.values().map(|(token, _)| token.clone()));
         }
@@ -152,20 +152,20 @@ impl GitHub {
 
     /// The App's own name, where we are one.
     pub(super) async fn app_slug(&self) -> Result<Option<String>, ForgeError> {
-        let Identity::App(app) = &self.shared.identity else { return Ok(None) };
+        let ForgeIdentity::App(app) = &self.shared.identity else { return Ok(None) };
         let about: wire::AppAbout = self.as_app(app, Method::GET, &["app"]).await?;
         Ok(Some(about.slug))
     }
 
     /// Gets new tokens for the next requests, where tokens are got at all.
     pub(super) fn forget_tokens(&self) {
-        if let Identity::App(app) = &self.shared.identity {
+        if let ForgeIdentity::App(app) = &self.shared.identity {
             app.tokens.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
     }
 
     /// Returns the installation of the App for a repository.
-    async fn installation(&self, app: &App, repo: Option<&RepoName>) -> Result<u64, ForgeError> {
+    async fn installation(&self, app: &GitHubApp, repo: Option<&RepoName>) -> Result<u64, ForgeError> {
         if let Some(installation) = app.installation {
             return Ok(installation);
         }
@@ -206,7 +206,7 @@ impl GitHub {
         Ok(found)
     }
 
-    async fn installation_token(&self, app: &App, installation: u64) -> Result<Secret, ForgeError> {
+    async fn installation_token(&self, app: &GitHubApp, installation: u64) -> Result<Secret, ForgeError> {
         {
             let known = app.tokens.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some((token, _)) = known.get(&installation).filter(|(_, until)| Instant::now() < *until) {
@@ -216,7 +216,7 @@ impl GitHub {
         let number = installation.to_string();
         let parts = ["app", "installations", &number, "access_tokens"];
         let token: wire::InstallationToken = self.as_app(app, Method::POST, &parts).await?;
-        let lives = token.expires_at.as_deref().and_then(clock::left).map(|left| left.saturating_sub(SPARE));
+        let lives = token.expires_at.as_deref().and_then(clock::until_rfc3339).map(|left| left.saturating_sub(SPARE));
         let token = Secret::new(token.token);
         let until = Instant::now() + lives.map_or(KEPT, |lives| lives.min(KEPT));
         app.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert(installation, (token.clone(), until));
@@ -226,7 +226,7 @@ impl GitHub {
     /// Asks as the App itself.
     async fn as_app<T: serde::de::DeserializeOwned>(
         &self,
-        app: &App,
+        app: &GitHubApp,
         method: Method,
         parts: &[&str],
     ) -> Result<T, ForgeError> {
@@ -235,10 +235,10 @@ impl GitHub {
             let message = "Authentication failed: nothing can be signed with the App's private key";
             ForgeError::new(FaultKind::Auth, message, "download a new one from the App's settings")
         })?;
-        let ask = Ask {
-            api: Api::Rest,
+        let ask = ForgeRequest {
+            api: GitHubApi::Rest,
             // A second token does no harm.
-            effect: if method == Method::GET { Effect::Reads } else { Effect::Sets },
+            effect: if method == Method::GET { RequestEffect::Reads } else { RequestEffect::Sets },
             method,
             address: self.shared.rest.base.join(parts).reveal().to_owned(),
             body: None,

@@ -33,7 +33,7 @@ use std::time::Duration;
 use crate::domain::forge::RepoName;
 use crate::domain::secret::Secret;
 use crate::sys::cancel::Cancel;
-use crate::sys::http::{Address, Http};
+use crate::sys::http::{Http, ServerAddress};
 
 use super::error::{FaultKind, ForgeError};
 
@@ -42,7 +42,7 @@ pub use types::{GitHubOptions, ListedPull, Login, Marks, NewComment, NewReview, 
 /// The client. Cloning it is cheap; clones share their connections, what is known of the limits, and the breaker.
 #[derive(Debug, Clone)]
 pub struct GitHub {
-    shared: Arc<Shared>,
+    shared: Arc<GitHubShared>,
     cancel: Cancel,
     /// The repository of requests that name none.
     repo: Option<RepoName>,
@@ -50,34 +50,34 @@ pub struct GitHub {
 
 /// The state that clones share.
 #[derive(Debug)]
-struct Shared {
-    rest: Way,
-    graphql: Way,
-    server: Address,
-    identity: login::Identity,
-    breaker: breaker::Breaker,
-    limits: limits::Limits,
+struct GitHubShared {
+    rest: ApiClient,
+    graphql: ApiClient,
+    server: ServerAddress,
+    identity: login::ForgeIdentity,
+    breaker: breaker::CircuitBreaker,
+    limits: limits::ForgeRateLimits,
     first_wait: Duration,
-    blame: fault::Blame,
+    blame: fault::FaultContext,
 }
 
 /// One of the two interfaces: its address, and a client that reaches it.
 #[derive(Debug)]
-struct Way {
-    base: Address,
+struct ApiClient {
+    base: ServerAddress,
     http: Http,
 }
 
-impl Way {
-    fn new(base: Address) -> Result<Self, ForgeError> {
-        let http = Http::to(&base).map_err(|error| {
+impl ApiClient {
+    fn new(base: ServerAddress) -> Result<Self, ForgeError> {
+        let http = Http::for_server(&base).map_err(|error| {
             ForgeError::new(FaultKind::Network, format!("cannot set up a connection: {error}"), "see the message")
         })?;
         Ok(Self { base, http })
     }
 
     /// To another address; with the same client where that is on the same server.
-    fn beside(&self, base: Address) -> Result<Self, ForgeError> {
+    fn beside(&self, base: ServerAddress) -> Result<Self, ForgeError> {
         let is_same = self.base.host() == base.host() && self.base.is_encrypted() == base.is_encrypted();
         if is_same { Ok(Self { base, http: self.http.clone() }) } else { Self::new(base) }
     }
@@ -88,19 +88,19 @@ impl GitHub {
     pub fn new(options: GitHubOptions) -> Result<Self, ForgeError> {
         let GitHubOptions { api, graphql, server, login, cancel, first_wait } = options;
         for address in [&api, &graphql, &server] {
-            login::may_be_told(&login, address)?;
+            login::may_send_login(&login, address)?;
         }
         let secrets = login::secrets(&login);
-        let blame = fault::Blame::new(api.host(), matches!(login, Login::App { .. }), secrets);
-        let identity = login::Identity::new(login)?;
-        let rest = Way::new(api)?;
-        let shared = Shared {
+        let blame = fault::FaultContext::new(api.host(), matches!(login, Login::App { .. }), secrets);
+        let identity = login::ForgeIdentity::new(login)?;
+        let rest = ApiClient::new(api)?;
+        let shared = GitHubShared {
             graphql: rest.beside(graphql)?,
             rest,
             server,
             identity,
-            breaker: breaker::Breaker::default(),
-            limits: limits::Limits::default(),
+            breaker: breaker::CircuitBreaker::default(),
+            limits: limits::ForgeRateLimits::default(),
             first_wait,
             blame,
         };
@@ -122,7 +122,7 @@ impl GitHub {
 
     /// Says where the login came from (`GITHUB_TOKEN`), so that a refusal can name it. Before the client is cloned.
     #[must_use]
-    pub fn told_by(mut self, origin: &str) -> Self {
+    pub fn login_source(mut self, origin: &str) -> Self {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
             shared.blame.set_origin(origin);
         }
@@ -130,12 +130,12 @@ impl GitHub {
     }
 
     /// The address of the pages.
-    pub fn server(&self) -> &Address {
+    pub fn server(&self) -> &ServerAddress {
         &self.shared.server
     }
 
     /// Returns the address of a repository for git.
-    pub fn git_address(&self, repo: &RepoName) -> Address {
+    pub fn git_address(&self, repo: &RepoName) -> ServerAddress {
         self.shared.server.join(&[repo.owner(), &format!("{}.git", repo.name())])
     }
 

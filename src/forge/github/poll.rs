@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::GitHub;
-use super::graphql::{LOOKS, Pages, about, missing};
-use super::rest::Call;
+use super::graphql::{LOOKS, Pages, missing_fault, pull_variables};
+use super::rest::RestCall;
 use super::types::Marks;
 use super::wire::PageInfo;
 use crate::domain::forge::PullId;
@@ -14,7 +14,7 @@ use crate::forge::error::ForgeError;
 
 impl GitHub {
     /// Returns whether anything changed since these marks were taken, and new marks. The first time everything did.
-    pub async fn changed(&self, id: &PullId, marks: Marks) -> Result<(bool, Marks), ForgeError> {
+    pub async fn poll_changes(&self, id: &PullId, marks: Marks) -> Result<(bool, Marks), ForgeError> {
         let number = id.number.to_string();
         let asked: [(&[&str], &str); 4] = [
             (&["pulls", &number], ""),
@@ -26,8 +26,8 @@ impl GitHub {
         let mut changed = false;
         for (at, (parts, query)) in asked.into_iter().enumerate() {
             let known = marks.tags.get(at).cloned().flatten();
-            let call = Call { tag: known.as_deref(), ..Call::get(&id.repo, parts, query) };
-            let answer = self.call(call).await?;
+            let call = RestCall { tag: known.as_deref(), ..RestCall::get(&id.repo, parts, query) };
+            let answer = self.send_call(call).await?;
             if answer.status == 304 {
                 now.tags.push(known);
             } else {
@@ -50,11 +50,11 @@ impl GitHub {
         let mut hash = Sha256::new();
         let mut pages = Pages::default();
         loop {
-            let mut variables = about(id);
+            let mut variables = pull_variables(id);
             variables["after"] = json!(pages.cursor());
-            let data: Value = self.ask(Some(&id.repo), LOOKS, &variables).await?;
+            let data: Value = self.send_query(Some(&id.repo), LOOKS, &variables).await?;
             let pull = data.pointer("/repository/pullRequest").filter(|pull| pull.is_object());
-            let pull = pull.ok_or_else(|| missing(&id.to_string()))?;
+            let pull = pull.ok_or_else(|| missing_fault(&id.to_string()))?;
             hash.update(pull.to_string());
             let page = pull.pointer("/reviewThreads/pageInfo").cloned().unwrap_or_default();
             let page: PageInfo = serde_json::from_value(page).unwrap_or_default();

@@ -11,10 +11,10 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use octocrab::service::middleware::reqwest_connector::ReqwestConnector;
 use octocrab::{AuthState, OctoBody, Octocrab, OctocrabBuilder};
 
-use super::{GitHub, Way, limits};
+use super::{ApiClient, GitHub, limits};
 use crate::forge::error::{FaultKind, ForgeError};
-use crate::sys::cancel::{Cancel, Stopped};
-use crate::sys::http::{Unanswered, unanswered};
+use crate::sys::cancel::{Cancel, CancelReason};
+use crate::sys::http::{RequestFailure, classify_failure};
 
 /// The largest answer that is read, in bytes.
 const LARGEST: usize = 64 << 20;
@@ -31,12 +31,12 @@ const TICK: Duration = Duration::from_millis(25);
 
 /// The two interfaces; each has limits of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Api {
+pub(super) enum GitHubApi {
     Rest,
     GraphQl,
 }
 
-impl Api {
+impl GitHubApi {
     pub(super) const fn index(self) -> usize {
         match self {
             Self::Rest => 0,
@@ -47,7 +47,7 @@ impl Api {
 
 /// The effect of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(super) enum RequestEffect {
     /// Nothing.
     Reads,
     /// Idempotent: it may be retried.
@@ -58,8 +58,8 @@ pub(super) enum Effect {
 
 /// A request.
 #[derive(Debug)]
-pub(super) struct Ask {
-    pub(super) api: Api,
+pub(super) struct ForgeRequest {
+    pub(super) api: GitHubApi,
     pub(super) method: Method,
     /// The whole address.
     pub(super) address: String,
@@ -67,18 +67,18 @@ pub(super) struct Ask {
     /// The tag of what is known already.
     pub(super) tag: Option<String>,
     pub(super) login: Option<HeaderValue>,
-    pub(super) effect: Effect,
+    pub(super) effect: RequestEffect,
 }
 
 /// An answer, read to its end.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ForgeResponse {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
 }
 
-impl Answer {
+impl ForgeResponse {
     /// A header's text.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
@@ -95,14 +95,14 @@ impl Answer {
 }
 
 /// The reason why there is no answer.
-enum Lost {
-    Transport(Unanswered),
+enum LostResponse {
+    Transport(RequestFailure),
     TooLarge,
-    Stopped(Stopped),
+    Stopped(CancelReason),
 }
 
 /// The decision after a failed attempt.
-enum Next {
+enum RetryDecision {
     /// It failed for good.
     Fail(ForgeError),
     /// It may be tried again after a short wait.
@@ -115,23 +115,23 @@ enum Next {
 
 impl GitHub {
     /// Sends a request until there is an answer that is a success (or that nothing changed), or until it failed for good.
-    pub(super) async fn send(&self, ask: &Ask) -> Result<Answer, ForgeError> {
-        let leave = self.shared.breaker.leave(Instant::now()).map_err(|wait| self.shared.blame.open(wait))?;
+    pub(super) async fn send(&self, ask: &ForgeRequest) -> Result<ForgeResponse, ForgeError> {
+        let leave = self.shared.breaker.acquire(Instant::now()).map_err(|wait| self.shared.blame.circuit_open(wait))?;
         let sent = self.tries(ask).await;
         match &sent {
-            Err(error) if error.kind == FaultKind::Network => leave.failed(Instant::now()),
+            Err(error) if error.kind == FaultKind::Network => leave.record_failure(Instant::now()),
             Err(error) if error.kind == FaultKind::Stopped => drop(leave),
             Err(error) if error.kind == FaultKind::Auth => {
                 // An App's token may have been taken back: the next request gets another.
                 self.forget_tokens();
-                leave.answered();
+                leave.record_success();
             }
-            _ => leave.answered(),
+            _ => leave.record_success(),
         }
         sent
     }
 
-    async fn tries(&self, ask: &Ask) -> Result<Answer, ForgeError> {
+    async fn tries(&self, ask: &ForgeRequest) -> Result<ForgeResponse, ForgeError> {
         let blame = &self.shared.blame;
         let unfit = |why: http::uri::InvalidUri| blame.unreadable(None, &why.to_string());
         let mut uri: Uri = ask.address.parse().map_err(unfit)?;
@@ -148,17 +148,17 @@ impl GitHub {
                 Err(lost) => self.lost(ask, lost),
             };
             match next {
-                Next::Fail(error) => return Err(error),
-                Next::Elsewhere(to) if redirects < REDIRECTS => {
+                RetryDecision::Fail(error) => return Err(error),
+                RetryDecision::Elsewhere(to) if redirects < REDIRECTS => {
                     redirects += 1;
                     uri = to;
                 }
-                Next::Elsewhere(_) => return Err(blame.unreadable(None, "it redirects without end")),
-                Next::Again(error) => match waits.next() {
+                RetryDecision::Elsewhere(_) => return Err(blame.unreadable(None, "it redirects without end")),
+                RetryDecision::Again(error) => match waits.next() {
                     Some(wait) if self.has_time_for(wait) => self.pause(wait).await?,
                     _ => return Err(error),
                 },
-                Next::After(wait, error) => match waits.next() {
+                RetryDecision::After(wait, error) => match waits.next() {
                     Some(_) if wait <= LONGEST_WAIT && self.has_time_for(wait) => self.pause(wait).await?,
                     _ => return Err(error),
                 },
@@ -167,67 +167,71 @@ impl GitHub {
     }
 
     /// Waits until a request may go: a known limit has ended, and the one before it is long enough ago.
-    async fn turn(&self, ask: &Ask) -> Result<(), ForgeError> {
+    async fn turn(&self, ask: &ForgeRequest) -> Result<(), ForgeError> {
         self.cancel.check()?;
         let limits = &self.shared.limits;
-        let blocked = limits.blocked(ask.api, Instant::now());
+        let blocked = limits.blocked_for(ask.api, Instant::now());
         if !blocked.is_zero() {
             if blocked > LONGEST_WAIT || !self.has_time_for(blocked) {
-                let limited = limits::Limited { wait: blocked, is_secondary: false };
-                return Err(self.shared.blame.limited(limited, None));
+                let limited = limits::RateLimited { wait: blocked, is_secondary: false };
+                return Err(self.shared.blame.rate_limited(limited, None));
             }
             self.pause(blocked).await?;
         }
-        if ask.effect == Effect::Creates {
+        if ask.effect == RequestEffect::Creates {
             self.pause(limits.queue(Instant::now())).await?;
         }
         Ok(())
     }
 
     /// One try.
-    async fn once(&self, ask: &Ask, uri: &Uri) -> Result<Answer, Lost> {
-        let request = request(ask, uri)
-            .map_err(|error| Lost::Transport(Unanswered { message: error.to_string(), is_before_sending: true }))?;
+    async fn once(&self, ask: &ForgeRequest, uri: &Uri) -> Result<ForgeResponse, LostResponse> {
+        let request = request(ask, uri).map_err(|error| {
+            LostResponse::Transport(RequestFailure { message: error.to_string(), is_before_sending: true })
+        })?;
         let way = match ask.api {
-            Api::Rest => &self.shared.rest,
-            Api::GraphQl => &self.shared.graphql,
+            GitHubApi::Rest => &self.shared.rest,
+            GitHubApi::GraphQl => &self.shared.graphql,
         };
         let crab = way.crab();
         let exchange = async {
-            let transport = |error: octocrab::Error| Lost::Transport(unanswered(&error));
+            let transport = |error: octocrab::Error| LostResponse::Transport(classify_failure(&error));
             let answer = crab.send(request).await.map_err(transport)?;
             let (head, body) = answer.into_parts();
             let body = Limited::new(body, LARGEST).collect().await.map_err(|error| {
                 if error.is::<LengthLimitError>() {
-                    Lost::TooLarge
+                    LostResponse::TooLarge
                 } else {
                     // The answer had begun.
-                    Lost::Transport(Unanswered { is_before_sending: false, ..unanswered(error.as_ref()) })
+                    LostResponse::Transport(RequestFailure {
+                        is_before_sending: false,
+                        ..classify_failure(error.as_ref())
+                    })
                 }
             })?;
-            Ok(Answer { status: head.status.as_u16(), headers: head.headers, body: body.to_bytes().to_vec() })
+            Ok(ForgeResponse { status: head.status.as_u16(), headers: head.headers, body: body.to_bytes().to_vec() })
         };
         tokio::select! {
             biased;
             answer = tokio::time::timeout(SLOWEST, exchange) => answer.unwrap_or_else(|_| {
                 let message = format!("no answer came for {} seconds", SLOWEST.as_secs());
-                Err(Lost::Transport(Unanswered { message, is_before_sending: false }))
+                Err(LostResponse::Transport(RequestFailure { message, is_before_sending: false }))
             }),
-            stopped = stopped(&self.cancel) => Err(Lost::Stopped(stopped)),
+            stopped = stopped(&self.cancel) => Err(LostResponse::Stopped(stopped)),
         }
     }
 
     /// Decides what to do about a response; `None` if it is usable.
-    fn judge(&self, ask: &Ask, answer: &Answer, uri: &Uri) -> Option<Next> {
-        if let Some(limited) = limits::limited(answer, ask.api, SystemTime::now()) {
+    fn judge(&self, ask: &ForgeRequest, answer: &ForgeResponse, uri: &Uri) -> Option<RetryDecision> {
+        if let Some(limited) = limits::detect_rate_limit(answer, ask.api, SystemTime::now()) {
             self.shared.limits.remember(ask.api, limited, Instant::now());
-            return Some(Next::After(limited.wait, self.shared.blame.limited(limited, Some(answer))));
+            return Some(RetryDecision::After(limited.wait, self.shared.blame.rate_limited(limited, Some(answer))));
         }
         match answer.status {
-            200 if ask.api == Api::GraphQl => {
+            200 if ask.api == GitHubApi::GraphQl => {
                 // Not a word of it was carried out or read: GitHub ran out of time.
                 let error = self.failed_inside(answer).map(|error| unsure(ask, error))?;
-                Some(Next::Again(error))
+                Some(RetryDecision::Again(error))
             }
             200..=299 => None,
             304 if ask.tag.is_some() => None,
@@ -235,32 +239,35 @@ impl GitHub {
                 // Only the latter two say that any method may be repeated there.
                 let may = ask.method == Method::GET || matches!(answer.status, 307 | 308);
                 let to = answer.header("location").filter(|_| may).and_then(|to| same_server(uri, to));
-                Some(to.map_or_else(|| Next::Fail(self.shared.blame.refused(ask.api, answer)), Next::Elsewhere))
+                Some(to.map_or_else(
+                    || RetryDecision::Fail(self.shared.blame.from_status(ask.api, answer)),
+                    RetryDecision::Elsewhere,
+                ))
             }
             status @ 500.. => {
-                let error = unsure(ask, self.shared.blame.refused(ask.api, answer));
-                let may_repeat = status != 501 && ask.effect != Effect::Creates;
-                Some(if may_repeat { Next::Again(error) } else { Next::Fail(error) })
+                let error = unsure(ask, self.shared.blame.from_status(ask.api, answer));
+                let may_repeat = status != 501 && ask.effect != RequestEffect::Creates;
+                Some(if may_repeat { RetryDecision::Again(error) } else { RetryDecision::Fail(error) })
             }
-            _ => Some(Next::Fail(self.shared.blame.refused(ask.api, answer))),
+            _ => Some(RetryDecision::Fail(self.shared.blame.from_status(ask.api, answer))),
         }
     }
 
-    fn lost(&self, ask: &Ask, lost: Lost) -> Next {
+    fn lost(&self, ask: &ForgeRequest, lost: LostResponse) -> RetryDecision {
         match lost {
-            Lost::Transport(why) => {
-                let error = self.shared.blame.unanswered(&why);
+            LostResponse::Transport(why) => {
+                let error = self.shared.blame.no_response(&why);
                 match (why.is_before_sending, ask.effect) {
-                    (true, _) => Next::Again(error),
-                    (false, Effect::Creates) => Next::Fail(unsure(ask, error)),
-                    (false, _) => Next::Again(unsure(ask, error)),
+                    (true, _) => RetryDecision::Again(error),
+                    (false, RequestEffect::Creates) => RetryDecision::Fail(unsure(ask, error)),
+                    (false, _) => RetryDecision::Again(unsure(ask, error)),
                 }
             }
-            Lost::TooLarge => {
+            LostResponse::TooLarge => {
                 let error = self.shared.blame.unreadable(None, &format!("it is larger than {LARGEST} bytes"));
-                Next::Fail(unsure(ask, error))
+                RetryDecision::Fail(unsure(ask, error))
             }
-            Lost::Stopped(stopped) => Next::Fail(unsure(ask, stopped.into())),
+            LostResponse::Stopped(stopped) => RetryDecision::Fail(unsure(ask, stopped.into())),
         }
     }
 
@@ -277,7 +284,7 @@ impl GitHub {
     }
 }
 
-impl Way {
+impl ApiClient {
     /// The library's client is made anew for each request: it belongs to the runtime that it was made in, and ours may be used from several.
     fn crab(&self) -> Octocrab {
         let connector = ReqwestConnector::new(self.http.client());
@@ -286,7 +293,7 @@ impl Way {
     }
 }
 
-fn request(ask: &Ask, uri: &Uri) -> Result<Request<OctoBody>, http::Error> {
+fn request(ask: &ForgeRequest, uri: &Uri) -> Result<Request<OctoBody>, http::Error> {
     let mut request = Request::builder().method(ask.method.clone()).uri(uri.clone());
     request = request
         .header(ACCEPT, "application/vnd.github+json")
@@ -305,7 +312,7 @@ fn request(ask: &Ask, uri: &Uri) -> Result<Request<OctoBody>, http::Error> {
 }
 
 /// Waits until the deadline passed or somebody interrupted.
-async fn stopped(cancel: &Cancel) -> Stopped {
+async fn stopped(cancel: &Cancel) -> CancelReason {
     loop {
         if let Err(stopped) = cancel.check() {
             return stopped;
@@ -315,8 +322,8 @@ async fn stopped(cancel: &Cancel) -> Stopped {
 }
 
 /// Marks the failure as one of a request that may have taken effect.
-fn unsure(ask: &Ask, error: ForgeError) -> ForgeError {
-    ForgeError { may_have_happened: ask.effect != Effect::Reads, ..error }
+fn unsure(ask: &ForgeRequest, error: ForgeError) -> ForgeError {
+    ForgeError { may_have_happened: ask.effect != RequestEffect::Reads, ..error }
 }
 
 /// Returns the target of a redirect, if it stays on the same server.

@@ -4,23 +4,23 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::forge::{PullRequest, PullState, Verdict};
+use crate::domain::forge::{DeliveryVerdict, PullRequest, PullState};
 use crate::domain::id::CommitId;
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::secret::Secret;
 use crate::sys::cancel::Cancel;
-use crate::sys::http::Address;
+use crate::sys::http::ServerAddress;
 
 /// The options of a client.
 #[derive(Debug, Clone)]
 pub struct GitHubOptions {
     /// The address of REST (`https://api.github.com`).
-    pub api: Address,
+    pub api: ServerAddress,
     /// The address of GraphQL (`https://api.github.com/graphql`).
-    pub graphql: Address,
+    pub graphql: ServerAddress,
     /// The address of the pages and of git (`https://github.com`).
-    pub server: Address,
+    pub server: ServerAddress,
     /// Our login.
     pub login: Login,
     /// The deadline of everything that is asked.
@@ -58,7 +58,7 @@ pub struct NewReview {
     /// The commit that its comments are about.
     pub commit: CommitId,
     /// Its verdict; `None` leaves it pending.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<DeliveryVerdict>,
     /// Its text; GitHub wants one.
     pub body: String,
     /// Its comments.
@@ -71,7 +71,7 @@ pub struct NewComment {
     /// The file, at the head.
     pub path: RepoPath,
     /// The side of the diff.
-    pub side: Side,
+    pub side: DiffSide,
     /// The lines; all in one hunk.
     pub lines: LineRange,
     /// Markdown.
@@ -85,8 +85,8 @@ impl NewReview {
         body.insert("commit_id".to_owned(), json!(self.commit.to_string()));
         if let Some(verdict) = self.verdict {
             let event = match verdict {
-                Verdict::Comment => "COMMENT",
-                Verdict::RequestChanges => "REQUEST_CHANGES",
+                DeliveryVerdict::Comment => "COMMENT",
+                DeliveryVerdict::RequestChanges => "REQUEST_CHANGES",
             };
             body.insert("event".to_owned(), json!(event));
         }
@@ -98,14 +98,14 @@ impl NewReview {
 
 impl NewComment {
     /// Checks whether JSON can carry its path: only text can be.
-    pub fn can_be_sent(&self) -> bool {
+    pub fn is_sendable(&self) -> bool {
         std::str::from_utf8(self.path.as_bytes()).is_ok()
     }
 
     fn json(&self) -> Value {
         let side = match self.side {
-            Side::Old => "LEFT",
-            Side::New => "RIGHT",
+            DiffSide::Old => "LEFT",
+            DiffSide::New => "RIGHT",
         };
         let mut comment = Map::new();
         comment.insert("path".to_owned(), json!(String::from_utf8_lossy(self.path.as_bytes())));

@@ -2,12 +2,12 @@
 
 use crate::domain::id::CommitId;
 use crate::domain::text::{mask, strip_line};
-use crate::sys::cancel::Stopped;
+use crate::sys::cancel::CancelReason;
 use crate::sys::files::FileError;
 use crate::sys::process::ProcessError;
 use crate::sys::repo::RepoError;
 
-use super::wanted::FetchOf;
+use super::wanted_commits::FetchOf;
 
 /// The most characters of a server's or git's words in a message.
 const MOST_SAID: usize = 300;
@@ -20,7 +20,7 @@ pub enum FetchError {
     Process(#[from] ProcessError),
     /// The run was stopped.
     #[error(transparent)]
-    Stopped(#[from] Stopped),
+    Stopped(#[from] CancelReason),
     /// A file of a mirror or of a temporary folder.
     #[error("{0}; the mirrors are a cache: set XDG_CACHE_HOME to a folder that can be written")]
     File(#[from] FileError),
@@ -157,7 +157,7 @@ pub enum FetchError {
 
 /// The classification of git's error output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum GitTrouble {
     Network,
     Certificate,
     Access,
@@ -168,49 +168,49 @@ pub(super) enum Trouble {
 }
 
 /// Words that git, curl, ssh or a server use, in lower case, and what they mean; the first that fits counts.
-const WORDS: [(&str, Trouble); 32] = [
-    ("not our ref", Trouble::NoCommit),
-    ("does not allow request for unadvertised object", Trouble::NoCommit),
-    ("couldn't find remote ref", Trouble::NoRef),
-    ("unable to update url base from redirection", Trouble::Moved),
-    ("returned error: 301", Trouble::Moved),
-    ("returned error: 302", Trouble::Moved),
-    ("returned error: 307", Trouble::Moved),
-    ("returned error: 308", Trouble::Moved),
-    ("ssl certificate", Trouble::Certificate),
-    ("certificate verification failed", Trouble::Certificate),
-    ("certificate verify", Trouble::Certificate),
-    ("host key verification failed", Trouble::Certificate),
-    ("could not read username", Trouble::Access),
-    ("could not read password", Trouble::Access),
-    ("terminal prompts disabled", Trouble::Access),
-    ("authentication failed", Trouble::Access),
-    ("permission denied", Trouble::Access),
-    ("returned error: 401", Trouble::Access),
-    ("returned error: 403", Trouble::Access),
-    ("returned error: 404", Trouble::Access),
-    ("not found", Trouble::Access),
-    ("could not resolve", Trouble::Network),
-    ("failed to connect", Trouble::Network),
-    ("couldn't connect", Trouble::Network),
-    ("connection refused", Trouble::Network),
-    ("connection reset", Trouble::Network),
-    ("timed out", Trouble::Network),
-    ("operation too slow", Trouble::Network),
-    ("returned error: 5", Trouble::Network),
-    ("hung up unexpectedly", Trouble::Network),
-    ("early eof", Trouble::Network),
-    ("unable to access", Trouble::Network),
+const WORDS: [(&str, GitTrouble); 32] = [
+    ("not our ref", GitTrouble::NoCommit),
+    ("does not allow request for unadvertised object", GitTrouble::NoCommit),
+    ("couldn't find remote ref", GitTrouble::NoRef),
+    ("unable to update url base from redirection", GitTrouble::Moved),
+    ("returned error: 301", GitTrouble::Moved),
+    ("returned error: 302", GitTrouble::Moved),
+    ("returned error: 307", GitTrouble::Moved),
+    ("returned error: 308", GitTrouble::Moved),
+    ("ssl certificate", GitTrouble::Certificate),
+    ("certificate verification failed", GitTrouble::Certificate),
+    ("certificate verify", GitTrouble::Certificate),
+    ("host key verification failed", GitTrouble::Certificate),
+    ("could not read username", GitTrouble::Access),
+    ("could not read password", GitTrouble::Access),
+    ("terminal prompts disabled", GitTrouble::Access),
+    ("authentication failed", GitTrouble::Access),
+    ("permission denied", GitTrouble::Access),
+    ("returned error: 401", GitTrouble::Access),
+    ("returned error: 403", GitTrouble::Access),
+    ("returned error: 404", GitTrouble::Access),
+    ("not found", GitTrouble::Access),
+    ("could not resolve", GitTrouble::Network),
+    ("failed to connect", GitTrouble::Network),
+    ("couldn't connect", GitTrouble::Network),
+    ("connection refused", GitTrouble::Network),
+    ("connection reset", GitTrouble::Network),
+    ("timed out", GitTrouble::Network),
+    ("operation too slow", GitTrouble::Network),
+    ("returned error: 5", GitTrouble::Network),
+    ("hung up unexpectedly", GitTrouble::Network),
+    ("early eof", GitTrouble::Network),
+    ("unable to access", GitTrouble::Network),
 ];
 
 /// Reads git's standard error (which it writes in English for us).
-pub(super) fn trouble(errors: &[u8]) -> Trouble {
+pub(super) fn classify_stderr(errors: &[u8]) -> GitTrouble {
     let text = String::from_utf8_lossy(errors).to_lowercase();
-    WORDS.iter().find(|(words, _)| text.contains(words)).map_or(Trouble::Other, |(_, trouble)| *trouble)
+    WORDS.iter().find(|(words, _)| text.contains(words)).map_or(GitTrouble::Other, |(_, trouble)| *trouble)
 }
 
 /// The line that says most, made harmless: one line, nothing invisible, no secret, not long.
-pub(super) fn said(errors: &[u8], secret: Option<&str>) -> String {
+pub(super) fn summarize_stderr(errors: &[u8], secret: Option<&str>) -> String {
     let text = String::from_utf8_lossy(errors);
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let telling = |start: &str| lines().rev().find(|line| line.starts_with(start)).map(str::to_owned);
@@ -234,27 +234,30 @@ mod tests {
     #[test]
     fn the_words_of_git_are_understood() {
         for (words, meant) in [
-            ("fatal: unable to access 'https://h/o/r.git/': Could not resolve host: h", Trouble::Network),
-            ("fatal: unable to access 'https://h/o/r.git/': The requested URL returned error: 403", Trouble::Access),
-            ("fatal: unable to access 'https://h/o/r.git/': The requested URL returned error: 502", Trouble::Network),
-            ("remote: Repository not found.\nfatal: repository 'https://h/o/r.git/' not found", Trouble::Access),
-            ("fatal: could not read Username for 'https://h': terminal prompts disabled", Trouble::Access),
-            ("fatal: remote error: upload-pack: not our ref 0123", Trouble::NoCommit),
-            ("fatal: couldn't find remote ref refs/heads/main", Trouble::NoRef),
-            ("git@h: Permission denied (publickey).", Trouble::Access),
-            ("fatal: unable to access 'https://h/': SSL certificate problem: self-signed", Trouble::Certificate),
-            ("something else", Trouble::Other),
+            ("fatal: unable to access 'https://h/o/r.git/': Could not resolve host: h", GitTrouble::Network),
+            ("fatal: unable to access 'https://h/o/r.git/': The requested URL returned error: 403", GitTrouble::Access),
+            (
+                "fatal: unable to access 'https://h/o/r.git/': The requested URL returned error: 502",
+                GitTrouble::Network,
+            ),
+            ("remote: Repository not found.\nfatal: repository 'https://h/o/r.git/' not found", GitTrouble::Access),
+            ("fatal: could not read Username for 'https://h': terminal prompts disabled", GitTrouble::Access),
+            ("fatal: remote error: upload-pack: not our ref 0123", GitTrouble::NoCommit),
+            ("fatal: couldn't find remote ref refs/heads/main", GitTrouble::NoRef),
+            ("git@h: Permission denied (publickey).", GitTrouble::Access),
+            ("fatal: unable to access 'https://h/': SSL certificate problem: self-signed", GitTrouble::Certificate),
+            ("something else", GitTrouble::Other),
         ] {
-            assert_eq!(trouble(words.as_bytes()), meant, "{words}");
+            assert_eq!(classify_stderr(words.as_bytes()), meant, "{words}");
         }
     }
 
     #[test]
     fn what_a_server_says_is_made_harmless() {
         let text = b"remote: \x1b[31mhi\nfatal: bad \x1b]8;;x\x07 basic c2VjcmV0 \xff\n";
-        let said = said(text, Some("basic c2VjcmV0"));
+        let said = summarize_stderr(text, Some("basic c2VjcmV0"));
         assert!(said.starts_with("fatal: bad") && !said.contains("c2VjcmV0") && !said.contains('\x1b'), "{said}");
-        assert!(super::said(&[b'x'; 5000], None).chars().count() <= MOST_SAID + 1);
-        assert_eq!(super::said(b"", None), "it said nothing");
+        assert!(super::summarize_stderr(&[b'x'; 5000], None).chars().count() <= MOST_SAID + 1);
+        assert_eq!(super::summarize_stderr(b"", None), "it said nothing");
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::domain::forge::RepoName;
 use crate::domain::id::CommitId;
 use crate::sys::cancel::Cancel;
-use crate::sys::files::{self, Held};
+use crate::sys::files::{self, FileLock};
 use crate::sys::repo::{Repo, raw_id};
 
 use super::{FetchError, host_of, scratch};
@@ -19,7 +19,7 @@ const TRY_AGAIN: Duration = Duration::from_millis(50);
 /// A mirror that no other run fetches into as long as this lives.
 pub(super) struct Mirror {
     pub(super) folder: PathBuf,
-    _held: Held,
+    _held: FileLock,
 }
 
 /// Returns the path of a repository's mirror, which may not exist: `<mirrors>/<host>/<owner>/<name>.git`, in lower case, as forges ignore case.
@@ -32,13 +32,13 @@ pub fn mirror_path(mirrors: &Path, server: &str, repo: &RepoName) -> PathBuf {
 
 impl Mirror {
     /// Takes a mirror; it is made where there is none, or one that cannot be read.
-    pub(super) fn take(folder: PathBuf, cancel: &Cancel) -> Result<Self, FetchError> {
+    pub(super) fn open_or_create(folder: PathBuf, cancel: &Cancel) -> Result<Self, FetchError> {
         if let Some(parent) = folder.parent() {
             files::private_folder(parent)?;
         }
         let lock = folder.with_extension("git.lock");
         let held = loop {
-            if let Some(held) = files::try_hold(&lock)? {
+            if let Some(held) = files::try_lock(&lock)? {
                 break held;
             }
             cancel.check()?;
@@ -46,18 +46,18 @@ impl Mirror {
         };
         let mirror = Self { folder, _held: held };
         if mirror.open().is_err() {
-            mirror.remake()?;
+            mirror.recreate()?;
         } else {
             // Whatever was written into its settings since.
-            scratch::lay_out(&mirror.folder, "")?;
+            scratch::create_bare(&mirror.folder, "")?;
         }
         Ok(mirror)
     }
 
     /// Begins it anew.
-    pub(super) fn remake(&self) -> Result<(), FetchError> {
+    pub(super) fn recreate(&self) -> Result<(), FetchError> {
         files::remove_folder(&self.folder)?;
-        Ok(scratch::lay_out(&self.folder, "")?)
+        Ok(scratch::create_bare(&self.folder, "")?)
     }
 
     /// Opens it, and not a repository that it happens to lie in.
@@ -71,7 +71,7 @@ impl Mirror {
 }
 
 /// Keeps both commits from being tidied away by whoever runs `git gc` in a mirror.
-pub(super) fn keep(repo: &Repo, under: &str, base: CommitId, head: CommitId) -> Result<(), FetchError> {
+pub(super) fn protect_commits(repo: &Repo, under: &str, base: CommitId, head: CommitId) -> Result<(), FetchError> {
     for (end, commit) in [("base", base), ("head", head)] {
         let name = format!("{under}/{end}");
         let kept = repo.raw().reference(&name, raw_id(commit.0), true, "review");

@@ -21,12 +21,12 @@ mod shallow;
 mod steps;
 #[cfg(test)]
 mod tests;
-mod wanted;
+mod wanted_commits;
 
 pub use error::FetchError;
 pub use mirror::mirror_path;
-pub use remotes::{Place, Remote, RemoteAddress, host_of, remotes, repository_of, standing_in};
-pub use wanted::{FetchBase, FetchOf};
+pub use remotes::{Remote, RemoteAddress, RepositoryPlace, find_local, host_of, remotes, repository_of};
+pub use wanted_commits::{FetchBase, FetchOf};
 
 use std::path::PathBuf;
 
@@ -37,13 +37,13 @@ use crate::domain::text::strip_line;
 use crate::sys::cancel::Cancel;
 use crate::sys::process::Environment;
 
-use wanted::Wanted;
+use wanted_commits::WantedCommits;
 
 /// The source and destination of a fetch.
 #[derive(Debug, Clone)]
 pub struct FetchJob {
     /// The repository that they are of, on this machine.
-    pub place: Place,
+    pub place: RepositoryPlace,
     /// The folder with the mirrors; what is not in a repository of this machine goes there.
     pub mirrors: PathBuf,
     /// The address of the forge's pages (`https://github.com`).
@@ -73,7 +73,7 @@ pub struct FetchedCommits {
 ///
 /// `http` is spoken with this machine only. Where the server refuses, and the repository has an `ssh` address of the same forge, that is tried.
 pub fn fetch(job: &FetchJob, pull: &PullRequest, cancel: &Cancel) -> Result<FetchedCommits, FetchError> {
-    steps::fetch(job, &Wanted::pull(pull), steps::Transport::of(&job.address)?, cancel)
+    steps::fetch(job, &WantedCommits::pull(pull), steps::Transport::of(&job.address)?, cancel)
 }
 
 /// Brings two commits of a repository in the same way. A base that is a branch is the tip that it has now.
@@ -84,7 +84,7 @@ pub fn fetch_commits(
     head: CommitId,
     cancel: &Cancel,
 ) -> Result<FetchedCommits, FetchError> {
-    let (wanted, transport) = (Wanted::commits(repo, base, head), steps::Transport::of(&job.address)?);
+    let (wanted, transport) = (WantedCommits::commits(repo, base, head), steps::Transport::of(&job.address)?);
     if let (FetchBase::Branch(branch), None) = (base, &wanted.base_ref) {
         let branch = format!("branch that is called {:?}", strip_line(branch));
         return Err(FetchError::NoBranch { server: host_of(&job.server), of: wanted.of, branch });

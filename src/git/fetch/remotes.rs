@@ -12,7 +12,7 @@ const SSH_OVER_HTTPS: (&str, &str) = ("ssh.github.com", "github.com");
 
 /// The protocol of a remote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Spoken {
+enum RemoteProtocol {
     Http,
     Https,
     Ssh,
@@ -21,7 +21,7 @@ enum Spoken {
 /// The address of a remote, taken apart. A password in it is dropped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteAddress {
-    spoken: Spoken,
+    spoken: RemoteProtocol,
     user: Option<String>,
     host: String,
     port: Option<u16>,
@@ -39,7 +39,7 @@ pub struct Remote {
 
 /// The local location of a forge repository's objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum RepositoryPlace {
     /// In a repository that has it as a remote.
     Here {
         /// Its git folder.
@@ -57,9 +57,9 @@ impl RemoteAddress {
         let (spoken, rest) = match text.split_once("://") {
             Some((scheme, rest)) => {
                 let spoken = match scheme.to_ascii_lowercase().as_str() {
-                    "https" => Spoken::Https,
-                    "http" => Spoken::Http,
-                    "ssh" | "git+ssh" | "ssh+git" => Spoken::Ssh,
+                    "https" => RemoteProtocol::Https,
+                    "http" => RemoteProtocol::Http,
+                    "ssh" | "git+ssh" | "ssh+git" => RemoteProtocol::Ssh,
                     _ => return None,
                 };
                 (spoken, rest.to_owned())
@@ -70,7 +70,7 @@ impl RemoteAddress {
                 if host.contains('/') || path.starts_with(':') || path.starts_with('\\') {
                     return None;
                 }
-                (Spoken::Ssh, format!("{host}/{}", path.trim_start_matches('/')))
+                (RemoteProtocol::Ssh, format!("{host}/{}", path.trim_start_matches('/')))
             }
         };
         let (authority, path) = rest.split_once('/')?;
@@ -95,9 +95,9 @@ impl RemoteAddress {
     /// Ports are compared too, but for ssh, whose port is never that of the pages.
     pub fn repository_on(&self, server: &Self) -> Option<RepoName> {
         let (alias, stands_for) = SSH_OVER_HTTPS;
-        let host = if self.spoken == Spoken::Ssh && self.host == alias { stands_for } else { &self.host };
-        let same = host == server.host && (self.spoken == Spoken::Ssh || self.web_port() == server.web_port());
-        let below = if self.spoken == Spoken::Ssh { "" } else { server.path.trim_matches('/') };
+        let host = if self.spoken == RemoteProtocol::Ssh && self.host == alias { stands_for } else { &self.host };
+        let same = host == server.host && (self.spoken == RemoteProtocol::Ssh || self.web_port() == server.web_port());
+        let below = if self.spoken == RemoteProtocol::Ssh { "" } else { server.path.trim_matches('/') };
         let path = self.path.trim_matches('/').strip_prefix(below)?;
         let path = Some(path).filter(|path| below.is_empty() || path.starts_with('/'))?.trim_matches('/');
         let path = match path.len().checked_sub(4).and_then(|at| path.split_at_checked(at)) {
@@ -108,14 +108,14 @@ impl RemoteAddress {
     }
 
     fn web_port(&self) -> u16 {
-        self.port.unwrap_or(if self.spoken == Spoken::Http { 80 } else { 443 })
+        self.port.unwrap_or(if self.spoken == RemoteProtocol::Http { 80 } else { 443 })
     }
 
     /// Rebuilds the address, if its protocol is ssh: nothing of the original that was not understood is in it.
     fn ssh(&self, repo: &RepoName) -> Option<String> {
         let user = self.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
         let port = self.port.map(|port| format!(":{port}")).unwrap_or_default();
-        (self.spoken == Spoken::Ssh).then(|| format!("ssh://{user}{}{port}/{repo}.git", self.host))
+        (self.spoken == RemoteProtocol::Ssh).then(|| format!("ssh://{user}{}{port}/{repo}.git", self.host))
     }
 
     /// The host, with a port that is not the usual one.
@@ -132,7 +132,7 @@ fn is_plain(byte: u8) -> bool {
 pub fn host_of(server: &str) -> String {
     let parsed = parsed_server(server);
     parsed.map_or_else(String::new, |server| {
-        let usual = if server.spoken == Spoken::Http { 80 } else { 443 };
+        let usual = if server.spoken == RemoteProtocol::Http { 80 } else { 443 };
         RemoteAddress { port: server.port.filter(|port| *port != usual), ..server }.shown()
     })
 }
@@ -180,16 +180,16 @@ pub fn repository_of(remotes: &[Remote], server: &str) -> Result<RepoName, Fetch
 }
 
 /// Finds the local objects of `wanted`: in `repo`, if one of its remotes is that repository.
-pub fn standing_in(repo: &Repo, wanted: &RepoName, server: &str) -> Place {
+pub fn find_local(repo: &Repo, wanted: &RepoName, server: &str) -> RepositoryPlace {
     // What git brings only when it is asked for cannot be completed by us, nor be read by libgit2.
-    let Some(server) = parsed_server(server).filter(|_| !repo.is_partial()) else { return Place::Mirror };
+    let Some(server) = parsed_server(server).filter(|_| !repo.is_partial()) else { return RepositoryPlace::Mirror };
     let mut matching = remotes(repo).into_iter().filter_map(|remote| {
         let address = remote.address?;
         address.repository_on(&server).filter(|name| name.is(wanted)).map(|name| address.ssh(&name))
     });
-    let Some(first) = matching.next() else { return Place::Mirror };
+    let Some(first) = matching.next() else { return RepositoryPlace::Mirror };
     let ssh = first.or_else(|| matching.flatten().next());
-    Place::Here { folder: Path::to_owned(repo.git_dir()), ssh }
+    RepositoryPlace::Here { folder: Path::to_owned(repo.git_dir()), ssh }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::id::CommitId;
 use crate::sys::cancel::Cancel;
 use crate::sys::files::{self, FileError};
-use crate::sys::process::{Call, Ended, Environment, Program};
+use crate::sys::process::{Environment, ProcessCall, ProcessOutput, Program};
 use crate::sys::repo::{Repo, object_id};
 use crate::sys::temporary::TemporaryFolder;
 
@@ -21,7 +21,7 @@ const SSH: &str =
     "ssh -oBatchMode=yes -oConnectTimeout=30 -oClearAllForwardings=yes -oForwardAgent=no -oPermitLocalCommand=no";
 
 /// A git folder that lives as long as a fetch.
-pub(super) struct Scratch {
+pub(super) struct ScratchRepository {
     folder: TemporaryFolder,
     git: Program,
     environment: Environment,
@@ -29,7 +29,7 @@ pub(super) struct Scratch {
 }
 
 /// Makes a bare git folder without history, hooks or templates; what is in the way of its settings is replaced.
-pub(super) fn lay_out(folder: &Path, more: &str) -> Result<(), FileError> {
+pub(super) fn create_bare(folder: &Path, more: &str) -> Result<(), FileError> {
     files::private_folder(&folder.join("objects"))?;
     // libgit2 looks for packs only where there was a place for them when it opened the repository.
     files::private_folder(&folder.join("objects/pack"))?;
@@ -38,13 +38,17 @@ pub(super) fn lay_out(folder: &Path, more: &str) -> Result<(), FileError> {
     files::write_private(&folder.join("config"), format!("{FOLDER_SETTINGS}{more}").as_bytes())
 }
 
-impl Scratch {
+impl ScratchRepository {
     /// A folder whose objects are `repo`'s, and which knows that repository's tips and where its history is cut.
-    pub(super) fn of(repo: &Repo, environment: &Environment, cancel: &Cancel) -> Result<Self, FetchError> {
+    pub(super) fn borrowing_objects(
+        repo: &Repo,
+        environment: &Environment,
+        cancel: &Cancel,
+    ) -> Result<Self, FetchError> {
         let git = Program::find("git", environment)?;
         let folder = TemporaryFolder::new()?;
         let dir = folder.path().join("git");
-        lay_out(&dir, &shared(repo))?;
+        create_bare(&dir, &shared(repo))?;
         files::write_private(&dir.join("packed-refs"), known(repo).as_bytes())?;
         let network = settings::network(&git, environment, &dir, cancel)?;
         let environment = environment.clone().without("HOME").without("XDG_CONFIG_HOME");
@@ -68,7 +72,7 @@ impl Scratch {
     }
 
     /// Lets git speak one protocol, with one server.
-    pub(super) fn speak(
+    pub(super) fn allow_protocol(
         &mut self,
         protocol: &str,
         server: &str,
@@ -81,14 +85,14 @@ impl Scratch {
     }
 
     /// Runs git. What it is told stands in the list of processes, so no secret may be in it.
-    pub(super) fn git<I, S>(&self, arguments: I, most: usize, cancel: &Cancel) -> Result<Ended, FetchError>
+    pub(super) fn git<I, S>(&self, arguments: I, most: usize, cancel: &Cancel) -> Result<ProcessOutput, FetchError>
     where
         I: IntoIterator<Item = S>,
         S: Into<OsString>,
     {
         let arguments = arguments.into_iter().map(Into::into).collect();
         let directory = self.folder.path().to_owned();
-        Ok(self.git.run(&Call { arguments, environment: self.environment.clone(), directory, most }, cancel)?)
+        Ok(self.git.run(&ProcessCall { arguments, environment: self.environment.clone(), directory, most }, cancel)?)
     }
 
     /// The commit that a name stands for here.

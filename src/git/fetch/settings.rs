@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::domain::secret::Secret;
 use crate::sys::cancel::Cancel;
-use crate::sys::process::{Call, Environment, ProcessError, Program};
+use crate::sys::process::{Environment, ProcessCall, ProcessError, Program};
 
 /// More settings of a user are not read, in bytes.
 const MOST: usize = 1 << 20;
@@ -110,7 +110,8 @@ pub(super) fn network(
     for (kind, pattern) in [(None, TEXTS), (Some("--path"), PATHS)] {
         let arguments = ["config", "-z"].into_iter().chain(kind).chain(["--get-regexp", pattern]);
         let arguments = arguments.map(Into::into).collect();
-        let call = Call { arguments, environment: environment.clone(), directory: folder.to_owned(), most: MOST };
+        let call =
+            ProcessCall { arguments, environment: environment.clone(), directory: folder.to_owned(), most: MOST };
         // It fails where there is nothing to be found.
         let ended = git.run(&call, cancel)?;
         let text = String::from_utf8_lossy(&ended.output).into_owned();

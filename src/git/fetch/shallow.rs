@@ -15,7 +15,7 @@ use crate::sys::files;
 use crate::sys::repo::Repo;
 
 use super::FetchError;
-use super::scratch::Scratch;
+use super::scratch::ScratchRepository;
 
 /// The number of commits fetched below each tip, step by step. The last one means all.
 pub(super) const DEPTHS: [u32; 4] = [50, 200, 1000, 0x7fff_ffff];
@@ -23,20 +23,20 @@ pub(super) const DEPTHS: [u32; 4] = [50, 200, 1000, 0x7fff_ffff];
 const MOST: usize = 512 << 20;
 
 /// The commits whose parents are hidden.
-pub(super) type Cuts = BTreeSet<ObjectId>;
+pub(super) type ShallowCuts = BTreeSet<ObjectId>;
 
 /// The cuts in a repository's history.
 pub(super) struct Shallow {
     /// The file as it was read.
     bytes: Option<Vec<u8>>,
-    cuts: Cuts,
+    cuts: ShallowCuts,
 }
 
-fn parse(bytes: &[u8]) -> Cuts {
+fn parse(bytes: &[u8]) -> ShallowCuts {
     String::from_utf8_lossy(bytes).lines().filter_map(|line| line.trim().parse().ok()).collect()
 }
 
-fn written(cuts: &Cuts) -> Vec<u8> {
+fn written(cuts: &ShallowCuts) -> Vec<u8> {
     cuts.iter().flat_map(|id| format!("{id}\n").into_bytes()).collect()
 }
 
@@ -58,12 +58,12 @@ impl Shallow {
     }
 
     /// Tells git what is hidden before it begins.
-    pub(super) fn begin(&self, scratch: &Scratch) -> Result<(), FetchError> {
+    pub(super) fn write_initial(&self, scratch: &ScratchRepository) -> Result<(), FetchError> {
         write(scratch, &self.cuts)
     }
 
     /// After a fetch: the cuts that are to hold. A commit that was seen with its parents before stays so.
-    pub(super) fn after(&self, scratch: &Scratch, cancel: &Cancel) -> Result<Cuts, FetchError> {
+    pub(super) fn update_cuts(&self, scratch: &ScratchRepository, cancel: &Cancel) -> Result<ShallowCuts, FetchError> {
         let mut cuts = now(scratch)?;
         if cuts.difference(&self.cuts).next().is_some() {
             write(scratch, &self.cuts)?;
@@ -77,7 +77,7 @@ impl Shallow {
     }
 
     /// Lets the repository see what was brought.
-    pub(super) fn tell(&self, repo: &Repo, cuts: &Cuts) -> Result<(), FetchError> {
+    pub(super) fn publish_cuts(&self, repo: &Repo, cuts: &ShallowCuts) -> Result<(), FetchError> {
         if *cuts == self.cuts {
             return Ok(());
         }
@@ -90,11 +90,11 @@ impl Shallow {
     }
 }
 
-fn now(scratch: &Scratch) -> Result<Cuts, FetchError> {
+fn now(scratch: &ScratchRepository) -> Result<ShallowCuts, FetchError> {
     Ok(parse(&files::read_optional(&scratch.shallow())?.unwrap_or_default()))
 }
 
-fn write(scratch: &Scratch, cuts: &Cuts) -> Result<(), FetchError> {
+fn write(scratch: &ScratchRepository, cuts: &ShallowCuts) -> Result<(), FetchError> {
     if cuts.is_empty() {
         // An empty file would still mean a cut history to git.
         return Ok(files::remove_file(&scratch.shallow())?);
@@ -104,8 +104,8 @@ fn write(scratch: &Scratch, cuts: &Cuts) -> Result<(), FetchError> {
 
 /// Checks whether enough is here to tell for certain where two commits met, and what lies between.
 pub(super) fn is_enough(
-    scratch: &Scratch,
-    cuts: &Cuts,
+    scratch: &ScratchRepository,
+    cuts: &ShallowCuts,
     base: CommitId,
     head: CommitId,
     cancel: &Cancel,

@@ -6,12 +6,12 @@ use crate::domain::id::CommitId;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
 
-use super::error::{Trouble, said, trouble};
+use super::error::{GitTrouble, classify_stderr, summarize_stderr};
 use super::mirror::{self, Mirror};
-use super::scratch::Scratch;
+use super::scratch::ScratchRepository;
 use super::shallow::{DEPTHS, Shallow, is_enough};
-use super::wanted::Wanted;
-use super::{FetchError, FetchJob, FetchedCommits, Place, host_of, mirror_path};
+use super::wanted_commits::WantedCommits;
+use super::{FetchError, FetchJob, FetchedCommits, RepositoryPlace, host_of, mirror_path};
 
 /// The limit of git's output besides the objects, in bytes.
 const MOST_SAID: usize = 64 << 10;
@@ -61,38 +61,39 @@ impl Transport {
 }
 
 /// The address and transport for git.
-struct Way<'j> {
+struct FetchRoute<'j> {
     transport: Transport,
     address: &'j str,
 }
 
 pub(super) fn fetch(
     job: &FetchJob,
-    wanted: &Wanted,
+    wanted: &WantedCommits,
     transport: Transport,
     cancel: &Cancel,
 ) -> Result<FetchedCommits, FetchError> {
     match &job.place {
-        Place::Here { folder, ssh } => {
+        RepositoryPlace::Here { folder, ssh } => {
             let repo = Repo::open(folder)?;
             // A folder with files belongs to it where the way back leads to it, too: a setting may name any folder, also of another repository.
             let leads_back = |folder: &&Path| Repo::open(folder).is_ok_and(|there| there.git_dir() == repo.git_dir());
             let directory = repo.workdir().filter(leads_back).unwrap_or_else(|| repo.git_dir()).to_owned();
-            let brought = Bringing::new(job, wanted, &repo, false, cancel)?.by_all_ways(transport, ssh.as_deref())?;
+            let brought =
+                FetchContext::new(job, wanted, &repo, false, cancel)?.by_all_ways(transport, ssh.as_deref())?;
             Ok(FetchedCommits { directory, ..brought })
         }
-        Place::Mirror => {
-            let mirror = Mirror::take(mirror_path(&job.mirrors, &job.server, wanted.of.repo()), cancel)?;
+        RepositoryPlace::Mirror => {
+            let mirror = Mirror::open_or_create(mirror_path(&job.mirrors, &job.server, wanted.of.repo()), cancel)?;
             let bring = || {
                 let repo = mirror.open()?;
-                let brought = Bringing::new(job, wanted, &repo, true, cancel)?.by_all_ways(transport, None)?;
-                mirror::keep(&repo, &wanted.under, brought.base, brought.head)?;
+                let brought = FetchContext::new(job, wanted, &repo, true, cancel)?.by_all_ways(transport, None)?;
+                mirror::protect_commits(&repo, &wanted.under, brought.base, brought.head)?;
                 Ok(FetchedCommits { directory: mirror.folder.clone(), ..brought })
             };
             match bring() {
                 // Something in it is damaged: it is only a copy.
                 Err(FetchError::Failed { .. } | FetchError::Repo(_)) => {
-                    mirror.remake()?;
+                    mirror.recreate()?;
                     bring()
                 }
                 ended => ended,
@@ -102,11 +103,11 @@ pub(super) fn fetch(
 }
 
 /// One fetch, with all that it needs.
-struct Bringing<'j> {
+struct FetchContext<'j> {
     job: &'j FetchJob,
-    wanted: &'j Wanted,
+    wanted: &'j WantedCommits,
     repo: &'j Repo,
-    scratch: Scratch,
+    scratch: ScratchRepository,
     shallow: Shallow,
     /// `true` if the history is brought in steps.
     in_steps: bool,
@@ -118,17 +119,17 @@ struct Bringing<'j> {
     notices: Vec<String>,
 }
 
-impl<'j> Bringing<'j> {
+impl<'j> FetchContext<'j> {
     fn new(
         job: &'j FetchJob,
-        wanted: &'j Wanted,
+        wanted: &'j WantedCommits,
         repo: &'j Repo,
         is_mirror: bool,
         cancel: &'j Cancel,
     ) -> Result<Self, FetchError> {
-        let scratch = Scratch::of(repo, &job.environment, cancel)?;
+        let scratch = ScratchRepository::borrowing_objects(repo, &job.environment, cancel)?;
         let shallow = Shallow::of(repo)?;
-        shallow.begin(&scratch)?;
+        shallow.write_initial(&scratch)?;
         // A new mirror begins with a cut history: whole ones of large projects take minutes.
         let is_new = is_mirror && repo.raw().references().is_ok_and(|mut all| all.next().is_none());
         let in_steps = is_new || shallow.is_cut();
@@ -138,12 +139,12 @@ impl<'j> Bringing<'j> {
 
     /// Over the forge's address, and over ssh where that refuses and the user's own remote says ssh.
     fn by_all_ways(mut self, transport: Transport, ssh: Option<&str>) -> Result<FetchedCommits, FetchError> {
-        let refused = match self.by(&Way { transport, address: &self.job.address }) {
+        let refused = match self.by(&FetchRoute { transport, address: &self.job.address }) {
             Err(error @ FetchError::Access { .. }) => error,
             ended => return ended,
         };
         let Some(address) = ssh else { return Err(refused) };
-        let brought = self.by(&Way { transport: Transport::Ssh, address });
+        let brought = self.by(&FetchRoute { transport: Transport::Ssh, address });
         let mut brought = brought.map_err(|error| match error {
             FetchError::Stopped(_) | FetchError::Process(_) => error,
             // What the user can do is said best by the first one.
@@ -153,18 +154,18 @@ impl<'j> Bringing<'j> {
         Ok(brought)
     }
 
-    fn by(&mut self, way: &Way<'_>) -> Result<FetchedCommits, FetchError> {
+    fn by(&mut self, way: &FetchRoute<'_>) -> Result<FetchedCommits, FetchError> {
         let secret = self.job.authorization.as_ref().filter(|_| way.transport != Transport::Ssh);
-        self.scratch.speak(way.transport.word(), &self.job.server, secret)?;
+        self.scratch.allow_protocol(way.transport.word(), &self.job.server, secret)?;
         let depths: &[u32] = if self.in_steps { &DEPTHS } else { &[] };
         let mut depths = depths.iter().copied();
         loop {
             let depth = depths.next();
             self.ask(way, depth)?;
             let (base, head) = self.arrived()?;
-            let cuts = self.shallow.after(&self.scratch, self.cancel)?;
+            let cuts = self.shallow.update_cuts(&self.scratch, self.cancel)?;
             if depths.len() == 0 || is_enough(&self.scratch, &cuts, base, head, self.cancel)? {
-                self.shallow.tell(self.repo, &cuts)?;
+                self.shallow.publish_cuts(self.repo, &cuts)?;
                 let notices = std::mem::take(&mut self.notices);
                 return Ok(FetchedCommits { directory: std::path::PathBuf::new(), base, head, notices });
             }
@@ -172,22 +173,22 @@ impl<'j> Bringing<'j> {
     }
 
     /// Asks until the server has what is asked for.
-    fn ask(&mut self, way: &Way<'_>, depth: Option<u32>) -> Result<(), FetchError> {
+    fn ask(&mut self, way: &FetchRoute<'_>, depth: Option<u32>) -> Result<(), FetchError> {
         loop {
             let ended = self.once(way, depth)?;
             if ended.success {
                 return Ok(());
             }
             let errors = String::from_utf8_lossy(&ended.errors).into_owned();
-            match trouble(&ended.errors) {
-                Trouble::NoCommit
+            match classify_stderr(&ended.errors) {
+                GitTrouble::NoCommit
                     if !self.head_by_name
                         && self.wanted.head_ref.is_some()
                         && errors.contains(&self.wanted.head.to_string()) =>
                 {
                     self.head_by_name = true;
                 }
-                Trouble::NoRef
+                GitTrouble::NoRef
                     if self.wanted.base.is_some()
                         && self.branch.as_ref().is_some_and(|branch| errors.contains(branch)) =>
                 {
@@ -201,8 +202,8 @@ impl<'j> Bringing<'j> {
         }
     }
 
-    fn once(&self, way: &Way<'_>, depth: Option<u32>) -> Result<crate::sys::process::Ended, FetchError> {
-        let Wanted { under, .. } = self.wanted;
+    fn once(&self, way: &FetchRoute<'_>, depth: Option<u32>) -> Result<crate::sys::process::ProcessOutput, FetchError> {
+        let WantedCommits { under, .. } = self.wanted;
         let by_name = self.wanted.head_ref.clone().filter(|_| self.head_by_name);
         let head = by_name.unwrap_or_else(|| self.wanted.head.to_string());
         let base = self.branch.clone().or_else(|| self.wanted.base.map(|base| base.to_string()));
@@ -236,24 +237,24 @@ impl<'j> Bringing<'j> {
     }
 
     fn fault(&self, errors: &[u8]) -> FetchError {
-        let said = said(errors, self.job.authorization.as_ref().map(crate::domain::secret::Secret::reveal));
+        let said = summarize_stderr(errors, self.job.authorization.as_ref().map(crate::domain::secret::Secret::reveal));
         let (server, of) = (host_of(&self.job.server), self.wanted.of.clone());
-        match trouble(errors) {
-            Trouble::Network => FetchError::Network { server, said },
-            Trouble::Certificate => FetchError::Certificate { server, said },
-            Trouble::Access => FetchError::Access { of, said, with_login: self.job.authorization.is_some() },
-            Trouble::Moved => FetchError::Moved { of },
-            Trouble::NoRef => match &self.branch {
+        match classify_stderr(errors) {
+            GitTrouble::Network => FetchError::Network { server, said },
+            GitTrouble::Certificate => FetchError::Certificate { server, said },
+            GitTrouble::Access => FetchError::Access { of, said, with_login: self.job.authorization.is_some() },
+            GitTrouble::Moved => FetchError::Moved { of },
+            GitTrouble::NoRef => match &self.branch {
                 Some(branch) if self.wanted.base.is_none() => {
                     FetchError::NoBranch { server, of, branch: branch.clone() }
                 }
                 _ => self.no_commit("head"),
             },
-            Trouble::NoCommit => {
+            GitTrouble::NoCommit => {
                 let of_head = String::from_utf8_lossy(errors).contains(&self.wanted.head.to_string());
                 self.no_commit(if of_head { "head" } else { "base" })
             }
-            Trouble::Other => FetchError::Failed { of, said },
+            GitTrouble::Other => FetchError::Failed { of, said },
         }
     }
 }

@@ -13,11 +13,11 @@ use std::time::Duration;
 use super::steps::{self, Transport};
 use super::*;
 use crate::domain::forge::{PullId, PullNumber, PullState, RepoName};
-use crate::sys::process::{Call, Program};
+use crate::sys::process::{ProcessCall, Program};
 use crate::sys::repo::{Repo, object_id, raw_id};
 
 /// A server's repository and a place for clones.
-struct World {
+struct FetchFixture {
     folder: tempfile::TempDir,
 }
 
@@ -31,7 +31,7 @@ fn environment(home: &Path) -> Environment {
     environment.with("GIT_CONFIG_NOSYSTEM", "1")
 }
 
-impl World {
+impl FetchFixture {
     fn new() -> Self {
         let world = Self { folder: tempfile::tempdir().unwrap() };
         for folder in ["home", "server/o", "work"] {
@@ -56,7 +56,7 @@ impl World {
         let git = Program::find("git", &Environment::of_this_process()).unwrap();
         let arguments = ["-c", "protocol.file.allow=always"].iter().chain(arguments).map(Into::into).collect();
         let (environment, directory) = (environment(&self.at("home")), self.at(folder));
-        let call = Call { arguments, environment, directory, most: 1 << 20 };
+        let call = ProcessCall { arguments, environment, directory, most: 1 << 20 };
         let ended = git.run(&call, &Cancel::never()).unwrap();
         assert!(ended.success, "{:?}: {}", call.arguments, String::from_utf8_lossy(&ended.errors));
         String::from_utf8(ended.output).unwrap().trim().to_owned()
@@ -91,7 +91,7 @@ impl World {
         (pull(base, head), met)
     }
 
-    fn job(&self, place: Place) -> FetchJob {
+    fn job(&self, place: RepositoryPlace) -> FetchJob {
         FetchJob {
             place,
             mirrors: self.at("cache/mirrors"),
@@ -104,7 +104,7 @@ impl World {
 
     fn here(&self, clone: &str) -> FetchJob {
         let folder = Repo::open(&self.at(clone)).unwrap().git_dir().to_owned();
-        self.job(Place::Here { folder, ssh: None })
+        self.job(RepositoryPlace::Here { folder, ssh: None })
     }
 
     /// All of a git folder but its objects and where its history is cut.
@@ -162,7 +162,7 @@ fn pull(base: CommitId, head: CommitId) -> PullRequest {
 }
 
 fn run(job: &FetchJob, pull: &PullRequest) -> Result<FetchedCommits, FetchError> {
-    steps::fetch(job, &Wanted::pull(pull), Transport::File, &Cancel::after(Duration::from_mins(1)))
+    steps::fetch(job, &WantedCommits::pull(pull), Transport::File, &Cancel::after(Duration::from_mins(1)))
 }
 
 fn merge_base(fetched: &FetchedCommits) -> CommitId {

@@ -11,11 +11,11 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 use super::error::{MAX_BYTES, TableError, TableFault};
-use super::{Caching, Facts, Fits, ModelRow, ProviderRow, Wire};
+use super::{Caching, ModelFacts, ModelPattern, ModelRow, ProviderRow, WireFormat};
 use crate::domain::day::Day;
 use crate::domain::money::Money;
 use crate::domain::text::strip_line;
-use crate::llm::optional::Optional;
+use crate::llm::optional_fields::OptionalField;
 use crate::llm::provider::{self, Prices};
 
 /// The longest name, in characters.
@@ -25,21 +25,21 @@ const LONGEST_NAME: usize = 100;
 const TAKEN: [&str; 3] = ["auto", "none", "same"];
 
 /// Position in the text, in bytes, and the error.
-type Fault = (usize, TableFault);
+type LocatedFault = (usize, TableFault);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ProviderFile {
     #[serde(default)]
-    provider: Vec<Spanned<Entry>>,
+    provider: Vec<Spanned<ProviderEntry>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct ProviderEntry {
     name: Spanned<String>,
     title: Option<String>,
-    wire: Option<Wire>,
+    wire: Option<WireFormat>,
     key_variables: Option<Vec<Spanned<String>>>,
     base_variables: Option<Vec<Spanned<String>>>,
     base_url: Option<Spanned<String>>,
@@ -49,14 +49,14 @@ struct Entry {
     default_model: Option<Spanned<String>>,
     requests_per_minute: Option<Spanned<u64>>,
     tokens_per_minute: Option<Spanned<u64>>,
-    refuses: Option<Vec<Optional>>,
+    refuses: Option<Vec<OptionalField>>,
     #[serde(default)]
-    model: Vec<Spanned<Model>>,
+    model: Vec<Spanned<ModelEntry>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Model {
+struct ModelEntry {
     name: Option<Spanned<String>>,
     prefix: Option<Spanned<String>>,
     context_window: Option<Spanned<u64>>,
@@ -65,13 +65,13 @@ struct Model {
     parallel_tools: Option<bool>,
     caching: Option<Caching>,
     reasoning: Option<bool>,
-    prices: Option<Quote>,
-    dearer: Option<Large>,
+    prices: Option<PriceQuote>,
+    dearer: Option<LargeRequestEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Large {
+struct LargeRequestEntry {
     above: u64,
     input: Dollars,
     output: Dollars,
@@ -81,7 +81,7 @@ struct Large {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Quote {
+struct PriceQuote {
     input: Dollars,
     output: Dollars,
     cache_read: Option<Dollars>,
@@ -128,14 +128,14 @@ pub(super) fn merge(rows: Vec<Arc<ProviderRow>>, file: &str, text: &str) -> Resu
         let before = text.as_bytes().get(..at).unwrap_or_default();
         u32::try_from(memchr::memchr_iter(b'\n', before).count() + 1).unwrap_or(u32::MAX)
     };
-    let told = |(at, fault): Fault| TableError { file: file.to_owned(), line: line(at), fault };
+    let told = |(at, fault): LocatedFault| TableError { file: file.to_owned(), line: line(at), fault };
     if text.len() > MAX_BYTES {
         return Err(told((0, TableFault::TooLarge)));
     }
     let start = |span: Option<Range<usize>>| span.map_or(0, |span| span.start);
     let shape = |span, message: &str| told((start(span), TableFault::Shape(shown(message))));
     let parsed = DeTable::parse(text).map_err(|error| shape(error.span(), error.message()))?;
-    let read = File::deserialize(toml::Deserializer::from(parsed));
+    let read = ProviderFile::deserialize(toml::Deserializer::from(parsed));
     let read = read.map_err(|error| shape(error.span(), error.message()))?;
     let mut rows = rows;
     let mut seen: Vec<(String, usize)> = Vec::new();
@@ -162,8 +162,8 @@ pub(super) fn merge(rows: Vec<Arc<ProviderRow>>, file: &str, text: &str) -> Resu
 }
 
 /// Creates a row from a name and what can be guessed.
-fn blank(name: &str, entry: &Entry) -> Option<ProviderRow> {
-    let wire = entry.wire.unwrap_or(Wire::Chat);
+fn blank(name: &str, entry: &ProviderEntry) -> Option<ProviderRow> {
+    let wire = entry.wire.unwrap_or(WireFormat::Chat);
     entry.base_url.as_ref()?;
     Some(ProviderRow {
         name: name.into(),
@@ -184,7 +184,7 @@ fn blank(name: &str, entry: &Entry) -> Option<ProviderRow> {
 }
 
 /// Lays an entry over a row.
-fn lay(mut row: ProviderRow, entry: Entry, line: &dyn Fn(usize) -> u32) -> Result<ProviderRow, Fault> {
+fn lay(mut row: ProviderRow, entry: ProviderEntry, line: &dyn Fn(usize) -> u32) -> Result<ProviderRow, LocatedFault> {
     if let Some(title) = entry.title {
         row.title = cut(&title).into();
     }
@@ -226,23 +226,23 @@ fn lay(mut row: ProviderRow, entry: Entry, line: &dyn Fn(usize) -> u32) -> Resul
     if let Some(refuses) = entry.refuses {
         row.refuses = refuses;
     }
-    lay_models(&mut row.models, entry.model, line)?;
+    merge_models(&mut row.models, entry.model, line)?;
     Ok(row)
 }
 
 /// Merges models into those that are known. New rows precede old ones.
-fn lay_models(
+fn merge_models(
     known: &mut Vec<ModelRow>,
-    models: Vec<Spanned<Model>>,
+    models: Vec<Spanned<ModelEntry>>,
     line: &dyn Fn(usize) -> u32,
-) -> Result<(), Fault> {
-    let mut seen: Vec<(Fits, usize)> = Vec::new();
+) -> Result<(), LocatedFault> {
+    let mut seen: Vec<(ModelPattern, usize)> = Vec::new();
     for model in models {
         let begins = model.span().start;
         let model = model.into_inner();
         let fits = match (&model.name, &model.prefix) {
-            (Some(name), None) => Fits::Name(model_name(name, false)?.into()),
-            (None, Some(prefix)) => Fits::Prefix(model_name(prefix, true)?.into()),
+            (Some(name), None) => ModelPattern::Name(model_name(name, false)?.into()),
+            (None, Some(prefix)) => ModelPattern::Prefix(model_name(prefix, true)?.into()),
             (Some(_), Some(_)) | (None, None) => return Err((begins, TableFault::NameOrPrefix)),
         };
         if let Some((_, first)) = seen.iter().find(|(known, _)| *known == fits) {
@@ -251,20 +251,20 @@ fn lay_models(
         seen.push((fits.clone(), begins));
         let facts = facts(&model, begins)?;
         match known.iter_mut().find(|row| row.fits == fits) {
-            Some(row) => row.facts = facts.or(&row.facts),
+            Some(row) => row.facts = facts.or_else(&row.facts),
             None => known.push(ModelRow { fits, facts }),
         }
     }
     Ok(())
 }
 
-fn facts(model: &Model, begins: usize) -> Result<Facts, Fault> {
+fn facts(model: &ModelEntry, begins: usize) -> Result<ModelFacts, LocatedFault> {
     let window = |number: &Spanned<u64>| within(number, "context_window", 1_000, 1_000_000_000);
     let output = |number: &Spanned<u64>| small(number, "max_output", 1, 1_000_000_000);
     if model.dearer.is_some() && model.prices.is_none() {
         return Err((begins, TableFault::DearerAlone));
     }
-    Ok(Facts {
+    Ok(ModelFacts {
         context_window: model.context_window.as_ref().map(window).transpose()?,
         max_output: model.max_output.as_ref().map(output).transpose()?,
         tools: model.tools,
@@ -275,21 +275,22 @@ fn facts(model: &Model, begins: usize) -> Result<Facts, Fault> {
     })
 }
 
-fn prices(quote: &Quote, large: Option<&Large>) -> Prices {
+fn prices(quote: &PriceQuote, large: Option<&LargeRequestEntry>) -> Prices {
     let own = |dollars: &Option<Dollars>| dollars.as_ref().map(|dollars| dollars.0);
-    let Quote { input, output, cache_read, cache_write, on } = quote;
-    let large = large.map(|Large { above, input, output, cache_read, cache_write }| provider::Large {
-        above: *above,
-        input: input.0,
-        output: output.0,
-        cache_read: own(cache_read),
-        cache_write: own(cache_write),
-    });
+    let PriceQuote { input, output, cache_read, cache_write, on } = quote;
+    let large =
+        large.map(|LargeRequestEntry { above, input, output, cache_read, cache_write }| provider::LargeRequestPrices {
+            above: *above,
+            input: input.0,
+            output: output.0,
+            cache_read: own(cache_read),
+            cache_write: own(cache_write),
+        });
     let (cache_read, cache_write) = (own(cache_read), own(cache_write));
     Prices { input: input.0, output: output.0, cache_read, cache_write, on: on.0, large }
 }
 
-fn within(number: &Spanned<u64>, key: &'static str, least: u64, most: u64) -> Result<u64, Fault> {
+fn within(number: &Spanned<u64>, key: &'static str, least: u64, most: u64) -> Result<u64, LocatedFault> {
     let value = *number.get_ref();
     if (least..=most).contains(&value) {
         Ok(value)
@@ -298,11 +299,11 @@ fn within(number: &Spanned<u64>, key: &'static str, least: u64, most: u64) -> Re
     }
 }
 
-fn small(number: &Spanned<u64>, key: &'static str, least: u64, most: u32) -> Result<u32, Fault> {
+fn small(number: &Spanned<u64>, key: &'static str, least: u64, most: u32) -> Result<u32, LocatedFault> {
     within(number, key, least, most.into()).map(|value| u32::try_from(value).unwrap_or(most))
 }
 
-fn provider_name(name: &Spanned<String>) -> Result<String, Fault> {
+fn provider_name(name: &Spanned<String>) -> Result<String, LocatedFault> {
     let text = name.get_ref();
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let fits = (1..=40).contains(&text.len()) && text.bytes().all(is_plain) && !text.starts_with('-');
@@ -313,14 +314,14 @@ fn provider_name(name: &Spanned<String>) -> Result<String, Fault> {
     }
 }
 
-fn model_name(name: &Spanned<String>, may_be_empty: bool) -> Result<String, Fault> {
+fn model_name(name: &Spanned<String>, may_be_empty: bool) -> Result<String, LocatedFault> {
     let text = name.get_ref();
     let is_odd = |c: char| c.is_whitespace() || c.is_control() || c == ',';
     let fits = text.chars().count() <= LONGEST_NAME && !text.contains(is_odd) && (may_be_empty || !text.is_empty());
     if fits { Ok(text.clone()) } else { Err((name.span().start, TableFault::Model(cut(text)))) }
 }
 
-fn variable(name: &Spanned<String>) -> Result<Arc<str>, Fault> {
+fn variable(name: &Spanned<String>) -> Result<Arc<str>, LocatedFault> {
     if is_variable(name.get_ref()) {
         Ok(name.get_ref().as_str().into())
     } else {
@@ -334,7 +335,7 @@ fn is_variable(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.bytes().all(is_plain) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-fn header_name(name: &Spanned<String>) -> Result<String, Fault> {
+fn header_name(name: &Spanned<String>) -> Result<String, LocatedFault> {
     let text = name.get_ref().to_ascii_lowercase();
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let fits = (1..=64).contains(&text.len()) && text.bytes().all(is_plain);
@@ -342,7 +343,7 @@ fn header_name(name: &Spanned<String>) -> Result<String, Fault> {
 }
 
 /// Checks an address that may be shown; one that begins with a variable is checked when the variable is known.
-fn address(text: &Spanned<String>) -> Result<String, Fault> {
+fn address(text: &Spanned<String>) -> Result<String, LocatedFault> {
     let refused = || (text.span().start, TableFault::Address);
     let address = text.get_ref().trim();
     let has_scheme = ["http://", "https://", "{"].iter().any(|start| address.starts_with(start));

@@ -3,11 +3,11 @@
 use super::*;
 
 fn over(text: &str) -> ProviderTable {
-    ProviderTable::built_in().unwrap().with("mine.toml", text).unwrap()
+    ProviderTable::built_in().unwrap().merge_file("mine.toml", text).unwrap()
 }
 
 fn refused(text: &str) -> String {
-    ProviderTable::built_in().unwrap().with("mine.toml", text).unwrap_err().to_string()
+    ProviderTable::built_in().unwrap().merge_file("mine.toml", text).unwrap_err().to_string()
 }
 
 #[test]
@@ -29,8 +29,8 @@ fn a_longer_beginning_says_more_than_a_shorter_one_and_a_name_says_most() {
          [[provider.model]]\nprefix = 'big'\ncontext_window = 64000\n\
          [[provider.model]]\nname = 'big-one'\ntools = false\nprices = { input = 0.15, output = 2, on = 2026-11-01 }\n",
     );
-    let row = table.named("acme").unwrap();
-    assert_eq!((row.wire, row.needs_key, &*row.key_header), (Wire::Chat, false, "authorization"));
+    let row = table.find("acme").unwrap();
+    assert_eq!((row.wire, row.needs_key, &*row.key_header), (WireFormat::Chat, false, "authorization"));
     let facts = row.facts("big-one-2026-08-05");
     assert_eq!((facts.context_window, facts.max_output, facts.tools), (Some(64_000), Some(1_000), Some(false)));
     let prices = facts.prices.unwrap();
@@ -53,7 +53,7 @@ fn an_edition_of_a_model_is_told_from_another_model() {
 #[test]
 fn what_an_entry_does_not_say_stays() {
     let table = over("[[provider]]\nname = 'anthropic'\n[[provider.model]]\nprefix = ''\nmax_output = 1234\n");
-    let (row, facts) = (table.named("anthropic").unwrap(), table.named("anthropic").unwrap().facts("x"));
+    let (row, facts) = (table.find("anthropic").unwrap(), table.find("anthropic").unwrap().facts("x"));
     assert_eq!((&*row.base_url, row.needs_key), ("https://api.anthropic.com", true));
     assert_eq!((facts.context_window, facts.max_output), (Some(200_000), Some(1_234)));
     assert_eq!(table.rows().len(), ProviderTable::built_in().unwrap().rows().len());
@@ -62,9 +62,9 @@ fn what_an_entry_does_not_say_stays() {
 #[test]
 fn a_usual_key_does_not_follow_a_server_that_may_need_none_elsewhere() {
     let there = "[[provider]]\nname = 'openai-chat'\nbase_url = 'https://mine.example/v1'\n";
-    assert!(over(there).named("openai-chat").unwrap().key_variables.is_empty());
+    assert!(over(there).find("openai-chat").unwrap().key_variables.is_empty());
     let with_key = format!("{there}key_variables = ['OPENAI_API_KEY']\n");
-    assert_eq!(over(&with_key).named("openai-chat").unwrap().key_variables.len(), 1);
+    assert_eq!(over(&with_key).find("openai-chat").unwrap().key_variables.len(), 1);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn what_is_wrong_is_told_with_its_line() {
 #[test]
 fn an_address_is_put_together_from_variables() {
     let table = over("[[provider]]\nname = 'acme'\nbase_url = 'https://{WHERE}.acme.example/{WHO}/v1'\n");
-    let row = table.named("acme").unwrap();
+    let row = table.find("acme").unwrap();
     assert_eq!(row.placeholders().collect::<Vec<_>>(), ["WHERE", "WHO"]);
     assert_eq!(row.address(|name| Some(name.to_lowercase())), Ok("https://where.acme.example/who/v1".to_owned()));
     assert_eq!(row.address(|name| (name == "WHERE").then(|| "x".to_owned())), Err("WHO"));

@@ -42,8 +42,8 @@ pub(super) fn whole() -> Vec<Value> {
     ]
 }
 
-fn reply(frames: &[Value]) -> Reply {
-    Reply::events(frames).and("data: [DONE]\n\n")
+fn reply(frames: &[Value]) -> ServerReply {
+    ServerReply::events(frames).and("data: [DONE]\n\n")
 }
 
 #[test]
@@ -71,8 +71,8 @@ fn a_request_says_the_least_that_servers_take() {
 
 #[test]
 fn a_server_without_a_key_is_sent_none() {
-    let server = Server::new(vec![reply(&whole())]);
-    let access = Access { base_url: Some(server.address.clone()), ..Access::default() };
+    let server = ScriptedServer::new(vec![reply(&whole())]);
+    let access = ProviderAccess { base_url: Some(server.address.clone()), ..ProviderAccess::default() };
     let provider = connect(&row("openai-chat"), "a-model", &access).unwrap();
     wait(provider.as_ref(), &question(), QUIET).0.unwrap();
     assert!(!server.seen().head.contains("authorization"));
@@ -98,7 +98,7 @@ fn a_server_that_refuses_usage_is_asked_without_it_and_never_again() {
     let refusal = r#"{"detail":[{"type":"extra_forbidden","loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}"#;
     let mut frames = whole();
     frames.pop();
-    let server = Server::new(vec![Reply::status(422, "", refusal), reply(&frames), reply(&frames)]);
+    let server = ScriptedServer::new(vec![ServerReply::status(422, "", refusal), reply(&frames), reply(&frames)]);
     let provider = provider("openai-chat", "a-model", &server.address);
     assert_eq!(wait(provider.as_ref(), &question(), QUIET).0.unwrap().usage, TurnUsage::default());
     wait(provider.as_ref(), &question(), QUIET).0.unwrap();
@@ -109,7 +109,7 @@ fn a_server_that_refuses_usage_is_asked_without_it_and_never_again() {
 #[test]
 fn a_model_that_wants_the_newer_limit_gets_it() {
     let refusal = r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}}"#;
-    let server = Server::new(vec![Reply::status(400, "", refusal), reply(&whole())]);
+    let server = ScriptedServer::new(vec![ServerReply::status(400, "", refusal), reply(&whole())]);
     wait(provider("openai-chat", "a-model", &server.address).as_ref(), &question(), QUIET).0.unwrap();
     server.seen();
     let body = server.seen().body;
@@ -167,17 +167,17 @@ fn arguments_that_are_no_object_are_malformed() {
 
 #[test]
 fn an_end_without_the_done_mark_is_one_if_the_reason_came() {
-    let (answer, _) = ask("openai-chat", Reply::events(&whole()), &question());
+    let (answer, _) = ask("openai-chat", ServerReply::events(&whole()), &question());
     tale(&answer.unwrap(), "call_a", "call_b");
 }
 
 #[test]
 fn each_reason_to_stop_is_known() {
     for (reason, stop) in [
-        ("stop", Stop::Done),
-        ("length", Stop::OutputLimit),
-        ("content_filter", Stop::Refused),
-        ("odd", Stop::Other("odd".to_owned())),
+        ("stop", FinishReason::Done),
+        ("length", FinishReason::OutputLimit),
+        ("content_filter", FinishReason::Refused),
+        ("odd", FinishReason::Other("odd".to_owned())),
     ] {
         let (answer, _) = ask("openai-chat", reply(&[chunk(json!({ "content": "Hm." })), last(reason)]), &question());
         assert_eq!(answer.unwrap().stop, stop, "{reason}");
@@ -186,7 +186,7 @@ fn each_reason_to_stop_is_known() {
 
 #[test]
 fn any_name_of_a_model_goes_out_as_it_is() {
-    let server = Server::new(vec![reply(&whole())]);
+    let server = ScriptedServer::new(vec![reply(&whole())]);
     wait(provider("openai-chat", "org/qwen-3::x-high", &server.address).as_ref(), &question(), QUIET).0.unwrap();
     let body = server.seen().body;
     assert_eq!(body["model"], "org/qwen-3::x-high");
@@ -222,7 +222,7 @@ fn reasoning_blocks_of_a_gateway_go_back_whole() {
 
 #[test]
 fn a_server_that_keeps_the_connection_after_the_end_is_not_waited_for() {
-    let server = Server::new(vec![reply(&whole()).hanging()]);
+    let server = ScriptedServer::new(vec![reply(&whole()).hanging()]);
     let (answer, _) = wait(provider("openai-chat", "a-model", &server.address).as_ref(), &question(), QUIET);
     tale(&answer.unwrap(), "call_a", "call_b");
 }

@@ -1,35 +1,35 @@
 //! Streams that do not arrive as they were sent: cut at every byte, and with a byte changed, lost or put in.
 
-use super::super::events::Splitter;
-use super::super::frames::{Frames, Trouble};
-use super::super::table::Wire;
+use super::super::events::EventSplitter;
+use super::super::frames::{FrameReader, ResponseFault};
+use super::super::table::WireFormat;
 use super::super::wire;
 use super::*;
 
 /// A stream of each wire as a server sends it: text, two calls, whatever is opaque, usage.
-fn streams() -> Vec<(Wire, Vec<u8>)> {
-    let events = |frames: &[Value], end: &str| Reply::events(frames).and(end).body.into_bytes();
+fn streams() -> Vec<(WireFormat, Vec<u8>)> {
+    let events = |frames: &[Value], end: &str| ServerReply::events(frames).and(end).body.into_bytes();
     vec![
-        (Wire::Messages, events(&messages::whole(), "")),
-        (Wire::Responses, events(&responses::whole(), "")),
-        (Wire::Chat, events(&chat::whole(), "data: [DONE]\n\n")),
-        (Wire::Gemini, events(&gemini::whole(), "")),
-        (Wire::Ollama, Reply::lines(&ollama::whole()).body.into_bytes()),
+        (WireFormat::Messages, events(&messages::whole(), "")),
+        (WireFormat::Responses, events(&responses::whole(), "")),
+        (WireFormat::Chat, events(&chat::whole(), "data: [DONE]\n\n")),
+        (WireFormat::Gemini, events(&gemini::whole(), "")),
+        (WireFormat::Ollama, ServerReply::lines(&ollama::whole()).body.into_bytes()),
     ]
 }
 
 /// Returns the outcome of a response whose body arrives in these pieces, as the client reads it.
-fn read(wire: Wire, pieces: &[&[u8]]) -> Result<TurnResponse, Trouble> {
-    let frames = Frames::new(wire::decoder(wire));
-    let mut splitter = Splitter::new(wire::framing(wire));
+fn read(wire: WireFormat, pieces: &[&[u8]]) -> Result<TurnResponse, ResponseFault> {
+    let frames = FrameReader::new(wire::decoder(wire));
+    let mut splitter = EventSplitter::new(wire::framing(wire));
     for piece in pieces {
-        splitter.take(piece, &mut |frame| frames.take(frame));
-        frames.arrived(piece.len(), splitter.kept());
-        if frames.settled() {
+        splitter.feed(piece, &mut |frame| frames.feed(frame));
+        frames.record_arrival(piece.len(), splitter.pending_bytes());
+        if frames.is_settled() {
             break;
         }
     }
-    splitter.end(&mut |frame| frames.take(frame));
+    splitter.end(&mut |frame| frames.feed(frame));
     frames.finish().map(|draft| wire::response(wire, draft, &question()))
 }
 
@@ -51,7 +51,7 @@ fn a_stream_that_is_cut_at_any_byte_is_no_answer_or_the_whole_one() {
                     );
                 }
                 Err(trouble) => {
-                    assert!(matches!(trouble, Trouble::Cut(_)), "{wire:?} at {end}: {trouble:?}");
+                    assert!(matches!(trouble, ResponseFault::Cut(_)), "{wire:?} at {end}: {trouble:?}");
                     assert_eq!(first, None, "{wire:?}: whole before {end}, and then no more");
                 }
             }
@@ -82,7 +82,7 @@ fn a_byte_that_is_changed_lost_or_put_in_breaks_nothing_and_makes_nothing_up() {
             for (with, skip) in [(&b"x"[..], 1), (b"\"", 1), (b"\n", 1), (b"", 1), (b"{", 0), (b"7", 0), (b"\xff", 0)] {
                 let odd = [&bytes[..at], with, &bytes[at + skip..]].concat();
                 let Ok(answer) = read(wire, &[&odd]) else { continue };
-                let calls: Vec<&ToolCall> = answer.calls().collect();
+                let calls: Vec<&ModelToolCall> = answer.calls().collect();
                 assert!(calls.len() <= 4, "{wire:?} at {at}: {calls:?}");
                 for call in calls {
                     let ToolInput::Object(input) = &call.input else { continue };
@@ -97,38 +97,42 @@ fn a_byte_that_is_changed_lost_or_put_in_breaks_nothing_and_makes_nothing_up() {
 
 #[test]
 fn an_event_that_is_lost_from_the_middle_of_a_block_is_noticed() {
-    let lost = |wire: Wire, frames: Vec<Value>, at: usize| {
+    let lost = |wire: WireFormat, frames: Vec<Value>, at: usize| {
         let left: Vec<Value> =
             frames.into_iter().enumerate().filter(|(n, _)| *n != at).map(|(_, frame)| frame).collect();
-        read(wire, &[Reply::events(&left).body.as_bytes()])
+        read(wire, &[ServerReply::events(&left).body.as_bytes()])
     };
     for at in [1, 7, 13] {
-        let answer = lost(Wire::Messages, messages::whole(), at);
-        assert!(matches!(&answer, Err(Trouble::Unreadable(why)) if why.contains("did not begin")), "{at}: {answer:?}");
+        let answer = lost(WireFormat::Messages, messages::whole(), at);
+        assert!(
+            matches!(&answer, Err(ResponseFault::Unreadable(why)) if why.contains("did not begin")),
+            "{at}: {answer:?}"
+        );
     }
     let pieces = [
         json!({ "type": "response.output_text.delta", "output_index": 0, "delta": "Hm." }),
         json!({ "type": "response.completed",
         "response": { "status": "completed", "output": [] } }),
     ];
-    let answer = read(Wire::Responses, &[Reply::events(&pieces).body.as_bytes()]);
-    assert!(matches!(&answer, Err(Trouble::Unreadable(why)) if why.contains("did not begin")), "{answer:?}");
+    let answer = read(WireFormat::Responses, &[ServerReply::events(&pieces).body.as_bytes()]);
+    assert!(matches!(&answer, Err(ResponseFault::Unreadable(why)) if why.contains("did not begin")), "{answer:?}");
 }
 
 #[test]
 fn an_event_that_cannot_be_read_is_not_covered_by_the_end() {
-    let reply = Reply::events(&chat::whole()[..5])
+    let reply = ServerReply::events(&chat::whole()[..5])
         .and("data: {\"choices\": [{\"delta\": {\"content\n\n")
         .and("data: [DONE]\n\n");
-    let answer = read(Wire::Chat, &[reply.body.as_bytes()]);
-    assert_eq!(answer, Err(Trouble::Unreadable("an event holds no JSON".to_owned())));
+    let answer = read(WireFormat::Chat, &[reply.body.as_bytes()]);
+    assert_eq!(answer, Err(ResponseFault::Unreadable("an event holds no JSON".to_owned())));
 }
 
 #[test]
 fn an_end_after_which_nothing_was_understood_is_none() {
-    let answer = read(Wire::Chat, &[b"data: {\"choices\": {\"0\": []}}\n\ndata: [DONE]\n\n"]);
-    assert!(matches!(answer, Err(Trouble::Cut(_))), "{answer:?}");
-    let said = read(Wire::Chat, &[b"data: {\"choices\": [{\"delta\": {\"content\": \"Hm.\"}}]}\n\ndata: [DONE]\n\n"]);
+    let answer = read(WireFormat::Chat, &[b"data: {\"choices\": {\"0\": []}}\n\ndata: [DONE]\n\n"]);
+    assert!(matches!(answer, Err(ResponseFault::Cut(_))), "{answer:?}");
+    let said =
+        read(WireFormat::Chat, &[b"data: {\"choices\": [{\"delta\": {\"content\": \"Hm.\"}}]}\n\ndata: [DONE]\n\n"]);
     assert_eq!(said.unwrap().text(), "Hm.");
 }
 
@@ -159,15 +163,15 @@ fn an_answer_of_too_many_pieces_is_given_up_in_good_time() {
         format!("data: {{\"type\":\"response.output_item.added\",\"output_index\":{n},\"item\":{{}}}}\n\n")
     });
     for (wire, body) in [
-        (Wire::Chat, chat),
-        (Wire::Gemini, gemini),
-        (Wire::Ollama, ollama),
-        (Wire::Messages, messages),
-        (Wire::Responses, responses),
+        (WireFormat::Chat, chat),
+        (WireFormat::Gemini, gemini),
+        (WireFormat::Ollama, ollama),
+        (WireFormat::Messages, messages),
+        (WireFormat::Responses, responses),
     ] {
         let answer = read(wire, &[body.as_bytes()]);
         assert!(
-            matches!(&answer, Err(Trouble::Unreadable(why)) if why.contains("2000 pieces")),
+            matches!(&answer, Err(ResponseFault::Unreadable(why)) if why.contains("2000 pieces")),
             "{wire:?}: {answer:?}"
         );
     }

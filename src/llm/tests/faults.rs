@@ -9,7 +9,7 @@ use super::*;
 const ALL: &[&str] = &["anthropic", "openai", "openai-chat", "gemini", "ollama"];
 
 /// The beginning of an answer, and an answer that ends.
-fn begun(name: &str) -> Reply {
+fn begun(name: &str) -> ServerReply {
     let frame = match name {
         "anthropic" => {
             json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "Half an " } })
@@ -17,10 +17,10 @@ fn begun(name: &str) -> Reply {
         "openai" => json!({ "type": "response.output_text.delta", "output_index": 0, "delta": "Half an " }),
         "openai-chat" => json!({ "choices": [{ "delta": { "content": "Half an " } }] }),
         "gemini" => json!({ "candidates": [{ "content": { "parts": [{ "text": "Half an " }] } }] }),
-        "ollama" => return Reply::lines(&[json!({ "message": { "content": "Half an " }, "done": false })]),
+        "ollama" => return ServerReply::lines(&[json!({ "message": { "content": "Half an " }, "done": false })]),
         other => panic!("{other}"),
     };
-    Reply::events(&[frame])
+    ServerReply::events(&[frame])
 }
 
 fn frame(name: &str, frame: &Value) -> String {
@@ -31,7 +31,7 @@ fn frame(name: &str, frame: &Value) -> String {
     }
 }
 
-fn fault(name: &str, reply: Reply) -> TurnFault {
+fn fault(name: &str, reply: ServerReply) -> TurnFault {
     ask(name, reply, &question()).0.expect_err(name)
 }
 
@@ -64,7 +64,8 @@ fn a_connection_that_breaks_in_the_middle_says_so() {
 #[test]
 fn an_answer_that_is_no_stream_is_none() {
     for name in ALL {
-        let fault = fault(name, Reply::status(200, "content-type: text/html\r\n", "<html>\n<p>Hello</p>\n\n</html>\n"));
+        let fault =
+            fault(name, ServerReply::status(200, "content-type: text/html\r\n", "<html>\n<p>Hello</p>\n\n</html>\n"));
         assert!(matches!(fault, TurnFault::BrokenOff { .. } | TurnFault::Unreadable { .. }), "{name}: {fault:?}");
     }
 }
@@ -105,7 +106,7 @@ fn an_error_status_says_how_long_to_wait() {
             (503, "retry-after: Sun, 06 Nov 1994 08:49:37 GMT\r\n", Some(Duration::ZERO)),
             (500, "retry-after: soon\r\n", None),
         ] {
-            match fault(name, Reply::status(status, headers, body)) {
+            match fault(name, ServerReply::status(status, headers, body)) {
                 TurnFault::Status { provider, status: said, message, retry_after } => {
                     assert_eq!(
                         (&*provider, said, message.as_str(), retry_after),
@@ -121,7 +122,7 @@ fn an_error_status_says_how_long_to_wait() {
 #[test]
 fn gemini_says_in_the_body_how_long_to_wait() {
     let body = r#"[{"error":{"code":429,"message":"Quota.","details":[{"@type":"x"},{"@type":"RetryInfo","retryDelay":"37s"}]}}]"#;
-    let fault = fault("gemini", Reply::status(429, "", body));
+    let fault = fault("gemini", ServerReply::status(429, "", body));
     assert_eq!(fault.retry_after(), Some(Duration::from_secs(37)));
     assert_eq!(fault.to_string(), "gemini answered 429: Quota.");
 }
@@ -130,7 +131,8 @@ fn gemini_says_in_the_body_how_long_to_wait() {
 fn a_key_that_the_server_echoes_is_not_shown() {
     for name in ALL {
         let message =
-            fault(name, Reply::status(401, "", &format!(r#"{{"error":{{"message":"bad key {KEY}"}}}}"#))).to_string();
+            fault(name, ServerReply::status(401, "", &format!(r#"{{"error":{{"message":"bad key {KEY}"}}}}"#)))
+                .to_string();
         assert!(!message.contains(KEY) && message.contains("bad key (the key)"), "{message}");
     }
 }
@@ -146,7 +148,7 @@ fn long_and_odd_bodies_become_one_short_line() {
             (r#"{"detail":"Not Found"}"#, "Not Found"),
             (r#"{"odd":1}"#, r#"{"odd":1}"#),
         ] {
-            let message = fault(name, Reply::status(404, "", body)).to_string();
+            let message = fault(name, ServerReply::status(404, "", body)).to_string();
             assert!(
                 message.contains(part) && message.chars().count() < 400 && !message.contains('\n'),
                 "{name}: {message}"
@@ -158,9 +160,9 @@ fn long_and_odd_bodies_become_one_short_line() {
 #[test]
 fn a_redirect_to_another_host_gets_neither_key_nor_question() {
     for name in ALL {
-        let elsewhere = Server::new(vec![begun(name)]);
+        let elsewhere = ScriptedServer::new(vec![begun(name)]);
         let location = format!("location: {}/v1/\r\n", elsewhere.address);
-        let fault = fault(name, Reply::status(307, &location, ""));
+        let fault = fault(name, ServerReply::status(307, &location, ""));
         assert!(fault.to_string().contains("redirects to http://127.0.0.1:"), "{fault}");
         assert!(elsewhere.is_done());
     }
@@ -190,7 +192,7 @@ fn a_compressed_answer_is_not_read_as_if_it_were_none() {
 #[test]
 fn a_silent_server_is_given_up() {
     for name in ALL {
-        let server = Server::new(vec![begun(name).hanging()]);
+        let server = ScriptedServer::new(vec![begun(name).hanging()]);
         let quiet = Duration::from_millis(300);
         let (answer, _) = wait(provider(name, "a-model", &server.address).as_ref(), &question(), quiet);
         assert!(matches!(answer, Err(TurnFault::Silent { .. })), "{name}: {answer:?}");
@@ -227,7 +229,7 @@ fn an_answer_without_end_is_given_up() {
             _ => json!({ "message": { "content": huge } }),
         };
         let frames = vec![frame; 300];
-        let reply = if *name == "ollama" { Reply::lines(&frames) } else { Reply::events(&frames) };
+        let reply = if *name == "ollama" { ServerReply::lines(&frames) } else { ServerReply::events(&frames) };
         let fault = fault(name, begun(name).and(&reply.body));
         assert!(
             matches!(&fault, TurnFault::Unreadable { message, .. } if message.contains("16 MiB")),
@@ -255,7 +257,7 @@ fn a_whole_answer_of_a_server_that_does_not_stream_is_read() {
     let whole = json!({ "choices": [{ "message": message, "finish_reason": "tool_calls" }], "usage": { "prompt_tokens": 9, "completion_tokens": 2 } });
     let pretty = format!("{whole:#}");
     let (answer, _) =
-        ask("openai-chat", Reply::status(200, "content-type: application/json\r\n", &pretty), &question());
+        ask("openai-chat", ServerReply::status(200, "content-type: application/json\r\n", &pretty), &question());
     let answer = answer.unwrap();
     assert_eq!(answer.parts, [text("Hm."), call("a", "read", &json!({}))]);
     assert_eq!(answer.usage, usage(9, 2, None, None));
@@ -264,7 +266,7 @@ fn a_whole_answer_of_a_server_that_does_not_stream_is_read() {
 #[test]
 fn a_key_that_no_header_can_carry_is_refused_before_anything_is_sent() {
     for key in ["sk-\u{e9}", "a\nb", "a b"] {
-        let access = Access { key: Some(Secret::new(key)), ..Access::default() };
+        let access = ProviderAccess { key: Some(Secret::new(key)), ..ProviderAccess::default() };
         let error = connect(&row("anthropic"), "m", &access).map(|_| ()).unwrap_err();
         assert!(!error.to_string().contains(key), "{error}");
     }

@@ -33,11 +33,11 @@ pub(super) fn whole() -> Vec<Value> {
 
 #[test]
 fn an_answer_is_read_with_its_usage() {
-    let (answer, seen) = ask("gemini", Reply::events(&whole()), &question());
+    let (answer, seen) = ask("gemini", ServerReply::events(&whole()), &question());
     let mut answer = answer.unwrap();
     assert_eq!(answer.calls().next().unwrap().signatures, ["c2ln"]);
     for part in &mut answer.parts {
-        if let Part::Call(call) = part {
+        if let MessagePart::Call(call) = part {
             call.signatures.clear();
         }
     }
@@ -53,7 +53,7 @@ fn an_answer_is_read_with_its_usage() {
 
 #[test]
 fn a_request_says_what_the_interface_wants_and_nothing_else() {
-    let (_, seen) = ask("gemini", Reply::events(&whole()), &question());
+    let (_, seen) = ask("gemini", ServerReply::events(&whole()), &question());
     assert_eq!(
         seen.body,
         json!({
@@ -75,7 +75,7 @@ fn signatures_go_back_with_the_parts_they_came_in() {
         chunk(json!([function("a", Some("Y2FsbA==")), function("b", None)])),
         last("STOP"),
     ];
-    let (answer, _) = ask("gemini", Reply::events(&frames), &question());
+    let (answer, _) = ask("gemini", ServerReply::events(&frames), &question());
     let sent = sent_back("gemini", "gemini-3-pro-high", &answer.unwrap());
     assert_eq!(
         sent["contents"][1],
@@ -100,7 +100,7 @@ fn signatures_go_back_with_the_parts_they_came_in() {
 fn ids_that_the_server_gave_go_back() {
     let mut one = function("a", None);
     one["functionCall"]["id"] = json!("fc-1");
-    let (answer, _) = ask("gemini", Reply::events(&[chunk(json!([one])), last("STOP")]), &question());
+    let (answer, _) = ask("gemini", ServerReply::events(&[chunk(json!([one])), last("STOP")]), &question());
     let sent = sent_back("gemini", "gemini-2.5-pro", &answer.unwrap());
     assert_eq!(sent["contents"][1]["parts"][0]["functionCall"]["id"], "fc-1");
     assert_eq!(sent["contents"][2]["parts"][0]["functionResponse"]["id"], "fc-1");
@@ -110,19 +110,20 @@ fn ids_that_the_server_gave_go_back() {
 fn a_forced_call_is_asked_for() {
     let mut request = question();
     request.choice = ToolChoice::Required;
-    let (_, seen) = ask("gemini", Reply::events(&whole()), &request);
+    let (_, seen) = ask("gemini", ServerReply::events(&whole()), &request);
     assert_eq!(seen.body["toolConfig"], json!({ "functionCallingConfig": { "mode": "ANY" } }));
 }
 
 #[test]
 fn each_reason_to_stop_is_known() {
     for (reason, stop) in [
-        ("STOP", Stop::Done),
-        ("MAX_TOKENS", Stop::OutputLimit),
-        ("SAFETY", Stop::Refused),
-        ("MALFORMED_FUNCTION_CALL", Stop::Other("MALFORMED_FUNCTION_CALL".to_owned())),
+        ("STOP", FinishReason::Done),
+        ("MAX_TOKENS", FinishReason::OutputLimit),
+        ("SAFETY", FinishReason::Refused),
+        ("MALFORMED_FUNCTION_CALL", FinishReason::Other("MALFORMED_FUNCTION_CALL".to_owned())),
     ] {
-        let (answer, _) = ask("gemini", Reply::events(&[chunk(json!([{ "text": "Hm." }])), last(reason)]), &question());
+        let (answer, _) =
+            ask("gemini", ServerReply::events(&[chunk(json!([{ "text": "Hm." }])), last(reason)]), &question());
         assert_eq!(answer.unwrap().stop, stop, "{reason}");
     }
 }
@@ -130,14 +131,14 @@ fn each_reason_to_stop_is_known() {
 #[test]
 fn a_blocked_prompt_is_a_refusal() {
     let (answer, _) =
-        ask("gemini", Reply::events(&[json!({ "promptFeedback": { "blockReason": "SAFETY" } })]), &question());
-    assert_eq!(answer.unwrap().stop, Stop::Refused);
+        ask("gemini", ServerReply::events(&[json!({ "promptFeedback": { "blockReason": "SAFETY" } })]), &question());
+    assert_eq!(answer.unwrap().stop, FinishReason::Refused);
 }
 
 #[test]
 fn a_cache_that_is_not_mentioned_gave_nothing() {
     let mut end = last("STOP");
     end["usageMetadata"].as_object_mut().unwrap().remove("cachedContentTokenCount");
-    let (answer, _) = ask("gemini", Reply::events(&[chunk(json!([{ "text": "Hm." }])), end]), &question());
+    let (answer, _) = ask("gemini", ServerReply::events(&[chunk(json!([{ "text": "Hm." }])), end]), &question());
     assert_eq!(answer.unwrap().usage, usage(100, 42, Some(0), None));
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::json;
 
 use super::*;
-use crate::llm::{Paces, Rate, Speech};
+use crate::llm::{RateLimit, RateLimiters, ToolCallFormat};
 
 /// Error of each API for a conversation that is too long, with its status and the window that can be read from it.
 const TOO_LONG: &[(&str, u16, &str, Option<u64>)] = &[
@@ -46,7 +46,7 @@ const TOO_LONG: &[(&str, u16, &str, Option<u64>)] = &[
 #[test]
 fn every_wire_format_says_that_a_conversation_is_too_long() {
     for (name, status, body, expected) in TOO_LONG {
-        let fault = ask(name, Reply::status(*status, "", body), &question()).0.expect_err(name);
+        let fault = ask(name, ServerReply::status(*status, "", body), &question()).0.expect_err(name);
         match &fault {
             TurnFault::TooLong { window, .. } => assert_eq!(window, expected, "{name}"),
             other => panic!("{name}: {other:?}"),
@@ -61,16 +61,16 @@ fn it_may_be_said_inside_a_stream() {
         "code": "context_length_exceeded", "message": "Your input exceeds the context window of this model." } } });
     let chat = json!({ "error": { "message": "Requested tokens (9000) exceed context window of 8192", "code": 400 } });
     for (name, frame) in [("openai", failed), ("openai-chat", chat)] {
-        let fault = ask(name, Reply::events(&[frame]), &question()).0.expect_err(name);
+        let fault = ask(name, ServerReply::events(&[frame]), &question()).0.expect_err(name);
         assert!(matches!(fault, TurnFault::TooLong { .. }), "{name}: {fault:?}");
     }
 }
 
 /// Has no time to wait, and remembers how long it would have been.
 #[derive(Default)]
-struct Hurried(Mutex<Vec<Duration>>);
+struct InstantClock(Mutex<Vec<Duration>>);
 
-impl Watch for Hurried {
+impl StreamObserver for InstantClock {
     fn grew(&self, _: u64) {}
 
     fn waits(&self, wait: Duration) -> bool {
@@ -81,21 +81,21 @@ impl Watch for Hurried {
 
 fn hurried(provider: &dyn Provider) -> (TurnFault, Vec<Duration>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let watch = Hurried::default();
+    let watch = InstantClock::default();
     let fault = runtime.block_on(provider.turn(&question(), QUIET, &watch)).unwrap_err();
     (fault, watch.0.into_inner().unwrap())
 }
 
-fn limited(name: &str, server: &Server, key: &str, rate: Rate, paces: &Paces) -> Box<dyn Provider> {
+fn limited(name: &str, server: &ScriptedServer, key: &str, rate: RateLimit, paces: &RateLimiters) -> Box<dyn Provider> {
     let (key, base_url) = (Some(Secret::new(key)), Some(server.address.clone()));
-    let access = Access { key, base_url, rate, paces: paces.clone(), ..Access::default() };
+    let access = ProviderAccess { key, base_url, rate, paces: paces.clone(), ..ProviderAccess::default() };
     connect(&row(name), "a-model", &access).unwrap()
 }
 
 #[test]
 fn requests_beyond_those_of_a_minute_wait_and_are_not_sent_where_there_is_no_time() {
-    let server = Server::new(vec![Reply::status(500, "", ""), Reply::status(500, "", "")]);
-    let (paces, rate) = (Paces::default(), Rate { requests: Some(1), tokens: None });
+    let server = ScriptedServer::new(vec![ServerReply::status(500, "", ""), ServerReply::status(500, "", "")]);
+    let (paces, rate) = (RateLimiters::default(), RateLimit { requests: Some(1), tokens: None });
     let (_, none) = hurried(limited("anthropic", &server, "k", rate, &paces).as_ref());
     assert!(none.is_empty());
     // Another connection of the same key is in the same line.
@@ -117,10 +117,11 @@ fn what_a_server_says_of_its_limits_is_heard_by_all_who_use_the_key() {
         // Too far away for a limit of a minute: the request is sent, and the server refuses it.
         ("anthropic", soon, false),
     ] {
-        let server = Server::new(vec![Reply::status(429, headers, "{}"), Reply::status(500, "", "")]);
-        let paces = Paces::default();
-        let _ = hurried(limited(name, &server, "k", Rate::default(), &paces).as_ref());
-        let (fault, told) = hurried(limited(name, &server, "k", Rate::default(), &paces).as_ref());
+        let server =
+            ScriptedServer::new(vec![ServerReply::status(429, headers, "{}"), ServerReply::status(500, "", "")]);
+        let paces = RateLimiters::default();
+        let _ = hurried(limited(name, &server, "k", RateLimit::default(), &paces).as_ref());
+        let (fault, told) = hurried(limited(name, &server, "k", RateLimit::default(), &paces).as_ref());
         assert_eq!(matches!(fault, TurnFault::Paced { .. }), waits, "{name}: {fault:?}");
         assert_eq!(told.iter().any(|wait| *wait > Duration::from_mins(1)), waits, "{name}: {told:?}");
     }
@@ -128,9 +129,9 @@ fn what_a_server_says_of_its_limits_is_heard_by_all_who_use_the_key() {
 
 #[test]
 fn whoever_waits_is_let_through_afterwards() {
-    let server = Server::new(vec![Reply::status(500, "", ""), Reply::status(500, "", "")]);
-    let rate = Rate { requests: Some(600), tokens: None };
-    let provider = limited("openai-chat", &server, "k", rate, &Paces::default());
+    let server = ScriptedServer::new(vec![ServerReply::status(500, "", ""), ServerReply::status(500, "", "")]);
+    let rate = RateLimit { requests: Some(600), tokens: None };
+    let provider = limited("openai-chat", &server, "k", rate, &RateLimiters::default());
     let began = Instant::now();
     for _ in 0..2 {
         let _ = wait(provider.as_ref(), &question(), QUIET);
@@ -143,12 +144,12 @@ fn whoever_waits_is_let_through_afterwards() {
 fn handed() -> TurnRequest {
     let thought = json!({ "Custom": { "data": { "type": "thinking", "thinking": "Hm.", "signature": "c2VjcmV0" } } });
     let mut called = call("toolu_1", "read", &json!({ "path": "a" }));
-    if let Part::Call(call) = &mut called {
+    if let MessagePart::Call(call) = &mut called {
         call.signatures = vec!["c2VjcmV0".to_owned()];
     }
     let second = call("toolu_2", "read", &json!({ "path": "b" }));
-    let parts = vec![Part::Opaque { value: thought }, text("I look."), called, second];
-    let mut request = follow_up(&TurnResponse { parts, stop: Stop::Calls, usage: TurnUsage::default() });
+    let parts = vec![MessagePart::Opaque { value: thought }, text("I look."), called, second];
+    let mut request = follow_up(&TurnResponse { parts, stop: FinishReason::Calls, usage: TurnUsage::default() });
     request.hand_over();
     request
 }
@@ -156,7 +157,7 @@ fn handed() -> TurnRequest {
 #[test]
 fn another_model_gets_calls_and_results_and_nothing_signed() {
     for name in ["anthropic", "openai", "openai-chat", "gemini", "ollama"] {
-        let server = Server::new(vec![Reply::status(500, "", "")]);
+        let server = ScriptedServer::new(vec![ServerReply::status(500, "", "")]);
         let _ = wait(provider(name, "a-model", &server.address).as_ref(), &handed(), QUIET);
         let sent = server.seen().body.to_string();
         assert!(!sent.contains("c2VjcmV0") && !sent.contains("Hm."), "{name}: {sent}");
@@ -174,8 +175,8 @@ fn an_answer_in_text_holds_no_more_calls_than_others() {
     let said = |calls: usize| {
         let text = "@@call read\n@@end\n".repeat(calls);
         let frame = json!({ "choices": [{ "delta": { "content": text }, "finish_reason": "stop" }] });
-        let request = TurnRequest { speech: Speech::Text, ..question() };
-        ask("openai-chat", Reply::events(&[frame]).and("data: [DONE]\n\n"), &request).0
+        let request = TurnRequest { speech: ToolCallFormat::Text, ..question() };
+        ask("openai-chat", ServerReply::events(&[frame]).and("data: [DONE]\n\n"), &request).0
     };
     assert_eq!(said(2_000).expect("an answer").calls().count(), 2_000);
     let fault = said(2_001).expect_err("too many calls");

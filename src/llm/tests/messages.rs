@@ -66,13 +66,13 @@ pub(super) fn whole() -> Vec<Value> {
 
 #[test]
 fn an_answer_is_read_with_its_order_and_its_usage() {
-    let server = Server::new(vec![Reply::events(&whole())]);
+    let server = ScriptedServer::new(vec![ServerReply::events(&whole())]);
     let (answer, grown) = wait(provider("anthropic", "a-model", &server.address).as_ref(), &question(), QUIET);
     let answer = answer.unwrap();
     tale(&answer, "toolu_1", "toolu_2");
     assert_eq!(answer.usage, usage(100, 42, Some(70), Some(20)));
     assert!(
-        matches!((&answer.parts[0], &answer.parts[2]), (Part::Opaque { .. }, Part::Opaque { .. })),
+        matches!((&answer.parts[0], &answer.parts[2]), (MessagePart::Opaque { .. }, MessagePart::Opaque { .. })),
         "{:?}",
         answer.parts
     );
@@ -81,7 +81,7 @@ fn an_answer_is_read_with_its_order_and_its_usage() {
 
 #[test]
 fn a_request_says_what_the_interface_wants_and_nothing_else() {
-    let (_, seen) = ask("anthropic", Reply::events(&whole()), &question());
+    let (_, seen) = ask("anthropic", ServerReply::events(&whole()), &question());
     assert!(seen.head.starts_with("post /v1/messages http/1.1"), "{}", seen.head);
     assert!(seen.head.contains("x-api-key: sk-test-0123456789"), "{}", seen.head);
     assert!(seen.head.contains("anthropic-version: 2023-06-01"), "{}", seen.head);
@@ -100,7 +100,7 @@ fn a_request_says_what_the_interface_wants_and_nothing_else() {
 
 #[test]
 fn thinking_goes_back_verbatim_where_it_stood() {
-    let (answer, _) = ask("anthropic", Reply::events(&whole()), &question());
+    let (answer, _) = ask("anthropic", ServerReply::events(&whole()), &question());
     let sent = sent_back("anthropic", "a-model", &answer.unwrap());
     assert_eq!(
         sent["messages"][1],
@@ -123,7 +123,7 @@ fn thinking_goes_back_verbatim_where_it_stood() {
 
 #[test]
 fn a_conversation_survives_the_journal() {
-    let (answer, _) = ask("anthropic", Reply::events(&whole()), &question());
+    let (answer, _) = ask("anthropic", ServerReply::events(&whole()), &question());
     let request = follow_up(&answer.unwrap());
     let again: TurnRequest = serde_json::from_str(&serde_json::to_string(&request).unwrap()).unwrap();
     assert_eq!(again, request);
@@ -136,7 +136,7 @@ fn only_the_last_three_marks_are_set() {
         request.messages.push(Message::Assistant { parts: vec![text("Hm.")] });
         request.messages.push(Message::User { text: format!("More {number}."), mark: true });
     }
-    let (_, seen) = ask("anthropic", Reply::events(&whole()), &request);
+    let (_, seen) = ask("anthropic", ServerReply::events(&whole()), &request);
     let marked: Vec<&str> = seen.body["messages"]
         .as_array()
         .unwrap()
@@ -155,7 +155,7 @@ fn errors_of_tools_are_said_to_be_errors() {
         ToolResult { id: "toolu_1".to_owned(), name: "read".to_owned(), text: "no".to_owned(), is_error: true };
     request.messages.push(Message::Results { results: vec![result], mark: false });
     request.messages.push(Message::User { text: "Go on.".to_owned(), mark: false });
-    let (_, seen) = ask("anthropic", Reply::events(&whole()), &request);
+    let (_, seen) = ask("anthropic", ServerReply::events(&whole()), &request);
     assert_eq!(
         seen.body["messages"].as_array().unwrap()[2..],
         [
@@ -170,7 +170,11 @@ fn errors_of_tools_are_said_to_be_errors() {
 #[test]
 fn a_forced_call_that_is_refused_is_asked_for_without_force() {
     let refusal = r#"{"type":"error","error":{"type":"invalid_request_error","message":"tool_choice: forced tool use is not supported"}}"#;
-    let server = Server::new(vec![Reply::status(400, "", refusal), Reply::events(&whole()), Reply::events(&whole())]);
+    let server = ScriptedServer::new(vec![
+        ServerReply::status(400, "", refusal),
+        ServerReply::events(&whole()),
+        ServerReply::events(&whole()),
+    ]);
     let provider = provider("anthropic", "a-model", &server.address);
     let mut request = question();
     request.choice = ToolChoice::Required;
@@ -183,14 +187,14 @@ fn a_forced_call_that_is_refused_is_asked_for_without_force() {
 #[test]
 fn each_reason_to_stop_is_known() {
     for (reason, stop) in [
-        ("end_turn", Stop::Done),
-        ("max_tokens", Stop::OutputLimit),
-        ("refusal", Stop::Refused),
-        ("pause_turn", Stop::Other("pause_turn".to_owned())),
+        ("end_turn", FinishReason::Done),
+        ("max_tokens", FinishReason::OutputLimit),
+        ("refusal", FinishReason::Refused),
+        ("pause_turn", FinishReason::Other("pause_turn".to_owned())),
     ] {
         let mut frames = vec![start(), begin(0, json!({ "type": "text", "text": "Hm." })), end(0)];
         frames.extend(last(reason));
-        let (answer, _) = ask("anthropic", Reply::events(&frames), &question());
+        let (answer, _) = ask("anthropic", ServerReply::events(&frames), &question());
         assert_eq!(answer.unwrap().stop, stop, "{reason}");
     }
 }
@@ -203,9 +207,9 @@ fn a_call_that_the_limit_cut_off_is_malformed() {
         piece(0, "{\"pa"),
     ];
     frames.extend(last("max_tokens"));
-    let (answer, _) = ask("anthropic", Reply::events(&frames), &question());
+    let (answer, _) = ask("anthropic", ServerReply::events(&frames), &question());
     let answer = answer.unwrap();
-    assert_eq!(answer.stop, Stop::OutputLimit);
+    assert_eq!(answer.stop, FinishReason::OutputLimit);
     assert_eq!(answer.calls().next().unwrap().input, ToolInput::Malformed("{\"pa".to_owned()));
     let sent = sent_back("anthropic", "a-model", &answer);
     assert_eq!(sent["messages"][1]["content"][0]["input"], json!({ "unreadable_arguments": "{\"pa" }));
@@ -214,7 +218,7 @@ fn a_call_that_the_limit_cut_off_is_malformed() {
 #[test]
 fn any_name_of_a_model_goes_out_as_it_is() {
     for name in ["claude-x-high", "ns::claude-zero", "a/b:c@d-max"] {
-        let server = Server::new(vec![Reply::events(&whole())]);
+        let server = ScriptedServer::new(vec![ServerReply::events(&whole())]);
         let (answer, _) = wait(provider("anthropic", name, &server.address).as_ref(), &question(), QUIET);
         answer.unwrap();
         let body = server.seen().body;
@@ -231,7 +235,7 @@ fn usage_that_cannot_be_is_unknown() {
         end(0),
     ];
     frames.extend(last("end_turn"));
-    let (answer, _) = ask("anthropic", Reply::events(&frames), &question());
+    let (answer, _) = ask("anthropic", ServerReply::events(&frames), &question());
     assert_eq!(answer.unwrap().usage, TurnUsage { output: Some(42), ..TurnUsage::default() });
     let mut frames = vec![
         json!({ "type": "message_start", "message": {} }),
@@ -240,14 +244,14 @@ fn usage_that_cannot_be_is_unknown() {
     ];
     frames.push(json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" } }));
     frames.push(json!({ "type": "message_stop" }));
-    let (answer, _) = ask("anthropic", Reply::events(&frames), &question());
+    let (answer, _) = ask("anthropic", ServerReply::events(&frames), &question());
     assert_eq!(answer.unwrap().usage, TurnUsage::default());
 }
 
 #[test]
 fn thinking_of_a_changed_conversation_is_dropped_where_the_server_refuses_it() {
     let refusal = r#"{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation."}}"#;
-    let server = Server::new(vec![Reply::status(400, "", refusal), Reply::events(&whole())]);
+    let server = ScriptedServer::new(vec![ServerReply::status(400, "", refusal), ServerReply::events(&whole())]);
     wait(provider("anthropic", "a-model", &server.address).as_ref(), &question(), QUIET).0.unwrap();
     let (first, second) = (server.seen(), server.seen());
     assert!(first.body.get("thinking").is_none() && !first.head.contains("anthropic-beta"));
@@ -266,7 +270,7 @@ fn thinking_whose_text_is_left_out_goes_back_too() {
         end(1),
     ];
     frames.extend(last("end_turn"));
-    let (answer, _) = ask("anthropic", Reply::events(&frames), &question());
+    let (answer, _) = ask("anthropic", ServerReply::events(&frames), &question());
     let sent = sent_back("anthropic", "a-model", &answer.unwrap());
     assert_eq!(sent["messages"][1]["content"][0], json!({ "type": "thinking", "thinking": "", "signature": "c2ln" }));
 }

@@ -8,7 +8,7 @@ mod chat;
 mod cut;
 mod faults;
 mod gemini;
-mod kept;
+mod keep_alive;
 mod limits;
 mod messages;
 mod odd;
@@ -25,8 +25,9 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Access, Message, Part, Provider, ProviderRow, ProviderTable, Stop, ToolCall, ToolChoice, ToolDefinition, ToolInput,
-    ToolResult, TurnFault, TurnRequest, TurnResponse, TurnUsage, Watch, connect,
+    FinishReason, Message, MessagePart, ModelToolCall, Provider, ProviderAccess, ProviderRow, ProviderTable,
+    StreamObserver, ToolChoice, ToolDefinition, ToolInput, ToolResult, TurnFault, TurnRequest, TurnResponse, TurnUsage,
+    connect,
 };
 use crate::domain::secret::Secret;
 
@@ -34,15 +35,15 @@ const KEY: &str = "sk-test-0123456789";
 const QUIET: Duration = Duration::from_secs(20);
 
 /// An answer of the server.
-pub(super) struct Reply {
+pub(super) struct ServerReply {
     head: String,
     body: String,
-    end: End,
+    end: ServerEnding,
 }
 
 /// End of a response.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum ServerEnding {
     /// The connection is closed, as if the body were whole.
     Close,
     /// The connection is closed within the body.
@@ -51,10 +52,10 @@ enum End {
     Hang,
 }
 
-impl Reply {
+impl ServerReply {
     pub(super) fn status(status: u16, headers: &str, body: &str) -> Self {
         let head = format!("HTTP/1.1 {status} Some Reason\r\nconnection: close\r\n{headers}");
-        Self { head, body: body.to_owned(), end: End::Close }
+        Self { head, body: body.to_owned(), end: ServerEnding::Close }
     }
 
     /// Server-sent events, one for each value.
@@ -80,31 +81,31 @@ impl Reply {
     }
 
     pub(super) fn breaking(mut self) -> Self {
-        self.end = End::Break;
+        self.end = ServerEnding::Break;
         self
     }
 
     pub(super) fn hanging(mut self) -> Self {
-        self.end = End::Hang;
+        self.end = ServerEnding::Hang;
         self
     }
 }
 
 /// Requests that the server received.
-pub(super) struct Seen {
+pub(super) struct SeenRequest {
     /// The first line and the headers.
     pub(super) head: String,
     pub(super) body: Value,
 }
 
-pub(super) struct Server {
+pub(super) struct ScriptedServer {
     pub(super) address: String,
-    seen: Receiver<Seen>,
+    seen: Receiver<SeenRequest>,
 }
 
-impl Server {
+impl ScriptedServer {
     /// Answers one request with each reply, in order.
-    pub(super) fn new(replies: Vec<Reply>) -> Self {
+    pub(super) fn new(replies: Vec<ServerReply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let (tell, seen) = channel();
@@ -118,7 +119,7 @@ impl Server {
         Self { address, seen }
     }
 
-    pub(super) fn seen(&self) -> Seen {
+    pub(super) fn seen(&self) -> SeenRequest {
         self.seen.recv_timeout(QUIET).expect("the server was asked")
     }
 
@@ -128,7 +129,7 @@ impl Server {
     }
 }
 
-fn serve(mut stream: TcpStream, reply: &Reply, tell: &Sender<Seen>) {
+fn serve(mut stream: TcpStream, reply: &ServerReply, tell: &Sender<SeenRequest>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut head = String::new();
     while reader.read_line(&mut head).unwrap() > 2 {}
@@ -139,9 +140,9 @@ fn serve(mut stream: TcpStream, reply: &Reply, tell: &Sender<Seen>) {
         .map_or(0, |length| length.trim().parse().unwrap());
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
-    let _ = tell.send(Seen { head, body: serde_json::from_slice(&body).unwrap_or_default() });
+    let _ = tell.send(SeenRequest { head, body: serde_json::from_slice(&body).unwrap_or_default() });
     // A body of unknown length ends with the connection; one that is cut short says so by its length.
-    let length = if reply.end == End::Break {
+    let length = if reply.end == ServerEnding::Break {
         format!("content-length: {}\r\n", reply.body.len() + 1000)
     } else {
         String::new()
@@ -151,16 +152,16 @@ fn serve(mut stream: TcpStream, reply: &Reply, tell: &Sender<Seen>) {
     let (first, second) = reply.body.split_at(reply.body.floor_char_boundary(reply.body.len() / 2));
     let _ = stream.write_all(first.as_bytes()).and_then(|()| stream.flush());
     let _ = stream.write_all(second.as_bytes()).and_then(|()| stream.flush());
-    if reply.end == End::Hang {
+    if reply.end == ServerEnding::Hang {
         // Until the client gives up.
         let _ = stream.read(&mut [0; 1]);
     }
 }
 
 #[derive(Default)]
-pub(super) struct Grown(AtomicU64);
+pub(super) struct GrowthRecorder(AtomicU64);
 
-impl Watch for Grown {
+impl StreamObserver for GrowthRecorder {
     fn grew(&self, bytes: u64) {
         self.0.store(bytes, Ordering::Relaxed);
     }
@@ -168,11 +169,12 @@ impl Watch for Grown {
 
 /// A row of the built-in table.
 pub(super) fn row(name: &str) -> Arc<ProviderRow> {
-    Arc::clone(ProviderTable::built_in().unwrap().named(name).unwrap())
+    Arc::clone(ProviderTable::built_in().unwrap().find(name).unwrap())
 }
 
 pub(super) fn provider(name: &str, model: &str, address: &str) -> Box<dyn Provider> {
-    let access = Access { key: Some(Secret::new(KEY)), base_url: Some(address.to_owned()), ..Access::default() };
+    let access =
+        ProviderAccess { key: Some(Secret::new(KEY)), base_url: Some(address.to_owned()), ..ProviderAccess::default() };
     connect(&row(name), model, &access).unwrap()
 }
 
@@ -182,14 +184,18 @@ pub(super) fn wait(
     quiet: Duration,
 ) -> (Result<TurnResponse, TurnFault>, u64) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let grown = Grown::default();
+    let grown = GrowthRecorder::default();
     let answer = runtime.block_on(provider.turn(request, quiet, &grown));
     (answer, grown.0.load(Ordering::Relaxed))
 }
 
 /// Asks once.
-pub(super) fn ask(name: &str, reply: Reply, request: &TurnRequest) -> (Result<TurnResponse, TurnFault>, Seen) {
-    let server = Server::new(vec![reply]);
+pub(super) fn ask(
+    name: &str,
+    reply: ServerReply,
+    request: &TurnRequest,
+) -> (Result<TurnResponse, TurnFault>, SeenRequest) {
+    let server = ScriptedServer::new(vec![reply]);
     let (answer, _) = wait(provider(name, "a-model", &server.address).as_ref(), request, QUIET);
     (answer, server.seen())
 }
@@ -207,7 +213,7 @@ pub(super) fn question() -> TurnRequest {
         choice: ToolChoice::Auto,
         messages: vec![Message::User { text: "The change.".to_owned(), mark: true }],
         max_output: 1000,
-        speech: crate::llm::Speech::Native,
+        speech: crate::llm::ToolCallFormat::Native,
         grammar: String::new(),
     }
 }
@@ -228,18 +234,18 @@ pub(super) fn follow_up(answer: &TurnResponse) -> TurnRequest {
 
 /// Returns the body of the second request, after a response and its results.
 pub(super) fn sent_back(name: &str, model: &str, answer: &TurnResponse) -> Value {
-    let server = Server::new(vec![Reply::status(500, "", "")]);
+    let server = ScriptedServer::new(vec![ServerReply::status(500, "", "")]);
     let _ = wait(provider(name, model, &server.address).as_ref(), &follow_up(answer), QUIET);
     server.seen().body
 }
 
-pub(super) fn text(text: &str) -> Part {
-    Part::Text { text: text.to_owned() }
+pub(super) fn text(text: &str) -> MessagePart {
+    MessagePart::Text { text: text.to_owned() }
 }
 
-pub(super) fn call(id: &str, name: &str, input: &Value) -> Part {
+pub(super) fn call(id: &str, name: &str, input: &Value) -> MessagePart {
     let input: Map<String, Value> = input.as_object().unwrap().clone();
-    Part::Call(ToolCall {
+    MessagePart::Call(ModelToolCall {
         id: id.to_owned(),
         name: name.to_owned(),
         input: ToolInput::Object(input),
@@ -254,12 +260,12 @@ pub(super) fn usage(input: u64, output: u64, cache_read: Option<u64>, cache_writ
 /// The answer that every wire format gives to the same tale: a text and two calls.
 pub(super) fn tale(answer: &TurnResponse, first: &str, second: &str) {
     assert_eq!(
-        answer.parts.iter().filter(|part| !matches!(part, Part::Opaque { .. })).cloned().collect::<Vec<_>>(),
+        answer.parts.iter().filter(|part| !matches!(part, MessagePart::Opaque { .. })).cloned().collect::<Vec<_>>(),
         [
             text("I will look – twice."),
             call(first, "read", &json!({ "path": "a" })),
             call(second, "read", &json!({ "path": "b" }))
         ]
     );
-    assert_eq!(answer.stop, Stop::Calls);
+    assert_eq!(answer.stop, FinishReason::Calls);
 }

@@ -3,12 +3,13 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::frames::Frames;
-use super::super::table::Wire;
+use super::super::frames::FrameReader;
+use super::super::table::WireFormat;
 use super::super::wire;
 use super::*;
 
-const WIRES: [Wire; 5] = [Wire::Messages, Wire::Responses, Wire::Chat, Wire::Gemini, Wire::Ollama];
+const WIRES: [WireFormat; 5] =
+    [WireFormat::Messages, WireFormat::Responses, WireFormat::Chat, WireFormat::Gemini, WireFormat::Ollama];
 
 /// Words that mean something in one of the formats.
 const WORDS: &[&str] = &[
@@ -104,9 +105,9 @@ proptest! {
     #[test]
     fn odd_frames_never_break_a_reader(frames in prop::collection::vec(value(), 1..12)) {
         for wire in WIRES {
-            let reading = Frames::new(wire::decoder(wire));
+            let reading = FrameReader::new(wire::decoder(wire));
             for frame in &frames {
-                reading.take(frame.to_string().as_bytes());
+                reading.feed(frame.to_string().as_bytes());
             }
             if let Ok(draft) = reading.finish() {
                 let answer = wire::response(wire, draft, &question());

@@ -28,7 +28,7 @@ pub(super) fn whole() -> Vec<Value> {
 
 #[test]
 fn an_answer_is_read_with_its_usage() {
-    let (answer, seen) = ask("ollama", Reply::lines(&whole()), &question());
+    let (answer, seen) = ask("ollama", ServerReply::lines(&whole()), &question());
     let answer = answer.unwrap();
     tale(&answer, "call_0", "call_1");
     assert_eq!(answer.usage, usage(100, 42, None, None));
@@ -38,7 +38,7 @@ fn an_answer_is_read_with_its_usage() {
 
 #[test]
 fn a_request_sets_the_context_window() {
-    let (_, seen) = ask("ollama", Reply::lines(&whole()), &question());
+    let (_, seen) = ask("ollama", ServerReply::lines(&whole()), &question());
     assert_eq!(
         seen.body,
         json!({
@@ -52,7 +52,7 @@ fn a_request_sets_the_context_window() {
 
 #[test]
 fn thoughts_calls_and_every_result_go_back() {
-    let (answer, _) = ask("ollama", Reply::lines(&whole()), &question());
+    let (answer, _) = ask("ollama", ServerReply::lines(&whole()), &question());
     let sent = sent_back("ollama", "a-model", &answer.unwrap());
     assert_eq!(
         sent["messages"].as_array().unwrap()[2..],
@@ -66,7 +66,7 @@ fn thoughts_calls_and_every_result_go_back() {
 
 #[test]
 fn the_last_line_needs_no_end() {
-    let reply = Reply::lines(&whole()[..3]).and(&last("length").to_string());
+    let reply = ServerReply::lines(&whole()[..3]).and(&last("length").to_string());
     let (answer, _) = ask("ollama", reply, &question());
-    assert_eq!(answer.unwrap().stop, Stop::OutputLimit);
+    assert_eq!(answer.unwrap().stop, FinishReason::OutputLimit);
 }

@@ -60,7 +60,7 @@ pub(super) fn whole() -> Vec<Value> {
 
 #[test]
 fn an_answer_is_read_with_its_usage() {
-    let (answer, seen) = ask("openai", Reply::events(&whole()), &question());
+    let (answer, seen) = ask("openai", ServerReply::events(&whole()), &question());
     let answer = answer.unwrap();
     tale(&answer, "call_a", "call_b");
     assert_eq!(answer.usage, usage(100, 42, Some(60), None));
@@ -70,7 +70,7 @@ fn an_answer_is_read_with_its_usage() {
 
 #[test]
 fn a_request_says_what_the_interface_wants_and_nothing_else() {
-    let (_, seen) = ask("openai", Reply::events(&whole()), &question());
+    let (_, seen) = ask("openai", ServerReply::events(&whole()), &question());
     let mut body = seen.body;
     let key = body["prompt_cache_key"].take();
     assert!(key.as_str().unwrap().starts_with("review-"), "{key}");
@@ -88,7 +88,7 @@ fn a_request_says_what_the_interface_wants_and_nothing_else() {
 
 #[test]
 fn reasoning_goes_back_verbatim_where_it_stood() {
-    let (answer, _) = ask("openai", Reply::events(&whole()), &question());
+    let (answer, _) = ask("openai", ServerReply::events(&whole()), &question());
     let sent = sent_back("openai", "a-model", &answer.unwrap());
     assert_eq!(
         sent["input"],
@@ -108,7 +108,7 @@ fn reasoning_goes_back_verbatim_where_it_stood() {
 #[test]
 fn an_answer_that_comes_only_at_the_end_is_read_too() {
     let frames = [completed(json!({ "output": [reasoning(1), function("call_a", "{}")] }))];
-    let (answer, _) = ask("openai", Reply::events(&frames), &question());
+    let (answer, _) = ask("openai", ServerReply::events(&frames), &question());
     let answer = answer.unwrap();
     assert_eq!(answer.parts.len(), 2);
     assert_eq!(answer.parts[1], call("call_a", "read", &json!({})));
@@ -122,24 +122,24 @@ fn an_answer_that_the_limit_cut_off_says_so() {
         completed(json!({ "status": "incomplete", "incomplete_details": { "reason": "max_output_tokens" } }));
     last["type"] = json!("response.incomplete");
     frames.push(last);
-    let (answer, _) = ask("openai", Reply::events(&frames), &question());
+    let (answer, _) = ask("openai", ServerReply::events(&frames), &question());
     let answer = answer.unwrap();
-    assert_eq!(answer.stop, Stop::OutputLimit);
+    assert_eq!(answer.stop, FinishReason::OutputLimit);
     assert_eq!(answer.calls().next().unwrap().input, ToolInput::Malformed("{\"path\":".to_owned()));
 }
 
 #[test]
 fn a_refusal_is_one() {
     let message = json!({ "type": "message", "content": [{ "type": "refusal", "refusal": "I cannot." }] });
-    let (answer, _) = ask("openai", Reply::events(&[done(0, message), completed(json!({}))]), &question());
+    let (answer, _) = ask("openai", ServerReply::events(&[done(0, message), completed(json!({}))]), &question());
     let answer = answer.unwrap();
-    assert_eq!((answer.stop.clone(), answer.text()), (Stop::Refused, "I cannot.".to_owned()));
+    assert_eq!((answer.stop.clone(), answer.text()), (FinishReason::Refused, "I cannot.".to_owned()));
 }
 
 #[test]
 fn a_model_that_does_not_reason_is_asked_without_reasoning() {
     let refusal = r#"{"error":{"message":"Encrypted content is not supported with this model.","type":"invalid_request_error","param":"include"}}"#;
-    let server = Server::new(vec![Reply::status(400, "", refusal), Reply::events(&whole())]);
+    let server = ScriptedServer::new(vec![ServerReply::status(400, "", refusal), ServerReply::events(&whole())]);
     let (answer, _) = wait(provider("openai", "a-model", &server.address).as_ref(), &question(), QUIET);
     answer.unwrap();
     assert!(server.seen().body.get("include").is_some());
@@ -148,7 +148,7 @@ fn a_model_that_does_not_reason_is_asked_without_reasoning() {
 
 #[test]
 fn any_name_of_a_model_goes_out_as_it_is() {
-    let server = Server::new(vec![Reply::events(&whole())]);
+    let server = ScriptedServer::new(vec![ServerReply::events(&whole())]);
     let (answer, _) = wait(provider("openai", "ns::gpt-6-high", &server.address).as_ref(), &question(), QUIET);
     answer.unwrap();
     let body = server.seen().body;

@@ -7,7 +7,7 @@ const DEEPEST: usize = 8;
 
 /// Type of a field.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum FieldKind {
     /// Text as it is.
     Text,
     /// One of these words.
@@ -15,16 +15,16 @@ pub(super) enum Kind {
     /// A number or a truth value.
     Scalar(&'static str),
     /// A list of objects with fields of their own.
-    Objects(Fields),
+    Objects(ToolFields),
     /// Anything else: JSON.
     Json,
 }
 
 /// A field.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Field {
+pub(super) struct ToolField {
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: FieldKind,
     pub(super) required: bool,
     /// Description.
     pub(super) about: String,
@@ -32,9 +32,9 @@ pub(super) struct Field {
 
 /// The fields of a tool, or of an object in a list.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Fields(pub(super) Vec<Field>);
+pub(super) struct ToolFields(pub(super) Vec<ToolField>);
 
-impl Fields {
+impl ToolFields {
     /// Reads the fields of a schema, in its order.
     pub(super) fn of(schema: &Value) -> Self {
         Self::within(schema, schema, 0)
@@ -49,7 +49,7 @@ impl Fields {
         let field = |(name, about): (&String, &Value)| {
             let resolved = resolve(about, root);
             let words = [about, resolved].iter().find_map(|schema| schema.get("description")?.as_str());
-            Field {
+            ToolField {
                 kind: kind(resolved, root, depth),
                 required: required.contains(&name.as_str()),
                 about: words.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" "),
@@ -60,7 +60,7 @@ impl Fields {
     }
 
     /// Returns the field of that name, in any case.
-    pub(super) fn named(&self, name: &str) -> Option<&Field> {
+    pub(super) fn field(&self, name: &str) -> Option<&ToolField> {
         self.0.iter().find(|field| field.name.eq_ignore_ascii_case(name))
     }
 }
@@ -84,9 +84,9 @@ fn resolve<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     schema
 }
 
-fn kind(schema: &Value, root: &Value, depth: usize) -> Kind {
+fn kind(schema: &Value, root: &Value, depth: usize) -> FieldKind {
     if let Some(Value::Array(words)) = schema.get("enum") {
-        return Kind::Word(words.iter().filter_map(Value::as_str).map(str::to_owned).collect());
+        return FieldKind::Word(words.iter().filter_map(Value::as_str).map(str::to_owned).collect());
     }
     let word = match &schema["type"] {
         Value::String(word) => word.as_str(),
@@ -94,15 +94,15 @@ fn kind(schema: &Value, root: &Value, depth: usize) -> Kind {
         _ => "",
     };
     match word {
-        "string" => Kind::Text,
-        "integer" | "number" => Kind::Scalar("number"),
-        "boolean" => Kind::Scalar("true or false"),
+        "string" => FieldKind::Text,
+        "integer" | "number" => FieldKind::Scalar("number"),
+        "boolean" => FieldKind::Scalar("true or false"),
         "array" if depth == 0 => {
             let items = resolve(&schema["items"], root);
-            let fields = Fields::within(items, root, depth + 1);
-            if fields.0.is_empty() { Kind::Json } else { Kind::Objects(fields) }
+            let fields = ToolFields::within(items, root, depth + 1);
+            if fields.0.is_empty() { FieldKind::Json } else { FieldKind::Objects(fields) }
         }
-        _ => Kind::Json,
+        _ => FieldKind::Json,
     }
 }
 
@@ -127,20 +127,20 @@ mod tests {
             },
             "$defs": { "Side": { "enum": ["new", "old"], "description": "Which." } },
         });
-        let fields = Fields::of(&schema);
-        let kind = |name: &str| fields.named(name).unwrap().kind.clone();
-        assert_eq!((kind("TITLE"), kind("line")), (Kind::Text, Kind::Scalar("number")));
-        assert_eq!(kind("side"), Kind::Word(vec!["new".to_owned(), "old".to_owned()]));
-        assert_eq!((kind("sure"), kind("tags")), (Kind::Scalar("true or false"), Kind::Json));
-        assert!(matches!(kind("places"), Kind::Objects(fields) if fields.named("path").is_some()));
-        let title = fields.named("title").unwrap();
+        let fields = ToolFields::of(&schema);
+        let kind = |name: &str| fields.field(name).unwrap().kind.clone();
+        assert_eq!((kind("TITLE"), kind("line")), (FieldKind::Text, FieldKind::Scalar("number")));
+        assert_eq!(kind("side"), FieldKind::Word(vec!["new".to_owned(), "old".to_owned()]));
+        assert_eq!((kind("sure"), kind("tags")), (FieldKind::Scalar("true or false"), FieldKind::Json));
+        assert!(matches!(kind("places"), FieldKind::Objects(fields) if fields.field("path").is_some()));
+        let title = fields.field("title").unwrap();
         assert_eq!((title.required, title.about.as_str()), (true, "One line."));
-        assert_eq!(fields.named("side").unwrap().about, "Which.");
+        assert_eq!(fields.field("side").unwrap().about, "Which.");
     }
 
     #[test]
     fn a_schema_that_goes_round_in_circles_ends() {
         let schema = json!({ "properties": { "a": { "$ref": "#/properties/a" } } });
-        assert_eq!(Fields::of(&schema).0[0].kind, Kind::Json);
+        assert_eq!(ToolFields::of(&schema).0[0].kind, FieldKind::Json);
     }
 }

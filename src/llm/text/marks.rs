@@ -16,7 +16,7 @@ const LONGEST: usize = 64;
 
 /// A line that begins with a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Mark<'a> {
+pub(super) struct MarkLine<'a> {
     /// Blanks before it.
     pub(super) indent: usize,
     /// The word behind the sign.
@@ -25,7 +25,7 @@ pub(super) struct Mark<'a> {
     pub(super) rest: &'a str,
 }
 
-impl<'a> Mark<'a> {
+impl<'a> MarkLine<'a> {
     /// Returns the mark of a line, if it has one. The line is without its end.
     pub(super) fn of(line: &'a str) -> Option<Self> {
         let body = line.trim_start_matches([' ', '\t']);
@@ -45,7 +45,7 @@ impl<'a> Mark<'a> {
     }
 
     /// Checks whether the mark is one of these words, in any case.
-    pub(super) fn is(&self, words: &[&str]) -> bool {
+    pub(super) fn is_word(&self, words: &[&str]) -> bool {
         words.iter().any(|word| self.name.eq_ignore_ascii_case(word))
     }
 }
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_mark_is_a_sign_with_a_word() {
-        let mark = |line| Mark::of(line).map(|mark| (mark.indent, mark.name, mark.rest));
+        let mark = |line| MarkLine::of(line).map(|mark| (mark.indent, mark.name, mark.rest));
         assert_eq!(mark("@@title: A: b "), Some((0, "title", "A: b")));
         assert_eq!(mark("  @@end\r"), Some((2, "end", "")));
         assert_eq!(mark("@@related.quote ="), Some((0, "related.quote", "")));
@@ -105,7 +105,7 @@ mod tests {
         #[test]
         fn what_is_escaped_is_no_mark_and_comes_back(line in "[ \t]{0,2}\\\\{0,2}(@@|@)?[a-z_ .:]{0,6}") {
             let written = escaped(&line);
-            prop_assert!(Mark::of(&written).is_none(), "{written}");
+            prop_assert!(MarkLine::of(&written).is_none(), "{written}");
             prop_assert_eq!(unescaped(&written), line.as_str());
         }
     }

@@ -13,15 +13,17 @@ mod values;
 
 use std::collections::HashSet;
 
-use parse::Parser;
+use parse::AnswerParser;
 
-use super::turn::{Message, Part, Speech, Stop, ToolCall, ToolChoice, TurnRequest, TurnResponse};
+use super::turn::{
+    FinishReason, Message, MessagePart, ModelToolCall, ToolCallFormat, ToolChoice, TurnRequest, TurnResponse,
+};
 
 /// Prefix of the ids of calls that were parsed from text: no provider knows them.
 const ID: &str = "text_call_";
 
 /// Checks whether a call was parsed from the text of a response.
-pub fn was_text(call: &ToolCall) -> bool {
+pub fn was_text(call: &ModelToolCall) -> bool {
     call.id.starts_with(ID)
 }
 
@@ -31,13 +33,13 @@ pub fn is_open(input: &str) -> bool {
 }
 
 /// Converts a request to one without tools: the text holds what the server needs.
-pub(super) fn say(request: &TurnRequest) -> TurnRequest {
+pub(super) fn to_text_protocol(request: &TurnRequest) -> TurnRequest {
     let mut system = request.system.trim_end().to_owned();
     if !request.tools.is_empty() {
         system.push_str("\n\n");
         system.push_str(request.grammar.trim());
         system.push_str("\n\n");
-        system.push_str(&catalogue::of(&request.tools));
+        system.push_str(&catalogue::describe_tools(&request.tools));
     }
     let mut said = TurnRequest {
         system,
@@ -45,7 +47,7 @@ pub(super) fn say(request: &TurnRequest) -> TurnRequest {
         choice: ToolChoice::Auto,
         messages: Vec::with_capacity(request.messages.len()),
         max_output: request.max_output,
-        speech: Speech::Text,
+        speech: ToolCallFormat::Text,
         grammar: String::new(),
     };
     for message in &request.messages {
@@ -57,13 +59,13 @@ pub(super) fn say(request: &TurnRequest) -> TurnRequest {
 /// Adds a message in text. Two of ours in a row become one: many servers want the roles to take turns.
 fn add(said: &mut Vec<Message>, message: &Message) {
     let (text, mark) = match message {
-        Message::User { text, mark } => (render::ours(text), *mark),
-        Message::Results { results, mark } => (render::results(results), *mark),
+        Message::User { text, mark } => (render::escape_message(text), *mark),
+        Message::Results { results, mark } => (render::render_results(results), *mark),
         Message::Assistant { parts } => {
-            let text = render::answer(parts);
+            let text = render::render_answer(parts);
             // Data that only another format needs is dropped; if nothing remains, a word in brackets does, as for an empty response.
             let text = if text.trim().is_empty() { "(no answer)".to_owned() } else { text };
-            said.push(Message::Assistant { parts: vec![Part::Text { text }] });
+            said.push(Message::Assistant { parts: vec![MessagePart::Text { text }] });
             return;
         }
     };
@@ -77,49 +79,49 @@ fn add(said: &mut Vec<Message>, message: &Message) {
 }
 
 /// Parses the calls in the text of a response to `request`. Calls that the server parsed on its own are left alone.
-pub(super) fn hear(response: TurnResponse, request: &TurnRequest) -> TurnResponse {
-    let mut ids = Ids::of(request);
+pub(super) fn parse_calls(response: TurnResponse, request: &TurnRequest) -> TurnResponse {
+    let mut ids = TextCallIds::of(request);
     let mut parts = Vec::with_capacity(response.parts.len());
-    let last = response.parts.iter().rposition(|part| matches!(part, Part::Text { .. }));
-    let mut parser = Parser::new(&request.tools);
+    let last = response.parts.iter().rposition(|part| matches!(part, MessagePart::Text { .. }));
+    let mut parser = AnswerParser::new(&request.tools);
     let mut invented = false;
     for (at, part) in response.parts.into_iter().enumerate() {
         match part {
             // Text behind results that the model invented is based on them.
             _ if invented => {}
-            Part::Text { text } => {
+            MessagePart::Text { text } => {
                 parser.push(&text);
                 // A call may continue behind a thought.
                 if Some(at) != last {
                     continue;
                 }
-                let parsed = std::mem::replace(&mut parser, Parser::new(&request.tools)).finish();
+                let parsed = std::mem::replace(&mut parser, AnswerParser::new(&request.tools)).finish();
                 invented = parsed.invented;
                 parts.extend(parsed.pieces.into_iter().map(|piece| match piece {
-                    parse::Piece::Text(text) => Part::Text { text },
-                    parse::Piece::Call { name, input } => {
-                        Part::Call(ToolCall { id: ids.next(), name, input, signatures: Vec::new() })
+                    parse::AnswerPiece::Text(text) => MessagePart::Text { text },
+                    parse::AnswerPiece::Call { name, input } => {
+                        MessagePart::Call(ModelToolCall { id: ids.next(), name, input, signatures: Vec::new() })
                     }
                 }));
             }
-            part @ (Part::Call(_) | Part::Opaque { .. }) => parts.push(part),
+            part @ (MessagePart::Call(_) | MessagePart::Opaque { .. }) => parts.push(part),
         }
     }
-    let calls = parts.iter().any(|part| matches!(part, Part::Call(_)));
+    let calls = parts.iter().any(|part| matches!(part, MessagePart::Call(_)));
     let stop = match response.stop {
-        Stop::Done | Stop::Calls if calls => Stop::Calls,
+        FinishReason::Done | FinishReason::Calls if calls => FinishReason::Calls,
         stop => stop,
     };
     TurnResponse { parts, stop, usage: response.usage }
 }
 
 /// The ids of a conversation: results are matched by them.
-struct Ids {
+struct TextCallIds {
     used: HashSet<String>,
     number: usize,
 }
 
-impl Ids {
+impl TextCallIds {
     fn of(request: &TurnRequest) -> Self {
         let used: HashSet<String> = request.calls().map(|call| call.id.clone()).collect();
         let number = used.len();

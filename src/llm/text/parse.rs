@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use super::kind::Fields;
-use super::marks::{CALL, Mark};
-use super::values::{Input, Raw};
+use super::kind::ToolFields;
+use super::marks::{CALL, MarkLine};
+use super::values::{Input, RawValue};
 use crate::llm::turn::{ToolDefinition, ToolInput};
 
 /// Piece of a response.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::llm) enum Piece {
+pub(in crate::llm) enum AnswerPiece {
     /// Text around the calls.
     Text(String),
     /// A call.
@@ -26,52 +26,52 @@ pub(in crate::llm) enum Piece {
 
 /// Complete response.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in crate::llm) struct Parsed {
+pub(in crate::llm) struct ParsedAnswer {
     /// Its pieces, in order.
-    pub(in crate::llm) pieces: Vec<Piece>,
+    pub(in crate::llm) pieces: Vec<AnswerPiece>,
     /// `true` if the model continued with an invented result; the text behind it was not read.
     pub(in crate::llm) invented: bool,
 }
 
 /// Parser of a response.
-pub(in crate::llm) struct Parser<'a> {
-    tools: Vec<(&'a str, Arc<Fields>)>,
+pub(in crate::llm) struct AnswerParser<'a> {
+    tools: Vec<(&'a str, Arc<ToolFields>)>,
     /// The line that has not ended.
     line: String,
     text: String,
-    open: Option<Open>,
-    parsed: Parsed,
+    open: Option<OpenCall>,
+    parsed: ParsedAnswer,
 }
 
 /// A call that has not ended.
-struct Open {
+struct OpenCall {
     name: String,
     /// Fields of the tool; `None` if it is unknown.
-    fields: Option<Arc<Fields>>,
+    fields: Option<Arc<ToolFields>>,
     /// Blanks before its mark: those of its fields are indented no deeper.
     indent: usize,
     /// Raw text of the call.
     raw: String,
     /// Text before the first field.
     loose: String,
-    field: Option<(String, Raw)>,
+    field: Option<(String, RawValue)>,
     input: Input,
 }
 
 /// Kind of a line.
-enum Is<'a> {
-    Call(Mark<'a>),
+enum LineKind<'a> {
+    Call(MarkLine<'a>),
     End,
     Result,
-    Field(Mark<'a>),
+    Field(MarkLine<'a>),
     Text,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> AnswerParser<'a> {
     /// Creates a parser for responses to these tools.
     pub(in crate::llm) fn new(tools: &'a [ToolDefinition]) -> Self {
-        let tools = tools.iter().map(|tool| (tool.name.as_str(), Arc::new(Fields::of(&tool.schema)))).collect();
-        Self { tools, line: String::new(), text: String::new(), open: None, parsed: Parsed::default() }
+        let tools = tools.iter().map(|tool| (tool.name.as_str(), Arc::new(ToolFields::of(&tool.schema)))).collect();
+        Self { tools, line: String::new(), text: String::new(), open: None, parsed: ParsedAnswer::default() }
     }
 
     /// Feeds a piece of the response.
@@ -89,12 +89,12 @@ impl<'a> Parser<'a> {
     }
 
     /// Ends the response.
-    pub(in crate::llm) fn finish(mut self) -> Parsed {
+    pub(in crate::llm) fn finish(mut self) -> ParsedAnswer {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() && !self.parsed.invented {
             self.take(&line);
         }
-        self.break_off();
+        self.drop_unfinished_call();
         self.end_text();
         self.parsed
     }
@@ -103,32 +103,32 @@ impl<'a> Parser<'a> {
         let line = whole.strip_suffix('\n').unwrap_or(whole);
         let line = line.strip_suffix('\r').unwrap_or(line);
         match self.what(line) {
-            Is::Call(mark) => {
-                self.break_off();
+            LineKind::Call(mark) => {
+                self.drop_unfinished_call();
                 self.end_text();
                 self.open = Some(self.begin(mark));
             }
-            Is::Result => {
-                self.break_off();
+            LineKind::Result => {
+                self.drop_unfinished_call();
                 self.parsed.invented = true;
             }
-            Is::End => {
+            LineKind::End => {
                 if let Some(mut open) = self.open.take() {
                     open.end_field();
                     let name = std::mem::take(&mut open.name);
                     open.input.take_json(&open.loose);
-                    self.parsed.pieces.push(Piece::Call { name, input: ToolInput::Object(open.input.finish()) });
+                    self.parsed.pieces.push(AnswerPiece::Call { name, input: ToolInput::Object(open.input.finish()) });
                 }
             }
-            Is::Field(mark) => {
+            LineKind::Field(mark) => {
                 if let Some(open) = &mut self.open {
                     open.end_field();
                     open.raw.push_str(whole);
-                    let raw = Raw { inline: mark.rest.to_owned(), lines: Vec::new() };
+                    let raw = RawValue { inline: mark.rest.to_owned(), lines: Vec::new() };
                     open.field = Some((mark.name.to_owned(), raw));
                 }
             }
-            Is::Text => match &mut self.open {
+            LineKind::Text => match &mut self.open {
                 Some(open) => {
                     open.raw.push_str(whole);
                     match &mut open.field {
@@ -141,33 +141,33 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn what<'l>(&self, line: &'l str) -> Is<'l> {
-        let Some(mark) = Mark::of(line) else { return Is::Text };
+    fn what<'l>(&self, line: &'l str) -> LineKind<'l> {
+        let Some(mark) = MarkLine::of(line) else { return LineKind::Text };
         let Some(open) = &self.open else {
             return match mark {
-                mark if mark.is(&["call"]) && tool(mark.rest).is_some() => Is::Call(mark),
-                mark if mark.is(&["result"]) && !self.parsed.pieces.is_empty() => Is::Result,
+                mark if mark.is_word(&["call"]) && tool(mark.rest).is_some() => LineKind::Call(mark),
+                mark if mark.is_word(&["result"]) && !self.parsed.pieces.is_empty() => LineKind::Result,
                 // An end mark without a call is ignored.
-                mark if mark.is(ENDS) => Is::End,
-                _ => Is::Text,
+                mark if mark.is_word(ENDS) => LineKind::End,
+                _ => LineKind::Text,
             };
         };
         if mark.indent > open.indent {
-            return Is::Text;
+            return LineKind::Text;
         }
         match mark {
-            mark if mark.is(ENDS) => Is::End,
-            mark if mark.is(&["call"]) && tool(mark.rest).is_some() => Is::Call(mark),
-            mark if mark.is(&["result"]) => Is::Result,
-            mark if open.takes(&mark) => Is::Field(mark),
-            _ => Is::Text,
+            mark if mark.is_word(ENDS) => LineKind::End,
+            mark if mark.is_word(&["call"]) && tool(mark.rest).is_some() => LineKind::Call(mark),
+            mark if mark.is_word(&["result"]) => LineKind::Result,
+            mark if open.takes(&mark) => LineKind::Field(mark),
+            _ => LineKind::Text,
         }
     }
 
-    fn begin(&self, mark: Mark<'_>) -> Open {
+    fn begin(&self, mark: MarkLine<'_>) -> OpenCall {
         let (name, rest) = tool(mark.rest).unwrap_or_default();
         let known = self.tools.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-        Open {
+        OpenCall {
             name: known.map_or(name, |(known, _)| known).to_owned(),
             fields: known.map(|(_, fields)| Arc::clone(fields)),
             indent: mark.indent,
@@ -179,16 +179,16 @@ impl<'a> Parser<'a> {
     }
 
     /// Drops a call without its end: the missing part is unknown, so the call is not made.
-    fn break_off(&mut self) {
+    fn drop_unfinished_call(&mut self) {
         if let Some(open) = self.open.take() {
-            self.parsed.pieces.push(Piece::Call { name: open.name, input: ToolInput::Malformed(open.raw) });
+            self.parsed.pieces.push(AnswerPiece::Call { name: open.name, input: ToolInput::Malformed(open.raw) });
         }
     }
 
     fn end_text(&mut self) {
         let text = std::mem::take(&mut self.text);
         if !text.trim().is_empty() {
-            self.parsed.pieces.push(Piece::Text(text));
+            self.parsed.pieces.push(AnswerPiece::Text(text));
         }
     }
 }
@@ -204,13 +204,13 @@ fn tool(rest: &str) -> Option<(&str, &str)> {
     (!name.is_empty()).then(|| (name, rest.trim_start_matches(['`', '"', '*', ':', '(']).trim()))
 }
 
-impl Open {
+impl OpenCall {
     /// Checks whether a mark is one of the call's fields. In the lines of a text, only a field of the tool counts: the text may hold such lines.
-    fn takes(&self, mark: &Mark<'_>) -> bool {
+    fn takes(&self, mark: &MarkLine<'_>) -> bool {
         let outer = mark.name.split('.').next().unwrap_or_default();
         let in_text = self.field.as_ref().is_some_and(|(_, raw)| !raw.lines.is_empty() || raw.inline.is_empty());
         match &self.fields {
-            Some(fields) => !in_text || fields.named(outer).is_some(),
+            Some(fields) => !in_text || fields.field(outer).is_some(),
             None => true,
         }
     }
@@ -243,18 +243,18 @@ mod tests {
             .to_vec()
     }
 
-    fn parsed(text: &str) -> Parsed {
+    fn parsed(text: &str) -> ParsedAnswer {
         let tools = tools();
-        let mut parser = Parser::new(&tools);
+        let mut parser = AnswerParser::new(&tools);
         parser.push(text);
         parser.finish()
     }
 
     fn calls(text: &str) -> Vec<(String, Value)> {
         let calls = parsed(text).pieces.into_iter().filter_map(|piece| match piece {
-            Piece::Call { name, input: ToolInput::Object(input) } => Some((name, Value::Object(input))),
-            Piece::Call { name, input: ToolInput::Malformed(raw) } => Some((name, Value::String(raw))),
-            Piece::Text(_) => None,
+            AnswerPiece::Call { name, input: ToolInput::Object(input) } => Some((name, Value::Object(input))),
+            AnswerPiece::Call { name, input: ToolInput::Malformed(raw) } => Some((name, Value::String(raw))),
+            AnswerPiece::Text(_) => None,
         });
         calls.collect()
     }
@@ -267,7 +267,7 @@ mod tests {
     fn a_call_is_read_with_its_long_texts_as_they_are() {
         let parsed = parsed(REPORT);
         assert_eq!(parsed.pieces.len(), 3, "{parsed:?}");
-        assert_eq!(parsed.pieces[0], Piece::Text("I see one.\n\n".to_owned()));
+        assert_eq!(parsed.pieces[0], AnswerPiece::Text("I see one.\n\n".to_owned()));
         assert_eq!(
             calls(REPORT),
             [(
@@ -355,10 +355,10 @@ mod tests {
         ) {
             let text = lines.join("\n");
             let tools = tools();
-            let mut whole = Parser::new(&tools);
+            let mut whole = AnswerParser::new(&tools);
             whole.push(&text);
             let whole = whole.finish();
-            let mut parser = Parser::new(&tools);
+            let mut parser = AnswerParser::new(&tools);
             let mut at = 0;
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| text.floor_char_boundary(cut.min(text.len()))).collect();
             cuts.sort_unstable();

@@ -4,27 +4,27 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::marks::{CALL, END, Mark, RESULT, escaped};
-use crate::llm::turn::{Part, ToolCall, ToolInput, ToolResult};
+use super::marks::{CALL, END, MarkLine, RESULT, escaped};
+use crate::llm::turn::{MessagePart, ModelToolCall, ToolInput, ToolResult};
 
 /// Renders the model's response as it should have been written.
-pub(super) fn answer(parts: &[Part]) -> String {
+pub(super) fn render_answer(parts: &[MessagePart]) -> String {
     let mut text = String::new();
     for part in parts {
         match part {
-            Part::Text { text: said } => text.push_str(said),
-            Part::Call(call) => {
+            MessagePart::Text { text: said } => text.push_str(said),
+            MessagePart::Call(call) => {
                 begin_line(&mut text);
                 self::call(&mut text, call);
             }
             // Only its provider understands it, and only beside the calls that it belongs to.
-            Part::Opaque { .. } => {}
+            MessagePart::Opaque { .. } => {}
         }
     }
     text
 }
 
-fn call(text: &mut String, call: &ToolCall) {
+fn call(text: &mut String, call: &ModelToolCall) {
     match &call.input {
         ToolInput::Object(input) => {
             text.push_str(&format!("{CALL} {}\n", call.name));
@@ -46,7 +46,7 @@ fn call(text: &mut String, call: &ToolCall) {
 }
 
 /// Escapes a message of ours: the contents of its data fences are escaped as results are.
-pub(super) fn ours(text: &str) -> String {
+pub(super) fn escape_message(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut end: Option<String> = None;
     for whole in text.split_inclusive('\n') {
@@ -91,7 +91,7 @@ fn margin(line: &str) -> usize {
 }
 
 /// Renders tool results. Nothing in a result can end it, or begin another: lines that look so are escaped.
-pub(super) fn results(results: &[ToolResult]) -> String {
+pub(super) fn render_results(results: &[ToolResult]) -> String {
     let mut text = String::new();
     for ToolResult { name, text: said, .. } in results {
         begin_line(&mut text);
@@ -107,9 +107,9 @@ pub(super) fn results(results: &[ToolResult]) -> String {
 }
 
 /// Function that renders a line of a value.
-type Written = fn(&str) -> Cow<'_, str>;
+type LineWriter = fn(&str) -> Cow<'_, str>;
 
-fn fields(text: &mut String, input: &Map<String, Value>, line: Written) {
+fn fields(text: &mut String, input: &Map<String, Value>, line: LineWriter) {
     for (name, value) in input {
         match value {
             Value::Array(items) if is_listed(name, items) => {
@@ -128,7 +128,7 @@ fn fields(text: &mut String, input: &Map<String, Value>, line: Written) {
 fn is_listed(name: &str, items: &[Value]) -> bool {
     let first = |item: &Value| item.as_object().and_then(|item| item.keys().next().cloned());
     let begins = items.first().and_then(first);
-    let can_be_marked = |name: &str| Mark::of(&format!("@@{name}")).is_some_and(|mark| mark.name == name);
+    let can_be_marked = |name: &str| MarkLine::of(&format!("@@{name}")).is_some_and(|mark| mark.name == name);
     begins.is_some()
         && can_be_marked(name)
         && items.iter().all(|item| {
@@ -139,7 +139,7 @@ fn is_listed(name: &str, items: &[Value]) -> bool {
         })
 }
 
-fn field(text: &mut String, name: &str, value: &Value, line: Written) {
+fn field(text: &mut String, name: &str, value: &Value, line: LineWriter) {
     let Value::String(words) = value else {
         text.push_str(&format!("@@{name}: {value}\n"));
         return;
@@ -153,7 +153,7 @@ fn field(text: &mut String, name: &str, value: &Value, line: Written) {
     }
 }
 
-fn block(text: &mut String, words: &str, written: Written) {
+fn block(text: &mut String, words: &str, written: LineWriter) {
     for line in words.strip_suffix('\n').unwrap_or(words).split('\n') {
         text.push_str(&written(line));
         text.push('\n');

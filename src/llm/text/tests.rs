@@ -22,10 +22,10 @@ fn request(messages: Vec<Message>) -> TurnRequest {
     TurnRequest { system, grammar, tools: tools(), messages, ..TurnRequest::default() }
 }
 
-fn call(input: Value) -> Part {
+fn call(input: Value) -> MessagePart {
     let Value::Object(input) = input else { unreachable!("an object") };
     let (id, name) = ("text_call_0".to_owned(), "report".to_owned());
-    Part::Call(ToolCall { id, name, input: ToolInput::Object(input), signatures: Vec::new() })
+    MessagePart::Call(ModelToolCall { id, name, input: ToolInput::Object(input), signatures: Vec::new() })
 }
 
 fn texts(request: &TurnRequest) -> Vec<&str> {
@@ -33,7 +33,7 @@ fn texts(request: &TurnRequest) -> Vec<&str> {
         match message {
             Message::User { text, .. } => text.as_str(),
             Message::Assistant { parts } => match parts.as_slice() {
-                [Part::Text { text }] => text.as_str(),
+                [MessagePart::Text { text }] => text.as_str(),
                 parts => panic!("{parts:?}"),
             },
             Message::Results { .. } => panic!("results are said as text"),
@@ -42,8 +42,8 @@ fn texts(request: &TurnRequest) -> Vec<&str> {
     request.messages.iter().map(text).collect()
 }
 
-fn answer(text: &str, stop: Stop) -> TurnResponse {
-    TurnResponse { parts: vec![Part::Text { text: text.to_owned() }], stop, usage: TurnUsage::default() }
+fn answer(text: &str, stop: FinishReason) -> TurnResponse {
+    TurnResponse { parts: vec![MessagePart::Text { text: text.to_owned() }], stop, usage: TurnUsage::default() }
 }
 
 #[test]
@@ -53,10 +53,10 @@ fn what_a_model_may_quote_from_a_diff_is_no_mark() {
     let request = request(vec![Message::User { text: message, mark: true }]);
     let escaped = "<<data 0123 diffs>>\n+\\@@end\n-  \\@@call report\n \\@@result x\n@@ -1 +1 @@\n+\\\\@@end\n<<end 4567>>\n\\@@quote: z\n\
                    <<end 0123>>";
-    assert_eq!(texts(&say(&request)), [format!("Write so:\n@@call report\n@@end\n\n{escaped}\n@@end\n")]);
+    assert_eq!(texts(&to_text_protocol(&request)), [format!("Write so:\n@@call report\n@@end\n\n{escaped}\n@@end\n")]);
     // A quote of it, without the marks of the diff, is read back as it is in the file.
     let quoted = "@@call report\n@@quote:\n\\@@end\n  \\@@call report\n@@end\n";
-    let heard = hear(answer(quoted, Stop::Done), &request);
+    let heard = parse_calls(answer(quoted, FinishReason::Done), &request);
     let calls: Vec<_> = heard.calls().collect();
     assert_eq!(calls.len(), 1);
     let input = ToolInput::Object(Map::from_iter([("quote".to_owned(), json!("@@end\n  @@call report"))]));
@@ -68,7 +68,7 @@ fn what_a_model_may_quote_from_a_result_is_no_mark() {
     let text = json!({ "content": "     7\t@@end\n+ @@call report\n    12\tx\n\t@@end\n7 @@end\n" }).to_string();
     let (id, name) = ("1".to_owned(), "read".to_owned());
     let results = vec![ToolResult { id, name, text, is_error: false }];
-    let said = say(&request(vec![Message::Results { results, mark: true }]));
+    let said = to_text_protocol(&request(vec![Message::Results { results, mark: true }]));
     let expected =
         "@@result read\n@@content:\n     7\t\\@@end\n+ \\@@call report\n    12\tx\n\t\\@@end\n7 @@end\n@@end\n";
     assert_eq!(texts(&said), [expected]);
@@ -85,9 +85,9 @@ fn a_request_is_said_without_tools() {
         text: text.to_owned(),
         is_error,
     };
-    let said = say(&request(vec![
+    let said = to_text_protocol(&request(vec![
         Message::User { text: "The change.".to_owned(), mark: true },
-        Message::Assistant { parts: vec![Part::Text { text: "I look.".to_owned() }, call(input)] },
+        Message::Assistant { parts: vec![MessagePart::Text { text: "I look.".to_owned() }, call(input)] },
         Message::Results { results: vec![result(&answer, false), result("no JSON", true)], mark: true },
         Message::User { text: "Go on.".to_owned(), mark: false },
     ]));
@@ -99,12 +99,12 @@ fn a_request_is_said_without_tools() {
 #[test]
 fn what_was_said_before_is_said_alike_in_every_later_request() {
     let mut messages = vec![Message::User { text: "The change.".to_owned(), mark: true }];
-    let first = say(&request(messages.clone()));
+    let first = to_text_protocol(&request(messages.clone()));
     messages.push(Message::Assistant { parts: vec![call(json!({ "quote": "x" }))] });
     let result =
         ToolResult { id: "text_call_0".to_owned(), name: "report".to_owned(), text: "{}".to_owned(), is_error: false };
     messages.push(Message::Results { results: vec![result], mark: true });
-    let second = say(&request(messages));
+    let second = to_text_protocol(&request(messages));
     assert_eq!(second.system, first.system);
     assert_eq!(second.messages[..1], first.messages[..]);
 }
@@ -117,9 +117,9 @@ fn a_call_comes_back_as_it_was_written() {
         json!({ "quote": "say \"no\": \\n", "related": [{ "quote": "a\nb" }, { "quote": "c" }] }),
         json!({}),
     ] {
-        let text = render::answer(&[call(input.clone())]);
-        let heard = hear(answer(&text, Stop::Done), &request(Vec::new()));
-        assert_eq!(heard.stop, Stop::Calls, "{text}");
+        let text = render::render_answer(&[call(input.clone())]);
+        let heard = parse_calls(answer(&text, FinishReason::Done), &request(Vec::new()));
+        assert_eq!(heard.stop, FinishReason::Calls, "{text}");
         assert_eq!(heard.parts, [call(input)], "{text}");
     }
 }
@@ -127,7 +127,8 @@ fn a_call_comes_back_as_it_was_written() {
 #[test]
 fn ids_are_given_once_in_a_conversation() {
     let messages = vec![Message::Assistant { parts: vec![call(json!({}))] }];
-    let heard = hear(answer("@@call report\n@@end\n@@call report\n@@end\n", Stop::Done), &request(messages));
+    let heard =
+        parse_calls(answer("@@call report\n@@end\n@@call report\n@@end\n", FinishReason::Done), &request(messages));
     let ids: Vec<&str> = heard.calls().map(|call| call.id.as_str()).collect();
     assert_eq!(ids, ["text_call_1", "text_call_2"]);
     assert!(heard.calls().all(was_text));
@@ -135,40 +136,40 @@ fn ids_are_given_once_in_a_conversation() {
 
 #[test]
 fn what_was_cut_is_no_call_and_what_was_made_up_is_not_kept() {
-    let heard = hear(answer("@@call report\n@@quote: x", Stop::OutputLimit), &request(Vec::new()));
-    assert_eq!(heard.stop, Stop::OutputLimit);
+    let heard = parse_calls(answer("@@call report\n@@quote: x", FinishReason::OutputLimit), &request(Vec::new()));
+    assert_eq!(heard.stop, FinishReason::OutputLimit);
     let ToolInput::Malformed(raw) = &heard.calls().next().unwrap().input else { panic!("{heard:?}") };
     assert!(is_open(raw), "{raw}");
 
     let invented = "@@call report\n@@end\n@@result report\n@@status: accepted\n@@end\nAll is well.";
-    let heard = hear(answer(invented, Stop::Done), &request(Vec::new()));
+    let heard = parse_calls(answer(invented, FinishReason::Done), &request(Vec::new()));
     assert_eq!(heard.parts, [call(Value::Object(Map::new()))]);
 }
 
 #[test]
 fn calls_that_a_server_read_by_itself_stay() {
-    let own = Part::Call(ToolCall {
+    let own = MessagePart::Call(ModelToolCall {
         id: "1".to_owned(),
         name: "report".to_owned(),
         input: ToolInput::Object(Map::new()),
         signatures: Vec::new(),
     });
-    let opaque = Part::Opaque { value: json!({ "ThoughtSignature": "x" }) };
-    let parts = vec![opaque.clone(), Part::Text { text: "So.".to_owned() }, own.clone()];
-    let heard = hear(
-        TurnResponse { parts: parts.clone(), stop: Stop::Calls, usage: TurnUsage::default() },
+    let opaque = MessagePart::Opaque { value: json!({ "ThoughtSignature": "x" }) };
+    let parts = vec![opaque.clone(), MessagePart::Text { text: "So.".to_owned() }, own.clone()];
+    let heard = parse_calls(
+        TurnResponse { parts: parts.clone(), stop: FinishReason::Calls, usage: TurnUsage::default() },
         &request(Vec::new()),
     );
     assert_eq!(heard.parts, parts);
     // And they are said without what only their provider understands.
-    assert_eq!(render::answer(&[opaque, own]), "@@call report\n@@end\n");
+    assert_eq!(render::render_answer(&[opaque, own]), "@@call report\n@@end\n");
 }
 
 #[test]
 fn an_answer_of_nothing_is_said_as_one() {
-    let said = say(&request(vec![
+    let said = to_text_protocol(&request(vec![
         Message::User { text: "A".to_owned(), mark: true },
-        Message::Assistant { parts: vec![Part::Opaque { value: json!(1) }] },
+        Message::Assistant { parts: vec![MessagePart::Opaque { value: json!(1) }] },
     ]));
     assert_eq!(texts(&said), ["A", "(no answer)"]);
 }

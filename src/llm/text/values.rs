@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::kind::{Field, Fields, Kind};
+use super::kind::{FieldKind, ToolField, ToolFields};
 use super::marks::unescaped;
 
 /// Input of a call under construction.
@@ -11,12 +11,12 @@ pub(super) struct Input(Map<String, Value>);
 
 /// Raw value of a field: the rest of the line of its mark, and the lines below.
 #[derive(Debug, Default)]
-pub(super) struct Raw {
+pub(super) struct RawValue {
     pub(super) inline: String,
     pub(super) lines: Vec<String>,
 }
 
-impl Raw {
+impl RawValue {
     /// Returns the text without blank lines around it and without a fence around all of it.
     fn text(self) -> String {
         let Self { inline, lines } = self;
@@ -53,27 +53,27 @@ fn is_fenced(lines: &[&str]) -> bool {
 
 impl Input {
     /// Takes the value of a field. An empty one is ignored.
-    pub(super) fn take(&mut self, name: &str, raw: Raw, fields: Option<&Fields>) {
+    pub(super) fn take(&mut self, name: &str, raw: RawValue, fields: Option<&ToolFields>) {
         let (outer, inner) = name.split_once('.').unwrap_or((name, ""));
         let Some(known) = fields else {
-            self.insert(name, &Kind::Text, false, raw);
+            self.insert(name, &FieldKind::Text, false, raw);
             return;
         };
-        match (known.named(outer), inner) {
-            (Some(Field { name, kind: Kind::Objects(fields), .. }), inner) if !inner.is_empty() => {
-                let field = fields.named(inner);
-                let (inner, kind) = field.map_or((inner, &Kind::Text), |field| (field.name.as_str(), &field.kind));
+        match (known.field(outer), inner) {
+            (Some(ToolField { name, kind: FieldKind::Objects(fields), .. }), inner) if !inner.is_empty() => {
+                let field = fields.field(inner);
+                let (inner, kind) = field.map_or((inner, &FieldKind::Text), |field| (field.name.as_str(), &field.kind));
                 if let Some(value) = value(kind, field.is_some_and(|field| field.required), raw) {
                     self.add_to_list(name, inner, value);
                 }
             }
-            (Some(Field { name, kind, required, .. }), "") => self.insert(name, kind, *required, raw),
-            _ => self.insert(name, &Kind::Text, true, raw),
+            (Some(ToolField { name, kind, required, .. }), "") => self.insert(name, kind, *required, raw),
+            _ => self.insert(name, &FieldKind::Text, true, raw),
         }
     }
 
     /// For a duplicate field, the later one wins, as in JSON.
-    fn insert(&mut self, name: &str, kind: &Kind, required: bool, raw: Raw) {
+    fn insert(&mut self, name: &str, kind: &FieldKind, required: bool, raw: RawValue) {
         if let Some(value) = value(kind, required, raw) {
             self.0.insert(name.to_owned(), value);
         }
@@ -109,7 +109,7 @@ impl Input {
     }
 }
 
-fn value(kind: &Kind, required: bool, raw: Raw) -> Option<Value> {
+fn value(kind: &FieldKind, required: bool, raw: RawValue) -> Option<Value> {
     let one_line = raw.is_one_line();
     let text = raw.text();
     let said = text.trim();
@@ -120,12 +120,12 @@ fn value(kind: &Kind, required: bool, raw: Raw) -> Option<Value> {
     }
     let plain = said.trim_matches(['"', '\'', '`']).trim();
     Some(match kind {
-        Kind::Text => Value::String(text),
-        Kind::Word(_) => Value::String(plain.to_owned()),
-        Kind::Scalar(_) => match serde_json::from_str::<Value>(&plain.to_ascii_lowercase()) {
+        FieldKind::Text => Value::String(text),
+        FieldKind::Word(_) => Value::String(plain.to_owned()),
+        FieldKind::Scalar(_) => match serde_json::from_str::<Value>(&plain.to_ascii_lowercase()) {
             Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
             Ok(_) | Err(_) => Value::String(plain.to_owned()),
         },
-        Kind::Json | Kind::Objects(_) => serde_json::from_str(said).unwrap_or(Value::String(text)),
+        FieldKind::Json | FieldKind::Objects(_) => serde_json::from_str(said).unwrap_or(Value::String(text)),
     })
 }

@@ -5,20 +5,20 @@
 
 use serde_json::{Value, json};
 
-use super::parts::{functions, input, list, said, text};
-use super::{Said, Setup};
-use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
-use crate::llm::frames::{Decoder, PIECES, Trouble};
+use super::parts::{error_from, functions, input, list, text};
+use super::{WireRequest, WireSetup};
+use crate::llm::draft::{CallArguments, CallDraft, DraftBlock, ResponseDraft};
+use crate::llm::frames::{Decoder, PIECES, ResponseFault};
 use crate::llm::opaque::Opaque;
-use crate::llm::optional::Optional;
+use crate::llm::optional_fields::OptionalField;
 use crate::llm::price;
-use crate::llm::turn::{Message, Part, Stop, ToolChoice, TurnRequest};
-use crate::llm::usage::{Count, Counted};
+use crate::llm::turn::{FinishReason, Message, MessagePart, ToolChoice, TurnRequest};
+use crate::llm::usage::{ReportedUsage, TokenCount};
 
 /// Builds a request.
-pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
+pub(super) fn request(request: &TurnRequest, setup: &WireSetup<'_>) -> WireRequest {
     let mut body = json!({ "model": setup.model, "stream": true });
-    if setup.given.has(Optional::Usage) {
+    if setup.given.contains(OptionalField::Usage) {
         body["stream_options"] = json!({ "include_usage": true });
     }
     if !request.tools.is_empty() {
@@ -37,24 +37,24 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
         }
     }
     body["messages"] = json!(messages);
-    let limit = if setup.given.has(Optional::OldLimitName) { "max_tokens" } else { "max_completion_tokens" };
+    let limit = if setup.given.contains(OptionalField::OldLimitName) { "max_tokens" } else { "max_completion_tokens" };
     body[limit] = json!(request.max_output);
-    if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
+    if request.choice == ToolChoice::Required && setup.given.contains(OptionalField::ForcedCall) {
         body["tool_choice"] = json!("required");
     }
-    Said::plain(body)
+    WireRequest::plain(body)
 }
 
 /// Converts the model's message; `None` if nothing of it can be expressed in this format.
-fn assistant(parts: &[Part]) -> Option<Value> {
+fn assistant(parts: &[MessagePart]) -> Option<Value> {
     let (mut words, mut calls, mut reasoning, mut details) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for part in parts {
         match part {
-            Part::Text { text } => words.push(text.as_str()),
-            Part::Call(call) => calls.push(json!({
+            MessagePart::Text { text } => words.push(text.as_str()),
+            MessagePart::Call(call) => calls.push(json!({
                 "type": "function", "id": call.id, "function": { "name": call.name, "arguments": input(call).to_string() },
             })),
-            Part::Opaque { value } => match Opaque::read(value) {
+            MessagePart::Opaque { value } => match Opaque::read(value) {
                 Some(Opaque::Reasoning(text)) => reasoning.push(text),
                 Some(Opaque::Block { data }) if text(&data, "type").starts_with("reasoning.") => details.push(data),
                 Some(Opaque::Block { .. } | Opaque::Signature(_)) | None => {}
@@ -79,8 +79,8 @@ fn assistant(parts: &[Part]) -> Option<Value> {
 
 /// Reads the chunks.
 #[derive(Default)]
-pub(super) struct Reader {
-    draft: Draft,
+pub(super) struct ChatReader {
+    draft: ResponseDraft,
     reasoning: String,
     /// Details that gateways want back verbatim (`reasoning_details`).
     details: Vec<Value>,
@@ -90,8 +90,8 @@ pub(super) struct Reader {
     done: bool,
 }
 
-impl Decoder for Reader {
-    fn draft(&mut self) -> &mut Draft {
+impl Decoder for ChatReader {
+    fn draft(&mut self) -> &mut ResponseDraft {
         &mut self.draft
     }
 
@@ -110,22 +110,22 @@ impl Decoder for Reader {
         self.calls.len() + self.details.len()
     }
 
-    fn read(&mut self, frame: &Value) -> Result<(), Trouble> {
+    fn read(&mut self, frame: &Value) -> Result<(), ResponseFault> {
         if let Some(error) = frame.get("error").filter(|error| !error.is_null()) {
-            return Err(said(error));
+            return Err(error_from(error));
         }
         self.count(&frame["usage"]);
         let Some(choice) = list(frame, "choices").first() else { return Ok(()) };
         if let Some(error) = choice.get("error").filter(|error| !error.is_null()) {
-            return Err(said(error));
+            return Err(error_from(error));
         }
         // A server that does not stream sends a whole message.
         self.delta(choice.get("delta").or_else(|| choice.get("message")).unwrap_or(&Value::Null));
         match choice["finish_reason"].as_str() {
             None | Some("") => {}
-            Some("error") => return Err(Trouble::Cut("the server says that it failed".to_owned())),
+            Some("error") => return Err(ResponseFault::Cut("the server says that it failed".to_owned())),
             Some(reason) => {
-                if self.draft.stop != Some(Stop::Refused) {
+                if self.draft.stop != Some(FinishReason::Refused) {
                     self.draft.stop = Some(stop(reason));
                 }
                 self.draft.ended = true;
@@ -137,30 +137,32 @@ impl Decoder for Reader {
     fn close(&mut self) {
         let blocks = &mut self.draft.blocks;
         if !self.reasoning.is_empty() {
-            blocks.push(Block::Opaque(Opaque::Reasoning(std::mem::take(&mut self.reasoning))));
+            blocks.push(DraftBlock::Opaque(Opaque::Reasoning(std::mem::take(&mut self.reasoning))));
         }
-        blocks.extend(std::mem::take(&mut self.details).into_iter().map(|detail| Block::Opaque(Opaque::block(detail))));
+        blocks.extend(
+            std::mem::take(&mut self.details).into_iter().map(|detail| DraftBlock::Opaque(Opaque::block(detail))),
+        );
         if !self.words.is_empty() {
-            blocks.push(Block::Text(std::mem::take(&mut self.words)));
+            blocks.push(DraftBlock::Text(std::mem::take(&mut self.words)));
         }
-        blocks.extend(std::mem::take(&mut self.calls).into_iter().map(|(_, call)| Block::Call(call)));
+        blocks.extend(std::mem::take(&mut self.calls).into_iter().map(|(_, call)| DraftBlock::Call(call)));
     }
 }
 
-impl Reader {
+impl ChatReader {
     fn count(&mut self, usage: &Value) {
-        let counted = Counted {
-            input: Count::at(usage, "/prompt_tokens"),
-            output: Count::at(usage, "/completion_tokens"),
-            cache_read: match Count::at(usage, "/prompt_tokens_details/cached_tokens") {
+        let counted = ReportedUsage {
+            input: TokenCount::at(usage, "/prompt_tokens"),
+            output: TokenCount::at(usage, "/completion_tokens"),
+            cache_read: match TokenCount::at(usage, "/prompt_tokens_details/cached_tokens") {
                 // The name on DeepSeek.
-                Count::Unsaid => Count::at(usage, "/prompt_cache_hit_tokens"),
+                TokenCount::Unsaid => TokenCount::at(usage, "/prompt_cache_hit_tokens"),
                 said => said,
             },
-            cache_write: Count::at(usage, "/prompt_tokens_details/cache_write_tokens"),
+            cache_write: TokenCount::at(usage, "/prompt_tokens_details/cache_write_tokens"),
         };
-        self.draft.counted = self.draft.counted.later(counted);
-        self.draft.cost = price::told(usage).or(self.draft.cost);
+        self.draft.counted = self.draft.counted.merge_later(counted);
+        self.draft.cost = price::reported_cost(usage).or(self.draft.cost);
     }
 
     fn delta(&mut self, delta: &Value) {
@@ -185,7 +187,7 @@ impl Reader {
         }
         let refusal = text(delta, "refusal");
         if !refusal.is_empty() {
-            self.draft.stop = Some(Stop::Refused);
+            self.draft.stop = Some(FinishReason::Refused);
             self.word(refusal);
         }
         for call in list(delta, "tool_calls") {
@@ -198,12 +200,12 @@ impl Reader {
     }
 
     fn word(&mut self, words: &str) {
-        self.draft.grew(words);
+        self.draft.record_growth(words);
         self.words.push_str(words);
     }
 
     fn thought(&mut self, words: &str) {
-        self.draft.grew(words);
+        self.draft.record_growth(words);
         self.reasoning.push_str(words);
     }
 
@@ -256,23 +258,23 @@ impl Reader {
         }
         match &piece["function"]["arguments"] {
             Value::String(more) => {
-                if let Arguments::Text(arguments) = &mut call.arguments {
+                if let CallArguments::Text(arguments) = &mut call.arguments {
                     arguments.push_str(more);
                 }
-                self.draft.grew(more);
+                self.draft.record_growth(more);
             }
             Value::Null => {}
-            whole => call.arguments = Arguments::Value(whole.clone()),
+            whole => call.arguments = CallArguments::Value(whole.clone()),
         }
     }
 }
 
-fn stop(reason: &str) -> Stop {
+fn stop(reason: &str) -> FinishReason {
     match reason {
-        "stop" | "eos" | "end_turn" | "stop_sequence" | "COMPLETE" => Stop::Done,
-        "tool_calls" | "function_call" | "tool_use" => Stop::Calls,
-        "length" | "max_tokens" | "model_length" => Stop::OutputLimit,
-        "content_filter" | "refusal" | "safety" => Stop::Refused,
-        other => Stop::Other(other.to_owned()),
+        "stop" | "eos" | "end_turn" | "stop_sequence" | "COMPLETE" => FinishReason::Done,
+        "tool_calls" | "function_call" | "tool_use" => FinishReason::Calls,
+        "length" | "max_tokens" | "model_length" => FinishReason::OutputLimit,
+        "content_filter" | "refusal" | "safety" => FinishReason::Refused,
+        other => FinishReason::Other(other.to_owned()),
     }
 }

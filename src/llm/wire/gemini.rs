@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::parts::{input, list, said, text, tools};
-use super::{Said, Setup};
-use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
-use crate::llm::frames::{Decoder, Trouble};
+use super::parts::{error_from, input, list, text, tools};
+use super::{WireRequest, WireSetup};
+use crate::llm::draft::{CallArguments, CallDraft, DraftBlock, ResponseDraft};
+use crate::llm::frames::{Decoder, ResponseFault};
 use crate::llm::opaque::Opaque;
-use crate::llm::optional::Optional;
-use crate::llm::turn::{Message, Part, Stop, ToolChoice, ToolResult, TurnRequest};
-use crate::llm::usage::{Count, Counted};
+use crate::llm::optional_fields::OptionalField;
+use crate::llm::turn::{FinishReason, Message, MessagePart, ToolChoice, ToolResult, TurnRequest};
+use crate::llm::usage::{ReportedUsage, TokenCount};
 
 /// Builds a request. The model is part of the address.
-pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
+pub(super) fn request(request: &TurnRequest, setup: &WireSetup<'_>) -> WireRequest {
     let mut body = json!({});
     if !request.tools.is_empty() {
         // `parametersJsonSchema` accepts JSON Schema; the older `parameters` only a subset.
@@ -36,26 +36,26 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     }
     body["contents"] = json!(contents);
     body["generationConfig"] = json!({ "maxOutputTokens": request.max_output });
-    if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
+    if request.choice == ToolChoice::Required && setup.given.contains(OptionalField::ForcedCall) {
         body["toolConfig"] = json!({ "functionCallingConfig": { "mode": "ANY" } });
     }
-    Said::plain(body)
+    WireRequest::plain(body)
 }
 
 /// Converts the model's message. A signature goes back with its part: its call, or the text after it.
-fn model(parts: &[Part]) -> Vec<Value> {
+fn model(parts: &[MessagePart]) -> Vec<Value> {
     let mut said = Vec::new();
     let mut signature = None;
     for part in parts {
         let (mut part, own) = match part {
-            Part::Opaque { value } => {
+            MessagePart::Opaque { value } => {
                 if let Some(Opaque::Signature(text)) = Opaque::read(value) {
                     signature = Some(text);
                 }
                 continue;
             }
-            Part::Text { text } => (json!({ "text": text }), None),
-            Part::Call(call) => {
+            MessagePart::Text { text } => (json!({ "text": text }), None),
+            MessagePart::Call(call) => {
                 let mut function = json!({ "name": call.name, "args": input(call) });
                 if !is_own_id(&call.id) {
                     function["id"] = json!(call.id);
@@ -92,28 +92,28 @@ fn is_own_id(id: &str) -> bool {
 
 /// Reads the chunks.
 #[derive(Default)]
-pub(super) struct Reader {
-    draft: Draft,
+pub(super) struct GeminiReader {
+    draft: ResponseDraft,
     /// `true` if the last text has a signature: the text that follows is a part of its own.
     sealed: bool,
 }
 
-impl Decoder for Reader {
-    fn draft(&mut self) -> &mut Draft {
+impl Decoder for GeminiReader {
+    fn draft(&mut self) -> &mut ResponseDraft {
         &mut self.draft
     }
 
-    fn read(&mut self, frame: &Value) -> Result<(), Trouble> {
+    fn read(&mut self, frame: &Value) -> Result<(), ResponseFault> {
         // An error in the middle may be a list.
         let frame = frame.get(0).unwrap_or(frame);
         if let Some(error) = frame.get("error") {
-            return Err(said(error));
+            return Err(error_from(error));
         }
         self.count(&frame["usageMetadata"]);
         let blocked = text(&frame["promptFeedback"], "blockReason");
         let Some(candidate) = list(frame, "candidates").first() else {
             if !blocked.is_empty() {
-                self.draft.stop = Some(Stop::Refused);
+                self.draft.stop = Some(FinishReason::Refused);
                 self.draft.ended = true;
             }
             return Ok(());
@@ -129,36 +129,36 @@ impl Decoder for Reader {
     }
 }
 
-impl Reader {
+impl GeminiReader {
     /// `promptTokenCount` includes cached ones; thoughts are not candidates. A zero field is omitted, as in all of the provider's JSON: without
     /// cached tokens none were read.
     fn count(&mut self, usage: &Value) {
-        let input = Count::at(usage, "/promptTokenCount").plus(Count::at(usage, "/toolUsePromptTokenCount"));
+        let input = TokenCount::at(usage, "/promptTokenCount").plus(TokenCount::at(usage, "/toolUsePromptTokenCount"));
         // Google's JSON leaves out numbers that are zero.
-        let cache_read = match Count::at(usage, "/cachedContentTokenCount") {
-            Count::Unsaid if input != Count::Unsaid => Count::Said(0),
+        let cache_read = match TokenCount::at(usage, "/cachedContentTokenCount") {
+            TokenCount::Unsaid if input != TokenCount::Unsaid => TokenCount::Said(0),
             said => said,
         };
-        let counted = Counted {
+        let counted = ReportedUsage {
             input,
-            output: Count::at(usage, "/candidatesTokenCount").plus(Count::at(usage, "/thoughtsTokenCount")),
+            output: TokenCount::at(usage, "/candidatesTokenCount").plus(TokenCount::at(usage, "/thoughtsTokenCount")),
             cache_read,
-            cache_write: Count::Unsaid,
+            cache_write: TokenCount::Unsaid,
         };
-        self.draft.counted = self.draft.counted.later(counted);
+        self.draft.counted = self.draft.counted.merge_later(counted);
     }
 
     fn part(&mut self, part: &Value) {
         let signature = text(part, "thoughtSignature");
         if let Some(call) = part.get("functionCall") {
             let arguments = call.get("args").cloned().unwrap_or_default();
-            self.draft.grew(&arguments.to_string());
+            self.draft.record_growth(&arguments.to_string());
             let (id, name) = (text(call, "id").to_owned(), text(call, "name").to_owned());
             let signatures = if signature.is_empty() { Vec::new() } else { vec![signature.to_owned()] };
-            self.draft.blocks.push(Block::Call(CallDraft {
+            self.draft.blocks.push(DraftBlock::Call(CallDraft {
                 id,
                 name,
-                arguments: Arguments::Value(arguments),
+                arguments: CallArguments::Value(arguments),
                 signatures,
             }));
             self.sealed = false;
@@ -168,10 +168,10 @@ impl Reader {
         let thought = part["thought"].as_bool().unwrap_or_default();
         if signature.is_empty() {
             if thought {
-                self.draft.grew(words);
+                self.draft.record_growth(words);
             } else if self.sealed && !words.is_empty() {
-                self.draft.grew(words);
-                self.draft.blocks.push(Block::Text(words.to_owned()));
+                self.draft.record_growth(words);
+                self.draft.blocks.push(DraftBlock::Text(words.to_owned()));
                 self.sealed = false;
             } else {
                 self.draft.text(words);
@@ -179,18 +179,18 @@ impl Reader {
             return;
         }
         // A signature belongs to the part that holds it, even if that is empty.
-        self.draft.grew(words);
-        self.draft.blocks.push(Block::Opaque(Opaque::Signature(signature.to_owned())));
-        self.draft.blocks.push(Block::Text(if thought { String::new() } else { words.to_owned() }));
+        self.draft.record_growth(words);
+        self.draft.blocks.push(DraftBlock::Opaque(Opaque::Signature(signature.to_owned())));
+        self.draft.blocks.push(DraftBlock::Text(if thought { String::new() } else { words.to_owned() }));
         self.sealed = true;
     }
 }
 
-fn stop(reason: &str) -> Stop {
+fn stop(reason: &str) -> FinishReason {
     match reason {
-        "STOP" => Stop::Done,
-        "MAX_TOKENS" => Stop::OutputLimit,
-        "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" => Stop::Refused,
-        other => Stop::Other(other.to_owned()),
+        "STOP" => FinishReason::Done,
+        "MAX_TOKENS" => FinishReason::OutputLimit,
+        "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" => FinishReason::Refused,
+        other => FinishReason::Other(other.to_owned()),
     }
 }

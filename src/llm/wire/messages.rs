@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::parts::{input, said, text, tools};
-use super::{Said, Setup};
-use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
-use crate::llm::frames::{Decoder, Trouble};
+use super::parts::{error_from, input, text, tools};
+use super::{WireRequest, WireSetup};
+use crate::llm::draft::{CallArguments, CallDraft, DraftBlock, ResponseDraft};
+use crate::llm::frames::{Decoder, ResponseFault};
 use crate::llm::opaque::Opaque;
-use crate::llm::optional::Optional;
-use crate::llm::turn::{Message, Part, Stop, ToolChoice, TurnRequest};
-use crate::llm::usage::{Count, Counted};
+use crate::llm::optional_fields::OptionalField;
+use crate::llm::turn::{FinishReason, Message, MessagePart, ToolChoice, TurnRequest};
+use crate::llm::usage::{ReportedUsage, TokenCount};
 
 /// Cache marks after the one at the end of the system text; four are allowed in all.
 const MARKS: usize = 3;
@@ -22,7 +22,7 @@ const MARKS: usize = 3;
 const BINDING: (&str, &str) = ("anthropic-beta", "thinking-binding-controls-2026-08-01");
 
 /// Builds a request.
-pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
+pub(super) fn request(request: &TurnRequest, setup: &WireSetup<'_>) -> WireRequest {
     let mut body = json!({ "model": setup.model, "stream": true });
     if !request.tools.is_empty() {
         body["tools"] = tools(
@@ -33,14 +33,14 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     body["system"] = json!([{ "type": "text", "text": request.system, "cache_control": { "type": "ephemeral" } }]);
     body["messages"] = json!(messages(&request.messages));
     body["max_tokens"] = json!(request.max_output);
-    if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
+    if request.choice == ToolChoice::Required && setup.given.contains(OptionalField::ForcedCall) {
         body["tool_choice"] = json!({ "type": "any" });
     }
-    if setup.given.has(Optional::BoundThinking) {
-        return Said::plain(body);
+    if setup.given.contains(OptionalField::BoundThinking) {
+        return WireRequest::plain(body);
     }
     body["thinking"] = json!({ "type": "adaptive", "block_binding": { "prefix_mismatch_behavior": "drop_block" } });
-    Said { body, headers: &[BINDING] }
+    WireRequest { body, headers: &[BINDING] }
 }
 
 /// Converts the conversation, with the last marks only: the server still finds the earlier ones.
@@ -79,33 +79,37 @@ fn messages(messages: &[Message]) -> Vec<Value> {
     said
 }
 
-fn assistant(part: &Part) -> Option<Value> {
+fn assistant(part: &MessagePart) -> Option<Value> {
     match part {
         // The API refuses blocks of white space, although models write them.
-        Part::Text { text } if text.trim().is_empty() => None,
-        Part::Text { text } => Some(json!({ "type": "text", "text": text })),
-        Part::Call(call) => Some(json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": input(call) })),
-        Part::Opaque { value } => Opaque::block_in(value).filter(|block| text(block, "type").contains("thinking")),
+        MessagePart::Text { text } if text.trim().is_empty() => None,
+        MessagePart::Text { text } => Some(json!({ "type": "text", "text": text })),
+        MessagePart::Call(call) => {
+            Some(json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": input(call) }))
+        }
+        MessagePart::Opaque { value } => {
+            Opaque::block_in(value).filter(|block| text(block, "type").contains("thinking"))
+        }
     }
 }
 
 /// Reads the events.
 #[derive(Default)]
-pub(super) struct Reader {
-    draft: Draft,
-    open: BTreeMap<u64, Open>,
+pub(super) struct MessagesReader {
+    draft: ResponseDraft,
+    open: BTreeMap<u64, OpenBlock>,
 }
 
 /// Block under construction.
-struct Open {
+struct OpenBlock {
     block: Value,
     text: String,
     signature: String,
     arguments: String,
 }
 
-impl Decoder for Reader {
-    fn draft(&mut self) -> &mut Draft {
+impl Decoder for MessagesReader {
+    fn draft(&mut self) -> &mut ResponseDraft {
         &mut self.draft
     }
 
@@ -113,21 +117,21 @@ impl Decoder for Reader {
         self.draft.blocks.len() + self.open.len()
     }
 
-    fn read(&mut self, frame: &Value) -> Result<(), Trouble> {
+    fn read(&mut self, frame: &Value) -> Result<(), ResponseFault> {
         let index = frame.get("index").and_then(Value::as_u64).unwrap_or_default();
         match text(frame, "type") {
             "message_start" => self.count(&frame["message"]["usage"]),
             "content_block_start" => {
                 let block = frame.get("content_block").cloned().unwrap_or_default();
                 let text = format!("{}{}", text(&block, "text"), text(&block, "thinking"));
-                self.draft.grew(&text);
+                self.draft.record_growth(&text);
                 let signature = self::text(&block, "signature").to_owned();
-                self.open.insert(index, Open { block, text, signature, arguments: String::new() });
+                self.open.insert(index, OpenBlock { block, text, signature, arguments: String::new() });
             }
             "content_block_delta" => {
                 let delta = &frame["delta"];
                 let Some(open) = self.open.get_mut(&index) else {
-                    return Err(Trouble::Unreadable("a piece came of a block that did not begin".to_owned()));
+                    return Err(ResponseFault::Unreadable("a piece came of a block that did not begin".to_owned()));
                 };
                 let come = match text(delta, "type") {
                     "input_json_delta" => (&mut open.arguments, text(delta, "partial_json")),
@@ -137,7 +141,7 @@ impl Decoder for Reader {
                     _ => return Ok(()),
                 };
                 come.0.push_str(come.1);
-                self.draft.grew(come.1);
+                self.draft.record_growth(come.1);
             }
             "content_block_stop" => {
                 if let Some(open) = self.open.remove(&index) {
@@ -151,7 +155,7 @@ impl Decoder for Reader {
                 }
             }
             "message_stop" => self.draft.ended = true,
-            "error" => return Err(said(&frame["error"])),
+            "error" => return Err(error_from(&frame["error"])),
             _ => {}
         }
         Ok(())
@@ -165,50 +169,50 @@ impl Decoder for Reader {
     }
 }
 
-impl Reader {
+impl MessagesReader {
     /// `input_tokens` excludes tokens read from or written to a cache.
     fn count(&mut self, usage: &Value) {
-        let cache_read = Count::at(usage, "/cache_read_input_tokens");
-        let cache_write = Count::at(usage, "/cache_creation_input_tokens");
-        let fresh = Count::at(usage, "/input_tokens");
-        let input = if fresh == Count::Unsaid { fresh } else { fresh.plus(cache_read).plus(cache_write) };
-        let output = Count::at(usage, "/output_tokens");
-        self.draft.counted = self.draft.counted.later(Counted { input, output, cache_read, cache_write });
+        let cache_read = TokenCount::at(usage, "/cache_read_input_tokens");
+        let cache_write = TokenCount::at(usage, "/cache_creation_input_tokens");
+        let fresh = TokenCount::at(usage, "/input_tokens");
+        let input = if fresh == TokenCount::Unsaid { fresh } else { fresh.plus(cache_read).plus(cache_write) };
+        let output = TokenCount::at(usage, "/output_tokens");
+        self.draft.counted = self.draft.counted.merge_later(ReportedUsage { input, output, cache_read, cache_write });
     }
 }
 
-fn finished(open: Open) -> Option<Block> {
+fn finished(open: OpenBlock) -> Option<DraftBlock> {
     let mut block = open.block;
     match text(&block, "type").to_owned().as_str() {
-        "text" => Some(Block::Text(open.text)),
+        "text" => Some(DraftBlock::Text(open.text)),
         "tool_use" => {
             let whole =
                 block.get("input").filter(|input| input.as_object().is_some_and(|input| !input.is_empty())).cloned();
             let arguments = match whole {
-                Some(input) if open.arguments.is_empty() => Arguments::Value(input),
-                Some(_) | None => Arguments::Text(open.arguments),
+                Some(input) if open.arguments.is_empty() => CallArguments::Value(input),
+                Some(_) | None => CallArguments::Text(open.arguments),
             };
             let (id, name) = (text(&block, "id").to_owned(), text(&block, "name").to_owned());
-            Some(Block::Call(CallDraft { id, name, arguments, signatures: Vec::new() }))
+            Some(DraftBlock::Call(CallDraft { id, name, arguments, signatures: Vec::new() }))
         }
         // Without its signature the interface refuses it.
         "thinking" if open.signature.is_empty() => None,
         "thinking" => {
             block["thinking"] = json!(open.text);
             block["signature"] = json!(open.signature);
-            Some(Block::Opaque(Opaque::block(block)))
+            Some(DraftBlock::Opaque(Opaque::block(block)))
         }
-        "redacted_thinking" => Some(Block::Opaque(Opaque::block(block))),
+        "redacted_thinking" => Some(DraftBlock::Opaque(Opaque::block(block))),
         _ => None,
     }
 }
 
-fn stop(reason: &str) -> Stop {
+fn stop(reason: &str) -> FinishReason {
     match reason {
-        "end_turn" | "stop_sequence" => Stop::Done,
-        "tool_use" => Stop::Calls,
-        "max_tokens" | "model_context_window_exceeded" => Stop::OutputLimit,
-        "refusal" => Stop::Refused,
-        other => Stop::Other(other.to_owned()),
+        "end_turn" | "stop_sequence" => FinishReason::Done,
+        "tool_use" => FinishReason::Calls,
+        "max_tokens" | "model_context_window_exceeded" => FinishReason::OutputLimit,
+        "refusal" => FinishReason::Refused,
+        other => FinishReason::Other(other.to_owned()),
     }
 }

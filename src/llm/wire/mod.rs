@@ -13,34 +13,34 @@ mod responses;
 
 use serde_json::Value;
 
-use super::draft::Draft;
+use super::draft::ResponseDraft;
 use super::events::Framing;
 use super::frames::Decoder;
-use super::optional::Given;
-use super::table::Wire;
+use super::optional_fields::RequestFields;
+use super::table::WireFormat;
 use super::turn::TurnRequest;
 
 /// Data for a request besides the conversation.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Setup<'a> {
+pub(super) struct WireSetup<'a> {
     /// The model, as the provider knows it.
     pub(super) model: &'a str,
     /// Tokens of a request and its response together.
     pub(super) context_window: u64,
     /// Optional fields that this server accepts.
-    pub(super) given: Given,
+    pub(super) given: RequestFields,
 }
 
 /// Request in a wire format.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct WireRequest {
     /// The body.
     pub(super) body: Value,
     /// Headers for this request alone.
     pub(super) headers: &'static [(&'static str, &'static str)],
 }
 
-impl Said {
+impl WireRequest {
     /// Creates a body without headers of its own.
     fn plain(body: Value) -> Self {
         Self { body, headers: &[] }
@@ -48,41 +48,41 @@ impl Said {
 }
 
 /// Builds a request.
-pub(super) fn say(wire: Wire, request: &TurnRequest, setup: &Setup<'_>) -> Said {
+pub(super) fn build_request(wire: WireFormat, request: &TurnRequest, setup: &WireSetup<'_>) -> WireRequest {
     match wire {
-        Wire::Messages => messages::request(request, setup),
-        Wire::Responses => responses::request(request, setup),
-        Wire::Chat => chat::request(request, setup),
-        Wire::Gemini => gemini::request(request, setup),
-        Wire::Ollama => ollama::request(request, setup),
+        WireFormat::Messages => messages::request(request, setup),
+        WireFormat::Responses => responses::request(request, setup),
+        WireFormat::Chat => chat::request(request, setup),
+        WireFormat::Gemini => gemini::request(request, setup),
+        WireFormat::Ollama => ollama::request(request, setup),
     }
 }
 
 /// Returns the framing of a streamed response.
-pub(super) const fn framing(wire: Wire) -> Framing {
+pub(super) const fn framing(wire: WireFormat) -> Framing {
     match wire {
-        Wire::Messages | Wire::Responses | Wire::Chat | Wire::Gemini => Framing::Events,
-        Wire::Ollama => Framing::Lines,
+        WireFormat::Messages | WireFormat::Responses | WireFormat::Chat | WireFormat::Gemini => Framing::Events,
+        WireFormat::Ollama => Framing::Lines,
     }
 }
 
 /// Returns the reader of a response.
-pub(super) fn decoder(wire: Wire) -> Box<dyn Decoder> {
+pub(super) fn decoder(wire: WireFormat) -> Box<dyn Decoder> {
     match wire {
-        Wire::Messages => Box::new(messages::Reader::default()),
-        Wire::Responses => Box::new(responses::Reader::default()),
-        Wire::Chat => Box::new(chat::Reader::default()),
-        Wire::Gemini => Box::new(gemini::Reader::default()),
-        Wire::Ollama => Box::new(ollama::Reader::default()),
+        WireFormat::Messages => Box::new(messages::MessagesReader::default()),
+        WireFormat::Responses => Box::new(responses::ResponsesReader::default()),
+        WireFormat::Chat => Box::new(chat::ChatReader::default()),
+        WireFormat::Gemini => Box::new(gemini::GeminiReader::default()),
+        WireFormat::Ollama => Box::new(ollama::OllamaReader::default()),
     }
 }
 
 /// Converts a finished draft to a response.
-pub(super) fn response(wire: Wire, draft: Draft, request: &TurnRequest) -> super::turn::TurnResponse {
+pub(super) fn response(wire: WireFormat, draft: ResponseDraft, request: &TurnRequest) -> super::turn::TurnResponse {
     let name_call = match wire {
         // An id of this form is known for one that the server did not give, and is not sent back.
-        Wire::Gemini => gemini::own_id,
-        Wire::Messages | Wire::Responses | Wire::Chat | Wire::Ollama => {
+        WireFormat::Gemini => gemini::own_id,
+        WireFormat::Messages | WireFormat::Responses | WireFormat::Chat | WireFormat::Ollama => {
             |_: &str, number: usize| format!("call_{number}")
         }
     };

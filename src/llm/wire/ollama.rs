@@ -4,16 +4,16 @@
 
 use serde_json::{Value, json};
 
-use super::parts::{functions, input, list, said, text};
-use super::{Said, Setup};
-use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
-use crate::llm::frames::{Decoder, Trouble};
+use super::parts::{error_from, functions, input, list, text};
+use super::{WireRequest, WireSetup};
+use crate::llm::draft::{CallArguments, CallDraft, DraftBlock, ResponseDraft};
+use crate::llm::frames::{Decoder, ResponseFault};
 use crate::llm::opaque::Opaque;
-use crate::llm::turn::{Message, Part, Stop, TurnRequest};
-use crate::llm::usage::{Count, Counted};
+use crate::llm::turn::{FinishReason, Message, MessagePart, TurnRequest};
+use crate::llm::usage::{ReportedUsage, TokenCount};
 
 /// Builds a request. There is no way to force a call.
-pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
+pub(super) fn request(request: &TurnRequest, setup: &WireSetup<'_>) -> WireRequest {
     let mut messages = vec![json!({ "role": "system", "content": request.system })];
     for message in &request.messages {
         match message {
@@ -33,18 +33,20 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     }
     body["messages"] = json!(messages);
     body["options"] = json!({ "num_ctx": setup.context_window, "num_predict": request.max_output });
-    Said::plain(body)
+    WireRequest::plain(body)
 }
 
-fn assistant(parts: &[Part]) -> Value {
+fn assistant(parts: &[MessagePart]) -> Value {
     let mut message = json!({ "role": "assistant", "content": "" });
     let mut words = String::new();
     let mut calls = Vec::new();
     for part in parts {
         match part {
-            Part::Text { text } => words.push_str(text),
-            Part::Call(call) => calls.push(json!({ "function": { "name": call.name, "arguments": input(call) } })),
-            Part::Opaque { value } => {
+            MessagePart::Text { text } => words.push_str(text),
+            MessagePart::Call(call) => {
+                calls.push(json!({ "function": { "name": call.name, "arguments": input(call) } }))
+            }
+            MessagePart::Opaque { value } => {
                 if let Some(Opaque::Reasoning(thinking)) = Opaque::read(value) {
                     message["thinking"] = json!(thinking);
                 }
@@ -60,47 +62,47 @@ fn assistant(parts: &[Part]) -> Value {
 
 /// Reads the lines.
 #[derive(Default)]
-pub(super) struct Reader {
-    draft: Draft,
+pub(super) struct OllamaReader {
+    draft: ResponseDraft,
     thinking: String,
 }
 
-impl Decoder for Reader {
-    fn draft(&mut self) -> &mut Draft {
+impl Decoder for OllamaReader {
+    fn draft(&mut self) -> &mut ResponseDraft {
         &mut self.draft
     }
 
-    fn read(&mut self, frame: &Value) -> Result<(), Trouble> {
+    fn read(&mut self, frame: &Value) -> Result<(), ResponseFault> {
         if let Some(error) = frame.get("error") {
-            return Err(said(error));
+            return Err(error_from(error));
         }
         let message = &frame["message"];
         let thought = text(message, "thinking");
-        self.draft.grew(thought);
+        self.draft.record_growth(thought);
         self.thinking.push_str(thought);
         self.draft.text(text(message, "content"));
         for call in list(message, "tool_calls") {
             let arguments = call["function"]["arguments"].clone();
-            self.draft.grew(&arguments.to_string());
+            self.draft.record_growth(&arguments.to_string());
             let (id, name) = (text(call, "id").to_owned(), text(&call["function"], "name").to_owned());
-            self.draft.blocks.push(Block::Call(CallDraft {
+            self.draft.blocks.push(DraftBlock::Call(CallDraft {
                 id,
                 name,
-                arguments: Arguments::Value(arguments),
+                arguments: CallArguments::Value(arguments),
                 signatures: Vec::new(),
             }));
         }
         if frame["done"] == Value::Bool(true) {
-            self.draft.counted = Counted {
-                input: Count::at(frame, "/prompt_eval_count"),
-                output: Count::at(frame, "/eval_count"),
-                cache_read: Count::at(frame, "/prompt_eval_cached_count"),
-                cache_write: Count::Unsaid,
+            self.draft.counted = ReportedUsage {
+                input: TokenCount::at(frame, "/prompt_eval_count"),
+                output: TokenCount::at(frame, "/eval_count"),
+                cache_read: TokenCount::at(frame, "/prompt_eval_cached_count"),
+                cache_write: TokenCount::Unsaid,
             };
             self.draft.stop = Some(match text(frame, "done_reason") {
-                "stop" | "" => Stop::Done,
-                "length" => Stop::OutputLimit,
-                other => Stop::Other(other.to_owned()),
+                "stop" | "" => FinishReason::Done,
+                "length" => FinishReason::OutputLimit,
+                other => FinishReason::Other(other.to_owned()),
             });
             self.draft.ended = true;
         }
@@ -110,7 +112,7 @@ impl Decoder for Reader {
     fn close(&mut self) {
         if !self.thinking.is_empty() {
             let thinking = std::mem::take(&mut self.thinking);
-            self.draft.blocks.insert(0, Block::Opaque(Opaque::Reasoning(thinking)));
+            self.draft.blocks.insert(0, DraftBlock::Opaque(Opaque::Reasoning(thinking)));
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::llm::frames::Trouble;
-use crate::llm::turn::{ToolCall, ToolDefinition, ToolInput, TurnRequest};
+use crate::llm::frames::ResponseFault;
+use crate::llm::turn::{ModelToolCall, ToolDefinition, ToolInput, TurnRequest};
 
 /// Returns the tools, each as one format writes it: name, description, schema.
 pub(super) fn tools(request: &TurnRequest, say: impl Fn(&str, &str, Value) -> Value) -> Value {
@@ -33,7 +33,7 @@ fn schema(schema: &Value) -> Value {
 }
 
 /// Returns the input of a call for the history. Formats require an object, so any other input is sent as its text.
-pub(super) fn input(call: &ToolCall) -> Value {
+pub(super) fn input(call: &ModelToolCall) -> Value {
     match &call.input {
         ToolInput::Object(object) => Value::Object(object.clone()),
         ToolInput::Malformed(text) => json!({ "unreadable_arguments": text }),
@@ -62,7 +62,7 @@ pub(super) fn without_nulls(value: &Value) -> Value {
 }
 
 /// Reads the error in a frame: `{"message", "type" or "code"}` or a text.
-pub(super) fn said(error: &Value) -> Trouble {
+pub(super) fn error_from(error: &Value) -> ResponseFault {
     let message = match error {
         Value::String(text) => text.clone(),
         _ if !text(error, "message").is_empty() => text(error, "message").to_owned(),
@@ -70,7 +70,7 @@ pub(super) fn said(error: &Value) -> Trouble {
     };
     let mut words = ["code", "type", "status"].iter().filter_map(|key| error.get(key));
     let status = words.find_map(status);
-    Trouble::Said { status, message }
+    ResponseFault::Said { status, message }
 }
 
 /// Returns the status for a provider's error code, from their lists of errors.

@@ -8,26 +8,26 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::parts::{input, list, said, text, tools, without_nulls};
-use super::{Said, Setup};
-use crate::llm::draft::{Arguments, Block, CallDraft, Draft};
-use crate::llm::frames::{Decoder, Trouble};
+use super::parts::{error_from, input, list, text, tools, without_nulls};
+use super::{WireRequest, WireSetup};
+use crate::llm::draft::{CallArguments, CallDraft, DraftBlock, ResponseDraft};
+use crate::llm::frames::{Decoder, ResponseFault};
 use crate::llm::opaque::Opaque;
-use crate::llm::optional::Optional;
+use crate::llm::optional_fields::OptionalField;
 use crate::llm::price;
-use crate::llm::turn::{Message, Part, Stop, ToolChoice, TurnRequest};
-use crate::llm::usage::{Count, Counted};
+use crate::llm::turn::{FinishReason, Message, MessagePart, ToolChoice, TurnRequest};
+use crate::llm::usage::{ReportedUsage, TokenCount};
 
 /// Our own kind of block: the phase of the message after it. Dropping phases makes newer models worse.
 const PHASE: &str = "review.phase";
 
 /// Builds a request.
-pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
+pub(super) fn request(request: &TurnRequest, setup: &WireSetup<'_>) -> WireRequest {
     let mut body = json!({ "model": setup.model, "stream": true, "store": false });
-    if setup.given.has(Optional::Reasoning) {
+    if setup.given.contains(OptionalField::Reasoning) {
         body["include"] = json!(["reasoning.encrypted_content"]);
     }
-    if setup.given.has(Optional::CacheKey) {
+    if setup.given.contains(OptionalField::CacheKey) {
         body["prompt_cache_key"] = json!(cache_key(request));
     }
     if !request.tools.is_empty() {
@@ -40,10 +40,10 @@ pub(super) fn request(request: &TurnRequest, setup: &Setup<'_>) -> Said {
     body["instructions"] = json!(request.system);
     body["input"] = json!(items(&request.messages));
     body["max_output_tokens"] = json!(request.max_output);
-    if request.choice == ToolChoice::Required && setup.given.has(Optional::ForcedCall) {
+    if request.choice == ToolChoice::Required && setup.given.contains(OptionalField::ForcedCall) {
         body["tool_choice"] = json!("required");
     }
-    Said::plain(body)
+    WireRequest::plain(body)
 }
 
 /// Returns the cache key, the same for all turns of a conversation: they begin alike, and the key sends them to the machine with the cache.
@@ -74,21 +74,21 @@ fn items(messages: &[Message]) -> Vec<Value> {
     items
 }
 
-fn assistant(parts: &[Part], items: &mut Vec<Value>) {
+fn assistant(parts: &[MessagePart], items: &mut Vec<Value>) {
     let mut phase = None;
     for part in parts {
         match part {
-            Part::Text { text } => {
+            MessagePart::Text { text } => {
                 let mut item = json!({ "role": "assistant", "content": text });
                 if let Some(phase) = phase.take() {
                     item["phase"] = phase;
                 }
                 items.push(item);
             }
-            Part::Call(call) => items.push(json!({
+            MessagePart::Call(call) => items.push(json!({
                 "type": "function_call", "call_id": call.id, "name": call.name, "arguments": input(call).to_string(),
             })),
-            Part::Opaque { value } => match Opaque::block_in(value) {
+            MessagePart::Opaque { value } => match Opaque::block_in(value) {
                 Some(block) if text(&block, "type") == "reasoning" => items.push(block),
                 Some(block) if text(&block, "type") == PHASE => phase = Some(block["phase"].clone()),
                 Some(_) | None => {}
@@ -99,22 +99,22 @@ fn assistant(parts: &[Part], items: &mut Vec<Value>) {
 
 /// Reads the events.
 #[derive(Default)]
-pub(super) struct Reader {
-    draft: Draft,
-    items: BTreeMap<u64, Item>,
+pub(super) struct ResponsesReader {
+    draft: ResponseDraft,
+    items: BTreeMap<u64, OutputItem>,
     refused: bool,
 }
 
 /// Item of the output: its announcement, its pieces, and its final state.
 #[derive(Default)]
-struct Item {
+struct OutputItem {
     value: Value,
     whole: bool,
     pieces: String,
 }
 
-impl Decoder for Reader {
-    fn draft(&mut self) -> &mut Draft {
+impl Decoder for ResponsesReader {
+    fn draft(&mut self) -> &mut ResponseDraft {
         &mut self.draft
     }
 
@@ -122,7 +122,7 @@ impl Decoder for Reader {
         self.items.len()
     }
 
-    fn read(&mut self, frame: &Value) -> Result<(), Trouble> {
+    fn read(&mut self, frame: &Value) -> Result<(), ResponseFault> {
         let index = frame.get("output_index").and_then(Value::as_u64).unwrap_or_default();
         match text(frame, "type") {
             "response.output_item.added" => {
@@ -136,17 +136,19 @@ impl Decoder for Reader {
             }
             "response.output_text.delta" | "response.function_call_arguments.delta" | "response.refusal.delta" => {
                 let delta = text(frame, "delta");
-                self.draft.grew(delta);
+                self.draft.record_growth(delta);
                 self.items.entry(index).or_default().pieces.push_str(delta);
             }
             "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
-                self.draft.grew(text(frame, "delta"));
+                self.draft.record_growth(text(frame, "delta"));
             }
             "response.completed" | "response.incomplete" | "response.cancelled" => return self.end(&frame["response"]),
             "response.failed" => return Err(failure(&frame["response"])),
             // The fields are in the event itself, or under `error`.
             "error" => {
-                return Err(said(frame.get("error").filter(|error| error.is_object()).unwrap_or(&without_type(frame))));
+                return Err(error_from(
+                    frame.get("error").filter(|error| error.is_object()).unwrap_or(&without_type(frame)),
+                ));
             }
             _ => {}
         }
@@ -158,49 +160,49 @@ impl Decoder for Reader {
             self.finished(item);
         }
         if self.refused {
-            self.draft.stop = Some(Stop::Refused);
+            self.draft.stop = Some(FinishReason::Refused);
         }
     }
 }
 
-impl Reader {
-    fn end(&mut self, response: &Value) -> Result<(), Trouble> {
+impl ResponsesReader {
+    fn end(&mut self, response: &Value) -> Result<(), ResponseFault> {
         for (index, value) in (0_u64..).zip(list(response, "output")) {
             let item = self.items.entry(index).or_default();
             if !item.whole {
-                *item = Item { value: value.clone(), whole: true, pieces: std::mem::take(&mut item.pieces) };
+                *item = OutputItem { value: value.clone(), whole: true, pieces: std::mem::take(&mut item.pieces) };
             }
         }
         // Its kind is unknown, so it would be dropped silently.
         if self.items.values().any(|item| !item.pieces.is_empty() && text(&item.value, "type").is_empty()) {
-            return Err(Trouble::Unreadable("a piece came of an item that did not begin".to_owned()));
+            return Err(ResponseFault::Unreadable("a piece came of an item that did not begin".to_owned()));
         }
-        self.draft.counted = Counted {
-            input: Count::at(response, "/usage/input_tokens"),
-            output: Count::at(response, "/usage/output_tokens"),
-            cache_read: Count::at(response, "/usage/input_tokens_details/cached_tokens"),
-            cache_write: Count::at(response, "/usage/input_tokens_details/cache_write_tokens"),
+        self.draft.counted = ReportedUsage {
+            input: TokenCount::at(response, "/usage/input_tokens"),
+            output: TokenCount::at(response, "/usage/output_tokens"),
+            cache_read: TokenCount::at(response, "/usage/input_tokens_details/cached_tokens"),
+            cache_write: TokenCount::at(response, "/usage/input_tokens_details/cache_write_tokens"),
         };
-        self.draft.cost = price::told(&response["usage"]);
+        self.draft.cost = price::reported_cost(&response["usage"]);
         let reason = text(&response["incomplete_details"], "reason");
         self.draft.stop = Some(match (text(response, "status"), reason) {
             ("failed", _) => return Err(failure(response)),
-            ("cancelled", _) => return Err(Trouble::Cut("the server cancelled it".to_owned())),
-            ("incomplete", "max_output_tokens") => Stop::OutputLimit,
-            ("incomplete", "content_filter") => Stop::Refused,
-            ("incomplete", reason) => Stop::Other(format!("incomplete {reason}").trim().to_owned()),
-            (_, _) => Stop::Done,
+            ("cancelled", _) => return Err(ResponseFault::Cut("the server cancelled it".to_owned())),
+            ("incomplete", "max_output_tokens") => FinishReason::OutputLimit,
+            ("incomplete", "content_filter") => FinishReason::Refused,
+            ("incomplete", reason) => FinishReason::Other(format!("incomplete {reason}").trim().to_owned()),
+            (_, _) => FinishReason::Done,
         });
         self.draft.ended = true;
         Ok(())
     }
 
-    fn finished(&mut self, item: Item) {
-        let Item { value, pieces, .. } = item;
+    fn finished(&mut self, item: OutputItem) {
+        let OutputItem { value, pieces, .. } = item;
         match text(&value, "type") {
             "message" => {
                 if let Some(phase) = value.get("phase").filter(|phase| phase.is_string()) {
-                    self.draft.blocks.push(Block::Opaque(Opaque::block(json!({ "type": PHASE, "phase": phase }))));
+                    self.draft.blocks.push(DraftBlock::Opaque(Opaque::block(json!({ "type": PHASE, "phase": phase }))));
                 }
                 let content = list(&value, "content");
                 let mut said: String = content.iter().map(|part| text(part, "text")).collect();
@@ -210,28 +212,28 @@ impl Reader {
                 }
                 let said = if said.is_empty() { pieces } else { said };
                 if !said.is_empty() {
-                    self.draft.blocks.push(Block::Text(said));
+                    self.draft.blocks.push(DraftBlock::Text(said));
                 }
             }
             "function_call" => {
                 let whole = text(&value, "arguments");
-                let arguments = Arguments::Text(if whole.is_empty() { pieces } else { whole.to_owned() });
+                let arguments = CallArguments::Text(if whole.is_empty() { pieces } else { whole.to_owned() });
                 let (id, name) = (text(&value, "call_id").to_owned(), text(&value, "name").to_owned());
-                self.draft.blocks.push(Block::Call(CallDraft { id, name, arguments, signatures: Vec::new() }));
+                self.draft.blocks.push(DraftBlock::Call(CallDraft { id, name, arguments, signatures: Vec::new() }));
             }
             // Reasoning that is not encrypted exists only on the server, which stores nothing.
             "reasoning" if !text(&value, "encrypted_content").is_empty() => {
-                self.draft.blocks.push(Block::Opaque(Opaque::block(without_nulls(&value))));
+                self.draft.blocks.push(DraftBlock::Opaque(Opaque::block(without_nulls(&value))));
             }
             _ => {}
         }
     }
 }
 
-fn failure(response: &Value) -> Trouble {
+fn failure(response: &Value) -> ResponseFault {
     match response.get("error").filter(|error| !error.is_null()) {
-        Some(error) => said(error),
-        None => Trouble::Said { status: None, message: "it failed without saying why".to_owned() },
+        Some(error) => error_from(error),
+        None => ResponseFault::Said { status: None, message: "it failed without saying why".to_owned() },
     }
 }
 

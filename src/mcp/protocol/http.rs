@@ -19,12 +19,12 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
+use super::connections;
 use super::handler::Handler;
-use super::listen;
-use super::{HttpDoor, MAX_MESSAGE, ServeError};
+use super::{HttpOptions, MAX_MESSAGE, ServeError};
 use crate::app::Service;
 use crate::domain::secret::Secret;
-use crate::mcp::offer::Offer;
+use crate::mcp::tool_selection::ToolSelection;
 
 /// Minimum length of a token; a shorter one could be guessed.
 const SHORTEST_TOKEN: usize = 16;
@@ -38,8 +38,8 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 /// Listens, reports the address, and serves until `stop`.
 pub(super) async fn serve(
     service: Arc<Service>,
-    offer: Arc<Offer>,
-    door: &HttpDoor,
+    offer: Arc<ToolSelection>,
+    door: &HttpOptions,
     stop: CancellationToken,
     say: impl Fn(String),
 ) -> Result<(), ServeError> {
@@ -65,24 +65,24 @@ pub(super) async fn serve(
         .layer(middleware::from_fn(one_host))
         .layer(middleware::from_fn_with_state(gate, admit));
     say(format!("serving MCP at http://{address}/mcp"));
-    listen::serve(listener, routes, stop).await;
+    connections::serve(listener, routes, stop).await;
     Ok(())
 }
 
 /// The token digest that a request must match; `None` on a loopback address without a token.
 #[derive(Clone)]
-struct Gate(Option<Arc<[u8; 32]>>);
+struct BearerGate(Option<Arc<[u8; 32]>>);
 
-fn gate(door: &HttpDoor) -> Result<Gate, ServeError> {
+fn gate(door: &HttpOptions) -> Result<BearerGate, ServeError> {
     match &door.token {
-        None if door.address.ip().is_loopback() => Ok(Gate(None)),
+        None if door.address.ip().is_loopback() => Ok(BearerGate(None)),
         None => Err(ServeError::Open(door.address)),
-        Some(token) if is_fit(token) => Ok(Gate(Some(Arc::new(digest(token.reveal().as_bytes()))))),
+        Some(token) if is_long_enough(token) => Ok(BearerGate(Some(Arc::new(digest(token.reveal().as_bytes()))))),
         Some(_) => Err(ServeError::Token),
     }
 }
 
-fn is_fit(token: &Secret) -> bool {
+fn is_long_enough(token: &Secret) -> bool {
     token.reveal().len() >= SHORTEST_TOKEN && token.is_plain() && !token.reveal().contains(' ')
 }
 
@@ -91,7 +91,7 @@ fn digest(token: &[u8]) -> [u8; 32] {
     Sha256::digest(token).into()
 }
 
-async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+async fn admit(State(gate): State<BearerGate>, request: Request, next: Next) -> Response {
     if gate.0.as_deref().is_none_or(|wanted| bearer(request.headers()).is_some_and(|token| digest(token) == *wanted)) {
         return next.run(request).await;
     }
@@ -210,8 +210,8 @@ fn origins(address: SocketAddr, named: &[String]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn door(address: &str, token: Option<&str>) -> HttpDoor {
-        HttpDoor { address: address.parse().unwrap(), token: token.map(Secret::new), hosts: Vec::new() }
+    fn door(address: &str, token: Option<&str>) -> HttpOptions {
+        HttpOptions { address: address.parse().unwrap(), token: token.map(Secret::new), hosts: Vec::new() }
     }
 
     #[test]

@@ -4,11 +4,11 @@
 //! request is self-contained. `handler` dispatches requests to the tables, `answers` converts their plain types to the SDK's,
 //! `subscriptions` notifies clients of changes; `stdio` and `http` are the two transports; `due` keeps the first from being flooded.
 
-mod answers;
-mod due;
+mod connections;
+mod convert;
 mod handler;
 mod http;
-mod listen;
+mod pending_requests;
 mod stdio;
 mod subscriptions;
 
@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::offer::Offer;
-use crate::app::{Connection, Service};
+use super::tool_selection::ToolSelection;
+use crate::app::{ClientConnection, Service};
 use crate::domain::secret::Secret;
 use crate::domain::text::BuildLogs;
 use handler::Handler;
@@ -28,16 +28,16 @@ const MAX_MESSAGE: usize = 8 << 20;
 
 /// The transport that clients use.
 #[derive(Debug, Clone)]
-pub enum Door {
+pub enum McpTransport {
     /// Standard input and output: one client. The build logs are those that standard output may end up in.
     Stdio(BuildLogs),
     /// HTTP, at the path `/mcp`: many clients.
-    Http(HttpDoor),
+    Http(HttpOptions),
 }
 
 /// Address and access control of the HTTP transport.
 #[derive(Debug, Clone)]
-pub struct HttpDoor {
+pub struct HttpOptions {
     /// The address; port 0 selects a free one.
     pub address: SocketAddr,
     /// The token that clients must send; required if other machines can reach the address.
@@ -74,15 +74,15 @@ pub enum ServeError {
 /// Serves until the client is gone or `stop` is set. `say` receives the address.
 pub(super) async fn serve(
     service: Arc<Service>,
-    offer: Offer,
-    door: Door,
+    offer: ToolSelection,
+    door: McpTransport,
     stop: CancellationToken,
     say: impl Fn(String),
 ) -> Result<(), ServeError> {
     match door {
-        Door::Stdio(logs) => {
-            stdio::serve(Handler::new(service, Arc::new(offer), Some(Connection::Process)), logs, stop).await
+        McpTransport::Stdio(logs) => {
+            stdio::serve(Handler::new(service, Arc::new(offer), Some(ClientConnection::Process)), logs, stop).await
         }
-        Door::Http(door) => http::serve(service, Arc::new(offer), &door, stop, say).await,
+        McpTransport::Http(door) => http::serve(service, Arc::new(offer), &door, stop, say).await,
     }
 }

@@ -15,8 +15,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use super::due::Due;
 use super::handler::Handler;
+use super::pending_requests::PendingRequests;
 use super::{MAX_MESSAGE, ServeError};
 use crate::domain::text::{BuildLogs, Syntax};
 
@@ -27,7 +27,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Serves the one client on standard input and output until it closes them.
 pub(super) async fn serve(handler: Handler, logs: BuildLogs, stop: CancellationToken) -> Result<(), ServeError> {
-    let lines = Lines::start(tokio::io::stdin(), tokio::io::stdout(), logs);
+    let lines = StdioTransport::start(tokio::io::stdin(), tokio::io::stdout(), logs);
     match handler.serve_with_ct(lines, stop).await {
         Ok(running) => {
             let _: Result<QuitReason, _> = running.waiting().await;
@@ -40,37 +40,41 @@ pub(super) async fn serve(handler: Handler, logs: BuildLogs, stop: CancellationT
 }
 
 /// A transport over two byte streams.
-pub(super) struct Lines<W> {
+pub(super) struct StdioTransport<W> {
     messages: mpsc::Receiver<ClientJsonRpcMessage>,
-    out: Arc<Out<W>>,
+    out: Arc<ClientWriter<W>>,
 }
 
-impl<W: AsyncWrite + Send + Unpin + 'static> Lines<W> {
+impl<W: AsyncWrite + Send + Unpin + 'static> StdioTransport<W> {
     /// Starts reading.
     pub(super) fn start(reader: impl AsyncRead + Send + Unpin + 'static, writer: W, logs: BuildLogs) -> Self {
         let (sender, messages) = mpsc::channel(AHEAD);
-        let out =
-            Arc::new(Out { writer: Mutex::new(writer), logs, due: Due::default(), deaf: CancellationToken::new() });
+        let out = Arc::new(ClientWriter {
+            writer: Mutex::new(writer),
+            logs,
+            due: PendingRequests::default(),
+            deaf: CancellationToken::new(),
+        });
         tokio::spawn(read(BufReader::new(reader), sender, Arc::clone(&out)));
         Self { messages, out }
     }
 }
 
 /// The writing side of the connection.
-struct Out<W> {
+struct ClientWriter<W> {
     writer: Mutex<W>,
     logs: BuildLogs,
-    due: Due,
+    due: PendingRequests,
     /// Set when nothing can be written any more.
     deaf: CancellationToken,
 }
 
-impl<W: AsyncWrite + Unpin> Out<W> {
+impl<W: AsyncWrite + Unpin> ClientWriter<W> {
     async fn write(&self, message: &ServerJsonRpcMessage) -> Result<(), std::io::Error> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
         let mut writer = self.writer.lock().await;
-        let written = match writer.write_all(&self.logs.spell(&line, Syntax::Json)).await {
+        let written = match writer.write_all(&self.logs.escape(&line, Syntax::Json)).await {
             Ok(()) => writer.flush().await,
             failed => failed,
         };
@@ -78,12 +82,12 @@ impl<W: AsyncWrite + Unpin> Out<W> {
         if written.is_err() {
             self.deaf.cancel();
         }
-        self.due.written(message);
+        self.due.remove_answered(message);
         written
     }
 }
 
-impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for Lines<W> {
+impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for StdioTransport<W> {
     type Error = std::io::Error;
 
     fn send(
@@ -110,7 +114,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for Lines<W> 
 }
 
 /// Forwards readable messages, and responds to unreadable ones, until the stream ends.
-async fn read<R, W>(mut reader: BufReader<R>, sender: mpsc::Sender<ClientJsonRpcMessage>, out: Arc<Out<W>>)
+async fn read<R, W>(mut reader: BufReader<R>, sender: mpsc::Sender<ClientJsonRpcMessage>, out: Arc<ClientWriter<W>>)
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
@@ -118,15 +122,15 @@ where
     let mut line = Vec::new();
     let mut begun = false;
     loop {
-        out.due.room().await;
+        out.due.wait_for_room().await;
         let message = match next_line(&mut reader, &mut line).await {
-            Line::End => return,
-            Line::TooLong => {
+            LineRead::End => return,
+            LineRead::TooLong => {
                 let text = format!("the message is longer than {} MiB", MAX_MESSAGE >> 20);
                 Err(refusal(ErrorCode::INVALID_REQUEST, text, None))
             }
-            Line::Whole if line.trim_ascii().is_empty() => continue,
-            Line::Whole => parse(&line),
+            LineRead::Whole if line.trim_ascii().is_empty() => continue,
+            LineRead::Whole => parse(&line),
         };
         let size = line.len();
         line.clear();
@@ -137,7 +141,7 @@ where
             Ok(message) if !begun && !matches!(message, ClientJsonRpcMessage::Request(_)) => {}
             Ok(message) => {
                 begun = begun || is_a_beginning(&message);
-                out.due.note(&message, size);
+                out.due.add(&message, size);
                 if sender.send(message).await.is_err() {
                     return;
                 }
@@ -157,19 +161,19 @@ fn is_a_beginning(message: &ClientJsonRpcMessage) -> bool {
     !matches!(request.request, ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_))
 }
 
-enum Line {
+enum LineRead {
     Whole,
     TooLong,
     End,
 }
 
 /// Reads a line into `line`; the rest of one that is too long is skipped. Text after the last line ending is not a message.
-async fn next_line<R: AsyncRead + Unpin>(reader: &mut BufReader<R>, line: &mut Vec<u8>) -> Line {
+async fn next_line<R: AsyncRead + Unpin>(reader: &mut BufReader<R>, line: &mut Vec<u8>) -> LineRead {
     let mut too_long = false;
     loop {
-        let Ok(available) = reader.fill_buf().await else { return Line::End };
+        let Ok(available) = reader.fill_buf().await else { return LineRead::End };
         if available.is_empty() {
-            return Line::End;
+            return LineRead::End;
         }
         let end = memchr::memchr(b'\n', available);
         let taken = end.map_or(available.len(), |end| end + 1);
@@ -181,8 +185,8 @@ async fn next_line<R: AsyncRead + Unpin>(reader: &mut BufReader<R>, line: &mut V
         }
         reader.consume(taken);
         match (end, too_long) {
-            (Some(_), true) => return Line::TooLong,
-            (Some(_), false) => return Line::Whole,
+            (Some(_), true) => return LineRead::TooLong,
+            (Some(_), false) => return LineRead::Whole,
             (None, _) => {}
         }
     }
@@ -211,16 +215,16 @@ fn parse(line: &[u8]) -> Result<ClientJsonRpcMessage, Box<ServerJsonRpcMessage>>
 
 #[cfg(test)]
 mod tests {
-    use super::super::due;
+    use super::super::pending_requests;
     use super::*;
     use serde_json::json;
     use tokio::io::{DuplexStream, duplex};
 
     /// Returns a transport, the client's end of its input, and the lines it writes.
-    fn connected() -> (Lines<DuplexStream>, DuplexStream, tokio::io::Lines<BufReader<DuplexStream>>) {
+    fn connected() -> (StdioTransport<DuplexStream>, DuplexStream, tokio::io::Lines<BufReader<DuplexStream>>) {
         let (client, reader) = duplex(1 << 16);
         let (writer, answers) = duplex(1 << 16);
-        (Lines::start(reader, writer, BuildLogs::default()), client, BufReader::new(answers).lines())
+        (StdioTransport::start(reader, writer, BuildLogs::default()), client, BufReader::new(answers).lines())
     }
 
     fn ping(id: u32) -> Vec<u8> {
@@ -281,7 +285,7 @@ mod tests {
 
     /// Returns the number of requests that are handled before a pause, which is longer while fewer than `least` have come: on a busy machine
     /// they take their time.
-    async fn taken(lines: &mut Lines<DuplexStream>, least: usize) -> usize {
+    async fn taken(lines: &mut StdioTransport<DuplexStream>, least: usize) -> usize {
         let mut count = 0;
         let moment = |count| if count < least { Duration::from_secs(30) } else { Duration::from_millis(200) };
         while let Ok(Some(message)) = tokio::time::timeout(moment(count), lines.receive()).await {
@@ -303,7 +307,7 @@ mod tests {
             client.write_all(&ping(id)).await.unwrap();
         }
         // One of them was cancelled, and gets no response.
-        assert_eq!(taken(&mut lines, due::MOST + 1).await, due::MOST + 1);
+        assert_eq!(taken(&mut lines, pending_requests::MOST + 1).await, pending_requests::MOST + 1);
         for id in [5, 6] {
             lines.send(answered(id)).await.unwrap();
             answer(&mut answers).await;

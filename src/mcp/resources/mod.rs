@@ -14,34 +14,34 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use crate::app::{Changed, PullFault, Service, Watching};
+use crate::app::{ChangeNotice, PullFault, PullWatch, Service};
 
 /// A family of resources whose URIs share a prefix.
-pub(super) struct Family {
+pub(super) struct ResourceFamily {
     /// Checks whether this server has them.
     pub(super) served: fn(&Service) -> bool,
     /// The templates of their URIs (RFC 6570).
-    pub(super) templates: &'static [Template],
+    pub(super) templates: &'static [UriTemplate],
     /// Lists the resources that a client may want to see unasked, newest first.
-    pub(super) list: fn(&Service) -> Result<Vec<Listed>, ReadFault>,
+    pub(super) list: fn(&Service) -> Result<Vec<ListedResource>, ReadFault>,
     /// Reads a resource; `None` if the URI is of another family. May block: it is called off the async threads.
-    pub(super) read: fn(&Service, uri: &str) -> Option<Result<Contents, ReadFault>>,
+    pub(super) read: fn(&Service, uri: &str) -> Option<Result<ResourceText, ReadFault>>,
     /// Fetches a resource that comes from elsewhere, without a waiting thread; `None` if the URI is of another family.
-    pub(super) fetch: fn(&Arc<Service>, uri: &str) -> Option<Fetch>,
+    pub(super) fetch: fn(&Arc<Service>, uri: &str) -> Option<ResourceFuture>,
     /// Starts observing changes of a resource, if they are not observed anyway, until the guard is dropped.
-    pub(super) watch: fn(&Arc<Service>, uri: &str) -> Result<Option<Watching>, ReadFault>,
+    pub(super) watch: fn(&Arc<Service>, uri: &str) -> Result<Option<PullWatch>, ReadFault>,
     /// Returns values for a template variable that begin with the typed text.
     pub(super) complete: fn(&Service, template: &str, variable: &str, typed: &str) -> Vec<String>,
     /// Returns the URIs whose contents changed; at least those that are watched.
-    pub(super) changed: fn(&Service, &Changed, watched: &BTreeSet<String>) -> Vec<String>,
+    pub(super) changed: fn(&Service, &ChangeNotice, watched: &BTreeSet<String>) -> Vec<String>,
 }
 
 /// A resource that is being fetched.
-pub(super) type Fetch = BoxFuture<'static, Result<Contents, ReadFault>>;
+pub(super) type ResourceFuture = BoxFuture<'static, Result<ResourceText, ReadFault>>;
 
 /// Defaults for families of resources on this machine: every server has them, no other service is called, and their changes are published
 /// by their writers.
-const LOCAL: Family = Family {
+const LOCAL: ResourceFamily = ResourceFamily {
     served: |_| true,
     templates: &[],
     list: |_| Ok(Vec::new()),
@@ -54,7 +54,7 @@ const LOCAL: Family = Family {
 
 /// A URI template.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Template {
+pub(super) struct UriTemplate {
     /// RFC 6570.
     pub(super) uri: &'static str,
     /// A short name.
@@ -67,7 +67,7 @@ pub(super) struct Template {
 
 /// A resource in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Listed {
+pub(super) struct ListedResource {
     /// Its URI.
     pub(super) uri: String,
     /// A short name.
@@ -82,7 +82,7 @@ pub(super) struct Listed {
 
 /// The contents of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Contents {
+pub(super) struct ResourceText {
     /// Its media type.
     pub(super) mime: &'static str,
     /// The text.
@@ -102,9 +102,9 @@ pub(super) enum ReadFault {
     #[error("{0}")]
     Malformed(String),
     /// The service that has it failed or refused. Clients know its message, so the advice is not part of it.
-    #[error("{}", pulls::said_of(.0))]
+    #[error("{}", pulls::describe_fault(.0))]
     Afar(PullFault),
 }
 
 /// All families. The first that accepts a URI reads it, so the one that accepts any id comes last.
-pub(super) const FAMILIES: &[Family] = &[status::FAMILY, presented::FAMILY, pulls::FAMILY, reviews::FAMILY];
+pub(super) const FAMILIES: &[ResourceFamily] = &[status::FAMILY, presented::FAMILY, pulls::FAMILY, reviews::FAMILY];

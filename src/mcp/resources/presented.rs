@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{Contents, Family, LOCAL, Listed, ReadFault, Template};
-use crate::app::{self, Changed, Dialect, PresentFault, Service};
+use super::{LOCAL, ListedResource, ReadFault, ResourceFamily, ResourceText, UriTemplate};
+use crate::app::{self, ChangeNotice, PresentFault, ReferenceStyle, Service};
 use crate::domain::place::LineRange;
 use crate::domain::presented::{CheckedRef, DocumentId, Presented, RefForm};
 
@@ -16,15 +16,15 @@ const JSON: &str = "application/json";
 /// Upper bound on listed documents; the others can be requested by their ids.
 const LISTED: usize = 100;
 
-pub(super) const FAMILY: Family = Family {
+pub(super) const FAMILY: ResourceFamily = ResourceFamily {
     templates: &[
-        Template {
+        UriTemplate {
             uri: "review://presented/{id}",
             name: "Presented review",
             description: "What present_review shows: Markdown, with links to the files that were found",
             mime: MARKDOWN,
         },
-        Template {
+        UriTemplate {
             uri: "review://presented/{id}/references",
             name: "References of a presented review",
             description: "The file references in it, and what became of each",
@@ -43,12 +43,12 @@ pub(in crate::mcp) fn uri(id: DocumentId) -> String {
     format!("{ROOT}{id}")
 }
 
-fn list(service: &Service) -> Result<Vec<Listed>, ReadFault> {
+fn list(service: &Service) -> Result<Vec<ListedResource>, ReadFault> {
     let records = service.documents().map_err(|fault| fault_of(&fault))?;
     let listed = records.into_iter().take(LISTED).map(|record| {
         let title = if record.title.is_empty() { "Presented review".to_owned() } else { record.title };
         let broken = if record.broken == 0 { String::new() } else { format!(", {} of them broken", record.broken) };
-        Listed {
+        ListedResource {
             uri: uri(record.id),
             name: title,
             description: format!(
@@ -63,7 +63,7 @@ fn list(service: &Service) -> Result<Vec<Listed>, ReadFault> {
     Ok(listed.collect())
 }
 
-fn read(service: &Service, uri: &str) -> Option<Result<Contents, ReadFault>> {
+fn read(service: &Service, uri: &str) -> Option<Result<ResourceText, ReadFault>> {
     let rest = uri.strip_prefix(ROOT)?;
     let (id, references) = rest.strip_suffix(REFERENCES).map_or((rest, false), |id| (id, true));
     let id: DocumentId = match id.parse() {
@@ -75,9 +75,9 @@ fn read(service: &Service, uri: &str) -> Option<Result<Contents, ReadFault>> {
         Err(fault) => return Some(Err(fault_of(&fault))),
     };
     Some(Ok(if references {
-        Contents { mime: JSON, text: format!("{:#}", references_of(&presented)) }
+        ResourceText { mime: JSON, text: format!("{:#}", references_of(&presented)) }
     } else {
-        Contents { mime: MARKDOWN, text: app::written(&presented, &Dialect::Fragment) }
+        ResourceText { mime: MARKDOWN, text: app::render_document(&presented, &ReferenceStyle::Fragment) }
     }))
 }
 
@@ -94,7 +94,7 @@ fn references_of(presented: &Presented) -> Value {
         "reviewId": presented.id.to_string(),
         "base": presented.base.display().to_string(),
         "total": presented.references.len(),
-        "broken": presented.broken().count(),
+        "broken": presented.broken_references().count(),
         "references": references,
     })
 }
@@ -109,7 +109,7 @@ fn reference(reference: &CheckedRef) -> Value {
     let lines = |lines: Option<LineRange>| lines.map(|lines| json!({ "start": lines.start(), "end": lines.end() }));
     match &reference.found {
         Ok(place) => json!({
-            "form": form, "text": reference.text, "path": place.path.spelled(), "lines": lines(place.lines), "preview": place.preview,
+            "form": form, "text": reference.text, "path": place.path.display_name(), "lines": lines(place.lines), "preview": place.preview,
         }),
         Err(broken) => json!({
             "form": form, "text": reference.text, "path": reference.to.path, "lines": lines(reference.to.lines),
@@ -126,10 +126,10 @@ fn complete(service: &Service, template: &str, variable: &str, typed: &str) -> V
     ids.filter(|id| id.starts_with(&typed.to_ascii_lowercase())).collect()
 }
 
-fn changed(_: &Service, changed: &Changed, _: &BTreeSet<String>) -> Vec<String> {
+fn changed(_: &Service, changed: &ChangeNotice, _: &BTreeSet<String>) -> Vec<String> {
     match changed {
-        Changed::Document(id) => vec![uri(*id), format!("{}{REFERENCES}", uri(*id))],
-        Changed::Review(_) | Changed::Pull(_) | Changed::Pulls(_) | Changed::List => Vec::new(),
+        ChangeNotice::Document(id) => vec![uri(*id), format!("{}{REFERENCES}", uri(*id))],
+        ChangeNotice::Review(_) | ChangeNotice::Pull(_) | ChangeNotice::Pulls(_) | ChangeNotice::List => Vec::new(),
     }
 }
 

@@ -13,14 +13,14 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 
-use super::{Contents, Family, Fetch, LOCAL, Listed, ReadFault, Template};
-use crate::app::{Changed, FaultKind, PullFault, PullFaultKind, Service, WatchedPulls, Watching};
+use super::{LOCAL, ListedResource, ReadFault, ResourceFamily, ResourceFuture, ResourceText, UriTemplate};
+use crate::app::{ChangeNotice, FaultKind, PullFault, PullFaultKind, PullWatch, Service, WatchTarget};
 use crate::domain::forge::{PullId, PullState, RepoName};
 use crate::domain::text::strip_line;
 use crate::mcp::tool::UNTRUSTED;
-use crate::mcp::{clean, pull_json};
+use crate::mcp::{pull_json, sanitize};
 
-use uri::{Part, PullUri};
+use uri::{PullPart, PullUri};
 pub(in crate::mcp) use uri::{SCHEME, uri};
 
 const JSON: &str = "application/json";
@@ -31,7 +31,7 @@ const THREAD: &str = "pr://{owner}/{repo}/{pr}/threads/{id}{?cursor}";
 const OPEN: &str = "pr://{owner}/{repo}";
 
 /// The list entry and the template for one pull request, as clients know it.
-const TEMPLATE: Template = Template {
+const TEMPLATE: UriTemplate = UriTemplate {
     uri: ONE,
     name: "Pull Request Resource",
     description: "Dynamic PR resource with summary and metadata. Use pr://{owner}/{repo}/{pr} format.",
@@ -41,29 +41,29 @@ const TEMPLATE: Template = Template {
 const MALFORMED: &str = "Invalid PR resource URI format. Expected: pr://{owner}/{repo}/{pr}";
 
 /// The row of the table.
-pub(super) const FAMILY: Family = Family {
+pub(super) const FAMILY: ResourceFamily = ResourceFamily {
     served: Service::serves_pulls,
     templates: &[
         TEMPLATE,
-        Template {
+        UriTemplate {
             uri: COMMENTS,
             name: "Pull request comments",
             description: "Everything that was said on a pull request: remarks with severity and source, and comments on it as a whole",
             mime: JSON,
         },
-        Template {
+        UriTemplate {
             uri: FILES,
             name: "Pull request files",
             description: "The files that a pull request changes",
             mime: JSON,
         },
-        Template {
+        UriTemplate {
             uri: THREAD,
             name: "Pull request thread",
             description: "One thread of a pull request with all replies",
             mime: JSON,
         },
-        Template {
+        UriTemplate {
             uri: OPEN,
             name: "Open pull requests",
             description: "The open pull requests of a repository, newest first",
@@ -79,7 +79,7 @@ pub(super) const FAMILY: Family = Family {
 };
 
 /// Returns the message of a failure on the wire: clients know two of them by their texts.
-pub(super) fn said_of(fault: &PullFault) -> String {
+pub(super) fn describe_fault(fault: &PullFault) -> String {
     match fault.kind {
         PullFaultKind::Forge(FaultKind::NotFound) => "Resource not found".to_owned(),
         PullFaultKind::Forge(FaultKind::Auth) => "Authentication failed".to_owned(),
@@ -100,19 +100,19 @@ impl From<PullFault> for ReadFault {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the lists of other families can fail")]
-fn list(service: &Service) -> Result<Vec<Listed>, ReadFault> {
-    let Template { uri: template, name, description, mime } = TEMPLATE;
-    let entry = Listed {
+fn list(service: &Service) -> Result<Vec<ListedResource>, ReadFault> {
+    let UriTemplate { uri: template, name, description, mime } = TEMPLATE;
+    let entry = ListedResource {
         uri: template.to_owned(),
         name: name.to_owned(),
         description: description.to_owned(),
         mime,
         changed: None,
     };
-    let seen = service.seen_pulls().into_iter().map(|pull| Listed {
+    let seen = service.seen_pulls().into_iter().map(|pull| ListedResource {
         uri: uri(&pull.id),
         name: pull.id.to_string(),
-        description: format!("{}: {}", pull.state.word(), strip_line(&pull.title)),
+        description: format!("{}: {}", pull.state.as_str(), strip_line(&pull.title)),
         mime: JSON,
         changed: Some(pull.updated_at),
     });
@@ -123,7 +123,7 @@ fn malformed() -> ReadFault {
     ReadFault::Malformed(MALFORMED.to_owned())
 }
 
-fn fetch(service: &Arc<Service>, uri: &str) -> Option<Fetch> {
+fn fetch(service: &Arc<Service>, uri: &str) -> Option<ResourceFuture> {
     if !uri.starts_with(SCHEME) {
         return None;
     }
@@ -131,25 +131,25 @@ fn fetch(service: &Arc<Service>, uri: &str) -> Option<Fetch> {
     Some(async move { read(&service, parsed.ok_or_else(malformed)?).await }.boxed())
 }
 
-async fn read(service: &Service, uri: PullUri) -> Result<Contents, ReadFault> {
+async fn read(service: &Service, uri: PullUri) -> Result<ResourceText, ReadFault> {
     let value = match uri {
         PullUri::Open(repo) => open(service, &repo).await?,
-        PullUri::Pull(id, Part::Whole) => {
+        PullUri::Pull(id, PullPart::Whole) => {
             let read = service.pull(&id).await?;
             json!({ "pr": pull_json::pull(&id, &read.pull), "summary": pull_json::summary(&read.summary) })
         }
-        PullUri::Pull(id, Part::Comments(cursor)) => {
+        PullUri::Pull(id, PullPart::Comments(cursor)) => {
             parts::comments(&id, &*service.pull(&id).await?, cursor.as_deref())?
         }
-        PullUri::Pull(id, Part::Files(cursor)) => {
+        PullUri::Pull(id, PullPart::Files(cursor)) => {
             parts::files(&id, &*service.pull_files(&id).await?, cursor.as_deref())?
         }
-        PullUri::Pull(id, Part::Thread(thread, cursor)) => {
+        PullUri::Pull(id, PullPart::Thread(thread, cursor)) => {
             parts::thread(&id, &*service.pull(&id).await?, &thread, cursor.as_deref())?
         }
     };
     // Sanitized before it is serialized: JSON escapes would come back when a client parses it.
-    Ok(Contents { mime: JSON, text: format!("{:#}", clean::value(value)) })
+    Ok(ResourceText { mime: JSON, text: format!("{:#}", sanitize::value(value)) })
 }
 
 async fn open(service: &Service, repo: &RepoName) -> Result<Value, ReadFault> {
@@ -164,7 +164,7 @@ async fn open(service: &Service, repo: &RepoName) -> Result<Value, ReadFault> {
         })
         .collect();
     let mut value = json!({
-        "untrusted": UNTRUSTED, "owner": repo.owner(), "repo": repo.name(), "state": PullState::Open.word(), "total": page.total, "prs": prs,
+        "untrusted": UNTRUSTED, "owner": repo.owner(), "repo": repo.name(), "state": PullState::Open.as_str(), "total": page.total, "prs": prs,
     });
     if page.pulls.len() < page.total {
         value["note"] = format!("The newest {} of {} are here.", page.pulls.len(), page.total).into();
@@ -172,22 +172,29 @@ async fn open(service: &Service, repo: &RepoName) -> Result<Value, ReadFault> {
     Ok(value)
 }
 
-fn watch(service: &Arc<Service>, uri: &str) -> Result<Option<Watching>, ReadFault> {
+fn watch(service: &Arc<Service>, uri: &str) -> Result<Option<PullWatch>, ReadFault> {
     if !uri.starts_with(SCHEME) {
         return Ok(None);
     }
     let what = match PullUri::parse(uri).ok_or_else(malformed)? {
-        PullUri::Open(repo) => WatchedPulls::Open(repo),
-        PullUri::Pull(id, _) => WatchedPulls::One(id),
+        PullUri::Open(repo) => WatchTarget::Open(repo),
+        PullUri::Pull(id, _) => WatchTarget::One(id),
     };
     Ok(Some(service.watch_pulls(&what)?))
 }
 
-fn changed(_: &Service, changed: &Changed, watched: &BTreeSet<String>) -> Vec<String> {
+fn changed(_: &Service, changed: &ChangeNotice, watched: &BTreeSet<String>) -> Vec<String> {
     let is_of = |uri: &&String| match (changed, PullUri::parse(uri)) {
-        (Changed::Pull(id), Some(PullUri::Pull(of, _))) => of.number == id.number && of.repo.is(&id.repo),
-        (Changed::Pulls(repo), Some(PullUri::Open(of))) => of.is(repo),
-        (Changed::Pull(_) | Changed::Pulls(_) | Changed::Review(_) | Changed::Document(_) | Changed::List, _) => false,
+        (ChangeNotice::Pull(id), Some(PullUri::Pull(of, _))) => of.number == id.number && of.repo.is(&id.repo),
+        (ChangeNotice::Pulls(repo), Some(PullUri::Open(of))) => of.is(repo),
+        (
+            ChangeNotice::Pull(_)
+            | ChangeNotice::Pulls(_)
+            | ChangeNotice::Review(_)
+            | ChangeNotice::Document(_)
+            | ChangeNotice::List,
+            _,
+        ) => false,
     };
     watched.iter().filter(is_of).cloned().collect()
 }

@@ -11,7 +11,7 @@ pub(super) fn value(query: &str, name: &str) -> Option<String> {
 }
 
 /// Encodes a value for a URI: unreserved characters stay, all others become `%XX`.
-pub(super) fn escaped(value: &str) -> String {
+pub(super) fn escape(value: &str) -> String {
     encode_part(value.as_bytes())
 }
 
@@ -36,7 +36,7 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_is_escaped_reads_back(text in any::<String>()) {
-            let uri = escaped(&text);
+            let uri = escape(&text);
             prop_assert!(uri.is_ascii() && !uri.contains(['&', '=', '/', ' ']));
             prop_assert_eq!(value(&format!("repo={uri}"), "repo"), Some(text));
         }

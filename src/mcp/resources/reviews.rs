@@ -9,13 +9,13 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::query;
-use super::{Contents, Family, LOCAL, Listed, ReadFault, Template};
-use crate::app::{Changed, FindFault, Listing, ReviewState, RunningReview, Service, Snapshot};
+use super::{LOCAL, ListedResource, ReadFault, ResourceFamily, ResourceText, UriTemplate};
+use crate::app::{ChangeNotice, FindFault, ReviewListing, ReviewSnapshot, ReviewState, RunningReview, Service};
 use crate::domain::finding::FindingId;
 use crate::domain::review::Review;
 use crate::domain::run::{RunId, RunRecord};
 use crate::domain::text::strip_line;
-use crate::present::{RenderOptions, json as document, presenter, suggested};
+use crate::present::{RenderOptions, describe_suggestion, json as document, presenter};
 
 /// The prefix of every URI.
 const SCHEME: &str = "review://";
@@ -35,27 +35,27 @@ const FINDING: &str = "review://{id}/findings/{finding}";
 const LATEST: &str = "review://latest{?repo}";
 
 /// The row of the table.
-pub(super) const FAMILY: Family = Family {
+pub(super) const FAMILY: ResourceFamily = ResourceFamily {
     templates: &[
-        Template {
+        UriTemplate {
             uri: ONE,
             name: "review",
             description: "A review, whole (review/1); while it runs, how far it is (review-run/1)",
             mime: JSON,
         },
-        Template {
+        UriTemplate {
             uri: AS_MARKDOWN,
             name: "review-markdown",
             description: "A review for people to read",
             mime: MARKDOWN,
         },
-        Template {
+        UriTemplate {
             uri: FINDING,
             name: "review-finding",
             description: "One finding: text, quotes, suggested change",
             mime: JSON,
         },
-        Template {
+        UriTemplate {
             uri: LATEST,
             name: "review-latest",
             description: "The latest review of a repository that there is something to read of (the server's where none is named)",
@@ -69,22 +69,22 @@ pub(super) const FAMILY: Family = Family {
     ..LOCAL
 };
 
-fn list(service: &Service) -> Result<Vec<Listed>, ReadFault> {
+fn list(service: &Service) -> Result<Vec<ListedResource>, ReadFault> {
     let reviews = service.list_reviews().map_err(|error| ReadFault::Failed(error.to_string()))?;
     Ok(reviews.iter().take(LISTED).map(list_entry).collect())
 }
 
-fn list_entry(listing: &Listing) -> Listed {
+fn list_entry(listing: &ReviewListing) -> ListedResource {
     let id = listing.id();
     let description = match listing {
-        Listing::Kept(record) => summarize(record),
-        Listing::Here(snapshot) => match &snapshot.state {
+        ReviewListing::Kept(record) => summarize(record),
+        ReviewListing::Here(snapshot) => match &snapshot.state {
             ReviewState::Running(running) => format!("running: {}", running.line()),
             ReviewState::Failed { message, .. } => format!("failed: {message}"),
-            ReviewState::Ended(ended) => format!("{}, not kept", ended.outcome.word()),
+            ReviewState::Ended(ended) => format!("{}, not kept", ended.outcome.as_str()),
         },
     };
-    Listed {
+    ListedResource {
         uri: uri(id),
         name: format!("review {}", id.to_string().chars().take(8).collect::<String>()),
         description: strip_line(&description),
@@ -103,14 +103,14 @@ fn summarize(record: &RunRecord) -> String {
         _ => format!("{total} findings ({})", parts.join(", ")),
     };
     let (repository, target, head) = (&record.repository, &record.target, &record.head_name);
-    format!("{repository}: {target} → {head}: {}, {findings}", record.outcome.word())
+    format!("{repository}: {target} → {head}: {}, {findings}", record.outcome.as_str())
 }
 
 fn uri(id: RunId) -> String {
     format!("{SCHEME}{id}")
 }
 
-fn read(service: &Service, uri: &str) -> Option<Result<Contents, ReadFault>> {
+fn read(service: &Service, uri: &str) -> Option<Result<ResourceText, ReadFault>> {
     let rest = uri.strip_prefix(SCHEME)?;
     let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
     let parts: Vec<&str> = path.split('/').collect();
@@ -138,7 +138,7 @@ fn fault(fault: FindFault) -> ReadFault {
     }
 }
 
-fn latest(service: &Service, query: Option<&str>) -> Result<Contents, ReadFault> {
+fn latest(service: &Service, query: Option<&str>) -> Result<ResourceText, ReadFault> {
     let repo = query.and_then(|query| query::value(query, "repo")).filter(|repo| !repo.is_empty());
     // An inaccessible folder is a wrong URI: the caller can name another.
     let id = service.find_review(None, repo.as_deref()).map_err(|fault| ReadFault::NotFound(fault.to_string()))?;
@@ -146,26 +146,26 @@ fn latest(service: &Service, query: Option<&str>) -> Result<Contents, ReadFault>
 }
 
 /// The review if there is one, else the report of the run.
-enum Told {
+enum ReviewOrRun {
     Review(std::sync::Arc<Review>),
     Run(Value),
 }
 
-fn load(service: &Service, id: RunId) -> Result<Told, ReadFault> {
+fn load(service: &Service, id: RunId) -> Result<ReviewOrRun, ReadFault> {
     match service.snapshot(id) {
-        Some(Snapshot { state: ReviewState::Running(running), started_at, .. }) => {
-            return Ok(Told::Run(running_report(id, &started_at, &running)));
+        Some(ReviewSnapshot { state: ReviewState::Running(running), started_at, .. }) => {
+            return Ok(ReviewOrRun::Run(running_report(id, &started_at, &running)));
         }
-        Some(Snapshot { state: ReviewState::Failed { message, exit_code }, started_at, .. }) => {
+        Some(ReviewSnapshot { state: ReviewState::Failed { message, exit_code }, started_at, .. }) => {
             let state = if exit_code == 130 { "interrupted" } else { "failed" };
-            return Ok(Told::Run(json!({
+            return Ok(ReviewOrRun::Run(json!({
                 "schema": RUN_SCHEMA, "id": id.to_string(), "state": state, "started_at": started_at,
                 "message": message, "exit_code": exit_code,
             })));
         }
-        Some(Snapshot { state: ReviewState::Ended(_), .. }) | None => {}
+        Some(ReviewSnapshot { state: ReviewState::Ended(_), .. }) | None => {}
     }
-    service.review(id).map(Told::Review).map_err(|error| ReadFault::Failed(error.to_string()))
+    service.review(id).map(ReviewOrRun::Review).map_err(|error| ReadFault::Failed(error.to_string()))
 }
 
 fn running_report(id: RunId, started_at: &str, running: &RunningReview) -> Value {
@@ -179,21 +179,21 @@ fn running_report(id: RunId, started_at: &str, running: &RunningReview) -> Value
     })
 }
 
-fn read_whole(service: &Service, id: RunId) -> Result<Contents, ReadFault> {
+fn read_whole(service: &Service, id: RunId) -> Result<ResourceText, ReadFault> {
     match load(service, id)? {
-        Told::Review(review) => rendered(&review, "json", JSON),
-        Told::Run(run) => Ok(Contents { mime: JSON, text: document::text(&run) }),
+        ReviewOrRun::Review(review) => rendered(&review, "json", JSON),
+        ReviewOrRun::Run(run) => Ok(ResourceText { mime: JSON, text: document::text(&run) }),
     }
 }
 
-fn markdown(service: &Service, id: RunId) -> Result<Contents, ReadFault> {
+fn markdown(service: &Service, id: RunId) -> Result<ResourceText, ReadFault> {
     match load(service, id)? {
-        Told::Review(review) => rendered(&review, "markdown", MARKDOWN),
-        Told::Run(run) => {
+        ReviewOrRun::Review(review) => rendered(&review, "markdown", MARKDOWN),
+        ReviewOrRun::Run(run) => {
             let about = run.get("doing").or_else(|| run.get("message")).and_then(Value::as_str).unwrap_or_default();
             let state = run["state"].as_str().unwrap_or_default();
-            let text = format!("# Code review\n\n**{state}**\n\n{}\n", crate::mcp::clean::text(&indented(about)));
-            Ok(Contents { mime: MARKDOWN, text })
+            let text = format!("# Code review\n\n**{state}**\n\n{}\n", crate::mcp::sanitize::text(&indented(about)));
+            Ok(ResourceText { mime: MARKDOWN, text })
         }
     }
 }
@@ -203,15 +203,15 @@ fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
 }
 
-fn rendered(review: &Review, format: &str, mime: &'static str) -> Result<Contents, ReadFault> {
+fn rendered(review: &Review, format: &str, mime: &'static str) -> Result<ResourceText, ReadFault> {
     let bytes = presenter(format).map(|presenter| (presenter.render)(review, &RenderOptions::default()));
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
     let text = text.ok_or_else(|| ReadFault::Failed(format!("the review cannot be written as {format}")))?;
-    Ok(Contents { mime, text })
+    Ok(ResourceText { mime, text })
 }
 
-fn read_finding(service: &Service, id: RunId, wanted: &str) -> Result<Contents, ReadFault> {
-    let Told::Review(review) = load(service, id)? else {
+fn read_finding(service: &Service, id: RunId, wanted: &str) -> Result<ResourceText, ReadFault> {
+    let ReviewOrRun::Review(review) = load(service, id)? else {
         return Err(ReadFault::NotFound(format!(
             "the review {id} has no findings to read yet: {} says how it stands",
             uri(id)
@@ -224,10 +224,10 @@ fn read_finding(service: &Service, id: RunId, wanted: &str) -> Result<Contents, 
     };
     let mut value = document::finding(finding);
     value["review"] = id.to_string().into();
-    if let Some(diff) = suggested(finding) {
+    if let Some(diff) = describe_suggestion(finding) {
         value["diff"] = diff.into();
     }
-    Ok(Contents { mime: JSON, text: document::text(&value) })
+    Ok(ResourceText { mime: JSON, text: document::text(&value) })
 }
 
 fn complete(service: &Service, template: &str, variable: &str, typed: &str) -> Vec<String> {
@@ -261,21 +261,21 @@ fn complete(service: &Service, template: &str, variable: &str, typed: &str) -> V
     }
 }
 
-fn changed(service: &Service, changed: &Changed, _: &BTreeSet<String>) -> Vec<String> {
-    let &Changed::Review(id) = changed else { return Vec::new() };
+fn changed(service: &Service, changed: &ChangeNotice, _: &BTreeSet<String>) -> Vec<String> {
+    let &ChangeNotice::Review(id) = changed else { return Vec::new() };
     let mut uris = vec![uri(id), format!("{}/markdown", uri(id))];
-    let Ok(Told::Review(review)) = load(service, id) else { return uris };
+    let Ok(ReviewOrRun::Review(review)) = load(service, id) else { return uris };
     uris.extend(review.findings.iter().map(|finding| format!("{}/findings/{}", uri(id), finding.id)));
     let listing = service.list_reviews().ok().and_then(|list| list.into_iter().find(|listing| listing.id() == id));
     if let Some(folder) =
-        listing.as_ref().and_then(Listing::folder).and_then(|folder| folder.to_str().map(str::to_owned))
+        listing.as_ref().and_then(ReviewListing::folder).and_then(|folder| folder.to_str().map(str::to_owned))
     {
         let is_latest = |repo: Option<&str>| service.latest_review(repo).is_ok_and(|latest| latest == id);
         if is_latest(None) {
             uris.push(format!("{SCHEME}latest"));
         }
         if is_latest(Some(&folder)) {
-            uris.push(format!("{SCHEME}latest?repo={}", query::escaped(&folder)));
+            uris.push(format!("{SCHEME}latest?repo={}", query::escape(&folder)));
         }
     }
     uris

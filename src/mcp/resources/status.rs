@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use super::{Contents, Family, LOCAL, Listed};
+use super::{LOCAL, ListedResource, ResourceFamily, ResourceText};
 
 const URI: &str = "review://status";
 
-pub(super) const FAMILY: Family = Family {
+pub(super) const FAMILY: ResourceFamily = ResourceFamily {
     list: |_| {
-        Ok(vec![Listed {
+        Ok(vec![ListedResource {
             uri: URI.to_owned(),
             name: "status".to_owned(),
             description: "How this server is doing: version, folders, calls, failures, times".to_owned(),
@@ -18,10 +18,10 @@ pub(super) const FAMILY: Family = Family {
     },
     read: |service, uri| {
         (uri == URI).then(|| {
-            let mut status = service.ledger().summary();
+            let mut status = service.metrics().summary();
             status["version"] = json!(env!("CARGO_PKG_VERSION"));
             status["repository"] = json!(service.roots().start().display().to_string());
-            Ok(Contents { mime: "application/json", text: format!("{status:#}") })
+            Ok(ResourceText { mime: "application/json", text: format!("{status:#}") })
         })
     },
     ..LOCAL

@@ -9,13 +9,13 @@ use super::review::{EMPTY, is_empty, links, uri};
 use crate::app::{self, AppError, DismissFault, FindFault, FindingsAsk, ReviewState, Service};
 use crate::domain::filter::FilterError;
 use crate::domain::finding::{Finding, FindingId, Severity, VerificationState};
-use crate::domain::place::Side;
+use crate::domain::place::DiffSide;
 use crate::domain::review::Review;
 use crate::domain::run::RunId;
 use crate::domain::text::strip_line;
-use crate::mcp::offer::Offer;
-use crate::mcp::tool::{Answer, Call, Hints, Link, Tool, UNTRUSTED};
-use crate::present::{json as document, suggested};
+use crate::mcp::tool::{McpLink, McpTool, McpToolCall, McpToolResult, ToolHints, UNTRUSTED};
+use crate::mcp::tool_selection::ToolSelection;
+use crate::present::{describe_suggestion, json as document};
 use crate::tools::{ToolFault, input};
 
 const NAME: &str = "findings";
@@ -28,15 +28,15 @@ const DISMISSED: &str =
     "It is dismissed in this review. Another one raises it again, unless the project dismisses it: review dismiss.";
 
 /// The row of the table.
-pub(super) fn tool() -> Tool {
-    Tool {
+pub(super) fn tool() -> McpTool {
+    McpTool {
         name: NAME,
         title: "Findings of a review",
         description: "Lists the findings of a review, worst first, or shows one whole: text, quotes, suggested change."
             .into(),
         input,
         output: |_| output(),
-        hints: |offer| if offer.allow_write { Hints::Keeps } else { Hints::ReadsOnly },
+        hints: |offer| if offer.allow_write { ToolHints::Keeps } else { ToolHints::ReadsOnly },
         alias_of: None,
         by_default: true,
         group: None,
@@ -95,7 +95,7 @@ fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, 
     }
 }
 
-fn input(_: &str, offer: &Offer) -> Value {
+fn input(_: &str, offer: &ToolSelection) -> Value {
     let mut schema = input::schema::<Input>();
     // An operation that the server does not support is not offered.
     if !offer.allow_write
@@ -143,7 +143,7 @@ fn output() -> Value {
 
 /// Reasons why nothing is shown.
 #[derive(Debug, thiserror::Error)]
-enum Fault {
+enum FindingsToolFault {
     #[error(transparent)]
     Input(#[from] ToolFault),
     #[error(transparent)]
@@ -166,30 +166,30 @@ enum Fault {
     Severity { given: String },
 }
 
-fn call(call: Call) -> BoxFuture<'static, Answer> {
+fn call(call: McpToolCall) -> BoxFuture<'static, McpToolResult> {
     Box::pin(async move {
         match answer(call).await {
             Ok(answer) => answer,
-            Err(Fault::Input(fault)) => Answer::error_of(&fault.to_json()),
-            Err(fault) => Answer::error(fault.to_string()),
+            Err(FindingsToolFault::Input(fault)) => McpToolResult::error_of(&fault.to_json()),
+            Err(fault) => McpToolResult::error(fault.to_string()),
         }
     })
 }
 
-async fn answer(call: Call) -> Result<Answer, Fault> {
+async fn answer(call: McpToolCall) -> Result<McpToolResult, FindingsToolFault> {
     let input: Input = input::parse(Value::Object(call.input))?;
-    call.service.apart("looking the findings up", move |service| look_up(service, &input)).await?
+    call.service.spawn_blocking("looking the findings up", move |service| look_up(service, &input)).await?
 }
 
-fn look_up(service: &Service, input: &Input) -> Result<Answer, Fault> {
+fn look_up(service: &Service, input: &Input) -> Result<McpToolResult, FindingsToolFault> {
     let id = service.find_review(input.id.as_deref(), input.repo.as_deref())?;
     match service.snapshot(id).map(|snapshot| snapshot.state) {
-        Some(ReviewState::Running(running)) => return Err(Fault::Running { id, found: running.total() }),
-        Some(ReviewState::Failed { message, .. }) => return Err(Fault::NothingReviewed { id, message }),
+        Some(ReviewState::Running(running)) => return Err(FindingsToolFault::Running { id, found: running.total() }),
+        Some(ReviewState::Failed { message, .. }) => return Err(FindingsToolFault::NothingReviewed { id, message }),
         Some(ReviewState::Ended(_)) | None => {}
     }
     match (&input.dismiss, input.finding.clone().map(FindingId)) {
-        (Some(_), None) => Err(Fault::DismissWhat),
+        (Some(_), None) => Err(FindingsToolFault::DismissWhat),
         (Some(reason), Some(finding)) => {
             let review = service.dismiss(id, &finding, reason)?;
             render_one(&review, &finding, Some(DISMISSED))
@@ -204,7 +204,7 @@ fn look_up(service: &Service, input: &Input) -> Result<Answer, Fault> {
 }
 
 /// Notes that the latest readable review is not the latest one; `None` if it is, or if a review was named.
-fn later_review_note(service: &Service, id: RunId, input: &Input) -> Result<Option<String>, Fault> {
+fn later_review_note(service: &Service, id: RunId, input: &Input) -> Result<Option<String>, FindingsToolFault> {
     if !matches!(input.id.as_deref(), None | Some("last" | "latest")) {
         return Ok(None);
     }
@@ -222,7 +222,7 @@ fn fields(review: &Review, uri: String) -> Map<String, Value> {
     fields.insert("untrusted".to_owned(), UNTRUSTED.into());
     fields.insert("id".to_owned(), review.id.to_string().into());
     fields.insert("uri".to_owned(), uri.into());
-    fields.insert("outcome".to_owned(), review.outcome.word().into());
+    fields.insert("outcome".to_owned(), review.outcome.as_str().into());
     fields
 }
 
@@ -231,28 +231,29 @@ fn uri_of(id: RunId, finding: &FindingId) -> String {
     format!("{}/findings/{finding}", uri(id))
 }
 
-fn render_one(review: &Review, wanted: &FindingId, note: Option<&str>) -> Result<Answer, Fault> {
+fn render_one(review: &Review, wanted: &FindingId, note: Option<&str>) -> Result<McpToolResult, FindingsToolFault> {
     let Some(finding) = review.findings.iter().find(|finding| finding.id == *wanted) else {
         let known = review.findings.iter().take(MOST as usize).map(|one| one.id.to_string()).collect();
-        return Err(Fault::NoFinding { id: review.id, given: wanted.0.clone(), known });
+        return Err(FindingsToolFault::NoFinding { id: review.id, given: wanted.0.clone(), known });
     };
     let uri = uri_of(review.id, wanted);
     let mut fields = fields(review, uri.clone());
     let mut whole = document::finding(finding);
-    if let Some(diff) = suggested(finding) {
+    if let Some(diff) = describe_suggestion(finding) {
         whole["diff"] = diff.into();
     }
     fields.insert("finding".to_owned(), whole);
     if let Some(note) = note {
         fields.insert("note".to_owned(), note.into());
     }
-    let link = Link { uri, name: format!("finding {wanted}"), mime: "application/json" };
-    Ok(Answer { links: vec![link], ..Answer::of(Value::Object(fields)) })
+    let link = McpLink { uri, name: format!("finding {wanted}"), mime: "application/json" };
+    Ok(McpToolResult { links: vec![link], ..McpToolResult::of(Value::Object(fields)) })
 }
 
-fn render_list(review: &Review, input: &Input, later: Option<String>) -> Result<Answer, Fault> {
-    let severity =
-        |word: &str| Severity::from_word(word.trim()).ok_or_else(|| Fault::Severity { given: word.to_owned() });
+fn render_list(review: &Review, input: &Input, later: Option<String>) -> Result<McpToolResult, FindingsToolFault> {
+    let severity = |word: &str| {
+        Severity::from_word(word.trim()).ok_or_else(|| FindingsToolFault::Severity { given: word.to_owned() })
+    };
     let floor = input.severity.as_deref().map(severity).transpose()?;
     let found = app::findings(review, &FindingsAsk { floor, path: input.path.clone() })?;
     let skip = input.skip.unwrap_or(0) as usize;
@@ -279,7 +280,7 @@ fn render_list(review: &Review, input: &Input, later: Option<String>) -> Result<
         }
         fields.insert("next".to_owned(), json!({ "tool": NAME, "input": next }));
     }
-    Ok(Answer { links: links(review.id), ..Answer::of(Value::Object(fields)) })
+    Ok(McpToolResult { links: links(review.id), ..McpToolResult::of(Value::Object(fields)) })
 }
 
 /// Renders a finding in a list.
@@ -296,7 +297,7 @@ fn line(finding: &Finding) -> Value {
         let (start, end) = (lines.start(), lines.end());
         set("lines", if start == end { start.to_string() } else { format!("{start}-{end}") }.into());
     }
-    if anchor.is_some_and(|anchor| anchor.side == Side::Old) {
+    if anchor.is_some_and(|anchor| anchor.side == DiffSide::Old) {
         set("side", "old".into());
     }
     set("status", finding.status.word().into());

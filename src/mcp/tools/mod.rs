@@ -3,18 +3,18 @@
 mod findings;
 mod present_review;
 mod pulls;
-mod reading;
+mod read_only;
 mod review;
 
-use super::tool::Tool;
+use super::tool::McpTool;
 
 pub(super) use pulls::GROUP as PULLS;
 pub(super) use review::NAME as REVIEW;
 
 /// Returns all tools, in the order in which they are listed.
-pub(super) fn tools() -> Vec<Tool> {
+pub(super) fn tools() -> Vec<McpTool> {
     let mut tools = vec![present_review::TOOL];
-    tools.extend(reading::rows());
+    tools.extend(read_only::rows());
     tools.extend([review::tool(), findings::tool(), present_review::ALIAS]);
     tools.extend(pulls::rows());
     tools
@@ -23,8 +23,8 @@ pub(super) fn tools() -> Vec<Tool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mcp::Offer;
-    use crate::mcp::tool::Hints;
+    use crate::mcp::ToolSelection;
+    use crate::mcp::tool::ToolHints;
 
     /// Upper bound on the cost of each request to a client: names, descriptions and input schemas of the default tools, in tokens of
     /// `o200k_base`.
@@ -32,7 +32,7 @@ mod tests {
     /// The share of the reading tools in it; the others need the rest.
     const MOST_READING: usize = 760;
 
-    fn cost(tool: &Tool, offer: &Offer) -> usize {
+    fn cost(tool: &McpTool, offer: &ToolSelection) -> usize {
         let schema = (tool.input)(tool.name, offer).to_string();
         let count = |text: &str| tiktoken_rs::o200k_base_singleton().count_ordinary(text);
         count(tool.name) + count(&tool.description) + count(&schema)
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn the_default_tools_cost_little() {
-        let offer = Offer::new(&[], false).unwrap();
+        let offer = ToolSelection::new(&[], false).unwrap();
         let costs: Vec<_> = offer.tools().iter().map(|tool| (tool.name, cost(tool, &offer))).collect();
         let sum = |costs: &mut dyn Iterator<Item = &(&str, usize)>| costs.map(|(_, cost)| cost).sum::<usize>();
         assert!(sum(&mut costs.iter()) <= MOST, "{} tokens in all: {costs:?}", sum(&mut costs.iter()));
@@ -52,8 +52,8 @@ mod tests {
     #[test]
     fn a_server_that_may_not_write_says_so_of_what_it_offers() {
         for allow_write in [false, true] {
-            let offer = Offer::new(&[], allow_write).unwrap();
-            let keeps = |tool: &Tool| (tool.hints)(&offer) == Hints::Keeps;
+            let offer = ToolSelection::new(&[], allow_write).unwrap();
+            let keeps = |tool: &McpTool| (tool.hints)(&offer) == ToolHints::Keeps;
             let names: Vec<_> = offer.tools().iter().filter(|tool| keeps(tool)).map(|tool| tool.name).collect();
             assert_eq!(names.contains(&"findings"), allow_write, "{names:?}");
         }
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn every_schema_is_one_and_is_about_an_object() {
-        let offer = Offer::new(&["all".to_owned()], true).unwrap();
+        let offer = ToolSelection::new(&["all".to_owned()], true).unwrap();
         for tool in offer.tools() {
             for schema in [(tool.input)(tool.name, &offer), (tool.output)(tool.name)] {
                 jsonschema::draft202012::meta::validate(&schema)

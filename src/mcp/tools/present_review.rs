@@ -13,10 +13,10 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use self::arguments::read;
-use super::super::offer::Offer;
 use super::super::resources::presented_uri;
-use super::super::tool::{Answer, Call, Hints, Link, Tool};
-use crate::app::{PresentFault, Shown};
+use super::super::tool::{McpLink, McpTool, McpToolCall, McpToolResult, ToolHints};
+use super::super::tool_selection::ToolSelection;
+use crate::app::{PresentFault, PresentedDocument};
 use crate::domain::presented::{BrokenRef, CheckedRef, Presented};
 
 /// The description for assistants. Every session pays for each word of it.
@@ -35,13 +35,13 @@ const IGNORED_NAME: usize = 40;
 const IN_FIELDS: usize = 200;
 
 /// The tool.
-pub(super) const TOOL: Tool = Tool {
+pub(super) const TOOL: McpTool = McpTool {
     name: "present_review",
     title: "Present a review",
     description: Cow::Borrowed(DESCRIPTION),
     input,
     output,
-    hints: |_| Hints::Keeps,
+    hints: |_| ToolHints::Keeps,
     alias_of: None,
     by_default: true,
     group: None,
@@ -49,7 +49,7 @@ pub(super) const TOOL: Tool = Tool {
 };
 
 /// The tool under its older name, for clients whose prompts still use it.
-pub(super) const ALIAS: Tool = Tool {
+pub(super) const ALIAS: McpTool = McpTool {
     name: "present-review",
     title: "Present a review (older name)",
     description: Cow::Borrowed("present_review by its older name."),
@@ -59,7 +59,7 @@ pub(super) const ALIAS: Tool = Tool {
     ..TOOL
 };
 
-fn input(_: &str, _: &Offer) -> Value {
+fn input(_: &str, _: &ToolSelection) -> Value {
     json!({
         "type": "object",
         "properties": {
@@ -108,31 +108,31 @@ fn output(_: &str) -> Value {
     })
 }
 
-fn call(call: Call) -> BoxFuture<'static, Answer> {
+fn call(call: McpToolCall) -> BoxFuture<'static, McpToolResult> {
     Box::pin(async move {
         let asked = match read(&call.input) {
             Ok(asked) => asked,
-            Err(fault) => return Answer::error(fault),
+            Err(fault) => return McpToolResult::error(fault),
         };
         let (service, connection) = (call.service, call.connection);
-        let shown = service.apart("checking the references", move |service| {
+        let shown = service.spawn_blocking("checking the references", move |service| {
             service.present(&connection, asked.ask).map(|shown| (shown, asked.ignored))
         });
         match shown.await {
             Ok(Ok((shown, ignored))) => presented(&shown, &ignored),
             Ok(Err(fault)) => failed(&fault),
-            Err(error) => Answer::error(format!("Error presenting review: {error}")),
+            Err(error) => McpToolResult::error(format!("Error presenting review: {error}")),
         }
     })
 }
 
 /// Builds an error that a caller can act on, also for those that check `success` alone.
-fn failed(fault: &PresentFault) -> Answer {
+fn failed(fault: &PresentFault) -> McpToolResult {
     let mut message = fault.to_string();
     if matches!(fault, PresentFault::Base(_) | PresentFault::NotAFolder(_)) {
         message.push_str(". Or leave baseUri out: references then start where they did, or from the server's folder");
     }
-    Answer {
+    McpToolResult {
         text: Some(format!("Failed to display review: {message}")),
         structured: Some(json!({ "success": false, "message": message })),
         is_error: true,
@@ -140,7 +140,7 @@ fn failed(fault: &PresentFault) -> Answer {
     }
 }
 
-fn presented(shown: &Shown, ignored: &[String]) -> Answer {
+fn presented(shown: &PresentedDocument, ignored: &[String]) -> McpToolResult {
     let presented = &shown.presented;
     let uri = presented_uri(presented.id);
     let mut message = format!("read it at {uri} (in a terminal: review present --show {})", presented.id);
@@ -153,9 +153,9 @@ fn presented(shown: &Shown, ignored: &[String]) -> Answer {
         let more = if ignored.len() > IGNORED { ", …" } else { "" };
         message.push_str(&format!(". Unknown arguments were ignored: {}{more}", names.join(", ")));
     }
-    let broken = Broken::of(shown);
-    Answer {
-        text: Some(format!("Review successfully displayed: {message}{}", broken.told())),
+    let broken = BrokenReferences::of(shown);
+    McpToolResult {
+        text: Some(format!("Review successfully displayed: {message}{}", broken.describe())),
         structured: Some(json!({
             "success": true,
             "message": message,
@@ -163,13 +163,13 @@ fn presented(shown: &Shown, ignored: &[String]) -> Answer {
             "uri": uri,
             "references": broken.fields(),
         })),
-        links: vec![Link { uri, name: "The review".to_owned(), mime: "text/markdown" }],
+        links: vec![McpLink { uri, name: "The review".to_owned(), mime: "text/markdown" }],
         is_error: false,
     }
 }
 
 /// The broken references, separated by origin: a client that appends already knows the earlier ones.
-struct Broken<'s> {
+struct BrokenReferences<'s> {
     presented: &'s Presented,
     /// References in the new text, with the reasons.
     new: Vec<(&'s CheckedRef, &'s BrokenRef)>,
@@ -178,12 +178,13 @@ struct Broken<'s> {
     older: usize,
 }
 
-impl<'s> Broken<'s> {
-    fn of(shown: &'s Shown) -> Self {
+impl<'s> BrokenReferences<'s> {
+    fn of(shown: &'s PresentedDocument) -> Self {
         let presented = &shown.presented;
         let is_new =
             |reference: &CheckedRef| reference.at.start < shown.written.end && reference.at.end > shown.written.start;
-        let (new, older): (Vec<_>, Vec<_>) = presented.broken().partition(|(reference, _)| is_new(reference));
+        let (new, older): (Vec<_>, Vec<_>) =
+            presented.broken_references().partition(|(reference, _)| is_new(reference));
         let written = presented.references.iter().filter(|reference| is_new(reference)).count();
         Self { presented, new, written, older: older.len() }
     }
@@ -192,7 +193,7 @@ impl<'s> Broken<'s> {
         as_written(self.presented.markdown.get(reference.at.clone()), reference)
     }
 
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         let mut text = String::new();
         let (count, written) = (self.new.len(), self.written);
         let one_reason = self.new.first().filter(|(_, first)| {

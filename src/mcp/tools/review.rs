@@ -11,12 +11,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::app::{
-    AppError, EndedRun, FindFault, ReviewState, RunningReview, Service, Snapshot, StartFault, StartReview,
+    AppError, FindFault, FinishedRun, ReviewSnapshot, ReviewState, RunningReview, Service, StartFault, StartReview,
 };
 use crate::domain::finding::Severity;
-use crate::domain::review::{Ended, Outcome, Review};
+use crate::domain::review::{Review, ReviewOutcome, StopReason};
 use crate::domain::run::RunId;
-use crate::mcp::tool::{Answer, Call, Hints, Link, Tool, UNTRUSTED};
+use crate::mcp::tool::{McpLink, McpTool, McpToolCall, McpToolResult, ToolHints, UNTRUSTED};
 use crate::present::{brief, engine};
 use crate::tools::{ToolFault, input};
 
@@ -28,16 +28,16 @@ const WAIT: u32 = 20;
 const LONGEST_WAIT: u32 = 600;
 
 /// The row of the table.
-pub(super) fn tool() -> Tool {
-    Tool {
+pub(super) fn tool() -> McpTool {
+    McpTool {
         name: NAME,
         title: "Review a change",
         description: "Reviews a change in the background by the engine the user set up (a model or built-in rules) and keeps the review. Answers when it \
             ended or wait_seconds passed; while it runs, call again with its id. Then call findings."
             .into(),
         input: |_, _| input::schema::<Input>(),
-        output: |_| output_schema::<Output>(),
-        hints: |_| Hints::Sends,
+        output: |_| output_schema::<ReviewToolOutput>(),
+        hints: |_| ToolHints::Sends,
         alias_of: None,
         by_default: true,
         group: None,
@@ -93,7 +93,7 @@ fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
 /// The state of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum State {
+enum ToolReviewState {
     Running,
     Complete,
     Incomplete,
@@ -103,13 +103,13 @@ enum State {
 
 /// A review as the tool answers.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Output {
+struct ReviewToolOutput {
     /// Marks the texts of the other fields as data.
     untrusted: &'static str,
     /// The review.
     id: String,
     /// Its state. Only `complete` means that the whole change was reviewed.
-    state: State,
+    state: ToolReviewState,
     /// The reasons why it is not complete.
     reasons: Vec<String>,
     /// Number of findings that need action; so far, while it runs.
@@ -127,12 +127,12 @@ struct Output {
     note: Option<String>,
     /// The call to make next.
     #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<Next>,
+    next: Option<SuggestedCall>,
 }
 
 /// A call to make.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Next {
+struct SuggestedCall {
     /// The tool.
     tool: &'static str,
     /// Its input.
@@ -153,8 +153,8 @@ pub(super) fn uri(id: RunId) -> String {
 }
 
 /// Returns the links to a review.
-pub(super) fn links(id: RunId) -> Vec<Link> {
-    let link = |uri: String, name: &str, mime| Link { uri, name: name.to_owned(), mime };
+pub(super) fn links(id: RunId) -> Vec<McpLink> {
+    let link = |uri: String, name: &str, mime| McpLink { uri, name: name.to_owned(), mime };
     vec![
         link(uri(id), "the review (JSON)", "application/json"),
         link(format!("{}/markdown", uri(id)), "the review (Markdown)", "text/markdown"),
@@ -166,7 +166,7 @@ pub(super) const EMPTY: &str = "There was nothing to review. Name another target
 
 /// Reasons why a call did nothing.
 #[derive(Debug, thiserror::Error)]
-enum Fault {
+enum ReviewToolFault {
     #[error(transparent)]
     Input(#[from] ToolFault),
     #[error("cancel needs the id of the review that is to be stopped")]
@@ -185,51 +185,51 @@ enum Fault {
     NotWanted { id: RunId, stopped: bool },
 }
 
-fn call(call: Call) -> BoxFuture<'static, Answer> {
+fn call(call: McpToolCall) -> BoxFuture<'static, McpToolResult> {
     Box::pin(async move {
         match answer(call).await {
             Ok(answer) => answer,
-            Err(Fault::Input(fault)) => Answer::error_of(&fault.to_json()),
-            Err(fault) => Answer::error(fault.to_string()),
+            Err(ReviewToolFault::Input(fault)) => McpToolResult::error_of(&fault.to_json()),
+            Err(fault) => McpToolResult::error(fault.to_string()),
         }
     })
 }
 
-async fn answer(call: Call) -> Result<Answer, Fault> {
+async fn answer(call: McpToolCall) -> Result<McpToolResult, ReviewToolFault> {
     let input: Input = input::parse(Value::Object(call.input))?;
     let limit = Duration::from_secs(input.wait_seconds.unwrap_or(WAIT).min(LONGEST_WAIT).into());
     let (id, own) = match &input.id {
         Some(_) => (find_or_cancel(&input, &call.service).await?, false),
         None => start(input, &call.service).await?,
     };
-    let wait = call.service.wait_review(id, limit, |line| call.progress.say(line));
+    let wait = call.service.wait_review(id, limit, |line| call.progress.report(line));
     let snapshot = tokio::select! {
         snapshot = wait => snapshot,
         () = call.cancelled.cancelled() => {
-            return Err(Fault::NotWanted { id, stopped: own && call.service.abandon_review(id) });
+            return Err(ReviewToolFault::NotWanted { id, stopped: own && call.service.abandon_review(id) });
         }
     };
-    Ok(call.service.apart("reading the review", move |service| render(service, id, snapshot)).await?)
+    Ok(call.service.spawn_blocking("reading the review", move |service| render(service, id, snapshot)).await?)
 }
 
 /// Starts a review; also returns whether this call started it.
-async fn start(input: Input, service: &Arc<Service>) -> Result<(RunId, bool), Fault> {
+async fn start(input: Input, service: &Arc<Service>) -> Result<(RunId, bool), ReviewToolFault> {
     if input.cancel {
-        return Err(Fault::CancelWhat);
+        return Err(ReviewToolFault::CancelWhat);
     }
     let start = StartReview { repo: input.repo, target: input.target, at: input.at, rules_only: input.rules_only };
-    let started = service.apart("starting the review", move |service| service.start_review(&start)).await??;
+    let started = service.spawn_blocking("starting the review", move |service| service.start_review(&start)).await??;
     Ok((started.id, !started.joined))
 }
 
 /// Finds the review with the given `id`, and stops it if requested.
-async fn find_or_cancel(input: &Input, service: &Arc<Service>) -> Result<RunId, Fault> {
+async fn find_or_cancel(input: &Input, service: &Arc<Service>) -> Result<RunId, ReviewToolFault> {
     if input.target.is_some() || input.at.is_some() || input.rules_only {
-        return Err(Fault::StartedAlready);
+        return Err(ReviewToolFault::StartedAlready);
     }
     let (given, repo) = (input.id.clone(), input.repo.clone());
     let find = move |service: &Arc<Service>| service.find_review(given.as_deref(), repo.as_deref());
-    let id = service.apart("finding the review", find).await??;
+    let id = service.spawn_blocking("finding the review", find).await??;
     if input.cancel {
         service.stop_review(id);
     }
@@ -237,7 +237,7 @@ async fn find_or_cancel(input: &Input, service: &Arc<Service>) -> Result<RunId, 
 }
 
 /// Renders the state of the review, in fields and as text.
-fn render(service: &Service, id: RunId, snapshot: Option<Snapshot>) -> Answer {
+fn render(service: &Service, id: RunId, snapshot: Option<ReviewSnapshot>) -> McpToolResult {
     let note = snapshot.as_ref().and_then(|snapshot| snapshot.note.clone());
     let warnings = match snapshot.map(|snapshot| snapshot.state) {
         Some(ReviewState::Running(running)) => return render_running(id, &running, note),
@@ -247,20 +247,20 @@ fn render(service: &Service, id: RunId, snapshot: Option<Snapshot>) -> Answer {
     };
     match service.review(id) {
         Ok(review) => render_ended(&review, &warnings, note),
-        Err(error) => Answer::error(error.to_string()),
+        Err(error) => McpToolResult::error(error.to_string()),
     }
 }
 
-fn warnings_of(ended: EndedRun) -> Vec<String> {
+fn warnings_of(ended: FinishedRun) -> Vec<String> {
     let not_kept = ended.not_kept.map(|why| format!("This review could not be kept: {why}"));
     ended.warnings.into_iter().chain(not_kept).collect()
 }
 
-fn render_running(id: RunId, running: &RunningReview, note: Option<String>) -> Answer {
-    let output = Output {
+fn render_running(id: RunId, running: &RunningReview, note: Option<String>) -> McpToolResult {
+    let output = ReviewToolOutput {
         untrusted: UNTRUSTED,
         id: id.to_string(),
-        state: State::Running,
+        state: ToolReviewState::Running,
         reasons: Vec::new(),
         total: running.total(),
         by_severity: running.findings.clone(),
@@ -276,14 +276,14 @@ fn render_running(id: RunId, running: &RunningReview, note: Option<String>) -> A
     to_answer(
         &output,
         &text,
-        vec![Link { uri: uri(id), name: "the running review".to_owned(), mime: "application/json" }],
+        vec![McpLink { uri: uri(id), name: "the running review".to_owned(), mime: "application/json" }],
     )
 }
 
-fn failed(id: RunId, message: String, exit_code: u8) -> Answer {
-    let state = if exit_code == 130 { State::Interrupted } else { State::Failed };
+fn failed(id: RunId, message: String, exit_code: u8) -> McpToolResult {
+    let state = if exit_code == 130 { ToolReviewState::Interrupted } else { ToolReviewState::Failed };
     let text = format!("The review {id} ended before anything was reviewed: {message}");
-    let output = Output {
+    let output = ReviewToolOutput {
         untrusted: UNTRUSTED,
         id: id.to_string(),
         state,
@@ -295,27 +295,29 @@ fn failed(id: RunId, message: String, exit_code: u8) -> Answer {
         note: None,
         next: None,
     };
-    Answer { is_error: true, ..to_answer(&output, &[text], Vec::new()) }
+    McpToolResult { is_error: true, ..to_answer(&output, &[text], Vec::new()) }
 }
 
 /// Checks whether the change was empty, so that the review is not taken for one without findings.
 pub(super) fn is_empty(review: &Review) -> bool {
-    review.outcome == Outcome::Complete && review.ended != Ended::Interrupted && review.coverage.files.is_empty()
+    review.outcome == ReviewOutcome::Complete
+        && review.ended != StopReason::Interrupted
+        && review.coverage.files.is_empty()
 }
 
-fn render_ended(review: &Review, warnings: &[String], left_out: Option<String>) -> Answer {
+fn render_ended(review: &Review, warnings: &[String], left_out: Option<String>) -> McpToolResult {
     let state = match review.outcome {
-        _ if review.ended == Ended::Interrupted => State::Interrupted,
-        Outcome::Complete => State::Complete,
-        Outcome::Incomplete => State::Incomplete,
-        Outcome::Failed => State::Failed,
+        _ if review.ended == StopReason::Interrupted => ToolReviewState::Interrupted,
+        ReviewOutcome::Complete => ToolReviewState::Complete,
+        ReviewOutcome::Incomplete => ToolReviewState::Incomplete,
+        ReviewOutcome::Failed => ToolReviewState::Failed,
     };
     let by_severity = review.record(None).findings;
     let total = by_severity.values().sum();
     let empty = is_empty(review);
     let left_out = left_out.map(|note| format!("{note}."));
     let notes: Vec<String> = empty.then(|| EMPTY.to_owned()).into_iter().chain(left_out).collect();
-    let output = Output {
+    let output = ReviewToolOutput {
         untrusted: UNTRUSTED,
         id: review.id.to_string(),
         state,
@@ -331,18 +333,18 @@ fn render_ended(review: &Review, warnings: &[String], left_out: Option<String>) 
     text.push(brief(review));
     text.extend(notes);
     text.push(format!("(Titles and paths are {UNTRUSTED}. Review {}.)", review.id));
-    Answer { is_error: empty || state == State::Failed, ..to_answer(&output, &text, links(review.id)) }
+    McpToolResult { is_error: empty || state == ToolReviewState::Failed, ..to_answer(&output, &text, links(review.id)) }
 }
 
-fn next(tool: &'static str, id: RunId) -> Next {
+fn next(tool: &'static str, id: RunId) -> SuggestedCall {
     let mut input = Map::new();
     input.insert("id".to_owned(), json!(id.to_string()));
-    Next { tool, input }
+    SuggestedCall { tool, input }
 }
 
-fn to_answer(output: &Output, text: &[String], links: Vec<Link>) -> Answer {
+fn to_answer(output: &ReviewToolOutput, text: &[String], links: Vec<McpLink>) -> McpToolResult {
     let structured = serde_json::to_value(output).ok();
-    Answer { structured, text: Some(text.join("\n")), links, is_error: false }
+    McpToolResult { structured, text: Some(text.join("\n")), links, is_error: false }
 }
 
 #[cfg(test)]

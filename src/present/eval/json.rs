@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::{Value, json as value};
 
 use super::Report;
-use crate::domain::eval::{CaseResult, CaseRun, Comparison, Earlier, EarlierCase, EarlierRun, Extra};
-use crate::domain::eval::{Figures, Golden, IssueResult, Reported, Share};
+use crate::domain::eval::{CaseResult, CaseRun, EarlierCase, EarlierEvaluation, EarlierRun, EvalComparison, Extra};
+use crate::domain::eval::{EvalRatio, Figures, Golden, IssueResult, ReportedFinding};
 use crate::domain::review::Engine;
 use crate::present::json::{escape_invisible, usage};
 
@@ -22,7 +22,7 @@ pub fn json(report: &Report<'_>) -> Vec<u8> {
     let broken: Vec<Value> = report
         .broken
         .iter()
-        .map(|(floor, share)| value!({ "measure": floor.measure.word(), "least": floor.least, "value": share.ratio() }))
+        .map(|(floor, share)| value!({ "measure": floor.measure.as_str(), "least": floor.least, "value": share.ratio() }))
         .collect();
     let document = value!({
         "schema": SCHEMA,
@@ -65,15 +65,15 @@ fn figures(figures: &Figures) -> Value {
     })
 }
 
-fn share(share: Share) -> Value {
+fn share(share: EvalRatio) -> Value {
     value!({ "some": share.some, "all": share.all, "ratio": share.ratio() })
 }
 
-fn comparison(comparison: &Comparison) -> Value {
+fn comparison(comparison: &EvalComparison) -> Value {
     let cases = comparison.cases.iter().map(
-        |case| value!({ "name": case.name, "turned": case.turned.word(), "worse": case.is_worse, "how": case.how }),
+        |case| value!({ "name": case.name, "turned": case.turned.as_str(), "worse": case.is_worse, "how": case.how }),
     );
-    let not_compared = comparison.not_compared.iter().map(|(name, why)| value!({ "name": name, "why": why.word() }));
+    let not_compared = comparison.not_compared.iter().map(|(name, why)| value!({ "name": name, "why": why.as_str() }));
     value!({
         "since": comparison.since,
         "then": comparison.then,
@@ -97,7 +97,7 @@ fn case(case: &CaseResult) -> Value {
 
 fn golden(golden: &Golden) -> Value {
     value!({
-        "path": golden.path.spelled(),
+        "path": golden.path.display_name(),
         "side": golden.side,
         "lines": golden.lines,
         "words": golden.words,
@@ -114,8 +114,8 @@ fn run_of(case: &CaseResult, run: &CaseRun) -> Value {
         .map(|who| value!({ "engine": who.engine, "model": who.model, "prompts": who.prompts, "rules": who.rules }));
     let earlier = EarlierRun::of(case, run);
     value!({
-        "end": run.end.word(),
-        "why": run.end.why(),
+        "end": run.end.as_str(),
+        "why": run.end.describe(),
         "who": who,
         "found": earlier.found,
         "wrong": earlier.wrong,
@@ -131,7 +131,7 @@ fn run_of(case: &CaseResult, run: &CaseRun) -> Value {
 
 fn issue(result: &IssueResult) -> Value {
     value!({
-        "found": result.found.word(),
+        "found": result.found.as_str(),
         "by": result.by.as_ref().map(reported),
         "severity_agrees": result.severity_agrees,
         "category_agrees": result.category_agrees,
@@ -142,7 +142,7 @@ fn extra(extra: &Extra) -> Value {
     value!({ "finding": reported(&extra.finding), "found_already": extra.again })
 }
 
-fn reported(finding: &Reported) -> Value {
+fn reported(finding: &ReportedFinding) -> Value {
     value!({
         "title": finding.title,
         "path": finding.path,
@@ -155,7 +155,7 @@ fn reported(finding: &Reported) -> Value {
 
 /// Reasons why bytes are not an evaluation.
 #[derive(Debug, thiserror::Error)]
-pub enum NotAnEvaluation {
+pub enum EvaluationParseError {
     /// It is not JSON, or a field is invalid.
     #[error("it is no evaluation: {0}")]
     Malformed(#[from] serde_json::Error),
@@ -168,45 +168,45 @@ pub enum NotAnEvaluation {
 }
 
 #[derive(Deserialize)]
-struct Written {
+struct EvaluationJson {
     schema: String,
     #[serde(default)]
     started_at: String,
     #[serde(default)]
     reviewers: Vec<String>,
     #[serde(default)]
-    cases: Vec<WrittenCase>,
+    cases: Vec<EvaluationCaseJson>,
 }
 
 #[derive(Deserialize)]
-struct WrittenCase {
+struct EvaluationCaseJson {
     name: String,
     digest: String,
-    runs: Vec<WrittenRun>,
+    runs: Vec<EvaluationRunJson>,
 }
 
 #[derive(Deserialize)]
-struct WrittenRun {
+struct EvaluationRunJson {
     end: String,
-    who: Option<WrittenWho>,
+    who: Option<EvaluationReviewerJson>,
     found: usize,
     wrong: usize,
 }
 
 #[derive(Deserialize)]
-struct WrittenWho {
+struct EvaluationReviewerJson {
     engine: Engine,
 }
 
 /// Parses the output of [`json`], of this version or a later one with more fields.
-pub fn parse(bytes: &[u8]) -> Result<Earlier, NotAnEvaluation> {
-    let written: Written = serde_json::from_slice(bytes)?;
+pub fn parse(bytes: &[u8]) -> Result<EarlierEvaluation, EvaluationParseError> {
+    let written: EvaluationJson = serde_json::from_slice(bytes)?;
     if written.schema != SCHEMA {
-        return Err(NotAnEvaluation::Schema(written.schema));
+        return Err(EvaluationParseError::Schema(written.schema));
     }
     let mut cases = BTreeMap::new();
     for case in written.cases {
-        let run = |run: &WrittenRun| EarlierRun {
+        let run = |run: &EvaluationRunJson| EarlierRun {
             complete: run.end == "complete",
             by_rules: run.who.as_ref().is_some_and(|who| who.engine == Engine::Rules),
             found: run.found,
@@ -214,8 +214,8 @@ pub fn parse(bytes: &[u8]) -> Result<Earlier, NotAnEvaluation> {
         };
         let kept = EarlierCase { digest: case.digest, runs: case.runs.iter().map(run).collect() };
         if cases.insert(case.name.clone(), kept).is_some() {
-            return Err(NotAnEvaluation::Twice(case.name));
+            return Err(EvaluationParseError::Twice(case.name));
         }
     }
-    Ok(Earlier { started_at: written.started_at, reviewers: written.reviewers, cases })
+    Ok(EarlierEvaluation { started_at: written.started_at, reviewers: written.reviewers, cases })
 }

@@ -1,9 +1,11 @@
 //! An evaluation for a terminal: a line for each case, the errors, and the totals. Main function: [`table`].
 
 use super::Report;
-use crate::domain::eval::{CaseResult, Comparison, Evaluation, Figures, Found, Reported, RunEnd, Share, Turned};
+use crate::domain::eval::{
+    CaseResult, CaseTrend, EvalComparison, EvalRatio, Evaluation, Figures, IssueMatch, ReportedFinding, RunEnd,
+};
 use crate::domain::review::Usage;
-use crate::domain::text::{counted, shortened, strip_line};
+use crate::domain::text::{count_noun, shorten, strip_line};
 use crate::present::columns;
 
 /// Upper bound on the characters of a title or a reason.
@@ -33,7 +35,7 @@ pub fn table(report: &Report<'_>) -> String {
             None => "was not measured".to_owned(),
             Some(_) => format!("is {} ({} of {})", percent(*share), share.some, share.all),
         };
-        out.push_str(&format!("\n{} {came_to}: below the floor of {}\n", floor.measure.word(), floor.least));
+        out.push_str(&format!("\n{} {came_to}: below the floor of {}\n", floor.measure.as_str(), floor.least));
     }
     out
 }
@@ -48,7 +50,7 @@ fn heading(evaluation: &Evaluation) -> String {
         names => names.iter().map(|name| strip_line(name)).collect::<Vec<_>>().join(", "),
     };
     let broken = if evaluation.interrupted { "; interrupted" } else { "" };
-    format!("{}, each reviewed {times} by {who}{broken}", counted(evaluation.cases.len(), "case"))
+    format!("{}, each reviewed {times} by {who}{broken}", count_noun(evaluation.cases.len(), "case"))
 }
 
 fn cases(evaluation: &Evaluation) -> Vec<Vec<String>> {
@@ -58,14 +60,14 @@ fn cases(evaluation: &Evaluation) -> Vec<Vec<String>> {
         let optional = case.expected.issues().iter().filter(|issue| issue.optional).count();
         let expected = match (case.expected.issues().len() - optional, optional) {
             (0, _) => "clean".to_owned(),
-            (issues, 0) => counted(issues, "issue"),
-            (issues, optional) => format!("{} (+{optional})", counted(issues, "issue")),
+            (issues, 0) => count_noun(issues, "issue"),
+            (issues, optional) => format!("{} (+{optional})", count_noun(issues, "issue")),
         };
         let found = match figures.recall {
-            Share { all: 0, .. } => "-".to_owned(),
-            Share { some, all } => format!("{some} of {all}"),
+            EvalRatio { all: 0, .. } => "-".to_owned(),
+            EvalRatio { some, all } => format!("{some} of {all}"),
         };
-        vec![strip_line(&case.name), expected, found, figures.wrong().to_string(), reviews(&figures)]
+        vec![strip_line(&case.name), expected, found, figures.wrong_findings().to_string(), reviews(&figures)]
     }));
     rows
 }
@@ -95,17 +97,19 @@ fn missed_rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for case in &evaluation.cases {
         for (at, issue) in case.expected.issues().iter().enumerate().filter(|(_, issue)| !issue.optional) {
-            for found in [Found::PlaceOnly, Found::WordsOnly, Found::Missed] {
+            for found in [IssueMatch::PlaceOnly, IssueMatch::WordsOnly, IssueMatch::Missed] {
                 let results = case.runs.iter().filter_map(|run| run.score.issues.get(at));
                 let so: Vec<_> = results.filter(|result| result.found == found).collect();
                 let Some(first) = so.first() else { continue };
                 let by = first.by.as_ref().map(describe_finding).unwrap_or_default();
                 let how = match found {
-                    Found::PlaceOnly => format!("something else is said there: {by}"),
-                    Found::WordsOnly => format!("the right words stand elsewhere: {by}"),
-                    Found::Missed | Found::Exactly | Found::Nearby => "nothing is said about it".to_owned(),
+                    IssueMatch::PlaceOnly => format!("something else is said there: {by}"),
+                    IssueMatch::WordsOnly => format!("the right words stand elsewhere: {by}"),
+                    IssueMatch::Missed | IssueMatch::Exactly | IssueMatch::Nearby => {
+                        "nothing is said about it".to_owned()
+                    }
                 };
-                let place = strip_line(&issue.place());
+                let place = strip_line(&issue.format_place());
                 rows.push(vec![strip_line(&case.name), place, format!("{how}{}", count_of_reviews(so.len(), case))]);
             }
         }
@@ -116,7 +120,7 @@ fn missed_rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
 fn wrong_rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for case in &evaluation.cases {
-        let mut seen: Vec<(&Reported, bool, usize)> = Vec::new();
+        let mut seen: Vec<(&ReportedFinding, bool, usize)> = Vec::new();
         for extra in case.runs.iter().flat_map(|run| &run.score.extra) {
             match seen.iter_mut().find(|(known, again, _)| **known == extra.finding && *again == extra.again) {
                 Some((_, _, count)) => *count += 1,
@@ -133,17 +137,17 @@ fn wrong_rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
 }
 
 /// Formats a finding: `title (src/a.py:3)`.
-fn describe_finding(finding: &Reported) -> String {
+fn describe_finding(finding: &ReportedFinding) -> String {
     let place = finding.line.map_or_else(|| finding.path.clone(), |line| format!("{}:{line}", finding.path));
-    format!("{} ({})", shortened(&strip_line(&finding.title), LONGEST), strip_line(&place))
+    format!("{} ({})", shorten(&strip_line(&finding.title), LONGEST), strip_line(&place))
 }
 
 fn unfinished_rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for case in evaluation.cases.iter().filter(|case| !case.is_complete()) {
         for run in case.runs.iter().filter(|run| run.end != RunEnd::Complete) {
-            let why = shortened(&strip_line(run.end.why()), 2 * LONGEST);
-            rows.push(vec![strip_line(&case.name), run.end.word().replace('_', " "), why]);
+            let why = shorten(&strip_line(run.end.describe()), 2 * LONGEST);
+            rows.push(vec![strip_line(&case.name), run.end.as_str().replace('_', " "), why]);
         }
     }
     rows.dedup();
@@ -151,7 +155,7 @@ fn unfinished_rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
 }
 
 /// Formats a percentage, rounded down: 100% means all of them.
-fn percent(share: Share) -> String {
+fn percent(share: EvalRatio) -> String {
     match share.all {
         0 => "-".to_owned(),
         all => format!("{}%", share.some * 100 / all),
@@ -159,11 +163,11 @@ fn percent(share: Share) -> String {
 }
 
 fn sums(evaluation: &Evaluation, figures: &Figures) -> Vec<Vec<String>> {
-    let of = |share: Share, what: &str| match share.all {
+    let of = |share: EvalRatio, what: &str| match share.all {
         0 => "nothing to measure".to_owned(),
         _ => format!("{} of {} {what}", share.some, share.all),
     };
-    let row = |name: &str, share: Share, said: String| vec![name.to_owned(), percent(share), said];
+    let row = |name: &str, share: EvalRatio, said: String| vec![name.to_owned(), percent(share), said];
     let mut recall = of(figures.recall, "issues found");
     if figures.place_only + figures.words_only > 0 {
         let (place, words) = (figures.place_only, figures.words_only);
@@ -212,21 +216,21 @@ fn seconds(ms: u64) -> String {
     format!("{}.{} s", ms / 1_000, ms % 1_000 / 100)
 }
 
-fn compared(comparison: &Comparison, now: &Evaluation) -> String {
+fn compared(comparison: &EvalComparison, now: &Evaluation) -> String {
     let names = |names: &[String]| names.iter().map(|name| strip_line(name)).collect::<Vec<_>>().join(", ");
     let mut out = format!("\nSince {}", strip_line(&comparison.since));
     if comparison.then != now.reviewers() {
         out.push_str(&format!(" (then by {})", names(&comparison.then)));
     }
-    let changed: Vec<_> = comparison.cases.iter().filter(|case| case.turned != Turned::Same).collect();
+    let changed: Vec<_> = comparison.cases.iter().filter(|case| case.turned != CaseTrend::Same).collect();
     let same = comparison.cases.len() - changed.len();
-    out.push_str(&format!(", {} as before\n", counted(same, "case")));
+    out.push_str(&format!(", {} as before\n", count_noun(same, "case")));
     let mut rows: Vec<Vec<String>> = Vec::new();
     for case in changed {
-        rows.push(vec![strip_line(&case.name), case.turned.word().to_owned(), case.how.join("; ")]);
+        rows.push(vec![strip_line(&case.name), case.turned.as_str().to_owned(), case.how.join("; ")]);
     }
     for (name, why) in &comparison.not_compared {
-        rows.push(vec![strip_line(name), "not compared".to_owned(), why.word().to_owned()]);
+        rows.push(vec![strip_line(name), "not compared".to_owned(), why.as_str().to_owned()]);
     }
     out.push_str(&indented(&aligned(&rows)));
     out
@@ -235,7 +239,7 @@ fn compared(comparison: &Comparison, now: &Evaluation) -> String {
 /// Aligns rows; the last column runs on.
 fn aligned(rows: &[Vec<String>]) -> String {
     let last = rows.iter().map(Vec::len).max().unwrap_or(0).saturating_sub(1);
-    columns::aligned(rows, |_| last)
+    columns::align_columns(rows, |_| last)
 }
 
 fn indented(text: &str) -> String {

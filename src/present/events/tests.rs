@@ -3,17 +3,17 @@
 use std::sync::mpsc::{Sender, channel};
 
 use super::*;
-use crate::domain::event::{Stage, UnitState};
+use crate::domain::event::{ReviewStage, UnitState};
 use crate::domain::finding::Severity;
 use serde_json::Value;
 
 /// A writer that passes everything to the test, and may wait for it first.
-struct Tap {
+struct StreamTap {
     written: Sender<Vec<u8>>,
     gate: Option<Receiver<()>>,
 }
 
-impl Write for Tap {
+impl Write for StreamTap {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(gate) = &self.gate {
             let _ = gate.recv();
@@ -41,8 +41,8 @@ fn review() -> Review {
 fn one_of_each() -> Vec<Event> {
     let text = || "text".to_owned();
     let all = vec![
-        Event::Stage { stage: Stage::Review },
-        Event::Progress { stage: Stage::Collect, done: 2, total: 9 },
+        Event::Stage { stage: ReviewStage::Review },
+        Event::Progress { stage: ReviewStage::Collect, done: 2, total: 9 },
         Event::Turn { turn: 1, most: 40 },
         Event::Answering { turn: 1, bytes: 512 },
         Event::Call { turn: 1, tool: "read_file_part".to_owned(), about: "src/a.rs".to_owned() },
@@ -109,12 +109,12 @@ fn every_event_is_described_with_all_its_fields() {
 #[test]
 fn a_stream_is_numbered_and_ends_with_the_review() {
     let (written, seen) = channel();
-    let events = Events::start(Tap { written, gate: None }).unwrap();
+    let events = EventStream::start(StreamTap { written, gate: None }).unwrap();
     for event in one_of_each() {
         events.emit(event);
     }
     let review = review();
-    events.finish(&End::Review { review: &review, delivery: None }, 3).unwrap();
+    events.finish(&StreamEnd::Review { review: &review, delivery: None }, 3).unwrap();
     events.emit(Event::Notice { text: "too late".to_owned() });
     drop(events);
     let lines = lines(&seen);
@@ -131,8 +131,8 @@ fn a_stream_is_numbered_and_ends_with_the_review() {
 #[test]
 fn an_error_is_the_last_line_too() {
     let (written, seen) = channel();
-    let events = Events::start(Tap { written, gate: None }).unwrap();
-    events.finish(&End::Error("no\x1b[31m model\nat all"), 2).unwrap();
+    let events = EventStream::start(StreamTap { written, gate: None }).unwrap();
+    events.finish(&StreamEnd::Error("no\x1b[31m model\nat all"), 2).unwrap();
     drop(events);
     let lines = lines(&seen);
     assert_eq!(lines.len(), 1);
@@ -143,11 +143,11 @@ fn an_error_is_the_last_line_too() {
 #[test]
 fn nothing_in_a_line_acts_on_a_terminal() {
     let (written, seen) = channel();
-    let events = Events::start(Tap { written, gate: None }).unwrap();
+    let events = EventStream::start(StreamTap { written, gate: None }).unwrap();
     let path = "src/\u{202e}a\x1b]0;owned\x07.rs".to_owned();
     let title = "\x1b[2Jcleared\u{200b}".to_owned();
     events.emit(Event::Finding { id: "F1".to_owned(), title, severity: Severity::Low, path: path.clone(), line: None });
-    events.finish(&End::Review { review: &review(), delivery: None }, 0).unwrap();
+    events.finish(&StreamEnd::Review { review: &review(), delivery: None }, 0).unwrap();
     drop(events);
     let text = String::from_utf8(seen.iter().flatten().collect()).unwrap();
     assert!(!text.contains(|c: char| (c.is_control() && c != '\n') || crate::domain::text::is_invisible(c)), "{text}");
@@ -159,12 +159,12 @@ fn nothing_in_a_line_acts_on_a_terminal() {
 fn a_slow_reader_misses_events_and_is_told_how_many_and_never_the_last() {
     let (written, seen) = channel();
     let (open, gate) = channel();
-    let events = Events::with(Tap { written, gate: Some(gate) }, 2, HEARTBEAT).unwrap();
+    let events = EventStream::with(StreamTap { written, gate: Some(gate) }, 2, HEARTBEAT).unwrap();
     for number in 0..100 {
         events.emit(Event::Notice { text: number.to_string() });
     }
     drop(open);
-    events.finish(&End::Error("over"), 1).unwrap();
+    events.finish(&StreamEnd::Error("over"), 1).unwrap();
     drop(events);
     let lines = lines(&seen);
     assert!(lines.len() < 10, "{}", lines.len());
@@ -182,10 +182,10 @@ fn a_slow_reader_misses_events_and_is_told_how_many_and_never_the_last() {
 #[test]
 fn a_long_silence_is_broken() {
     let (written, seen) = channel();
-    let events = Events::with(Tap { written, gate: None }, QUEUE, Duration::from_millis(1)).unwrap();
+    let events = EventStream::with(StreamTap { written, gate: None }, QUEUE, Duration::from_millis(1)).unwrap();
     let first: Value = serde_json::from_slice(&seen.recv().unwrap()).unwrap();
     assert_eq!((&first["event"], &first["seq"]), (&"alive".into(), &1.into()));
-    events.finish(&End::Error("over"), 1).unwrap();
+    events.finish(&StreamEnd::Error("over"), 1).unwrap();
     drop(events);
     let lines = lines(&seen);
     assert_eq!(lines.last().unwrap()["seq"], lines.len() + 1, "what keeps alive is numbered too");
@@ -194,11 +194,11 @@ fn a_long_silence_is_broken() {
 #[test]
 fn how_far_something_has_come_is_told_now_and_then_and_at_its_end() {
     let (written, seen) = channel();
-    let events = Events::start(Tap { written, gate: None }).unwrap();
+    let events = EventStream::start(StreamTap { written, gate: None }).unwrap();
     for done in 0..=10_000 {
-        events.emit(Event::Progress { stage: Stage::Review, done, total: 10_000 });
+        events.emit(Event::Progress { stage: ReviewStage::Review, done, total: 10_000 });
     }
-    events.finish(&End::Error("over"), 1).unwrap();
+    events.finish(&StreamEnd::Error("over"), 1).unwrap();
     drop(events);
     let lines = lines(&seen);
     assert!(lines.len() < 5_000, "{}", lines.len());
@@ -208,8 +208,8 @@ fn how_far_something_has_come_is_told_now_and_then_and_at_its_end() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_error_and_a_full_disk_is() {
-    struct Fails(io::ErrorKind);
-    impl Write for Fails {
+    struct FailingWriter(io::ErrorKind);
+    impl Write for FailingWriter {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
             Err(self.0.into())
         }
@@ -218,11 +218,11 @@ fn a_reader_that_goes_away_is_no_error_and_a_full_disk_is() {
         }
     }
     let ended = |kind| {
-        let events = Events::with(Fails(kind), 1, HEARTBEAT).unwrap();
+        let events = EventStream::with(FailingWriter(kind), 1, HEARTBEAT).unwrap();
         for event in one_of_each() {
             events.emit(event);
         }
-        events.finish(&End::Error("over"), 1)
+        events.finish(&StreamEnd::Error("over"), 1)
     };
     assert!(ended(io::ErrorKind::BrokenPipe).is_ok());
     assert_eq!(ended(io::ErrorKind::StorageFull).unwrap_err().kind(), io::ErrorKind::StorageFull);
@@ -230,13 +230,13 @@ fn a_reader_that_goes_away_is_no_error_and_a_full_disk_is() {
 
 #[test]
 fn every_listener_hears_everything() {
-    struct Count(Mutex<u32>);
-    impl EventSink for Count {
+    struct CountingSink(Mutex<u32>);
+    impl EventSink for CountingSink {
         fn emit(&self, _: Event) {
             *self.0.lock().unwrap() += 1;
         }
     }
-    let both = [Arc::new(Count(Mutex::new(0))), Arc::new(Count(Mutex::new(0)))];
+    let both = [Arc::new(CountingSink(Mutex::new(0))), Arc::new(CountingSink(Mutex::new(0)))];
     let all = FanOut(both.iter().map(|sink| Arc::clone(sink) as Arc<dyn EventSink>).collect());
     for event in one_of_each() {
         all.emit(event);

@@ -9,20 +9,23 @@ use serde::Deserialize;
 use super::wire;
 use crate::domain::change::{ChangeSet, Commit, FileChange, Generated, PatchCut, PatchId, PatchText};
 use crate::domain::day::{Day, InvalidDay};
-use crate::domain::dismissal::Dismissed;
+use crate::domain::dismissal::DismissalNote;
 use crate::domain::finding::{
-    Anchor, AnchorKind, Confidence, Finding, FindingId, Fingerprint, GuidelineRef, Origin, Suggestion, Verification,
+    Anchor, AnchorKind, Confidence, Finding, FindingFingerprint, FindingId, FindingOrigin, FindingVerification,
+    GuidelineRef, Suggestion,
 };
-use crate::domain::forge::{BadPullName, PullId, PullNumber, PullOf, RepoName};
-use crate::domain::guideline::GivenGuideline;
+use crate::domain::forge::{InvalidPullName, PullId, PullNumber, RepoName, ReviewedPull};
+use crate::domain::guideline::ProvidedGuideline;
 use crate::domain::id::{CommitId, InvalidObjectId, ObjectId};
 use crate::domain::money::Money;
 use crate::domain::path::{PathError, RepoPath};
 use crate::domain::place::{InvalidRange, LineRange, WorkspaceAt};
-use crate::domain::prior::Compared;
-use crate::domain::review::{Answered, Coverage, FileCoverage, Leads, Provenance, Review, Section, Usage, Withheld};
+use crate::domain::prior::ComparedReview;
+use crate::domain::review::{
+    FileCoverage, LeadCounts, ModelTurns, Review, ReviewCoverage, ReviewProvenance, ReviewSection, Usage, WithheldClaim,
+};
 use crate::domain::run::{InvalidRunId, RunId};
-use crate::domain::second_look::SecondLook;
+use crate::domain::verification::VerificationTotals;
 
 /// Reasons why bytes are not a document that this program reads.
 #[derive(Debug, thiserror::Error)]
@@ -42,13 +45,13 @@ pub enum ParseError {
         /// The place of the value (`findings[1].anchors[0].path`).
         at: String,
         /// The error in the value.
-        fault: Fault,
+        fault: DocumentValueError,
     },
 }
 
 /// Errors in a value of a document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum DocumentValueError {
     /// Not a path of the tree.
     #[error(transparent)]
     Path(#[from] PathError),
@@ -69,7 +72,7 @@ pub enum Fault {
     Confidence,
     /// Not a repository of a forge.
     #[error("not an owner and a repository: letters, digits, `-`, `_` and `.`")]
-    Repository(#[from] BadPullName),
+    Repository(#[from] InvalidPullName),
     /// Not the number of a pull request.
     #[error("the number of a pull request is from 1 to 2147483647")]
     PullNumber,
@@ -81,11 +84,11 @@ pub enum Fault {
     Lines,
 }
 
-trait At<T> {
+trait AtPlace<T> {
     fn at(self, place: impl FnOnce() -> String) -> Result<T, ParseError>;
 }
 
-impl<T, E: Into<Fault>> At<T> for Result<T, E> {
+impl<T, E: Into<DocumentValueError>> AtPlace<T> for Result<T, E> {
     fn at(self, place: impl FnOnce() -> String) -> Result<T, ParseError> {
         self.map_err(|fault| ParseError::Value { at: place(), fault: fault.into() })
     }
@@ -96,14 +99,14 @@ impl<T, E: Into<Fault>> At<T> for Result<T, E> {
 /// Rendering the result gives the same document again, apart from what rendering strips.
 pub fn parse(bytes: &[u8]) -> Result<Review, ParseError> {
     #[derive(Deserialize)]
-    struct Named {
+    struct SchemaField {
         schema: String,
     }
-    let named: Named = serde_json::from_slice(bytes).map_err(ParseError::NotADocument)?;
+    let named: SchemaField = serde_json::from_slice(bytes).map_err(ParseError::NotADocument)?;
     if named.schema != super::SCHEMA {
         return Err(ParseError::Schema { found: named.schema });
     }
-    let document: wire::Document = serde_json::from_slice(bytes).map_err(ParseError::NotADocument)?;
+    let document: wire::ReviewJson = serde_json::from_slice(bytes).map_err(ParseError::NotADocument)?;
     let findings = document.findings.into_iter().enumerate();
     Ok(Review {
         id: document.id.parse::<RunId>().at(|| "id".to_owned())?,
@@ -116,14 +119,14 @@ pub fn parse(bytes: &[u8]) -> Result<Review, ParseError> {
         sections: document
             .sections
             .into_iter()
-            .map(|section| Section { title: section.title, body: section.body })
+            .map(|section| ReviewSection { title: section.title, body: section.body })
             .collect(),
         coverage: coverage(document.coverage)?,
         provenance: provenance(document.provenance)?,
     })
 }
 
-fn change(change: wire::Change) -> Result<ChangeSet, ParseError> {
+fn change(change: wire::ChangeJson) -> Result<ChangeSet, ParseError> {
     let id = |hex: Option<String>, name: &str| -> Result<Option<CommitId>, ParseError> {
         hex.map(|hex| hex.parse::<ObjectId>().map(CommitId)).transpose().at(|| format!("change.{name}"))
     };
@@ -149,15 +152,15 @@ fn change(change: wire::Change) -> Result<ChangeSet, ParseError> {
 }
 
 /// Converts a pull request. Its description is not in a document.
-fn pull_request(pull: wire::PullRequest) -> Result<PullOf, ParseError> {
+fn pull_request(pull: wire::PullRequestJson) -> Result<ReviewedPull, ParseError> {
     let at = |name: &str| format!("change.pull_request.{name}");
     let repo = RepoName::new(&pull.owner, &pull.repo).at(|| at("repo"))?;
-    let number = PullNumber::new(pull.number.into()).ok_or(Fault::PullNumber).at(|| at("number"))?;
+    let number = PullNumber::new(pull.number.into()).ok_or(DocumentValueError::PullNumber).at(|| at("number"))?;
     let (server, title) = (pull.server, pull.title);
-    Ok(PullOf { id: PullId { repo, number }, server, title, body: String::new(), author: None })
+    Ok(ReviewedPull { id: PullId { repo, number }, server, title, body: String::new(), author: None })
 }
 
-fn commit((n, commit): (usize, wire::Commit)) -> Result<Commit, ParseError> {
+fn commit((n, commit): (usize, wire::CommitJson)) -> Result<Commit, ParseError> {
     Ok(Commit {
         id: commit.id.parse::<ObjectId>().map(CommitId).at(|| format!("change.commits[{n}].id"))?,
         subject: commit.subject,
@@ -167,7 +170,7 @@ fn commit((n, commit): (usize, wire::Commit)) -> Result<Commit, ParseError> {
     })
 }
 
-fn file((n, file): (usize, wire::File)) -> Result<FileChange, ParseError> {
+fn file((n, file): (usize, wire::ChangedFileJson)) -> Result<FileChange, ParseError> {
     let at = |name: &str| format!("change.files[{n}].{name}");
     Ok(FileChange {
         path: RepoPath::parse(&file.path).at(|| at("path"))?,
@@ -192,14 +195,14 @@ fn file((n, file): (usize, wire::File)) -> Result<FileChange, ParseError> {
     })
 }
 
-fn finding(finding: wire::Finding, at: &str) -> Result<Finding, ParseError> {
+fn finding(finding: wire::FindingJson, at: &str) -> Result<Finding, ParseError> {
     if finding.anchors.is_empty() {
-        return Err(Fault::Nowhere).at(|| format!("{at}.anchors"));
+        return Err(DocumentValueError::Nowhere).at(|| format!("{at}.anchors"));
     }
     let anchors = finding.anchors.into_iter().enumerate();
     Ok(Finding {
         id: FindingId(finding.id),
-        fingerprint: Fingerprint(finding.fingerprint),
+        fingerprint: FindingFingerprint(finding.fingerprint),
         status: finding.status,
         title: finding.title,
         body: finding.body,
@@ -207,17 +210,17 @@ fn finding(finding: wire::Finding, at: &str) -> Result<Finding, ParseError> {
         category: finding.category,
         confidence: finding
             .confidence
-            .map(|value| Confidence::new(value).ok_or(Fault::Confidence))
+            .map(|value| Confidence::new(value).ok_or(DocumentValueError::Confidence))
             .transpose()
             .at(|| format!("{at}.confidence"))?,
         anchors: anchors.map(|(n, one)| anchor(one, &format!("{at}.anchors[{n}]"))).collect::<Result<_, _>>()?,
         suggestion: finding.suggestion.map(|one| suggestion(&one, &format!("{at}.suggestion"))).transpose()?,
-        verification: Verification {
+        verification: FindingVerification {
             state: finding.verification.state,
             by: finding.verification.by,
             rationale: finding.verification.rationale,
         },
-        origin: Origin { kind: finding.origin.kind, name: finding.origin.name },
+        origin: FindingOrigin { kind: finding.origin.kind, name: finding.origin.name },
         guideline: finding
             .guideline
             .map(|one| RepoPath::parse(&one.path).map(|path| GuidelineRef { path, line: one.line }))
@@ -227,18 +230,18 @@ fn finding(finding: wire::Finding, at: &str) -> Result<Finding, ParseError> {
     })
 }
 
-fn dismissed(dismissed: wire::Dismissed, at: &str) -> Result<Dismissed, ParseError> {
+fn dismissed(dismissed: wire::DismissalJson, at: &str) -> Result<DismissalNote, ParseError> {
     let until = dismissed.until.map(|day| day.parse::<Day>()).transpose().at(|| format!("{at}.until"))?;
-    Ok(Dismissed { reason: dismissed.reason, until, by: dismissed.by })
+    Ok(DismissalNote { reason: dismissed.reason, until, by: dismissed.by })
 }
 
-fn anchor(anchor: wire::Anchor, at: &str) -> Result<Anchor, ParseError> {
+fn anchor(anchor: wire::AnchorJson, at: &str) -> Result<Anchor, ParseError> {
     let lines = match (anchor.kind, anchor.start_line, anchor.end_line) {
         (AnchorKind::Lines, Some(start), Some(end)) => {
             Some(LineRange::new(start, end).at(|| format!("{at}.start_line"))?)
         }
         (AnchorKind::File, None, None) => None,
-        _ => return Err(Fault::Lines).at(|| at.to_owned()),
+        _ => return Err(DocumentValueError::Lines).at(|| at.to_owned()),
     };
     Ok(Anchor {
         path: RepoPath::parse(&anchor.path).at(|| format!("{at}.path"))?,
@@ -250,7 +253,7 @@ fn anchor(anchor: wire::Anchor, at: &str) -> Result<Anchor, ParseError> {
     })
 }
 
-fn suggestion(suggestion: &wire::Suggestion, at: &str) -> Result<Suggestion, ParseError> {
+fn suggestion(suggestion: &wire::SuggestionJson, at: &str) -> Result<Suggestion, ParseError> {
     Ok(Suggestion {
         path: RepoPath::parse(&suggestion.path).at(|| format!("{at}.path"))?,
         lines: LineRange::new(suggestion.start_line, suggestion.end_line).at(|| format!("{at}.start_line"))?,
@@ -258,29 +261,29 @@ fn suggestion(suggestion: &wire::Suggestion, at: &str) -> Result<Suggestion, Par
     })
 }
 
-fn coverage(coverage: wire::Coverage) -> Result<Coverage, ParseError> {
-    let file = |(n, file): (usize, wire::FileCoverage)| -> Result<FileCoverage, ParseError> {
+fn coverage(coverage: wire::CoverageJson) -> Result<ReviewCoverage, ParseError> {
+    let file = |(n, file): (usize, wire::FileCoverageJson)| -> Result<FileCoverage, ParseError> {
         Ok(FileCoverage {
             path: RepoPath::parse(&file.path).at(|| format!("coverage.files[{n}].path"))?,
             state: file.state,
             reason: file.reason,
         })
     };
-    Ok(Coverage {
+    Ok(ReviewCoverage {
         files: coverage.files.into_iter().enumerate().map(file).collect::<Result<_, _>>()?,
         tool_calls: coverage.tool_calls,
         tool_errors: coverage.tool_errors,
         withheld: coverage
             .withheld
             .into_iter()
-            .map(|held| Withheld { title: held.title, reason: held.reason })
+            .map(|held| WithheldClaim { title: held.title, reason: held.reason })
             .collect(),
         dismissed: coverage.dismissed,
         suppressed: coverage.suppressed,
         below_floor: coverage.below_floor,
         below_confidence: coverage.below_confidence,
         hidden: Vec::new(),
-        leads: Leads {
+        leads: LeadCounts {
             given: coverage.leads.given,
             confirmed: coverage.leads.confirmed,
             refuted: coverage.leads.refuted,
@@ -292,8 +295,8 @@ fn coverage(coverage: wire::Coverage) -> Result<Coverage, ParseError> {
     })
 }
 
-fn compared(previous: wire::Compared) -> Result<Compared, ParseError> {
-    Ok(Compared {
+fn compared(previous: wire::PreviousReviewJson) -> Result<ComparedReview, ParseError> {
+    Ok(ComparedReview {
         run: previous.run.parse::<RunId>().at(|| "coverage.previous.run".to_owned())?,
         disproved: previous.disproved.into_iter().map(FindingId).collect(),
     })
@@ -304,12 +307,12 @@ pub fn parse_finding(value: serde_json::Value) -> Result<Finding, ParseError> {
     finding(serde_json::from_value(value).map_err(ParseError::NotADocument)?, "finding")
 }
 
-fn provenance(provenance: wire::Provenance) -> Result<Provenance, ParseError> {
-    let given = |given: wire::GivenGuideline| {
+fn provenance(provenance: wire::ProvenanceJson) -> Result<ReviewProvenance, ParseError> {
+    let given = |given: wire::GivenGuidelineJson| {
         let path = RepoPath::parse(&given.path).at(|| "provenance.guidelines.path".to_owned())?;
-        Ok(GivenGuideline { path, hash: given.hash })
+        Ok(ProvidedGuideline { path, hash: given.hash })
     };
-    Ok(Provenance {
+    Ok(ReviewProvenance {
         version: provenance.version,
         engine: provenance.engine,
         provider: provenance.provider,
@@ -323,7 +326,7 @@ fn provenance(provenance: wire::Provenance) -> Result<Provenance, ParseError> {
         turns: provenance.turns,
         answered: provenance.answered.into_iter().map(answered).collect(),
         usage: usage(&provenance.usage),
-        second_look: provenance.second_look.map(|look| SecondLook {
+        second_look: provenance.second_look.map(|look| VerificationTotals {
             by: look.by,
             confirmed: look.confirmed,
             uncertain: look.uncertain,
@@ -335,9 +338,9 @@ fn provenance(provenance: wire::Provenance) -> Result<Provenance, ParseError> {
     })
 }
 
-fn answered(answered: wire::Answered) -> Answered {
-    let wire::Answered { provider, model, turns } = answered;
-    Answered { provider, model, turns }
+fn answered(answered: wire::ModelTurnsJson) -> ModelTurns {
+    let wire::ModelTurnsJson { provider, model, turns } = answered;
+    ModelTurns { provider, model, turns }
 }
 
 fn usage(usage: &wire::Usage) -> Usage {

@@ -14,7 +14,7 @@ use crate::domain::review::Review;
 
 /// Reasons why a document is not one that this program writes.
 #[derive(Debug, thiserror::Error)]
-pub enum NotExact {
+pub enum ExactParseError {
     /// It is not JSON, nests too deeply, or has a duplicate key.
     #[error("it is not JSON as it has to be: {0}")]
     Json(#[source] serde_json::Error),
@@ -32,20 +32,20 @@ pub enum NotExact {
 }
 
 /// Parses JSON; an error if it nests too deeply (128 levels) or an object has a duplicate key.
-pub fn value(bytes: &[u8]) -> Result<Value, NotExact> {
+pub fn value(bytes: &[u8]) -> Result<Value, ExactParseError> {
     let mut from = serde_json::Deserializer::from_slice(bytes);
-    let value = Once.deserialize(&mut from).map_err(NotExact::Json)?;
-    from.end().map_err(NotExact::Json)?;
+    let value = UniqueKeys.deserialize(&mut from).map_err(ExactParseError::Json)?;
+    from.end().map_err(ExactParseError::Json)?;
     Ok(value)
 }
 
 /// Parses a `review/1` document whose JSON is `value`; an error if rendering the review gives another document.
-pub fn parse_exactly(bytes: &[u8], value: &Value) -> Result<Review, NotExact> {
+pub fn parse_exactly(bytes: &[u8], value: &Value) -> Result<Review, ExactParseError> {
     let review = parse(bytes)?;
     let again = serde_json::to_value(write::document(&review)).unwrap_or_default();
     match difference(value, &again) {
         None => Ok(review),
-        Some((at, what)) => Err(NotExact::Field { at: at.trim_start_matches('.').to_owned(), what }),
+        Some((at, what)) => Err(ExactParseError::Field { at: at.trim_start_matches('.').to_owned(), what }),
     }
 }
 
@@ -75,9 +75,9 @@ fn difference(found: &Value, written: &Value) -> Option<(String, &'static str)> 
 }
 
 /// Deserializes any value in which no object has a duplicate key.
-struct Once;
+struct UniqueKeys;
 
-impl<'de> DeserializeSeed<'de> for Once {
+impl<'de> DeserializeSeed<'de> for UniqueKeys {
     type Value = Value;
 
     fn deserialize<D: de::Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
@@ -85,7 +85,7 @@ impl<'de> DeserializeSeed<'de> for Once {
     }
 }
 
-impl<'de> Visitor<'de> for Once {
+impl<'de> Visitor<'de> for UniqueKeys {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -147,7 +147,7 @@ mod tests {
 
     const GOOD: &str = include_str!("../../../fixtures/documents/typical.json");
 
-    fn read(text: &str) -> Result<Review, NotExact> {
+    fn read(text: &str) -> Result<Review, ExactParseError> {
         parse_exactly(text.as_bytes(), &value(text.as_bytes())?)
     }
 
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn what_it_would_not_write_is_refused_with_its_place() {
         let review = super::super::parse(GOOD.as_bytes()).unwrap();
-        let good: Value = serde_json::from_str(&super::super::on_one_line(&review)).unwrap();
+        let good: Value = serde_json::from_str(&super::super::render_on_one_line(&review)).unwrap();
         read(&good.to_string()).unwrap();
         let with = |pointer: &str, new: Value| {
             let mut spoiled = good.clone();

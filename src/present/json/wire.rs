@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 use crate::domain::finding::{
     AnchorKind, AnchorMatch, Category, FindingStatus, OriginKind, Severity, VerificationState,
 };
-use crate::domain::place::Side;
-use crate::domain::review::{CoverageState, Ended, Engine, Outcome};
+use crate::domain::place::DiffSide;
+use crate::domain::review::{CoverageState, Engine, ReviewOutcome, StopReason};
 
 mod change;
-mod compared;
-mod dismissed;
+mod dismissal;
+mod previous;
 mod withheld;
 
-pub(super) use change::{Change, Commit, File, PullRequest};
-pub(super) use compared::Compared;
-pub(super) use dismissed::Dismissed;
-pub(super) use withheld::Withheld;
+pub(super) use change::{ChangeJson, ChangedFileJson, CommitJson, PullRequestJson};
+pub(super) use dismissal::DismissalJson;
+pub(super) use previous::PreviousReviewJson;
+pub(super) use withheld::WithheldClaimJson;
 
 /// One review of one change. Fields may be added within a version; readers ignore what they do not know.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "review/1")]
-pub(super) struct Document {
+pub(super) struct ReviewJson {
     /// The version of this format.
     #[schemars(extend("const" = super::SCHEMA))]
     pub(super) schema: String,
@@ -32,29 +32,29 @@ pub(super) struct Document {
     #[schemars(extend("format" = "uuid"))]
     pub(super) id: String,
     /// The outcome of the review.
-    pub(super) outcome: Outcome,
+    pub(super) outcome: ReviewOutcome,
     /// The reasons why it is not complete; empty when it is.
     pub(super) reasons: Vec<String>,
     /// The event that ended the engine's work. Documents of older versions, which knew only one, do not have it.
     #[serde(default = "finished")]
-    pub(super) ended: Ended,
+    pub(super) ended: StopReason,
     /// The change that was reviewed.
-    pub(super) change: Change,
+    pub(super) change: ChangeJson,
     /// The review in short.
-    pub(super) summary: Summary,
+    pub(super) summary: SummaryJson,
     /// The findings, worst first.
-    pub(super) findings: Vec<Finding>,
+    pub(super) findings: Vec<FindingJson>,
     /// Longer texts by the engine.
-    pub(super) sections: Vec<Section>,
+    pub(super) sections: Vec<SectionJson>,
     /// The receipt: reviewed files, and those that were not.
-    pub(super) coverage: Coverage,
+    pub(super) coverage: CoverageJson,
     /// The engine that made it, and its cost.
-    pub(super) provenance: Provenance,
+    pub(super) provenance: ProvenanceJson,
 }
 
 /// The review in short. `total` is `resolved` and `unresolved` together; the maps count unresolved findings.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Summary {
+pub(super) struct SummaryJson {
     /// A few sentences: Markdown.
     pub(super) text: String,
     /// All findings.
@@ -76,7 +76,7 @@ pub(super) struct Summary {
 
 /// A defect with proved evidence.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Finding {
+pub(super) struct FindingJson {
     /// Its stable id, the same on every surface.
     pub(super) id: String,
     /// A hash of what it is about; it may repeat.
@@ -96,29 +96,29 @@ pub(super) struct Finding {
     pub(super) confidence: Option<u8>,
     /// The places of the finding; the first one touches the change.
     #[schemars(length(min = 1))]
-    pub(super) anchors: Vec<Anchor>,
+    pub(super) anchors: Vec<AnchorJson>,
     /// A replacement that was applied in memory and verified.
-    pub(super) suggestion: Option<Suggestion>,
+    pub(super) suggestion: Option<SuggestionJson>,
     /// The result of verification.
-    pub(super) verification: Verification,
+    pub(super) verification: VerificationJson,
     /// The model, rule or tool that reported it.
-    pub(super) origin: Origin,
+    pub(super) origin: OriginJson,
     /// The guideline that it refers to.
-    pub(super) guideline: Option<Guideline>,
+    pub(super) guideline: Option<GuidelineJson>,
     /// The dismissal; absent if it is not dismissed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) dismissed: Option<Dismissed>,
+    pub(super) dismissed: Option<DismissalJson>,
 }
 
 /// A place that was proved to exist.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Anchor {
+pub(super) struct AnchorJson {
     /// The kind of place.
     pub(super) kind: AnchorKind,
     /// The file.
     pub(super) path: String,
     /// The side of the change.
-    pub(super) side: Side,
+    pub(super) side: DiffSide,
     /// The first line, from 1; null for a whole file.
     #[schemars(range(min = 1))]
     pub(super) start_line: Option<u32>,
@@ -136,7 +136,7 @@ pub(super) struct Anchor {
 
 /// A replacement of whole lines at the head.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Suggestion {
+pub(super) struct SuggestionJson {
     /// The file.
     pub(super) path: String,
     /// The first line it replaces, from 1.
@@ -151,7 +151,7 @@ pub(super) struct Suggestion {
 
 /// The result of verification.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Verification {
+pub(super) struct VerificationJson {
     /// The verdict.
     pub(super) state: VerificationState,
     /// The verifying model.
@@ -162,7 +162,7 @@ pub(super) struct Verification {
 
 /// The origin of a finding.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Origin {
+pub(super) struct OriginJson {
     /// The kind.
     pub(super) kind: OriginKind,
     /// The name of the model, rule or tool.
@@ -171,7 +171,7 @@ pub(super) struct Origin {
 
 /// The line of a guideline.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Guideline {
+pub(super) struct GuidelineJson {
     /// The guideline file.
     pub(super) path: String,
     /// The line in it.
@@ -180,7 +180,7 @@ pub(super) struct Guideline {
 
 /// A titled part of the review.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Section {
+pub(super) struct SectionJson {
     /// Its heading.
     pub(super) title: String,
     /// Markdown.
@@ -189,15 +189,15 @@ pub(super) struct Section {
 
 /// Coverage: reviewed files, and those that were not.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Coverage {
+pub(super) struct CoverageJson {
     /// Every changed file.
-    pub(super) files: Vec<FileCoverage>,
+    pub(super) files: Vec<FileCoverageJson>,
     /// Number of tool calls by the engine.
     pub(super) tool_calls: u32,
     /// Number of failed tool calls.
     pub(super) tool_errors: u32,
     /// Claims without proved evidence.
-    pub(super) withheld: Vec<Withheld>,
+    pub(super) withheld: Vec<WithheldClaimJson>,
     /// Number of dismissed findings.
     pub(super) dismissed: u32,
     /// Number of findings suppressed by a comment in the code.
@@ -211,7 +211,7 @@ pub(super) struct Coverage {
     #[schemars(with = "BTreeMap<String, u32>")]
     pub(super) below_confidence: BTreeMap<Severity, u32>,
     /// The results of the leads.
-    pub(super) leads: Leads,
+    pub(super) leads: LeadsJson,
     /// Limits that were hit, a sentence each.
     pub(super) limits_hit: Vec<String>,
     /// Notes on what collection left out or did differently.
@@ -219,12 +219,12 @@ pub(super) struct Coverage {
     pub(super) notes: Vec<String>,
     /// The review that this one was compared with; absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) previous: Option<Compared>,
+    pub(super) previous: Option<PreviousReviewJson>,
 }
 
 /// The coverage of one file.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct FileCoverage {
+pub(super) struct FileCoverageJson {
     /// The file.
     pub(super) path: String,
     /// The extent to which it was reviewed.
@@ -235,7 +235,7 @@ pub(super) struct FileCoverage {
 
 /// The results of the leads that a model was given.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Leads {
+pub(super) struct LeadsJson {
     /// Number of leads.
     pub(super) given: u32,
     /// Number of confirmed leads.
@@ -248,7 +248,7 @@ pub(super) struct Leads {
 
 /// The engine that made the review, and its cost.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Provenance {
+pub(super) struct ProvenanceJson {
     /// The version of the program.
     pub(super) version: String,
     /// The engine.
@@ -266,7 +266,7 @@ pub(super) struct Provenance {
     pub(super) instructions: Option<String>,
     /// The project's guidelines that the model was given; absent if there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) guidelines: Vec<GivenGuideline>,
+    pub(super) guidelines: Vec<GivenGuidelineJson>,
     /// RFC 3339, UTC.
     pub(super) started_at: String,
     /// Wall time in milliseconds.
@@ -275,17 +275,17 @@ pub(super) struct Provenance {
     pub(super) turns: u32,
     /// Turns per model, if another model took over from the one above (failover); otherwise absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) answered: Vec<Answered>,
+    pub(super) answered: Vec<ModelTurnsJson>,
     /// Tokens and cost, including verification.
     pub(super) usage: Usage,
     /// Verification and its share of that; absent if it was off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) second_look: Option<SecondLook>,
+    pub(super) second_look: Option<VerificationTotalsJson>,
 }
 
 /// A guideline of the project that the model was given.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct GivenGuideline {
+pub(super) struct GivenGuidelineJson {
     /// The file.
     pub(super) path: String,
     /// The hash of its text and its scope.
@@ -294,7 +294,7 @@ pub(super) struct GivenGuideline {
 
 /// A model, and its number of turns.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Answered {
+pub(super) struct ModelTurnsJson {
     /// Its provider.
     pub(super) provider: String,
     /// The model.
@@ -305,7 +305,7 @@ pub(super) struct Answered {
 
 /// The results and cost of verification.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct SecondLook {
+pub(super) struct VerificationTotalsJson {
     /// The verifying model, as `--verify-model` names it.
     pub(super) by: String,
     /// Number of confirmed findings.
@@ -337,6 +337,6 @@ pub(super) struct Usage {
     pub(super) cost_usd: Option<f64>,
 }
 
-fn finished() -> Ended {
-    Ended::Finished
+fn finished() -> StopReason {
+    StopReason::Finished
 }

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use super::wire;
 use crate::domain::change::{ChangeSet, Commit, FileChange};
 use crate::domain::finding::{Anchor, Confidence, Finding};
-use crate::domain::forge::PullOf;
+use crate::domain::forge::ReviewedPull;
 use crate::domain::money::Money;
 use crate::domain::place::LineRange;
-use crate::domain::review::{Answered, Coverage, Provenance, Review, Section, Usage};
-use crate::domain::second_look::SecondLook;
+use crate::domain::review::{ModelTurns, Review, ReviewCoverage, ReviewProvenance, ReviewSection, Usage};
 use crate::domain::text::{strip_block, strip_line};
+use crate::domain::verification::VerificationTotals;
 
-pub(super) fn document(review: &Review) -> wire::Document {
-    wire::Document {
+pub(super) fn document(review: &Review) -> wire::ReviewJson {
+    wire::ReviewJson {
         schema: super::SCHEMA.to_owned(),
         id: review.id.to_string(),
         outcome: review.outcome,
@@ -28,8 +28,8 @@ pub(super) fn document(review: &Review) -> wire::Document {
     }
 }
 
-fn change(change: &ChangeSet) -> wire::Change {
-    wire::Change {
+fn change(change: &ChangeSet) -> wire::ChangeJson {
+    wire::ChangeJson {
         repository: strip_line(&change.repository),
         target: strip_line(&change.target),
         base: change.base.map(|id| id.to_string()),
@@ -43,9 +43,9 @@ fn change(change: &ChangeSet) -> wire::Change {
     }
 }
 
-fn pull_request(pull: &PullOf) -> wire::PullRequest {
+fn pull_request(pull: &ReviewedPull) -> wire::PullRequestJson {
     let repo = &pull.id.repo;
-    wire::PullRequest {
+    wire::PullRequestJson {
         server: strip_line(&pull.server),
         owner: repo.owner().to_owned(),
         repo: repo.name().to_owned(),
@@ -55,8 +55,8 @@ fn pull_request(pull: &PullOf) -> wire::PullRequest {
     }
 }
 
-fn commit(commit: &Commit) -> wire::Commit {
-    wire::Commit {
+fn commit(commit: &Commit) -> wire::CommitJson {
+    wire::CommitJson {
         id: commit.id.to_string(),
         subject: strip_line(&commit.subject),
         body: strip_block(&commit.body),
@@ -65,8 +65,8 @@ fn commit(commit: &Commit) -> wire::Commit {
     }
 }
 
-fn file(file: &FileChange) -> wire::File {
-    wire::File {
+fn file(file: &FileChange) -> wire::ChangedFileJson {
+    wire::ChangedFileJson {
         path: file.path.to_string(),
         old_path: file.old_path.as_ref().map(ToString::to_string),
         status: file.status,
@@ -79,7 +79,7 @@ fn file(file: &FileChange) -> wire::File {
     }
 }
 
-fn summary(review: &Review) -> wire::Summary {
+fn summary(review: &Review) -> wire::SummaryJson {
     let unresolved = review.unresolved().count();
     let mut by_severity = BTreeMap::new();
     let mut by_file = BTreeMap::new();
@@ -89,7 +89,7 @@ fn summary(review: &Review) -> wire::Summary {
             *by_file.entry(anchor.path.to_string()).or_default() += 1;
         }
     }
-    wire::Summary {
+    wire::SummaryJson {
         text: strip_block(&review.summary),
         total: review.findings.len(),
         resolved: review.findings.len() - unresolved,
@@ -101,8 +101,8 @@ fn summary(review: &Review) -> wire::Summary {
     }
 }
 
-pub(super) fn finding(finding: &Finding) -> wire::Finding {
-    wire::Finding {
+pub(super) fn finding(finding: &Finding) -> wire::FindingJson {
+    wire::FindingJson {
         id: strip_line(&finding.id.0),
         fingerprint: strip_line(&finding.fingerprint.0),
         status: finding.status,
@@ -112,23 +112,23 @@ pub(super) fn finding(finding: &Finding) -> wire::Finding {
         category: finding.category,
         confidence: finding.confidence.map(Confidence::value),
         anchors: finding.anchors.iter().map(anchor).collect(),
-        suggestion: finding.suggestion.as_ref().map(|suggestion| wire::Suggestion {
+        suggestion: finding.suggestion.as_ref().map(|suggestion| wire::SuggestionJson {
             path: suggestion.path.to_string(),
             start_line: suggestion.lines.start(),
             end_line: suggestion.lines.end(),
             replacement: suggestion.replacement.clone(),
         }),
-        verification: wire::Verification {
+        verification: wire::VerificationJson {
             state: finding.verification.state,
             by: finding.verification.by.as_deref().map(strip_line),
             rationale: finding.verification.rationale.as_deref().map(strip_block),
         },
-        origin: wire::Origin { kind: finding.origin.kind, name: strip_line(&finding.origin.name) },
+        origin: wire::OriginJson { kind: finding.origin.kind, name: strip_line(&finding.origin.name) },
         guideline: finding
             .guideline
             .as_ref()
-            .map(|guideline| wire::Guideline { path: guideline.path.to_string(), line: guideline.line }),
-        dismissed: finding.dismissed.as_ref().map(|why| wire::Dismissed {
+            .map(|guideline| wire::GuidelineJson { path: guideline.path.to_string(), line: guideline.line }),
+        dismissed: finding.dismissed.as_ref().map(|why| wire::DismissalJson {
             reason: strip_line(&why.reason),
             until: why.until.map(|day| day.to_string()),
             by: why.by,
@@ -136,8 +136,8 @@ pub(super) fn finding(finding: &Finding) -> wire::Finding {
     }
 }
 
-fn anchor(anchor: &Anchor) -> wire::Anchor {
-    wire::Anchor {
+fn anchor(anchor: &Anchor) -> wire::AnchorJson {
+    wire::AnchorJson {
         kind: anchor.kind(),
         path: anchor.path.to_string(),
         side: anchor.side,
@@ -149,17 +149,17 @@ fn anchor(anchor: &Anchor) -> wire::Anchor {
     }
 }
 
-fn section(section: &Section) -> wire::Section {
-    wire::Section { title: strip_line(&section.title), body: strip_block(&section.body) }
+fn section(section: &ReviewSection) -> wire::SectionJson {
+    wire::SectionJson { title: strip_line(&section.title), body: strip_block(&section.body) }
 }
 
-fn coverage(coverage: &Coverage) -> wire::Coverage {
+fn coverage(coverage: &ReviewCoverage) -> wire::CoverageJson {
     let lines = |texts: &[String]| texts.iter().map(|text| strip_line(text)).collect();
-    wire::Coverage {
+    wire::CoverageJson {
         files: coverage
             .files
             .iter()
-            .map(|file| wire::FileCoverage {
+            .map(|file| wire::FileCoverageJson {
                 path: file.path.to_string(),
                 state: file.state,
                 reason: file.reason.as_deref().map(strip_line),
@@ -170,13 +170,13 @@ fn coverage(coverage: &Coverage) -> wire::Coverage {
         withheld: coverage
             .withheld
             .iter()
-            .map(|held| wire::Withheld { title: strip_line(&held.title), reason: strip_line(&held.reason) })
+            .map(|held| wire::WithheldClaimJson { title: strip_line(&held.title), reason: strip_line(&held.reason) })
             .collect(),
         dismissed: coverage.dismissed,
         suppressed: coverage.suppressed,
         below_floor: coverage.below_floor.clone(),
         below_confidence: coverage.below_confidence.clone(),
-        leads: wire::Leads {
+        leads: wire::LeadsJson {
             given: coverage.leads.given,
             confirmed: coverage.leads.confirmed,
             refuted: coverage.leads.refuted,
@@ -184,15 +184,15 @@ fn coverage(coverage: &Coverage) -> wire::Coverage {
         },
         limits_hit: lines(&coverage.limits_hit),
         notes: lines(&coverage.notes),
-        previous: coverage.previous.as_ref().map(|previous| wire::Compared {
+        previous: coverage.previous.as_ref().map(|previous| wire::PreviousReviewJson {
             run: previous.run.to_string(),
             disproved: previous.disproved.iter().map(|id| strip_line(&id.0)).collect(),
         }),
     }
 }
 
-fn provenance(provenance: &Provenance) -> wire::Provenance {
-    wire::Provenance {
+fn provenance(provenance: &ReviewProvenance) -> wire::ProvenanceJson {
+    wire::ProvenanceJson {
         version: provenance.version.clone(),
         engine: provenance.engine,
         provider: provenance.provider.as_deref().map(strip_line),
@@ -203,7 +203,7 @@ fn provenance(provenance: &Provenance) -> wire::Provenance {
         guidelines: provenance
             .guidelines
             .iter()
-            .map(|given| wire::GivenGuideline { path: given.path.to_string(), hash: given.hash.clone() })
+            .map(|given| wire::GivenGuidelineJson { path: given.path.to_string(), hash: given.hash.clone() })
             .collect(),
         started_at: provenance.started_at.clone(),
         took_ms: provenance.took_ms,
@@ -214,13 +214,13 @@ fn provenance(provenance: &Provenance) -> wire::Provenance {
     }
 }
 
-fn answered(answered: &Answered) -> wire::Answered {
-    let Answered { provider, model, turns } = answered;
-    wire::Answered { provider: strip_line(provider), model: strip_line(model), turns: *turns }
+fn answered(answered: &ModelTurns) -> wire::ModelTurnsJson {
+    let ModelTurns { provider, model, turns } = answered;
+    wire::ModelTurnsJson { provider: strip_line(provider), model: strip_line(model), turns: *turns }
 }
 
-fn second_look(look: &SecondLook) -> wire::SecondLook {
-    wire::SecondLook {
+fn second_look(look: &VerificationTotals) -> wire::VerificationTotalsJson {
+    wire::VerificationTotalsJson {
         by: strip_line(&look.by),
         confirmed: look.confirmed,
         uncertain: look.uncertain,

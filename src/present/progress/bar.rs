@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::turns::Turns;
-use super::{Surface, doing};
+use super::turns::TurnProgress;
+use super::{ProgressSurface, describe_stage};
 use crate::domain::event::Event;
 use crate::domain::text::strip_line;
 
@@ -15,7 +15,7 @@ const WIDTH: usize = 77;
 
 /// The style of the line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Look {
+enum BarStyle {
     /// A message and the time.
     Plain,
     /// A progress count.
@@ -25,32 +25,32 @@ enum Look {
 }
 
 /// Redraws a line.
-pub(super) struct Bar<W> {
+pub(super) struct BarProgress<W> {
     stderr: W,
     line: ProgressBar,
-    look: Option<Look>,
-    turns: Turns,
+    look: Option<BarStyle>,
+    turns: TurnProgress,
     started: Instant,
 }
 
-impl<W: Write> Bar<W> {
+impl<W: Write> BarProgress<W> {
     pub(super) fn new(stderr: W) -> Self {
         let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        let mut it = Self { stderr, line, look: None, turns: Turns::default(), started: Instant::now() };
-        it.look(Look::Plain);
+        let mut it = Self { stderr, line, look: None, turns: TurnProgress::default(), started: Instant::now() };
+        it.look(BarStyle::Plain);
         it
     }
 
-    fn look(&mut self, look: Look) {
+    fn look(&mut self, look: BarStyle) {
         if self.look == Some(look) {
             return;
         }
         self.look = Some(look);
         // No colors: the caller knows whether they are wanted, and the bar reads well without.
         let template = match look {
-            Look::Plain => "{spinner} {msg} {elapsed}",
-            Look::Counting => "{spinner} {msg} {wide_bar} {pos}/{len} {elapsed}",
-            Look::Turns => "{spinner} {wide_msg}",
+            BarStyle::Plain => "{spinner} {msg} {elapsed}",
+            BarStyle::Counting => "{spinner} {msg} {wide_bar} {pos}/{len} {elapsed}",
+            BarStyle::Turns => "{spinner} {wide_msg}",
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
             self.line.set_style(style.progress_chars("━╸ "));
@@ -58,11 +58,11 @@ impl<W: Write> Bar<W> {
     }
 
     fn show_turns(&mut self) {
-        self.look(Look::Turns);
+        self.look(BarStyle::Turns);
         self.line.set_message(self.turns.line(self.started.elapsed(), WIDTH));
     }
 
-    fn say(&mut self, text: &str) {
+    fn print_above(&mut self, text: &str) {
         let text = strip_line(text);
         let stderr = &mut self.stderr;
         self.line.suspend(|| {
@@ -71,21 +71,21 @@ impl<W: Write> Bar<W> {
     }
 }
 
-impl<W: Write> Surface for Bar<W> {
-    fn take(&mut self, event: Event) -> bool {
-        self.turns.take(&event);
+impl<W: Write> ProgressSurface for BarProgress<W> {
+    fn show_event(&mut self, event: Event) -> bool {
+        self.turns.update(&event);
         match event {
             Event::Stage { stage } => {
-                self.look(Look::Plain);
-                self.line.set_message(doing(stage));
+                self.look(BarStyle::Plain);
+                self.line.set_message(describe_stage(stage));
             }
             Event::Progress { stage, done, total } => {
-                self.line.set_message(doing(stage));
+                self.line.set_message(describe_stage(stage));
                 self.line.set_length(total);
                 self.line.set_position(done);
-                self.look(Look::Counting);
+                self.look(BarStyle::Counting);
             }
-            Event::Notice { text } | Event::Warning { text } => self.say(&text),
+            Event::Notice { text } | Event::Warning { text } => self.print_above(&text),
             // A turn that begins replaces the line; the other events change its text, which the next redraw shows.
             Event::Turn { .. } => self.show_turns(),
             Event::Answering { .. }
@@ -102,8 +102,8 @@ impl<W: Write> Surface for Bar<W> {
         false
     }
 
-    fn beat(&mut self) {
-        if self.look == Some(Look::Turns) {
+    fn show_heartbeat(&mut self) {
+        if self.look == Some(BarStyle::Turns) {
             self.show_turns();
         }
         self.line.tick();

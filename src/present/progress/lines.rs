@@ -3,26 +3,26 @@
 use std::io::Write;
 use std::time::Instant;
 
-use super::turns::{Turns, shortened, time};
-use super::{Surface, doing};
-use crate::domain::event::{Event, Stage, UnitState};
-use crate::domain::text::{counted, strip_line};
+use super::turns::{TurnProgress, format_time, shorten};
+use super::{ProgressSurface, describe_stage};
+use crate::domain::event::{Event, ReviewStage, UnitState};
+use crate::domain::text::{count_noun, strip_line};
 
 /// Columns of a progress line; lines with lasting information are never cut.
 const WIDTH: usize = 120;
 
 /// Writes progress as lines.
-pub(super) struct Lines<W> {
+pub(super) struct LineProgress<W> {
     out: W,
     started: Instant,
-    stage: Option<Stage>,
+    stage: Option<ReviewStage>,
     counts: Option<(u64, u64)>,
-    turns: Turns,
+    turns: TurnProgress,
 }
 
-impl<W: Write> Lines<W> {
+impl<W: Write> LineProgress<W> {
     pub(super) fn new(out: W) -> Self {
-        Self { out, started: Instant::now(), stage: None, counts: None, turns: Turns::default() }
+        Self { out, started: Instant::now(), stage: None, counts: None, turns: TurnProgress::default() }
     }
 
     fn line(&mut self, text: &str) {
@@ -31,14 +31,14 @@ impl<W: Write> Lines<W> {
     }
 }
 
-impl<W: Write> Surface for Lines<W> {
-    fn take(&mut self, event: Event) -> bool {
-        self.turns.take(&event);
+impl<W: Write> ProgressSurface for LineProgress<W> {
+    fn show_event(&mut self, event: Event) -> bool {
+        self.turns.update(&event);
         match event {
             Event::Stage { stage } => {
                 self.stage = Some(stage);
                 self.counts = None;
-                self.line(doing(stage));
+                self.line(describe_stage(stage));
                 true
             }
             Event::Progress { stage, done, total } => {
@@ -56,12 +56,12 @@ impl<W: Write> Surface for Lines<W> {
                 true
             }
             Event::Retry { turn, attempt, wait_ms, reason } => {
-                let wait = time(std::time::Duration::from_millis(wait_ms));
+                let wait = format_time(std::time::Duration::from_millis(wait_ms));
                 self.line(&format!("turn {turn}: attempt {attempt} in {wait}: {}", strip_line(&reason)));
                 true
             }
             Event::Paced { turn, wait_ms } => {
-                let wait = time(std::time::Duration::from_millis(wait_ms));
+                let wait = format_time(std::time::Duration::from_millis(wait_ms));
                 self.line(&format!("turn {turn}: {wait} until the provider may be asked again"));
                 true
             }
@@ -79,7 +79,7 @@ impl<W: Write> Surface for Lines<W> {
                 true
             }
             Event::Unit { number, of, files, state } => {
-                let files = counted(files as usize, "file");
+                let files = count_noun(files as usize, "file");
                 let became = match state {
                     UnitState::Begun => format!("reviewing part {number} of {of} ({files})"),
                     UnitState::Done => format!("part {number} of {of} is reviewed"),
@@ -94,19 +94,19 @@ impl<W: Write> Surface for Lines<W> {
         }
     }
 
-    fn beat(&mut self) {
+    fn show_heartbeat(&mut self) {
         let Some(stage) = self.stage else { return };
         let elapsed = self.started.elapsed();
-        if stage == Stage::Review && self.turns.began() {
+        if stage == ReviewStage::Review && self.turns.has_begun() {
             let line = self.turns.line(elapsed, WIDTH);
             return self.line(&line);
         }
         let seconds = elapsed.as_secs();
         let line = match self.counts {
-            Some((done, total)) => format!("still {}: {done} of {total}, {seconds} s", doing(stage)),
-            None => format!("still {}, {seconds} s", doing(stage)),
+            Some((done, total)) => format!("still {}: {done} of {total}, {seconds} s", describe_stage(stage)),
+            None => format!("still {}, {seconds} s", describe_stage(stage)),
         };
-        self.line(&shortened(&line, WIDTH));
+        self.line(&shorten(&line, WIDTH));
     }
 
     fn end(&mut self) {
@@ -115,17 +115,17 @@ impl<W: Write> Surface for Lines<W> {
 }
 
 /// Writes only warnings, which are shown even with `--quiet`.
-pub(super) struct Warnings<W>(pub(super) W);
+pub(super) struct WarningProgress<W>(pub(super) W);
 
-impl<W: Write> Surface for Warnings<W> {
-    fn take(&mut self, event: Event) -> bool {
+impl<W: Write> ProgressSurface for WarningProgress<W> {
+    fn show_event(&mut self, event: Event) -> bool {
         if let Event::Warning { text } = event {
             let _ = writeln!(self.0, "review: {}", strip_line(&text));
         }
         false
     }
 
-    fn beat(&mut self) {}
+    fn show_heartbeat(&mut self) {}
 
     fn end(&mut self) {
         let _ = self.0.flush();

@@ -15,25 +15,25 @@ const LEAST: usize = 12;
 
 /// The state of a model's turns, collected from events.
 #[derive(Debug, Clone, Default)]
-pub struct Turns {
+pub struct TurnProgress {
     /// The turn and the maximum number of turns.
     turn: Option<(u32, u32)>,
-    doing: Doing,
+    doing: Activity,
     calls: u32,
-    spent: Option<Spent>,
+    spent: Option<UsageSoFar>,
     findings: u32,
     /// The parts of a large change, if there are any.
-    parts: Option<Parts>,
+    parts: Option<PartProgress>,
 }
 
 /// Progress through the parts.
 #[derive(Debug, Clone, Copy, Default)]
-struct Parts {
+struct PartProgress {
     over: u32,
     of: u32,
 }
 
-impl Parts {
+impl PartProgress {
     fn with(self, of: u32, state: UnitState) -> Self {
         let over = match state {
             UnitState::Begun => 0,
@@ -45,45 +45,45 @@ impl Parts {
 
 /// The current activity: `reading src/a.rs`.
 #[derive(Debug, Clone, Default)]
-struct Doing {
+struct Activity {
     words: String,
     /// A path, whose end is more important than its beginning.
     path: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Spent {
+struct UsageSoFar {
     input: Option<u64>,
     cached: Option<u64>,
     cost: Option<Money>,
 }
 
-impl Turns {
+impl TurnProgress {
     /// Updates the state from an event.
-    pub fn take(&mut self, event: &Event) {
+    pub fn update(&mut self, event: &Event) {
         match event {
             Event::Turn { turn, most } => {
                 self.turn = Some((*turn, *most));
-                self.doing = Doing::words("waiting for the model".to_owned());
+                self.doing = Activity::plain("waiting for the model".to_owned());
             }
-            Event::Answering { bytes, .. } => self.doing = Doing::words(format!("answering, {}", bytes_of(*bytes))),
+            Event::Answering { bytes, .. } => self.doing = Activity::plain(format!("answering, {}", bytes_of(*bytes))),
             Event::Call { tool, about, .. } => {
                 self.calls += 1;
-                self.doing = Doing::call(tool, about);
+                self.doing = Activity::call(tool, about);
             }
             Event::Spent { input_tokens, cache_read_tokens, cost, .. } => {
-                self.spent = Some(Spent { input: *input_tokens, cached: *cache_read_tokens, cost: *cost });
+                self.spent = Some(UsageSoFar { input: *input_tokens, cached: *cache_read_tokens, cost: *cost });
             }
             Event::Retry { attempt, wait_ms, reason, .. } => {
-                let wait = time(Duration::from_millis(*wait_ms));
-                self.doing = Doing::words(format!("attempt {attempt} in {wait}: {}", strip_line(reason)));
+                let wait = format_time(Duration::from_millis(*wait_ms));
+                self.doing = Activity::plain(format!("attempt {attempt} in {wait}: {}", strip_line(reason)));
             }
             Event::Paced { wait_ms, .. } => {
-                let wait = time(Duration::from_millis(*wait_ms));
-                self.doing = Doing::words(format!("{wait} until the provider may be asked again"));
+                let wait = format_time(Duration::from_millis(*wait_ms));
+                self.doing = Activity::plain(format!("{wait} until the provider may be asked again"));
             }
             Event::Finding { .. } => self.findings += 1,
-            Event::SecondLook { done, of } => self.doing = Doing::words(format!("second look: {done} of {of}")),
+            Event::SecondLook { done, of } => self.doing = Activity::plain(format!("second look: {done} of {of}")),
             Event::Unit { of, state, .. } => {
                 self.parts = Some(self.parts.unwrap_or_default().with(*of, *state));
             }
@@ -96,14 +96,14 @@ impl Turns {
     }
 
     /// Checks whether a turn has begun.
-    pub fn began(&self) -> bool {
+    pub fn has_begun(&self) -> bool {
         self.turn.is_some()
     }
 
     /// Renders `turn 3/40`, after `2 of 5 parts · ` if the change has parts; the turn is that of one of them.
     fn head(&self, turn: u32, most: u32) -> String {
         match self.parts {
-            Some(Parts { over, of }) => format!("{over} of {of} parts · turn {turn}/{most}"),
+            Some(PartProgress { over, of }) => format!("{over} of {of} parts · turn {turn}/{most}"),
             None => format!("turn {turn}/{most}"),
         }
     }
@@ -120,12 +120,12 @@ impl Turns {
         if self.findings > 0 {
             let _ = write!(tail, " · {}", counted(self.findings, "finding"));
         }
-        let _ = write!(tail, " · {}", time(whole_seconds(elapsed)));
+        let _ = write!(tail, " · {}", format_time(whole_seconds(elapsed)));
         let room = width.saturating_sub(head.width() + tail.width() + 3);
         if room < LEAST || self.doing.words.is_empty() {
-            return shortened(&format!("{head}{tail}"), width);
+            return shorten(&format!("{head}{tail}"), width);
         }
-        format!("{head} · {}{tail}", self.doing.within(room))
+        format!("{head} · {}{tail}", self.doing.shorten_to(room))
     }
 
     /// Renders the start of a turn, with the totals of the run so far: `turn 3/40 · 7 calls · 12.3k tokens in (80% cached) · $0.12 · 1
@@ -142,13 +142,13 @@ impl Turns {
         if self.findings > 0 {
             let _ = write!(line, " · {}", counted(self.findings, "finding"));
         }
-        let _ = write!(line, " · {}", time(whole_seconds(elapsed)));
+        let _ = write!(line, " · {}", format_time(whole_seconds(elapsed)));
         line
     }
 }
 
-impl Doing {
-    fn words(words: String) -> Self {
+impl Activity {
+    fn plain(words: String) -> Self {
         Self { words, path: None }
     }
 
@@ -157,21 +157,21 @@ impl Doing {
         let about = strip_line(about);
         let verb = strip_line(verb(tool));
         if about.is_empty() {
-            Self::words(verb)
+            Self::plain(verb)
         } else if matches!(tool, "read_file_part" | "list_files" | "read_diff") {
             Self { words: verb, path: Some(about) }
         } else {
-            Self::words(format!("{verb} {about}"))
+            Self::plain(format!("{verb} {about}"))
         }
     }
 
     /// Shortens the text to at most `width` columns.
-    fn within(&self, width: usize) -> String {
-        let Some(path) = &self.path else { return shortened(&self.words, width) };
+    fn shorten_to(&self, width: usize) -> String {
+        let Some(path) = &self.path else { return shorten(&self.words, width) };
         let whole = format!("{} {path}", self.words);
         let room = width.saturating_sub(self.words.width() + 1);
         if whole.width() <= width || room < LEAST {
-            return shortened(&whole, width);
+            return shorten(&whole, width);
         }
         let mut columns = 1;
         let end = path.char_indices().rev().find(|(_, c)| {
@@ -198,7 +198,7 @@ fn verb(tool: &str) -> &str {
 }
 
 /// Formats tokens; unknown is shown as unknown, not as zero.
-fn tokens(spent: Spent) -> String {
+fn tokens(spent: UsageSoFar) -> String {
     let sent = match spent.input {
         None => "tokens unknown".to_owned(),
         Some(input) => {
@@ -234,7 +234,7 @@ fn whole_seconds(time: Duration) -> Duration {
 }
 
 /// Formats a time: `0.5 s`, `41 s`, `3 min 12 s`.
-pub(super) fn time(time: Duration) -> String {
+pub(super) fn format_time(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
         0 if time.as_millis() >= 100 => format!("0.{} s", time.as_millis() / 100),
@@ -248,7 +248,7 @@ fn counted(number: u32, what: &str) -> String {
 }
 
 /// Shortens text to at most `width` columns, ending in `…`.
-pub(super) fn shortened(text: &str, width: usize) -> String {
+pub(super) fn shorten(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
@@ -265,10 +265,10 @@ pub(super) fn shortened(text: &str, width: usize) -> String {
 mod tests {
     use super::*;
 
-    fn after(events: &[Event]) -> Turns {
-        let mut turns = Turns::default();
+    fn after(events: &[Event]) -> TurnProgress {
+        let mut turns = TurnProgress::default();
         for event in events {
-            turns.take(event);
+            turns.update(event);
         }
         turns
     }
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn before_the_first_turn_there_is_no_line() {
         let turns = after(&[]);
-        assert!(!turns.began());
+        assert!(!turns.has_begun());
         assert_eq!(turns.line(FORTY_ONE, 80), "");
     }
 
@@ -353,7 +353,7 @@ mod tests {
     fn numbers_are_short() {
         let shown: Vec<String> = [0, 999, 1_000, 12_345, 999_999, 2_000_000].map(format_number).into();
         assert_eq!(shown, ["0", "999", "1.0k", "12.3k", "999.9k", "2.0M"]);
-        let shown: Vec<String> = [250, 41_000, 192_000].map(|ms| time(Duration::from_millis(ms))).into();
+        let shown: Vec<String> = [250, 41_000, 192_000].map(|ms| format_time(Duration::from_millis(ms))).into();
         assert_eq!(shown, ["0.2 s", "41 s", "3 min 12 s"]);
     }
 }

@@ -9,12 +9,12 @@ use serde_sarif::sarif::{Invocation, Message, Notification, ReportingDescriptor,
 
 use super::place::described;
 use super::text;
-use crate::domain::review::{Outcome, Review};
+use crate::domain::review::{Review, ReviewOutcome};
 use crate::present::digest;
 
 /// The topic of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Topic {
+pub(super) enum NotificationTopic {
     Incomplete,
     Failed,
     Receipt,
@@ -23,9 +23,15 @@ pub(super) enum Topic {
 }
 
 /// All topics, in the order of the list of descriptors.
-const TOPICS: [Topic; 5] = [Topic::Incomplete, Topic::Failed, Topic::Receipt, Topic::Limit, Topic::Cut];
+const TOPICS: [NotificationTopic; 5] = [
+    NotificationTopic::Incomplete,
+    NotificationTopic::Failed,
+    NotificationTopic::Receipt,
+    NotificationTopic::Limit,
+    NotificationTopic::Cut,
+];
 
-impl Topic {
+impl NotificationTopic {
     pub(super) const fn id(self) -> &'static str {
         match self {
             Self::Incomplete => "review/incomplete",
@@ -83,7 +89,7 @@ pub(super) fn descriptors() -> Vec<ReportingDescriptor> {
 }
 
 /// Returns the descriptor of a topic.
-pub(super) fn descriptor(topic: Topic) -> ReportingDescriptor {
+pub(super) fn descriptor(topic: NotificationTopic) -> ReportingDescriptor {
     let mut descriptor = ReportingDescriptor::builder().id(topic.id()).build();
     descriptor.name = Some(topic.name().to_owned());
     descriptor.short_description = Some(described(topic.about()));
@@ -93,34 +99,34 @@ pub(super) fn descriptor(topic: Topic) -> ReportingDescriptor {
 }
 
 /// Returns the topic for a review that is not complete.
-pub(super) const fn unfinished(outcome: Outcome) -> Option<Topic> {
+pub(super) const fn unfinished_topic(outcome: ReviewOutcome) -> Option<NotificationTopic> {
     match outcome {
-        Outcome::Complete => None,
-        Outcome::Incomplete => Some(Topic::Incomplete),
-        Outcome::Failed => Some(Topic::Failed),
+        ReviewOutcome::Complete => None,
+        ReviewOutcome::Incomplete => Some(NotificationTopic::Incomplete),
+        ReviewOutcome::Failed => Some(NotificationTopic::Failed),
     }
 }
 
 /// Builds the invocation, with notes on what the file leaves out.
 pub(super) fn invocation(review: &Review, cut: &[String]) -> Invocation {
-    let mut invocation = Invocation::builder().execution_successful(review.outcome == Outcome::Complete).build();
+    let mut invocation = Invocation::builder().execution_successful(review.outcome == ReviewOutcome::Complete).build();
     let started = &review.provenance.started_at;
     invocation.start_time_utc = Some(started.clone()).filter(|time| text::is_time(time));
     let mut notes = Vec::new();
-    if let Some(topic) = unfinished(review.outcome) {
+    if let Some(topic) = unfinished_topic(review.outcome) {
         notes.push(notification(topic, &digest::verdict(review)));
         notes.extend(review.reasons.iter().map(|reason| notification(topic, reason)));
     }
-    notes.extend(cut.iter().map(|what| notification(Topic::Cut, what)));
+    notes.extend(cut.iter().map(|what| notification(NotificationTopic::Cut, what)));
     for row in digest::receipt(review) {
-        let topic = if row.label == "limits" { Topic::Limit } else { Topic::Receipt };
-        notes.push(notification(topic, &format!("{}: {}", row.label, row.words(text::line, text::line))));
+        let topic = if row.label == "limits" { NotificationTopic::Limit } else { NotificationTopic::Receipt };
+        notes.push(notification(topic, &format!("{}: {}", row.label, row.render(text::line, text::line))));
     }
     invocation.tool_execution_notifications = Some(notes);
     invocation
 }
 
-fn notification(topic: Topic, what: &str) -> Notification {
+fn notification(topic: NotificationTopic, what: &str) -> Notification {
     let mut notification =
         Notification::builder().message(Message::builder().text(text::sentence(what)).build()).build();
     notification.level = Some(json!(topic.level()));

@@ -15,7 +15,7 @@ use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::finding::Anchor;
 use crate::domain::path::RepoPath;
 use crate::domain::percent::encode_path;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::review::{FileCoverage, Review};
 
 /// The root of the repository at the head, as code scanning calls it.
@@ -24,17 +24,17 @@ pub(super) const HEAD: &str = "%SRCROOT%";
 pub(super) const OLD: &str = "%OLDROOT%";
 
 /// The artifacts of a run, as results name them.
-pub(super) struct Places<'a> {
+pub(super) struct SarifLocations<'a> {
     changed: &'a [FileChange],
     coverage: HashMap<&'a RepoPath, &'a FileCoverage>,
     at_head: HashMap<&'a RepoPath, usize>,
     /// By their path before the change, if it differs or the file is deleted.
     before: HashMap<&'a RepoPath, usize>,
-    known: HashMap<(Side, RepoPath), i64>,
+    known: HashMap<(DiffSide, RepoPath), i64>,
     list: Vec<Artifact>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> SarifLocations<'a> {
     /// Collects the artifacts of a review; nothing is named yet.
     pub(super) fn of(review: &'a Review) -> Self {
         let changed = &review.change.files;
@@ -42,7 +42,7 @@ impl<'a> Places<'a> {
             changed,
             coverage: review.coverage.files.iter().map(|file| (&file.path, file)).collect(),
             at_head: changed.iter().enumerate().map(|(at, file)| (&file.path, at)).collect(),
-            before: changed.iter().enumerate().map(|(at, file)| (file.path_at(Side::Old), at)).collect(),
+            before: changed.iter().enumerate().map(|(at, file)| (file.path_at(DiffSide::Old), at)).collect(),
             known: HashMap::new(),
             list: Vec::new(),
         }
@@ -52,22 +52,22 @@ impl<'a> Places<'a> {
     /// head, without lines: no line of the head is the one.
     pub(super) fn first(&mut self, anchor: &Anchor) -> Location {
         let (path, region) = match anchor.side {
-            Side::New => (anchor.path.clone(), region(anchor)),
-            Side::Old => {
+            DiffSide::New => (anchor.path.clone(), region(anchor)),
+            DiffSide::Old => {
                 let now = self.before.get(&anchor.path).and_then(|at| self.changed.get(*at));
                 (now.map_or_else(|| anchor.path.clone(), |file| file.path.clone()), None)
             }
         };
-        self.shown(&path, region)
+        self.location(&path, region)
     }
 
     /// Returns a whole file of the head.
     pub(super) fn whole(&mut self, path: &RepoPath) -> Location {
-        self.shown(path, None)
+        self.location(path, None)
     }
 
-    fn shown(&mut self, path: &RepoPath, region: Option<Region>) -> Location {
-        let location = self.artifact(Side::New, path);
+    fn location(&mut self, path: &RepoPath, region: Option<Region>) -> Location {
+        let location = self.artifact(DiffSide::New, path);
         // Code scanning requires a line in every case; for a whole file it is the first.
         let region = region.unwrap_or_else(|| Region::builder().start_line(1).build());
         Location::builder().physical_location(physical(location, Some(region))).build()
@@ -82,13 +82,13 @@ impl<'a> Places<'a> {
     }
 
     /// Returns the URI of a file, and its index in the list of artifacts.
-    pub(super) fn artifact(&mut self, side: Side, path: &RepoPath) -> ArtifactLocation {
+    pub(super) fn artifact(&mut self, side: DiffSide, path: &RepoPath) -> ArtifactLocation {
         let key = (side, path.clone());
         let index = if let Some(index) = self.known.get(&key) {
             *index
         } else {
             let index = i64::try_from(self.list.len()).unwrap_or(i64::MAX);
-            let change = self.at_head.get(path).and_then(|at| self.changed.get(*at)).filter(|_| side == Side::New);
+            let change = self.at_head.get(path).and_then(|at| self.changed.get(*at)).filter(|_| side == DiffSide::New);
             let artifact = self.described(side, path, change);
             self.list.push(artifact);
             self.known.insert(key, index);
@@ -99,7 +99,7 @@ impl<'a> Places<'a> {
         location
     }
 
-    fn described(&self, side: Side, path: &RepoPath, change: Option<&FileChange>) -> Artifact {
+    fn described(&self, side: DiffSide, path: &RepoPath, change: Option<&FileChange>) -> Artifact {
         let mut artifact = Artifact::builder().location(address(side, path)).build();
         let Some(change) = change else { return artifact };
         artifact.roles = Some(vec![json!("analysisTarget"), role(change.status)]);
@@ -108,7 +108,7 @@ impl<'a> Places<'a> {
         let moved = change.old_path.as_ref().filter(|old| **old != change.path);
         artifact.properties = Some(bag(
             [
-                ("coverage", json!(coverage.map(|coverage| coverage.state.word()))),
+                ("coverage", json!(coverage.map(|coverage| coverage.state.as_str()))),
                 ("reason", json!(reason)),
                 ("oldPath", json!(moved.map(ToString::to_string))),
             ],
@@ -125,11 +125,11 @@ impl<'a> Places<'a> {
     /// Returns all artifacts: those that were named, then the other changed files; and their roots.
     pub(super) fn artifacts(mut self) -> (Vec<Artifact>, BTreeMap<String, ArtifactLocation>) {
         for file in self.changed {
-            self.artifact(Side::New, &file.path);
+            self.artifact(DiffSide::New, &file.path);
         }
-        let sides: [(Side, &str, &str); 2] = [
-            (Side::New, HEAD, "The root of the repository at the head of the change."),
-            (Side::Old, OLD, "The root of the repository before the change, at the merge base."),
+        let sides: [(DiffSide, &str, &str); 2] = [
+            (DiffSide::New, HEAD, "The root of the repository at the head of the change."),
+            (DiffSide::Old, OLD, "The root of the repository before the change, at the merge base."),
         ];
         let used = sides.into_iter().filter(|(side, ..)| self.known.keys().any(|(known, _)| known == side));
         let roots = used.map(|(_, root, what)| {
@@ -143,10 +143,10 @@ impl<'a> Places<'a> {
 
 /// Returns the URI of a file below its root: every byte of its path that is not plain is percent-encoded, so that paths that are not text,
 /// or that look like a scheme or a query, resolve to the file.
-fn address(side: Side, path: &RepoPath) -> ArtifactLocation {
+fn address(side: DiffSide, path: &RepoPath) -> ArtifactLocation {
     let root = match side {
-        Side::New => HEAD,
-        Side::Old => OLD,
+        DiffSide::New => HEAD,
+        DiffSide::Old => OLD,
     };
     ArtifactLocation::builder().uri(encode_path(path.as_bytes())).uri_base_id(root).build()
 }

@@ -7,22 +7,26 @@ use serde_sarif::sarif::{
     ArtifactChange, ArtifactContent, Fix, Location, Message, Replacement, Result, ResultKind, ResultLevel, Suppression,
 };
 
-use super::place::{Places, whole_lines};
-use super::rules::{self, Rules};
+use super::place::{SarifLocations, whole_lines};
+use super::rules::{self, RuleDescriptors};
 use super::{bag, notice, text};
 use crate::domain::finding::{Anchor, Finding, FindingStatus, Severity, Suggestion, VerificationState};
-use crate::domain::place::Side;
+use crate::domain::place::DiffSide;
 use crate::domain::review::Review;
-use crate::present::safe::{inline, prose};
+use crate::present::escape::{inline, prose};
 use crate::present::{digest, report};
 
 /// Upper bound on the further places of a result: code scanning rejects more than a thousand and shows a hundred.
 const RELATED: usize = 100;
 
 /// Converts a finding to a result; registers its rule and its files.
-pub(super) fn of(finding: &Finding, rules: &mut Rules, places: &mut Places<'_>) -> Result {
+pub(super) fn render_finding(
+    finding: &Finding,
+    rules: &mut RuleDescriptors,
+    places: &mut SarifLocations<'_>,
+) -> Result {
     let related = related(finding);
-    let (rule, index) = rules.of(finding);
+    let (rule, index) = rules.index_of_rule(finding);
     let mut result = Result::builder().message(message(finding, &related)).rule_id(rule).rule_index(index).build();
     result.kind = Some(ResultKind::Fail);
     result.level = Some(level(finding.severity));
@@ -65,11 +69,15 @@ pub(super) fn of(finding: &Finding, rules: &mut Rules, places: &mut Places<'_>) 
 
 /// Builds the result for an incomplete review, if the change has a file for it: readers that show results show no notifications, and a
 /// review that covered half of the change would look like one without findings.
-pub(super) fn unfinished(review: &Review, rules: &mut Rules, places: &mut Places<'_>) -> Option<Result> {
-    let topic = notice::unfinished(review.outcome)?;
+pub(super) fn render_unfinished(
+    review: &Review,
+    rules: &mut RuleDescriptors,
+    places: &mut SarifLocations<'_>,
+) -> Option<Result> {
+    let topic = notice::unfinished_topic(review.outcome)?;
     let entry = report::unfinished(review)?;
     let place = entry.place.as_ref()?;
-    let (rule, index) = rules.of_review(topic);
+    let (rule, index) = rules.index_of_topic(topic);
     let said = format!("{}\n\n{}", text::sentence(&entry.title), text::block(&entry.body));
     let message = Message::builder().text(said).build();
     let mut result = Result::builder().message(message).rule_id(rule).rule_index(index).build();
@@ -98,21 +106,21 @@ fn level(severity: Severity) -> ResultLevel {
 }
 
 /// A further place: its anchor, its number, and its description.
-struct Related<'a> {
+struct RelatedPlace<'a> {
     anchor: &'a Anchor,
     id: i64,
     what: &'static str,
 }
 
 /// Returns every place but the first; also the first one if it lies before the change, since its result is put at the file.
-fn related(finding: &Finding) -> Vec<Related<'_>> {
-    let skipped = usize::from(finding.anchors.first().is_some_and(|anchor| anchor.side == Side::New));
+fn related(finding: &Finding) -> Vec<RelatedPlace<'_>> {
+    let skipped = usize::from(finding.anchors.first().is_some_and(|anchor| anchor.side == DiffSide::New));
     let anchors = finding.anchors.iter().skip(skipped).take(RELATED);
     let what = |anchor: &Anchor| match anchor.side {
-        Side::New => "Also here",
-        Side::Old => "Before the change",
+        DiffSide::New => "Also here",
+        DiffSide::Old => "Before the change",
     };
-    (1..).zip(anchors).map(|(id, anchor)| Related { anchor, id, what: what(anchor) }).collect()
+    (1..).zip(anchors).map(|(id, anchor)| RelatedPlace { anchor, id, what: what(anchor) }).collect()
 }
 
 /// Returns the number of places that are left out.
@@ -120,30 +128,32 @@ fn omitted(finding: &Finding) -> Option<usize> {
     finding.anchors.len().checked_sub(RELATED + 1).filter(|more| *more > 0)
 }
 
-fn message(finding: &Finding, related: &[Related<'_>]) -> Message {
+fn message(finding: &Finding, related: &[RelatedPlace<'_>]) -> Message {
     let title = if finding.title.trim().is_empty() { "(no title)" } else { &finding.title };
-    let (mut plain, mut marked) = (vec![text::sentence(title)], vec![format!("**{}**", text::inert(&inline(title)))]);
+    let (mut plain, mut marked) =
+        (vec![text::sentence(title)], vec![format!("**{}**", text::neutralize(&inline(title)))]);
     let body = text::block(&finding.body);
     if !body.is_empty() {
         plain.push(body);
-        marked.push(text::inert(&prose(&finding.body)));
+        marked.push(text::neutralize(&prose(&finding.body)));
     }
-    let whole = finding.anchors.first().is_some_and(|anchor| anchor.lines.is_none() && anchor.side == Side::New);
+    let whole = finding.anchors.first().is_some_and(|anchor| anchor.lines.is_none() && anchor.side == DiffSide::New);
     let mut notes = Vec::new();
     if whole {
         notes.push("This is about the file as a whole.".to_owned());
     }
-    let old: Vec<String> = places(related, Side::Old).map(|place| text::inert(&digest::place(place.anchor))).collect();
+    let old: Vec<String> =
+        places(related, DiffSide::Old).map(|place| text::neutralize(&digest::place(place.anchor))).collect();
     if !old.is_empty() {
         notes.push(format!("Before the change: {}.", old.join(", ")));
     }
     if let Some(guideline) = &finding.guideline {
-        notes.push(format!("Guideline: {}.", text::inert(&format!("{}:{}", guideline.path, guideline.line))));
+        notes.push(format!("Guideline: {}.", text::neutralize(&format!("{}:{}", guideline.path, guideline.line))));
     }
-    marked.extend(notes.iter().map(|note| text::inert(&inline(note))));
+    marked.extend(notes.iter().map(|note| text::neutralize(&inline(note))));
     // Linked places are the only ones that code scanning shows. It takes a path for one at the head, so old ones are only named.
     let new: Vec<String> =
-        places(related, Side::New).map(|place| text::link(&digest::place(place.anchor), place.id)).collect();
+        places(related, DiffSide::New).map(|place| text::link(&digest::place(place.anchor), place.id)).collect();
     if !new.is_empty() {
         let also = format!("See also {}.", new.join(", "));
         notes.push(also.clone());
@@ -157,7 +167,7 @@ fn message(finding: &Finding, related: &[Related<'_>]) -> Message {
     message
 }
 
-fn places<'a>(related: &'a [Related<'a>], side: Side) -> impl Iterator<Item = &'a Related<'a>> {
+fn places<'a>(related: &'a [RelatedPlace<'a>], side: DiffSide) -> impl Iterator<Item = &'a RelatedPlace<'a>> {
     related.iter().filter(move |place| place.anchor.side == side)
 }
 
@@ -168,7 +178,7 @@ fn suppressions(finding: &Finding) -> Vec<Suppression> {
     }
     let mut dismissed = Suppression::builder().kind(json!("external")).build();
     dismissed.status = Some(json!("accepted"));
-    let why = finding.dismissed.as_ref().map(|why| text::line(&why.sentence()));
+    let why = finding.dismissed.as_ref().map(|why| text::line(&why.describe()));
     dismissed.justification = Some(why.unwrap_or_else(|| "Dismissed by the project.".to_owned()));
     vec![dismissed]
 }
@@ -183,7 +193,7 @@ const fn baseline(status: FindingStatus) -> &'static str {
 }
 
 /// Replaces whole lines by whole lines. Deleted lines take their line break with them.
-fn fix(suggestion: &Suggestion, places: &mut Places<'_>) -> Fix {
+fn fix(suggestion: &Suggestion, places: &mut SarifLocations<'_>) -> Fix {
     let mut region = whole_lines(suggestion.lines);
     region.start_column = Some(1);
     let mut replacement = Replacement::builder().deleted_region(region).build();
@@ -193,7 +203,7 @@ fn fix(suggestion: &Suggestion, places: &mut Places<'_>) -> Fix {
     } else {
         replacement.inserted_content = Some(ArtifactContent::builder().text(suggestion.replacement.as_str()).build());
     }
-    let location = places.artifact(Side::New, &suggestion.path);
+    let location = places.artifact(DiffSide::New, &suggestion.path);
     let change = ArtifactChange::builder().artifact_location(location).replacements(vec![replacement]).build();
     let mut fix = Fix::builder().artifact_changes(vec![change]).build();
     fix.description = Some(Message::builder().text("The suggested replacement of these lines.").build());

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use serde_json::json;
 use serde_sarif::sarif::{ReportingConfiguration, ReportingDescriptor};
 
-use super::notice::{self, Topic};
+use super::notice::{self, NotificationTopic};
 use super::place::described;
 use super::{bag, text};
 use crate::domain::finding::{Category, Finding, OriginKind, Severity};
@@ -19,14 +19,14 @@ const LONGEST_TEXT: usize = 1024;
 
 /// The rules of a run, in the order in which results named them.
 #[derive(Default)]
-pub(super) struct Rules {
+pub(super) struct RuleDescriptors {
     known: HashMap<String, i64>,
     list: Vec<ReportingDescriptor>,
 }
 
-impl Rules {
+impl RuleDescriptors {
     /// Returns the rule of a finding: its id and its index in the list. The first finding of a rule must be its worst.
-    pub(super) fn of(&mut self, finding: &Finding) -> (String, i64) {
+    pub(super) fn index_of_rule(&mut self, finding: &Finding) -> (String, i64) {
         let id = id(finding);
         if let Some(index) = self.known.get(&id) {
             return (id, *index);
@@ -38,7 +38,7 @@ impl Rules {
     }
 
     /// Returns the rule of a result about the review itself: its id and its index in the list.
-    pub(super) fn of_review(&mut self, topic: Topic) -> (String, i64) {
+    pub(super) fn index_of_topic(&mut self, topic: NotificationTopic) -> (String, i64) {
         let id = topic.id().to_owned();
         let index = i64::try_from(self.list.len()).unwrap_or(i64::MAX);
         let mut rule = notice::descriptor(topic);
@@ -94,7 +94,7 @@ const fn is_about_attacks(category: Category) -> bool {
 }
 
 fn id(finding: &Finding) -> String {
-    let name = text::cut(&text::line(&finding.origin.name), text::LONGEST_NAME - "build/".len());
+    let name = text::truncate(&text::line(&finding.origin.name), text::LONGEST_NAME - "build/".len());
     match finding.origin.kind {
         OriginKind::Model if is_about_attacks(finding.category) => {
             format!("review/{}/{}", finding.category, finding.severity)
@@ -111,8 +111,8 @@ fn descriptor(id: &str, worst: &Finding) -> ReportingDescriptor {
     let (short, full, help) = texts(id, worst);
     let mut rule = ReportingDescriptor::builder().id(id).build();
     rule.name = Some(name(id)).filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case(id));
-    rule.short_description = Some(described(&text::cut(&short, LONGEST_TEXT)));
-    rule.full_description = Some(described(&text::cut(&full, LONGEST_TEXT)));
+    rule.short_description = Some(described(&text::truncate(&short, LONGEST_TEXT)));
+    rule.full_description = Some(described(&text::truncate(&full, LONGEST_TEXT)));
     rule.help = Some(described(&help));
     let is_weakness = is_about_attacks(worst.category);
     // A model's findings of one category have any severity: the result gives it.
@@ -204,5 +204,5 @@ fn readable_name(id: &str) -> String {
 fn name(id: &str) -> String {
     let parts = id.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
     let name = parts.fold(String::new(), |name, part| name + &part[..1].to_ascii_uppercase() + &part[1..]);
-    text::cut(&name, text::LONGEST_NAME)
+    text::truncate(&name, text::LONGEST_NAME)
 }

@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use super::*;
 use crate::domain::change::FileChange;
-use crate::domain::finding::{Anchor, AnchorMatch, Category, Origin, OriginKind, Severity};
-use crate::domain::forge::{PullAsk, PullOf};
+use crate::domain::finding::{Anchor, AnchorMatch, Category, FindingOrigin, OriginKind, Severity};
+use crate::domain::forge::{PullSpecifier, ReviewedPull};
 use crate::domain::path::RepoPath;
 use crate::domain::percent::decode;
-use crate::domain::place::{LineRange, Side};
-use crate::domain::review::Withheld;
+use crate::domain::place::{DiffSide, LineRange};
+use crate::domain::review::WithheldClaim;
 use crate::domain::text::is_invisible;
 use crate::present::json as document;
 
@@ -112,7 +112,7 @@ fn path(bytes: &[u8]) -> RepoPath {
     RepoPath::from_bytes(bytes).unwrap()
 }
 
-fn anchor(bytes: &[u8], side: Side, lines: Option<(u32, u32)>, quote: &str) -> Anchor {
+fn anchor(bytes: &[u8], side: DiffSide, lines: Option<(u32, u32)>, quote: &str) -> Anchor {
     Anchor {
         path: path(bytes),
         side,
@@ -169,12 +169,12 @@ fn a_review_that_is_not_complete_did_not_succeed() {
         for reason in &review.reasons {
             assert!(succeeded || errors.contains(&text::sentence(reason).as_str()), "{name}: {reason} is not told");
         }
-        assert_eq!(file["runs"][0]["properties"]["outcome"], review.outcome.word());
+        assert_eq!(file["runs"][0]["properties"]["outcome"], review.outcome.as_str());
         let results = file["runs"][0]["results"].as_array().unwrap();
         let shown = review.findings.iter().filter(|finding| finding.status != FindingStatus::Fixed).count();
         assert_eq!(results.len(), shown + usize::from(!succeeded), "{name}");
         if !succeeded {
-            let rule = format!("review/{}", review.outcome.word());
+            let rule = format!("review/{}", review.outcome.as_str());
             assert_eq!((&results[0]["ruleId"], &results[0]["level"]), (&rule.into(), &"error".into()));
             assert_eq!(results[0]["properties"]["id"], review.id.to_string());
         }
@@ -189,7 +189,7 @@ fn what_was_hidden_is_counted() {
     review.coverage.suppressed = 2;
     review.coverage.dismissed = 4;
     review.coverage.withheld =
-        vec![Withheld { title: "A\u{1b}[31m [x](http://evil.example/)".to_owned(), reason: "gone".to_owned() }];
+        vec![WithheldClaim { title: "A\u{1b}[31m [x](http://evil.example/)".to_owned(), reason: "gone".to_owned() }];
     let file = checked(&review);
     let run = &file["runs"][0];
     assert_eq!(run["properties"]["belowFloor"]["low"], 3);
@@ -248,7 +248,7 @@ fn weaknesses_have_a_rule_for_each_severity_and_nothing_else_does() {
     let mut review = review("typical");
     let model = |category: Category, severity: Severity| {
         let mut finding = review.findings[0].clone();
-        finding.origin = Origin { kind: OriginKind::Model, name: "some/model".to_owned() };
+        finding.origin = FindingOrigin { kind: OriginKind::Model, name: "some/model".to_owned() };
         (finding.category, finding.severity) = (category, severity);
         finding
     };
@@ -284,8 +284,10 @@ fn weaknesses_have_a_rule_for_each_severity_and_nothing_else_does() {
 fn that_a_review_is_not_complete_is_never_left_out() {
     let mut review = review("incomplete");
     review.findings[0].body = "word ".repeat(50_000);
-    for limits in [fit::Limits::of(1, 0, 10_000_000), fit::Limits::of(25_000, 10_000, 100_000)] {
-        let file: Value = serde_json::from_str(&fit::within(run(&review), &limits)).unwrap();
+    for limits in
+        [size_limits::SarifLimits::of(1, 0, 10_000_000), size_limits::SarifLimits::of(25_000, 10_000, 100_000)]
+    {
+        let file: Value = serde_json::from_str(&size_limits::render_within(run(&review), &limits)).unwrap();
         references_hold(&file["runs"][0]);
         let results = file["runs"][0]["results"].as_array().unwrap();
         assert_eq!((results.len(), &results[0]["ruleId"]), (1, &"review/incomplete".into()));
@@ -299,8 +301,8 @@ fn a_pull_request_says_where_its_commit_is() {
     let mut review = review;
     let change = Arc::make_mut(&mut review.change);
     let id = "octo/app#7".parse().unwrap();
-    let PullAsk::Whole { id, .. } = id else { panic!() };
-    change.pull = Some(PullOf {
+    let PullSpecifier::Whole { id, .. } = id else { panic!() };
+    change.pull = Some(ReviewedPull {
         id,
         server: "https://github.com".to_owned(),
         title: "T".to_owned(),
@@ -329,11 +331,11 @@ fn what_would_be_refused_is_left_out_from_the_least_severe_on_and_told() {
     Arc::make_mut(&mut review.change).files =
         (0..900).map(|number| FileChange::modified(path(format!("g{number}.rs").as_bytes()))).collect();
     for limits in [
-        fit::Limits::of(40, 10, 10_000_000),
-        fit::Limits::of(25_000, 10_000, 100_000),
-        fit::Limits::of(25_000, 10_000, 30_000),
+        size_limits::SarifLimits::of(40, 10, 10_000_000),
+        size_limits::SarifLimits::of(25_000, 10_000, 100_000),
+        size_limits::SarifLimits::of(25_000, 10_000, 30_000),
     ] {
-        let text = fit::within(run(&review), &limits);
+        let text = size_limits::render_within(run(&review), &limits);
         assert!(text.len() <= limits.bytes(), "{}", text.len());
         let file: Value = serde_json::from_str(&text).unwrap();
         assert!(SCHEMA.is_valid(&file));

@@ -11,12 +11,12 @@ pub(super) const LONGEST_NAME: usize = 255;
 
 /// Strips text to one line.
 pub(super) fn line(text: &str) -> String {
-    inert(strip_line(text).trim())
+    neutralize(strip_line(text).trim())
 }
 
 /// Strips text of several lines.
 pub(super) fn block(text: &str) -> String {
-    inert(strip_block(text).trim())
+    neutralize(strip_block(text).trim())
 }
 
 /// Strips text to one line that ends as a sentence: readers with little room show only the first.
@@ -29,7 +29,7 @@ pub(super) fn sentence(text: &str) -> String {
 }
 
 /// Breaks links and placeholders of a message.
-pub(super) fn inert(text: &str) -> String {
+pub(super) fn neutralize(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find([']', '{']) {
@@ -58,7 +58,7 @@ pub(super) fn link(name: &str, id: i64) -> String {
 }
 
 /// Shortens text to at most `most` characters; a cut is marked.
-pub(super) fn cut(text: &str, most: usize) -> String {
+pub(super) fn truncate(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
         Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
@@ -118,7 +118,7 @@ mod tests {
             ("{{0}}", "{{ 0}}"),
             ("]](", "]] ("),
         ] {
-            assert_eq!(inert(text), shown);
+            assert_eq!(neutralize(text), shown);
         }
     }
 
@@ -161,11 +161,11 @@ mod tests {
     proptest! {
         #[test]
         fn once_inert_always_inert(text in "[\\[\\](){}0-9a\\\\ ]{0,30}") {
-            let inert_text = inert(&text);
+            let inert_text = neutralize(&text);
             prop_assert!(!inert_text.contains("]("));
-            prop_assert_eq!(inert(&inert_text), inert_text.clone());
+            prop_assert_eq!(neutralize(&inert_text), inert_text.clone());
             prop_assert_eq!(inert_text.replace(' ', ""), text.replace(' ', ""));
-            prop_assert!(cut(&text, 5).chars().count() <= 5);
+            prop_assert!(truncate(&text, 5).chars().count() <= 5);
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use anstyle::Style;
 
-use super::page::{Page, expand_tabs, fit, plain};
+use super::page::{TerminalPage, expand_tabs, fit, plain};
 use super::{BAD, BOLD, DIM, GOOD};
 use crate::domain::finding::{Anchor, Finding, FindingStatus, OriginKind, VerificationState};
-use crate::domain::place::Side;
+use crate::domain::place::DiffSide;
 use crate::present::digest;
-use crate::present::patch::{self, Mark, Row};
+use crate::present::patch::{self, DiffMark, DiffRow};
 
 /// Number of code lines shown for one finding.
 const CODE_LINES: usize = 20;
@@ -16,7 +16,7 @@ const ALSO: usize = 5;
 const INDENT: usize = 4;
 
 /// Draws the finding under its number in this output.
-pub(super) fn draw(page: &mut Page<'_>, number: usize, finding: &Finding) {
+pub(super) fn draw(page: &mut TerminalPage<'_>, number: usize, finding: &Finding) {
     let title = if finding.title.trim().is_empty() { "(no title)" } else { &finding.title };
     page.wrapped(&format!("{number:>2}  "), &" ".repeat(INDENT), title, BOLD);
     if let Some(anchor) = finding.anchors.first() {
@@ -42,10 +42,10 @@ pub(super) fn draw(page: &mut Page<'_>, number: usize, finding: &Finding) {
     page.parts(INDENT, &small_print(finding), DIM);
 }
 
-fn place(page: &mut Page<'_>, lead: &str, anchor: &Anchor) {
+fn place(page: &mut TerminalPage<'_>, lead: &str, anchor: &Anchor) {
     let note = digest::place_note(anchor);
     // A file that is deleted at the head cannot be opened.
-    let path = (anchor.side == Side::New).then_some(&anchor.path);
+    let path = (anchor.side == DiffSide::New).then_some(&anchor.path);
     page.place(INDENT, lead, path, &digest::place(anchor), note);
 }
 
@@ -82,19 +82,19 @@ fn small_print(finding: &Finding) -> Vec<String> {
     parts
 }
 
-fn code(page: &mut Page<'_>, finding: &Finding) {
-    if let Some(patched) = patch::patched(finding) {
+fn code(page: &mut TerminalPage<'_>, finding: &Finding) {
+    if let Some(patched) = patch::diff_rows(finding) {
         rows(page, "suggested change", &patched);
         return;
     }
-    rows(page, "", &finding.anchors.first().map(patch::quoted).unwrap_or_default());
+    rows(page, "", &finding.anchors.first().map(patch::quoted_rows).unwrap_or_default());
     if let Some(suggestion) = &finding.suggestion {
-        let title = format!("suggested instead of {} of {}", digest::line_words(suggestion.lines), suggestion.path);
-        rows(page, &title, &patch::added(suggestion));
+        let title = format!("suggested instead of {} of {}", digest::describe_lines(suggestion.lines), suggestion.path);
+        rows(page, &title, &patch::added_rows(suggestion));
     }
 }
 
-fn rows(page: &mut Page<'_>, title: &str, rows: &[Row<'_>]) {
+fn rows(page: &mut TerminalPage<'_>, title: &str, rows: &[DiffRow<'_>]) {
     if rows.is_empty() {
         return;
     }
@@ -102,14 +102,14 @@ fn rows(page: &mut Page<'_>, title: &str, rows: &[Row<'_>]) {
     if !title.is_empty() {
         page.wrapped("    ", "    ", title, DIM);
     }
-    let marked = rows.iter().any(|row| row.mark != Mark::Same);
+    let marked = rows.iter().any(|row| row.mark != DiffMark::Same);
     let digits = rows.iter().filter_map(|row| row.number).max().map_or(0, |number| number.to_string().len());
     for row in rows.iter().take(CODE_LINES) {
         let number = row.number.map(|number| number.to_string()).unwrap_or_default();
         let style = match row.mark {
-            Mark::Same => Style::new(),
-            Mark::Removed => BAD,
-            Mark::Added => GOOD,
+            DiffMark::Same => Style::new(),
+            DiffMark::Removed => BAD,
+            DiffMark::Added => GOOD,
         };
         let gutter = format!("      {number:>digits$} │ ");
         let mark = if marked { format!("{} ", row.mark.sign()) } else { String::new() };

@@ -10,23 +10,23 @@ use textwrap::{WordSeparator, WordSplitter};
 use unicode_width::UnicodeWidthChar as _;
 
 use crate::domain::path::RepoPath;
-use crate::domain::percent::file_uri;
+use crate::domain::percent::encode_file_uri;
 use crate::domain::text::{strip_block, strip_line};
-use crate::present::{Links, MIN_WIDTH, RenderOptions};
+use crate::present::{LinkStyle, MIN_WIDTH, RenderOptions};
 
 /// Prose wider than this is hard to read.
 const MAX_PROSE: usize = 100;
 const TAB: usize = 4;
 
 /// A page under construction.
-pub(super) struct Page<'a> {
+pub(super) struct TerminalPage<'a> {
     out: String,
     width: usize,
     colour: bool,
-    links: &'a Links,
+    links: &'a LinkStyle,
 }
 
-impl<'a> Page<'a> {
+impl<'a> TerminalPage<'a> {
     pub(super) fn new(options: &'a RenderOptions) -> Self {
         let width = options.width.max(MIN_WIDTH);
         Self { out: String::new(), width, colour: options.colour, links: &options.links }
@@ -190,8 +190,8 @@ impl<'a> Page<'a> {
     }
 
     fn url(&self, path: &RepoPath) -> Option<String> {
-        let Links::Osc8 { root } = self.links else { return None };
-        Some(file_uri(root, path))
+        let LinkStyle::Osc8 { root } = self.links else { return None };
+        Some(encode_file_uri(root, path))
     }
 }
 

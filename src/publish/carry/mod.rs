@@ -11,28 +11,28 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::domain::forge::{Comment, Delivered, DeliveryAct, PullId, SummaryAct, Verdict};
+use crate::domain::forge::{Comment, DeliveryAct, DeliveryResult, DeliveryVerdict, PullId, SummaryAct};
 use crate::domain::id::CommitId;
 use crate::domain::run::RunId;
 use crate::forge::{FaultKind, ForgeError, GitHub, NewComment, NewReview};
 
-use super::draft::WhyBeside;
-use super::plan::{Entry, Plan, Work};
+use super::draft::SummaryOnlyReason;
+use super::plan::{EntryWork, PlanEntry, PostPlan};
 
 /// The progress of posting, from which the summary is made.
 #[derive(Debug, Clone, Copy)]
-pub struct Told<'a> {
+pub struct PostProgress<'a> {
     /// The results so far.
-    pub entries: &'a [Entry],
+    pub entries: &'a [PlanEntry],
     /// The verdict of the review.
-    pub verdict: Verdict,
+    pub verdict: DeliveryVerdict,
     /// The failures so far: one sentence each.
     pub failures: &'a [String],
 }
 
 /// The summary's text, and what found no room in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Summarised {
+pub struct RenderedSummary {
     /// Markdown with our mark.
     pub body: String,
     /// The entries that it does not show, by their places.
@@ -40,7 +40,7 @@ pub struct Summarised {
 }
 
 /// A plan and all that is needed to carry it out.
-pub struct Carry<'a> {
+pub struct PlanExecutor<'a> {
     /// The client.
     pub github: &'a GitHub,
     /// The pull request.
@@ -50,24 +50,24 @@ pub struct Carry<'a> {
     /// The head that it is posted on.
     pub head: CommitId,
     /// The plan.
-    pub plan: &'a Plan,
+    pub plan: &'a PostPlan,
     /// The reviews that stand there already, by the forge's ids.
     pub known_reviews: HashSet<String>,
     /// Makes the summary.
-    pub summarise: &'a (dyn Fn(&Told<'_>) -> Summarised + Send + Sync),
+    pub summarise: &'a (dyn Fn(&PostProgress<'_>) -> RenderedSummary + Send + Sync),
     /// Makes the text of the review that brings the comments, with its mark.
-    pub introduce: &'a (dyn Fn(&Told<'_>) -> String + Send + Sync),
+    pub introduce: &'a (dyn Fn(&PostProgress<'_>) -> String + Send + Sync),
 }
 
 /// The result of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Done {
+pub struct PostResult {
     /// Each finding and each open thread of ours.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<PlanEntry>,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: DeliveryVerdict,
     /// Pages of what was put there.
-    pub delivered: Delivered,
+    pub delivered: DeliveryResult,
     /// The result of the summary.
     pub summary: SummaryAct,
     /// The deviations from the plan: one sentence each.
@@ -84,24 +84,24 @@ pub struct Done {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeadMoved;
 
-impl Carry<'_> {
+impl PlanExecutor<'_> {
     /// Sends what the plan says. Failures do not end it: what can still be done is done, and all of them are told.
-    pub async fn out(&self) -> Result<Done, HeadMoved> {
+    pub async fn execute(&self) -> Result<PostResult, HeadMoved> {
         let mut done = self.as_planned();
         self.reopen(&mut done).await;
-        self.review(&mut done).await?;
+        self.send_review(&mut done).await?;
         self.resolve(&mut done).await;
         self.dismiss(&mut done).await;
-        self.summary(&mut done).await;
+        self.send_summary(&mut done).await;
         Ok(done)
     }
 
     /// Returns the result of the plan if everything succeeds.
-    fn as_planned(&self) -> Done {
-        Done {
+    fn as_planned(&self) -> PostResult {
+        PostResult {
             entries: self.plan.entries.clone(),
             verdict: self.plan.verdict,
-            delivered: Delivered::default(),
+            delivered: DeliveryResult::default(),
             summary: SummaryAct::Unchanged,
             notes: self.plan.notes.clone(),
             failures: Vec::new(),
@@ -116,7 +116,7 @@ impl Carry<'_> {
         let pull = format!("/repos/{}/pulls/{}", self.pull.repo, self.pull.number);
         let mut requests: Vec<Value> = Vec::new();
         for entry in &done.entries {
-            if let Work::Reopen { thread, .. } = &entry.work {
+            if let EntryWork::Reopen { thread, .. } = &entry.work {
                 requests.push(json!({"graphql": "unresolveReviewThread", "variables": {"threadId": thread}}));
             }
         }
@@ -127,7 +127,7 @@ impl Carry<'_> {
             requests.push(json!({"method": "POST", "path": format!("{pull}/reviews"), "body": review.json()}));
         }
         for entry in &done.entries {
-            if let Work::Resolve { thread } = &entry.work {
+            if let EntryWork::Resolve { thread } = &entry.work {
                 requests.push(json!({"graphql": "resolveReviewThread", "variables": {"threadId": thread}}));
             }
         }
@@ -137,7 +137,7 @@ impl Carry<'_> {
         }
         let body = self.summary_text(&mut done);
         match &self.plan.summary {
-            Some(there) if summary::is_same(&there.body, &body) => {}
+            Some(there) if summary::is_same_text(&there.body, &body) => {}
             Some(Comment { number: Some(number), .. }) => {
                 let path = format!("/repos/{}/issues/comments/{number}", self.pull.repo);
                 requests.push(json!({"method": "PATCH", "path": path, "body": {"body": body}}));
@@ -151,25 +151,30 @@ impl Carry<'_> {
     }
 
     /// The entries as they are planned, and as the summary shows them.
-    pub fn planned(&self) -> Vec<Entry> {
+    pub fn planned_entries(&self) -> Vec<PlanEntry> {
         let mut done = self.as_planned();
         self.summary_text(&mut done);
         done.entries
     }
 
     /// The review that brings the new comments; `None` if there is nothing to say.
-    fn new_review(&self, done: &Done) -> Option<NewReview> {
+    fn new_review(&self, done: &PostResult) -> Option<NewReview> {
         let comments: Vec<NewComment> = new_comments(done).into_iter().map(|(_, comment)| comment).collect();
         (!comments.is_empty() || self.plan.must_say).then(|| self.with_comments(done, Some(done.verdict), comments))
     }
 
-    fn with_comments(&self, done: &Done, verdict: Option<Verdict>, comments: Vec<NewComment>) -> NewReview {
+    fn with_comments(
+        &self,
+        done: &PostResult,
+        verdict: Option<DeliveryVerdict>,
+        comments: Vec<NewComment>,
+    ) -> NewReview {
         NewReview { commit: self.head, verdict, body: (self.introduce)(&done.told()), comments }
     }
 
-    async fn reopen(&self, done: &mut Done) {
+    async fn reopen(&self, done: &mut PostResult) {
         for at in 0..done.entries.len() {
-            let Work::Reopen { thread, anew } = done.entries[at].work.clone() else { continue };
+            let EntryWork::Reopen { thread, anew } = done.entries[at].work.clone() else { continue };
             let Err(error) = self.github.reopen(&thread).await else {
                 done.has_arrived = true;
                 continue;
@@ -179,13 +184,13 @@ impl Carry<'_> {
                 Some(comment) if is_refusal(&error) => {
                     entry.item.act = DeliveryAct::PostedAgain;
                     entry.item.reason = Some(format!("Its thread could not be opened again: {}.", error.message));
-                    entry.work = Work::Comment(comment);
+                    entry.work = EntryWork::Comment(comment);
                 }
                 _ => {
                     entry.item.act = DeliveryAct::InSummary;
                     entry.item.reason = Some(format!("Its thread could not be opened again: {}.", error.message));
-                    entry.beside = Some(WhyBeside::NotPosted);
-                    entry.work = Work::Nothing;
+                    entry.beside = Some(SummaryOnlyReason::NotPosted);
+                    entry.work = EntryWork::Nothing;
                     if !is_refusal(&error) {
                         done.fail(error.kind, format!("a thread could not be opened again: {error}"));
                     }
@@ -194,10 +199,10 @@ impl Carry<'_> {
         }
     }
 
-    async fn resolve(&self, done: &mut Done) {
+    async fn resolve(&self, done: &mut PostResult) {
         let mut refused: Option<ForgeError> = None;
         for at in 0..done.entries.len() {
-            let Work::Resolve { thread } = done.entries[at].work.clone() else { continue };
+            let EntryWork::Resolve { thread } = done.entries[at].work.clone() else { continue };
             // Who may not resolve one may resolve none: the others are not asked for.
             let error = match &refused {
                 Some(error) => error.clone(),
@@ -227,7 +232,7 @@ impl Carry<'_> {
         }
     }
 
-    async fn dismiss(&self, done: &mut Done) {
+    async fn dismiss(&self, done: &mut PostResult) {
         for number in &self.plan.dismiss {
             match self.github.dismiss(self.pull, *number, DISMISSED).await {
                 Ok(()) => {
@@ -254,18 +259,18 @@ fn is_refusal(error: &ForgeError) -> bool {
 }
 
 /// The comments that are to be sent, each with its entry.
-fn new_comments(done: &Done) -> Vec<(usize, NewComment)> {
+fn new_comments(done: &PostResult) -> Vec<(usize, NewComment)> {
     let all = done.entries.iter().enumerate();
     all.filter_map(|(at, entry)| match &entry.work {
-        Work::Comment(comment) => Some((at, comment.clone())),
-        Work::Nothing | Work::Reopen { .. } | Work::Resolve { .. } => None,
+        EntryWork::Comment(comment) => Some((at, comment.clone())),
+        EntryWork::Nothing | EntryWork::Reopen { .. } | EntryWork::Resolve { .. } => None,
     })
     .collect()
 }
 
-impl Done {
-    fn told(&self) -> Told<'_> {
-        Told { entries: &self.entries, verdict: self.verdict, failures: &self.failures }
+impl PostResult {
+    fn told(&self) -> PostProgress<'_> {
+        PostProgress { entries: &self.entries, verdict: self.verdict, failures: &self.failures }
     }
 
     /// Says once that something failed.
@@ -277,11 +282,11 @@ impl Done {
     }
 
     /// Puts an entry that was to stand on its lines into the summary.
-    fn move_to_summary(&mut self, at: usize, beside: WhyBeside, why: String) {
+    fn move_to_summary(&mut self, at: usize, beside: SummaryOnlyReason, why: String) {
         let entry = &mut self.entries[at];
         entry.item.act = DeliveryAct::InSummary;
         entry.item.reason = Some(why);
         entry.beside = Some(beside);
-        entry.work = Work::Nothing;
+        entry.work = EntryWork::Nothing;
     }
 }

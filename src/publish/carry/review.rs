@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::domain::forge::{DeliveryAct, FindingMark, ReviewNote, ReviewVerdict, RunMark, Verdict};
+use crate::domain::forge::{DeliveryAct, DeliveryVerdict, FindingMark, ReviewNote, ReviewVerdict, RunMark};
 use crate::forge::{FaultKind, ForgeError, NewComment, NewReview};
 
-use super::super::bisect::{Trial, bisect};
-use super::super::draft::WhyBeside;
-use super::{Carry, Done, HeadMoved, is_refusal, new_comments};
+use super::super::bisect::{BisectTrial, bisect_comments};
+use super::super::draft::SummaryOnlyReason;
+use super::{HeadMoved, PlanExecutor, PostResult, is_refusal, new_comments};
 
 /// The number of reviews created and deleted to find the refused comments.
 const MOST_TRIALS: usize = 40;
@@ -15,7 +15,7 @@ const MOST_TRIALS: usize = 40;
 const SETTLING: Duration = Duration::from_millis(500);
 
 /// The reason why a review was not taken.
-enum Unsent {
+enum UnsentReview {
     /// The head is no part of the pull request any more.
     Moved,
     /// An account may not request changes on its own pull request.
@@ -29,25 +29,25 @@ enum Unsent {
 }
 
 /// Classifies a refusal of the forge, which gives the reason as text only.
-fn meaning(error: ForgeError) -> Unsent {
+fn meaning(error: ForgeError) -> UnsentReview {
     if error.kind != FaultKind::Refused {
-        return Unsent::Failed(error);
+        return UnsentReview::Failed(error);
     }
     let words = error.message.to_ascii_lowercase();
     if words.contains("not part of the pull request") {
-        Unsent::Moved
+        UnsentReview::Moved
     } else if words.contains("own pull request") {
-        Unsent::OwnPull
+        UnsentReview::OwnPull
     } else if words.contains("one pending review") {
-        Unsent::Begun
+        UnsentReview::Begun
     } else {
-        Unsent::Wrong(error)
+        UnsentReview::Wrong(error)
     }
 }
 
-impl Carry<'_> {
+impl PlanExecutor<'_> {
     /// Posts the new comments and says the verdict. Comments that the forge refuses go to the summary.
-    pub(super) async fn review(&self, done: &mut Done) -> Result<(), HeadMoved> {
+    pub(super) async fn send_review(&self, done: &mut PostResult) -> Result<(), HeadMoved> {
         for number in &self.plan.discard {
             match self.github.delete_pending(self.pull, *number).await {
                 Ok(()) => {
@@ -72,30 +72,30 @@ impl Carry<'_> {
                     self.find_pages(done).await;
                     return Ok(());
                 }
-                Err(Unsent::Moved) => return Err(HeadMoved),
-                Err(Unsent::OwnPull) if done.verdict == Verdict::RequestChanges => {
-                    done.verdict = Verdict::Comment;
+                Err(UnsentReview::Moved) => return Err(HeadMoved),
+                Err(UnsentReview::OwnPull) if done.verdict == DeliveryVerdict::RequestChanges => {
+                    done.verdict = DeliveryVerdict::Comment;
                     let text = "GitHub refuses that an account requests changes on its own pull request: it comments.";
                     done.notes.push(text.to_owned());
                     if new_comments(done).is_empty() {
                         return Ok(());
                     }
                 }
-                Err(Unsent::Wrong(error)) if !was_sorted && !review.comments.is_empty() => {
+                Err(UnsentReview::Wrong(error)) if !was_sorted && !review.comments.is_empty() => {
                     was_sorted = true;
                     self.sort_out(done, &error).await;
                     if new_comments(done).is_empty() && !self.plan.must_say {
                         return Ok(());
                     }
                 }
-                Err(Unsent::Begun) if !was_taken_back && self.take_back().await => was_taken_back = true,
+                Err(UnsentReview::Begun) if !was_taken_back && self.take_back().await => was_taken_back = true,
                 Err(unsent) => {
                     give_up(done, unsent);
                     return Ok(());
                 }
             }
         }
-        give_up(done, Unsent::OwnPull);
+        give_up(done, UnsentReview::OwnPull);
         Ok(())
     }
 
@@ -107,7 +107,7 @@ impl Carry<'_> {
     }
 
     /// Sends a review once. Where the answer was lost, it looks whether the review is there before it sends it again.
-    async fn send(&self, review: &NewReview) -> Result<ReviewNote, Unsent> {
+    async fn send(&self, review: &NewReview) -> Result<ReviewNote, UnsentReview> {
         let mut lost = match self.github.create_review(self.pull, review).await {
             Err(error) if error.may_have_happened => error,
             answered => return answered.map_err(meaning),
@@ -117,7 +117,7 @@ impl Carry<'_> {
             match self.mine_of_this_run(false).await {
                 Ok(Some(there)) => return Ok(there),
                 Ok(None) => {}
-                Err(error) => return Err(Unsent::Failed(error)),
+                Err(error) => return Err(UnsentReview::Failed(error)),
             }
             if !again {
                 break;
@@ -127,7 +127,7 @@ impl Carry<'_> {
                 answered => return answered.map_err(meaning),
             };
         }
-        Err(Unsent::Failed(lost))
+        Err(UnsentReview::Failed(lost))
     }
 
     /// The review of this run that was not there when the plan was made.
@@ -143,9 +143,9 @@ impl Carry<'_> {
     }
 
     /// Finds the comments that the forge refuses and puts them into the summary.
-    async fn sort_out(&self, done: &mut Done, error: &ForgeError) {
+    async fn sort_out(&self, done: &mut PostResult, error: &ForgeError) {
         let comments = new_comments(done);
-        let sorted = bisect(comments.len(), &error.message, MOST_TRIALS, async |part: &[usize]| {
+        let sorted = bisect_comments(comments.len(), &error.message, MOST_TRIALS, async |part: &[usize]| {
             let some: Vec<NewComment> = part.iter().map(|at| comments[*at].1.clone()).collect();
             self.is_taken(self.with_comments(done, None, some)).await
         })
@@ -153,13 +153,13 @@ impl Carry<'_> {
         for (at, reason) in sorted.bad {
             done.move_to_summary(
                 comments[at].0,
-                WhyBeside::Refused,
+                SummaryOnlyReason::Refused,
                 format!("GitHub refused it on its lines: {reason}."),
             );
         }
         for at in sorted.unknown {
             let why = "GitHub refused some comments on their lines, and it was not found out whether this is one.";
-            done.move_to_summary(comments[at].0, WhyBeside::Refused, why.to_owned());
+            done.move_to_summary(comments[at].0, SummaryOnlyReason::Refused, why.to_owned());
         }
         if let Some(error) = sorted.broken {
             done.fail(error.kind, format!("it was not found out which comments are refused: {error}"));
@@ -167,27 +167,27 @@ impl Carry<'_> {
     }
 
     /// Begins a review with some of the comments, and takes it back.
-    async fn is_taken(&self, some: NewReview) -> Trial<ForgeError> {
+    async fn is_taken(&self, some: NewReview) -> BisectTrial<ForgeError> {
         let begun = match self.github.create_review(self.pull, &some).await {
             Ok(note) => note,
             Err(error) if error.may_have_happened => match self.mine_of_this_run(true).await {
                 Ok(Some(note)) => note,
-                Ok(None) => return Trial::Broken(error),
-                Err(error) => return Trial::Broken(error),
+                Ok(None) => return BisectTrial::Broken(error),
+                Err(error) => return BisectTrial::Broken(error),
             },
-            Err(error) if error.kind == FaultKind::Refused => return Trial::Bad(error.message),
-            Err(error) => return Trial::Broken(error),
+            Err(error) if error.kind == FaultKind::Refused => return BisectTrial::Bad(error.message),
+            Err(error) => return BisectTrial::Broken(error),
         };
-        let Some(number) = begun.comment.number else { return Trial::Good };
+        let Some(number) = begun.comment.number else { return BisectTrial::Good };
         match self.github.delete_pending(self.pull, number).await {
-            Ok(()) => Trial::Good,
-            Err(error) if error.kind == FaultKind::NotFound => Trial::Good,
-            Err(error) => Trial::Broken(error),
+            Ok(()) => BisectTrial::Good,
+            Err(error) if error.kind == FaultKind::NotFound => BisectTrial::Good,
+            Err(error) => BisectTrial::Broken(error),
         }
     }
 
     /// The pages of the new comments. That they cannot be read is no failure: the comments are there.
-    async fn find_pages(&self, done: &mut Done) {
+    async fn find_pages(&self, done: &mut PostResult) {
         if new_comments(done).is_empty() {
             return;
         }
@@ -210,21 +210,21 @@ impl Carry<'_> {
 }
 
 /// Nothing of the review could be posted: all its comments go to the summary, and that is a failure.
-fn give_up(done: &mut Done, unsent: Unsent) {
+fn give_up(done: &mut PostResult, unsent: UnsentReview) {
     let kind = match &unsent {
-        Unsent::Wrong(error) | Unsent::Failed(error) => error.kind,
-        Unsent::Begun | Unsent::OwnPull | Unsent::Moved => FaultKind::Refused,
+        UnsentReview::Wrong(error) | UnsentReview::Failed(error) => error.kind,
+        UnsentReview::Begun | UnsentReview::OwnPull | UnsentReview::Moved => FaultKind::Refused,
     };
     let text = match unsent {
-        Unsent::Begun => "the review could not be posted: this account has begun a review of the pull request and not handed it in; submit or \
+        UnsentReview::Begun => "the review could not be posted: this account has begun a review of the pull request and not handed it in; submit or \
              discard it on the page of the pull request, then run review post again"
             .to_owned(),
-        Unsent::Wrong(error) if is_refusal(&error) => format!("GitHub refused the review: {error}"),
-        Unsent::Wrong(error) | Unsent::Failed(error) => format!("the review could not be posted: {error}"),
-        Unsent::OwnPull | Unsent::Moved => "GitHub refused the review again and again".to_owned(),
+        UnsentReview::Wrong(error) if is_refusal(&error) => format!("GitHub refused the review: {error}"),
+        UnsentReview::Wrong(error) | UnsentReview::Failed(error) => format!("the review could not be posted: {error}"),
+        UnsentReview::OwnPull | UnsentReview::Moved => "GitHub refused the review again and again".to_owned(),
     };
     for (at, _) in new_comments(done) {
-        done.move_to_summary(at, WhyBeside::NotPosted, "It could not be posted on its lines.".to_owned());
+        done.move_to_summary(at, SummaryOnlyReason::NotPosted, "It could not be posted on its lines.".to_owned());
     }
     done.fail(kind, text);
 }

@@ -2,20 +2,20 @@
 
 use std::borrow::Cow;
 
-use crate::domain::forge::{Comment, DeliveryAct, SummaryAct, SummaryMark, Trust};
+use crate::domain::forge::{Comment, DeliveryAct, MarkTrust, SummaryAct, SummaryMark};
 use crate::forge::{FaultKind, ForgeError};
 
-use super::{Carry, Done};
+use super::{PlanExecutor, PostResult};
 
 /// Checks whether two texts are the same to a forge that may trim them and end lines its own way, and but for the names of their runs.
-pub(super) fn is_same(a: &str, b: &str) -> bool {
+pub(super) fn is_same_text(a: &str, b: &str) -> bool {
     let (a, b) = (without_run(a), without_run(b));
     a.trim_end().lines().eq(b.trim_end().lines())
 }
 
 /// The mark of a summary, whatever its trust.
-fn mark(text: &str) -> Option<(Trust, SummaryMark)> {
-    Trust::ALL.into_iter().find_map(|trust| Some((trust, SummaryMark::read_as(text, trust)?)))
+fn mark(text: &str) -> Option<(MarkTrust, SummaryMark)> {
+    MarkTrust::ALL.into_iter().find_map(|trust| Some((trust, SummaryMark::read_as(text, trust)?)))
 }
 
 fn without_run(text: &str) -> Cow<'_, str> {
@@ -25,9 +25,9 @@ fn without_run(text: &str) -> Cow<'_, str> {
     }
 }
 
-impl Carry<'_> {
+impl PlanExecutor<'_> {
     /// The summary's text. What has no room in it is marked as standing only in the kept review.
-    pub(super) fn summary_text(&self, done: &mut Done) -> String {
+    pub(super) fn summary_text(&self, done: &mut PostResult) -> String {
         let summarised = (self.summarise)(&done.told());
         for at in summarised.left_out {
             if let Some(entry) = done.entries.get_mut(at)
@@ -42,10 +42,10 @@ impl Carry<'_> {
     }
 
     /// Writes the summary, or leaves it where it says the same already.
-    pub(super) async fn summary(&self, done: &mut Done) {
+    pub(super) async fn send_summary(&self, done: &mut PostResult) {
         let body = self.summary_text(done);
         if let Some(there) = &self.plan.summary
-            && is_same(&there.body, &body)
+            && is_same_text(&there.body, &body)
         {
             done.summary = SummaryAct::Unchanged;
             done.delivered.summary_url = Some(there.url.clone());
@@ -119,8 +119,8 @@ mod tests {
             let mark = SummaryMark { run, head, merge_base: head, complete: true, made: None };
             format!("{words} `review show {run}`\n\n{}", mark.write())
         };
-        assert!(is_same(&text("words"), &text("words")));
-        assert!(!is_same(&text("words"), &text("others")));
-        assert!(is_same("a\r\nb\n", "a\nb") && !is_same("a", "b"));
+        assert!(is_same_text(&text("words"), &text("words")));
+        assert!(!is_same_text(&text("words"), &text("others")));
+        assert!(is_same_text("a\r\nb\n", "a\nb") && !is_same_text("a", "b"));
     }
 }

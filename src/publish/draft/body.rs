@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::offer::Offer;
-use super::spot::Spot;
+use super::inline_position::InlinePosition;
+use super::suggestion::SuggestedLines;
 use crate::domain::finding::{Finding, OriginKind, VerificationState};
 use crate::domain::run::RunId;
-use crate::domain::text::fence;
+use crate::domain::text::fence_for;
 use crate::present::{digest, patch};
-use crate::publish::markdown::{Writer, length};
+use crate::publish::markdown::{CommentWriter, length};
 
 /// Characters of a title, a path, a rationale.
 const TITLE: usize = 250;
@@ -21,12 +21,12 @@ const ROWS: usize = 60;
 const DIFF: usize = 6000;
 
 /// The comment, its mark last; `None` if an offer has no room, or where it and the rest together hold a secret.
-pub(super) fn comment(
-    writer: &Writer<'_>,
+pub(super) fn render_comment(
+    writer: &CommentWriter<'_>,
     run: RunId,
     finding: &Finding,
-    spot: &Spot<'_>,
-    offer: Option<&Offer>,
+    spot: &InlinePosition<'_>,
+    offer: Option<&SuggestedLines>,
     mark: &str,
     room: usize,
 ) -> Option<String> {
@@ -35,7 +35,7 @@ pub(super) fn comment(
     match offer {
         Some(offer) => {
             let lines = offer.replacement.join("\n");
-            let fence = fence(&lines);
+            let fence = fence_for(&lines);
             let end = if offer.replacement.is_empty() { "" } else { "\n" };
             let _ = write!(tail, "\n\n{fence}suggestion\n{lines}{end}{fence}");
         }
@@ -46,7 +46,7 @@ pub(super) fn comment(
     let fixed = length(&head) + length(&tail) + length(mark) + 4;
     let room = room.checked_sub(fixed)?;
     let text = format!("{head}{}{tail}", prose(writer, run, &finding.body, room));
-    if writer.checked(&text).1 == 0 {
+    if writer.recheck(&text).1 == 0 {
         return Some(format!("{text}\n\n{mark}"));
     }
     // Its parts hold a secret only together; masking that here could tear the Markdown.
@@ -58,7 +58,7 @@ fn withheld(run: RunId) -> String {
 }
 
 /// The finding in full for the summary, in at most about `room`.
-pub(crate) fn full(writer: &Writer<'_>, run: RunId, finding: &Finding, room: usize) -> String {
+pub(crate) fn render_full(writer: &CommentWriter<'_>, run: RunId, finding: &Finding, room: usize) -> String {
     let head = headline(writer, finding);
     let place = finding.anchors.first().map(|anchor| place(writer, anchor)).unwrap_or_default();
     let mut tail = also(writer, finding, None);
@@ -68,12 +68,12 @@ pub(crate) fn full(writer: &Writer<'_>, run: RunId, finding: &Finding, room: usi
     let head = format!("{head}\n{place}");
     let fixed = length(&head) + length(&tail);
     let text = format!("{head}{}{tail}", prose(writer, run, &finding.body, room.saturating_sub(fixed)));
-    if writer.checked(&text).1 == 0 { text } else { format!("{head}{}", withheld(run)) }
+    if writer.recheck(&text).1 == 0 { text } else { format!("{head}{}", withheld(run)) }
 }
 
 /// Renders severity, category and title: one bold line.
-fn headline(writer: &Writer<'_>, finding: &Finding) -> String {
-    let title = writer.line(&finding.title, TITLE);
+fn headline(writer: &CommentWriter<'_>, finding: &Finding) -> String {
+    let title = writer.markdown_line(&finding.title, TITLE);
     let title = if title.is_empty() { "(no title)".to_owned() } else { title };
     format!("**{} ({}): {title}**", capital(finding.severity.word()), finding.category.word().replace('_', " "))
 }
@@ -84,7 +84,7 @@ fn capital(word: &str) -> String {
 }
 
 /// The body as a paragraph of its own, with a note where it was cut.
-fn prose(writer: &Writer<'_>, run: RunId, body: &str, room: usize) -> String {
+fn prose(writer: &CommentWriter<'_>, run: RunId, body: &str, room: usize) -> String {
     if body.trim().is_empty() {
         return String::new();
     }
@@ -95,14 +95,14 @@ fn prose(writer: &Writer<'_>, run: RunId, body: &str, room: usize) -> String {
     if length(&whole) <= room { whole } else { String::new() }
 }
 
-fn place(writer: &Writer<'_>, anchor: &crate::domain::finding::Anchor) -> String {
+fn place(writer: &CommentWriter<'_>, anchor: &crate::domain::finding::Anchor) -> String {
     let note = digest::place_note(anchor);
     let note = if note.is_empty() { String::new() } else { format!(" ({note})") };
-    format!("{}{note}", writer.code(&digest::place(anchor), PATH))
+    format!("{}{note}", writer.inline_code(&digest::place(anchor), PATH))
 }
 
 /// The other places of the finding, the one it stands on left out.
-fn also(writer: &Writer<'_>, finding: &Finding, spot: Option<&Spot<'_>>) -> String {
+fn also(writer: &CommentWriter<'_>, finding: &Finding, spot: Option<&InlinePosition<'_>>) -> String {
     let mut out = String::new();
     let stands_at = spot.map_or(0, |spot| spot.anchor);
     if let Some(spot) = spot
@@ -126,17 +126,17 @@ fn also(writer: &Writer<'_>, finding: &Finding, spot: Option<&Spot<'_>>) -> Stri
 }
 
 /// The suggestion as a small diff.
-fn suggested(writer: &Writer<'_>, finding: &Finding) -> String {
+fn suggested(writer: &CommentWriter<'_>, finding: &Finding) -> String {
     let Some(suggestion) = &finding.suggestion else { return String::new() };
-    let patched = patch::patched(finding);
+    let patched = patch::diff_rows(finding);
     let title = match &patched {
         Some(_) => "Suggested change:".to_owned(),
         None => {
-            let path = writer.code(&suggestion.path.spelled(), PATH);
-            format!("Suggested instead of {} of {path}:", digest::line_words(suggestion.lines))
+            let path = writer.inline_code(&suggestion.path.display_name(), PATH);
+            format!("Suggested instead of {} of {path}:", digest::describe_lines(suggestion.lines))
         }
     };
-    let rows = patched.unwrap_or_else(|| patch::added(suggestion));
+    let rows = patched.unwrap_or_else(|| patch::added_rows(suggestion));
     let mut lines: Vec<String> =
         rows.iter().take(ROWS).map(|row| format!("{} {}", row.mark.sign(), row.text)).collect();
     if rows.len() > ROWS {
@@ -145,39 +145,39 @@ fn suggested(writer: &Writer<'_>, finding: &Finding) -> String {
     if lines.is_empty() {
         return format!("\n\n{title} nothing; they go.");
     }
-    match writer.fenced("diff", &lines.join("\n"), DIFF) {
+    match writer.fenced_block("diff", &lines.join("\n"), DIFF) {
         block if block.is_empty() => format!("\n\n{title} too long to be shown here."),
         block => format!("\n\n{title}\n\n{block}"),
     }
 }
 
-fn rationale(writer: &Writer<'_>, finding: &Finding) -> String {
+fn rationale(writer: &CommentWriter<'_>, finding: &Finding) -> String {
     let Some(rationale) = finding.verification.rationale.as_deref().filter(|text| !text.trim().is_empty()) else {
         return String::new();
     };
-    format!("\n\nSecond look: {}", writer.line(rationale, RATIONALE))
+    format!("\n\nSecond look: {}", writer.markdown_line(rationale, RATIONALE))
 }
 
 /// Renders the origin, confidence and id of the finding.
-fn facts(writer: &Writer<'_>, finding: &Finding) -> String {
+fn facts(writer: &CommentWriter<'_>, finding: &Finding) -> String {
     let mut parts = Vec::new();
     let name = &finding.origin.name;
     match finding.origin.kind {
-        OriginKind::Rule if !name.is_empty() => parts.push(format!("rule {}", writer.code(name, TITLE))),
-        OriginKind::Build if !name.is_empty() => parts.push(format!("reported by {}", writer.code(name, TITLE))),
+        OriginKind::Rule if !name.is_empty() => parts.push(format!("rule {}", writer.inline_code(name, TITLE))),
+        OriginKind::Build if !name.is_empty() => parts.push(format!("reported by {}", writer.inline_code(name, TITLE))),
         OriginKind::Model | OriginKind::Rule | OriginKind::Build => {}
     }
     if let Some(confidence) = finding.confidence {
         parts.push(format!("confidence {}/10", confidence.value()));
     }
     if finding.verification.state != VerificationState::Unchecked {
-        let by = finding.verification.by.as_deref().map(|by| format!(" by {}", writer.code(by, TITLE)));
+        let by = finding.verification.by.as_deref().map(|by| format!(" by {}", writer.inline_code(by, TITLE)));
         parts.push(format!("{}{}", finding.verification.state, by.unwrap_or_default()));
     }
     if let Some(guideline) = &finding.guideline {
         let place = format!("{}:{}", guideline.path, guideline.line);
-        parts.push(format!("see {}", writer.code(&place, PATH)));
+        parts.push(format!("see {}", writer.inline_code(&place, PATH)));
     }
-    parts.push(format!("id {}", writer.code(&finding.id.0, 60)));
+    parts.push(format!("id {}", writer.inline_code(&finding.id.0, 60)));
     parts.join(" · ")
 }

@@ -6,20 +6,22 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::document::shape::live_parts;
-use crate::domain::change::{ChangeRun, FileChange, FileMode, FileStatus, Generated, Hunk, Span};
-use crate::domain::finding::{Anchor, AnchorMatch, Category, Origin, OriginKind, Suggestion, Verification};
+use crate::document::live_parts::live_parts;
+use crate::domain::change::{ChangeRun, FileChange, FileMode, FileStatus, Generated, Hunk, HunkSpan};
+use crate::domain::finding::{
+    Anchor, AnchorMatch, Category, FindingOrigin, FindingVerification, OriginKind, Suggestion,
+};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::secret::Secret;
 use crate::present::json;
 
-fn draft(review: &Review, change: &ChangeSet, limits: &Limits, guard: &Guard) -> Draft {
-    super::draft(review, change, limits, guard, Trust::Own)
+fn draft(review: &Review, change: &ChangeSet, limits: &PostLimits, guard: &SecretGuard) -> PostDraft {
+    super::draft_comments(review, change, limits, guard, MarkTrust::Own)
 }
 
-fn span(start: u32, count: u32) -> Span {
-    Span { start, count }
+fn span(start: u32, count: u32) -> HunkSpan {
+    HunkSpan { start, count }
 }
 
 fn lines(start: u32, end: u32) -> LineRange {
@@ -38,13 +40,13 @@ fn file(path: &str) -> FileChange {
     }
 }
 
-pub(crate) fn finding(id: &str, path: &str, side: Side, range: Option<(u32, u32)>) -> Finding {
+pub(crate) fn finding(id: &str, path: &str, side: DiffSide, range: Option<(u32, u32)>) -> Finding {
     let range = range.map(|(start, end)| lines(start, end));
     let quote =
         range.map(|range| (range.start()..=range.end()).map(|n| format!("let line_{n} = 1;")).collect::<Vec<_>>());
     Finding {
         id: FindingId(id.to_owned()),
-        fingerprint: Fingerprint(format!("{id}{id}")),
+        fingerprint: FindingFingerprint(format!("{id}{id}")),
         status: crate::domain::finding::FindingStatus::New,
         title: format!("Title of {id}"),
         body: "What goes wrong.\n\nWhat to do.".to_owned(),
@@ -60,8 +62,8 @@ pub(crate) fn finding(id: &str, path: &str, side: Side, range: Option<(u32, u32)
             masked: false,
         }],
         suggestion: None,
-        verification: Verification::UNCHECKED,
-        origin: Origin { kind: OriginKind::Rule, name: "rust/x".to_owned() },
+        verification: FindingVerification::UNCHECKED,
+        origin: FindingOrigin { kind: OriginKind::Rule, name: "rust/x".to_owned() },
         guideline: None,
         dismissed: None,
     }
@@ -73,11 +75,11 @@ pub(crate) fn review(findings: Vec<Finding>) -> Review {
     review
 }
 
-fn drafted(findings: Vec<Finding>, files: Vec<FileChange>) -> Draft {
-    draft(&review(findings), &ChangeSet::of(files), &Limits::default(), &Guard::default())
+fn drafted(findings: Vec<Finding>, files: Vec<FileChange>) -> PostDraft {
+    draft(&review(findings), &ChangeSet::of(files), &PostLimits::default(), &SecretGuard::default())
 }
 
-fn place(side: Side, range: (u32, u32)) -> Result<(u32, u32), WhyBeside> {
+fn place(side: DiffSide, range: (u32, u32)) -> Result<(u32, u32), SummaryOnlyReason> {
     let draft = drafted(vec![finding("a", "a.rs", side, Some(range))], vec![file("a.rs")]);
     match (draft.comments.first(), draft.beside.first()) {
         (Some(one), None) => {
@@ -91,22 +93,26 @@ fn place(side: Side, range: (u32, u32)) -> Result<(u32, u32), WhyBeside> {
 
 #[test]
 fn a_comment_stands_on_lines_of_one_hunk() {
-    assert_eq!(place(Side::New, (13, 14)), Ok((13, 14)));
-    assert_eq!(place(Side::New, (10, 17)), Ok((10, 17)));
-    assert_eq!(place(Side::Old, (13, 13)), Ok((13, 13)));
-    assert_eq!(place(Side::Old, (40, 46)), Ok((40, 46)));
+    assert_eq!(place(DiffSide::New, (13, 14)), Ok((13, 14)));
+    assert_eq!(place(DiffSide::New, (10, 17)), Ok((10, 17)));
+    assert_eq!(place(DiffSide::Old, (13, 13)), Ok((13, 13)));
+    assert_eq!(place(DiffSide::Old, (40, 46)), Ok((40, 46)));
     for beyond in [(1, 2), (9, 9), (18, 18), (20, 30), (47, 50)] {
-        assert_eq!(place(Side::New, beyond), Err(WhyBeside::NotInDiff), "{beyond:?}");
+        assert_eq!(place(DiffSide::New, beyond), Err(SummaryOnlyReason::NotInDiff), "{beyond:?}");
     }
-    assert_eq!(place(Side::Old, (17, 17)), Err(WhyBeside::NotInDiff));
+    assert_eq!(place(DiffSide::Old, (17, 17)), Err(SummaryOnlyReason::NotInDiff));
 }
 
 #[test]
 fn a_range_that_leaves_its_hunk_is_cut_where_its_telling_line_stays() {
-    assert_eq!(place(Side::New, (12, 30)), Ok((12, 17)));
-    assert_eq!(place(Side::New, (5, 14)), Err(WhyBeside::AcrossHunks), "its first telling line is outside");
-    assert_eq!(place(Side::New, (16, 30)), Err(WhyBeside::AcrossHunks), "what is left does not touch the change");
-    let cut = drafted(vec![finding("a", "a.rs", Side::New, Some((12, 30)))], vec![file("a.rs")]);
+    assert_eq!(place(DiffSide::New, (12, 30)), Ok((12, 17)));
+    assert_eq!(place(DiffSide::New, (5, 14)), Err(SummaryOnlyReason::AcrossHunks), "its first telling line is outside");
+    assert_eq!(
+        place(DiffSide::New, (16, 30)),
+        Err(SummaryOnlyReason::AcrossHunks),
+        "what is left does not touch the change"
+    );
+    let cut = drafted(vec![finding("a", "a.rs", DiffSide::New, Some((12, 30)))], vec![file("a.rs")]);
     let body = &cut.comments[0].comment.body;
     assert!(body.contains("This is about `a.rs:12-30`, of which the diff shows a part."), "{body}");
 }
@@ -114,19 +120,25 @@ fn a_range_that_leaves_its_hunk_is_cut_where_its_telling_line_stays() {
 #[test]
 fn what_the_diff_shows_no_lines_of_stands_beside() {
     let why = |file: FileChange, path: &str, range| {
-        let draft = drafted(vec![finding("a", path, Side::New, range)], vec![file]);
+        let draft = drafted(vec![finding("a", path, DiffSide::New, range)], vec![file]);
         assert!(draft.comments.is_empty());
         draft.beside[0].why
     };
     let at = Some((13, 13));
-    assert_eq!(why(file("a.rs"), "a.rs", None), WhyBeside::WholeFile);
-    assert_eq!(why(file("a.rs"), "b.rs", at), WhyBeside::NotInDiff);
-    assert_eq!(why(FileChange { binary: true, hunks: Vec::new(), ..file("a") }, "a", at), WhyBeside::NoLines);
-    assert_eq!(why(FileChange { generated: Some(Generated::LockFile), ..file("a") }, "a", at), WhyBeside::NoLines);
-    assert_eq!(why(FileChange { hunks: Vec::new(), ..file("a") }, "a", at), WhyBeside::NoLines);
-    assert_eq!(why(FileChange { new_mode: Some(FileMode::Submodule), ..file("a") }, "a", at), WhyBeside::Submodule);
+    assert_eq!(why(file("a.rs"), "a.rs", None), SummaryOnlyReason::WholeFile);
+    assert_eq!(why(file("a.rs"), "b.rs", at), SummaryOnlyReason::NotInDiff);
+    assert_eq!(why(FileChange { binary: true, hunks: Vec::new(), ..file("a") }, "a", at), SummaryOnlyReason::NoLines);
+    assert_eq!(
+        why(FileChange { generated: Some(Generated::LockFile), ..file("a") }, "a", at),
+        SummaryOnlyReason::NoLines
+    );
+    assert_eq!(why(FileChange { hunks: Vec::new(), ..file("a") }, "a", at), SummaryOnlyReason::NoLines);
+    assert_eq!(
+        why(FileChange { new_mode: Some(FileMode::Submodule), ..file("a") }, "a", at),
+        SummaryOnlyReason::Submodule
+    );
     for odd in ["\"\\377.rs\"", "\"a\\nb.rs\""] {
-        assert_eq!(why(file(odd), odd, at), WhyBeside::OddPath);
+        assert_eq!(why(file(odd), odd, at), SummaryOnlyReason::OddPath);
     }
 }
 
@@ -138,43 +150,43 @@ fn a_renamed_file_goes_by_its_path_at_the_head() {
         ..file("new.rs")
     };
     let found = vec![
-        finding("a", "old.rs", Side::Old, Some((13, 13))),
-        finding("b", "new.rs", Side::New, Some((13, 13))),
-        finding("c", "new.rs", Side::Old, Some((13, 13))),
+        finding("a", "old.rs", DiffSide::Old, Some((13, 13))),
+        finding("b", "new.rs", DiffSide::New, Some((13, 13))),
+        finding("c", "new.rs", DiffSide::Old, Some((13, 13))),
     ];
     let draft = drafted(found, vec![renamed]);
     let places: Vec<String> =
         draft.comments.iter().map(|one| format!("{} {:?}", one.comment.path, one.comment.side)).collect();
     assert_eq!(places, ["new.rs Old", "new.rs New"]);
-    assert_eq!(draft.beside[0].why, WhyBeside::NotInDiff);
+    assert_eq!(draft.beside[0].why, SummaryOnlyReason::NotInDiff);
 }
 
 #[test]
 fn another_place_of_the_finding_serves_where_the_first_does_not() {
-    let mut one = finding("a", "a.rs", Side::New, Some((90, 91)));
-    one.anchors.push(finding("a", "b.rs", Side::New, Some((13, 13))).anchors.remove(0));
+    let mut one = finding("a", "a.rs", DiffSide::New, Some((90, 91)));
+    one.anchors.push(finding("a", "b.rs", DiffSide::New, Some((13, 13))).anchors.remove(0));
     let draft = drafted(vec![one], vec![file("a.rs"), file("b.rs")]);
-    assert_eq!(draft.comments[0].comment.path.spelled(), "b.rs");
+    assert_eq!(draft.comments[0].comment.path.display_name(), "b.rs");
     assert!(draft.comments[0].comment.body.contains("See also `a.rs:90-91`."));
 }
 
 #[test]
 fn the_worst_come_first_and_the_rest_is_named() {
     let mut findings: Vec<Finding> =
-        (0..5).map(|n| finding(&format!("f{n}"), "a.rs", Side::New, Some((13, 13)))).collect();
+        (0..5).map(|n| finding(&format!("f{n}"), "a.rs", DiffSide::New, Some((13, 13)))).collect();
     findings[3].severity = Severity::Critical;
     findings[4].severity = Severity::Nit;
     findings[1].status = crate::domain::finding::FindingStatus::Fixed;
-    let limits = Limits { comments: 2, ..Limits::default() };
-    let draft = draft(&review(findings), &ChangeSet::of(vec![file("a.rs")]), &limits, &Guard::default());
+    let limits = PostLimits { comments: 2, ..PostLimits::default() };
+    let draft = draft(&review(findings), &ChangeSet::of(vec![file("a.rs")]), &limits, &SecretGuard::default());
     let ids: Vec<&str> = draft.comments.iter().map(|one| one.finding.0.as_str()).collect();
     assert_eq!(ids, ["f3", "f0"]);
     let beside: Vec<_> = draft.beside.iter().map(|one| (one.finding.0.as_str(), one.why)).collect();
-    assert_eq!(beside, [("f2", WhyBeside::BeyondLimit), ("f4", WhyBeside::BeyondLimit)]);
+    assert_eq!(beside, [("f2", SummaryOnlyReason::BeyondLimit), ("f4", SummaryOnlyReason::BeyondLimit)]);
 }
 
 fn suggesting(range: (u32, u32), replaced: (u32, u32), replacement: &str) -> Finding {
-    let mut one = finding("a", "a.rs", Side::New, Some(range));
+    let mut one = finding("a", "a.rs", DiffSide::New, Some(range));
     one.suggestion = Some(Suggestion {
         path: RepoPath::parse("a.rs").unwrap(),
         lines: lines(replaced.0, replaced.1),
@@ -183,8 +195,8 @@ fn suggesting(range: (u32, u32), replaced: (u32, u32), replacement: &str) -> Fin
     one
 }
 
-fn offered(one: Finding, guard: &Guard) -> ((u32, u32), String) {
-    let draft = draft(&review(vec![one]), &ChangeSet::of(vec![file("a.rs")]), &Limits::default(), guard);
+fn offered(one: Finding, guard: &SecretGuard) -> ((u32, u32), String) {
+    let draft = draft(&review(vec![one]), &ChangeSet::of(vec![file("a.rs")]), &PostLimits::default(), guard);
     let comment = &draft.comments[0].comment;
     let fence = comment.body.split_once("suggestion\n").map(|(before, rest)| {
         let fence = before.lines().last().unwrap();
@@ -195,7 +207,7 @@ fn offered(one: Finding, guard: &Guard) -> ((u32, u32), String) {
 
 #[test]
 fn a_suggestion_replaces_exactly_the_lines_of_its_comment() {
-    let none = Guard::default();
+    let none = SecretGuard::default();
     let line = |n: u32| format!("let line_{n} = 1;");
     assert_eq!(offered(suggesting((13, 14), (13, 14), "a\nb"), &none), ((13, 14), "a\nb\n".to_owned()));
     let trimmed = format!("{}\nnew\n{}", line(13), line(15));
@@ -208,7 +220,7 @@ fn a_suggestion_replaces_exactly_the_lines_of_its_comment() {
     let gone = draft(
         &review(vec![suggesting((13, 14), (13, 14), "")]),
         &ChangeSet::of(vec![file("a.rs")]),
-        &Limits::default(),
+        &PostLimits::default(),
         &none,
     );
     assert!(gone.comments[0].comment.body.contains("\n```suggestion\n```\n"));
@@ -216,13 +228,13 @@ fn a_suggestion_replaces_exactly_the_lines_of_its_comment() {
 
 #[test]
 fn a_suggestion_that_is_not_certain_is_shown_as_a_diff() {
-    let none = Guard::default();
-    let is_prose = |one: Finding, guard: &Guard| {
+    let none = SecretGuard::default();
+    let is_prose = |one: Finding, guard: &SecretGuard| {
         let (_, fence) = offered(one.clone(), guard);
-        let body = &draft(&review(vec![one]), &ChangeSet::of(vec![file("a.rs")]), &Limits::default(), guard).comments
-            [0]
-        .comment
-        .body;
+        let body = &draft(&review(vec![one]), &ChangeSet::of(vec![file("a.rs")]), &PostLimits::default(), guard)
+            .comments[0]
+            .comment
+            .body;
         assert!(fence.is_empty() && !body.contains("suggestion\n") && body.contains("Suggested"), "{body}");
     };
     is_prose(suggesting((13, 14), (15, 16), "x"), &none);
@@ -248,7 +260,8 @@ fn lines_that_the_quote_does_not_hold_are_read_from_the_diff() {
         "@@ -10,7 +10,8 @@\n a10\n a11\n a12\n-b13\n+a13\n+a14\n a15\n a16\n a17\n@@ -40,7 +41,6 @@\n a\n b\n c\n-d\n e\n f\n g\n",
     );
     let one = suggesting((13, 14), (12, 15), "a12\nx\na15");
-    let draft = draft(&review(vec![one]), &ChangeSet::of(vec![with_patch]), &Limits::default(), &Guard::default());
+    let draft =
+        draft(&review(vec![one]), &ChangeSet::of(vec![with_patch]), &PostLimits::default(), &SecretGuard::default());
     let comment = &draft.comments[0].comment;
     assert_eq!(comment.lines, lines(13, 14));
     assert!(comment.body.contains("```suggestion\nx\n```"), "{}", comment.body);
@@ -259,9 +272,9 @@ fn a_comment_in_full() {
     let mut one = suggesting((13, 14), (13, 14), "let line_13 = 2;\nlet line_14 = 1;");
     one.title = "Use `x` for #12, not <b>@octo</b>".to_owned();
     one.body = "See ![x](http://evil.example).\n\n```suggestion\nrm\n```\n\n# Big".to_owned();
-    one.anchors.push(finding("b", "b.rs", Side::Old, Some((3, 3))).anchors.remove(0));
+    one.anchors.push(finding("b", "b.rs", DiffSide::Old, Some((3, 3))).anchors.remove(0));
     one.confidence = crate::domain::finding::Confidence::new(8);
-    one.verification = Verification {
+    one.verification = FindingVerification {
         state: crate::domain::finding::VerificationState::Confirmed,
         by: Some("a model".to_owned()),
         rationale: Some("It is so.".to_owned()),
@@ -274,7 +287,7 @@ fn a_comment_in_full() {
 
 #[test]
 fn a_comment_that_is_too_long_is_cut_and_says_so() {
-    let mut one = finding("a", "a.rs", Side::New, Some((13, 13)));
+    let mut one = finding("a", "a.rs", DiffSide::New, Some((13, 13)));
     one.body = "A paragraph of it.\n\n".repeat(8000);
     one.title = "x".repeat(9000);
     let draft = drafted(vec![one.clone()], vec![file("a.rs")]);
@@ -290,11 +303,11 @@ fn a_comment_that_is_too_long_is_cut_and_says_so() {
 
 #[test]
 fn a_secret_that_only_the_parts_together_hold_is_not_told() {
-    let mut one = finding("a", "a.rs", Side::New, Some((13, 13)));
+    let mut one = finding("a", "a.rs", DiffSide::New, Some((13, 13)));
     one.title = "it begins q8Wm2Lx7Rv".to_owned();
     one.body = "4Kp9Zt3Nb and ends".to_owned();
-    let guard = Guard::default().with([Secret::new("q8Wm2Lx7Rv4Kp9Zt3Nb")]);
-    let draft = draft(&review(vec![one]), &ChangeSet::of(vec![file("a.rs")]), &Limits::default(), &guard);
+    let guard = SecretGuard::default().with([Secret::new("q8Wm2Lx7Rv4Kp9Zt3Nb")]);
+    let draft = draft(&review(vec![one]), &ChangeSet::of(vec![file("a.rs")]), &PostLimits::default(), &guard);
     let body = &draft.comments[0].comment.body;
     assert!(!body.contains("4Kp9") && body.contains("withheld"), "{body}");
     assert!(FindingMark::read(body).is_some());
@@ -308,7 +321,7 @@ proptest! {
         characters in 600..1500usize,
     ) {
         let findings: Vec<Finding> = places.iter().enumerate().map(|(n, (path, old, start, more, whole, text))| {
-            let side = if *old { Side::Old } else { Side::New };
+            let side = if *old { DiffSide::Old } else { DiffSide::New };
             let range = (!whole).then_some((*start, start + more));
             let mut one = finding(&format!("{n:012x}"), ["a.rs", "b.rs", "gone.rs"][*path], side, range);
             one.body.clone_from(text);
@@ -319,7 +332,7 @@ proptest! {
             one
         }).collect();
         let change = ChangeSet::of(vec![file("a.rs"), file("b.rs")]);
-        let draft = draft(&review(findings.clone()), &change, &Limits { comments, characters }, &Guard::default());
+        let draft = draft(&review(findings.clone()), &change, &PostLimits { comments, characters }, &SecretGuard::default());
         let named: HashSet<_> =
             draft.comments.iter().map(|one| &one.finding).chain(draft.beside.iter().map(|one| &one.finding)).collect();
         prop_assert_eq!(named.len(), findings.len());
@@ -330,7 +343,7 @@ proptest! {
             prop_assert!(FindingMark::read(&one.comment.body).is_some(), "{}", one.comment.body);
             let hunks = &change.files[0].hunks;
             let within = hunks.iter().any(|hunk| {
-                let range = super::spot::span(hunk, one.comment.side).range().unwrap();
+                let range = super::inline_position::span(hunk, one.comment.side).range().unwrap();
                 range.start() <= one.comment.lines.start() && one.comment.lines.end() <= range.end()
             });
             prop_assert!(within);

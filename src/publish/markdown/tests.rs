@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::document::shape::live_parts;
+use crate::document::live_parts::live_parts;
 use crate::domain::secret::Secret;
-use crate::present::safe::plain_language;
+use crate::present::escape::plain_language;
 
 const ATTACKS: &[&str] = &[
     "![x](https://evil.example/a.png)",
@@ -59,23 +59,26 @@ fn fit(found: Vec<String>) -> Vec<String> {
 
 #[test]
 fn no_attack_comes_to_life() {
-    let guard = Guard::default();
-    let writer = Writer::new(&guard);
+    let guard = SecretGuard::default();
+    let writer = CommentWriter::new(&guard);
     for attack in ATTACKS {
         let (prose, _) = writer.prose(attack, 100_000);
         assert_eq!(fit(live_parts(&prose)), Vec::<String>::new(), "{attack}\n=>\n{prose}");
-        for line in [format!("- {}", writer.line(attack, 1000)), format!("**High: {}**", writer.line(attack, 1000))] {
+        for line in [
+            format!("- {}", writer.markdown_line(attack, 1000)),
+            format!("**High: {}**", writer.markdown_line(attack, 1000)),
+        ] {
             assert_eq!(fit(live_parts(&line)), Vec::<String>::new(), "{attack}\n=>\n{line}");
         }
-        assert_eq!(fit(live_parts(&writer.code(attack, 1000))), Vec::<String>::new(), "{attack}");
-        assert_eq!(fit(live_parts(&writer.fenced("mermaid", attack, 1000))), Vec::<String>::new(), "{attack}");
+        assert_eq!(fit(live_parts(&writer.inline_code(attack, 1000))), Vec::<String>::new(), "{attack}");
+        assert_eq!(fit(live_parts(&writer.fenced_block("mermaid", attack, 1000))), Vec::<String>::new(), "{attack}");
     }
 }
 
 #[test]
 fn the_words_are_still_there() {
-    let guard = Guard::default();
-    let writer = Writer::new(&guard);
+    let guard = SecretGuard::default();
+    let writer = CommentWriter::new(&guard);
     let text = "Use `a < b` **here**.\n\n- one\n- two with `x`\n\n```rust\nlet a = \"@b\";\n```\nAnd 1 < 2 & 3.";
     insta::assert_snapshot!(writer.prose(text, 10_000).0);
     let odd = ATTACKS.iter().map(|attack| writer.prose(attack, 10_000).0).collect::<Vec<_>>().join("\n\n=====\n\n");
@@ -84,8 +87,8 @@ fn the_words_are_still_there() {
 
 #[test]
 fn a_long_text_is_cut_where_a_paragraph_ends() {
-    let guard = Guard::default();
-    let writer = Writer::new(&guard);
+    let guard = SecretGuard::default();
+    let writer = CommentWriter::new(&guard);
     let text = format!("{}\n\n{}\n\n{}", "one ".repeat(10), "two ".repeat(5), "three ".repeat(30));
     let (cut, is_cut) = writer.prose(&text, 90);
     assert!(is_cut && cut.ends_with("two") && length(&cut) <= 90, "{cut:?}");
@@ -93,16 +96,16 @@ fn a_long_text_is_cut_where_a_paragraph_ends() {
     assert!(is_cut && !cut.is_empty() && length(&cut) <= 100, "{cut:?}");
     let (cut, _) = writer.prose(&format!("```\n{}\n```", "x\n".repeat(100)), 60);
     assert_eq!((cut.matches("```").count(), length(&cut) <= 60), (2, true), "{cut:?}");
-    assert!(writer.fenced("diff", &"- a line\n".repeat(100), 200).ends_with("more lines\n```"));
+    assert!(writer.fenced_block("diff", &"- a line\n".repeat(100), 200).ends_with("more lines\n```"));
 }
 
 #[test]
 fn secrets_leave_before_anything_is_escaped() {
-    let guard = Guard::default().with([Secret::new("p_q8Wm2*Lx7[Rv4]Kp9")]);
-    let writer = Writer::new(&guard);
-    assert_eq!(writer.line("it is p_q8Wm2*Lx7[Rv4]Kp9!", 100), "it is \\[masked:secret\\]!");
-    assert_eq!(writer.code("q8Wm2*Lx7[Rv4]Kp9", 100), "`[masked:secret]`");
-    assert!(!writer.fenced("", "p_q8\nWm2*Lx\n7[Rv4]Kp9", 100).contains("Wm2"));
+    let guard = SecretGuard::default().with([Secret::new("p_q8Wm2*Lx7[Rv4]Kp9")]);
+    let writer = CommentWriter::new(&guard);
+    assert_eq!(writer.markdown_line("it is p_q8Wm2*Lx7[Rv4]Kp9!", 100), "it is \\[masked:secret\\]!");
+    assert_eq!(writer.inline_code("q8Wm2*Lx7[Rv4]Kp9", 100), "`[masked:secret]`");
+    assert!(!writer.fenced_block("", "p_q8\nWm2*Lx\n7[Rv4]Kp9", 100).contains("Wm2"));
 }
 
 #[test]
@@ -124,16 +127,16 @@ proptest! {
         room in 20..400usize,
     ) {
         let text = pieces.concat();
-        let guard = Guard::default();
-        let writer = Writer::new(&guard);
+        let guard = SecretGuard::default();
+        let writer = CommentWriter::new(&guard);
         for room in [room, 100_000] {
             let (prose, _) = writer.prose(&text, room);
             prop_assert!(length(&prose) <= room);
             prop_assert_eq!(fit(live_parts(&prose)), Vec::<String>::new(), "{:?}\n=>\n{}", text, prose);
         }
-        let line = format!("- {}", writer.line(&text, 60));
+        let line = format!("- {}", writer.markdown_line(&text, 60));
         prop_assert_eq!(fit(live_parts(&line)), Vec::<String>::new(), "{:?}\n=>\n{}", text, line);
-        let block = writer.fenced("rust", &text, room);
+        let block = writer.fenced_block("rust", &text, room);
         prop_assert!(length(&block) <= room);
         prop_assert_eq!(fit(live_parts(&block)), Vec::<String>::new());
     }

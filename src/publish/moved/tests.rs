@@ -5,7 +5,7 @@ use crate::domain::finding::Suggestion;
 use crate::domain::path::RepoPath;
 use crate::domain::place::LineRange;
 use crate::present::json;
-use crate::workspace::memory::Memory;
+use crate::workspace::memory::MemoryTree;
 
 fn path() -> RepoPath {
     RepoPath::parse("a.rs").unwrap()
@@ -22,7 +22,7 @@ fn review() -> Review {
     let finding = &mut review.findings[0];
     finding.anchors.truncate(1);
     let anchor = &mut finding.anchors[0];
-    (anchor.path, anchor.side, anchor.lines) = (path(), Side::New, Some(range(2, 2)));
+    (anchor.path, anchor.side, anchor.lines) = (path(), DiffSide::New, Some(range(2, 2)));
     (anchor.quote, anchor.matched) = ("    total += 1;".to_owned(), AnchorMatch::Exact);
     finding.suggestion =
         Some(Suggestion { path: path(), lines: range(2, 2), replacement: "    total += 2;".to_owned() });
@@ -30,9 +30,9 @@ fn review() -> Review {
 }
 
 fn on(text: &str, review: &Review) -> Reanchored {
-    let mut tree = Memory::default();
+    let mut tree = MemoryTree::default();
     tree.insert(path(), text);
-    reanchor(review, &tree, &Memory::default(), &Cancel::never()).unwrap()
+    reanchor(review, &tree, &MemoryTree::default(), &Cancel::never()).unwrap()
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn what_changed_or_stands_twice_is_gone_and_keeps_its_old_place() {
         assert_eq!(moved.gone.len(), 1, "{text}");
         assert_eq!(moved.review.findings, review().findings);
     }
-    let nothing = Memory::default();
+    let nothing = MemoryTree::default();
     assert_eq!(reanchor(&review(), &nothing, &nothing, &Cancel::never()).unwrap().gone.len(), 1);
 }
 

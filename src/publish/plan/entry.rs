@@ -1,31 +1,31 @@
 //! One line of a plan: what becomes of a finding or a thread, and what is sent for it. Main type: [`Entry`].
 
-use crate::domain::forge::{BesideMark, DeliveryItem};
+use crate::domain::forge::{DeliveryItem, SummaryOnlyMark};
 use crate::forge::NewComment;
-use crate::publish::draft::WhyBeside;
+use crate::publish::draft::SummaryOnlyReason;
 
 /// One finding, or one thread that is left of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct PlanEntry {
     /// Its line of the receipt, as it will be if all goes well.
     pub item: DeliveryItem,
     /// The requests to send for that.
-    pub work: Work,
+    pub work: EntryWork,
     /// `true` if this review found it; else only its thread is left.
     pub is_found: bool,
     /// The reason why it does not stand on its lines, where it does not.
-    pub beside: Option<WhyBeside>,
+    pub beside: Option<SummaryOnlyReason>,
     /// Its place, as displayed: `src/a.rs:12`.
     pub place: String,
     /// Of what is left of an earlier review without a thread: its mark.
-    pub kept: Option<BesideMark>,
+    pub kept: Option<SummaryOnlyMark>,
     /// The number of the comment that began its thread: the higher, the newer.
     pub age: u64,
 }
 
 /// The requests to send for one entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Work {
+pub enum EntryWork {
     /// Nothing.
     Nothing,
     /// A new comment.

@@ -1,13 +1,14 @@
 //! Reviews, threads and pull requests for the tests of `plan`.
 
 use super::*;
-use crate::domain::finding::{Category, Fingerprint, OriginKind};
+use crate::domain::finding::{Category, FindingFingerprint, OriginKind};
 use crate::domain::forge::{
-    FindingMark, PullId, PullNumber, PullState, RepoName, ReviewNote, ReviewVerdict, RunMark, Thread, Trust, quote_hash,
+    FindingMark, MarkTrust, PullId, PullNumber, PullState, RepoName, ReviewNote, ReviewVerdict, RunMark, Thread,
+    quote_hash,
 };
 use crate::domain::id::{CommitId, ObjectId};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::run::RunId;
 use crate::present::json;
 
@@ -18,18 +19,18 @@ pub(super) fn review(findings: &[(&str, Severity)]) -> Review {
     let one = |(at, (name, severity)): (usize, &(&str, Severity))| {
         let mut finding = model.clone();
         finding.id = FindingId((*name).to_owned());
-        finding.fingerprint = Fingerprint((*name).to_owned());
+        finding.fingerprint = FindingFingerprint((*name).to_owned());
         finding.severity = *severity;
         finding.status = FindingStatus::New;
         finding.category = Category::Logic;
         finding.anchors.truncate(1);
         finding.anchors[0].path = path();
-        finding.anchors[0].side = Side::New;
+        finding.anchors[0].side = DiffSide::New;
         finding.anchors[0].lines = Some(line_of(at));
         finding
     };
     review.findings = findings.iter().enumerate().map(one).collect();
-    review.outcome = Outcome::Complete;
+    review.outcome = ReviewOutcome::Complete;
     review
 }
 
@@ -41,14 +42,14 @@ pub(super) fn line_of(at: usize) -> LineRange {
     LineRange::line(10 * (u32::try_from(at).unwrap() + 1))
 }
 
-pub(super) fn here(review: &Review) -> Vec<Inline> {
+pub(super) fn here(review: &Review) -> Vec<InlinePlace> {
     let comment = |finding: &Finding| NewComment {
         path: path(),
-        side: Side::New,
+        side: DiffSide::New,
         lines: finding.anchors[0].lines.unwrap(),
         body: finding.title.clone(),
     };
-    review.findings.iter().map(|finding| Inline::Here(comment(finding))).collect()
+    review.findings.iter().map(|finding| InlinePlace::Here(comment(finding))).collect()
 }
 
 pub(super) fn actor(login: &str) -> Actor {
@@ -71,14 +72,20 @@ pub(super) fn comment(number: u64, body: String, mine: bool) -> Comment {
 }
 
 pub(super) fn thread(number: u64, fingerprint: &str, severity: Severity, line: Option<u32>) -> Thread {
-    thread_as(Trust::Own, number, fingerprint, severity, line)
+    thread_as(MarkTrust::Own, number, fingerprint, severity, line)
 }
 
 /// The same of a review of this trust.
-pub(super) fn thread_as(trust: Trust, number: u64, fingerprint: &str, severity: Severity, line: Option<u32>) -> Thread {
+pub(super) fn thread_as(
+    trust: MarkTrust,
+    number: u64,
+    fingerprint: &str,
+    severity: Severity,
+    line: Option<u32>,
+) -> Thread {
     let mark = FindingMark {
         id: FindingId(fingerprint.to_owned()),
-        fingerprint: Fingerprint(fingerprint.to_owned()),
+        fingerprint: FindingFingerprint(fingerprint.to_owned()),
         quote: quote_hash("let a = 1;"),
         severity,
         category: Category::Logic,
@@ -96,7 +103,7 @@ pub(super) fn thread_as(trust: Trust, number: u64, fingerprint: &str, severity: 
         start_line: None,
         original_line: Some(1),
         original_start_line: None,
-        side: Side::New,
+        side: DiffSide::New,
         on_file: false,
         comments: vec![comment(number, format!("**[high] It leaks**\n\nwords\n\n{}", mark.write_as(trust)), true)],
     }
@@ -138,23 +145,29 @@ pub(super) fn commit() -> CommitId {
 }
 
 /// What is different from a review of an open pull request on which threads of ours stand whose lines are gone.
-pub(super) struct Case {
+pub(super) struct PlanCase {
     pub(super) author: &'static str,
     pub(super) floor: Option<Severity>,
     pub(super) has_moved: bool,
-    pub(super) still: Still,
+    pub(super) still: ThreadStatus,
     pub(super) late: bool,
 }
 
-pub(super) const USUAL: Case = Case { author: "ada", floor: None, has_moved: false, still: Still::Gone, late: false };
+pub(super) const USUAL: PlanCase =
+    PlanCase { author: "ada", floor: None, has_moved: false, still: ThreadStatus::Gone, late: false };
 
-pub(super) fn planned(review: &Review, conversation: &Conversation, case: &Case) -> Plan {
-    planned_as(Trust::Own, review, conversation, case)
+pub(super) fn planned(review: &Review, conversation: &PullConversation, case: &PlanCase) -> PostPlan {
+    planned_as(MarkTrust::Own, review, conversation, case)
 }
 
 /// The same for a review of this trust.
-pub(super) fn planned_as(trust: Trust, review: &Review, conversation: &Conversation, case: &Case) -> Plan {
-    plan(&Situation {
+pub(super) fn planned_as(
+    trust: MarkTrust,
+    review: &Review,
+    conversation: &PullConversation,
+    case: &PlanCase,
+) -> PostPlan {
+    plan_post(&PlanInput {
         trust,
         review,
         inline: here(review),
@@ -169,11 +182,11 @@ pub(super) fn planned_as(trust: Trust, review: &Review, conversation: &Conversat
     })
 }
 
-pub(super) fn threads(threads: Vec<Thread>) -> Conversation {
-    Conversation { threads, ..Conversation::default() }
+pub(super) fn threads(threads: Vec<Thread>) -> PullConversation {
+    PullConversation { threads, ..PullConversation::default() }
 }
 
-pub(super) fn acts(plan: &Plan) -> Vec<DeliveryAct> {
+pub(super) fn acts(plan: &PostPlan) -> Vec<DeliveryAct> {
     plan.entries.iter().map(|entry| entry.item.act).collect()
 }
 

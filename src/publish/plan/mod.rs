@@ -4,41 +4,41 @@
 //! it. Reading trees (`still`, `moved`) and sending (`carry`) are elsewhere.
 
 mod entry;
-mod found;
-mod kept;
+mod existing;
+mod kept_summary;
 mod limit;
 mod threads;
 
 use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity};
 use crate::domain::forge::{
-    Actor, Comment, Conversation, DeliveryAct, DeliveryItem, PullRequest, SummaryMark, Trust, Verdict,
+    Actor, Comment, DeliveryAct, DeliveryItem, DeliveryVerdict, MarkTrust, PullConversation, PullRequest, SummaryMark,
 };
 use crate::domain::place::LineRange;
-use crate::domain::review::{Outcome, Review};
+use crate::domain::review::{Review, ReviewOutcome};
 use crate::forge::NewComment;
 
-use super::draft::WhyBeside;
-use super::verdict::{Grounds, verdict};
-pub use entry::{Entry, Work};
-pub use found::existing_summary;
-use found::{begun, first_url, forged_note, place, title};
-use kept::Kept;
+use super::draft::SummaryOnlyReason;
+use super::verdict::{VerdictGrounds, decide_verdict};
+pub use entry::{EntryWork, PlanEntry};
+pub use existing::existing_summary;
+use existing::{finding_title, first_url, forged_note, format_place, pending_reviews};
+use kept_summary::KeptSummary;
 use limit::keep_within;
-pub use threads::{OwnThread, own_threads};
-use threads::{Spot, matches, resolved_by_us};
+pub use threads::{OwnThread, collect_own_threads};
+use threads::{ThreadMatchKey, matches, resolved_by_us};
 
 /// The placement of a finding on the pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Inline {
+pub enum InlinePlace {
     /// As a comment on its lines.
     Here(NewComment),
     /// Not on lines of the diff, and why.
-    Beside(WhyBeside),
+    Beside(SummaryOnlyReason),
 }
 
 /// The status of the code that an earlier thread is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Still {
+pub enum ThreadStatus {
     /// The lines are gone, and this review saw where they were.
     Gone,
     /// They are there, or nothing shows that they are not: one sentence.
@@ -46,17 +46,17 @@ pub enum Still {
 }
 
 /// The input of a plan. Only the texts of the comments in it were written by a model.
-pub struct Situation<'a> {
+pub struct PlanInput<'a> {
     /// The trust in the review: an untrusted one may add something new but take nothing back.
-    pub trust: Trust,
+    pub trust: MarkTrust,
     /// The review.
     pub review: &'a Review,
     /// For each of its findings, in its order, where it can stand.
-    pub inline: Vec<Inline>,
+    pub inline: Vec<InlinePlace>,
     /// The pull request as it is now.
     pub pull: &'a PullRequest,
     /// Its conversation.
-    pub conversation: &'a Conversation,
+    pub conversation: &'a PullConversation,
     /// Our account.
     pub viewer: &'a Actor,
     /// From which severity on changes are requested.
@@ -64,7 +64,7 @@ pub struct Situation<'a> {
     /// `true` if the head is another than the one that was reviewed.
     pub has_moved: bool,
     /// The status of the code that each thread of ours is about.
-    pub still: &'a dyn Fn(&OwnThread<'_>) -> Still,
+    pub still: &'a dyn Fn(&OwnThread<'_>) -> ThreadStatus,
     /// The maximum number of new comments.
     pub most: usize,
     /// `true` if a finding is about lines that an earlier, complete review saw as they are.
@@ -73,13 +73,13 @@ pub struct Situation<'a> {
 
 /// The plan of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct PostPlan {
     /// The trust in it.
-    pub trust: Trust,
+    pub trust: MarkTrust,
     /// Each finding, then each open thread of ours that no finding is about.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<PlanEntry>,
     /// The verdict of the review.
-    pub verdict: Verdict,
+    pub verdict: DeliveryVerdict,
     /// `true` if a review has to be sent even without a comment.
     pub must_say: bool,
     /// Reviews of ours that were begun and never handed in, by number.
@@ -87,7 +87,7 @@ pub struct Plan {
     /// Reviews of ours whose objection no longer holds, by number.
     pub dismiss: Vec<u64>,
     /// Threads of ours that were settled before and that no finding is about, as entries with nothing to do.
-    pub settled: Vec<Entry>,
+    pub settled: Vec<PlanEntry>,
     /// The summary that stands there.
     pub summary: Option<Comment>,
     /// Notes for the user: one sentence each.
@@ -97,31 +97,31 @@ pub struct Plan {
 }
 
 /// Works out what is to be done. Pure but for what the two questions in `at` read.
-pub fn plan(at: &Situation<'_>) -> Plan {
-    let (ours, forged) = own_threads(at.conversation, at.trust);
-    let places: Vec<Option<Spot<'_>>> = at.review.findings.iter().map(spot).collect();
-    let spots: Vec<Spot<'_>> = places.iter().flatten().cloned().collect();
+pub fn plan_post(at: &PlanInput<'_>) -> PostPlan {
+    let (ours, forged) = collect_own_threads(at.conversation, at.trust);
+    let places: Vec<Option<ThreadMatchKey<'_>>> = at.review.findings.iter().map(spot).collect();
+    let spots: Vec<ThreadMatchKey<'_>> = places.iter().flatten().cloned().collect();
     let (summary, mut notes) = existing_summary(at.conversation, at.trust);
     let before = summary.as_ref().and_then(|there| SummaryMark::read_as(&there.body, at.trust));
     let found = matches(&ours, &spots);
-    let kept = Kept::read(summary.as_ref(), &ours, &spots, &found);
+    let kept = KeptSummary::read(summary.as_ref(), &ours, &spots, &found);
     let mut matched = found.iter().copied().enumerate();
     let mut taken = vec![false; ours.len()];
-    let mut grounds = Grounds {
+    let mut grounds = VerdictGrounds {
         floor: at.floor,
-        is_whole: at.trust == Trust::Own
-            && at.review.outcome == Outcome::Complete
+        is_whole: at.trust == MarkTrust::Own
+            && at.review.outcome == ReviewOutcome::Complete
             && !at.has_moved
             && !hides_blockers(at)
             && before.as_ref().and_then(|mark| mark.made).is_none_or(|made| made.untold == 0),
         is_own_pull: at.pull.author.as_ref().is_some_and(|author| is_same(author, at.viewer)),
-        ..Grounds::default()
+        ..VerdictGrounds::default()
     };
 
     let mut entries = Vec::new();
     for ((finding, inline), place) in at.review.findings.iter().zip(&at.inline).zip(&places) {
         let (spot, thread) = place.as_ref().and_then(|_| matched.next()).unzip();
-        let (thread, was_raised) = (thread.flatten(), spot.is_some_and(|spot| kept.was_raised(spot)));
+        let (thread, was_raised) = (thread.flatten(), spot.is_some_and(|spot| kept.was_in_summary(spot)));
         if let Some(index) = thread {
             taken[index] = true;
         }
@@ -139,8 +139,8 @@ pub fn plan(at: &Situation<'_>) -> Plan {
         |own: &OwnThread<'_>| spots.iter().any(|spot| !spot.is_over && *spot.fingerprint == own.mark.fingerprint);
     for (own, _) in ours.iter().zip(&taken).filter(|(_, taken)| !**taken) {
         if own.thread.is_resolved {
-            if at.trust == Trust::Own && resolved_by_us(own, at.viewer) && !is_back(own) {
-                settled.push(thread_entry(own, DeliveryAct::Resolved, None, Work::Nothing));
+            if at.trust == MarkTrust::Own && resolved_by_us(own, at.viewer) && !is_back(own) {
+                settled.push(thread_entry(own, DeliveryAct::Resolved, None, EntryWork::Nothing));
             }
             continue;
         }
@@ -151,8 +151,8 @@ pub fn plan(at: &Situation<'_>) -> Plan {
         entries.push(entry);
     }
 
-    for (own, mark) in kept.left(&spots) {
-        let entry = kept::entry(at, &own, mark);
+    for (own, mark) in kept.remaining(&spots) {
+        let entry = kept_summary::plan_entry(at, &own, mark);
         match entry.item.act {
             DeliveryAct::Resolved if mark.is_fixed => settled.push(entry),
             act => {
@@ -165,15 +165,15 @@ pub fn plan(at: &Situation<'_>) -> Plan {
     }
     keep_within(at, before.as_ref(), &mut entries);
 
-    let judged = verdict(&grounds, at.conversation, at.trust);
+    let judged = decide_verdict(&grounds, at.conversation, at.trust);
     notes.extend(forged_note(forged));
     notes.extend(judged.notes);
-    Plan {
+    PostPlan {
         trust: at.trust,
         entries,
         verdict: judged.verdict,
         must_say: judged.must_say,
-        discard: begun(at.conversation),
+        discard: pending_reviews(at.conversation),
         dismiss: judged.dismiss,
         settled,
         summary,
@@ -183,7 +183,7 @@ pub fn plan(at: &Situation<'_>) -> Plan {
 }
 
 /// Checks whether the review may have found what changes are requested for, and hid it.
-fn hides_blockers(at: &Situation<'_>) -> bool {
+fn hides_blockers(at: &PlanInput<'_>) -> bool {
     at.review.coverage.below_floor.keys().any(|hidden| at.floor.is_none_or(|floor| *hidden <= floor))
 }
 
@@ -192,9 +192,9 @@ fn is_same(a: &Actor, b: &Actor) -> bool {
     a.login.eq_ignore_ascii_case(&b.login) && a.is_bot == b.is_bot
 }
 
-fn spot(finding: &Finding) -> Option<Spot<'_>> {
+fn spot(finding: &Finding) -> Option<ThreadMatchKey<'_>> {
     let anchor = finding.anchors.first()?;
-    Some(Spot {
+    Some(ThreadMatchKey {
         fingerprint: &finding.fingerprint,
         category: finding.category,
         path: &anchor.path,
@@ -206,13 +206,13 @@ fn spot(finding: &Finding) -> Option<Spot<'_>> {
 
 /// Plans a finding; `was_raised` in a summary, where no thread is about it.
 fn of_finding(
-    at: &Situation<'_>,
+    at: &PlanInput<'_>,
     finding: &Finding,
-    inline: &Inline,
+    inline: &InlinePlace,
     own: Option<&OwnThread<'_>>,
     was_raised: bool,
-) -> Entry {
-    let entry = |act, reason: Option<String>, work| Entry {
+) -> PlanEntry {
+    let entry = |act, reason: Option<String>, work| PlanEntry {
         item: DeliveryItem {
             finding: finding.id.clone(),
             severity: finding.severity,
@@ -226,51 +226,51 @@ fn of_finding(
         beside: None,
         kept: None,
         age: 0,
-        place: place(finding.anchors.first().map(|anchor| (&anchor.path, anchor.lines.map(LineRange::start)))),
+        place: format_place(finding.anchors.first().map(|anchor| (&anchor.path, anchor.lines.map(LineRange::start)))),
     };
-    let beside = |why: WhyBeside, reason: String| {
-        let beside = entry(DeliveryAct::InSummary, Some(reason), Work::Nothing);
-        Entry { beside: Some(why), ..beside }
+    let beside = |why: SummaryOnlyReason, reason: String| {
+        let beside = entry(DeliveryAct::InSummary, Some(reason), EntryWork::Nothing);
+        PlanEntry { beside: Some(why), ..beside }
     };
     if finding.status.is_resolved() {
         // That it is fixed is a claim like any other.
-        let own = own.filter(|_| at.trust == Trust::Own);
+        let own = own.filter(|_| at.trust == MarkTrust::Own);
         return asks_nothing(finding, own, entry);
     }
     let Some(own) = own else {
         return match inline {
-            Inline::Beside(why) => beside(*why, format!("Not on its lines: {why}.")),
-            Inline::Here(_) if at.review.outcome == Outcome::Failed => {
-                beside(WhyBeside::NotPosted, "Nothing was reviewed, so nothing is said on lines.".to_owned())
+            InlinePlace::Beside(why) => beside(*why, format!("Not on its lines: {why}.")),
+            InlinePlace::Here(_) if at.review.outcome == ReviewOutcome::Failed => {
+                beside(SummaryOnlyReason::NotPosted, "Nothing was reviewed, so nothing is said on lines.".to_owned())
             }
-            Inline::Here(_) if !was_raised && (at.is_late)(finding) => {
+            InlinePlace::Here(_) if !was_raised && (at.is_late)(finding) => {
                 let why = "An earlier, complete review saw these lines as they are and did not raise it.".to_owned();
-                entry(DeliveryAct::Late, Some(why), Work::Nothing)
+                entry(DeliveryAct::Late, Some(why), EntryWork::Nothing)
             }
-            Inline::Here(comment) => entry(DeliveryAct::Posted, None, Work::Comment(comment.clone())),
+            InlinePlace::Here(comment) => entry(DeliveryAct::Posted, None, EntryWork::Comment(comment.clone())),
         };
     };
     if !own.thread.is_resolved {
-        return entry(DeliveryAct::Left, None, Work::Nothing);
+        return entry(DeliveryAct::Left, None, EntryWork::Nothing);
     }
-    if at.trust == Trust::Untrusted || !resolved_by_us(own, at.viewer) {
+    if at.trust == MarkTrust::Untrusted || !resolved_by_us(own, at.viewer) {
         let who = own.thread.resolved_by.as_ref().map_or("somebody else", |actor| actor.login.as_str());
         let why = format!("Its thread was resolved by {who}.");
-        return entry(DeliveryAct::ResolvedByOthers, Some(why), Work::Nothing);
+        return entry(DeliveryAct::ResolvedByOthers, Some(why), EntryWork::Nothing);
     }
     match (own.thread.can_unresolve, inline) {
         (true, inline) => {
             let anew = match inline {
-                Inline::Here(comment) => Some(comment.clone()),
-                Inline::Beside(_) => None,
+                InlinePlace::Here(comment) => Some(comment.clone()),
+                InlinePlace::Beside(_) => None,
             };
-            entry(DeliveryAct::Reopened, None, Work::Reopen { thread: own.thread.node.clone(), anew })
+            entry(DeliveryAct::Reopened, None, EntryWork::Reopen { thread: own.thread.node.clone(), anew })
         }
-        (false, Inline::Here(comment)) => {
+        (false, InlinePlace::Here(comment)) => {
             let why = "Our account may not reopen its thread.".to_owned();
-            entry(DeliveryAct::PostedAgain, Some(why), Work::Comment(comment.clone()))
+            entry(DeliveryAct::PostedAgain, Some(why), EntryWork::Comment(comment.clone()))
         }
-        (false, Inline::Beside(why)) => {
+        (false, InlinePlace::Beside(why)) => {
             beside(*why, format!("It came back, and our account may not reopen its thread; not on its lines: {why}."))
         }
     }
@@ -280,10 +280,10 @@ fn of_finding(
 fn asks_nothing(
     finding: &Finding,
     own: Option<&OwnThread<'_>>,
-    entry: impl Fn(DeliveryAct, Option<String>, Work) -> Entry,
-) -> Entry {
+    entry: impl Fn(DeliveryAct, Option<String>, EntryWork) -> PlanEntry,
+) -> PlanEntry {
     let why = match (&finding.dismissed, finding.status) {
-        (Some(why), FindingStatus::Dismissed) => format!("It was dismissed: {}.", why.sentence().trim_end_matches('.')),
+        (Some(why), FindingStatus::Dismissed) => format!("It was dismissed: {}.", why.describe().trim_end_matches('.')),
         (None, FindingStatus::Dismissed) => "It was dismissed.".to_owned(),
         (_, FindingStatus::Fixed | FindingStatus::New | FindingStatus::Open | FindingStatus::Reopened) => {
             "It is fixed.".to_owned()
@@ -291,44 +291,48 @@ fn asks_nothing(
     };
     match own.filter(|own| !own.thread.is_resolved) {
         Some(own) => of_resolving(own, &why, entry),
-        None => entry(DeliveryAct::InArtefact, Some(why), Work::Nothing),
+        None => entry(DeliveryAct::InArtefact, Some(why), EntryWork::Nothing),
     }
 }
 
-fn of_resolving(own: &OwnThread<'_>, why: &str, entry: impl Fn(DeliveryAct, Option<String>, Work) -> Entry) -> Entry {
+fn of_resolving(
+    own: &OwnThread<'_>,
+    why: &str,
+    entry: impl Fn(DeliveryAct, Option<String>, EntryWork) -> PlanEntry,
+) -> PlanEntry {
     if own.thread.can_resolve {
-        let work = Work::Resolve { thread: own.thread.node.clone() };
+        let work = EntryWork::Resolve { thread: own.thread.node.clone() };
         return entry(DeliveryAct::Resolved, Some(why.to_owned()), work);
     }
     let why = format!("{why} Our account may not resolve its thread.");
-    entry(DeliveryAct::ResolveRefused, Some(why), Work::Nothing)
+    entry(DeliveryAct::ResolveRefused, Some(why), EntryWork::Nothing)
 }
 
-fn of_thread(at: &Situation<'_>, own: &OwnThread<'_>) -> Entry {
+fn of_thread(at: &PlanInput<'_>, own: &OwnThread<'_>) -> PlanEntry {
     let entry = |act, reason, work| thread_entry(own, act, reason, work);
-    let still = if at.trust == Trust::Untrusted {
-        Still::Stands("Nobody vouches for this review, so what it does not say shows nothing.".to_owned())
+    let still = if at.trust == MarkTrust::Untrusted {
+        ThreadStatus::Stands("Nobody vouches for this review, so what it does not say shows nothing.".to_owned())
     } else if at.has_moved {
-        Still::Stands("The head moved after the review, so nothing shows that it is fixed.".to_owned())
-    } else if at.review.outcome == Outcome::Complete {
+        ThreadStatus::Stands("The head moved after the review, so nothing shows that it is fixed.".to_owned())
+    } else if at.review.outcome == ReviewOutcome::Complete {
         (at.still)(own)
     } else {
-        Still::Stands("The review is not complete, so nothing shows that it is fixed.".to_owned())
+        ThreadStatus::Stands("The review is not complete, so nothing shows that it is fixed.".to_owned())
     };
     match still {
-        Still::Stands(why) => entry(DeliveryAct::StillOpen, Some(why), Work::Nothing),
-        Still::Gone => of_resolving(own, "The lines that it is about are gone.", entry),
+        ThreadStatus::Stands(why) => entry(DeliveryAct::StillOpen, Some(why), EntryWork::Nothing),
+        ThreadStatus::Gone => of_resolving(own, "The lines that it is about are gone.", entry),
     }
 }
 
 /// The entry of a thread that no finding is about.
-fn thread_entry(own: &OwnThread<'_>, act: DeliveryAct, reason: Option<String>, work: Work) -> Entry {
+fn thread_entry(own: &OwnThread<'_>, act: DeliveryAct, reason: Option<String>, work: EntryWork) -> PlanEntry {
     let thread = own.thread;
-    Entry {
+    PlanEntry {
         item: DeliveryItem {
             finding: own.mark.id.clone(),
             severity: own.mark.severity,
-            title: title(own),
+            title: finding_title(own),
             act,
             reason,
             url: first_url(own),
@@ -339,22 +343,22 @@ fn thread_entry(own: &OwnThread<'_>, act: DeliveryAct, reason: Option<String>, w
         kept: None,
         age: thread.comments.first().and_then(|first| first.number).unwrap_or(0),
         // The lines of when it was written do not change with each push.
-        place: place(thread.path.as_ref().map(|path| (path, thread.original_line))),
+        place: format_place(thread.path.as_ref().map(|path| (path, thread.original_line))),
     }
 }
 
-impl Plan {
+impl PostPlan {
     /// The comments that a review would bring, with the entry each is of.
     pub fn comments(&self) -> Vec<(usize, NewComment)> {
         let with_comment = self.entries.iter().enumerate().filter_map(|(at, entry)| match &entry.work {
-            Work::Comment(comment) => Some((at, comment.clone())),
-            Work::Nothing | Work::Reopen { .. } | Work::Resolve { .. } => None,
+            EntryWork::Comment(comment) => Some((at, comment.clone())),
+            EntryWork::Nothing | EntryWork::Reopen { .. } | EntryWork::Resolve { .. } => None,
         });
         with_comment.collect()
     }
 
     /// The entry of a finding of this review.
-    pub fn of(&self, finding: &FindingId) -> Option<&Entry> {
+    pub fn for_finding(&self, finding: &FindingId) -> Option<&PlanEntry> {
         self.entries.iter().find(|entry| entry.is_found && entry.item.finding == *finding)
     }
 }

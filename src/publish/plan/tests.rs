@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::fixtures::*;
 use super::*;
-use crate::domain::forge::{BesideMark, Made, ReviewVerdict, SummaryMark, Thread, Trust};
-use crate::domain::place::Side;
+use crate::domain::forge::{MarkTrust, ReviewMark, ReviewVerdict, SummaryMark, SummaryOnlyMark, Thread};
+use crate::domain::place::DiffSide;
 use crate::domain::review::Engine;
 use crate::domain::run::RunId;
 
@@ -18,28 +18,31 @@ fn what_is_new_is_posted_and_what_stands_is_left() {
     assert_eq!(acts(&plan), [DeliveryAct::Posted, DeliveryAct::Left]);
     assert_eq!(plan.comments().len(), 1);
     assert_eq!(plan.entries[1].item.url.as_deref(), Some("https://forge.example/1"));
-    assert_eq!((plan.verdict, plan.must_say), (Verdict::Comment, false));
+    assert_eq!((plan.verdict, plan.must_say), (DeliveryVerdict::Comment, false));
 }
 
 #[test]
 fn a_review_that_nobody_vouches_for_takes_nothing_back() {
-    let case = Case { floor: Some(Severity::High), ..USUAL };
+    let case = PlanCase { floor: Some(Severity::High), ..USUAL };
     let mut fixed = review(&[("aa", Severity::High)]);
     fixed.findings[0].status = FindingStatus::Fixed;
     // Its claims are as good as can be: it is complete, its finding is fixed, the lines of all threads are gone.
     for review in [&review(&[]), &fixed] {
-        let there = |trust| Conversation {
+        let there = |trust| PullConversation {
             reviews: vec![objection(1, true, ReviewVerdict::ChangesRequested)],
             ..threads(vec![
                 thread_as(trust, 2, "aa", Severity::High, None),
                 resolved(thread_as(trust, 3, "bb", Severity::High, None), "robot"),
             ])
         };
-        let own = planned(review, &there(Trust::Own), &case);
-        assert!(own.entries.iter().any(|entry| matches!(entry.work, Work::Resolve { .. })), "a review of ours may");
-        for conversation in [there(Trust::Own), there(Trust::Untrusted)] {
-            let plan = planned_as(Trust::Untrusted, review, &conversation, &case);
-            assert!(plan.entries.iter().all(|entry| entry.work == Work::Nothing), "{:?}", acts(&plan));
+        let own = planned(review, &there(MarkTrust::Own), &case);
+        assert!(
+            own.entries.iter().any(|entry| matches!(entry.work, EntryWork::Resolve { .. })),
+            "a review of ours may"
+        );
+        for conversation in [there(MarkTrust::Own), there(MarkTrust::Untrusted)] {
+            let plan = planned_as(MarkTrust::Untrusted, review, &conversation, &case);
+            assert!(plan.entries.iter().all(|entry| entry.work == EntryWork::Nothing), "{:?}", acts(&plan));
             assert!(!acts(&plan).contains(&DeliveryAct::Resolved));
             assert_eq!((plan.dismiss, plan.settled, plan.summary), (vec![], vec![], None));
         }
@@ -47,13 +50,13 @@ fn a_review_that_nobody_vouches_for_takes_nothing_back() {
     // What came back is not opened again, and what stands is left.
     let review = review(&[("aa", Severity::High), ("bb", Severity::High), ("cc", Severity::High)]);
     let conversation = threads(vec![
-        thread_as(Trust::Untrusted, 1, "aa", Severity::High, None),
-        resolved(thread_as(Trust::Untrusted, 2, "bb", Severity::High, None), "robot"),
+        thread_as(MarkTrust::Untrusted, 1, "aa", Severity::High, None),
+        resolved(thread_as(MarkTrust::Untrusted, 2, "bb", Severity::High, None), "robot"),
         thread(3, "cc", Severity::High, None),
     ]);
-    let plan = planned_as(Trust::Untrusted, &review, &conversation, &case);
+    let plan = planned_as(MarkTrust::Untrusted, &review, &conversation, &case);
     assert_eq!(acts(&plan), [DeliveryAct::Left, DeliveryAct::ResolvedByOthers, DeliveryAct::Posted]);
-    assert_eq!(plan.verdict, Verdict::RequestChanges);
+    assert_eq!(plan.verdict, DeliveryVerdict::RequestChanges);
     // Nor does a review of ours see the others' threads.
     let own = planned(&review, &conversation, &case);
     assert_eq!(acts(&own), [DeliveryAct::Posted, DeliveryAct::Posted, DeliveryAct::Left]);
@@ -69,7 +72,7 @@ fn a_reworded_finding_on_the_same_lines_is_the_same_finding() {
         assert_eq!(acts(&planned(&review, &elsewhere, &USUAL)), [DeliveryAct::Posted, DeliveryAct::Resolved]);
     }
     let mut other = there(Some(10));
-    other.threads[0].side = Side::Old;
+    other.threads[0].side = DiffSide::Old;
     assert_eq!(acts(&planned(&review, &other, &USUAL)), [DeliveryAct::Posted, DeliveryAct::Resolved]);
 }
 
@@ -88,12 +91,12 @@ fn of_equal_findings_each_keeps_the_nearest_thread() {
 #[test]
 fn what_came_back_is_reopened_unless_somebody_else_settled_it() {
     let review = review(&[("aa", Severity::High)]);
-    let of = |thread| planned(&review, &threads(vec![thread]), &Case { floor: Some(Severity::High), ..USUAL });
+    let of = |thread| planned(&review, &threads(vec![thread]), &PlanCase { floor: Some(Severity::High), ..USUAL });
     let ours = of(resolved(thread(1, "aa", Severity::High, None), "Robot"));
     assert_eq!(acts(&ours), [DeliveryAct::Reopened]);
-    assert!(matches!(&ours.entries[0].work, Work::Reopen { thread, anew: Some(_) } if thread == "thread1"));
+    assert!(matches!(&ours.entries[0].work, EntryWork::Reopen { thread, anew: Some(_) } if thread == "thread1"));
     let theirs = of(resolved(thread(1, "aa", Severity::High, None), "ada"));
-    assert_eq!((acts(&theirs), theirs.verdict), (vec![DeliveryAct::ResolvedByOthers], Verdict::RequestChanges));
+    assert_eq!((acts(&theirs), theirs.verdict), (vec![DeliveryAct::ResolvedByOthers], DeliveryVerdict::RequestChanges));
     let mut locked = resolved(thread(1, "aa", Severity::High, None), "robot");
     locked.can_unresolve = false;
     assert_eq!(acts(&of(locked)), [DeliveryAct::PostedAgain]);
@@ -112,11 +115,11 @@ fn only_a_complete_review_of_this_head_resolves_anything() {
     let there = threads(vec![thread(1, "aa", Severity::High, None)]);
     let mut none = review(&[]);
     assert_eq!(acts(&planned(&none, &there, &USUAL)), [DeliveryAct::Resolved]);
-    let moved = Case { has_moved: true, ..USUAL };
+    let moved = PlanCase { has_moved: true, ..USUAL };
     assert_eq!(acts(&planned(&none, &there, &moved)), [DeliveryAct::StillOpen]);
-    let stands = Case { still: Still::Stands("it does".to_owned()), ..USUAL };
+    let stands = PlanCase { still: ThreadStatus::Stands("it does".to_owned()), ..USUAL };
     assert_eq!(acts(&planned(&none, &there, &stands)), [DeliveryAct::StillOpen]);
-    for outcome in [Outcome::Incomplete, Outcome::Failed] {
+    for outcome in [ReviewOutcome::Incomplete, ReviewOutcome::Failed] {
         none.outcome = outcome;
         assert_eq!(acts(&planned(&none, &there, &USUAL)), [DeliveryAct::StillOpen]);
     }
@@ -127,7 +130,7 @@ fn what_may_not_be_resolved_is_not_called_resolved() {
     let mut there = threads(vec![thread(1, "aa", Severity::High, None)]);
     there.threads[0].can_resolve = false;
     let plan = planned(&review(&[]), &there, &USUAL);
-    assert_eq!((acts(&plan), &plan.entries[0].work), (vec![DeliveryAct::ResolveRefused], &Work::Nothing));
+    assert_eq!((acts(&plan), &plan.entries[0].work), (vec![DeliveryAct::ResolveRefused], &EntryWork::Nothing));
     assert_eq!(plan.entries[0].item.title, "[high] It leaks");
 }
 
@@ -138,18 +141,21 @@ fn a_dismissed_finding_asks_for_nothing_more() {
         finding.status = FindingStatus::Dismissed;
     }
     let there = threads(vec![thread(1, "aa", Severity::Critical, None)]);
-    let plan = planned(&review, &there, &Case { floor: Some(Severity::Nit), ..USUAL });
+    let plan = planned(&review, &there, &PlanCase { floor: Some(Severity::Nit), ..USUAL });
     assert_eq!(acts(&plan), [DeliveryAct::Resolved, DeliveryAct::InArtefact]);
-    assert_eq!(plan.verdict, Verdict::Comment);
+    assert_eq!(plan.verdict, DeliveryVerdict::Comment);
 }
 
 #[test]
 fn late_findings_are_not_raised_and_block_nothing_but_let_no_objection_go() {
     let review = review(&[("aa", Severity::Critical)]);
-    let mut there = Conversation::default();
-    let late = Case { late: true, floor: Some(Severity::High), ..USUAL };
+    let mut there = PullConversation::default();
+    let late = PlanCase { late: true, floor: Some(Severity::High), ..USUAL };
     let plan = planned(&review, &there, &late);
-    assert_eq!((acts(&plan), plan.verdict, plan.comments().len()), (vec![DeliveryAct::Late], Verdict::Comment, 0));
+    assert_eq!(
+        (acts(&plan), plan.verdict, plan.comments().len()),
+        (vec![DeliveryAct::Late], DeliveryVerdict::Comment, 0)
+    );
     there.reviews.push(objection(9, true, ReviewVerdict::ChangesRequested));
     assert_eq!(planned(&review, &there, &late).dismiss, Vec::<u64>::new());
     // A thread shows that it was raised before: then it is not late.
@@ -159,22 +165,22 @@ fn late_findings_are_not_raised_and_block_nothing_but_let_no_objection_go() {
 
 #[test]
 fn an_open_blocker_stays_in_the_verdict() {
-    let case = Case { floor: Some(Severity::High), still: Still::Stands("yes".to_owned()), ..USUAL };
+    let case = PlanCase { floor: Some(Severity::High), still: ThreadStatus::Stands("yes".to_owned()), ..USUAL };
     let mut there = threads(vec![thread(1, "aa", Severity::High, None)]);
     let plan = planned(&review(&[]), &there, &case);
-    assert_eq!((plan.verdict, plan.must_say), (Verdict::RequestChanges, true));
+    assert_eq!((plan.verdict, plan.must_say), (DeliveryVerdict::RequestChanges, true));
     there.reviews.push(objection(9, true, ReviewVerdict::ChangesRequested));
     let again = planned(&review(&[]), &there, &case);
-    assert_eq!((again.verdict, again.must_say), (Verdict::RequestChanges, false), "it says so already");
-    let own = planned(&review(&[]), &there, &Case { author: "ROBOT", ..case });
-    assert_eq!((own.verdict, own.must_say, own.notes.len()), (Verdict::Comment, false, 1));
+    assert_eq!((again.verdict, again.must_say), (DeliveryVerdict::RequestChanges, false), "it says so already");
+    let own = planned(&review(&[]), &there, &PlanCase { author: "ROBOT", ..case });
+    assert_eq!((own.verdict, own.must_say, own.notes.len()), (DeliveryVerdict::Comment, false, 1));
 }
 
 #[test]
 fn an_objection_goes_when_nothing_is_left_of_it() {
-    let objecting = |note| Conversation { reviews: vec![note], ..Conversation::default() };
+    let objecting = |note| PullConversation { reviews: vec![note], ..PullConversation::default() };
     let ours = objecting(objection(9, true, ReviewVerdict::ChangesRequested));
-    let high = Case { floor: Some(Severity::High), ..USUAL };
+    let high = PlanCase { floor: Some(Severity::High), ..USUAL };
     assert_eq!(planned(&review(&[]), &ours, &high).dismiss, vec![9]);
     assert_eq!(planned(&review(&[("aa", Severity::Low)]), &ours, &high).dismiss, vec![9]);
     assert_eq!(
@@ -184,7 +190,7 @@ fn an_objection_goes_when_nothing_is_left_of_it() {
     );
     assert_eq!(planned(&review(&[]), &ours, &USUAL).dismiss, vec![9]);
     let mut incomplete = review(&[]);
-    incomplete.outcome = Outcome::Incomplete;
+    incomplete.outcome = ReviewOutcome::Incomplete;
     assert_eq!(planned(&incomplete, &ours, &high).dismiss, Vec::<u64>::new());
     let mut by_hand = objection(9, true, ReviewVerdict::ChangesRequested);
     by_hand.comment.body = "I do not like it".to_owned();
@@ -215,7 +221,7 @@ fn marks_of_other_accounts_mean_nothing() {
 
 #[test]
 fn only_reviews_that_a_run_of_ours_began_are_taken_back() {
-    let mut there = Conversation::default();
+    let mut there = PullConversation::default();
     let mut by_hand = objection(3, true, ReviewVerdict::Pending);
     by_hand.comment.body = "draft".to_owned();
     there.reviews =
@@ -226,46 +232,49 @@ fn only_reviews_that_a_run_of_ours_began_are_taken_back() {
 #[test]
 fn a_review_of_nothing_says_nothing_on_lines() {
     let mut failed = review(&[("aa", Severity::High)]);
-    failed.outcome = Outcome::Failed;
-    let plan = planned(&failed, &Conversation::default(), &USUAL);
+    failed.outcome = ReviewOutcome::Failed;
+    let plan = planned(&failed, &PullConversation::default(), &USUAL);
     assert_eq!((acts(&plan), plan.comments().len()), (vec![DeliveryAct::InSummary], 0));
 }
 
 /// A summary of ours that keeps findings of these names.
 fn summary_with(kept: &[(&str, Severity, bool)], untold: usize) -> Comment {
-    let made = Made { engine: Engine::Rules, hid: None, untold };
+    let made = ReviewMark { engine: Engine::Rules, hid: None, untold };
     let mark =
         SummaryMark { run: RunId::random(), head: commit(), merge_base: commit(), complete: true, made: Some(made) };
     let line = |(name, severity, is_fixed): &(&str, Severity, bool)| {
         let finding = review(&[(name, *severity)]).findings.remove(0);
-        let kept =
-            BesideMark { is_fixed: *is_fixed, title: format!("It is {name}"), ..BesideMark::of(&finding).unwrap() };
+        let kept = SummaryOnlyMark {
+            is_fixed: *is_fixed,
+            title: format!("It is {name}"),
+            ..SummaryOnlyMark::of(&finding).unwrap()
+        };
         kept.write().unwrap()
     };
     let lines: Vec<String> = kept.iter().map(line).collect();
     comment(50, format!("words\n\n{}\n{}", lines.join("\n"), mark.write()), true)
 }
 
-fn told(summary: Comment) -> Conversation {
-    Conversation { comments: vec![summary], ..Conversation::default() }
+fn told(summary: Comment) -> PullConversation {
+    PullConversation { comments: vec![summary], ..PullConversation::default() }
 }
 
 #[test]
 fn a_blocker_that_stood_only_in_the_summary_is_not_forgotten() {
     let mut there = told(summary_with(&[("aa", Severity::High, false)], 0));
     there.reviews.push(objection(9, true, ReviewVerdict::ChangesRequested));
-    let high = Case { floor: Some(Severity::High), ..USUAL };
-    let stands = Case { still: Still::Stands("yes".to_owned()), ..high };
+    let high = PlanCase { floor: Some(Severity::High), ..USUAL };
+    let stands = PlanCase { still: ThreadStatus::Stands("yes".to_owned()), ..high };
     let plan = planned(&review(&[]), &there, &stands);
-    assert_eq!((acts(&plan), plan.verdict), (vec![DeliveryAct::StillOpen], Verdict::RequestChanges));
+    assert_eq!((acts(&plan), plan.verdict), (vec![DeliveryAct::StillOpen], DeliveryVerdict::RequestChanges));
     assert_eq!((plan.dismiss.len(), plan.entries[0].item.title.as_str()), (0, "It is aa"));
     assert!(plan.entries[0].kept.is_some() && plan.entries[0].place == "src/a.rs:10");
     let mut incomplete = review(&[]);
-    incomplete.outcome = Outcome::Incomplete;
+    incomplete.outcome = ReviewOutcome::Incomplete;
     assert_eq!(acts(&planned(&incomplete, &there, &high)), [DeliveryAct::StillOpen]);
 
-    let gone = planned(&review(&[]), &there, &Case { floor: Some(Severity::High), ..USUAL });
-    assert_eq!((acts(&gone), &gone.entries[0].work), (vec![DeliveryAct::Resolved], &Work::Nothing));
+    let gone = planned(&review(&[]), &there, &PlanCase { floor: Some(Severity::High), ..USUAL });
+    assert_eq!((acts(&gone), &gone.entries[0].work), (vec![DeliveryAct::Resolved], &EntryWork::Nothing));
     assert_eq!(gone.dismiss, [9]);
     there.comments[0].mine = false;
     assert_eq!(planned(&review(&[]), &there, &stands).entries, []);
@@ -274,7 +283,7 @@ fn a_blocker_that_stood_only_in_the_summary_is_not_forgotten() {
 #[test]
 fn what_stood_in_the_summary_and_is_found_again_is_as_any_other_and_never_late() {
     let there = told(summary_with(&[("aa", Severity::High, false), ("bb", Severity::High, true)], 0));
-    let late = Case { late: true, ..USUAL };
+    let late = PlanCase { late: true, ..USUAL };
     let plan = planned(&review(&[("aa", Severity::High)]), &there, &late);
     assert_eq!(acts(&plan), [DeliveryAct::Posted]);
     assert_eq!(plan.settled.len(), 1, "the fixed one is told again");
@@ -287,7 +296,7 @@ fn what_stood_in_the_summary_and_is_found_again_is_as_any_other_and_never_late()
     let mut both = there;
     both.threads.push(thread(1, "aa", Severity::High, None));
     assert_eq!(acts(&planned(&review(&[("aa", Severity::High)]), &both, &late)), [DeliveryAct::Left]);
-    let stands = Case { still: Still::Stands("yes".to_owned()), ..USUAL };
+    let stands = PlanCase { still: ThreadStatus::Stands("yes".to_owned()), ..USUAL };
     assert_eq!(acts(&planned(&review(&[]), &both, &stands)), [DeliveryAct::StillOpen]);
 }
 
@@ -295,7 +304,7 @@ fn what_stood_in_the_summary_and_is_found_again_is_as_any_other_and_never_late()
 fn an_objection_stays_where_a_summary_could_not_name_all() {
     let mut there = told(summary_with(&[], 3));
     there.reviews.push(objection(9, true, ReviewVerdict::ChangesRequested));
-    let plan = planned(&review(&[]), &there, &Case { floor: Some(Severity::High), ..USUAL });
+    let plan = planned(&review(&[]), &there, &PlanCase { floor: Some(Severity::High), ..USUAL });
     assert_eq!((plan.dismiss.len(), plan.notes.len()), (0, 1));
 }
 
@@ -304,10 +313,10 @@ fn only_new_comments_count_against_the_limit_and_the_worst_come_first() {
     let names: Vec<String> = (0..60).map(|n| format!("f{n:02}")).collect();
     let severity = |n: usize| if n == 59 { Severity::Critical } else { Severity::Low };
     let all: Vec<(&str, Severity)> = names.iter().enumerate().map(|(n, name)| (name.as_str(), severity(n))).collect();
-    let first = planned(&review(&all), &Conversation::default(), &USUAL);
+    let first = planned(&review(&all), &PullConversation::default(), &USUAL);
     assert_eq!(first.comments().len(), 50);
-    assert_eq!(first.of(&FindingId("f59".to_owned())).unwrap().item.act, DeliveryAct::Posted);
-    assert_eq!(first.of(&FindingId("f58".to_owned())).unwrap().beside, Some(WhyBeside::BeyondLimit));
+    assert_eq!(first.for_finding(&FindingId("f59".to_owned())).unwrap().item.act, DeliveryAct::Posted);
+    assert_eq!(first.for_finding(&FindingId("f58".to_owned())).unwrap().beside, Some(SummaryOnlyReason::BeyondLimit));
 
     let standing = (0..49).map(|n| thread(n as u64 + 1, &names[n], Severity::Low, None)).collect();
     let mut there = threads(standing);
@@ -354,9 +363,9 @@ proptest! {
         for (at, finding) in review.findings.iter_mut().enumerate() {
             finding.id = FindingId(format!("f{at}"));
         }
-        review.outcome = [Outcome::Complete, Outcome::Incomplete, Outcome::Failed][outcome];
-        let still = if gone { Still::Gone } else { Still::Stands("yes".to_owned()) };
-        let case = Case { late, has_moved: moved, still, ..USUAL };
+        review.outcome = [ReviewOutcome::Complete, ReviewOutcome::Incomplete, ReviewOutcome::Failed][outcome];
+        let still = if gone { ThreadStatus::Gone } else { ThreadStatus::Stands("yes".to_owned()) };
+        let case = PlanCase { late, has_moved: moved, still, ..USUAL };
         let there = threads(there);
         let plan = planned(&review, &there, &case);
 
@@ -381,14 +390,14 @@ proptest! {
         // Nothing is sent about a thread that is not ours, and nothing is resolved that was not shown to be gone.
         for entry in &plan.entries {
             match &entry.work {
-                Work::Resolve { thread } | Work::Reopen { thread, .. } => {
+                EntryWork::Resolve { thread } | EntryWork::Reopen { thread, .. } => {
                     let of = there.threads.iter().find(|one| one.node == *thread).unwrap();
                     prop_assert!(of.comments[0].mine);
-                    prop_assert_eq!(matches!(entry.work, Work::Reopen { .. }), of.is_resolved);
+                    prop_assert_eq!(matches!(entry.work, EntryWork::Reopen { .. }), of.is_resolved);
                     let shown = outcome == 0 && !moved && gone;
                     prop_assert!(of.is_resolved || shown);
                 }
-                Work::Comment(_) | Work::Nothing => {}
+                EntryWork::Comment(_) | EntryWork::Nothing => {}
             }
         }
     }

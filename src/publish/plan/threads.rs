@@ -5,10 +5,10 @@
 
 use std::collections::HashMap;
 
-use crate::domain::finding::{Category, Fingerprint};
-use crate::domain::forge::{Actor, Conversation, FindingMark, Thread, Trust};
+use crate::domain::finding::{Category, FindingFingerprint};
+use crate::domain::forge::{Actor, FindingMark, MarkTrust, PullConversation, Thread};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 
 /// A thread that we began.
 #[derive(Debug, Clone)]
@@ -21,18 +21,18 @@ pub struct OwnThread<'a> {
 
 /// The part of a finding that is compared with threads.
 #[derive(Debug, Clone)]
-pub(super) struct Spot<'a> {
-    pub(super) fingerprint: &'a Fingerprint,
+pub(super) struct ThreadMatchKey<'a> {
+    pub(super) fingerprint: &'a FindingFingerprint,
     pub(super) category: Category,
     pub(super) path: &'a RepoPath,
-    pub(super) side: Side,
+    pub(super) side: DiffSide,
     pub(super) lines: Option<LineRange>,
     /// `true` if it is fixed: it takes its own thread, and none that another finding may be about.
     pub(super) is_over: bool,
 }
 
 /// The threads of this trust that are ours, oldest first, and how many of others carry a mark like ours.
-pub fn own_threads(conversation: &Conversation, trust: Trust) -> (Vec<OwnThread<'_>>, usize) {
+pub fn collect_own_threads(conversation: &PullConversation, trust: MarkTrust) -> (Vec<OwnThread<'_>>, usize) {
     let (mut ours, mut forged) = (Vec::new(), 0);
     for thread in &conversation.threads {
         let Some(first) = thread.comments.first() else { continue };
@@ -65,7 +65,7 @@ impl OwnThread<'_> {
 /// For each finding, the thread about it, by its place in `threads`. No thread is given to two findings.
 ///
 /// First those with the same fingerprint (open ones first, then the nearest), then those of the same category on lines that overlap.
-pub(super) fn matches(threads: &[OwnThread<'_>], spots: &[Spot<'_>]) -> Vec<Option<usize>> {
+pub(super) fn matches(threads: &[OwnThread<'_>], spots: &[ThreadMatchKey<'_>]) -> Vec<Option<usize>> {
     let mut found = vec![None; spots.len()];
     let mut taken = vec![false; threads.len()];
     by_fingerprint(threads, spots, &mut found, &mut taken);
@@ -73,8 +73,13 @@ pub(super) fn matches(threads: &[OwnThread<'_>], spots: &[Spot<'_>]) -> Vec<Opti
     found
 }
 
-fn by_fingerprint(threads: &[OwnThread<'_>], spots: &[Spot<'_>], found: &mut [Option<usize>], taken: &mut [bool]) {
-    let mut named: HashMap<&Fingerprint, Vec<usize>> = HashMap::new();
+fn by_fingerprint(
+    threads: &[OwnThread<'_>],
+    spots: &[ThreadMatchKey<'_>],
+    found: &mut [Option<usize>],
+    taken: &mut [bool],
+) {
+    let mut named: HashMap<&FindingFingerprint, Vec<usize>> = HashMap::new();
     for (at, own) in threads.iter().enumerate() {
         named.entry(&own.mark.fingerprint).or_default().push(at);
     }
@@ -95,7 +100,7 @@ fn by_fingerprint(threads: &[OwnThread<'_>], spots: &[Spot<'_>], found: &mut [Op
 }
 
 /// Returns the number of lines between the two; another file is farther than any line.
-fn distance(own: &OwnThread<'_>, spot: &Spot<'_>) -> u32 {
+fn distance(own: &OwnThread<'_>, spot: &ThreadMatchKey<'_>) -> u32 {
     match (own.last_lines(), spot.lines) {
         (Some(a), Some(b)) if own.thread.path.as_ref() == Some(spot.path) && own.thread.side == spot.side => {
             a.start().abs_diff(b.start())
@@ -104,7 +109,7 @@ fn distance(own: &OwnThread<'_>, spot: &Spot<'_>) -> u32 {
     }
 }
 
-fn by_place(threads: &[OwnThread<'_>], spots: &[Spot<'_>], found: &mut [Option<usize>], taken: &mut [bool]) {
+fn by_place(threads: &[OwnThread<'_>], spots: &[ThreadMatchKey<'_>], found: &mut [Option<usize>], taken: &mut [bool]) {
     let mut there: HashMap<&RepoPath, Vec<usize>> = HashMap::new();
     for (at, own) in threads.iter().enumerate().filter(|(at, _)| !taken[*at]) {
         if let Some(path) = &own.thread.path {

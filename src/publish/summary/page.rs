@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::{Earlier, SummaryParts, untrusted};
+use super::{SummaryFinding, SummaryParts, untrusted};
 use crate::domain::finding::{Finding, FindingId, Severity};
-use crate::domain::forge::{BesideMark, Made, SummaryMark, Trust, Verdict};
+use crate::domain::forge::{DeliveryVerdict, MarkTrust, ReviewMark, SummaryMark, SummaryOnlyMark};
 use crate::domain::id::CommitId;
-use crate::domain::review::{Ended, Engine, Outcome, Review};
-use crate::domain::text::shortened;
+use crate::domain::review::{Engine, Review, ReviewOutcome, StopReason};
+use crate::domain::text::shorten;
 use crate::present::{digest, engine};
-use crate::publish::draft::{WhyBeside, full};
-use crate::publish::guard::Guard;
-use crate::publish::markdown::{Writer, length};
+use crate::publish::draft::{SummaryOnlyReason, render_full};
+use crate::publish::guard::SecretGuard;
+use crate::publish::markdown::{CommentWriter, length};
 
 /// Characters of a title, a place and a reason in one line.
 const TITLE: usize = 160;
@@ -28,59 +28,60 @@ const FIXED: usize = 10;
 const COMMITS: usize = 20;
 
 /// The parts of a summary.
-pub(super) struct Page<'a> {
+pub(super) struct SummaryPage<'a> {
     review: &'a Review,
     parts: &'a SummaryParts,
-    pub(super) writer: Writer<'a>,
+    pub(super) writer: CommentWriter<'a>,
     /// Findings on lines, worst first.
     on_lines: Vec<&'a Finding>,
     /// Findings that are not, and why, worst first.
-    pub(super) beside: Vec<(&'a Finding, WhyBeside)>,
+    pub(super) beside: Vec<(&'a Finding, SummaryOnlyReason)>,
 }
 
-impl<'a> Page<'a> {
-    pub(super) fn new(review: &'a Review, parts: &'a SummaryParts, guard: &'a Guard) -> Self {
+impl<'a> SummaryPage<'a> {
+    pub(super) fn new(review: &'a Review, parts: &'a SummaryParts, guard: &'a SecretGuard) -> Self {
         let silent: HashSet<&FindingId> = parts.by_others.iter().chain(&parts.late).map(|one| &one.finding).collect();
         let standing: HashSet<&FindingId> = parts.on_lines.iter().collect();
-        let why: HashMap<&FindingId, WhyBeside> = parts.beside.iter().map(|one| (&one.finding, one.why)).collect();
+        let why: HashMap<&FindingId, SummaryOnlyReason> =
+            parts.beside.iter().map(|one| (&one.finding, one.why)).collect();
         let mut raised: Vec<&Finding> = review.unresolved().filter(|finding| !silent.contains(&finding.id)).collect();
         raised.sort_by_key(|finding| finding.severity);
         let (on_lines, others): (Vec<&Finding>, Vec<&Finding>) =
             raised.into_iter().partition(|finding| standing.contains(&finding.id));
         let beside = others
             .into_iter()
-            .map(|finding| (finding, why.get(&finding.id).copied().unwrap_or(WhyBeside::Unplaced)))
+            .map(|finding| (finding, why.get(&finding.id).copied().unwrap_or(SummaryOnlyReason::Unplaced)))
             .collect();
-        Self { review, parts, writer: Writer::new(guard), on_lines, beside }
+        Self { review, parts, writer: CommentWriter::new(guard), on_lines, beside }
     }
 
     /// The line that ends the text; none for a change without commits.
     pub(super) fn mark(&self, untold: usize) -> String {
         let change = &self.review.change;
         let (Some(head), Some(merge_base)) = (change.head, change.merge_base) else { return String::new() };
-        if self.parts.trust == Trust::Untrusted {
+        if self.parts.trust == MarkTrust::Untrusted {
             let mark = SummaryMark { run: self.review.id, head, merge_base, complete: false, made: None };
-            return mark.write_as(Trust::Untrusted);
+            return mark.write_as(MarkTrust::Untrusted);
         }
-        let complete = self.review.outcome == Outcome::Complete && self.parts.is_of_all;
+        let complete = self.review.outcome == ReviewOutcome::Complete && self.parts.is_of_all;
         let coverage = &self.review.coverage;
         let hid = coverage.below_floor.keys().chain(coverage.below_confidence.keys()).min().copied();
-        let made = Some(Made { engine: self.review.provenance.engine, hid, untold });
+        let made = Some(ReviewMark { engine: self.review.provenance.engine, hid, untold });
         SummaryMark { run: self.review.id, head, merge_base, complete, made }.write()
     }
 
     /// The marks of what has no thread, one a line, and of how many they are: the first ones, as many as there is room for.
-    pub(super) fn kept(&self, room: usize) -> (String, usize) {
+    pub(super) fn kept_marks(&self, room: usize) -> (String, usize) {
         let (mut out, mut count) = (String::new(), 0);
-        if self.mark(0).is_empty() || self.parts.trust == Trust::Untrusted {
+        if self.mark(0).is_empty() || self.parts.trust == MarkTrust::Untrusted {
             return (out, count);
         }
-        for mark in self.parts.kept.iter().take(BesideMark::MOST) {
-            let path = mark.path.spelled();
-            let title = shortened(&self.writer.plain(&mark.title), KEPT_TITLE);
-            let line = BesideMark { title, ..mark.clone() }.write();
+        for mark in self.parts.kept.iter().take(SummaryOnlyMark::MOST) {
+            let path = mark.path.display_name();
+            let title = shorten(&self.writer.plain_line(&mark.title), KEPT_TITLE);
+            let line = SummaryOnlyMark { title, ..mark.clone() }.write();
             // What may be a secret must not stand in a mark either.
-            let line = line.filter(|line| self.writer.plain(&path) == path && length(&out) + length(line) < room);
+            let line = line.filter(|line| self.writer.plain_line(&path) == path && length(&out) + length(line) < room);
             let Some(line) = line else { break };
             out.push_str(&line);
             out.push('\n');
@@ -96,69 +97,71 @@ impl<'a> Page<'a> {
         (by.values().sum(), words.join(", "))
     }
 
-    pub(super) fn raised(&self) -> impl Iterator<Item = &Finding> {
+    pub(super) fn raised_findings(&self) -> impl Iterator<Item = &Finding> {
         self.on_lines.iter().copied().chain(self.beside.iter().map(|(finding, _)| *finding))
     }
 
     /// `3 findings (1 high, 2 low)`.
-    pub(super) fn counts(&self) -> String {
-        let (count, words) = Self::by_severity(self.raised());
-        format!("{} ({words})", digest::counted(count, "finding"))
+    pub(super) fn severity_counts(&self) -> String {
+        let (count, words) = Self::by_severity(self.raised_findings());
+        format!("{} ({words})", digest::count_noun(count, "finding"))
     }
 
     /// The verdict in words.
-    pub(super) fn heading(&self) -> String {
-        if self.parts.trust == Trust::Untrusted {
+    pub(super) fn verdict_heading(&self) -> String {
+        if self.parts.trust == MarkTrust::Untrusted {
             return untrusted::heading(self);
         }
-        let found = self.raised().next().is_some();
+        let found = self.raised_findings().next().is_some();
         let (open, silent) = (self.parts.still_open.len(), self.silent());
         let words = match self.review.outcome {
-            Outcome::Failed => "failed, nothing was reviewed".to_owned(),
-            Outcome::Incomplete if found => format!("incomplete, {} so far", self.counts()),
-            Outcome::Incomplete => "incomplete, so this is not a pass".to_owned(),
-            Outcome::Complete if found => self.counts(),
-            Outcome::Complete if open > 0 => format!("nothing new, {open} found earlier still open"),
-            Outcome::Complete if silent > 0 => format!("nothing new, {silent} found and not raised"),
-            Outcome::Complete => "no findings".to_owned(),
+            ReviewOutcome::Failed => "failed, nothing was reviewed".to_owned(),
+            ReviewOutcome::Incomplete if found => format!("incomplete, {} so far", self.severity_counts()),
+            ReviewOutcome::Incomplete => "incomplete, so this is not a pass".to_owned(),
+            ReviewOutcome::Complete if found => self.severity_counts(),
+            ReviewOutcome::Complete if open > 0 => format!("nothing new, {open} found earlier still open"),
+            ReviewOutcome::Complete if silent > 0 => format!("nothing new, {silent} found and not raised"),
+            ReviewOutcome::Complete => "no findings".to_owned(),
         };
         format!("## Review: {words}\n\n")
     }
 
     /// The verdict in a sentence, with what was looked at.
-    pub(super) fn sentence(&self) -> String {
+    pub(super) fn verdict_sentence(&self) -> String {
         let change = &self.review.change;
         let size = digest::size(change).join(", ");
-        let what = format!("{} ({size})", self.writer.code(&digest::names(change), PLACE));
-        if self.parts.trust == Trust::Untrusted {
+        let what = format!("{} ({size})", self.writer.inline_code(&digest::change_names(change), PLACE));
+        if self.parts.trust == MarkTrust::Untrusted {
             return untrusted::sentence(self, &what, self.parts.verdict);
         }
-        let found = self.raised().next().is_some();
+        let found = self.raised_findings().next().is_some();
         let asks = match self.parts.verdict {
-            Verdict::Comment => "",
-            Verdict::RequestChanges => " This review asks for changes.",
+            DeliveryVerdict::Comment => "",
+            DeliveryVerdict::RequestChanges => " This review asks for changes.",
         };
         let said = match self.review.outcome {
-            Outcome::Failed => format!("**Nothing was reviewed** of {what}."),
-            Outcome::Incomplete if found => {
-                format!("**Incomplete**: {} in {what}, and there may be more.", self.counts())
+            ReviewOutcome::Failed => format!("**Nothing was reviewed** of {what}."),
+            ReviewOutcome::Incomplete if found => {
+                format!("**Incomplete**: {} in {what}, and there may be more.", self.severity_counts())
             }
-            Outcome::Incomplete => format!("**Incomplete**: nothing was found so far in {what}; that is not a pass."),
-            Outcome::Complete if found => format!("**{}** in {what}.", self.counts()),
-            Outcome::Complete if self.silent() > 0 => {
+            ReviewOutcome::Incomplete => {
+                format!("**Incomplete**: nothing was found so far in {what}; that is not a pass.")
+            }
+            ReviewOutcome::Complete if found => format!("**{}** in {what}.", self.severity_counts()),
+            ReviewOutcome::Complete if self.silent() > 0 => {
                 format!(
                     "**Nothing new** in {what}; {} not raised, see below.",
-                    digest::counted(self.silent(), "finding")
+                    digest::count_noun(self.silent(), "finding")
                 )
             }
-            Outcome::Complete => match self.looked_at() {
+            ReviewOutcome::Complete => match self.looked_at() {
                 0 => format!("**Nothing was found**, though no file of {what} had lines to look at."),
                 files => {
                     let (were, files) =
-                        (if files == 1 { "was" } else { "were" }, digest::counted(files, "changed file"));
+                        (if files == 1 { "was" } else { "were" }, digest::count_noun(files, "changed file"));
                     let by = match self.review.provenance.engine {
                         Engine::Rules => "the built-in rules (no model)".to_owned(),
-                        Engine::Model => self.writer.code(&engine(self.review), TITLE),
+                        Engine::Model => self.writer.inline_code(&engine(self.review), TITLE),
                     };
                     format!("**Nothing was found** by {by}. {files} of {what} {were} looked at.")
                 }
@@ -178,37 +181,37 @@ impl<'a> Page<'a> {
     }
 
     /// Returns the note that the head has moved.
-    pub(super) fn moved(&self) -> Option<String> {
+    pub(super) fn moved_head_note(&self) -> Option<String> {
         let now = self.parts.moved?;
         let reviewed = self.review.change.head.map_or_else(|| "another commit".to_owned(), short);
         Some(format!("**The head moved**: {reviewed} was reviewed, and the pull request is at {} now.", short(now)))
     }
 
     /// The verdict, the reasons, what is to be known before anything else.
-    pub(super) fn head(&self, room: usize) -> String {
-        let mut out = format!("{}{}\n\n", self.heading(), self.sentence());
-        if self.parts.trust == Trust::Untrusted {
+    pub(super) fn render_head(&self, room: usize) -> String {
+        let mut out = format!("{}{}\n\n", self.verdict_heading(), self.verdict_sentence());
+        if self.parts.trust == MarkTrust::Untrusted {
             out.push_str(untrusted::CAUTION);
             if !self.review.reasons.is_empty() {
-                self.list(&mut out, &self.review.reasons, room);
+                self.render_list(&mut out, &self.review.reasons, room);
                 out.push('\n');
             }
         }
-        if self.parts.trust == Trust::Own && self.review.outcome != Outcome::Complete {
-            if self.review.outcome == Outcome::Incomplete {
+        if self.parts.trust == MarkTrust::Own && self.review.outcome != ReviewOutcome::Complete {
+            if self.review.outcome == ReviewOutcome::Incomplete {
                 out.push_str(&format!("Not complete: {}.\n", self.why_incomplete()));
             }
-            self.list(&mut out, &self.review.reasons, room);
+            self.render_list(&mut out, &self.review.reasons, room);
             out.push('\n');
         }
-        if let Some(line) = self.moved() {
+        if let Some(line) = self.moved_head_note() {
             out.push_str(&format!("{line}\n\n"));
         }
-        if let Some(more) = digest::not_shown(self.review) {
+        if let Some(more) = digest::describe_not_shown(self.review) {
             out.push_str(&format!("{more}.\n\n"));
         }
         if !self.parts.notes.is_empty() {
-            self.list(&mut out, &self.parts.notes, room);
+            self.render_list(&mut out, &self.parts.notes, room);
             out.push('\n');
         }
         out
@@ -217,16 +220,16 @@ impl<'a> Page<'a> {
     /// Returns the reasons why the review is incomplete. A head that only moved lost nothing.
     fn why_incomplete(&self) -> &'static str {
         let review = self.review;
-        if self.parts.moved.is_some() && review.reasons.len() == 1 && review.ended == Ended::Finished {
+        if self.parts.moved.is_some() && review.reasons.len() == 1 && review.ended == StopReason::Finished {
             return "newer commits were not reviewed";
         }
-        digest::incomplete(review)
+        digest::incomplete_label(review)
     }
 
-    pub(super) fn list(&self, out: &mut String, texts: &[String], room: usize) {
+    pub(super) fn render_list(&self, out: &mut String, texts: &[String], room: usize) {
         let mut named = 0;
         for text in texts.iter().take(REASONS) {
-            let line = format!("- {}\n", self.writer.line(text.trim_end_matches('.'), REASON));
+            let line = format!("- {}\n", self.writer.markdown_line(text.trim_end_matches('.'), REASON));
             if length(out) + length(&line) > room {
                 break;
             }
@@ -239,51 +242,52 @@ impl<'a> Page<'a> {
     }
 
     /// A finding in one line.
-    pub(super) fn line(&self, finding: &Finding, why: Option<WhyBeside>) -> String {
+    pub(super) fn finding_line(&self, finding: &Finding, why: Option<SummaryOnlyReason>) -> String {
         let place = finding.anchors.first().map(digest::place).unwrap_or_default();
-        let why = why.filter(|why| *why != WhyBeside::BeyondLimit).map(|why| format!("; not on its lines: {why}"));
+        let why =
+            why.filter(|why| *why != SummaryOnlyReason::BeyondLimit).map(|why| format!("; not on its lines: {why}"));
         self.row(finding.severity, &finding.title, &place, &finding.id, &why.unwrap_or_default())
     }
 
     fn row(&self, severity: Severity, title: &str, place: &str, id: &FindingId, more: &str) -> String {
-        let title = self.writer.line(title, TITLE);
+        let title = self.writer.markdown_line(title, TITLE);
         let title = if title.is_empty() { "(no title)".to_owned() } else { title };
-        let place = self.writer.code(place, PLACE);
+        let place = self.writer.inline_code(place, PLACE);
         let place = if place.is_empty() { place } else { format!("{place}, ") };
-        format!("- **{severity}**: {title} ({place}id {}{more})", self.writer.code(&id.0, 60))
+        format!("- **{severity}**: {title} ({place}id {}{more})", self.writer.inline_code(&id.0, 60))
     }
 
     /// A finding in full.
-    pub(super) fn full(&self, finding: &Finding, why: WhyBeside, room: usize) -> String {
+    pub(super) fn finding_block(&self, finding: &Finding, why: SummaryOnlyReason, room: usize) -> String {
         let why = format!("\n\n_Not on its lines: {why}._");
-        let text = full(&self.writer, self.review.id, finding, room.saturating_sub(length(&why)));
+        let text = render_full(&self.writer, self.review.id, finding, room.saturating_sub(length(&why)));
         format!("{text}{why}")
     }
 
     /// The findings on lines, as many as there is room for; where they are many, only how many.
-    pub(super) fn on_lines(&self, room: usize) -> String {
+    pub(super) fn render_inline_findings(&self, room: usize) -> String {
         if self.on_lines.len() > ON_LINES {
             let (count, words) = Self::by_severity(self.on_lines.iter().copied());
-            return format!("{} with a comment on the lines: {words}.", digest::counted(count, "finding"));
+            return format!("{} with a comment on the lines: {words}.", digest::count_noun(count, "finding"));
         }
-        listed(self.on_lines.iter().map(|finding| self.line(finding, None)), room)
+        listed(self.on_lines.iter().map(|finding| self.finding_line(finding, None)), room)
     }
 
     /// Returns the note that some findings were not posted.
-    pub(super) fn only_kept(&self, count: usize) -> String {
+    pub(super) fn not_posted_note(&self, count: usize) -> String {
         if count == 0 {
             return String::new();
         }
         let (are, have) = if count == 1 { ("is", "has") } else { ("are", "have") };
-        let count = digest::counted(count, "finding");
+        let count = digest::count_noun(count, "finding");
         let run = self.review.id;
         format!("**{count} {have} no room here** and {are} kept with the run (`review show {run}` where it was made).")
     }
 
     /// Renders the results of earlier findings.
-    pub(super) fn earlier(&self, room: usize) -> String {
+    pub(super) fn render_earlier(&self, room: usize) -> String {
         let parts = self.parts;
-        let groups: [(&str, &[Earlier]); 6] = [
+        let groups: [(&str, &[SummaryFinding]); 6] = [
             ("Still open", &parts.still_open),
             ("Back again", &parts.reopened),
             ("Fixed", &parts.fixed),
@@ -308,8 +312,8 @@ impl<'a> Page<'a> {
     }
 
     /// Renders the engine's description of the change, and its sections.
-    pub(super) fn about(&self, room: usize) -> String {
-        if self.parts.trust == Trust::Untrusted {
+    pub(super) fn render_about(&self, room: usize) -> String {
+        if self.parts.trust == MarkTrust::Untrusted {
             return String::new();
         }
         let mut out = String::new();
@@ -319,7 +323,7 @@ impl<'a> Page<'a> {
         let summary = ("", if is_model { self.review.summary.as_str() } else { "" });
         let sections = self.review.sections.iter().map(|section| (section.title.as_str(), section.body.as_str()));
         for (title, body) in std::iter::once(summary).chain(sections).filter(|(_, body)| !body.trim().is_empty()) {
-            let title = self.writer.line(title, TITLE);
+            let title = self.writer.markdown_line(title, TITLE);
             let title = if title.is_empty() { title } else { format!("**{title}**\n\n") };
             let used = length(&out) + length(&title) + 100;
             let (text, cut) = self.writer.prose(body, room.saturating_sub(used));
@@ -331,20 +335,23 @@ impl<'a> Page<'a> {
             out.push_str(&format!("{title}{text}{note}\n\n"));
         }
         if left_out > 0 {
-            out.push_str(&format!("_{} left out_", digest::counted(left_out, "part")));
+            out.push_str(&format!("_{} left out_", digest::count_noun(left_out, "part")));
         }
         out.trim_end().to_owned()
     }
 
     /// The receipt.
-    pub(super) fn coverage(&self, room: usize) -> String {
-        if self.parts.trust == Trust::Untrusted {
+    pub(super) fn render_coverage(&self, room: usize) -> String {
+        if self.parts.trust == MarkTrust::Untrusted {
             return String::new();
         }
         let rows: Vec<String> = digest::receipt(self.review)
             .iter()
             .map(|row| {
-                let words = row.words(|text| self.writer.line(text, REASON), |path| self.writer.code(path, PLACE));
+                let words = row.render(
+                    |text| self.writer.markdown_line(text, REASON),
+                    |path| self.writer.inline_code(path, PLACE),
+                );
                 format!("- **{}**: {words}", row.label)
             })
             .collect();
@@ -352,8 +359,8 @@ impl<'a> Page<'a> {
     }
 
     /// Commits, who made it, and where all of it is.
-    pub(super) fn foot(&self) -> String {
-        if self.parts.trust == Trust::Untrusted {
+    pub(super) fn render_footer(&self) -> String {
+        if self.parts.trust == MarkTrust::Untrusted {
             return untrusted::foot(self.review.id);
         }
         let change = &self.review.change;
@@ -370,8 +377,8 @@ impl<'a> Page<'a> {
         }
         let made = &self.review.provenance;
         let cost = made.usage.cost.map_or_else(|| ", cost unknown".to_owned(), |cost| format!(", {cost}"));
-        let engine = self.writer.code(&engine(self.review), TITLE);
-        let version = self.writer.code(&format!("review {}", made.version), TITLE);
+        let engine = self.writer.inline_code(&engine(self.review), TITLE);
+        let version = self.writer.inline_code(&format!("review {}", made.version), TITLE);
         let cost = if made.turns > 0 { cost.replace('$', "US$ ") } else { String::new() };
         let run = self.review.id;
         let all = format!("All of it is kept with the run (`review show {run}` where it was made).");

@@ -5,22 +5,22 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::document::shape::live_parts;
+use crate::document::live_parts::live_parts;
 use crate::domain::finding::Finding;
 use crate::domain::forge::SummaryMark;
 use crate::domain::id::ObjectId;
-use crate::domain::place::Side;
-use crate::domain::review::Outcome;
+use crate::domain::place::DiffSide;
+use crate::domain::review::ReviewOutcome;
+use crate::present::escape::plain_language;
 use crate::present::json;
-use crate::present::safe::plain_language;
 use crate::publish::draft::tests::{finding, review};
 
 fn typical() -> Review {
     json::parse(include_bytes!("../../../fixtures/documents/typical.json")).unwrap()
 }
 
-fn earlier(id: &str) -> Earlier {
-    Earlier {
+fn earlier(id: &str) -> SummaryFinding {
+    SummaryFinding {
         finding: FindingId(id.to_owned()),
         severity: Severity::High,
         title: format!("Earlier {id} @octo"),
@@ -33,19 +33,23 @@ fn commit(byte: u8) -> CommitId {
 }
 
 fn shown(review: &Review, parts: &SummaryParts) -> String {
-    let rendered = summary(review, parts, &Limits::default(), &Guard::default());
+    let rendered = render_summary(review, parts, &PostLimits::default(), &SecretGuard::default());
     assert_eq!(rendered.in_artefact, []);
-    assert_eq!(summary(review, parts, &Limits::default(), &Guard::default()), rendered, "the same bytes each time");
+    assert_eq!(
+        render_summary(review, parts, &PostLimits::default(), &SecretGuard::default()),
+        rendered,
+        "the same bytes each time"
+    );
     rendered.body
 }
 
 /// The first two findings stand on lines, the rest does not.
 fn parts(review: &Review) -> SummaryParts {
     let ids: Vec<FindingId> = review.findings.iter().map(|finding| finding.id.clone()).collect();
-    let whys = [WhyBeside::NotInDiff, WhyBeside::WholeFile, WhyBeside::BeyondLimit];
+    let whys = [SummaryOnlyReason::NotInDiff, SummaryOnlyReason::WholeFile, SummaryOnlyReason::BeyondLimit];
     SummaryParts {
         on_lines: ids.iter().take(2).cloned().collect(),
-        beside: ids.into_iter().skip(2).zip(whys).map(|(finding, why)| Beside { finding, why }).collect(),
+        beside: ids.into_iter().skip(2).zip(whys).map(|(finding, why)| SummaryOnly { finding, why }).collect(),
         ..SummaryParts::default()
     }
 }
@@ -68,13 +72,13 @@ fn a_clean_review_says_that_it_found_nothing() {
 fn of_a_review_that_nobody_vouches_for_only_the_findings_are_told() {
     let mut review = typical();
     review.reasons = vec!["By its own account it is incomplete".to_owned()];
-    let untrusted = |parts: SummaryParts| SummaryParts { trust: Trust::Untrusted, ..parts };
+    let untrusted = |parts: SummaryParts| SummaryParts { trust: MarkTrust::Untrusted, ..parts };
     let body = shown(&review, &untrusted(parts(&review)));
     insta::assert_snapshot!(body);
     assert!(SummaryMark::read(&body).is_none());
-    assert!(!SummaryMark::read_as(&body, Trust::Untrusted).unwrap().complete);
+    assert!(!SummaryMark::read_as(&body, MarkTrust::Untrusted).unwrap().complete);
     assert!(!body.contains(&review.summary) && !body.contains("### About the change"), "{body}");
-    let introduction = review_body(&review, &untrusted(parts(&review)), commit(9), &Guard::default());
+    let introduction = render_review_body(&review, &untrusted(parts(&review)), commit(9), &SecretGuard::default());
     assert!(introduction.contains("which its author controls") && RunMark::read(&introduction).is_none());
     review.findings.clear();
     review.reasons.clear();
@@ -95,7 +99,7 @@ fn an_incomplete_review_is_no_pass() {
         include_bytes!("../../../fixtures/documents/failed.json"),
     ] {
         let review = json::parse(document).unwrap();
-        assert_ne!(review.outcome, Outcome::Complete);
+        assert_ne!(review.outcome, ReviewOutcome::Complete);
         let body = shown(&review, &parts(&review));
         let first = body.lines().next().unwrap();
         assert!(first.contains("incomplete") || first.contains("failed"), "{first}");
@@ -108,12 +112,12 @@ fn an_incomplete_review_is_no_pass() {
 #[test]
 fn a_later_review_says_what_became_of_the_earlier_ones() {
     let mut review = typical();
-    let by_others = Earlier { finding: review.findings[4].id.clone(), ..earlier("x") };
-    let late = Earlier { finding: review.findings[3].id.clone(), ..earlier("y") };
+    let by_others = SummaryFinding { finding: review.findings[4].id.clone(), ..earlier("x") };
+    let late = SummaryFinding { finding: review.findings[3].id.clone(), ..earlier("y") };
     review.provenance.engine = crate::domain::review::Engine::Model;
     review.summary = "It adds uploads.\n\n- with parts\n- and @octo".to_owned();
     let parts = SummaryParts {
-        verdict: Verdict::RequestChanges,
+        verdict: DeliveryVerdict::RequestChanges,
         on_lines: review.findings[..3].iter().map(|finding| finding.id.clone()).collect(),
         still_open: vec![earlier("b0"), earlier("b1")],
         fixed: vec![earlier("c0")],
@@ -130,7 +134,7 @@ fn a_later_review_says_what_became_of_the_earlier_ones() {
     insta::assert_snapshot!(body);
     let mark = SummaryMark::read(&body).unwrap();
     assert_eq!((mark.run, Some(mark.head), mark.complete), (review.id, review.change.head, true));
-    let text = review_body(&review, &parts, commit(9), &Guard::default());
+    let text = render_review_body(&review, &parts, commit(9), &SecretGuard::default());
     insta::assert_snapshot!(text);
     assert_eq!(RunMark::read(&text), Some(RunMark { run: review.id, head: commit(9) }));
 }
@@ -139,14 +143,15 @@ fn a_later_review_says_what_became_of_the_earlier_ones() {
 fn a_huge_review_stays_in_its_limit_and_names_what_has_no_room() {
     let findings: Vec<Finding> = (0..900)
         .map(|n| {
-            let mut one = finding(&format!("{n:012x}"), &format!("src/module_{n}/file.rs"), Side::New, Some((1, 2)));
+            let mut one =
+                finding(&format!("{n:012x}"), &format!("src/module_{n}/file.rs"), DiffSide::New, Some((1, 2)));
             one.title = format!("{n} {}", "words ".repeat(20));
             one.severity = Severity::ALL[n / 180];
             one
         })
         .collect();
     let review = review(findings);
-    let rendered = summary(&review, &SummaryParts::default(), &Limits::default(), &Guard::default());
+    let rendered = render_summary(&review, &SummaryParts::default(), &PostLimits::default(), &SecretGuard::default());
     assert!(length(&rendered.body) <= 65_536 && rendered.body.len() > 50_000);
     assert!(rendered.body.starts_with("## Review: 900 findings (180 critical, 180 high,"));
     let told = format!("**{} findings have no room here**", rendered.in_artefact.len());
@@ -161,27 +166,27 @@ fn a_huge_review_stays_in_its_limit_and_names_what_has_no_room() {
 #[test]
 fn hundreds_of_findings_are_no_wall() {
     let one = |n: usize| {
-        let mut one = finding(&format!("{n:012x}"), "src/a.rs", Side::New, Some((1, 2)));
+        let mut one = finding(&format!("{n:012x}"), "src/a.rs", DiffSide::New, Some((1, 2)));
         one.severity = Severity::ALL[n / 128];
         one
     };
     let review = review((0..640).map(one).collect());
     let ids: Vec<FindingId> = review.findings.iter().map(|one| one.id.clone()).collect();
-    let beyond = |id: &FindingId| Beside { finding: id.clone(), why: WhyBeside::BeyondLimit };
-    let kept: Vec<BesideMark> = review.findings[50..].iter().filter_map(BesideMark::of).collect();
+    let beyond = |id: &FindingId| SummaryOnly { finding: id.clone(), why: SummaryOnlyReason::BeyondLimit };
+    let kept: Vec<SummaryOnlyMark> = review.findings[50..].iter().filter_map(SummaryOnlyMark::of).collect();
     let parts = SummaryParts {
         on_lines: ids[..50].to_vec(),
         beside: ids[50..].iter().map(beyond).collect(),
         kept: kept.clone(),
         ..SummaryParts::default()
     };
-    let rendered = summary(&review, &parts, &Limits::default(), &Guard::default());
+    let rendered = render_summary(&review, &parts, &PostLimits::default(), &SecretGuard::default());
     let (shown, marks) = rendered.body.split_once("<!-- ").unwrap();
     assert!(shown.contains("50 findings with a comment on the lines: 50 critical.") && shown.len() < 20_000, "{shown}");
     assert_eq!((shown.matches("id `").count(), rendered.in_artefact.len()), (100, 490));
     assert!(ids[50..].iter().all(|id| shown.contains(&id.0) != rendered.in_artefact.contains(id)));
     assert!(marks.len() < 26_300 && length(&rendered.body) <= 65_536);
-    let read = BesideMark::read_all(&rendered.body);
+    let read = SummaryOnlyMark::read_all(&rendered.body);
     assert_eq!(read[..], kept[..read.len()]);
     assert!(read.len() > 90, "{}", read.len());
     let untold = SummaryMark::read(&rendered.body).unwrap().made.unwrap().untold;
@@ -190,16 +195,16 @@ fn hundreds_of_findings_are_no_wall() {
 
 #[test]
 fn what_may_be_a_secret_stands_in_no_mark() {
-    let mut one = finding("aa", "AKIAZ7QWERTY3UIOPA2X.txt", Side::New, Some((1, 2)));
+    let mut one = finding("aa", "AKIAZ7QWERTY3UIOPA2X.txt", DiffSide::New, Some((1, 2)));
     one.title = "It is AKIAZ7QWERTY3UIOPA2X".to_owned();
     let mut other = one.clone();
     (other.id, other.anchors[0].path) =
         (FindingId("bb".to_owned()), crate::domain::path::RepoPath::parse("a.txt").unwrap());
-    let kept = [&other, &one].into_iter().filter_map(BesideMark::of).collect();
+    let kept = [&other, &one].into_iter().filter_map(SummaryOnlyMark::of).collect();
     let body = shown(&review(vec![one, other]), &SummaryParts { kept, ..SummaryParts::default() });
     assert!(!body.contains("AKIAZ7"), "{body}");
     // The path of the one came masked, so its mark can be written.
-    assert_eq!(BesideMark::read_all(&body).len(), 2);
+    assert_eq!(SummaryOnlyMark::read_all(&body).len(), 2);
     assert_eq!(SummaryMark::read(&body).unwrap().made.unwrap().untold, 0);
 }
 
@@ -215,7 +220,7 @@ fn of_what_is_fixed_only_the_newest_are_named() {
 #[test]
 fn where_only_the_head_moved_nothing_was_lost() {
     let mut moved = typical();
-    moved.outcome = Outcome::Incomplete;
+    moved.outcome = ReviewOutcome::Incomplete;
     moved.reasons = vec!["The commits after 0707070707 were not reviewed.".to_owned()];
     let body = shown(&moved, &SummaryParts { moved: Some(commit(9)), ..parts(&moved) });
     assert!(body.contains("Not complete: newer commits were not reviewed.") && !body.contains("was lost"), "{body}");
@@ -250,7 +255,7 @@ proptest! {
         old in 0..40usize,
     ) {
         let findings: Vec<Finding> = texts.iter().enumerate().map(|(n, text)| {
-            let mut one = finding(&format!("{n:012x}"), "src/a.rs", Side::New, Some((1, 2)));
+            let mut one = finding(&format!("{n:012x}"), "src/a.rs", DiffSide::New, Some((1, 2)));
             one.body.clone_from(text);
             one.title.clone_from(text);
             one.severity = Severity::ALL[n % 5];
@@ -260,16 +265,16 @@ proptest! {
         review.summary = texts.concat();
         review.reasons.clone_from(&texts);
         review.coverage.notes.clone_from(&texts);
-        review.outcome = if old % 2 == 0 { Outcome::Incomplete } else { Outcome::Complete };
+        review.outcome = if old % 2 == 0 { ReviewOutcome::Incomplete } else { ReviewOutcome::Complete };
         let parts = SummaryParts {
             on_lines: review.findings.iter().take(on_lines).map(|one| one.id.clone()).collect(),
             beside: review.findings.iter().skip(on_lines).step_by(2)
-                .map(|one| Beside { finding: one.id.clone(), why: WhyBeside::BeyondLimit }).collect(),
+                .map(|one| SummaryOnly { finding: one.id.clone(), why: SummaryOnlyReason::BeyondLimit }).collect(),
             still_open: (0..old).map(|n| earlier(&format!("old{n}"))).collect(),
             notes: texts.clone(),
             ..SummaryParts::default()
         };
-        let rendered = summary(&review, &parts, &Limits { comments: 50, characters }, &Guard::default());
+        let rendered = render_summary(&review, &parts, &PostLimits { comments: 50, characters }, &SecretGuard::default());
         prop_assert!(length(&rendered.body) <= characters, "{} > {}", length(&rendered.body), characters);
         prop_assert!(SummaryMark::read(&rendered.body).is_some(), "{}", rendered.body);
         let kept: HashSet<_> = rendered.in_artefact.iter().collect();

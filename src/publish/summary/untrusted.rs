@@ -2,8 +2,8 @@
 //!
 //! No word of the review itself stands here; its findings are told as those of any other, in `page`.
 
-use super::page::Page;
-use crate::domain::forge::Verdict;
+use super::page::SummaryPage;
+use crate::domain::forge::DeliveryVerdict;
 use crate::domain::run::RunId;
 
 /// The end of the review's text.
@@ -11,20 +11,20 @@ pub(super) const INTRODUCTION: &str = "It was made by the pull request's own wor
      findings.";
 
 /// The first line. It never sounds like a pass.
-pub(super) fn heading(page: &Page<'_>) -> String {
-    let found = page.raised().next().is_some();
-    let words = if found { page.counts() } else { "names nothing, which is no pass".to_owned() };
+pub(super) fn heading(page: &SummaryPage<'_>) -> String {
+    let found = page.raised_findings().next().is_some();
+    let words = if found { page.severity_counts() } else { "names nothing, which is no pass".to_owned() };
     format!("## Review by the pull request's own workflow: {words}\n\n")
 }
 
 /// Returns the sentence on what it names.
-pub(super) fn sentence(page: &Page<'_>, what: &str, verdict: Verdict) -> String {
+pub(super) fn sentence(page: &SummaryPage<'_>, what: &str, verdict: DeliveryVerdict) -> String {
     let asks = match verdict {
-        Verdict::Comment => "",
-        Verdict::RequestChanges => " This review asks for changes.",
+        DeliveryVerdict::Comment => "",
+        DeliveryVerdict::RequestChanges => " This review asks for changes.",
     };
-    if page.raised().next().is_some() {
-        return format!("**{}** in {what}, and there may be more.{asks}", page.counts());
+    if page.raised_findings().next().is_some() {
+        return format!("**{}** in {what}, and there may be more.{asks}", page.severity_counts());
     }
     format!("**Nothing new is named** in {what}. That is not a pass.{asks}")
 }

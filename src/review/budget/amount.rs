@@ -5,9 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Limits, SLACK};
+use super::{BudgetLimits, SLACK};
 use crate::domain::money::Money;
-use crate::domain::review::Ended;
+use crate::domain::review::StopReason;
 use crate::llm::{Prices, TurnUsage};
 
 /// Cost limit of a run, and the prices of its model. Without prices there is no such limit.
@@ -48,8 +48,8 @@ impl Amount {
     }
 
     #[must_use]
-    pub(in crate::review) fn less(self, other: Self) -> Self {
-        Self { tokens: self.tokens.saturating_sub(other.tokens), cost: self.cost.less(other.cost) }
+    pub(in crate::review) fn saturating_sub(self, other: Self) -> Self {
+        Self { tokens: self.tokens.saturating_sub(other.tokens), cost: self.cost.saturating_sub(other.cost) }
     }
 
     /// Multiplies the amount.
@@ -65,18 +65,18 @@ impl Amount {
     }
 
     /// Checks that the amount is within `most`; otherwise returns the exceeded limit.
-    pub(in crate::review) fn within(self, most: Self) -> Result<(), Ended> {
+    pub(in crate::review) fn check_within(self, most: Self) -> Result<(), StopReason> {
         match () {
-            () if self.tokens > most.tokens => Err(Ended::TokenLimit),
-            () if self.cost > most.cost => Err(Ended::CostLimit),
+            () if self.tokens > most.tokens => Err(StopReason::TokenLimit),
+            () if self.cost > most.cost => Err(StopReason::CostLimit),
             () => Ok(()),
         }
     }
 }
 
-impl Limits {
+impl BudgetLimits {
     /// Returns everything that may be spent.
-    pub(super) fn all(&self) -> Amount {
+    pub(super) fn total(&self) -> Amount {
         Amount { tokens: self.input_tokens, cost: self.cost.map_or(ENDLESS, |limit| limit.most) }
     }
 
@@ -89,14 +89,14 @@ impl Limits {
     pub(super) fn amount_as(&self, tokens: u64, answered: u64, size: u64) -> Amount {
         let cost = self.cost.map_or(Money::NOTHING, |limit| {
             let prices = limit.of(size);
-            prices.sent().for_tokens(tokens).plus(prices.output.for_tokens(answered))
+            prices.max_input_price().for_tokens(tokens).plus(prices.output.for_tokens(answered))
         });
         Amount { tokens, cost }
     }
 
     /// Returns the limits at the prices of another model.
     #[must_use]
-    pub(in crate::review) fn priced_as(self, other: &Self) -> Self {
+    pub(in crate::review) fn with_prices_of(self, other: &Self) -> Self {
         let cost =
             self.cost.map(|limit| CostLimit { prices: other.cost.map_or(limit.prices, |it| it.prices), ..limit });
         Self { cost, ..self }
@@ -111,26 +111,28 @@ impl Limits {
     }
 
     /// Returns the tokens that could be sent at all, with empty responses.
-    pub(in crate::review) fn most_sent(&self) -> u64 {
-        self.sendable(self.all().cost, u64::MAX).min(self.input_tokens)
+    pub(in crate::review) fn max_sent(&self) -> u64 {
+        self.sendable(self.total().cost, u64::MAX).min(self.input_tokens)
     }
 
     /// Returns the tokens that can be sent for this money, in a number of requests of one size.
     pub(in crate::review) fn sendable(&self, money: Money, requests: u64) -> u64 {
         let Some(limit) = self.cost else { return u64::MAX };
         let most = limit.bound().saturating_mul(requests);
-        match money.tokens_at(limit.of(0).sent()) {
+        match money.tokens_at(limit.of(0).max_input_price()) {
             small if small <= most => small,
-            _ => money.tokens_at(limit.of(u64::MAX).sent()).max(most),
+            _ => money.tokens_at(limit.of(u64::MAX).max_input_price()).max(most),
         }
     }
 
     /// Returns the tokens that can be sent for this money besides `size` others of a request, with a response of `answered`.
-    pub(super) fn sendable_with(&self, money: Money, size: u64, answered: u64) -> u64 {
+    pub(super) fn max_sendable(&self, money: Money, size: u64, answered: u64) -> u64 {
         let Some(limit) = self.cost else { return u64::MAX };
         let beside = |prices: Prices| {
-            let rest = money.less(prices.sent().for_tokens(size)).less(prices.output.for_tokens(answered));
-            rest.tokens_at(prices.sent())
+            let rest = money
+                .saturating_sub(prices.max_input_price().for_tokens(size))
+                .saturating_sub(prices.output.for_tokens(answered));
+            rest.tokens_at(prices.max_input_price())
         };
         let bound = limit.bound();
         match beside(limit.of(0)) {
@@ -140,13 +142,14 @@ impl Limits {
     }
 
     /// Returns the tokens of the response that this money pays for, to a request of `size`.
-    pub(super) fn answerable(&self, money: Money, size: u64) -> u64 {
+    pub(super) fn max_answer(&self, money: Money, size: u64) -> u64 {
         self.cost.map_or(u64::MAX, |limit| money.tokens_at(limit.of(size).output))
     }
 
     /// Returns the tokens of the response that this money pays for, if the response is sent again with the next request, of `next`.
-    pub(super) fn answerable_and_sent(&self, money: Money, size: u64, next: u64) -> u64 {
-        self.cost.map_or(u64::MAX, |limit| money.tokens_at(limit.of(size).output.plus(limit.of(next).sent())))
+    pub(super) fn max_resent_answer(&self, money: Money, size: u64, next: u64) -> u64 {
+        self.cost
+            .map_or(u64::MAX, |limit| money.tokens_at(limit.of(size).output.plus(limit.of(next).max_input_price())))
     }
 
     /// Returns the limits with one part of the money, by divisor.
@@ -166,18 +169,18 @@ impl Limits {
 mod tests {
     use std::time::Duration;
 
-    use super::super::{Budget, LAST_WORDS, Purse, Reserved};
+    use super::super::{ConversationBudget, LAST_WORDS, SharedBudget, TurnPermit};
     use super::*;
 
     fn usd(text: &str) -> Money {
         text.parse().unwrap()
     }
 
-    fn limits(most: &str) -> Limits {
+    fn limits(most: &str) -> BudgetLimits {
         let (cache_read, on) = (Some(usd("0.3")), "2026-11-01".parse().unwrap());
         let prices =
             Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on, large: None };
-        Limits {
+        BudgetLimits {
             turns: 40,
             input_tokens: 2_000_000,
             window: 200_000,
@@ -195,79 +198,92 @@ mod tests {
     #[test]
     fn a_turn_that_leaves_no_money_for_the_last_one_is_the_last() {
         // 30 000 tokens at 3.75 and 6 000 at 15 are 0.2025; the next request sends the response, too: 0.226125.
-        assert_eq!(Budget::new(limits("0.43")).reserve(30_000, None), Reserved::Turn);
-        assert_eq!(Budget::new(limits("0.42")).reserve(30_000, None), Reserved::Landing(Ended::CostLimit));
-        assert_eq!(Budget::new(limits("0.20")).reserve(30_000, None), Reserved::Nothing(Ended::CostLimit));
-        let mut budget = Budget::new(limits("1"));
-        assert_eq!(budget.reserve(30_000, None), Reserved::Turn);
-        budget.settle(30_000, &usage(30_000, 500, Some("0.60")), Duration::ZERO);
-        assert_eq!(budget.reserve(30_500, None), Reserved::Landing(Ended::CostLimit));
-        assert!(budget.words(Ended::CostLimit).contains("limit of $1.00 does not pay"));
+        assert_eq!(ConversationBudget::new(limits("0.43")).reserve_turn(30_000, None), TurnPermit::Turn);
+        assert_eq!(
+            ConversationBudget::new(limits("0.42")).reserve_turn(30_000, None),
+            TurnPermit::Landing(StopReason::CostLimit)
+        );
+        assert_eq!(
+            ConversationBudget::new(limits("0.20")).reserve_turn(30_000, None),
+            TurnPermit::Nothing(StopReason::CostLimit)
+        );
+        let mut budget = ConversationBudget::new(limits("1"));
+        assert_eq!(budget.reserve_turn(30_000, None), TurnPermit::Turn);
+        budget.record_turn(30_000, &usage(30_000, 500, Some("0.60")), Duration::ZERO);
+        assert_eq!(budget.reserve_turn(30_500, None), TurnPermit::Landing(StopReason::CostLimit));
+        assert!(budget.describe_limit(StopReason::CostLimit).contains("limit of $1.00 does not pay"));
     }
 
     #[test]
     fn no_answer_may_cost_what_the_last_turn_needs() {
-        let free = Limits { cost: None, ..limits("1") };
-        assert_eq!((Budget::new(free).most_answer(30_000), Budget::new(free).last_answer(30_000)), (16_000, 16_000));
-        assert_eq!(Budget::new(limits("9")).most_answer(30_000), 16_000);
-        let tight = Budget::new(limits("0.50"));
-        let answer = u64::from(tight.most_answer(30_000));
+        let free = BudgetLimits { cost: None, ..limits("1") };
+        assert_eq!(
+            (ConversationBudget::new(free).max_answer(30_000), ConversationBudget::new(free).last_answer(30_000)),
+            (16_000, 16_000)
+        );
+        assert_eq!(ConversationBudget::new(limits("9")).max_answer(30_000), 16_000);
+        let tight = ConversationBudget::new(limits("0.50"));
+        let answer = u64::from(tight.max_answer(30_000));
         assert!((6_000..16_000).contains(&answer), "{answer}");
         let spent =
             tight.limits().amount(30_000, answer).plus(tight.limits().amount(30_000 + answer + LAST_WORDS, 6_000));
         assert!(spent.cost <= usd("0.50") && spent.cost.plus(usd("0.001")) > usd("0.50"), "{spent:?}");
-        let last = Budget::new(limits("0.25"));
-        assert_eq!(last.reserve(30_000, None), Reserved::Landing(Ended::CostLimit));
+        let last = ConversationBudget::new(limits("0.25"));
+        assert_eq!(last.reserve_turn(30_000, None), TurnPermit::Landing(StopReason::CostLimit));
         let all = last.limits().amount(30_000 + LAST_WORDS, u64::from(last.last_answer(30_000))).cost;
         assert!(all <= usd("0.25") && all.plus(usd("0.001")) > usd("0.25"), "{all}");
     }
 
     #[test]
     fn long_answers_are_reckoned_with() {
-        let mut budget = Budget::new(limits("1"));
-        budget.settle(1_000, &usage(1_000, 12_000, Some("0.35")), Duration::ZERO);
-        assert_eq!(budget.reserve(40_000, None), Reserved::Landing(Ended::CostLimit), "15 000 tokens are 0.225");
+        let mut budget = ConversationBudget::new(limits("1"));
+        budget.record_turn(1_000, &usage(1_000, 12_000, Some("0.35")), Duration::ZERO);
+        assert_eq!(
+            budget.reserve_turn(40_000, None),
+            TurnPermit::Landing(StopReason::CostLimit),
+            "15 000 tokens are 0.225"
+        );
     }
 
     #[test]
     fn results_are_only_read_as_far_as_there_is_money_for_a_last_turn() {
-        let mut budget = Budget::new(limits("0.60"));
-        budget.settle(30_000, &usage(30_000, 500, Some("0.12")), Duration::ZERO);
-        let full = 30_500 + budget.room(30_500);
-        assert_eq!(budget.reserve(full, None), Reserved::Landing(Ended::CostLimit));
-        assert!(matches!(budget.reserve(full + 100, None), Reserved::Nothing(Ended::CostLimit)));
+        let mut budget = ConversationBudget::new(limits("0.60"));
+        budget.record_turn(30_000, &usage(30_000, 500, Some("0.12")), Duration::ZERO);
+        let full = 30_500 + budget.result_room(30_500);
+        assert_eq!(budget.reserve_turn(full, None), TurnPermit::Landing(StopReason::CostLimit));
+        assert!(matches!(budget.reserve_turn(full + 100, None), TurnPermit::Nothing(StopReason::CostLimit)));
     }
 
     #[test]
     fn what_nobody_told_is_counted_as_the_most_that_it_may_have_cost() {
-        let mut budget = Budget::new(limits("1"));
-        budget.settle(10_000, &usage(10_000, 1_000, None), Duration::ZERO);
-        assert_eq!(budget.left().all.cost, usd("0.955"), "at list price");
-        budget.settle(10_000, &TurnUsage::default(), Duration::ZERO);
-        assert_eq!(budget.left().all.cost, usd("0.6775"), "10 000 sent, 16 000 answered");
+        let mut budget = ConversationBudget::new(limits("1"));
+        budget.record_turn(10_000, &usage(10_000, 1_000, None), Duration::ZERO);
+        assert_eq!(budget.remaining().all.cost, usd("0.955"), "at list price");
+        budget.record_turn(10_000, &TurnUsage::default(), Duration::ZERO);
+        assert_eq!(budget.remaining().all.cost, usd("0.6775"), "10 000 sent, 16 000 answered");
         assert_eq!(budget.usage().cost, None, "and still it is not known");
     }
 
     #[test]
     fn what_sittings_before_cost_is_counted_once() {
-        let purse = Purse::new(limits("1"), &[]);
+        let purse = SharedBudget::new(limits("1"), &[]);
         let known = Amount { tokens: 10_000, cost: usd("0.25") };
-        purse.count(2, &TurnUsage::NOTHING, known);
-        let mut budget = Budget::alone(&purse, limits("1"));
-        budget.settle_told(5_000, &usage(5_000, 10, Some("0.25")), Duration::ZERO);
-        assert_eq!(budget.left().all.cost, usd("0.75"));
-        budget.settle_told(5_000, &usage(5_000, 1_000, None), Duration::ZERO);
-        assert_eq!(budget.left().all.cost, usd("0.72"), "its tokens are known");
+        purse.add_recorded_turns(2, &TurnUsage::NOTHING, known);
+        let mut budget = ConversationBudget::for_single_conversation(&purse, limits("1"));
+        budget.record_replayed_turn(5_000, &usage(5_000, 10, Some("0.25")), Duration::ZERO);
+        assert_eq!(budget.remaining().all.cost, usd("0.75"));
+        budget.record_replayed_turn(5_000, &usage(5_000, 1_000, None), Duration::ZERO);
+        assert_eq!(budget.remaining().all.cost, usd("0.72"), "its tokens are known");
     }
 
     #[test]
     fn parts_are_promised_no_more_than_can_be_paid() {
-        let promised = |most| Purse::new(limits(most), &[30_000; 20]).promised();
+        let promised = |most| SharedBudget::new(limits(most), &[30_000; 20]).promised_parts();
         // Each needs 108 000 tokens and three responses: 0.675; a fifth of the limit is for verification.
         assert_eq!((promised("0.80"), promised("0.85"), promised("9")), (0, 1, 10));
-        let purse = Purse::new(limits("1"), &[30_000, 30_000]);
-        let first = Budget::begun(purse.may_begin(0, 30_000, None).unwrap(), limits("1"));
-        assert_eq!(first.reserve(30_000, None), Reserved::Turn);
-        assert_eq!(purse.may_begin(1, 30_000, None).err(), Some(Ended::CostLimit));
+        let purse = SharedBudget::new(limits("1"), &[30_000, 30_000]);
+        let first = ConversationBudget::for_share(purse.start_part(0, 30_000, None).unwrap(), limits("1"));
+        assert_eq!(first.reserve_turn(30_000, None), TurnPermit::Turn);
+        assert_eq!(purse.start_part(1, 30_000, None).err(), Some(StopReason::CostLimit));
     }
 }

@@ -6,17 +6,17 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{Draft, behind};
+use super::{ReviewDraft, superseded};
 use crate::domain::dismissal::DismissedBy;
 use crate::domain::finding::{Finding, FindingId, FindingStatus, OriginKind, by_worst};
 use crate::domain::path::RepoPath;
-use crate::domain::prior::{Compared, Earlier, Standing};
-use crate::domain::review::{CoverageState, FileCoverage, Withheld};
-use crate::domain::text::counted;
-use crate::evidence::history::{Told, same};
-use crate::evidence::ids;
-use crate::review::alike::similar;
-use crate::review::known::Known;
+use crate::domain::prior::{ComparedReview, EarlierFinding, EarlierFindingStatus};
+use crate::domain::review::{CoverageState, FileCoverage, WithheldClaim};
+use crate::domain::text::count_noun;
+use crate::evidence::candidate_ids;
+use crate::evidence::history::{PriorFinding, match_findings};
+use crate::review::branch_history::BranchHistory;
+use crate::review::title_similarity::are_similar;
 use crate::rules::Packs;
 
 /// Maximum number of past findings that are stored; the worst are.
@@ -28,12 +28,12 @@ const MOST_ALIKE: usize = 20;
 
 /// Knowledge of a draft about the previous review.
 #[derive(Debug, Default)]
-pub(super) struct Past {
+pub(super) struct PriorReviewState {
     /// The earlier findings that one of today's is, by their place.
     matched: BTreeSet<usize>,
     /// The names that were given for it.
     named: HashSet<FindingId>,
-    ran: Option<Ran>,
+    ran: Option<RuleCoverage>,
     /// Findings that a model was asked about and refuted, with the reasons.
     refuted: Vec<(Finding, String)>,
     /// Rule findings that are withheld because the model left them unanswered.
@@ -42,14 +42,14 @@ pub(super) struct Past {
 
 /// Coverage of the rules.
 #[derive(Debug)]
-struct Ran {
+struct RuleCoverage {
     rules: HashSet<String>,
     /// The changed files that they did not see whole.
     missed: HashSet<RepoPath>,
 }
 
 /// State of an earlier finding that no current one matches.
-enum Becomes {
+enum PriorFindingFate {
     /// It is still there.
     Stays(FindingStatus),
     /// Resolved; `disproved` if its lines still exist.
@@ -59,57 +59,57 @@ enum Becomes {
 }
 
 /// Returns the changed files that the rules did not examine, or not wholly.
-pub(in crate::review) fn missed(files: &[FileCoverage]) -> impl Iterator<Item = RepoPath> {
+pub(in crate::review) fn unreviewed_files(files: &[FileCoverage]) -> impl Iterator<Item = RepoPath> {
     files.iter().filter(|file| file.state != CoverageState::Reviewed).map(|file| file.path.clone())
 }
 
-impl Draft {
+impl ReviewDraft {
     /// Records which rules were run, and what they saw of each file.
-    pub(in crate::review) fn ran(&mut self, packs: &Packs, missed: impl IntoIterator<Item = RepoPath>) {
+    pub(in crate::review) fn record_rules(&mut self, packs: &Packs, missed: impl IntoIterator<Item = RepoPath>) {
         // A rule that is switched off did not run, so its silence means nothing.
-        let rules = packs.speaking().collect();
-        self.past.ran = Some(Ran { rules, missed: missed.into_iter().collect() });
+        let rules = packs.enabled_rules().collect();
+        self.past.ran = Some(RuleCoverage { rules, missed: missed.into_iter().collect() });
     }
 
     /// Records that a model refuted a lead or an earlier finding.
-    pub(in crate::review) fn refuted(&mut self, finding: Finding, reason: String) {
+    pub(in crate::review) fn record_refuted(&mut self, finding: Finding, reason: String) {
         self.past.refuted.push((finding, reason));
     }
 
     /// Records a rule finding that is withheld because it was unanswered: an earlier report of it is not resolved.
-    pub(in crate::review) fn unspoken(&mut self, finding: Finding) {
+    pub(in crate::review) fn record_withheld(&mut self, finding: Finding) {
         self.past.unspoken.push(finding);
     }
 
     /// Gives the findings that were there before the names that they had.
-    pub(in crate::review) fn recall(&mut self, known: &Known) {
-        self.settle();
+    pub(in crate::review) fn apply_history(&mut self, known: &BranchHistory) {
+        self.sort_and_name();
         let Some(prior) = &known.prior else { return };
         let there: HashSet<&FindingId> = self.findings.iter().map(|finding| &finding.id).collect();
         let spoken_for = |at: &usize| self.past.matched.contains(at) && there.contains(&prior.findings[*at].finding.id);
         let free: Vec<usize> = (0..prior.findings.len()).filter(|at| !spoken_for(at)).collect();
         let unnamed: Vec<usize> =
             (0..self.findings.len()).filter(|at| !self.past.named.contains(&self.findings[*at].id)).collect();
-        let earlier: Vec<Told<'_>> = free.iter().map(|at| told(&prior.findings[*at])).collect();
-        let now: Vec<Told<'_>> = unnamed.iter().map(|at| Told::of(&self.findings[*at])).collect();
-        let found = same(&earlier, &now, similar);
+        let earlier: Vec<PriorFinding<'_>> = free.iter().map(|at| relocate(&prior.findings[*at])).collect();
+        let now: Vec<PriorFinding<'_>> = unnamed.iter().map(|at| PriorFinding::of(&self.findings[*at])).collect();
+        let found = match_findings(&earlier, &now, are_similar);
 
         let mut taken: HashSet<FindingId> = prior.findings.iter().map(|earlier| earlier.finding.id.clone()).collect();
         let mut fresh: HashMap<String, usize> = HashMap::new();
         for (at, was) in unnamed.into_iter().zip(found) {
             let finding = &mut self.findings[at];
-            if let Some(was) = was.map(|was| free[was]).filter(|was| may_be(&prior.findings[*was], finding)) {
+            if let Some(was) = was.map(|was| free[was]).filter(|was| matches_prior(&prior.findings[*was], finding)) {
                 let earlier = &prior.findings[was];
                 finding.id = earlier.finding.id.clone();
                 finding.dismissed.clone_from(&earlier.finding.dismissed);
-                stand(finding, status_again(earlier));
+                set_status(finding, status_again(earlier));
                 self.past.matched.insert(was);
                 self.past.named.insert(finding.id.clone());
                 continue;
             }
             // Counted on from the last, so that a thousand equal findings are named in one pass.
             let next = fresh.entry(finding.fingerprint.0.clone()).or_default();
-            for (count, id) in ids(&finding.fingerprint).enumerate().skip(*next) {
+            for (count, id) in candidate_ids(&finding.fingerprint).enumerate().skip(*next) {
                 *next = count + 1;
                 if taken.insert(id.clone()) {
                     finding.id = id;
@@ -117,20 +117,20 @@ impl Draft {
                 }
             }
         }
-        behind::name(&self.findings, &mut self.behind, taken);
+        superseded::name_superseded(&self.findings, &mut self.behind, taken);
     }
 
     /// Determines the state of every earlier finding, and withholds late ones. Also returns the number of resolved ones.
-    pub(super) fn conclude(&mut self, known: &Known) -> Option<(Compared, usize)> {
+    pub(super) fn conclude_prior_findings(&mut self, known: &BranchHistory) -> Option<(ComparedReview, usize)> {
         let prior = known.prior.as_ref()?;
-        let carried = prior.carried_paths(&self.change);
-        self.recall(known);
+        let carried = prior.unchanged_paths(&self.change);
+        self.apply_history(known);
         self.withhold_late(&carried);
-        self.recall(known);
+        self.apply_history(known);
         let mut fixed = 0;
-        let mut compared = Compared { run: prior.run, disproved: Vec::new() };
+        let mut compared = ComparedReview { run: prior.run, disproved: Vec::new() };
         let mut over = Vec::new();
-        let mut notes = Notes::default();
+        let mut notes = HistoryNotes::default();
         let there: HashSet<FindingId> = self.findings.iter().map(|finding| finding.id.clone()).collect();
         let alike = self.counts_by_rule();
         for (at, earlier) in prior.findings.iter().enumerate() {
@@ -139,17 +139,17 @@ impl Draft {
             }
             let mut finding = earlier.finding.clone();
             match self.becomes(at, earlier, (&carried, &alike), &mut notes) {
-                Becomes::Dropped => {}
-                Becomes::Stays(status) => {
-                    stand(&mut finding, status);
+                PriorFindingFate::Dropped => {}
+                PriorFindingFate::Stays(status) => {
+                    set_status(&mut finding, status);
                     self.add(finding, Vec::new());
                 }
-                Becomes::Fixed { disproved } => {
+                PriorFindingFate::Fixed { disproved } => {
                     if disproved {
                         compared.disproved.push(finding.id.clone());
                     }
                     fixed += usize::from(earlier.finding.status != FindingStatus::Fixed);
-                    stand(&mut finding, FindingStatus::Fixed);
+                    set_status(&mut finding, FindingStatus::Fixed);
                     over.push(finding);
                 }
             }
@@ -162,9 +162,9 @@ impl Draft {
         for finding in over {
             self.add(finding, Vec::new());
         }
-        behind::sort(&mut self.findings, &mut self.behind);
-        prior.notes.iter().for_each(|note| self.note(note.clone()));
-        notes.said().into_iter().for_each(|note| self.note(note));
+        superseded::sort_findings(&mut self.findings, &mut self.behind);
+        prior.notes.iter().for_each(|note| self.add_note(note.clone()));
+        notes.said().into_iter().for_each(|note| self.add_note(note));
         Some((compared, fixed))
     }
 
@@ -188,74 +188,76 @@ impl Draft {
         };
         let late = self.findings.iter().enumerate().filter(|(_, finding)| is_late(finding)).map(|(at, _)| at);
         let late: BTreeSet<usize> = late.collect();
-        for finding in self.take_away(&late, "that comes too late") {
+        for finding in self.remove_findings(&late, "that comes too late") {
             let reason =
                 "late: an earlier, complete review saw these files as they are and did not raise it (--full raises it)";
-            self.withheld.push(Withheld { title: finding.title, reason: reason.to_owned() });
+            self.withheld.push(WithheldClaim { title: finding.title, reason: reason.to_owned() });
         }
     }
 
     fn becomes(
         &self,
         at: usize,
-        earlier: &Earlier,
+        earlier: &EarlierFinding,
         (carried, alike): (&HashSet<RepoPath>, &HashMap<(String, RepoPath), usize>),
-        notes: &mut Notes,
-    ) -> Becomes {
+        notes: &mut HistoryNotes,
+    ) -> PriorFindingFate {
         let finding = &earlier.finding;
-        let stands = earlier.standing == Standing::Stands;
+        let stands = earlier.standing == EarlierFindingStatus::Stands;
         if finding.status == FindingStatus::Fixed {
             // A finding resolved by changing its lines is back with them, whatever reports it; a rule reports for itself.
             let is_back = stands && !earlier.disproved && finding.origin.kind != OriginKind::Rule;
             return if is_back {
                 notes.back.push(named(finding));
-                Becomes::Stays(FindingStatus::Reopened)
+                PriorFindingFate::Stays(FindingStatus::Reopened)
             } else {
-                Becomes::Fixed { disproved: earlier.disproved }
+                PriorFindingFate::Fixed { disproved: earlier.disproved }
             };
         }
-        let still = || Becomes::Stays(status_again(earlier));
+        let still = || PriorFindingFate::Stays(status_again(earlier));
         let path = finding.anchors.first().map(|anchor| &anchor.path);
         if path.is_some_and(|path| carried.contains(path)) {
             return still();
         }
         if let Some(reason) = self.refutation(at, earlier) {
             notes.refuted.push(format!("{}: {reason}", named(finding)));
-            return Becomes::Fixed { disproved: stands };
+            return PriorFindingFate::Fixed { disproved: stands };
         }
-        if self.is_unspoken(earlier) {
+        if self.is_withheld_rule_finding(earlier) {
             return still();
         }
         match (earlier.standing, self.rule_is_silent(earlier, alike)) {
-            (Standing::Gone, _) => Becomes::Fixed { disproved: false },
-            (Standing::Outside, _) => {
+            (EarlierFindingStatus::Gone, _) => PriorFindingFate::Fixed { disproved: false },
+            (EarlierFindingStatus::Outside, _) => {
                 notes.outside.push(named(finding));
-                Becomes::Dropped
+                PriorFindingFate::Dropped
             }
-            (_, Silence::NoRule) => {
+            (_, RuleSilence::NoRule) => {
                 notes.off.push(format!("{} ({})", named(finding), finding.origin.name));
-                Becomes::Dropped
+                PriorFindingFate::Dropped
             }
-            (_, Silence::Silent) => {
+            (_, RuleSilence::Silent) => {
                 notes.silent.push(format!("{} ({})", named(finding), finding.origin.name));
-                Becomes::Fixed { disproved: stands }
+                PriorFindingFate::Fixed { disproved: stands }
             }
-            (Standing::Unknown, Silence::MaySpeak) => {
+            (EarlierFindingStatus::Unknown, RuleSilence::MaySpeak) => {
                 notes.unknown.push(named(finding));
                 still()
             }
-            (Standing::Stands, Silence::MaySpeak) => still(),
+            (EarlierFindingStatus::Stands, RuleSilence::MaySpeak) => still(),
         }
     }
 
     /// Returns why an earlier finding was refuted, if it was.
-    fn refutation(&self, at: usize, earlier: &Earlier) -> Option<String> {
+    fn refutation(&self, at: usize, earlier: &EarlierFinding) -> Option<String> {
         let refuted = || self.past.refuted.iter();
         let by_name = refuted().find(|(finding, _)| finding.id == earlier.finding.id);
         // A new rule finding has no name yet.
         let by_likeness = || {
             let alike = refuted().filter(|(finding, _)| finding.origin == earlier.finding.origin);
-            alike.into_iter().find(|(finding, _)| same(&[told(earlier)], &[Told::of(finding)], similar) == [Some(0)])
+            alike.into_iter().find(|(finding, _)| {
+                match_findings(&[relocate(earlier)], &[PriorFinding::of(finding)], are_similar) == [Some(0)]
+            })
         };
         let refuted = by_name.or_else(by_likeness).map(|(_, reason)| format!("refuted by the model: {reason}"));
         // It was reported again, and was withheld.
@@ -265,26 +267,30 @@ impl Draft {
     }
 
     /// Checks whether a rule found it again, and it is only withheld.
-    fn is_unspoken(&self, earlier: &Earlier) -> bool {
+    fn is_withheld_rule_finding(&self, earlier: &EarlierFinding) -> bool {
         let alike = self.past.unspoken.iter().filter(|finding| finding.origin == earlier.finding.origin);
-        alike.into_iter().any(|finding| same(&[told(earlier)], &[Told::of(finding)], similar) == [Some(0)])
+        alike
+            .into_iter()
+            .any(|finding| match_findings(&[relocate(earlier)], &[PriorFinding::of(finding)], are_similar) == [Some(0)])
     }
 
-    fn rule_is_silent(&self, earlier: &Earlier, alike: &HashMap<(String, RepoPath), usize>) -> Silence {
+    fn rule_is_silent(&self, earlier: &EarlierFinding, alike: &HashMap<(String, RepoPath), usize>) -> RuleSilence {
         let finding = &earlier.finding;
-        let (OriginKind::Rule, Some(ran)) = (finding.origin.kind, &self.past.ran) else { return Silence::MaySpeak };
+        let (OriginKind::Rule, Some(ran)) = (finding.origin.kind, &self.past.ran) else { return RuleSilence::MaySpeak };
         if !ran.rules.contains(&finding.origin.name) {
-            return Silence::NoRule;
+            return RuleSilence::NoRule;
         }
-        let Some(path) = finding.anchors.first().map(|anchor| anchor.path.clone()) else { return Silence::MaySpeak };
+        let Some(path) = finding.anchors.first().map(|anchor| anchor.path.clone()) else {
+            return RuleSilence::MaySpeak;
+        };
         let missed = ran.missed.contains(&path);
         let spoken = alike.get(&(finding.origin.name.clone(), path)).copied().unwrap_or_default();
-        if missed || spoken >= MOST_ALIKE { Silence::MaySpeak } else { Silence::Silent }
+        if missed || spoken >= MOST_ALIKE { RuleSilence::MaySpeak } else { RuleSilence::Silent }
     }
 }
 
 /// Meaning of a rule's silence.
-enum Silence {
+enum RuleSilence {
     /// None: no rule's finding, or the rule did not run there, or reached its maximum of findings.
     MaySpeak,
     /// The rule ran, and found nothing.
@@ -294,34 +300,36 @@ enum Silence {
 }
 
 /// Describes an earlier finding at its current place.
-fn told(earlier: &Earlier) -> Told<'_> {
-    let told = Told::of(&earlier.finding);
-    let over = earlier.finding.status == FindingStatus::Fixed || is_silenced(&earlier.finding);
-    if over && earlier.standing != Standing::Stands {
-        return told.over();
+fn relocate(earlier: &EarlierFinding) -> PriorFinding<'_> {
+    let told = PriorFinding::of(&earlier.finding);
+    let over = earlier.finding.status == FindingStatus::Fixed || is_dismissed_by_reader(&earlier.finding);
+    if over && earlier.standing != EarlierFindingStatus::Stands {
+        return told.ended();
     }
     match (&earlier.standing, &earlier.near) {
-        (Standing::Stands | Standing::Outside, _) => told.standing(),
-        (Standing::Gone | Standing::Unknown, Some(near)) => told.at(Some((&near.path, near.side, near.lines))),
-        (Standing::Gone | Standing::Unknown, None) => told,
+        (EarlierFindingStatus::Stands | EarlierFindingStatus::Outside, _) => told.unresolved(),
+        (EarlierFindingStatus::Gone | EarlierFindingStatus::Unknown, Some(near)) => {
+            told.at(Some((&near.path, near.side, near.lines)))
+        }
+        (EarlierFindingStatus::Gone | EarlierFindingStatus::Unknown, None) => told,
     }
 }
 
 /// Checks whether a finding may take the name of an earlier one, and the decision about it: dismissing a finding does not dismiss a worse one, nor
 /// another of the same category on the same lines.
-fn may_be(earlier: &Earlier, now: &Finding) -> bool {
+fn matches_prior(earlier: &EarlierFinding, now: &Finding) -> bool {
     let was = &earlier.finding;
-    let is_same = was.fingerprint == now.fingerprint || similar(&was.title, &now.title);
-    !is_silenced(was) || (is_same && now.severity >= was.severity)
+    let is_same = was.fingerprint == now.fingerprint || are_similar(&was.title, &now.title);
+    !is_dismissed_by_reader(was) || (is_same && now.severity >= was.severity)
 }
 
 /// Checks whether a reader dismissed it. Dismissals of the project are matched against its file again, whatever the name.
-fn is_silenced(finding: &Finding) -> bool {
+fn is_dismissed_by_reader(finding: &Finding) -> bool {
     let by_project = finding.dismissed.as_ref().is_some_and(|why| why.by == DismissedBy::Project);
     finding.status == FindingStatus::Dismissed && !by_project
 }
 
-fn status_again(earlier: &Earlier) -> FindingStatus {
+fn status_again(earlier: &EarlierFinding) -> FindingStatus {
     match earlier.finding.status {
         FindingStatus::Fixed => FindingStatus::Reopened,
         // Whether that still holds is seen when the review is whole.
@@ -331,7 +339,7 @@ fn status_again(earlier: &Earlier) -> FindingStatus {
 }
 
 /// Only dismissed findings have a reason.
-fn stand(finding: &mut Finding, status: FindingStatus) {
+fn set_status(finding: &mut Finding, status: FindingStatus) {
     finding.status = status;
     finding.dismissed.take_if(|_| status != FindingStatus::Dismissed);
 }
@@ -342,7 +350,7 @@ fn named(finding: &Finding) -> String {
 
 /// Receipt notes on earlier findings.
 #[derive(Default)]
-struct Notes {
+struct HistoryNotes {
     back: Vec<String>,
     refuted: Vec<String>,
     silent: Vec<String>,
@@ -352,7 +360,7 @@ struct Notes {
     forgotten: usize,
 }
 
-impl Notes {
+impl HistoryNotes {
     fn said(self) -> Vec<String> {
         let Self { back, refuted, silent, off, outside, unknown, forgotten } = self;
         let mut said = Vec::new();
@@ -374,7 +382,7 @@ impl Notes {
             }
         }
         if forgotten > 0 {
-            let findings = counted(forgotten, "finding");
+            let findings = count_noun(forgotten, "finding");
             said.push(format!("{findings} that were fixed long ago are not remembered any more; the worst are."));
         }
         said

@@ -1,17 +1,17 @@
 //! Summary of a review without words of a model. Main function: [`plain_summary`].
 
 use crate::domain::place::WorkspaceAt;
-use crate::domain::review::{CoverageState, Outcome, Review};
-use crate::domain::text::counted;
+use crate::domain::review::{CoverageState, Review, ReviewOutcome};
+use crate::domain::text::count_noun;
 
 /// Returns one or two sentences that count the findings.
 pub(super) fn plain_summary(review: &Review) -> String {
     let count = review.unresolved().count();
     let dismissed = match review.coverage.dismissed {
         0 => String::new(),
-        count => format!(" ({} dismissed)", counted(count as usize, "finding")),
+        count => format!(" ({} dismissed)", count_noun(count as usize, "finding")),
     };
-    if review.outcome == Outcome::Failed && count == 0 {
+    if review.outcome == ReviewOutcome::Failed && count == 0 {
         return "Nothing was reviewed.".to_owned();
     }
     if review.change.files.is_empty() && review.coverage.notes.is_empty() {
@@ -33,7 +33,7 @@ pub(super) fn plain_summary(review: &Review) -> String {
     }
     let by_severity: Vec<String> =
         review.by_severity().iter().map(|(severity, count)| format!("{count} {severity}")).collect();
-    let findings = counted(count, "finding");
+    let findings = count_noun(count, "finding");
     // Rule findings count, whatever happened to the model.
     let whence = if reviewed == 0 { "from the rules alone".to_owned() } else { format!("in {files}") };
     format!("{findings} {whence}: {}{dismissed}.", by_severity.join(", "))

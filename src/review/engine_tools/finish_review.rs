@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::text::Written;
-use super::{EngineTool, Refusal, Surroundings};
-use crate::llm::declines;
-use crate::review::desk::{Answer, Desk, Farewell};
+use super::text::ReaderText;
+use super::{CallEnvironment, CallRefusal, EngineTool};
+use crate::llm::is_refusal;
+use crate::review::builder::{Closing, EngineToolResponse, ReviewBuilder};
 use crate::tools::{ErrorKind, ToolFault, input};
 
 /// The longest summary, in bytes.
@@ -37,10 +37,14 @@ struct Input {
     no_findings_reason: Option<String>,
 }
 
-fn call(desk: &mut Desk, input: Value, around: &Surroundings<'_>) -> Result<Answer, Refusal> {
+fn call(
+    desk: &mut ReviewBuilder,
+    input: Value,
+    around: &CallEnvironment<'_>,
+) -> Result<EngineToolResponse, CallRefusal> {
     let input: Input = input::parse(input)?;
     // A refusal is no summary of a change: accepted as one, it would pass for a review without findings.
-    if input.summary.as_deref().is_some_and(declines) {
+    if input.summary.as_deref().is_some_and(is_refusal) {
         let message = "`summary` says that you will not do this. If you cannot review the change, stop without calling finish_review; otherwise say \
                        what the change does and what you found";
         return Err(ToolFault::new(ErrorKind::InvalidInput, message).into());
@@ -48,7 +52,7 @@ fn call(desk: &mut Desk, input: Value, around: &Surroundings<'_>) -> Result<Answ
     let mut notes = Vec::new();
     let mut faults = Vec::new();
     let mut read = |field, text: Option<String>| {
-        let read = text.map(|text| Written { field, text: &text }.block(LONGEST, &mut notes)).transpose();
+        let read = text.map(|text| ReaderText { field, text: &text }.block(LONGEST, &mut notes)).transpose();
         read.unwrap_or_else(|fault| {
             faults.push(fault.message);
             None
@@ -56,6 +60,6 @@ fn call(desk: &mut Desk, input: Value, around: &Surroundings<'_>) -> Result<Answ
     };
     let summary = read("summary", input.summary);
     let no_findings_reason = read("no_findings_reason", input.no_findings_reason);
-    let farewell = Farewell { summary, no_findings_reason, notes, faults };
+    let farewell = Closing { summary, no_findings_reason, notes, faults };
     Ok(desk.close(farewell, around.pending_reads, around.cancel)?)
 }

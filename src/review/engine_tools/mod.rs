@@ -8,14 +8,14 @@ mod finish_review;
 mod refute_lead;
 mod report_finding;
 mod text;
+mod values;
 mod withdraw_finding;
-mod words;
 mod write_section;
 
 use serde_json::Value;
 
-use super::desk::{Answer, Desk};
-use crate::sys::cancel::{Cancel, Stopped};
+use super::builder::{EngineToolResponse, ReviewBuilder};
+use crate::sys::cancel::{Cancel, CancelReason};
 use crate::tools::ToolFault;
 
 /// Definition of a tool for models.
@@ -23,11 +23,11 @@ pub(super) struct EngineTool {
     pub(super) name: &'static str,
     pub(super) description: &'static str,
     pub(super) schema: fn() -> Value,
-    pub(super) call: fn(&mut Desk, Value, &Surroundings<'_>) -> Result<Answer, Refusal>,
+    pub(super) call: fn(&mut ReviewBuilder, Value, &CallEnvironment<'_>) -> Result<EngineToolResponse, CallRefusal>,
 }
 
 /// Further context of a call.
-pub(super) struct Surroundings<'a> {
+pub(super) struct CallEnvironment<'a> {
     /// Number of reading calls in the same turn, whose results the model has not seen.
     pub(super) pending_reads: usize,
     pub(super) cancel: &'a Cancel,
@@ -35,19 +35,19 @@ pub(super) struct Surroundings<'a> {
 
 /// Reasons why a call was not carried out.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Refusal {
+pub(super) enum CallRefusal {
     /// The model must call it otherwise.
     #[error(transparent)]
     Fault(#[from] ToolFault),
     /// The run was stopped.
     #[error(transparent)]
-    Stopped(#[from] Stopped),
+    Stopped(#[from] CancelReason),
 }
 
 pub(super) use finish_review::NAME as FINISH;
 pub(super) use report_finding::NAME as REPORT;
-pub(super) use text::Written;
-pub(super) use words::{Sureness, sureness};
+pub(super) use text::ReaderText;
+pub(super) use values::{StatedConfidence, stated_confidence};
 
 pub(super) const ENGINE_TOOLS: &[EngineTool] =
     &[report_finding::TOOL, withdraw_finding::TOOL, refute_lead::TOOL, write_section::TOOL, finish_review::TOOL];

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::text::Written;
-use super::words;
-use super::{EngineTool, Refusal, Surroundings};
-use crate::review::desk::{Answer, Desk};
+use super::text::ReaderText;
+use super::values;
+use super::{CallEnvironment, CallRefusal, EngineTool};
+use crate::review::builder::{EngineToolResponse, ReviewBuilder};
 use crate::tools::input;
 
 pub(super) const TOOL: EngineTool = EngineTool {
@@ -23,16 +23,16 @@ pub(super) const TOOL: EngineTool = EngineTool {
 #[serde(deny_unknown_fields)]
 struct Input {
     /// The lead's id.
-    #[serde(deserialize_with = "words::id")]
+    #[serde(deserialize_with = "values::id")]
     #[schemars(with = "String")]
     id: String,
     /// What in the code shows that it is no defect, one sentence.
     reason: String,
 }
 
-fn call(desk: &mut Desk, input: Value, _: &Surroundings<'_>) -> Result<Answer, Refusal> {
+fn call(desk: &mut ReviewBuilder, input: Value, _: &CallEnvironment<'_>) -> Result<EngineToolResponse, CallRefusal> {
     let input: Input = input::parse(input)?;
     let mut notes = Vec::new();
-    let reason = Written { field: "reason", text: &input.reason }.sentence(&mut notes)?;
+    let reason = ReaderText { field: "reason", text: &input.reason }.sentence(&mut notes)?;
     Ok(desk.refute(&input.id, &reason, &notes)?)
 }

@@ -5,15 +5,15 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 use serde_json::Value;
 
-use super::text::Written;
-use super::words::{self, SideSchema, Sureness};
-use super::{EngineTool, Refusal, Surroundings};
+use super::text::ReaderText;
+use super::values::{self, SideSchema, StatedConfidence};
+use super::{CallEnvironment, CallRefusal, EngineTool};
 use crate::domain::claim::{Claim, ClaimedPlace};
-use crate::domain::finding::{Origin, OriginKind};
-use crate::domain::place::{LineRange, Side};
+use crate::domain::finding::{FindingOrigin, OriginKind};
+use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::mask;
-use crate::llm::leaked;
-use crate::review::desk::{Answer, Desk, Report};
+use crate::llm::find_leaked_markup;
+use crate::review::builder::{EngineToolResponse, FindingReport, ReviewBuilder};
 use crate::tools::{ErrorKind, ToolFault, input};
 
 pub(in crate::review) const NAME: &str = "report_finding";
@@ -39,10 +39,10 @@ struct Input {
     /// Markdown: what goes wrong and when, why, and what to do.
     body: String,
     /// How bad it is.
-    #[schemars(extend("enum" = words::severities()))]
+    #[schemars(extend("enum" = values::severities()))]
     severity: String,
     /// What kind of defect it is.
-    #[schemars(extend("enum" = words::categories()))]
+    #[schemars(extend("enum" = values::categories()))]
     category: String,
     /// Path of the changed file, relative to the repository root.
     #[serde(alias = "path")]
@@ -59,9 +59,9 @@ struct Input {
     #[schemars(with = "u32", range(min = 1))]
     end_line: Option<u32>,
     /// The file after the change (`new`, the default), or before it (`old`) for lines that were removed.
-    #[serde(default, deserialize_with = "words::side")]
+    #[serde(default, deserialize_with = "values::side")]
     #[schemars(with = "SideSchema")]
-    side: Side,
+    side: DiffSide,
     /// The whole lines that shall stand in place of the quoted ones, with their indentation. Leave it out unless it is the complete fix. To delete
     /// lines, quote a line that stays as well and give that one.
     #[serde(default, deserialize_with = "input::text")]
@@ -69,9 +69,9 @@ struct Input {
     suggestion: Option<String>,
     /// Other places that prove the effect, at most 20; they need not be changed.
     #[serde(default, deserialize_with = "related")]
-    related: Vec<Related>,
+    related: Vec<RelatedPlaceInput>,
     /// The id of the lead that it confirms.
-    #[serde(default, deserialize_with = "words::optional_id")]
+    #[serde(default, deserialize_with = "values::optional_id")]
     #[schemars(with = "String")]
     lead: Option<String>,
     /// The line of the project's guidelines that is broken, as `path:line`; it must apply to the file.
@@ -79,16 +79,16 @@ struct Input {
     #[schemars(with = "String")]
     guideline: Option<String>,
     /// How sure you are, from 1 (a guess) to 10 (certain).
-    #[serde(default, deserialize_with = "words::sureness")]
+    #[serde(default, deserialize_with = "values::stated_confidence")]
     #[schemars(with = "u32", range(min = 1, max = 10))]
-    confidence: Sureness,
+    confidence: StatedConfidence,
 }
 
 /// Another place.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
-struct Related {
+struct RelatedPlaceInput {
     /// Path of the file.
     #[serde(alias = "path")]
     file_path: String,
@@ -105,7 +105,7 @@ struct Related {
 }
 
 /// Reads the related places: a list, a single one, or either of them as text.
-fn related<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Related>, D::Error> {
+fn related<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<RelatedPlaceInput>, D::Error> {
     let value = match Value::deserialize(deserializer)? {
         Value::String(text) if text.trim().is_empty() => Value::Null,
         Value::String(text) => serde_json::from_str(&text)
@@ -117,32 +117,37 @@ fn related<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Related>, D
         Value::Array(values) => values,
         one => vec![one],
     };
-    let read =
-        |(at, value)| Related::deserialize(value).map_err(|error| D::Error::custom(format!("related[{at}]: {error}")));
+    let read = |(at, value)| {
+        RelatedPlaceInput::deserialize(value).map_err(|error| D::Error::custom(format!("related[{at}]: {error}")))
+    };
     values.into_iter().enumerate().map(read).collect()
 }
 
-fn call(desk: &mut Desk, input: Value, around: &Surroundings<'_>) -> Result<Answer, Refusal> {
+fn call(
+    desk: &mut ReviewBuilder,
+    input: Value,
+    around: &CallEnvironment<'_>,
+) -> Result<EngineToolResponse, CallRefusal> {
     // An unreadable report is still a claim: it stays open until it is repeated.
     let named = |field: &str| input.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (title, path) = (named("title"), named("file_path"));
     match read(input) {
         Ok(report) => Ok(desk.report(report, around.cancel)?),
-        Err(fault) => Ok(desk.unreadable(&title, &path, &fault)),
+        Err(fault) => Ok(desk.store_unreadable(&title, &path, &fault)),
     }
 }
 
-fn read(input: Value) -> Result<Report, ToolFault> {
+fn read(input: Value) -> Result<FindingReport, ToolFault> {
     let input: Input = input::parse(input)?;
     let mut notes = Vec::new();
-    let title = Written { field: "title", text: &input.title }.title(&mut notes)?;
-    let body = Written { field: "body", text: &input.body }.block(LONGEST_BODY, &mut notes)?;
-    let severity = words::severity(&input.severity)?;
-    let category = words::category(&input.category)?;
+    let title = ReaderText { field: "title", text: &input.title }.title(&mut notes)?;
+    let body = ReaderText { field: "body", text: &input.body }.block(LONGEST_BODY, &mut notes)?;
+    let severity = values::severity(&input.severity)?;
+    let category = values::category(&input.category)?;
     let confidence = match input.confidence {
-        Sureness::Unsaid => None,
-        Sureness::Said(confidence) => Some(confidence),
-        Sureness::Unclear => {
+        StatedConfidence::Unsaid => None,
+        StatedConfidence::Said(confidence) => Some(confidence),
+        StatedConfidence::Unclear => {
             notes.push("`confidence` was dropped: it is a whole number from 1 to 10.".to_owned());
             None
         }
@@ -155,8 +160,8 @@ fn read(input: Value) -> Result<Report, ToolFault> {
         note: None,
     };
     // A value that includes the markup of the call is no fix, unless the code itself is about such markup: then the quote has it too.
-    let leak = input.suggestion.as_deref().and_then(leaked);
-    if let Some(dialect) = leak.filter(|_| leak != leaked(&input.quote)) {
+    let leak = input.suggestion.as_deref().and_then(find_leaked_markup);
+    if let Some(dialect) = leak.filter(|_| leak != find_leaked_markup(&input.quote)) {
         let message = format!(
             "`suggestion` holds a tool call written as text ({dialect}): give only the lines that shall stand there, or none"
         );
@@ -173,12 +178,12 @@ fn read(input: Value) -> Result<Report, ToolFault> {
         related,
         replacement: input.suggestion,
         // The model's name is set once, when the review is finished.
-        origin: Origin { kind: OriginKind::Model, name: String::new() },
+        origin: FindingOrigin { kind: OriginKind::Model, name: String::new() },
     };
-    Ok(Report { claim, lead: input.lead, guideline: input.guideline, notes })
+    Ok(FindingReport { claim, lead: input.lead, guideline: input.guideline, notes })
 }
 
-fn other(place: Related, notes: &mut Vec<String>) -> Option<ClaimedPlace> {
+fn other(place: RelatedPlaceInput, notes: &mut Vec<String>) -> Option<ClaimedPlace> {
     let path = match input::file_path(&place.file_path) {
         Ok(path) => path,
         Err(fault) => {
@@ -187,12 +192,12 @@ fn other(place: Related, notes: &mut Vec<String>) -> Option<ClaimedPlace> {
         }
     };
     let lines = lines(place.start_line, None, notes);
-    let note = place.note.map(|text| Written { field: "note", text: &text }.sentence(notes)).transpose();
+    let note = place.note.map(|text| ReaderText { field: "note", text: &text }.sentence(notes)).transpose();
     let note = note.unwrap_or_else(|fault| {
         notes.push(format!("The note of a related place was dropped: {}.", fault.message));
         None
     });
-    Some(ClaimedPlace { path, side: Side::New, quote: Some(mask(&place.quote).text), lines, note })
+    Some(ClaimedPlace { path, side: DiffSide::New, quote: Some(mask(&place.quote).text), lines, note })
 }
 
 /// Returns the claimed lines. They only help to find the quote, so nonsense is reported but harmless.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::domain::text::mask;
-use crate::llm::leaked;
+use crate::llm::find_leaked_markup;
 use crate::tools::{ErrorKind, ToolFault};
 
 /// The longest title, in characters.
@@ -12,14 +12,14 @@ const LONGEST_TITLE: usize = 200;
 const LONGEST_SENTENCE: usize = 600;
 
 /// A field of an input that a reader will see.
-pub(in crate::review) struct Written<'a> {
+pub(in crate::review) struct ReaderText<'a> {
     /// Its name.
     pub(in crate::review) field: &'static str,
     /// Text of the model.
     pub(in crate::review) text: &'a str,
 }
 
-impl Written<'_> {
+impl ReaderText<'_> {
     /// Returns one line of at most [`LONGEST_TITLE`] characters; a remark is added if it was cut.
     pub(super) fn title(&self, notes: &mut Vec<String>) -> Result<String, ToolFault> {
         self.line(LONGEST_TITLE, notes)
@@ -56,7 +56,7 @@ impl Written<'_> {
         if text.is_empty() {
             return Err(ToolFault::new(ErrorKind::InvalidInput, format!("`{field}` is empty: it must say something")));
         }
-        if let Some(dialect) = leaked(text) {
+        if let Some(dialect) = find_leaked_markup(text) {
             return Err(ToolFault::new(
                 ErrorKind::InvalidInput,
                 format!(
@@ -78,7 +78,7 @@ mod tests {
 
     fn title(text: &str) -> (String, usize) {
         let mut notes = Vec::new();
-        (Written { field: "title", text }.title(&mut notes).unwrap(), notes.len())
+        (ReaderText { field: "title", text }.title(&mut notes).unwrap(), notes.len())
     }
 
     #[test]
@@ -93,19 +93,19 @@ mod tests {
     fn a_block_is_cut_at_a_character() {
         let mut notes = Vec::new();
         let text = "ü".repeat(2000);
-        let cut = Written { field: "body", text: &text }.block(1024, &mut notes).unwrap();
+        let cut = ReaderText { field: "body", text: &text }.block(1024, &mut notes).unwrap();
         assert!(cut.len() <= 1024 && cut.ends_with("ü…"), "{}", cut.len());
         assert_eq!(notes, ["`body` is longer than 1 KiB and was cut."]);
     }
 
     #[test]
     fn nothing_and_leaked_markup_are_refused_and_secrets_are_masked() {
-        let fault = |text| Written { field: "body", text }.checked().unwrap_err().message;
+        let fault = |text| ReaderText { field: "body", text }.checked().unwrap_err().message;
         assert_eq!(fault(" \n"), "`body` is empty: it must say something");
         assert!(fault("<invoke name=\"finish_review\">").contains("tool call written as text"));
         let secret = ["AKIA", "QWERTYUIOPASDFGH"].concat();
         let text = format!("The token {secret} is in the code.");
-        let kept = Written { field: "body", text: &text }.checked().unwrap();
+        let kept = ReaderText { field: "body", text: &text }.checked().unwrap();
         assert!(!kept.contains(&secret[6..20]), "{kept}");
     }
 }

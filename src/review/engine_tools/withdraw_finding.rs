@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::text::Written;
-use super::words;
-use super::{EngineTool, Refusal, Surroundings};
-use crate::review::desk::{Answer, Desk};
+use super::text::ReaderText;
+use super::values;
+use super::{CallEnvironment, CallRefusal, EngineTool};
+use crate::review::builder::{EngineToolResponse, ReviewBuilder};
 use crate::tools::input;
 
 pub(super) const TOOL: EngineTool = EngineTool {
@@ -22,15 +22,15 @@ pub(super) const TOOL: EngineTool = EngineTool {
 #[serde(deny_unknown_fields)]
 struct Input {
     /// The id that `report_finding` answered.
-    #[serde(deserialize_with = "words::id")]
+    #[serde(deserialize_with = "values::id")]
     #[schemars(with = "String")]
     id: String,
     /// Why, one sentence.
     reason: String,
 }
 
-fn call(desk: &mut Desk, input: Value, _: &Surroundings<'_>) -> Result<Answer, Refusal> {
+fn call(desk: &mut ReviewBuilder, input: Value, _: &CallEnvironment<'_>) -> Result<EngineToolResponse, CallRefusal> {
     let input: Input = input::parse(input)?;
-    Written { field: "reason", text: &input.reason }.sentence(&mut Vec::new())?;
+    ReaderText { field: "reason", text: &input.reason }.sentence(&mut Vec::new())?;
     Ok(desk.withdraw(&input.id)?)
 }

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::text::Written;
-use super::{EngineTool, Refusal, Surroundings};
-use crate::domain::review::Section;
-use crate::review::desk::{Answer, Desk};
+use super::text::ReaderText;
+use super::{CallEnvironment, CallRefusal, EngineTool};
+use crate::domain::review::ReviewSection;
+use crate::review::builder::{EngineToolResponse, ReviewBuilder};
 use crate::tools::input;
 
 /// The longest body, in bytes.
@@ -31,10 +31,10 @@ struct Input {
     body: String,
 }
 
-fn call(desk: &mut Desk, input: Value, _: &Surroundings<'_>) -> Result<Answer, Refusal> {
+fn call(desk: &mut ReviewBuilder, input: Value, _: &CallEnvironment<'_>) -> Result<EngineToolResponse, CallRefusal> {
     let input: Input = input::parse(input)?;
     let mut notes = Vec::new();
-    let title = Written { field: "title", text: &input.title }.title(&mut notes)?;
-    let body = Written { field: "body", text: &input.body }.block(LONGEST, &mut notes)?;
-    Ok(desk.write(Section { title, body }, &notes)?)
+    let title = ReaderText { field: "title", text: &input.title }.title(&mut notes)?;
+    let body = ReaderText { field: "body", text: &input.body }.block(LONGEST, &mut notes)?;
+    Ok(desk.write(ReviewSection { title, body }, &notes)?)
 }

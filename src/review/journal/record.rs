@@ -12,11 +12,11 @@ use crate::domain::claim::Claim;
 use crate::domain::finding::FindingId;
 use crate::domain::money::Money;
 use crate::domain::path::RepoPath;
-use crate::domain::place::Side;
-use crate::domain::review::Ended;
-use crate::llm::{Speech, ToolDefinition, ToolResult, TurnResponse};
-use crate::review::budget::Limits;
-use crate::tools::Reference;
+use crate::domain::place::DiffSide;
+use crate::domain::review::StopReason;
+use crate::llm::{ToolCallFormat, ToolDefinition, ToolResult, TurnResponse};
+use crate::review::budget::BudgetLimits;
+use crate::tools::ShownLines;
 
 /// The version of the format. A reader refuses a later one.
 pub(in crate::review) const VERSION: u32 = 4;
@@ -32,63 +32,63 @@ pub struct JournalEntry {
     /// Time: RFC 3339, UTC.
     pub at: String,
     /// The conversation that it is part of.
-    pub unit: Unit,
+    pub unit: ConversationId,
     /// The turn, from 1; 0 before the first.
     pub turn: u32,
     /// The call within the turn, from 0, for what is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<u32>,
     /// Event.
-    pub record: Record,
+    pub record: JournalRecord,
 }
 
 /// A conversation of a run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Unit {
+pub enum ConversationId {
     /// A part of the change, by its index in the plan; 0 if it is reviewed as a whole.
     Part(u32),
     /// Another, by name: `across` is the cross-part pass, `verify/<finding>` the verification of a finding.
     Named(String),
 }
 
-impl Unit {
+impl ConversationId {
     /// The review of the whole change.
     pub const WHOLE: Self = Self::Part(0);
 
     /// Returns the id of the cross-part pass.
-    pub fn across() -> Self {
+    pub fn cross_part() -> Self {
         Self::Named("across".to_owned())
     }
 
     /// Returns the id of records about all verifications.
-    pub fn all_looks() -> Self {
+    pub fn all_verifications() -> Self {
         Self::Named(LOOKS.to_owned())
     }
 
     /// Checks whether it is about verification.
-    pub fn is_look(&self) -> bool {
-        self.stage() == Stage::Looks
+    pub fn is_verification(&self) -> bool {
+        self.stage() == RunStage::Looks
     }
 
     /// Returns the stage of the run.
-    pub(in crate::review) fn stage(&self) -> Stage {
+    pub(in crate::review) fn stage(&self) -> RunStage {
         match self {
-            Self::Part(_) => Stage::Parts,
-            Self::Named(name) if name.split('/').next() == Some(LOOKS) => Stage::Looks,
-            Self::Named(_) => Stage::Across,
+            Self::Part(_) => RunStage::Parts,
+            Self::Named(name) if name.split('/').next() == Some(LOOKS) => RunStage::Looks,
+            Self::Named(_) => RunStage::Across,
         }
     }
 
     /// Returns the id of the verification of a finding.
-    pub fn second_look(finding: &FindingId) -> Self {
+    pub fn verification(finding: &FindingId) -> Self {
         Self::Named(format!("{LOOKS}/{finding}"))
     }
 }
 
 /// Stage of a conversation in a run: each is based on the results of those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in crate::review) enum Stage {
+pub(in crate::review) enum RunStage {
     /// The review of the change, in its parts.
     Parts,
     /// The cross-part pass.
@@ -97,7 +97,7 @@ pub(in crate::review) enum Stage {
     Looks,
 }
 
-impl fmt::Display for Unit {
+impl fmt::Display for ConversationId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Part(part) => write!(out, "part {part}"),
@@ -109,7 +109,7 @@ impl fmt::Display for Unit {
 /// Event in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Record {
+pub enum JournalRecord {
     /// The run began.
     Run {
         /// Its id.
@@ -133,7 +133,7 @@ pub enum Record {
         started_at: String,
         /// Limits of the first session.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        limits: Option<Box<Limits>>,
+        limits: Option<Box<BudgetLimits>>,
     },
     /// Results of the rules, before the first request.
     Rules {
@@ -143,7 +143,7 @@ pub enum Record {
         notes: Vec<String>,
         /// Set if they were stopped.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        stopped: Option<Ended>,
+        stopped: Option<StopReason>,
         /// Changed files that they did not examine, or not wholly.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         missed: Vec<RepoPath>,
@@ -175,11 +175,11 @@ pub enum Record {
     /// Tree content that was read to check a claim, for a replay without the repository; once for each side and path.
     Read {
         /// The side.
-        side: Side,
+        side: DiffSide,
         /// The file.
         path: RepoPath,
         /// Content.
-        read: Read,
+        read: RecordedRead,
     },
     /// Everything that could not be read from the trees so far.
     Omitted {
@@ -198,8 +198,8 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         grammar: Option<String>,
         /// Format of calls and their results.
-        #[serde(default, skip_serializing_if = "Speech::is_native")]
-        speech: Speech,
+        #[serde(default, skip_serializing_if = "ToolCallFormat::is_native")]
+        speech: ToolCallFormat,
         /// Messages of this program after the results of the previous turn.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         user: Vec<String>,
@@ -207,7 +207,7 @@ pub enum Record {
         max_output: u32,
         /// Set for a last turn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        landing: Option<Landing>,
+        landing: Option<FinalTurn>,
         /// Number of the oldest messages with results that are shortened in this request and all that follow.
         #[serde(default, skip_serializing_if = "is_zero")]
         compacted: u32,
@@ -267,7 +267,7 @@ pub enum Record {
         result: ToolResult,
         /// Parts of the change and the trees that it showed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        shown: Vec<Reference>,
+        shown: Vec<ShownLines>,
     },
     /// Allowance of verification, and the number of findings.
     Share {
@@ -304,7 +304,7 @@ pub enum Record {
     /// The engine ended.
     End {
         /// Reason for the end.
-        ended: Ended,
+        ended: StopReason,
         /// Explanation, unless the work was done.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
@@ -323,9 +323,9 @@ pub enum Record {
 
 /// Reason for the last turn, in the words for the model and people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Landing {
+pub struct FinalTurn {
     /// The limit.
-    pub ended: Ended,
+    pub ended: StopReason,
     /// Text.
     pub words: String,
 }
@@ -334,7 +334,7 @@ pub struct Landing {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SharedName {
     /// State of the name.
-    pub fate: Fate,
+    pub fate: NameFate,
     /// The part, from 0, and the place of the file in the change.
     pub from: (usize, usize),
     /// The name.
@@ -346,7 +346,7 @@ pub struct SharedName {
 /// State of a name that another part uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fate {
+pub enum NameFate {
     /// It is gone.
     TakenAway,
     /// It is new.
@@ -358,7 +358,7 @@ pub enum Fate {
 /// Result of reading a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Read {
+pub enum RecordedRead {
     /// Its text, secrets masked.
     Text {
         /// All of it.

@@ -4,22 +4,22 @@
 
 use serde_json::json;
 
-use super::listing::Listing;
-use super::scope::Scope;
+use super::listing::FileListing;
+use super::scope::MessageScope;
 use super::tokens::{Weight, weight};
-use super::{LeftOut, Shown};
+use super::{OmittedDiff, ShownDiff};
 use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::text::reveal;
-use crate::prompt::Data;
+use crate::prompt::UntrustedText;
 
 /// For every file of the change, what of its diff is shown.
-pub(super) struct Diffs {
-    pieces: Vec<Option<Piece>>,
+pub(super) struct DiffSelection {
+    pieces: Vec<Option<DiffExcerpt>>,
 }
 
 /// The beginning of a file's diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Piece {
+struct DiffExcerpt {
     /// The bytes of the patch text that are shown.
     bytes: usize,
     /// Hunks that are shown whole.
@@ -28,7 +28,7 @@ struct Piece {
     lines: usize,
 }
 
-impl Piece {
+impl DiffExcerpt {
     /// Selects the whole patch text.
     fn all(file: &FileChange) -> Self {
         let text = &*file.patch.text;
@@ -45,11 +45,11 @@ impl Piece {
     }
 
     /// Returns the call that continues reading, if something follows.
-    fn note(&self, file: &FileChange) -> String {
+    fn continuation_call(&self, file: &FileChange) -> String {
         let total = file.hunks.len();
         let mut note = String::new();
         if self.hunks < total {
-            let mut input = json!({ "file_path": file.path.spelled(), "start": self.hunks });
+            let mut input = json!({ "file_path": file.path.display_name(), "start": self.hunks });
             let mut seen = format!("{} of {total} hunks", self.hunks);
             if self.lines > 0 {
                 input["skip_lines"] = self.lines.into();
@@ -67,7 +67,7 @@ impl Piece {
 
     fn weight(&self, file: &FileChange) -> Weight {
         let text = reveal(&file.patch.text[..self.bytes]);
-        around(file) + weight(&text) + weight(&self.note(file))
+        around(file) + weight(&text) + weight(&self.continuation_call(file))
     }
 }
 
@@ -79,8 +79,8 @@ fn heads(text: &str) -> impl Iterator<Item = usize> {
 
 /// No line of a diff begins with `=` or `[`.
 fn heading(file: &FileChange) -> String {
-    let renamed = file.old_path.as_ref().map(|old| format!("[renamed from {}]\n", old.spelled()));
-    format!("=== {}\n{}", file.path.spelled(), renamed.unwrap_or_default())
+    let renamed = file.old_path.as_ref().map(|old| format!("[renamed from {}]\n", old.display_name()));
+    format!("=== {}\n{}", file.path.display_name(), renamed.unwrap_or_default())
 }
 
 /// Checks whether a file has a diff that can be shown.
@@ -90,14 +90,14 @@ fn has_text(file: &FileChange) -> bool {
 
 /// Returns the weight of each file's diff, as far as it was collected; zero without a diff to show.
 pub(super) fn weights(change: &ChangeSet) -> Vec<Weight> {
-    change.files.iter().map(|file| if has_text(file) { Piece::all(file).weight(file) } else { 0 }).collect()
+    change.files.iter().map(|file| if has_text(file) { DiffExcerpt::all(file).weight(file) } else { 0 }).collect()
 }
 
 /// Checks whether the diffs of all files fit into `room`, as far as they were collected. Stops at the first that does not.
-pub(super) fn all_fit(change: &ChangeSet, scope: &Scope, room: Weight) -> bool {
+pub(super) fn all_fit(change: &ChangeSet, scope: &MessageScope, room: Weight) -> bool {
     let mut room = Some(room);
     for (_, file) in change.files.iter().enumerate().filter(|(at, file)| scope.has(*at) && has_text(file)) {
-        room = room.and_then(|room| room.checked_sub(Piece::all(file).weight(file)));
+        room = room.and_then(|room| room.checked_sub(DiffExcerpt::all(file).weight(file)));
         if room.is_none() {
             return false;
         }
@@ -105,9 +105,9 @@ pub(super) fn all_fit(change: &ChangeSet, scope: &Scope, room: Weight) -> bool {
     true
 }
 
-impl Diffs {
+impl DiffSelection {
     /// Selects diffs in the order of `ranks` (by default, of the change) as far as they fit into `room`.
-    pub(super) fn choose(change: &ChangeSet, scope: &Scope, ranks: &[usize], mut room: Weight) -> Self {
+    pub(super) fn choose(change: &ChangeSet, scope: &MessageScope, ranks: &[usize], mut room: Weight) -> Self {
         let mut pieces = vec![None; change.files.len()];
         let all: Vec<usize> = (0..change.files.len()).collect();
         for at in if ranks.is_empty() { &all } else { ranks } {
@@ -115,7 +115,7 @@ impl Diffs {
             if !scope.has(*at) || !has_text(file) {
                 continue;
             }
-            let whole = Piece::all(file);
+            let whole = DiffExcerpt::all(file);
             let weight = if least(whole.bytes) > room { Weight::MAX } else { whole.weight(file) };
             if weight <= room {
                 room -= weight;
@@ -128,7 +128,10 @@ impl Diffs {
         Self { pieces }
     }
 
-    fn with_files<'s>(&'s self, change: &'s ChangeSet) -> impl Iterator<Item = (&'s FileChange, Option<&'s Piece>)> {
+    fn with_files<'s>(
+        &'s self,
+        change: &'s ChangeSet,
+    ) -> impl Iterator<Item = (&'s FileChange, Option<&'s DiffExcerpt>)> {
         change.files.iter().zip(self.pieces.iter().map(Option::as_ref))
     }
 
@@ -146,26 +149,30 @@ impl Diffs {
         }
     }
 
-    pub(super) fn shown(&self, change: &ChangeSet) -> Vec<Shown> {
-        let of = |(file, piece): (&FileChange, Option<&Piece>)| {
-            let Piece { hunks, lines, .. } = piece.filter(|_| file.reviewable())?;
-            Some(Shown { path: file.path.clone(), hunks: *hunks, lines: *lines })
+    pub(super) fn shown(&self, change: &ChangeSet) -> Vec<ShownDiff> {
+        let of = |(file, piece): (&FileChange, Option<&DiffExcerpt>)| {
+            let DiffExcerpt { hunks, lines, .. } = piece.filter(|_| file.reviewable())?;
+            Some(ShownDiff { path: file.path.clone(), hunks: *hunks, lines: *lines })
         };
         self.with_files(change).filter_map(of).collect()
     }
 
-    fn missing<'s>(&'s self, change: &'s ChangeSet, scope: &'s Scope) -> impl Iterator<Item = (usize, &'s FileChange)> {
-        let missing = |(at, (file, piece)): &(usize, (&FileChange, Option<&Piece>))| {
+    fn missing<'s>(
+        &'s self,
+        change: &'s ChangeSet,
+        scope: &'s MessageScope,
+    ) -> impl Iterator<Item = (usize, &'s FileChange)> {
+        let missing = |(at, (file, piece)): &(usize, (&FileChange, Option<&DiffExcerpt>))| {
             scope.has(*at) && file.reviewable() && piece.is_none()
         };
         self.with_files(change).enumerate().filter(missing).map(|(at, (file, _))| (at, file))
     }
 
-    pub(super) fn left_out_count(&self, change: &ChangeSet, scope: &Scope) -> usize {
+    pub(super) fn left_out_count(&self, change: &ChangeSet, scope: &MessageScope) -> usize {
         self.missing(change, scope).count()
     }
 
-    pub(super) fn left_out(&self, change: &ChangeSet, scope: &Scope, listing: &Listing) -> Vec<LeftOut> {
+    pub(super) fn left_out(&self, change: &ChangeSet, scope: &MessageScope, listing: &FileListing) -> Vec<OmittedDiff> {
         let reason = |at: usize| {
             if listing.lists(at) {
                 "its diff does not fit into the first message beside those of riskier files"
@@ -173,11 +180,12 @@ impl Diffs {
                 "neither its diff nor its name fits into the first message beside riskier files"
             }
         };
-        let of = |(at, file): (usize, &FileChange)| LeftOut { path: file.path.clone(), reason: reason(at).to_owned() };
+        let of =
+            |(at, file): (usize, &FileChange)| OmittedDiff { path: file.path.clone(), reason: reason(at).to_owned() };
         self.missing(change, scope).map(of).collect()
     }
 
-    pub(super) fn text(&self, change: &ChangeSet) -> Data {
+    pub(super) fn text(&self, change: &ChangeSet) -> UntrustedText {
         let mut text = String::new();
         for (file, piece) in self.with_files(change) {
             let Some(piece) = piece else { continue };
@@ -189,14 +197,14 @@ impl Diffs {
             if !text.ends_with('\n') {
                 text.push('\n');
             }
-            text.push_str(&piece.note(file));
+            text.push_str(&piece.continuation_call(file));
         }
-        Data::new(text)
+        UntrustedText::new(text)
     }
 }
 
 /// Returns the first whole hunks of a diff that fit, if one does.
-fn part(file: &FileChange, whole: &Piece, room: Weight) -> Option<(Piece, Weight)> {
+fn part(file: &FileChange, whole: &DiffExcerpt, room: Weight) -> Option<(DiffExcerpt, Weight)> {
     let text = &*file.patch.text;
     let mut best = None;
     let (mut from, mut sum) = (0, around(file));
@@ -207,8 +215,8 @@ fn part(file: &FileChange, whole: &Piece, room: Weight) -> Option<(Piece, Weight
         }
         sum += weight(&reveal(&text[from..bytes]));
         from = bytes;
-        let piece = Piece { bytes, hunks, lines: 0 };
-        let with_note = sum + weight(&piece.note(file));
+        let piece = DiffExcerpt { bytes, hunks, lines: 0 };
+        let with_note = sum + weight(&piece.continuation_call(file));
         if with_note <= room {
             best = Some((piece, with_note));
         }

@@ -8,13 +8,13 @@ use crate::domain::path;
 use crate::domain::text::reveal;
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Count {
+struct FolderCount {
     files: u64,
     additions: u64,
     deletions: u64,
 }
 
-impl Count {
+impl FolderCount {
     fn add(&mut self, other: Self) {
         self.files += other.files;
         self.additions += other.additions;
@@ -29,16 +29,16 @@ impl Count {
 }
 
 /// Counts files by folder; by the first component if that takes more than `room`; the rest becomes one line.
-pub(super) fn counted<'f>(files: impl Iterator<Item = &'f FileChange> + Clone, room: Weight) -> String {
+pub(super) fn count_by_folder<'f>(files: impl Iterator<Item = &'f FileChange> + Clone, room: Weight) -> String {
     let deep = by(files.clone(), |folder| folder);
-    let all: Vec<(&[u8], Count)> = deep.into_iter().collect();
+    let all: Vec<(&[u8], FolderCount)> = deep.into_iter().collect();
     if let Some(text) = lines(&all).filter(|text| weight(text) <= room) {
         return text;
     }
     let first = |folder: &'f [u8]| folder.split(|byte| *byte == b'/').next().unwrap_or_default();
-    let mut largest: Vec<(&[u8], Count)> = by(files, first).into_iter().collect();
+    let mut largest: Vec<(&[u8], FolderCount)> = by(files, first).into_iter().collect();
     largest.sort_by_key(|(folder, count)| (std::cmp::Reverse(count.files), *folder));
-    let (mut text, mut elsewhere) = (String::new(), Count::default());
+    let (mut text, mut elsewhere) = (String::new(), FolderCount::default());
     // Room for the last line, which has no name of a folder in it.
     let mut left = room.saturating_sub(weight(&" ".repeat(80)));
     for (folder, count) in largest {
@@ -60,10 +60,10 @@ pub(super) fn counted<'f>(files: impl Iterator<Item = &'f FileChange> + Clone, r
 fn by<'f>(
     files: impl Iterator<Item = &'f FileChange>,
     key: impl Fn(&'f [u8]) -> &'f [u8],
-) -> BTreeMap<&'f [u8], Count> {
-    let mut counts: BTreeMap<&[u8], Count> = BTreeMap::new();
+) -> BTreeMap<&'f [u8], FolderCount> {
+    let mut counts: BTreeMap<&[u8], FolderCount> = BTreeMap::new();
     for file in files {
-        let one = Count { files: 1, additions: file.additions.into(), deletions: file.deletions.into() };
+        let one = FolderCount { files: 1, additions: file.additions.into(), deletions: file.deletions.into() };
         counts.entry(key(file.path.folder())).or_default().add(one);
     }
     counts
@@ -72,7 +72,7 @@ fn by<'f>(
 /// Maximum number of folders that are tried one by one.
 const MOST_FOLDERS: usize = 200;
 
-fn lines(counts: &[(&[u8], Count)]) -> Option<String> {
+fn lines(counts: &[(&[u8], FolderCount)]) -> Option<String> {
     (counts.len() <= MOST_FOLDERS).then(|| counts.iter().map(|(folder, count)| count.line(&place(folder))).collect())
 }
 
@@ -80,5 +80,5 @@ fn place(folder: &[u8]) -> String {
     if folder.is_empty() {
         return "in the root folder".to_owned();
     }
-    format!("in {}/", reveal(&path::spell(folder)))
+    format!("in {}/", reveal(&path::display_path(folder)))
 }

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::scope::Scope;
+use super::scope::MessageScope;
 use super::tokens::{Weight, weight};
 use crate::domain::change::ChangeSet;
 use crate::domain::guideline::{Guideline, Guidelines};
 use crate::domain::text::reveal;
-use crate::prompt::Data;
+use crate::prompt::UntrustedText;
 
 /// Divisor: the maximum share of the guidelines in the space besides our own words.
 const SHARE: Weight = 4;
@@ -16,30 +16,35 @@ const NAMED: usize = 5;
 
 /// The guidelines of a message.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Said {
+pub(super) struct GuidelineText {
     /// Text that is shown.
-    pub(super) data: Data,
+    pub(super) data: UntrustedText,
     /// `true` if the text was cut.
     pub(super) cut: bool,
     /// Omitted guidelines: a sentence for the receipt.
     pub(super) note: Option<String>,
 }
 
-impl Said {
+impl GuidelineText {
     /// Creates a short placeholder, to weigh our words around the guidelines.
-    pub(super) fn something() -> Self {
-        Self { data: Data::new("-".to_owned()), cut: true, note: None }
+    pub(super) fn is_present() -> Self {
+        Self { data: UntrustedText::new("-".to_owned()), cut: true, note: None }
     }
 }
 
 /// Returns the maximum weight of the guidelines about some of the files in a message with this much space.
-pub(super) fn most(guidelines: &Guidelines, room: Weight) -> Weight {
+pub(super) fn max_weight(guidelines: &Guidelines, room: Weight) -> Weight {
     let all: Weight = guidelines.texts.iter().map(|text| weight(&shown(text, None))).sum();
     all.min(room / SHARE)
 }
 
 /// Renders as many guidelines about the files of `scope` as fit: those for reviews first, then the nearest. They are shown in the order of the run.
-pub(super) fn say(guidelines: &Guidelines, change: &ChangeSet, scope: &Scope, room: Weight) -> Said {
+pub(super) fn render_guidelines(
+    guidelines: &Guidelines,
+    change: &ChangeSet,
+    scope: &MessageScope,
+    room: Weight,
+) -> GuidelineText {
     let is_about = |text: &Guideline| {
         let files = change.files.iter().enumerate().filter(|(at, _)| scope.has(*at));
         let mut paths = files.flat_map(|(_, file)| [Some(&file.path), file.old_path.as_ref()]).flatten();
@@ -67,13 +72,13 @@ pub(super) fn say(guidelines: &Guidelines, change: &ChangeSet, scope: &Scope, ro
     short.sort_unstable();
     let note = note(&short.iter().map(|at| (texts[*at], pieces[*at].is_some())).collect::<Vec<_>>());
     let text: String = pieces.into_iter().flatten().collect();
-    Said { data: Data::new(text), cut: !short.is_empty(), note }
+    GuidelineText { data: UntrustedText::new(text), cut: !short.is_empty(), note }
 }
 
 /// Returns a text with its path, what it applies to and the numbers of its lines; of a part of it, as far as line `last`.
 fn shown(text: &Guideline, last: Option<u32>) -> String {
-    let end = last.unwrap_or(text.last());
-    let mut out = format!("=== {} ({})\n", text.path, text.words());
+    let end = last.unwrap_or(text.last_line());
+    let mut out = format!("=== {} ({})\n", text.path, text.describe());
     for (number, line) in (text.first..=end).zip(text.text.lines()) {
         out.push_str(&format!("{number:6}\t{line}\n"));
     }
@@ -121,7 +126,7 @@ fn note(short: &[(&Guideline, bool)]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::domain::change::FileChange;
-    use crate::domain::guideline::{Applies, GuidelineKind, Reach};
+    use crate::domain::guideline::{GuidelineApplication, GuidelineKind, GuidelineOrigin};
     use crate::domain::path::RepoPath;
 
     fn path(text: &str) -> RepoPath {
@@ -130,7 +135,7 @@ mod tests {
 
     fn guideline(name: &str, folder: &str, lines: u32) -> Guideline {
         let kind = if name.ends_with("REVIEW.md") { GuidelineKind::Review } else { GuidelineKind::Agents };
-        let reach = vec![Reach { kind, applies: Applies::below(folder.as_bytes()), via: None }];
+        let reach = vec![GuidelineOrigin { kind, applies: GuidelineApplication::below(folder.as_bytes()), via: None }];
         let text = (1..=lines).map(|number| format!("Rule {number} of {name}.\n")).collect::<Vec<_>>().concat();
         Guideline { path: path(name), reach, text, first: 1, lines }
     }
@@ -149,13 +154,13 @@ mod tests {
         ChangeSet::of(paths.iter().map(|name| FileChange::modified(path(name))).collect())
     }
 
-    fn heads(said: &Said) -> Vec<&str> {
+    fn heads(said: &GuidelineText) -> Vec<&str> {
         said.data.text().lines().filter(|line| line.starts_with("===") || line.starts_with("[cut")).collect()
     }
 
     #[test]
     fn a_message_has_those_about_its_files_and_no_others() {
-        let said = say(&all(), &change(&["api/a.rs"]), &Scope::WHOLE, Weight::MAX);
+        let said = render_guidelines(&all(), &change(&["api/a.rs"]), &MessageScope::WHOLE, Weight::MAX);
         let expected = [
             "=== AGENTS.md (applies to every file)",
             "=== REVIEW.md (applies to every file)",
@@ -168,8 +173,8 @@ mod tests {
     #[test]
     fn where_room_is_short_the_broadest_is_cut_on_a_line_and_told() {
         let (all, change) = (all(), change(&["api/a.rs"]));
-        let whole = weight(say(&all, &change, &Scope::WHOLE, Weight::MAX).data.text());
-        let said = say(&all, &change, &Scope::WHOLE, (whole - 200) * SHARE);
+        let whole = weight(render_guidelines(&all, &change, &MessageScope::WHOLE, Weight::MAX).data.text());
+        let said = render_guidelines(&all, &change, &MessageScope::WHOLE, (whole - 200) * SHARE);
         assert_eq!(heads(&said).len(), 4);
         assert!(heads(&said)[1].starts_with("[cut after line "), "{:?}", heads(&said));
         assert_eq!(
@@ -177,18 +182,18 @@ mod tests {
             Some("guidelines of the project were not shown to the model, for want of room: AGENTS.md (its end)")
         );
         for room in (0..whole * SHARE + 9).step_by(97) {
-            let said = say(&all, &change, &Scope::WHOLE, room);
+            let said = render_guidelines(&all, &change, &MessageScope::WHOLE, room);
             assert!(weight(said.data.text()) <= room / SHARE, "{room}");
             assert_eq!(said.cut, said.note.is_some());
-            assert!(weight(said.data.text()) <= most(&all, room));
+            assert!(weight(said.data.text()) <= max_weight(&all, room));
         }
-        let nothing = say(&all, &change, &Scope::WHOLE, 0);
+        let nothing = render_guidelines(&all, &change, &MessageScope::WHOLE, 0);
         assert!(nothing.data.is_empty() && nothing.cut);
     }
 
     #[test]
     fn nothing_is_said_where_there_is_nothing() {
-        let said = say(&Guidelines::default(), &change(&["a"]), &Scope::WHOLE, 0);
+        let said = render_guidelines(&Guidelines::default(), &change(&["a"]), &MessageScope::WHOLE, 0);
         assert!(said.data.is_empty() && !said.cut && said.note.is_none());
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::diffs::Diffs;
+use super::diffs::DiffSelection;
 use super::folders;
 use super::one_line;
-use super::scope::Scope;
+use super::scope::MessageScope;
 use super::tokens::{Weight, weight};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus, Generated};
 use crate::domain::text::reveal;
-use crate::prompt::Data;
+use crate::prompt::UntrustedText;
 
 /// The longest state of a diff, as it is put before a path.
 const STATE: &str = "[not below] ";
@@ -19,8 +19,8 @@ const MOST_OMISSIONS: usize = 10;
 const MOST_REASON: usize = 160;
 
 /// The list as it will be.
-pub(super) struct Listing {
-    lines: Vec<Line>,
+pub(super) struct FileListing {
+    lines: Vec<ListingLine>,
     /// Omissions that are about the change as a whole.
     tail: String,
     /// Summary of the rest; empty if all are named.
@@ -29,7 +29,7 @@ pub(super) struct Listing {
 }
 
 /// Line of a file: its kind and change, the state of its diff, its path. The path comes last, so that no name can be mistaken for a remark.
-struct Line {
+struct ListingLine {
     before: String,
     path: String,
     weight: Weight,
@@ -38,9 +38,9 @@ struct Line {
     is_own: bool,
 }
 
-impl Listing {
+impl FileListing {
     /// Creates all files, named.
-    pub(super) fn of(change: &ChangeSet, scope: &Scope) -> Self {
+    pub(super) fn of(change: &ChangeSet, scope: &MessageScope) -> Self {
         let unseen = change.omissions.iter().filter(|omission| omission.unseen);
         let unseen: HashMap<&str, &str> =
             unseen.filter_map(|omission| Some((omission.path.as_deref()?, omission.reason.as_str()))).collect();
@@ -49,7 +49,8 @@ impl Listing {
         for omission in general.take(MOST_OMISSIONS) {
             tail.push_str(&format!("note: {}\n", reveal(&one_line(&omission.reason, MOST_REASON))));
         }
-        let lines = change.files.iter().enumerate().map(|(at, file)| Line::of(file, scope.mark(at), &unseen)).collect();
+        let lines =
+            change.files.iter().enumerate().map(|(at, file)| ListingLine::of(file, scope.mark(at), &unseen)).collect();
         Self { lines, tail, rest: String::new(), unlisted: 0 }
     }
 
@@ -60,7 +61,7 @@ impl Listing {
 
     /// Selects what fits into `room`, in the order of `ranks`, but first files without a diff in the message: the others are named there. The rest is
     /// counted by folder.
-    pub(super) fn choose(&mut self, change: &ChangeSet, ranks: &[usize], diffs: &Diffs, room: Weight) {
+    pub(super) fn choose(&mut self, change: &ChangeSet, ranks: &[usize], diffs: &DiffSelection, room: Weight) {
         if self.weight() <= room {
             return;
         }
@@ -80,7 +81,7 @@ impl Listing {
         let uncounted = lines.filter(|(at, (_, line))| !line.listed && !diffs.has(*at)).map(|(_, (file, _))| file);
         self.unlisted = uncounted.clone().count();
         if self.unlisted > 0 {
-            self.rest = folders::counted(uncounted, room / 4);
+            self.rest = folders::count_by_folder(uncounted, room / 4);
         }
     }
 
@@ -94,7 +95,7 @@ impl Listing {
         self.unlisted
     }
 
-    pub(super) fn text(&self, change: &ChangeSet, diffs: &Diffs) -> Data {
+    pub(super) fn text(&self, change: &ChangeSet, diffs: &DiffSelection) -> UntrustedText {
         let mut text = String::new();
         for (at, (line, file)) in self.lines.iter().zip(&change.files).enumerate().filter(|(_, (line, _))| line.listed)
         {
@@ -107,25 +108,25 @@ impl Listing {
         }
         text.push_str(&self.rest);
         text.push_str(&self.tail);
-        Data::new(text)
+        UntrustedText::new(text)
     }
 }
 
-impl Line {
+impl ListingLine {
     /// Creates a line; `elsewhere` says why the message is not about the file.
     fn of(file: &FileChange, elsewhere: Option<&str>, unseen: &HashMap<&str, &str>) -> Self {
         let mut before = format!("{} ", word(file.status));
         if !file.binary {
             before.push_str(&format!("+{} -{} ", file.additions, file.deletions));
         }
-        let spelled = file.path.spelled();
+        let spelled = file.path.display_name();
         let reason = if unseen.is_empty() { None } else { unseen.get(&*spelled) };
         let reason = reason.map(|reason| format!("not compared: {}", one_line(reason, MOST_REASON)));
         for mark in marks(file).chain(reason).chain(elsewhere.map(str::to_owned)) {
             before.push_str(&format!("[{mark}] "));
         }
         let path = match &file.old_path {
-            Some(old) => format!("{} => {spelled}", old.spelled()),
+            Some(old) => format!("{} => {spelled}", old.display_name()),
             None => spelled.into_owned(),
         };
         let (before, path) = (reveal(&before).into_owned(), reveal(&path).into_owned());

@@ -6,7 +6,7 @@ use super::one_line;
 use super::tokens::{Weight, weight};
 use crate::domain::change::{ChangeSet, Commit};
 use crate::domain::text::reveal;
-use crate::prompt::{Data, LeadVars};
+use crate::prompt::{LeadVars, UntrustedText};
 
 /// Longer names, subjects and titles are cut.
 const MOST_LINE: usize = 200;
@@ -18,17 +18,17 @@ const MOST_DESCRIPTION: usize = 4_000;
 
 /// Texts of one kind, of which the first are taken, as many as fit.
 #[derive(Debug, Default)]
-pub(super) struct Entries(Vec<Entry>);
+pub(super) struct NoteList(Vec<NoteEntry>);
 
 #[derive(Debug)]
-struct Entry {
+struct NoteEntry {
     head: String,
     body: String,
 }
 
 /// Notes that fit.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct SelectedNotes {
     text: String,
     pub(super) weight: Weight,
     /// Number of notes that are shown, from the first.
@@ -39,16 +39,16 @@ pub(super) struct Taken {
     pub(super) shortened: usize,
 }
 
-impl Entries {
+impl NoteList {
     /// Returns the weight of all notes.
     pub(super) fn weight(&self) -> Weight {
         self.0.iter().map(|entry| weight(&entry.head) + weight(&entry.body)).sum()
     }
 
     /// Returns the first notes that fit into `room`: whole, else without the body. The first that does not fit at all ends the list.
-    pub(super) fn take(&self, room: Weight) -> Taken {
-        let mut taken = Taken { text: String::new(), weight: 0, shown: 0, left_out: 0, shortened: 0 };
-        for Entry { head, body } in &self.0 {
+    pub(super) fn take(&self, room: Weight) -> SelectedNotes {
+        let mut taken = SelectedNotes { text: String::new(), weight: 0, shown: 0, left_out: 0, shortened: 0 };
+        for NoteEntry { head, body } in &self.0 {
             let without = taken.weight + weight(head);
             let whole = without + weight(body);
             if without > room {
@@ -68,14 +68,14 @@ impl Entries {
     }
 }
 
-impl Taken {
-    pub(super) fn into_text(self) -> Data {
-        Data::new(self.text)
+impl SelectedNotes {
+    pub(super) fn into_text(self) -> UntrustedText {
+        UntrustedText::new(self.text)
     }
 }
 
 /// Returns repository, target and head.
-pub(super) fn names(change: &ChangeSet) -> Data {
+pub(super) fn names(change: &ChangeSet) -> UntrustedText {
     let mut text = format!("repository: {}\n", one_line(&change.repository, MOST_LINE));
     let mut line = |what: &str, name: &str, id: Option<String>| {
         let id = id.map_or_else(String::new, |id| format!(" ({id})"));
@@ -86,36 +86,36 @@ pub(super) fn names(change: &ChangeSet) -> Data {
     if let Some(id) = change.merge_base {
         line("merge base", &id.short(), None);
     }
-    Data::new(text)
+    UntrustedText::new(text)
 }
 
 /// Returns title, author and description of a pull request, and `true` if the description was cut.
-pub(super) fn pull_request(change: &ChangeSet) -> (Data, bool) {
-    let Some(pull) = &change.pull else { return (Data::default(), false) };
+pub(super) fn pull_request(change: &ChangeSet) -> (UntrustedText, bool) {
+    let Some(pull) = &change.pull else { return (UntrustedText::default(), false) };
     let author = pull.author.as_deref().unwrap_or("(an account that is gone)");
     let mut text = format!("{}: {}\nauthor: {}\n", pull.id, one_line(&pull.title, MOST_LINE), one_line(author, 80));
     text.push_str(&shortened(&pull.body, MOST_DESCRIPTION));
     let cut = pull.body.trim_end().chars().nth(MOST_DESCRIPTION).is_some();
-    (Data::new(text), cut)
+    (UntrustedText::new(text), cut)
 }
 
 /// Returns the commits in their order.
-pub(super) fn commits(change: &ChangeSet) -> Entries {
-    Entries(change.commits.iter().map(commit).collect())
+pub(super) fn commits(change: &ChangeSet) -> NoteList {
+    NoteList(change.commits.iter().map(commit).collect())
 }
 
-fn commit(commit: &Commit) -> Entry {
+fn commit(commit: &Commit) -> NoteEntry {
     // The day is enough for a reader.
     let day = commit.date.get(..10).unwrap_or(&commit.date);
     let (author, subject) = (one_line(&commit.author, 80), one_line(&commit.subject, MOST_LINE));
-    Entry {
+    NoteEntry {
         head: shown(&format!("{} {day} {author}: {subject}\n", commit.id.short())),
         body: shown(&indented(&commit.body)),
     }
 }
 
 /// Returns the leads in their order.
-pub(super) fn leads(leads: &[&LeadVars]) -> Entries {
+pub(super) fn leads(leads: &[&LeadVars]) -> NoteList {
     let entry = |lead: &&LeadVars| {
         let line = |text: &str| one_line(text, MOST_LINE);
         let place = one_line(&lead.place, 2 * MOST_LINE);
@@ -127,9 +127,9 @@ pub(super) fn leads(leads: &[&LeadVars]) -> Entries {
             line(&lead.rule),
             line(&lead.title)
         );
-        Entry { head: shown(&head), body: shown(&indented(&lead.body)) }
+        NoteEntry { head: shown(&head), body: shown(&indented(&lead.body)) }
     };
-    Entries(leads.iter().map(entry).collect())
+    NoteList(leads.iter().map(entry).collect())
 }
 
 /// Returns a body below its head: every line is indented, so that none can be mistaken for the head of another entry.

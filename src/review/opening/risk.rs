@@ -27,7 +27,7 @@ use crate::prompt::LeadVars;
 
 /// Role of a file, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FileRole {
     Code,
     Operations,
     Settings,
@@ -149,10 +149,10 @@ const GUARDS: &[&str] = &[
 const LOOKED_AT: usize = 4_000;
 
 /// Returns the places of all files, the riskiest first. Files without lines to review come last.
-pub(super) fn ranked(change: &ChangeSet, leads: &[LeadVars]) -> Vec<usize> {
+pub(super) fn rank_files(change: &ChangeSet, leads: &[LeadVars]) -> Vec<usize> {
     let worst = worst_leads(leads);
     let points = |file: &FileChange| {
-        let lead = if worst.is_empty() { None } else { worst.get(&*file.path.spelled()).copied() };
+        let lead = if worst.is_empty() { None } else { worst.get(&*file.path.display_name()).copied() };
         (file.reviewable(), risk(file, lead))
     };
     let mut ranked: Vec<((bool, u32), usize)> = change.files.iter().map(points).zip(0..).collect();
@@ -178,13 +178,13 @@ fn risk(file: &FileChange, lead: Option<Severity>) -> u32 {
     let words = words_of(&file.path);
     let kind = kind(file, &words);
     let base = match kind {
-        Kind::Code | Kind::Operations => 60,
-        Kind::Unknown => 40,
-        Kind::Settings => 25,
-        Kind::Test => 20,
-        Kind::Document => 5,
+        FileRole::Code | FileRole::Operations => 60,
+        FileRole::Unknown => 40,
+        FileRole::Settings => 25,
+        FileRole::Test => 20,
+        FileRole::Document => 5,
     };
-    let harmless = matches!(kind, Kind::Test | Kind::Document);
+    let harmless = matches!(kind, FileRole::Test | FileRole::Document);
     let delicate = words.iter().any(|word| DELICATE.contains(&word.as_str()));
     let lines = file.additions.saturating_add(file.deletions);
     let size = (4 * (u32::BITS - lines.leading_zeros())).min(40);
@@ -236,7 +236,7 @@ fn words_of(path: &RepoPath) -> Vec<String> {
     words
 }
 
-fn kind(file: &FileChange, words: &[String]) -> Kind {
+fn kind(file: &FileChange, words: &[String]) -> FileRole {
     let has = |any: &[&str]| words.iter().any(|word| any.contains(&word.as_str()));
     let path = String::from_utf8_lossy(file.path.as_bytes()).to_ascii_lowercase();
     let name = path.rsplit('/').next().unwrap_or_default();
@@ -247,7 +247,7 @@ fn kind(file: &FileChange, words: &[String]) -> Kind {
             || name.starts_with("docker-compose")
             || has(&["k8s", "kubernetes", "helm", "terraform", "ansible"]);
     if operations {
-        return Kind::Operations;
+        return FileRole::Operations;
     }
     if has(&[
         "test",
@@ -264,17 +264,19 @@ fn kind(file: &FileChange, words: &[String]) -> Kind {
         "bench",
         "benches",
     ]) {
-        return Kind::Test;
+        return FileRole::Test;
     }
     match file.language {
         Some("dockerfile" | "make" | "cmake" | "shell" | "powershell" | "hcl" | "starlark" | "batch") => {
-            Kind::Operations
+            FileRole::Operations
         }
-        Some("markdown" | "rst" | "text" | "tex" | "asciidoc") => Kind::Document,
-        Some("json" | "yaml" | "toml" | "xml" | "ini" | "properties" | "csv" | "nix") => Kind::Settings,
-        Some(_) => Kind::Code,
-        None if matches!(name, "license" | "readme" | "changelog" | "authors" | "notice" | "copying") => Kind::Document,
-        None => Kind::Unknown,
+        Some("markdown" | "rst" | "text" | "tex" | "asciidoc") => FileRole::Document,
+        Some("json" | "yaml" | "toml" | "xml" | "ini" | "properties" | "csv" | "nix") => FileRole::Settings,
+        Some(_) => FileRole::Code,
+        None if matches!(name, "license" | "readme" | "changelog" | "authors" | "notice" | "copying") => {
+            FileRole::Document
+        }
+        None => FileRole::Unknown,
     }
 }
 
@@ -285,7 +287,7 @@ mod tests {
 
     fn order(paths: &[&str]) -> Vec<String> {
         let change = change(paths.iter().map(|path| edited(path, 4)).collect());
-        ranked(&change, &[]).into_iter().map(|at| change.files[at].path.to_string()).collect()
+        rank_files(&change, &[]).into_iter().map(|at| change.files[at].path.to_string()).collect()
     }
 
     #[test]
@@ -316,7 +318,7 @@ mod tests {
         guarded.deletions = 1;
         guarded.patch.text = "@@ -1,2 +1 @@\n-    if !allowed(user) { return Err(Denied) }\n a\n".into();
         let change = change(vec![edited("src/a.rs", 4), edited("src/b.rs", 400), guarded, edited("tests/d.rs", 4)]);
-        let names = |leads: &[LeadVars]| ranked(&change, leads);
+        let names = |leads: &[LeadVars]| rank_files(&change, leads);
         assert_eq!(names(&[]), [1, 2, 0, 3]);
         let lead = LeadVars {
             id: "L1".into(),
@@ -334,7 +336,7 @@ mod tests {
     fn a_file_that_is_gone_matters_less_than_one_that_changed() {
         let mut gone = edited("src/a.rs", 4);
         gone.status = FileStatus::Deleted;
-        assert_eq!(ranked(&change(vec![gone, edited("src/b.rs", 4)]), &[]), [1, 0]);
+        assert_eq!(rank_files(&change(vec![gone, edited("src/b.rs", 4)]), &[]), [1, 0]);
     }
 
     #[test]
@@ -342,7 +344,7 @@ mod tests {
         let mut locked = edited("Cargo.lock", 4000);
         locked.generated = Some(crate::domain::change::Generated::LockFile);
         let change = change(vec![locked, edited("README.md", 1)]);
-        assert_eq!(ranked(&change, &[]), [1, 0]);
+        assert_eq!(rank_files(&change, &[]), [1, 0]);
     }
 
     #[test]

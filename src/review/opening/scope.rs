@@ -7,7 +7,7 @@ use crate::domain::path::RepoPath;
 
 /// A part of a change that is reviewed in a conversation of its own.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::review) struct Part<'a> {
+pub(in crate::review) struct ChangePart<'a> {
     /// Number of the part, from 1.
     pub(in crate::review) number: usize,
     /// Number of parts.
@@ -20,7 +20,7 @@ pub(in crate::review) struct Part<'a> {
 
 /// Assignment of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Whose {
+enum FileAssignment {
     /// This message's.
     Own,
     /// Another part's.
@@ -31,24 +31,24 @@ enum Whose {
 
 /// For every file of the change, whether the message is about it.
 #[derive(Debug)]
-pub(super) struct Scope {
+pub(super) struct MessageScope {
     /// Empty if it is about all.
-    whose: Vec<Whose>,
+    whose: Vec<FileAssignment>,
 }
 
-impl Scope {
+impl MessageScope {
     pub(super) const WHOLE: Self = Self { whose: Vec::new() };
 
-    pub(super) fn of(change: &ChangeSet, part: &Part<'_>) -> Self {
-        let mut whose: Vec<Whose> = change.files.iter().map(|_| Whose::Elsewhere).collect();
+    pub(super) fn of(change: &ChangeSet, part: &ChangePart<'_>) -> Self {
+        let mut whose: Vec<FileAssignment> = change.files.iter().map(|_| FileAssignment::Elsewhere).collect();
         for (whose, file) in whose.iter_mut().zip(&change.files) {
             if part.carried.contains_key(&file.path) {
-                *whose = Whose::Carried;
+                *whose = FileAssignment::Carried;
             }
         }
         for at in part.files {
             if let Some(whose) = whose.get_mut(*at) {
-                *whose = Whose::Own;
+                *whose = FileAssignment::Own;
             }
         }
         Self { whose }
@@ -60,15 +60,15 @@ impl Scope {
 
     /// Checks whether the message is about a file.
     pub(super) fn has(&self, at: usize) -> bool {
-        self.whose.get(at).is_none_or(|whose| *whose == Whose::Own)
+        self.whose.get(at).is_none_or(|whose| *whose == FileAssignment::Own)
     }
 
     /// Returns the remark in the list on a file that the message is not about.
     pub(super) fn mark(&self, at: usize) -> Option<&'static str> {
         match self.whose.get(at)? {
-            Whose::Own => None,
-            Whose::Elsewhere => Some("another part"),
-            Whose::Carried => Some("unchanged since the last review"),
+            FileAssignment::Own => None,
+            FileAssignment::Elsewhere => Some("another part"),
+            FileAssignment::Carried => Some("unchanged since the last review"),
         }
     }
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::domain::change::{
-    ChangeRun, Commit, FileChange, FileMode, FileStatus, Generated, Hunk, Omission, PatchCut, PatchText, Span,
+    ChangeRun, Commit, FileChange, FileMode, FileStatus, Generated, Hunk, HunkSpan, Omission, PatchCut, PatchText,
 };
 use crate::domain::finding::{Category, Severity};
 use crate::domain::id::{CommitId, ObjectId};
@@ -36,13 +36,13 @@ fn hunks(path: &str, count: u32, lines: u32) -> FileChange {
     let path = RepoPath::parse(path).unwrap();
     let (mut text, mut hunks) = (String::new(), Vec::new());
     for at in 0..count {
-        let (old, new) = (Span { start: at * 100, count: 0 }, Span { start: at * 100 + 1, count: lines });
+        let (old, new) = (HunkSpan { start: at * 100, count: 0 }, HunkSpan { start: at * 100 + 1, count: lines });
         text.push_str(&format!("@@ -{},0 +{},{lines} @@\n", old.start, new.start));
         text.extend((0..lines).map(|line| format!("+let value_{at}_{line} = compute({line});\n")));
         hunks.push(Hunk { old, new, runs: vec![ChangeRun { old, new }] });
     }
     FileChange {
-        language: crate::domain::language::of(&path),
+        language: crate::domain::language::from_path(&path),
         additions: count * lines,
         hunks,
         patch: PatchText { text: text.into(), cut: None },
@@ -94,9 +94,9 @@ fn bare_room() -> u64 {
     count(&opened(&change(Vec::new()), &[], WHOLE)) + 400
 }
 
-fn told(instructions: Option<&str>) -> Beside<'_> {
+fn told(instructions: Option<&str>) -> ProjectContext<'_> {
     static NOTHING: std::sync::LazyLock<Guidelines> = std::sync::LazyLock::new(Guidelines::default);
-    Beside { instructions, guidelines: &NOTHING }
+    ProjectContext { instructions, guidelines: &NOTHING }
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn where_not_all_fits_the_riskiest_are_shown_in_the_order_of_the_change() {
 fn a_diff_that_does_not_fit_is_cut_between_hunks_and_says_how_to_read_on() {
     let change = change(vec![hunks("src/a.rs", 9, 20)]);
     let opening = opened(&change, &[], bare_room() + 1_000);
-    let [Shown { hunks, lines: 0, .. }] = opening.shown.as_slice() else { panic!("{:?}", opening.shown) };
+    let [ShownDiff { hunks, lines: 0, .. }] = opening.shown.as_slice() else { panic!("{:?}", opening.shown) };
     assert!((1..9).contains(hunks));
     let [(heading, diff)] = sections(&opening.message)[..] else { panic!("one diff") };
     assert_eq!((heading, diff.matches("\n@@ ").count() + 1), ("src/a.rs", *hunks));
@@ -205,7 +205,7 @@ fn a_diff_that_collection_cut_within_a_hunk_says_the_line_too() {
     long.patch.text = "@@ -0,0 +1,50 @@\n+let a = 1;\n-let b = 2;\n\\ No newline at end of file\n+let c = 3;\n".into();
     long.patch.cut = Some(PatchCut { first_unseen_hunk: 0, lines: 47, shortened_lines: 0 });
     let opening = opened(&change(vec![long]), &[], WHOLE);
-    assert_eq!(opening.shown, [Shown { path: RepoPath::parse("src/a.rs").unwrap(), hunks: 0, lines: 3 }]);
+    assert_eq!(opening.shown, [ShownDiff { path: RepoPath::parse("src/a.rs").unwrap(), hunks: 0, lines: 3 }]);
     let note = r#"[cut: 0 of 1 hunks and 3 lines of hunk 0 are above; read on with read_diff {"file_path":"src/a.rs","start":0,"skip_lines":3}]"#;
     assert!(opening.message.contains(note), "{}", opening.message);
 }
@@ -326,7 +326,7 @@ fn a_part_shows_its_own_diffs_and_says_whose_the_others_are() {
     let files = ["src/a.rs", "src/b.rs", "src/c.rs"].map(|path| edited(path, 3));
     let change = change(files.to_vec());
     let carried = [(change.files[2].path.clone(), "seen before".to_owned())].into();
-    let part = Part { number: 2, of: 3, files: &[1], carried: &carried };
+    let part = ChangePart { number: 2, of: 3, files: &[1], carried: &carried };
     let prompts = Prompts::built_in().unwrap();
     let opening = open_part(&prompts, &change, (&part, &[0, 1, 2]), &[], told(None), 20_000).unwrap();
     assert!(opening.message.starts_with("Review one part of a change: part 2 of 3."));
@@ -356,8 +356,8 @@ proptest! {
             }
         }
         let leads: Vec<LeadVars> = files.iter().map(|at| lead("L1", Severity::Low, &format!("{}:1", change.files[*at].path))).collect();
-        let part = Part { number: 7, of: 13, files: &files, carried: &std::collections::BTreeMap::new() };
-        let ranks = ranked(&change, &leads);
+        let part = ChangePart { number: 7, of: 13, files: &files, carried: &std::collections::BTreeMap::new() };
+        let ranks = ranked_files(&change, &leads);
         let opening = open_part(&prompts, &change, (&part, &ranks), &leads, told(None), room).unwrap();
         prop_assert!(estimate_tokens(&opening.system) + estimate_tokens(&opening.message) <= room);
         prop_assert!(opening.left_out.is_empty(), "{:?}", opening.left_out);

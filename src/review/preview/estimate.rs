@@ -6,10 +6,10 @@
 use std::time::Duration;
 
 use crate::domain::money::Money;
-use crate::domain::preview::{Estimate, PartPlan, Span};
-use crate::domain::text::{counted, thousands};
+use crate::domain::preview::{Estimate, EstimateRange, PartPlan};
+use crate::domain::text::{count_noun, group_thousands};
 use crate::llm::Prices;
-use crate::review::budget::Limits;
+use crate::review::budget::BudgetLimits;
 
 /// Turns of a conversation without lookups: it reports, and ends.
 const LEAST_TURNS: u64 = 2;
@@ -17,11 +17,11 @@ const LEAST_TURNS: u64 = 2;
 const MORE_TURNS: u64 = 4;
 const TURNS_OF_A_FILE: u64 = 2;
 /// Tokens by which each turn makes the conversation longer: the model's text, and the results.
-const GROWTH: Span<u64> = Span { least: 200, most: 4_000 };
+const GROWTH: EstimateRange<u64> = EstimateRange { least: 200, most: 4_000 };
 /// Tokens of a response.
-const ANSWER: Span<u64> = Span { least: 100, most: 2_000 };
+const ANSWER: EstimateRange<u64> = EstimateRange { least: 100, most: 2_000 };
 /// Seconds of a turn.
-const SECONDS: Span<u64> = Span { least: 3, most: 30 };
+const SECONDS: EstimateRange<u64> = EstimateRange { least: 3, most: 30 };
 /// Conversations at the same time.
 const AT_ONCE: u64 = 3;
 /// Assumed verification: number of findings, turns of each, and tokens at their start.
@@ -31,7 +31,7 @@ const LOOK_SIZE: u64 = 8_000;
 
 /// Planned conversation.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Conversation {
+pub(super) struct EstimatedConversation {
     /// Tokens of its first request.
     pub(super) size: u64,
     /// Number of its files.
@@ -39,9 +39,9 @@ pub(super) struct Conversation {
 }
 
 /// Input of the estimate.
-pub(super) struct Ground<'a> {
-    pub(super) conversations: &'a [Conversation],
-    pub(super) limits: &'a Limits,
+pub(super) struct EstimateInput<'a> {
+    pub(super) conversations: &'a [EstimatedConversation],
+    pub(super) limits: &'a BudgetLimits,
     pub(super) prices: Option<Prices>,
     /// `true` if findings are verified.
     pub(super) has_looks: bool,
@@ -51,7 +51,7 @@ pub(super) struct Ground<'a> {
 
 /// Estimated consumption of conversations.
 #[derive(Debug, Clone, Copy, Default)]
-struct Taken {
+struct EstimatedUsage {
     turns: u64,
     /// Tokens sent, all together.
     sent: u64,
@@ -62,7 +62,7 @@ struct Taken {
     largest: u64,
 }
 
-impl Taken {
+impl EstimatedUsage {
     /// Estimates a conversation that begins with this many tokens and grows with each turn, up to the window.
     fn of(size: u64, turns: u64, growth: u64, answer: u64, window: u64) -> Self {
         let mut taken = Self::default();
@@ -92,42 +92,45 @@ impl Taken {
     /// Returns the cost if a cache holds everything that was sent before.
     fn cached(&self, prices: &Prices) -> Money {
         let read = prices.cache_read.unwrap_or(prices.input).for_tokens(self.again);
-        let fresh = prices.input.min(prices.sent()).for_tokens(self.sent - self.again);
+        let fresh = prices.input.min(prices.max_input_price()).for_tokens(self.sent - self.again);
         read.plus(fresh).plus(prices.output.for_tokens(self.answered))
     }
 
     /// Returns the cost without a cache, and all of it at the prices of the largest request.
     fn uncached(&self, prices: &Prices) -> Money {
         let prices = prices.of_request(self.largest);
-        prices.sent().for_tokens(self.sent).plus(prices.output.for_tokens(self.answered))
+        prices.max_input_price().for_tokens(self.sent).plus(prices.output.for_tokens(self.answered))
     }
 }
 
 /// Estimates the cost of a review.
-pub(super) fn estimate(ground: &Ground<'_>) -> Estimate {
+pub(super) fn estimate(ground: &EstimateInput<'_>) -> Estimate {
     let limits = ground.limits;
     let turns_at_most = u64::from(limits.turns);
     let window = limits.most_request();
-    let (mut least, mut most) = (Taken::default(), Taken::default());
+    let (mut least, mut most) = (EstimatedUsage::default(), EstimatedUsage::default());
     for one in ground.conversations {
         let few = LEAST_TURNS.min(turns_at_most);
         let many = (MORE_TURNS + TURNS_OF_A_FILE * one.files).min(turns_at_most).max(few);
-        least = least.plus(Taken::of(one.size, few, GROWTH.least, ANSWER.least, window));
-        most = most.plus(Taken::of(one.size, many, GROWTH.most, ANSWER.most, window));
+        least = least.plus(EstimatedUsage::of(one.size, few, GROWTH.least, ANSWER.least, window));
+        most = most.plus(EstimatedUsage::of(one.size, many, GROWTH.most, ANSWER.most, window));
     }
     let looks = if ground.has_looks { LOOKS } else { 0 };
-    let looks = (0..looks).fold(Taken::default(), |taken, _| {
-        taken.plus(Taken::of(LOOK_SIZE, LOOK_TURNS, GROWTH.most, ANSWER.most, window))
+    let looks = (0..looks).fold(EstimatedUsage::default(), |taken, _| {
+        taken.plus(EstimatedUsage::of(LOOK_SIZE, LOOK_TURNS, GROWTH.most, ANSWER.most, window))
     });
     let all = most.plus(looks);
     let side_by_side = (ground.conversations.len() as u64).clamp(1, AT_ONCE);
     let seconds = |turns: u64, each: u64| Duration::from_secs((turns * each).div_ceil(side_by_side));
     Estimate {
-        turns: Span { least: least.turns, most: all.turns },
-        input_tokens: Span { least: least.sent.min(limits.input_tokens), most: all.sent.min(limits.input_tokens) },
-        output_tokens: Span { least: least.answered, most: all.answered },
+        turns: EstimateRange { least: least.turns, most: all.turns },
+        input_tokens: EstimateRange {
+            least: least.sent.min(limits.input_tokens),
+            most: all.sent.min(limits.input_tokens),
+        },
+        output_tokens: EstimateRange { least: least.answered, most: all.answered },
         cost: cost(ground, &least, &most, &looks),
-        time: Span {
+        time: EstimateRange {
             least: seconds(least.turns, SECONDS.least).min(limits.time),
             most: seconds(all.turns, SECONDS.most).min(limits.time),
         },
@@ -136,15 +139,20 @@ pub(super) fn estimate(ground: &Ground<'_>) -> Estimate {
 }
 
 /// Returns the cost with a perfect cache and without one, within the limit.
-fn cost(ground: &Ground<'_>, least: &Taken, most: &Taken, looks: &Taken) -> Option<Span<Money>> {
+fn cost(
+    ground: &EstimateInput<'_>,
+    least: &EstimatedUsage,
+    most: &EstimatedUsage,
+    looks: &EstimatedUsage,
+) -> Option<EstimateRange<Money>> {
     let prices = ground.prices?;
     let looked = if ground.has_looks { looks.uncached(&ground.prices_of_looks?) } else { Money::NOTHING };
     let most = most.uncached(&prices).plus(looked);
     let limit = ground.limits.cost.map_or(most, |limit| limit.most);
-    Some(Span { least: least.cached(&prices).min(limit), most: most.min(limit) })
+    Some(EstimateRange { least: least.cached(&prices).min(limit), most: most.min(limit) })
 }
 
-fn basis(ground: &Ground<'_>) -> Vec<String> {
+fn basis(ground: &EstimateInput<'_>) -> Vec<String> {
     let mut basis = vec![
         "the first requests as they would be sent; their tokens are estimated from their characters".to_owned(),
         format!(
@@ -160,7 +168,7 @@ fn basis(ground: &Ground<'_>) -> Vec<String> {
     if ground.has_looks {
         basis.push(format!(
             "a second look at up to {} in up to {LOOK_TURNS} turns each (assumed)",
-            counted(3, "finding")
+            count_noun(3, "finding")
         ));
     }
     match ground.prices {
@@ -174,7 +182,7 @@ fn basis(ground: &Ground<'_>) -> Vec<String> {
 }
 
 /// Returns the limits that may end it, a sentence each.
-pub(super) fn limits_that_bind(estimate: &Estimate, limits: &Limits, parts: &[PartPlan]) -> Vec<String> {
+pub(super) fn binding_limits(estimate: &Estimate, limits: &BudgetLimits, parts: &[PartPlan]) -> Vec<String> {
     let mut told = Vec::new();
     let unsure = parts.iter().filter(|part| !part.is_promised).count();
     if unsure > 0 {
@@ -184,12 +192,15 @@ pub(super) fn limits_that_bind(estimate: &Estimate, limits: &Limits, parts: &[Pa
         ));
     }
     if estimate.input_tokens.most >= limits.input_tokens {
-        told.push(format!("the limit of {} input tokens may end it (--max-tokens)", thousands(limits.input_tokens)));
+        told.push(format!(
+            "the limit of {} input tokens may end it (--max-tokens)",
+            group_thousands(limits.input_tokens)
+        ));
     }
     if let (Some(limit), Some(cost)) = (limits.cost, estimate.cost)
         && cost.most >= limit.most
     {
-        told.push(format!("the limit of {} may end it (--max-cost)", limit.most.in_full()));
+        told.push(format!("the limit of {} may end it (--max-cost)", limit.most.format_full()));
     }
     if estimate.time.most >= limits.time {
         let seconds = limits.time.as_secs();
@@ -217,8 +228,8 @@ mod tests {
         Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on, large: None }
     }
 
-    fn limits() -> Limits {
-        Limits {
+    fn limits() -> BudgetLimits {
+        BudgetLimits {
             turns: 40,
             input_tokens: 2_000_000,
             window: 200_000,
@@ -228,28 +239,28 @@ mod tests {
         }
     }
 
-    fn of(conversations: &[Conversation], limits: &Limits, prices: Option<Prices>) -> Estimate {
-        estimate(&Ground { conversations, limits, prices, has_looks: false, prices_of_looks: None })
+    fn of(conversations: &[EstimatedConversation], limits: &BudgetLimits, prices: Option<Prices>) -> Estimate {
+        estimate(&EstimateInput { conversations, limits, prices, has_looks: false, prices_of_looks: None })
     }
 
     #[test]
     fn the_least_is_two_turns_with_a_cache_and_the_most_many_without_one() {
-        let one = [Conversation { size: 10_000, files: 1 }];
+        let one = [EstimatedConversation { size: 10_000, files: 1 }];
         let estimate = of(&one, &limits(), Some(prices()));
-        assert_eq!(estimate.turns, Span { least: 2, most: 6 });
-        assert_eq!(estimate.input_tokens, Span { least: 20_200, most: 120_000 });
+        assert_eq!(estimate.turns, EstimateRange { least: 2, most: 6 });
+        assert_eq!(estimate.input_tokens, EstimateRange { least: 20_200, most: 120_000 });
         // 10 000 read again at 0.3, 10 200 at 3, a response of 200 at 15; 120 000 at 3.75 and 12 000 at 15.
-        assert_eq!(estimate.cost, Some(Span { least: usd("0.0366"), most: usd("0.63") }));
+        assert_eq!(estimate.cost, Some(EstimateRange { least: usd("0.0366"), most: usd("0.63") }));
     }
 
     #[test]
     fn a_price_that_is_not_known_is_no_price() {
-        let one = [Conversation { size: 10_000, files: 1 }];
+        let one = [EstimatedConversation { size: 10_000, files: 1 }];
         let unknown = of(&one, &limits(), None);
         assert_eq!(unknown.cost, None);
         assert!(unknown.basis.iter().any(|line| line.contains("no price is known")));
         let limits = limits();
-        let ground = Ground {
+        let ground = EstimateInput {
             conversations: &one,
             limits: &limits,
             prices: Some(prices()),
@@ -261,14 +272,14 @@ mod tests {
 
     #[test]
     fn limits_cut_the_figures_off_and_are_told() {
-        let many = [Conversation { size: 100_000, files: 30 }; 4];
+        let many = [EstimatedConversation { size: 100_000, files: 30 }; 4];
         let cost = Some(CostLimit { most: usd("2.50"), prices: prices() });
-        let limits = Limits { cost, time: Duration::from_mins(2), ..limits() };
+        let limits = BudgetLimits { cost, time: Duration::from_mins(2), ..limits() };
         let estimate = of(&many, &limits, Some(prices()));
         assert_eq!(estimate.input_tokens.most, 2_000_000);
         assert_eq!((estimate.cost.unwrap().most, estimate.time.most), (usd("2.50"), Duration::from_mins(2)));
         let part = PartPlan { files: 30, system: 1, tools: 1, message: 1, is_promised: false };
-        let told = limits_that_bind(&estimate, &limits, &[part; 4]).join("\n");
+        let told = binding_limits(&estimate, &limits, &[part; 4]).join("\n");
         for word in ["4 of 4 parts", "--max-tokens", "--max-cost", "--timeout", "--max-turns"] {
             assert!(told.contains(word), "{word}: {told}");
         }

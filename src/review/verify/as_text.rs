@@ -7,7 +7,7 @@
 
 use serde_json::{Value, json};
 
-use super::verdict::{self, Given, Word};
+use super::verdict::{self, VerdictAnswer, VerdictWord};
 
 /// Maximum number of bytes that are read, from the end of a response, where the verdict is.
 const MOST: usize = 64 << 10;
@@ -15,9 +15,9 @@ const MOST: usize = 64 << 10;
 const TRIED: usize = 200;
 
 /// Returns every verdict in a response without tool calls.
-pub(super) fn verdicts(text: &str) -> Vec<Given> {
+pub(super) fn verdicts(text: &str) -> Vec<VerdictAnswer> {
     let text = &text[text.ceil_char_boundary(text.len().saturating_sub(MOST))..];
-    let objects = objects(text).into_iter().filter_map(given).filter_map(|input| verdict::read(input).ok());
+    let objects = objects(text).into_iter().filter_map(verdict_object).filter_map(|input| verdict::read(input).ok());
     objects.chain(lines(text)).collect()
 }
 
@@ -39,7 +39,7 @@ fn objects(text: &str) -> Vec<Value> {
 }
 
 /// Returns the object with the fields of the tool: itself, or what a call written as JSON holds.
-fn given(object: Value) -> Option<Value> {
+fn verdict_object(object: Value) -> Option<Value> {
     if object.get("verdict").is_some() {
         return Some(object);
     }
@@ -54,30 +54,30 @@ fn given(object: Value) -> Option<Value> {
 
 /// Label at the beginning of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Label {
+enum VerdictLabel {
     Verdict,
     Confidence,
     Rationale,
 }
 
 /// Reads verdicts in lines. One without a meaningful rationale does not count.
-fn lines(text: &str) -> Vec<Given> {
+fn lines(text: &str) -> Vec<VerdictAnswer> {
     let mut found: Vec<(String, String, String)> = Vec::new();
     let mut last = None;
     for line in text.lines() {
         match label(line) {
-            Some((Label::Verdict, rest)) => {
+            Some((VerdictLabel::Verdict, rest)) => {
                 found.push((rest.to_owned(), String::new(), String::new()));
-                last = Some(Label::Verdict);
+                last = Some(VerdictLabel::Verdict);
             }
             Some((label, rest)) => {
                 if let Some((_, confidence, rationale)) = found.last_mut() {
-                    let field = if label == Label::Confidence { confidence } else { rationale };
+                    let field = if label == VerdictLabel::Confidence { confidence } else { rationale };
                     rest.clone_into(field);
                 }
                 last = Some(label);
             }
-            None if last == Some(Label::Rationale) => {
+            None if last == Some(VerdictLabel::Rationale) => {
                 if let Some((_, _, rationale)) = found.last_mut() {
                     rationale.push('\n');
                     rationale.push_str(line);
@@ -101,19 +101,19 @@ fn the_one(line: &str) -> Option<&str> {
         line.trim().split_once(|c: char| !c.is_alphanumeric() && !"*_`".contains(c)).unwrap_or((line, ""));
     let next = rest.trim_start_matches(|c: char| !c.is_alphanumeric()).split(|c: char| !c.is_alphanumeric());
     let mut next = next.filter(|word| !word.is_empty() && !word.eq_ignore_ascii_case("or"));
-    let listed = next.next().is_some_and(|next| Word::read(next).is_some());
+    let listed = next.next().is_some_and(|next| VerdictWord::read(next).is_some());
     (!listed).then_some(word)
 }
 
 /// Returns the label of a line and what follows it; marks of Markdown around the word do not count.
-fn label(line: &str) -> Option<(Label, &str)> {
+fn label(line: &str) -> Option<(VerdictLabel, &str)> {
     let marks = |c: char| matches!(c, '*' | '_' | '#' | '-' | '>' | '`') || c.is_whitespace();
     let emphasis = |c: char| matches!(c, '*' | '_') || c.is_whitespace();
     let (word, rest) = line.split_once(':')?;
     let label = match word.trim_matches(marks).to_lowercase().as_str() {
-        "verdict" => Label::Verdict,
-        "confidence" => Label::Confidence,
-        "rationale" => Label::Rationale,
+        "verdict" => VerdictLabel::Verdict,
+        "confidence" => VerdictLabel::Confidence,
+        "rationale" => VerdictLabel::Rationale,
         _ => return None,
     };
     Some((label, rest.trim_start_matches(emphasis).trim_end()))
@@ -127,7 +127,7 @@ mod tests {
     use crate::domain::finding::Confidence;
 
     /// Returns word, number (0 for none) and rationale of each.
-    fn read(text: &str) -> Vec<(Word, u8, String)> {
+    fn read(text: &str) -> Vec<(VerdictWord, u8, String)> {
         let all = verdicts(text).into_iter();
         all.map(|given| (given.word, given.confidence.map_or(0, Confidence::value), given.rationale)).collect()
     }
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn json_is_read_wherever_it_stands() {
         let object = r#"{"verdict": "refuted", "confidence": 2, "rationale": "`a.rs:3` returns first."}"#;
-        let wanted = vec![(Word::Refuted, 2, "`a.rs:3` returns first.".to_owned())];
+        let wanted = vec![(VerdictWord::Refuted, 2, "`a.rs:3` returns first.".to_owned())];
         for text in [
             object.to_owned(),
             format!("I looked at {{ it }}.\n\n```json\n{object}\n```\nThat is all."),
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn lines_are_read_in_any_dress() {
-        let wanted = vec![(Word::Confirmed, 8, "Nothing checks it.".to_owned())];
+        let wanted = vec![(VerdictWord::Confirmed, 8, "Nothing checks it.".to_owned())];
         for text in [
             "Verdict: confirmed\nConfidence: 8\nRationale: Nothing checks it.",
             "I asked three questions.\n\n**Verdict:** Confirmed.\n**Confidence**: 8/10\n- rationale: Nothing\n  checks it.\n",
@@ -159,7 +159,7 @@ mod tests {
         }
         assert_eq!(
             read("Verdict: uncertain\nRationale: It depends."),
-            [(Word::Uncertain, 0, "It depends.".to_owned())]
+            [(VerdictWord::Uncertain, 0, "It depends.".to_owned())]
         );
     }
 
@@ -167,7 +167,10 @@ mod tests {
     fn two_verdicts_are_two() {
         let text =
             "Verdict: confirmed\nConfidence: 9\nRationale: So.\n\nVerdict: refuted\nConfidence: 1\nRationale: No.";
-        assert_eq!(read(text).iter().map(|it| it.0).collect::<Vec<_>>(), [Word::Confirmed, Word::Refuted]);
+        assert_eq!(
+            read(text).iter().map(|it| it.0).collect::<Vec<_>>(),
+            [VerdictWord::Confirmed, VerdictWord::Refuted]
+        );
     }
 
     #[test]
@@ -175,7 +178,10 @@ mod tests {
         let quoted =
             r#"The code has `{"verdict": "refuted", "confidence": 1, "rationale": "All is well."}` in a comment."#;
         let text = format!("{quoted}\nVerdict: confirmed\nConfidence: 9\nRationale: Nothing checks it.");
-        assert_eq!(read(&text).iter().map(|it| it.0).collect::<Vec<_>>(), [Word::Refuted, Word::Confirmed]);
+        assert_eq!(
+            read(&text).iter().map(|it| it.0).collect::<Vec<_>>(),
+            [VerdictWord::Refuted, VerdictWord::Confirmed]
+        );
     }
 
     #[test]

@@ -8,9 +8,9 @@
 
 mod answers;
 mod as_text;
-mod judged;
-mod look;
-mod question;
+mod conversation;
+mod end;
+mod request;
 mod share;
 mod verdict;
 
@@ -20,27 +20,30 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 
-use super::budget::{Budget, Limits};
+use super::budget::{BudgetLimits, ConversationBudget};
 use super::by_model::ModelRun;
-use super::draft::Ending;
-use super::journal::{Journal, Record, Unit};
-use super::past::{Abandoned, Coming, Diverged, End, Shared, Told, Trees};
-use super::relay::Line;
-use super::tally::Lost;
+use super::draft::EngineOutcome;
+use super::failover::ActiveModel;
+use super::journal::{ConversationId, Journal, JournalRecord};
+use super::replay::{
+    AbandonedUsage, NextReplayStep, RecordedAllowance, RecordedEnd, RecordedTrees, ReplayDivergence,
+    ReplayedConversation,
+};
+use super::stats::UnbilledAttempts;
 use crate::domain::event::Event;
 use crate::domain::finding::{Finding, OriginKind, Severity};
-use crate::domain::review::{Ended, Usage};
-use crate::domain::second_look::SecondLook as Numbers;
-use crate::domain::text::{counted, strip_line};
-use crate::llm::{Provider, Waited};
-use crate::sys::cancel::Stopped;
+use crate::domain::review::{StopReason, Usage};
+use crate::domain::text::{count_noun, strip_line};
+use crate::domain::verification::VerificationTotals as Numbers;
+use crate::llm::{BoxFuture, Provider};
+use crate::sys::cancel::CancelReason;
 
-use judged::{Judged, Tally};
-use look::{Hands, Look};
-use question::{Question, question};
-pub(super) use share::kept;
-use share::{Share, share};
-pub(super) use verdict::{Verdict, Word};
+use conversation::{VerificationContext, VerificationConversation};
+use end::{VerificationEnd, VerificationStats};
+use request::{VerificationRequest, verification_request};
+pub(super) use share::reserve_for;
+use share::{VerificationShare, share};
+pub(super) use verdict::{VerdictWord, VerificationVerdict};
 
 /// Number of concurrent verifications.
 const AT_ONCE: usize = 3;
@@ -49,27 +52,27 @@ const NAMED: usize = 3;
 
 /// Settings of the verification: the model, and the findings.
 #[derive(Clone)]
-pub struct SecondLook {
+pub struct VerificationSettings {
     /// Findings to verify.
-    pub which: Which,
+    pub which: VerificationScope,
     /// The model.
     pub provider: Arc<dyn Provider>,
     /// Its window and response limit. Turns, tokens and time are those of the run, of which it gets the rest.
-    pub limits: Limits,
+    pub limits: BudgetLimits,
 }
 
 /// Selection of the model findings to verify.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum VerificationScope {
     /// The critical and the high ones.
     Worst,
     /// All.
     All,
 }
 
-impl Which {
+impl VerificationScope {
     /// Checks whether a finding is selected.
-    pub(super) fn takes(self, finding: &Finding) -> bool {
+    pub(super) fn selects(self, finding: &Finding) -> bool {
         let bad = match self {
             Self::Worst => finding.severity <= Severity::High,
             Self::All => true,
@@ -79,110 +82,128 @@ impl Which {
 }
 
 /// Describes why a refuted finding is withheld.
-pub(super) fn refuted_because(rationale: &str) -> String {
+pub(super) fn refutation_reason(rationale: &str) -> String {
     format!("refuted by the second look: {rationale}")
 }
 
 /// Finished verification, by the index of its finding among the selected.
-type Looking = (usize, Result<(Judged, Tally), Diverged>);
+type FinishedVerification = (usize, Result<(VerificationEnd, VerificationStats), ReplayDivergence>);
 
 /// Outcome of the verification.
-pub(super) struct Looked {
+pub(super) struct VerificationOutcome {
     /// Verdicts, by the place of the finding.
-    pub(super) verdicts: Vec<(usize, Verdict)>,
+    pub(super) verdicts: Vec<(usize, VerificationVerdict)>,
     /// Reasons for missing verifications: sentences for the receipt.
     pub(super) notes: Vec<String>,
     /// For the provenance.
     pub(super) numbers: Numbers,
     pub(super) calls: u32,
     pub(super) errors: u32,
-    pub(super) broken_off: Lost,
+    pub(super) broken_off: UnbilledAttempts,
     /// Results that were taken out of conversations to make room.
     pub(super) taken_out: u32,
     /// Set if it was interrupted, and the review with it.
-    pub(super) interrupted: Option<Ending>,
+    pub(super) interrupted: Option<EngineOutcome>,
 }
 
 /// Verifies the selected `findings`; `None` if there are none. `budget` is what the review spent, `ending` how it ended. Errors leave findings
 /// unchecked; it fails only if a replay differs from its recording.
-pub(super) async fn second_look(
+pub(super) async fn verify_findings(
     run: &ModelRun,
     findings: &[Finding],
-    ending: &Ending,
-    budget: &Budget,
-    (journal, trees): (&Journal, &Trees),
-) -> Result<Option<Looked>, Diverged> {
+    ending: &EngineOutcome,
+    budget: &ConversationBudget,
+    (journal, trees): (&Journal, &RecordedTrees),
+) -> Result<Option<VerificationOutcome>, ReplayDivergence> {
     let Some(second) = run.second_look.as_ref() else { return Ok(None) };
     let chosen: Vec<(usize, &Finding)> =
-        findings.iter().enumerate().filter(|(_, finding)| second.which.takes(finding)).collect();
+        findings.iter().enumerate().filter(|(_, finding)| second.which.selects(finding)).collect();
     if chosen.is_empty() {
         return Ok(None);
     }
-    let mut journal = journal.of(Unit::all_looks());
-    let units: Vec<Unit> = chosen.iter().map(|(_, finding)| Unit::second_look(&finding.id)).collect();
-    let none = |why: &str| chosen.iter().map(|_| (Judged::Unchecked(why.to_owned()), Tally::default())).collect();
+    let mut journal = journal.of(ConversationId::all_verifications());
+    let units: Vec<ConversationId> =
+        chosen.iter().map(|(_, finding)| ConversationId::verification(&finding.id)).collect();
+    let none = |why: &str| {
+        chosen.iter().map(|_| (VerificationEnd::Unchecked(why.to_owned()), VerificationStats::default())).collect()
+    };
     let (looked_at, asked) = match divide(run, second, (&chosen, &units), ending, budget) {
         Ok((questions, share)) => {
-            if run.past.share() != Some(&share) {
+            if run.past.recorded_share() != Some(&share) {
                 journal.record(None, share.record());
                 journal.sync();
             }
             match &share.why_not {
                 Some(why) => (0, none(why)),
                 None => {
-                    let asked = ask(run, second, (&chosen, &units), (questions, &share), budget, (&journal, trees));
+                    let asked = run_verifications(
+                        run,
+                        second,
+                        (&chosen, &units),
+                        (questions, &share),
+                        budget,
+                        (&journal, trees),
+                    );
                     (share.findings.min(units.len()), asked.await?)
                 }
             }
         }
         Err(why) => (0, none(&why)),
     };
-    let before = run.past.other_looks(units.get(..looked_at).unwrap_or_default());
-    let by = looked_by(Line::of_look(run, second), asked.iter().map(|(_, tally)| tally));
+    let before = run.past.other_verifications(units.get(..looked_at).unwrap_or_default());
+    let by = looked_by(ActiveModel::for_verification(run, second), asked.iter().map(|(_, tally)| tally));
     let mut looked = gather(&chosen, asked, before, by);
     looked.interrupted = interrupted(run, ending, &mut journal)?;
     Ok(Some(looked))
 }
 
 /// Returns the models of the verification: one, or several after a failover.
-fn looked_by<'a>(mut line: Line<'_>, tallies: impl Iterator<Item = &'a Tally>) -> String {
+fn looked_by<'a>(mut line: ActiveModel<'_>, tallies: impl Iterator<Item = &'a VerificationStats>) -> String {
     let mut all: Vec<u32> = tallies.filter(|tally| tally.turns > 0).map(|tally| tally.at).collect();
     all.sort_unstable();
     all.dedup();
     if all.is_empty() {
-        all.push(line.now());
+        all.push(line.follow_current());
     }
     let names = all.into_iter().map(|at| {
-        line.follow(at);
+        line.follow_recorded(at);
         line.name()
     });
     names.collect::<Vec<_>>().join(" and ")
 }
 
 /// Returns the outcome of a review that was interrupted only now.
-fn interrupted(run: &ModelRun, ending: &Ending, journal: &mut Journal) -> Result<Option<Ending>, Diverged> {
-    let told = run.past.told(&Unit::all_looks());
-    let now = match told.coming() {
-        Coming::End(End::Ended { ended, why }) => Ending::told(ended, why.unwrap_or_default()),
-        Coming::End(End::Verdict { .. }) | Coming::Turn { .. } | Coming::New => match run.cancel.check() {
-            Err(Stopped::Interrupted) => Ending::Stopped(Stopped::Interrupted),
-            Err(Stopped::DeadlinePassed) | Ok(()) => Ending::Done,
-        },
+fn interrupted(
+    run: &ModelRun,
+    ending: &EngineOutcome,
+    journal: &mut Journal,
+) -> Result<Option<EngineOutcome>, ReplayDivergence> {
+    let told = run.past.replayed_conversation(&ConversationId::all_verifications());
+    let now = match told.next_step() {
+        NextReplayStep::End(RecordedEnd::Ended { ended, why }) => {
+            EngineOutcome::from_recorded(ended, why.unwrap_or_default())
+        }
+        NextReplayStep::End(RecordedEnd::Verdict { .. }) | NextReplayStep::Turn { .. } | NextReplayStep::New => {
+            match run.cancel.check() {
+                Err(CancelReason::Interrupted) => EngineOutcome::Stopped(CancelReason::Interrupted),
+                Err(CancelReason::DeadlinePassed) | Ok(()) => EngineOutcome::Done,
+            }
+        }
     };
-    let (ended, why) = (now.ended(), now.reason());
-    if told.ends(0, ended, why.as_deref())? {
-        journal.record(None, Record::End { ended, why });
+    let (ended, why) = (now.stop_reason(), now.reason());
+    if told.check_engine_end(0, ended, why.as_deref())? {
+        journal.record(None, JournalRecord::End { ended, why });
         journal.sync();
     }
-    Ok(Some(now).filter(|now| *now != Ending::Done && *ending == Ending::Done))
+    Ok(Some(now).filter(|now| *now != EngineOutcome::Done && *ending == EngineOutcome::Done))
 }
 
 /// Returns why nothing is verified at all.
-fn why_not(ending: &Ending, stopped: Option<Stopped>) -> Option<&'static str> {
-    match (ending.ended(), stopped) {
-        (Ended::Interrupted, _) | (_, Some(Stopped::Interrupted)) => Some("the run was interrupted"),
-        (_, Some(Stopped::DeadlinePassed)) => Some("no time was left (raise it with --timeout)"),
-        (ended, None) if ended.is_providers() => Some("the review itself broke off"),
+fn skip_reason(ending: &EngineOutcome, stopped: Option<CancelReason>) -> Option<&'static str> {
+    match (ending.stop_reason(), stopped) {
+        (StopReason::Interrupted, _) | (_, Some(CancelReason::Interrupted)) => Some("the run was interrupted"),
+        (_, Some(CancelReason::DeadlinePassed)) => Some("no time was left (raise it with --timeout)"),
+        (ended, None) if ended.is_provider_fault() => Some("the review itself broke off"),
         (_, None) => None,
     }
 }
@@ -190,29 +211,30 @@ fn why_not(ending: &Ending, stopped: Option<Stopped>) -> Option<&'static str> {
 /// Builds the first messages, and divides the budget: as recorded, or a share of what remains. If the templates fail, returns the reason.
 fn divide(
     run: &ModelRun,
-    second: &SecondLook,
-    (chosen, units): (&[(usize, &Finding)], &[Unit]),
-    ending: &Ending,
-    budget: &Budget,
-) -> Result<(Vec<Question>, Shared), String> {
-    let told = run.past.share().cloned();
-    let taken = run.past.other_looks(&[]);
-    let left = budget.left().without(taken.turns, taken.known);
+    second: &VerificationSettings,
+    (chosen, units): (&[(usize, &Finding)], &[ConversationId]),
+    ending: &EngineOutcome,
+    budget: &ConversationBudget,
+) -> Result<(Vec<VerificationRequest>, RecordedAllowance), String> {
+    let told = run.past.recorded_share().cloned();
+    let taken = run.past.other_verifications(&[]);
+    let left = budget.remaining().subtract(taken.turns, taken.known);
     // The model after a failover may have other prices.
-    let mut line = Line::of_look(run, second);
-    line.follow(line.now());
-    let limits = second.limits.priced_as(&line.limits(second.limits));
-    let room = told.as_ref().map_or_else(|| share::room(left, chosen.len(), &limits), |share| share.room);
-    let ask = |finding: &Finding, room, told: &Told| {
-        let speech = told.began_in().unwrap_or_else(|| second.provider.capabilities().speech());
-        question(finding, &run.change, &run.prompts, run.beside(), &second.limits, room, speech)
+    let mut line = ActiveModel::for_verification(run, second);
+    line.follow_recorded(line.follow_current());
+    let limits = second.limits.with_prices_of(&line.limits(second.limits));
+    let room = told.as_ref().map_or_else(|| share::opening_room(left, chosen.len(), &limits), |share| share.room);
+    let ask = |finding: &Finding, room, told: &ReplayedConversation| {
+        let speech = told.first_format().unwrap_or_else(|| second.provider.capabilities().speech());
+        verification_request(finding, &run.change, &run.prompts, run.project_context(), &second.limits, room, speech)
     };
     let mut questions = Vec::with_capacity(chosen.len());
     for ((_, finding), unit) in chosen.iter().zip(units) {
-        let told = run.past.told(unit);
+        let told = run.past.replayed_conversation(unit);
         // A verification that was begun earlier gets the same first message, whatever the space now.
-        let rooms = run.past.rooms().into_iter().filter(|_| told.was_asked()).map(|room| ask(finding, room, &told));
-        let same = rooms.flatten().find(|question| told.began_with(&question.request) == Some(true));
+        let rooms =
+            run.past.recorded_rooms().into_iter().filter(|_| told.has_request()).map(|room| ask(finding, room, &told));
+        let same = rooms.flatten().find(|question| told.matches_first_request(&question.request) == Some(true));
         match same.map_or_else(|| ask(finding, room, &told), Ok) {
             Ok(question) => questions.push(question),
             Err(error) => return Err(strip_line(&error.to_string())),
@@ -221,37 +243,37 @@ fn divide(
     if let Some(share) = told {
         return Ok((questions, share));
     }
-    if run.past.is_told() {
-        let (_, why) = Told::broken_off().words();
+    if run.past.is_replay() {
+        let (_, why) = ReplayedConversation::end_of_journal().into_reason();
         return Err(why);
     }
-    if let Some(why) = why_not(ending, run.cancel.check().err()) {
-        return Ok((questions, Shared { why_not: Some(why.to_owned()), ..Shared::default() }));
+    if let Some(why) = skip_reason(ending, run.cancel.check().err()) {
+        return Ok((questions, RecordedAllowance { why_not: Some(why.to_owned()), ..RecordedAllowance::default() }));
     }
     let sizes: Vec<u64> = questions.iter().map(|question| question.size).collect();
-    let Share { findings, turns, tokens, cost, time } = share(left, &sizes, &limits);
+    let VerificationShare { findings, turns, tokens, cost, time } = share(left, &sizes, &limits);
     let time_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    Ok((questions, Shared { why_not: None, room, findings, turns, tokens, cost, time_ms }))
+    Ok((questions, RecordedAllowance { why_not: None, room, findings, turns, tokens, cost, time_ms }))
 }
 
 /// Verifies the selected findings; only the worst ones if the budget is not enough for all.
-async fn ask(
+async fn run_verifications(
     run: &ModelRun,
-    second: &SecondLook,
-    (chosen, units): (&[(usize, &Finding)], &[Unit]),
-    (questions, share): (Vec<Question>, &Shared),
-    budget: &Budget,
-    (journal, trees): (&Journal, &Trees),
-) -> Result<Vec<(Judged, Tally)>, Diverged> {
+    second: &VerificationSettings,
+    (chosen, units): (&[(usize, &Finding)], &[ConversationId]),
+    (questions, share): (Vec<VerificationRequest>, &RecordedAllowance),
+    budget: &ConversationBudget,
+    (journal, trees): (&Journal, &RecordedTrees),
+) -> Result<Vec<(VerificationEnd, VerificationStats)>, ReplayDivergence> {
     let time = Duration::from_millis(share.time_ms);
     let limits = match share.cost {
         Some(most) => second.limits.with_money(most),
         // It was divided when money was no limit.
         None => second.limits.with_part_of_money(u64::try_from(share.findings).unwrap_or(u64::MAX)),
     };
-    let limits = Limits { turns: share.turns, input_tokens: share.tokens, time, ..limits };
-    let hands = Hands {
-        line: Line::of_look(run, second),
+    let limits = BudgetLimits { turns: share.turns, input_tokens: share.tokens, time, ..limits };
+    let hands = VerificationContext {
+        line: ActiveModel::for_verification(run, second),
         prompts: &run.prompts,
         tools: &run.tools,
         cancel: &run.cancel,
@@ -262,43 +284,48 @@ async fn ask(
     if of > 0 {
         run.events.emit(Event::SecondLook { done: 0, of });
     }
-    let mut looks: Vec<Waited<'_, Looking>> = Vec::with_capacity(chosen.len());
+    let mut looks: Vec<BoxFuture<'_, FinishedVerification>> = Vec::with_capacity(chosen.len());
     for (at, (question, unit)) in questions.into_iter().zip(units).take(share.findings).enumerate() {
-        let mut told = run.past.told(unit);
-        told.begin_with(&question.request);
-        let look = Look::new(hands, question, limits, (told, journal.of(unit.clone())));
+        let mut told = run.past.replayed_conversation(unit);
+        told.restart_unless_same(&question.request);
+        let look = VerificationConversation::new(hands, question, limits, (told, journal.of(unit.clone())));
         looks.push(Box::pin(async move { (at, look.run().await) }));
     }
     let mut looking = stream::iter(looks).buffer_unordered(AT_ONCE);
-    let mut asked: BTreeMap<usize, (Judged, Tally)> = BTreeMap::new();
-    let mut spent = Spent { turns: budget.turns_of_run(), usage: budget.usage() };
+    let mut asked: BTreeMap<usize, (VerificationEnd, VerificationStats)> = BTreeMap::new();
+    let mut spent = RunSpending { turns: budget.turns_of_run(), usage: budget.usage() };
     while let Some((at, looked)) = looking.next().await {
         let (judged, tally) = looked?;
         spent.add(&tally);
         spent.tell(run);
         let done = u32::try_from(asked.len() + 1).unwrap_or(u32::MAX);
-        if let (Judged::Verdict(Verdict { word: Word::Refuted, rationale, .. }), Some((_, finding))) =
-            (&judged, chosen.get(at))
+        if let (
+            VerificationEnd::Verdict(VerificationVerdict { word: VerdictWord::Refuted, rationale, .. }),
+            Some((_, finding)),
+        ) = (&judged, chosen.get(at))
         {
-            let reason = strip_line(&refuted_because(rationale));
+            let reason = strip_line(&refutation_reason(rationale));
             run.events.emit(Event::Withheld { title: strip_line(&finding.title), reason });
         }
         run.events.emit(Event::SecondLook { done, of });
         asked.insert(at, (judged, tally));
     }
     let why = "too little of the budget was left (raise it with --max-turns, --max-tokens or --max-cost)";
-    let rest = chosen.iter().skip(asked.len()).map(|_| (Judged::Unchecked(why.to_owned()), Tally::default()));
+    let rest = chosen
+        .iter()
+        .skip(asked.len())
+        .map(|_| (VerificationEnd::Unchecked(why.to_owned()), VerificationStats::default()));
     Ok(asked.into_values().chain(rest).collect())
 }
 
 /// Consumption of the run so far.
-struct Spent {
+struct RunSpending {
     turns: u32,
     usage: Usage,
 }
 
-impl Spent {
-    fn add(&mut self, tally: &Tally) {
+impl RunSpending {
+    fn add(&mut self, tally: &VerificationStats) {
         self.turns += tally.turns;
         if tally.turns > 0 {
             self.usage = self.usage.plus(tally.usage);
@@ -317,9 +344,14 @@ impl Spent {
 }
 
 /// Collects the results of the verifications, in the order of the findings. `before` is the consumption for findings that no longer exist.
-fn gather(chosen: &[(usize, &Finding)], asked: Vec<(Judged, Tally)>, before: Abandoned, by: String) -> Looked {
+fn gather(
+    chosen: &[(usize, &Finding)],
+    asked: Vec<(VerificationEnd, VerificationStats)>,
+    before: AbandonedUsage,
+    by: String,
+) -> VerificationOutcome {
     let numbers = Numbers { by, confirmed: 0, uncertain: 0, refuted: 0, unchecked: 0, turns: 0, usage: Usage::NOTHING };
-    let mut looked = Looked {
+    let mut looked = VerificationOutcome {
         verdicts: Vec::new(),
         notes: Vec::new(),
         numbers,
@@ -329,9 +361,13 @@ fn gather(chosen: &[(usize, &Finding)], asked: Vec<(Judged, Tally)>, before: Aba
         taken_out: 0,
         interrupted: None,
     };
-    let mut spent = Spent { turns: 0, usage: Usage::NOTHING };
+    let mut spent = RunSpending { turns: 0, usage: Usage::NOTHING };
     if let Some(usage) = before.usage {
-        spent.add(&Tally { turns: before.turns, usage: usage.told(), ..Tally::default() });
+        spent.add(&VerificationStats {
+            turns: before.turns,
+            usage: usage.into_usage(),
+            ..VerificationStats::default()
+        });
     }
     let mut unchecked: Vec<(String, Vec<&str>)> = Vec::new();
     for ((at, finding), (judged, tally)) in chosen.iter().zip(asked) {
@@ -341,15 +377,15 @@ fn gather(chosen: &[(usize, &Finding)], asked: Vec<(Judged, Tally)>, before: Aba
         looked.broken_off += tally.broken_off;
         looked.taken_out += tally.taken_out;
         match judged {
-            Judged::Verdict(verdict) => {
+            VerificationEnd::Verdict(verdict) => {
                 *match verdict.word {
-                    Word::Confirmed => &mut looked.numbers.confirmed,
-                    Word::Uncertain => &mut looked.numbers.uncertain,
-                    Word::Refuted => &mut looked.numbers.refuted,
+                    VerdictWord::Confirmed => &mut looked.numbers.confirmed,
+                    VerdictWord::Uncertain => &mut looked.numbers.uncertain,
+                    VerdictWord::Refuted => &mut looked.numbers.refuted,
                 } += 1;
                 looked.verdicts.push((*at, verdict));
             }
-            Judged::Unchecked(why) | Judged::BrokenOff(why) => {
+            VerificationEnd::Unchecked(why) | VerificationEnd::BrokenOff(why) => {
                 looked.numbers.unchecked += 1;
                 match unchecked.iter_mut().find(|(known, _)| *known == why) {
                     Some((_, titles)) => titles.push(&finding.title),
@@ -365,7 +401,7 @@ fn gather(chosen: &[(usize, &Finding)], asked: Vec<(Judged, Tally)>, before: Aba
 
 /// Renders `no second look at 2 findings, because its time was used up: A; B`.
 fn note(why: &str, titles: &[&str]) -> String {
-    let count = counted(titles.len(), "finding");
+    let count = count_noun(titles.len(), "finding");
     let named = titles.iter().take(NAMED).copied().collect::<Vec<_>>().join("; ");
     let more = titles.len().saturating_sub(NAMED);
     let more = if more == 0 { String::new() } else { format!("; and {more} more") };

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use crate::domain::money::Money;
-use crate::review::budget::{Amount, Kept, LANDING, Left, Limits};
+use crate::review::budget::{Amount, BudgetLimits, LANDING, RemainingBudget, VerificationReserve};
 
 /// Turns reserved for each finding: two to read, one for the verdict.
 const TURNS_KEPT: u32 = 3;
@@ -33,53 +33,54 @@ const LEAST_MESSAGE: u64 = 3_000;
 const LOOK_SHARE: u32 = 4;
 
 /// Returns the reserve for the verification of this many findings.
-pub(in crate::review) fn kept(findings: usize, limits: &Limits) -> Kept {
+pub(in crate::review) fn reserve_for(findings: usize, limits: &BudgetLimits) -> VerificationReserve {
     if findings == 0 {
-        return Kept::default();
+        return VerificationReserve::default();
     }
     let count = u32::try_from(findings).unwrap_or(u32::MAX);
     let turns = count.saturating_mul(TURNS_KEPT).min(limits.turns / TURNS_SHARE);
     let tokens = u64::from(count).saturating_mul(TOKENS_KEPT).min(limits.input_tokens / TOKENS_SHARE);
-    let one = limits.amount(TOKENS_KEPT, answers(limits)).cost;
+    let one = limits.amount(TOKENS_KEPT, min_responses(limits)).cost;
     let cost =
         limits.cost.map_or(Money::NOTHING, |limit| one.times(u64::from(count)).min(limit.most.part(TOKENS_SHARE)));
-    Kept {
+    VerificationReserve {
         // Fewer turns would verify nothing, and be lost to the review.
         turns: if turns < LEAST_TURNS { 0 } else { turns },
-        tokens: if tokens < need(LEAST_MESSAGE, limits).tokens { 0 } else { tokens },
-        cost: if cost < need(LEAST_MESSAGE, limits).cost { Money::NOTHING } else { cost },
+        tokens: if tokens < min_budget(LEAST_MESSAGE, limits).tokens { 0 } else { tokens },
+        cost: if cost < min_budget(LEAST_MESSAGE, limits).cost { Money::NOTHING } else { cost },
         time: limits.time / TIME_SHARE,
     }
 }
 
 /// Returns the size limit of the first message of each of these verifications, in tokens, so that the remaining budget is enough for all of them: a
 /// large diff is no reason to verify fewer findings.
-pub(super) fn room(left: Left, findings: usize, limits: &Limits) -> u64 {
-    let each = each(left, findings);
-    let sent = limits.sendable(each.cost.less(limits.amount(0, answers(limits)).cost), u64::from(LEAST_TURNS));
+pub(super) fn opening_room(left: RemainingBudget, findings: usize, limits: &BudgetLimits) -> u64 {
+    let each = share_of_each(left, findings);
+    let sent =
+        limits.sendable(each.cost.saturating_sub(limits.amount(0, min_responses(limits)).cost), u64::from(LEAST_TURNS));
     each.tokens.min(sent).saturating_sub(LEAST_READING) / u64::from(LEAST_TURNS)
 }
 
 /// Returns the share of each verification in the remaining budget.
-fn each(left: Left, findings: usize) -> Amount {
+fn share_of_each(left: RemainingBudget, findings: usize) -> Amount {
     let count = u64::try_from(findings).unwrap_or(u64::MAX);
     if count == 0 { Amount::default() } else { left.all.part(count) }
 }
 
 /// Returns the minimum size of the responses in a verification, in tokens.
-fn answers(limits: &Limits) -> u64 {
-    limits.usual_answer().saturating_mul(u64::from(LEAST_TURNS))
+fn min_responses(limits: &BudgetLimits) -> u64 {
+    limits.min_payable_answer().saturating_mul(u64::from(LEAST_TURNS))
 }
 
 /// Returns the minimum budget of a verification whose first message takes this many tokens.
-fn need(size: u64, limits: &Limits) -> Amount {
-    let (first, last) = (limits.amount(size, limits.usual_answer()), size.saturating_add(LEAST_READING));
-    first.plus(limits.amount(last, limits.usual_answer()).times(u64::from(LEAST_TURNS - 1)))
+fn min_budget(size: u64, limits: &BudgetLimits) -> Amount {
+    let (first, last) = (limits.amount(size, limits.min_payable_answer()), size.saturating_add(LEAST_READING));
+    first.plus(limits.amount(last, limits.min_payable_answer()).times(u64::from(LEAST_TURNS - 1)))
 }
 
 /// Allowance of each verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Share {
+pub(super) struct VerificationShare {
     /// Number of findings that are verified, from the first.
     pub(super) findings: usize,
     /// Turns of each.
@@ -93,17 +94,17 @@ pub(super) struct Share {
 }
 
 /// Divides what is left among findings whose first messages have these sizes in tokens, the worst first.
-pub(super) fn share(left: Left, sizes: &[u64], limits: &Limits) -> Share {
+pub(super) fn share(left: RemainingBudget, sizes: &[u64], limits: &BudgetLimits) -> VerificationShare {
     let by_turns = usize::try_from(left.turns / LEAST_TURNS).unwrap_or(usize::MAX).min(sizes.len());
     let fits = |count: &usize| {
         let most = sizes.iter().take(*count).copied().max().unwrap_or(0);
-        need(most, limits).within(each(left, *count)).is_ok()
+        min_budget(most, limits).check_within(share_of_each(left, *count)).is_ok()
     };
     let findings = (1..=by_turns).rev().find(fits).unwrap_or(0);
     let turns = u32::try_from(findings).ok().and_then(|count| left.turns.checked_div(count)).unwrap_or(0);
-    let Amount { tokens, cost } = each(left, findings);
+    let Amount { tokens, cost } = share_of_each(left, findings);
     let cost = limits.cost.map(|_| cost);
-    Share { findings, turns: turns.min(MOST_TURNS), tokens, cost, time: limits.time / LOOK_SHARE }
+    VerificationShare { findings, turns: turns.min(MOST_TURNS), tokens, cost, time: limits.time / LOOK_SHARE }
 }
 
 #[cfg(test)]
@@ -112,9 +113,9 @@ mod tests {
 
     use super::*;
     use crate::llm::Prices;
-    use crate::review::budget::{Budget, CostLimit, Reserved};
+    use crate::review::budget::{ConversationBudget, CostLimit, TurnPermit};
 
-    const LIMITS: Limits = Limits {
+    const LIMITS: BudgetLimits = BudgetLimits {
         turns: 40,
         input_tokens: 2_000_000,
         window: 200_000,
@@ -124,39 +125,43 @@ mod tests {
     };
 
     /// For tests in which money is not limited.
-    fn left(turns: u32, tokens: u64) -> Left {
-        Left { turns, all: Amount { tokens, cost: Money::from_nanos(u64::MAX) } }
+    fn left(turns: u32, tokens: u64) -> RemainingBudget {
+        RemainingBudget { turns, all: Amount { tokens, cost: Money::from_nanos(u64::MAX) } }
     }
 
     /// With ten dollars, and prices of a good model.
-    fn dear() -> Limits {
+    fn dear() -> BudgetLimits {
         let usd = |text: &str| text.parse().unwrap();
         let (cache_read, on) = (Some(usd("0.3")), "2026-11-01".parse().unwrap());
         let prices =
             Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on, large: None };
-        Limits { cost: Some(CostLimit { most: usd("10"), prices }), ..LIMITS }
+        BudgetLimits { cost: Some(CostLimit { most: usd("10"), prices }), ..LIMITS }
     }
 
     #[test]
     fn of_money_no_more_than_a_share_is_kept() {
         let usd = |text: &str| text.parse::<Money>().unwrap();
-        assert_eq!(kept(1, &LIMITS).cost, Money::NOTHING, "it is no limit");
+        assert_eq!(reserve_for(1, &LIMITS).cost, Money::NOTHING, "it is no limit");
         // 25 000 tokens at 3.75, and two answers of 6 000 at 15.
-        assert_eq!(kept(1, &dear()).cost, usd("0.27375"));
-        assert_eq!(kept(90, &dear()).cost, usd("2"));
-        assert_eq!(kept(1, &dear().with_money(usd("0.50"))).cost, Money::NOTHING, "a small run is for the review");
+        assert_eq!(reserve_for(1, &dear()).cost, usd("0.27375"));
+        assert_eq!(reserve_for(90, &dear()).cost, usd("2"));
+        assert_eq!(
+            reserve_for(1, &dear().with_money(usd("0.50"))).cost,
+            Money::NOTHING,
+            "a small run is for the review"
+        );
     }
 
     #[test]
     fn nothing_is_kept_for_nothing_and_never_more_than_a_share() {
-        assert_eq!(kept(0, &LIMITS), Kept::default());
-        assert_eq!((kept(2, &LIMITS).turns, kept(2, &LIMITS).tokens), (6, 50_000));
-        assert_eq!((kept(900, &LIMITS).turns, kept(900, &LIMITS).tokens), (10, 400_000));
+        assert_eq!(reserve_for(0, &LIMITS), VerificationReserve::default());
+        assert_eq!((reserve_for(2, &LIMITS).turns, reserve_for(2, &LIMITS).tokens), (6, 50_000));
+        assert_eq!((reserve_for(900, &LIMITS).turns, reserve_for(900, &LIMITS).tokens), (10, 400_000));
         for (tokens, back) in [(60_000, 0), (79_999, 0), (80_000, 16_000), (200_000, 25_000)] {
-            assert_eq!(kept(1, &Limits { input_tokens: tokens, ..LIMITS }).tokens, back, "of {tokens}");
+            assert_eq!(reserve_for(1, &BudgetLimits { input_tokens: tokens, ..LIMITS }).tokens, back, "of {tokens}");
         }
         for (turns, back) in [(1, 0), (3, 0), (4, 0), (7, 0), (8, 2), (11, 2), (12, 3)] {
-            let kept = kept(3, &Limits { turns, ..LIMITS }).turns;
+            let kept = reserve_for(3, &BudgetLimits { turns, ..LIMITS }).turns;
             assert_eq!(kept, back, "of {turns}: a small run is for the review, and one turn is of no use");
         }
     }
@@ -180,10 +185,13 @@ mod tests {
     fn messages_that_fit_the_room_are_all_sent() {
         let left = left(100, 90_000);
         for findings in 1..=9 {
-            assert_eq!(share(left, &vec![room(left, findings, &LIMITS); findings], &LIMITS).findings, findings);
+            assert_eq!(share(left, &vec![opening_room(left, findings, &LIMITS); findings], &LIMITS).findings, findings);
         }
-        let room = |left, findings| room(left, findings, &LIMITS);
-        assert_eq!((room(left, 0), room(left, 90), room(Left { all: Amount::default(), ..left }, 1)), (0, 0, 0));
+        let room = |left, findings| opening_room(left, findings, &LIMITS);
+        assert_eq!(
+            (room(left, 0), room(left, 90), room(RemainingBudget { all: Amount::default(), ..left }, 1)),
+            (0, 0, 0)
+        );
     }
 
     proptest! {
@@ -196,11 +204,11 @@ mod tests {
         ) {
             let limits = dear();
             let all = Amount { tokens, cost: Money::from_nanos(cents * 10_000_000) };
-            let share = share(Left { turns, all }, &sizes, &limits);
+            let share = share(RemainingBudget { turns, all }, &sizes, &limits);
             let limits = limits.with_money(share.cost.unwrap());
-            let budget = Budget::new(Limits { turns: share.turns, input_tokens: share.tokens, ..limits });
+            let budget = ConversationBudget::new(BudgetLimits { turns: share.turns, input_tokens: share.tokens, ..limits });
             for size in sizes.iter().take(share.findings) {
-                prop_assert_eq!(budget.reserve(*size, None), Reserved::Turn);
+                prop_assert_eq!(budget.reserve_turn(*size, None), TurnPermit::Turn);
             }
         }
 

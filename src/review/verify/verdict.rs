@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::domain::finding::{Confidence, VerificationState};
 use crate::llm::ToolDefinition;
-use crate::review::engine_tools::{Sureness, Written, sureness};
+use crate::review::engine_tools::{ReaderText, StatedConfidence, stated_confidence};
 use crate::tools::{ErrorKind, ToolFault, input};
 
 /// The tool that takes it.
@@ -17,7 +17,7 @@ pub(super) const NAME: &str = "give_verdict";
 
 /// Word of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::review) enum Word {
+pub(in crate::review) enum VerdictWord {
     /// It could not be refuted.
     Confirmed,
     /// The code does not decide it.
@@ -26,7 +26,7 @@ pub(in crate::review) enum Word {
     Refuted,
 }
 
-impl Word {
+impl VerdictWord {
     const ALL: [Self; 3] = [Self::Confirmed, Self::Uncertain, Self::Refuted];
 
     /// Returns the word as models write it.
@@ -71,16 +71,16 @@ impl Word {
 
 /// A verdict that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::review) struct Verdict {
-    pub(in crate::review) word: Word,
-    pub(in crate::review) confidence: Sure,
+pub(in crate::review) struct VerificationVerdict {
+    pub(in crate::review) word: VerdictWord,
+    pub(in crate::review) confidence: VerdictConfidence,
     /// Reason: one line, masked.
     pub(in crate::review) rationale: String,
 }
 
 /// Confidence that the finding is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::review) enum Sure {
+pub(in crate::review) enum VerdictConfidence {
     /// Stated.
     Said(Confidence),
     /// It did not say.
@@ -89,9 +89,9 @@ pub(in crate::review) enum Sure {
     Contradictory,
 }
 
-impl Sure {
+impl VerdictConfidence {
     /// Returns the confidence of a finding of which its reporter said `before`.
-    pub(in crate::review) fn over(self, before: Option<Confidence>) -> Option<Confidence> {
+    pub(in crate::review) fn adjusted_confidence(self, before: Option<Confidence>) -> Option<Confidence> {
         match self {
             Self::Said(confidence) => Some(confidence),
             Self::Unsaid => before,
@@ -102,42 +102,42 @@ impl Sure {
 
 /// Stated verdict before it is judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Given {
-    pub(super) word: Word,
+pub(super) struct VerdictAnswer {
+    pub(super) word: VerdictWord,
     pub(super) confidence: Option<Confidence>,
     /// `true` if anything but a number from 1 to 10 was given.
     pub(super) unclear: bool,
     pub(super) rationale: String,
 }
 
-impl Given {
+impl VerdictAnswer {
     /// Returns the verdict of everything that was given at once; `None` where nothing was.
-    pub(super) fn judge(all: &[Self]) -> Option<Verdict> {
+    pub(super) fn combine(all: &[Self]) -> Option<VerificationVerdict> {
         let (first, others) = all.split_first()?;
         if let Some(other) = others.iter().find(|other| other.word != first.word) {
             let said = format!("it said both {} and {}", first.word.word(), other.word.word());
             return Some(first.contradictory(&said));
         }
         Some(match first.confidence {
-            Some(confidence) if Word::of(confidence) != first.word => {
+            Some(confidence) if VerdictWord::of(confidence) != first.word => {
                 first.contradictory(&format!("it said {}, with confidence {}", first.word.word(), confidence.value()))
             }
             // Nearly no verdict, but a finding is not removed if the model may have meant the opposite.
-            None if first.unclear && first.word == Word::Refuted => {
+            None if first.unclear && first.word == VerdictWord::Refuted => {
                 first.contradictory("it said refuted, with a confidence that is no number from 1 to 10")
             }
-            confidence => Verdict {
+            confidence => VerificationVerdict {
                 word: first.word,
-                confidence: confidence.map_or(Sure::Unsaid, Sure::Said),
+                confidence: confidence.map_or(VerdictConfidence::Unsaid, VerdictConfidence::Said),
                 rationale: first.rationale.clone(),
             },
         })
     }
 
-    fn contradictory(&self, said: &str) -> Verdict {
-        Verdict {
-            word: Word::Uncertain,
-            confidence: Sure::Contradictory,
+    fn contradictory(&self, said: &str) -> VerificationVerdict {
+        VerificationVerdict {
+            word: VerdictWord::Uncertain,
+            confidence: VerdictConfidence::Contradictory,
             rationale: format!("The second look contradicts itself ({said}): {}", self.rationale),
         }
     }
@@ -148,15 +148,15 @@ impl Given {
 struct Input {
     /// The questions whose answers could show that the finding is wrong, each with what the code answers.
     #[serde(default)]
-    #[schemars(with = "Vec<Question>")]
+    #[schemars(with = "Vec<VerdictQuestion>")]
     #[expect(dead_code, reason = "asking is what helps; the answers are in the journal")]
     questions: Value,
     #[schemars(extend("enum" = ["confirmed", "uncertain", "refuted"]))]
     verdict: String,
     /// How sure you are that the finding is right, from 1 to 10: refuted 1-3, uncertain 4-6, confirmed 7-10.
-    #[serde(default, deserialize_with = "sureness")]
+    #[serde(default, deserialize_with = "stated_confidence")]
     #[schemars(with = "u8", range(min = 1, max = 10))]
-    confidence: Sureness,
+    confidence: StatedConfidence,
     /// What in the code decides it, and where: one to three sentences for the author of the change.
     rationale: String,
 }
@@ -165,7 +165,7 @@ struct Input {
 #[derive(JsonSchema)]
 #[schemars(inline)]
 #[expect(dead_code, reason = "only its schema is used")]
-struct Question {
+struct VerdictQuestion {
     question: String,
     /// What the code answers, with `path:line`.
     answer: String,
@@ -186,20 +186,20 @@ pub(super) fn definition() -> ToolDefinition {
 }
 
 /// Reads an input of the tool.
-pub(super) fn read(input: Value) -> Result<Given, ToolFault> {
+pub(super) fn read(input: Value) -> Result<VerdictAnswer, ToolFault> {
     let input: Input = input::parse(input)?;
-    let word = Word::read(&input.verdict).ok_or_else(|| {
+    let word = VerdictWord::read(&input.verdict).ok_or_else(|| {
         let said: String = input.verdict.chars().take(60).collect();
         let message = format!("`verdict` {said:?} is none of: confirmed, uncertain, refuted");
         ToolFault::new(ErrorKind::InvalidInput, message)
     })?;
     let confidence = match input.confidence {
-        Sureness::Said(confidence) => Some(confidence),
-        Sureness::Unsaid | Sureness::Unclear => None,
+        StatedConfidence::Said(confidence) => Some(confidence),
+        StatedConfidence::Unsaid | StatedConfidence::Unclear => None,
     };
     // What is cut of it is in the journal.
-    let rationale = Written { field: "rationale", text: &input.rationale }.sentence(&mut Vec::new())?;
-    Ok(Given { word, confidence, unclear: matches!(input.confidence, Sureness::Unclear), rationale })
+    let rationale = ReaderText { field: "rationale", text: &input.rationale }.sentence(&mut Vec::new())?;
+    Ok(VerdictAnswer { word, confidence, unclear: matches!(input.confidence, StatedConfidence::Unclear), rationale })
 }
 
 #[cfg(test)]
@@ -208,23 +208,28 @@ mod tests {
 
     use super::*;
 
-    fn given(verdict: &str, confidence: u8) -> Given {
+    fn given(verdict: &str, confidence: u8) -> VerdictAnswer {
         read(json!({ "verdict": verdict, "confidence": confidence, "rationale": "Line 3 decides." })).unwrap()
     }
 
     #[test]
     fn a_word_and_a_number_must_agree() {
-        for (word, numbers) in [(Word::Refuted, 1..=3), (Word::Uncertain, 4..=6), (Word::Confirmed, 7..=10)] {
+        for (word, numbers) in
+            [(VerdictWord::Refuted, 1..=3), (VerdictWord::Uncertain, 4..=6), (VerdictWord::Confirmed, 7..=10)]
+        {
             for number in 1..=10 {
-                let verdict = Given::judge(&[given(word.word(), number)]).unwrap();
+                let verdict = VerdictAnswer::combine(&[given(word.word(), number)]).unwrap();
                 if numbers.contains(&number) {
                     assert_eq!(
                         (verdict.word, verdict.confidence),
-                        (word, Sure::Said(Confidence::new(number).unwrap()))
+                        (word, VerdictConfidence::Said(Confidence::new(number).unwrap()))
                     );
                     assert_eq!(verdict.rationale, "Line 3 decides.");
                 } else {
-                    assert_eq!((verdict.word, verdict.confidence), (Word::Uncertain, Sure::Contradictory));
+                    assert_eq!(
+                        (verdict.word, verdict.confidence),
+                        (VerdictWord::Uncertain, VerdictConfidence::Contradictory)
+                    );
                     assert!(verdict.rationale.contains(&format!("confidence {number})")), "{}", verdict.rationale);
                 }
             }
@@ -233,34 +238,44 @@ mod tests {
 
     #[test]
     fn two_verdicts_are_none_and_the_same_twice_is_one() {
-        let verdict = Given::judge(&[given("confirmed", 9), given("refuted", 1)]).unwrap();
-        assert_eq!((verdict.word, verdict.confidence), (Word::Uncertain, Sure::Contradictory));
+        let verdict = VerdictAnswer::combine(&[given("confirmed", 9), given("refuted", 1)]).unwrap();
+        assert_eq!((verdict.word, verdict.confidence), (VerdictWord::Uncertain, VerdictConfidence::Contradictory));
         assert!(verdict.rationale.contains("both confirmed and refuted"));
-        let verdict = Given::judge(&[given("refuted", 1), given("refuted", 2)]).unwrap();
-        assert_eq!(verdict.word, Word::Refuted);
-        assert_eq!(Given::judge(&[]), None);
+        let verdict = VerdictAnswer::combine(&[given("refuted", 1), given("refuted", 2)]).unwrap();
+        assert_eq!(verdict.word, VerdictWord::Refuted);
+        assert_eq!(VerdictAnswer::combine(&[]), None);
     }
 
     #[test]
     fn a_number_that_is_missing_leaves_the_reporters() {
         let without = read(json!({ "verdict": "Confirmed.", "rationale": "It holds." })).unwrap();
-        let verdict = Given::judge(&[without]).unwrap();
-        assert_eq!((verdict.word, verdict.confidence), (Word::Confirmed, Sure::Unsaid));
+        let verdict = VerdictAnswer::combine(&[without]).unwrap();
+        assert_eq!((verdict.word, verdict.confidence), (VerdictWord::Confirmed, VerdictConfidence::Unsaid));
         let (four, nine) = (Confidence::new(4), Confidence::new(9).unwrap());
-        assert_eq!((Sure::Unsaid.over(four), Sure::Said(nine).over(four)), (four, Some(nine)));
-        assert_eq!(Sure::Contradictory.over(four), None);
+        assert_eq!(
+            (
+                VerdictConfidence::Unsaid.adjusted_confidence(four),
+                VerdictConfidence::Said(nine).adjusted_confidence(four)
+            ),
+            (four, Some(nine))
+        );
+        assert_eq!(VerdictConfidence::Contradictory.adjusted_confidence(four), None);
     }
 
     #[test]
     fn a_number_that_cannot_be_read_refutes_nothing() {
         let judged = |verdict: &str, confidence: Value| {
             let given = read(json!({ "verdict": verdict, "confidence": confidence, "rationale": "So." })).unwrap();
-            let verdict = Given::judge(&[given]).unwrap();
+            let verdict = VerdictAnswer::combine(&[given]).unwrap();
             (verdict.word, verdict.confidence)
         };
         for confidence in [json!(95), json!("95%"), json!("high"), json!(0)] {
-            assert_eq!(judged("refuted", confidence.clone()), (Word::Uncertain, Sure::Contradictory), "{confidence}");
-            assert_eq!(judged("confirmed", confidence), (Word::Confirmed, Sure::Unsaid));
+            assert_eq!(
+                judged("refuted", confidence.clone()),
+                (VerdictWord::Uncertain, VerdictConfidence::Contradictory),
+                "{confidence}"
+            );
+            assert_eq!(judged("confirmed", confidence), (VerdictWord::Confirmed, VerdictConfidence::Unsaid));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Merge conflicts that were committed unresolved.
 
-use super::super::subject::{Hit, Subject, is_prose, is_test_path};
+use super::super::target::{RuleMatch, RuleTarget, is_prose, is_test_path};
 use super::{Check, CheckInfo};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::LineRange;
@@ -22,7 +22,7 @@ impl Check for ConflictMarker {
         &INFO
     }
 
-    fn find(&self, subject: &Subject<'_>) -> Vec<Hit> {
+    fn find(&self, subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
         let mut hits = Vec::new();
         // Prose shows what a conflict looks like; tests of merge tools hold them on purpose.
         if memchr::memmem::find(subject.text.text().as_bytes(), b"<<<<<<<").is_none()
@@ -41,7 +41,7 @@ impl Check for ConflictMarker {
                 && let Some((start, true)) = open.take()
                 && let Ok(lines) = LineRange::new(start, number)
             {
-                hits.push(Hit::of_lines(subject.text, lines));
+                hits.push(RuleMatch::from_lines(subject.text, lines));
             }
         }
         hits

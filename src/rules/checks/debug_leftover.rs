@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::subject::{Hit, Subject};
+use super::super::target::{RuleMatch, RuleTarget};
 use super::{Check, CheckInfo};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::LineRange;
@@ -61,7 +61,7 @@ impl Check for DebugLeftover {
         &INFO
     }
 
-    fn find(&self, subject: &Subject<'_>) -> Vec<Hit> {
+    fn find(&self, subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
         let mut hits = Vec::new();
         let extension = subject.extension();
         for (at, (extensions, needles, _)) in LINES.iter().enumerate() {
@@ -71,7 +71,7 @@ impl Check for DebugLeftover {
             }
             let Some(pattern) = COMPILED.get(at).and_then(Option::as_ref) else { continue };
             let lines = subject.text.all_lines().filter(|(_, line)| pattern.is_match(line));
-            hits.extend(lines.map(|(number, _)| Hit::of_lines(subject.text, LineRange::line(number))));
+            hits.extend(lines.map(|(number, _)| RuleMatch::from_lines(subject.text, LineRange::line(number))));
         }
         hits
     }

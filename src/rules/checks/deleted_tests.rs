@@ -5,16 +5,16 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::subject::{Hit, Subject, Touched, is_test_path};
-use super::guards::is_meant;
-use super::tested::{Code, used};
+use super::super::target::{ChangedLineIndex, RuleMatch, RuleTarget, is_test_path};
+use super::guards::is_intentional;
+use super::tested_code::{TestableCode, used_names};
 use super::{BothSides, Check, CheckInfo};
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::FileText;
-use crate::sys::cancel::Stopped;
+use crate::sys::cancel::CancelReason;
 
 pub(super) struct DeletedTests;
 
@@ -42,7 +42,7 @@ static TEST_LINES: LazyLock<Vec<Option<Regex>>> =
 static RUST_TEST: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^\s*#\[\s*(?:\w+\s*::\s*)*(?:test|rstest)\b").ok());
 /// A test in a text.
-struct Test {
+struct FoundTest {
     name: String,
     /// Its declaration, attributes included.
     lines: LineRange,
@@ -50,7 +50,7 @@ struct Test {
     until: u32,
 }
 
-impl Test {
+impl FoundTest {
     /// The test without its name, up to the next test.
     fn body(&self, text: &FileText) -> String {
         let end = self.until.saturating_sub(1).max(self.lines.end());
@@ -65,11 +65,11 @@ impl Check for DeletedTests {
         &INFO
     }
 
-    fn find(&self, _: &Subject<'_>) -> Vec<Hit> {
+    fn find(&self, _: &RuleTarget<'_>) -> Vec<RuleMatch> {
         Vec::new()
     }
 
-    fn lost(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
+    fn lost(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
         let mut added: BTreeMap<String, usize> = BTreeMap::new();
         let mut lost = Vec::new();
         for (at, file) in sides.change.files.iter().enumerate() {
@@ -85,7 +85,7 @@ impl Check for DeletedTests {
         }
         // A test that is in another file now was moved.
         for (_, gone, _) in &mut lost {
-            gone.retain(|test: &Test| match added.get_mut(&test.name) {
+            gone.retain(|test: &FoundTest| match added.get_mut(&test.name) {
                 Some(count) if *count > 0 => {
                     *count -= 1;
                     false
@@ -99,13 +99,13 @@ impl Check for DeletedTests {
         if came >= left {
             return Ok(Vec::new());
         }
-        let code = Code::of(sides)?;
+        let code = TestableCode::of(sides)?;
         let mut hits = Vec::new();
         for (at, gone, old) in lost {
             let file = &sides.change.files[at];
             hits.extend(hit(sides, &code, file, &old, gone).map(|hit| (at, hit)));
         }
-        let is_hint = is_meant(sides.change);
+        let is_hint = is_intentional(sides.change);
         for (_, hit) in &mut hits {
             hit.is_hint = is_hint;
         }
@@ -114,22 +114,28 @@ impl Check for DeletedTests {
 }
 
 /// Builds one claim per file, about the deleted tests whose code remains: the place of the first, and the names of all.
-fn hit(sides: &BothSides<'_>, code: &Code, file: &FileChange, old: &FileText, gone: Vec<Test>) -> Option<Hit> {
-    let path = file.path_at(Side::Old);
+fn hit(
+    sides: &BothSides<'_>,
+    code: &TestableCode,
+    file: &FileChange,
+    old: &FileText,
+    gone: Vec<FoundTest>,
+) -> Option<RuleMatch> {
+    let path = file.path_at(DiffSide::Old);
     // A whole test file covers what any line of it names: an import may be far from the test.
     let whole = file.status == FileStatus::Deleted;
     let mut called = BTreeSet::new();
     let mut kept = Vec::new();
     for test in gone {
         let body = test.body(old);
-        let mine = code.called(sides, path, &body, if whole { old.text() } else { &body });
+        let mine = code.called_names(sides, path, &body, if whole { old.text() } else { &body });
         if !mine.is_empty() {
             called.extend(mine);
             kept.push(test);
         }
     }
     let first = kept.first()?;
-    let mut hit = Hit::of_lines(old, first.lines);
+    let mut hit = RuleMatch::from_lines(old, first.lines);
     let names: Vec<String> = kept.iter().take(5).map(|test| format!("`{}`", test.name.replace('`', "'"))).collect();
     let more = if kept.len() > 5 { format!(" and {} more", kept.len() - 5) } else { String::new() };
     hit.title = Some(match kept.len() {
@@ -142,7 +148,7 @@ fn hit(sides: &BothSides<'_>, code: &Code, file: &FileChange, old: &FileText, go
     let pattern = pattern_of(&file.path);
     let still_called = still.zip(pattern).map(|(text, pattern)| {
         let tests = tests_in(&text, pattern, file.path.extension() == Some("rs"));
-        tests.iter().flat_map(|test| used(&test.body(&text))).collect::<BTreeSet<String>>()
+        tests.iter().flat_map(|test| used_names(&test.body(&text))).collect::<BTreeSet<String>>()
     });
     if still_called.is_some_and(|still| called.is_subset(&still)) {
         // Fewer tests of unchanged code are a matter of taste.
@@ -154,45 +160,45 @@ fn hit(sides: &BothSides<'_>, code: &Code, file: &FileChange, old: &FileText, go
     Some(hit)
 }
 
-struct Compared {
+struct ComparedTests {
     old: std::sync::Arc<FileText>,
-    gone: Vec<Test>,
+    gone: Vec<FoundTest>,
     added: Vec<String>,
 }
 
 /// Collects the tests deleted from a file and those added; `None` if there is nothing to compare.
-fn compare(sides: &BothSides<'_>, file: &FileChange) -> Option<Compared> {
+fn compare(sides: &BothSides<'_>, file: &FileChange) -> Option<ComparedTests> {
     // Tests in the same file as the code are deleted with it.
     let with_code = file.status == FileStatus::Deleted && !is_test_path(&file.path);
     if file.binary || file.generated.is_some() || file.hunks.is_empty() || with_code {
         return None;
     }
-    let pattern = pattern_of(file.path_at(Side::Old)).or_else(|| pattern_of(&file.path))?;
+    let pattern = pattern_of(file.path_at(DiffSide::Old)).or_else(|| pattern_of(&file.path))?;
     let is_rust = file.path.extension() == Some("rs");
-    let read = |side: Side| match side {
-        Side::Old => sides.old.read(file.path_at(Side::Old)).ok(),
-        Side::New => sides.new.read(&file.path).ok(),
+    let read = |side: DiffSide| match side {
+        DiffSide::Old => sides.old.read(file.path_at(DiffSide::Old)).ok(),
+        DiffSide::New => sides.new.read(&file.path).ok(),
     };
-    let old = if file.status == FileStatus::Added || file.deletions == 0 { None } else { read(Side::Old) };
-    let new = if file.status == FileStatus::Deleted { None } else { read(Side::New) };
+    let old = if file.status == FileStatus::Added || file.deletions == 0 { None } else { read(DiffSide::Old) };
+    let new = if file.status == FileStatus::Deleted { None } else { read(DiffSide::New) };
     let new_tests = new.as_ref().map(|text| tests_in(text, pattern, is_rust)).unwrap_or_default();
     let Some(old) = old else {
         // Nothing can have been deleted from it; added tests may come from elsewhere.
         let added = new_tests.into_iter().map(|test| test.name).collect();
-        return new.map(|old| Compared { old, gone: Vec::new(), added });
+        return new.map(|old| ComparedTests { old, gone: Vec::new(), added });
     };
     let old_tests = tests_in(&old, pattern, is_rust);
-    let names = |tests: &[Test]| -> HashSet<String> { tests.iter().map(|test| test.name.clone()).collect() };
+    let names = |tests: &[FoundTest]| -> HashSet<String> { tests.iter().map(|test| test.name.clone()).collect() };
     let (old_names, new_names) = (names(&old_tests), names(&new_tests));
-    let removed = Touched::of(file, Side::Old);
-    let gone: Vec<Test> = old_tests
+    let removed = ChangedLineIndex::of(file, DiffSide::Old);
+    let gone: Vec<FoundTest> = old_tests
         .into_iter()
         .filter(|test| !new_names.contains(&test.name) && removed.covers(test.lines.end()))
         .collect();
     let added: Vec<String> = new_names.difference(&old_names).cloned().collect();
     // As many added as deleted: renamed or rewritten.
     let gone = if added.len() >= gone.len() { Vec::new() } else { gone };
-    Some(Compared { old, gone, added })
+    Some(ComparedTests { old, gone, added })
 }
 
 fn pattern_of(path: &RepoPath) -> Option<&'static Regex> {
@@ -205,8 +211,8 @@ fn pattern_of(path: &RepoPath) -> Option<&'static Regex> {
     TEST_LINES.get(at)?.as_ref()
 }
 
-fn tests_in(text: &FileText, pattern: &Regex, is_rust: bool) -> Vec<Test> {
-    let mut tests: Vec<Test> = Vec::new();
+fn tests_in(text: &FileText, pattern: &Regex, is_rust: bool) -> Vec<FoundTest> {
+    let mut tests: Vec<FoundTest> = Vec::new();
     let mut attribute: Option<u32> = None;
     for (number, line) in text.all_lines() {
         if is_rust && RUST_TEST.as_ref().is_some_and(|pattern| pattern.is_match(line)) {
@@ -220,7 +226,7 @@ fn tests_in(text: &FileText, pattern: &Regex, is_rust: bool) -> Vec<Test> {
             last.until = number;
         }
         if let Some(Ok(lines)) = start.map(|start| LineRange::new(start, number)) {
-            tests.push(Test { name: name.as_str().to_owned(), lines, until: u32::MAX });
+            tests.push(FoundTest { name: name.as_str().to_owned(), lines, until: u32::MAX });
         }
     }
     tests

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::subject::{Hit, Subject};
+use super::super::target::{RuleMatch, RuleTarget};
 use super::{Check, CheckInfo};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::LineRange;
@@ -61,16 +61,17 @@ static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"["'`](.+?)["'`]"#).ok());
 
-type Patterns = LazyLock<Vec<Option<Regex>>>;
-static OFF_LINES: Patterns = LazyLock::new(|| OFF.iter().map(|(_, _, pattern)| Regex::new(pattern).ok()).collect());
-static ONLY_LINES: Patterns = LazyLock::new(|| ONLY.iter().map(|(_, _, pattern)| Regex::new(pattern).ok()).collect());
+type TestPatterns = LazyLock<Vec<Option<Regex>>>;
+static OFF_LINES: TestPatterns = LazyLock::new(|| OFF.iter().map(|(_, _, pattern)| Regex::new(pattern).ok()).collect());
+static ONLY_LINES: TestPatterns =
+    LazyLock::new(|| ONLY.iter().map(|(_, _, pattern)| Regex::new(pattern).ok()).collect());
 
 impl Check for DisabledTest {
     fn info(&self) -> &'static CheckInfo {
         &DISABLED
     }
 
-    fn find(&self, subject: &Subject<'_>) -> Vec<Hit> {
+    fn find(&self, subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
         let extension = subject.extension();
         if extension == "go" && !subject.path.as_bytes().ends_with(b"_test.go") {
             return Vec::new();
@@ -88,7 +89,7 @@ impl Check for DisabledTest {
                 && let Ok(lines) = LineRange::new(hit.lines.start(), below)
                 && !next.trim().is_empty()
             {
-                *hit = Hit::of_lines(subject.text, lines);
+                *hit = RuleMatch::from_lines(subject.text, lines);
             }
             hit.of = name_of(subject, &extension, hit.lines.start());
         }
@@ -98,7 +99,7 @@ impl Check for DisabledTest {
 
 /// Returns the name of the test. A test added together with its mark was never enabled: it mostly waits for something that the machine
 /// must provide.
-fn name_of(subject: &Subject<'_>, extension: &str, line: u32) -> Option<String> {
+fn name_of(subject: &RuleTarget<'_>, extension: &str, line: u32) -> Option<String> {
     let text = |number: u32| subject.text.line(number).unwrap_or_default();
     let named = |pattern: &LazyLock<Option<Regex>>, text: &str| -> Option<String> {
         Some(pattern.as_ref()?.captures(text)?.get(1)?.as_str().to_owned())
@@ -123,17 +124,17 @@ impl Check for FocusedTest {
         &FOCUSED
     }
 
-    fn find(&self, subject: &Subject<'_>) -> Vec<Hit> {
+    fn find(&self, subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
         matching_lines(subject, &subject.extension(), ONLY, &ONLY_LINES)
     }
 }
 
 fn matching_lines(
-    subject: &Subject<'_>,
+    subject: &RuleTarget<'_>,
     extension: &str,
     table: &[(&[&str], &[&str], &str)],
-    lines: &Patterns,
-) -> Vec<Hit> {
+    lines: &TestPatterns,
+) -> Vec<RuleMatch> {
     let mut hits = Vec::new();
     let whole = subject.text.text();
     for (at, (extensions, needles, _)) in table.iter().enumerate() {
@@ -142,13 +143,13 @@ fn matching_lines(
         }
         let Some(pattern) = lines.get(at).and_then(Option::as_ref) else { continue };
         let found = subject.text.all_lines().filter(|(_, line)| pattern.is_match(line));
-        hits.extend(found.map(|(number, _)| Hit::of_lines(subject.text, LineRange::line(number))));
+        hits.extend(found.map(|(number, _)| RuleMatch::from_lines(subject.text, LineRange::line(number))));
     }
     hits
 }
 
 /// Checks whether the mark, or a comment at it, gives a reason: then disabling was deliberate.
-fn has_reason(subject: &Subject<'_>, extension: &str, line: u32) -> bool {
+fn has_reason(subject: &RuleTarget<'_>, extension: &str, line: u32) -> bool {
     let text = |line: u32| subject.text.line(line).unwrap_or_default();
     let (mark, below) = (text(line).trim(), text(line + 1).trim());
     // In scripts the string is the name of the test.
@@ -163,7 +164,7 @@ fn has_reason(subject: &Subject<'_>, extension: &str, line: u32) -> bool {
 }
 
 /// Checks whether the line is in a branch: skipping if something is missing is the purpose of `Skip`.
-fn is_conditional(subject: &Subject<'_>, line: u32, loops: bool) -> bool {
+fn is_conditional(subject: &RuleTarget<'_>, line: u32, loops: bool) -> bool {
     let depth = |text: &str| text.len() - text.trim_start().len();
     let Some(own) = subject.text.line(line).map(depth) else { return false };
     let mut above = (1..line).rev().filter_map(|number| subject.text.line(number));
@@ -176,12 +177,12 @@ fn is_conditional(subject: &Subject<'_>, line: u32, loops: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::made_up::MadeUp;
+    use super::super::super::synthetic_change::SyntheticChange;
     use super::*;
 
     /// Decides whether the mark is reported, and whether as a hint.
     fn told(path: &str, old: &str, new: &str) -> Vec<bool> {
-        let report = MadeUp::default().was(path, old).now(path, new).review();
+        let report = SyntheticChange::default().was(path, old).now(path, new).review();
         let own = report.claims.iter().filter(|claim| claim.origin.name == DISABLED.name);
         own.map(|claim| claim.confidence.is_some()).collect()
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::super::subject::{Hit, Subject, is_prose, is_test_path};
+use super::super::target::{RuleMatch, RuleTarget, is_prose, is_test_path};
 use super::{Check, CheckInfo};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::language;
@@ -26,14 +26,14 @@ impl Check for InvisibleCharacter {
         &INFO
     }
 
-    fn find(&self, subject: &Subject<'_>) -> Vec<Hit> {
+    fn find(&self, subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
         let mut hits = Vec::new();
         if subject.text.text().is_ascii() && !has_control(subject.text.text()) {
             return hits;
         }
         let extension = subject.extension();
         let is_prose = is_prose(&extension);
-        let is_code = language::of(subject.path).is_some();
+        let is_code = language::from_path(subject.path).is_some();
         let is_test = is_test_path(subject.path);
         // Tests contain data of all kinds.
         if !is_code && !is_prose && is_test {
@@ -56,19 +56,26 @@ impl Check for InvisibleCharacter {
             let listed = if is_bundle { listed_characters(line) } else { Vec::new() };
             let worst = returned.or_else(|| worst_character(line, prose, data, &listed));
             let Some((column, c, harm)) = worst else { continue };
-            let mut hit = Hit::of_lines(subject.text, LineRange::line(number));
+            let mut hit = RuleMatch::from_lines(subject.text, LineRange::line(number));
             let code = u32::from(c);
             hit.title = Some(match harm {
-                Harm::EndsLine if c == '\r' => format!("A carriage return within a line is added (U+{code:04X})"),
-                Harm::EndsLine => format!("A character that ends a line is added within one (U+{code:04X})"),
-                Harm::Reorders => format!("A character that reverses the text around it is added (U+{code:04X})"),
-                Harm::Hides => format!("Hidden text added (U+{code:04X})"),
-                Harm::Unseen => format!("Invisible character added (U+{code:04X})"),
+                CharacterHarm::EndsLine if c == '\r' => {
+                    format!("A carriage return within a line is added (U+{code:04X})")
+                }
+                CharacterHarm::EndsLine => format!("A character that ends a line is added within one (U+{code:04X})"),
+                CharacterHarm::Reorders => {
+                    format!("A character that reverses the text around it is added (U+{code:04X})")
+                }
+                CharacterHarm::Hides => format!("Hidden text added (U+{code:04X})"),
+                CharacterHarm::Unseen => format!("Invisible character added (U+{code:04X})"),
             });
-            let ends =
-                if harm == Harm::EndsLine { " Programs end the line there, editors and diffs do not." } else { "" };
+            let ends = if harm == CharacterHarm::EndsLine {
+                " Programs end the line there, editors and diffs do not."
+            } else {
+                ""
+            };
             hit.detail = Some(format!("U+{code:04X} stands in column {column}.{ends}"));
-            hit.severity = (harm == Harm::Unseen).then_some(Severity::Medium);
+            hit.severity = (harm == CharacterHarm::Unseen).then_some(Severity::Medium);
             hits.push(hit);
         }
         hits
@@ -88,18 +95,18 @@ fn is_odd_control(c: char) -> bool {
 }
 
 /// Finds the first character within a line that some parsers treat as a line end: a carriage return; in YAML 1.1 (5.4) three others, too.
-fn line_end_within(line: &str, is_yaml: bool) -> Option<(usize, char, Harm)> {
+fn line_end_within(line: &str, is_yaml: bool) -> Option<(usize, char, CharacterHarm)> {
     let ends = |c: char| c == '\r' || (is_yaml && matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}'));
     let (at, c) = line.trim_end().char_indices().find(|(_, c)| ends(*c))?;
-    Some((line[..at].chars().count() + 1, c, Harm::EndsLine))
+    Some((line[..at].chars().count() + 1, c, CharacterHarm::EndsLine))
 }
 
 /// Number of different invisible characters in a row that make a list of them.
 const LISTED: usize = 4;
 
 /// Checks whether code was generated, by its path.
-fn is_bundle(subject: &Subject<'_>) -> bool {
-    let path = subject.path.spelled();
+fn is_bundle(subject: &RuleTarget<'_>) -> bool {
+    let path = subject.path.display_name();
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
     let script = matches!(subject.path.extension(), Some("js" | "mjs" | "cjs" | "css"));
     script && (name.ends_with(".min.js") || folders.split('/').any(|part| part == "dist"))
@@ -107,7 +114,7 @@ fn is_bundle(subject: &Subject<'_>) -> bool {
 
 /// The effect of a character, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Harm {
+enum CharacterHarm {
     EndsLine,
     Reorders,
     Hides,
@@ -131,8 +138,8 @@ fn listed_characters(line: &str) -> Vec<bool> {
     listed
 }
 
-fn worst_character(line: &str, prose: bool, data: bool, listed: &[bool]) -> Option<(usize, char, Harm)> {
-    let mut worst: Option<(usize, char, Harm)> = None;
+fn worst_character(line: &str, prose: bool, data: bool, listed: &[bool]) -> Option<(usize, char, CharacterHarm)> {
+    let mut worst: Option<(usize, char, CharacterHarm)> = None;
     let (mut before, mut selectors, mut only_pictures, mut flag) = (' ', 0, true, false);
     // Right-to-left text needs them, whatever else is in it.
     let data = data || line.chars().any(is_right_to_left);
@@ -146,25 +153,25 @@ fn worst_character(line: &str, prose: bool, data: bool, listed: &[bool]) -> Opti
         let harm = match c {
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
                 let is_listed = listed.get(at).copied().unwrap_or(false);
-                (!prose && !is_listed).then_some(Harm::Reorders)
+                (!prose && !is_listed).then_some(CharacterHarm::Reorders)
             }
-            '\u{e0000}'..='\u{e007f}' => (!flag).then_some(Harm::Hides),
+            '\u{e0000}'..='\u{e007f}' => (!flag).then_some(CharacterHarm::Hides),
             // Emoji and Mongolian take one variation selector, and editors leave more of the emoji selector; a row of others is an
             // encoded alphabet.
             _ if is_selector(c) && (selectors > 2 || c < '\u{e0100}') => {
-                (selectors > if only_pictures { 8 } else { 2 }).then_some(Harm::Hides)
+                (selectors > if only_pictures { 8 } else { 2 }).then_some(CharacterHarm::Hides)
             }
             // Those of ideographs follow nothing else.
-            '\u{e0100}'..='\u{e01ef}' if before.is_ascii() && !prose => Some(Harm::Unseen),
-            _ if is_alphabet(c) && selectors > 2 => Some(Harm::Hides),
-            '\0' => Some(Harm::Unseen),
-            _ if is_odd_control(c) => (!prose && !data).then_some(Harm::Unseen),
+            '\u{e0100}'..='\u{e01ef}' if before.is_ascii() && !prose => Some(CharacterHarm::Unseen),
+            _ if is_alphabet(c) && selectors > 2 => Some(CharacterHarm::Hides),
+            '\0' => Some(CharacterHarm::Unseen),
+            _ if is_odd_control(c) => (!prose && !data).then_some(CharacterHarm::Unseen),
             // A byte order mark at the start of a file.
             '\u{feff}' if at == 0 => None,
             // Between letters that join (Persian, Hindi) or emoji they belong to the text.
             _ if is_invisible(c) => {
                 let meant = prose || data || (remark && is_mark(c));
-                (!meant && is_code(before) && is_code(after)).then_some(Harm::Unseen)
+                (!meant && is_code(before) && is_code(after)).then_some(CharacterHarm::Unseen)
             }
             _ => None,
         };
@@ -202,7 +209,7 @@ fn is_code(c: char) -> bool {
 }
 
 /// Checks for a translation file, where directional marks are part of the language.
-fn is_translation(subject: &Subject<'_>, extension: &str) -> bool {
+fn is_translation(subject: &RuleTarget<'_>, extension: &str) -> bool {
     let path = subject.path.as_bytes().to_ascii_lowercase();
     let named = |part: &[u8]| memchr::memmem::find(&path, part).is_some();
     matches!(extension, "po" | "pot" | "xlf" | "xliff" | "strings" | "arb" | "resx" | "ftl")
@@ -234,16 +241,19 @@ mod tests {
 
     #[test]
     fn characters_that_deceive_are_told_with_their_column() {
-        assert_eq!(worst_character("ab\u{202e}c", false, false, &[]), Some((3, '\u{202e}', Harm::Reorders)));
-        assert_eq!(worst_character("is_\u{200b}ok", false, false, &[]), Some((4, '\u{200b}', Harm::Unseen)));
-        assert_eq!(worst_character("# hi\u{e0049}\u{e0067}", true, false, &[]), Some((5, '\u{e0049}', Harm::Hides)));
+        assert_eq!(worst_character("ab\u{202e}c", false, false, &[]), Some((3, '\u{202e}', CharacterHarm::Reorders)));
+        assert_eq!(worst_character("is_\u{200b}ok", false, false, &[]), Some((4, '\u{200b}', CharacterHarm::Unseen)));
+        assert_eq!(
+            worst_character("# hi\u{e0049}\u{e0067}", true, false, &[]),
+            Some((5, '\u{e0049}', CharacterHarm::Hides))
+        );
         assert_eq!(worst_character("is_\u{200b}ok", true, false, &[]), None);
     }
 
     #[test]
     fn a_carriage_return_within_a_line_of_code_is_told() {
-        use super::super::super::made_up::MadeUp;
-        let told = |path: &str, text: &str| MadeUp::default().now(path, text).told().len();
+        use super::super::super::synthetic_change::SyntheticChange;
+        let told = |path: &str, text: &str| SyntheticChange::default().now(path, text).told().len();
         let text = "a\r\nb # fine\rc()\r\n";
         assert_eq!(["a.py", "tests/a.js", "a.rs", "Makefile"].map(|path| told(path, text)), [1; 4]);
         assert_eq!(["a.md", "a.csv", "a.json", "a.cast", "dist/a.js"].map(|path| told(path, text)), [0; 5]);
@@ -252,8 +262,8 @@ mod tests {
 
     #[test]
     fn a_control_character_in_code_is_told() {
-        use super::super::super::made_up::MadeUp;
-        let told = |path: &str, text: &str| MadeUp::default().now(path, text).told().len();
+        use super::super::super::synthetic_change::SyntheticChange;
+        let told = |path: &str, text: &str| SyntheticChange::default().now(path, text).told().len();
         for c in ['\u{1}', '\u{8}', '\u{1b}', '\u{1c}', '\u{7f}', '\u{85}', '\u{9b}'] {
             let text = format!("a\nb{c}c\n");
             assert_eq!(
@@ -268,8 +278,8 @@ mod tests {
 
     #[test]
     fn a_file_without_a_language_is_looked_at() {
-        use super::super::super::made_up::MadeUp;
-        let told = |path: &str, text: &str| MadeUp::default().now(path, text).told().len();
+        use super::super::super::synthetic_change::SyntheticChange;
+        let told = |path: &str, text: &str| SyntheticChange::default().now(path, text).told().len();
         let turned = "allow = \"user\u{202e} \u{2066}# admin\u{2069} \u{2066}\"\n";
         assert_eq!(["x.conf", "justfile", ".envrc"].map(|path| told(path, turned)), [1; 3]);
         assert_eq!(told("x.conf", "a\u{e0049}\u{e0067}\n"), 1);
@@ -281,10 +291,10 @@ mod tests {
 
     #[test]
     fn a_list_of_such_characters_in_a_bundle_is_none_that_turns_text() {
-        use super::super::super::made_up::MadeUp;
+        use super::super::super::synthetic_change::SyntheticChange;
         let list = "a=/[\u{fff9}-\u{202d}\u{202e}\u{2066}\u{2067}\u{2069}]/;\n";
         let turned = "if (a != \"user\u{202e} \u{2066}// admin\u{2069} \u{2066}\") {}\n";
-        let told = |path: &str, text: &str| MadeUp::default().now(path, text).told();
+        let told = |path: &str, text: &str| SyntheticChange::default().now(path, text).told();
         assert_eq!(told("ui/dist/a.js", list), [""; 0]);
         assert_eq!(told("ui/dist/a.js", turned), ["general/invisible-character ui/dist/a.js:1"]);
         assert_eq!(told("ui/src/a.js", list), ["general/invisible-character ui/src/a.js:1"]);

@@ -7,26 +7,26 @@ mod debug_leftover;
 mod deleted_tests;
 mod disabled_test;
 mod documented;
+mod duplicate_key;
 mod guards;
 mod invisible_character;
-mod key_twice;
 mod links;
+mod prompt_injection;
 mod secret_added;
-mod steers_reviewer;
-mod tested;
+mod tested_code;
 
-pub(super) use guards::{Around, GUARDS, Taken, taken_from};
+pub(super) use guards::{ChangedText, GUARDS, RemovedGuard, find_removed_guards};
 
 use std::sync::OnceLock;
 
-use super::alone::Alone;
 use super::packs::RuleInfo;
+use super::per_file::PerFileResults;
 use super::run::RulesInput;
-use super::subject::{Hit, Subject};
+use super::target::{RuleMatch, RuleTarget};
 use crate::domain::change::ChangeSet;
 use crate::domain::finding::{Category, Severity};
-use crate::syntax::Trees;
-use crate::sys::cancel::{Cancel, Stopped};
+use crate::syntax::TreeCache;
+use crate::sys::cancel::{Cancel, CancelReason};
 use crate::workspace::Workspace;
 
 /// Every check. The order is that of findings on one line.
@@ -38,7 +38,7 @@ pub(super) const CHECKS: &[&dyn Check] = &[
     &disabled_test::FocusedTest,
     &debug_leftover::DebugLeftover,
     &invisible_character::InvisibleCharacter,
-    &steers_reviewer::SteersReviewer,
+    &prompt_injection::PromptInjection,
     &guards::GUARDS[0],
     &guards::GUARDS[1],
     &guards::GUARDS[2],
@@ -54,8 +54,8 @@ pub(super) const CHECKS: &[&dyn Check] = &[
     &guards::GUARDS[12],
     &guards::AssertsNothing,
     &guards::AssertionRemoved,
-    &links::LeadsNowhere,
-    &key_twice::KeyTwice,
+    &links::DeadLinkCheck,
+    &duplicate_key::DuplicateKey,
     &documented::DocumentedParameterGone,
 ];
 
@@ -84,7 +84,7 @@ pub(super) struct CheckInfo {
 }
 
 impl CheckInfo {
-    pub(super) fn owned(&self) -> RuleInfo {
+    pub(super) fn to_rule_info(&self) -> RuleInfo {
         RuleInfo {
             name: self.name.to_owned(),
             title: self.title.to_owned(),
@@ -108,16 +108,16 @@ pub(super) struct BothSides<'a> {
     pub(super) change: &'a ChangeSet,
     pub(super) old: &'a dyn Workspace,
     pub(super) new: &'a dyn Workspace,
-    pub(super) trees: &'a Trees,
+    pub(super) trees: &'a TreeCache,
     pub(super) cancel: &'a Cancel,
     /// Single-file results.
-    pub(super) alone: &'a Alone,
+    pub(super) alone: &'a PerFileResults,
     /// The removed guards, computed on first use.
-    pub(super) taken: OnceLock<Result<Vec<(usize, Taken)>, Stopped>>,
+    pub(super) taken: OnceLock<Result<Vec<(usize, RemovedGuard)>, CancelReason>>,
 }
 
 impl<'a> BothSides<'a> {
-    pub(super) fn of(input: &RulesInput<'a>, alone: &'a Alone) -> Self {
+    pub(super) fn of(input: &RulesInput<'a>, alone: &'a PerFileResults) -> Self {
         let RulesInput { change, old, new, trees, cancel, .. } = *input;
         Self { change, old, new, trees, cancel, alone, taken: OnceLock::new() }
     }
@@ -134,15 +134,15 @@ pub(super) trait Check: Sync {
     fn info(&self) -> &CheckInfo;
 
     /// Its matches in one text of either side; base matches are subtracted afterwards.
-    fn find(&self, subject: &Subject<'_>) -> Vec<Hit>;
+    fn find(&self, subject: &RuleTarget<'_>) -> Vec<RuleMatch>;
 
     /// Its matches on the old side of changed files (by their index in the change), already compared with the new side.
-    fn lost(&self, _: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
+    fn lost(&self, _: &BothSides<'_>) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
         Ok(Vec::new())
     }
 
     /// Its matches on the new side of changed files, already compared with the old side.
-    fn gained(&self, _: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
+    fn gained(&self, _: &BothSides<'_>) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
         Ok(Vec::new())
     }
 }

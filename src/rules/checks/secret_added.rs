@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::super::subject::{Hit, Subject, is_prose, is_test_path};
+use super::super::target::{RuleMatch, RuleTarget, is_prose, is_test_path};
 use super::{Check, CheckInfo};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::LineRange;
@@ -32,7 +32,7 @@ const GIVEN: &[&str] = &["posthog", "sitekey", "site_key", "site-key", "recaptch
 
 /// The kind of secrets to expect at a path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
-enum Use {
+enum SecretContext {
     /// Possibly in use.
     Real,
     /// Credentials for test runs or one machine.
@@ -41,8 +41,8 @@ enum Use {
     Shown,
 }
 
-impl Use {
-    fn of(subject: &Subject<'_>) -> Self {
+impl SecretContext {
+    fn of(subject: &RuleTarget<'_>) -> Self {
         let path = String::from_utf8_lossy(subject.path.as_bytes()).to_ascii_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| path.contains(word));
         let part = |parts: &[&str]| path.split('/').any(|part| parts.contains(&part));
@@ -118,13 +118,13 @@ impl Check for SecretAdded {
         &INFO
     }
 
-    fn find(&self, subject: &Subject<'_>) -> Vec<Hit> {
+    fn find(&self, subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
         let text = subject.text;
-        let mut hits: Vec<Hit> = Vec::new();
+        let mut hits: Vec<RuleMatch> = Vec::new();
         if memchr::memmem::find(text.text().as_bytes(), MASK_PREFIX.as_bytes()).is_none() {
             return hits;
         }
-        let used = Use::of(subject);
+        let used = SecretContext::of(subject);
         // The web configuration of Firebase is public by design.
         let is_web = memchr::memmem::find(text.text().as_bytes(), b"authDomain").is_some();
         let mut block: Option<(LineRange, String)> = None;
@@ -158,8 +158,8 @@ impl Check for SecretAdded {
     }
 }
 
-fn hit(subject: &Subject<'_>, used: Use, lines: LineRange, kind: &str) -> Hit {
-    let mut hit = Hit::of_lines(subject.text, lines);
+fn hit(subject: &RuleTarget<'_>, used: SecretContext, lines: LineRange, kind: &str) -> RuleMatch {
+    let mut hit = RuleMatch::from_lines(subject.text, lines);
     // Two masked secrets are equal, and one is the same in any context. The parts are shorter than the name of any kind, which is the key
     // for searching the base.
     let print = subject.text.secrets_print(lines);
@@ -225,7 +225,7 @@ fn kind_on_line(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::made_up::MadeUp;
+    use super::super::super::synthetic_change::SyntheticChange;
     use super::*;
 
     /// Returns random-looking letters and digits, starting from `at`.
@@ -238,7 +238,7 @@ mod tests {
     }
 
     fn told(path: &str, text: &str) -> Vec<(String, Severity)> {
-        let claims = MadeUp::default().now(path, text).review().claims;
+        let claims = SyntheticChange::default().now(path, text).review().claims;
         let secret = claims.into_iter().filter(|claim| claim.origin.name == INFO.name);
         secret.map(|claim| (claim.title, claim.severity)).collect()
     }
@@ -246,18 +246,19 @@ mod tests {
     #[test]
     fn a_secret_that_takes_the_place_of_another_is_new() {
         let line = |at: usize| format!("a = 1\ntoken = '{}'\n", token(at));
-        let rotated = MadeUp::default().was("src/a.py", &line(0)).now("src/a.py", &line(5));
+        let rotated = SyntheticChange::default().was("src/a.py", &line(0)).now("src/a.py", &line(5));
         assert_eq!(rotated.told(), ["general/secret-added src/a.py:2"]);
-        let moved = MadeUp::default().was("src/a.py", &line(0)).now("src/b.py", &line(0));
+        let moved = SyntheticChange::default().was("src/a.py", &line(0)).now("src/b.py", &line(0));
         assert_eq!(moved.told(), [""; 0]);
         let edited = line(0).replace("token =", "key  =").replace("a = 1", "a = 2");
-        let moved = MadeUp::default().was("src/a.py", &line(0)).now("src/a.py", &edited.replace("key  =", "token ="));
+        let moved =
+            SyntheticChange::default().was("src/a.py", &line(0)).now("src/a.py", &edited.replace("key  =", "token ="));
         assert_eq!(moved.told(), [""; 0]);
         let written_anew = line(0).replace("token = ", "send(1, ").replace("'\n", "')\n");
-        assert_eq!(MadeUp::default().was("src/a.py", &line(0)).now("src/a.py", &written_anew).told(), [""; 0]);
+        assert_eq!(SyntheticChange::default().was("src/a.py", &line(0)).now("src/a.py", &written_anew).told(), [""; 0]);
         let twice = [line(0), line(0), line(5)].concat();
         assert_eq!(
-            MadeUp::default().now("src/a.py", &twice).told(),
+            SyntheticChange::default().now("src/a.py", &twice).told(),
             ["general/secret-added src/a.py:2", "general/secret-added src/a.py:6"]
         );
     }
@@ -316,7 +317,7 @@ mod tests {
         let text = "a = '[masked:github-token]'\nb = '[masked:github-token]'\n";
         let text = crate::domain::text::FileText::masked_before(text, "UTF-8", &[1, 2]);
         let path = crate::domain::path::RepoPath::parse("src/a.py").unwrap();
-        let hits = SecretAdded.find(&Subject { path: &path, text: &text });
+        let hits = SecretAdded.find(&RuleTarget { path: &path, text: &text });
         assert_eq!(hits.len(), 2);
         assert_ne!(hits[0].key, hits[1].key);
     }

@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::checks::CheckInfo;
-use super::super::subject::is_test_path;
-use super::Impact;
-use super::changed::{Altered, Home};
-use super::ground::{Family, Ground};
-use super::resolve::{self, Found};
-use super::words::{Effect, Elsewhere, counted};
+use super::super::target::is_test_path;
+use super::ImpactRule;
+use super::changed::{ChangedSignature, DefinitionSite};
+use super::claims::{AffectedPlace, RemoteEffect, with_count};
+use super::context::{ImpactContext, LanguageFamily};
+use super::resolve::{self, ResolvedUse};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 use crate::syntax::{DefinitionKind, Parameters};
-use crate::sys::cancel::Stopped;
+use crate::sys::cancel::CancelReason;
 
 pub(super) struct CallersNotUpdated;
 
@@ -26,12 +26,12 @@ static INFO: CheckInfo = CheckInfo {
     cwe: None,
 };
 
-impl Impact for CallersNotUpdated {
+impl ImpactRule for CallersNotUpdated {
     fn info(&self) -> &'static CheckInfo {
         &INFO
     }
 
-    fn find(&self, ground: &Ground<'_>) -> Result<Vec<Effect>, Stopped> {
+    fn find(&self, ground: &ImpactContext<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
         let mut effects = Vec::new();
         for altered in &ground.changed()?.altered {
             ground.input.cancel.check()?;
@@ -45,19 +45,19 @@ impl Impact for CallersNotUpdated {
             };
             let note = format!("It still gives {}.", arguments(count));
             let firsts = behind.iter().filter_map(|(path, found)| Some((path, found.first()?)));
-            let elsewhere = firsts.map(|(path, found)| Elsewhere {
+            let elsewhere = firsts.map(|(path, found)| AffectedPlace {
                 path: path.clone(),
                 lines: LineRange::line(found.line),
                 note: note.clone(),
             });
             let taken = describe_arity(&altered.after);
-            let calls = counted(&behind, std::vec::Vec::len, "still call", "still calls", home.asked());
-            effects.push(Effect {
+            let calls = with_count(&behind, std::vec::Vec::len, "still call", "still calls", home.searched_name());
+            effects.push(RemoteEffect {
                 file: home.file,
-                side: Side::New,
+                side: DiffSide::New,
                 lines: Some(home.lines),
-                title: Some(format!("`{}` takes {taken} now, and a caller gives {count}", home.asked())),
-                detail: format!("`{}` takes {taken} now. {calls}", home.asked()),
+                title: Some(format!("`{}` takes {taken} now, and a caller gives {count}", home.searched_name())),
+                detail: format!("`{}` takes {taken} now. {calls}", home.searched_name()),
                 severity: behind.keys().all(is_test_path).then_some(Severity::Medium),
                 elsewhere: elsewhere.collect(),
             });
@@ -90,27 +90,28 @@ fn describe_arity(all: &[Parameters]) -> String {
 }
 
 /// Returns the number of arguments of a call that was valid and is not any more.
-fn wrong_argument_count(altered: &Altered, found: &Found) -> Option<u32> {
+fn wrong_argument_count(altered: &ChangedSignature, found: &ResolvedUse) -> Option<u32> {
     let call = found.call.as_ref().filter(|call| !call.open)?;
-    altered.breaks(call.count).then_some(call.count)
+    altered.rejects(call.count).then_some(call.count)
 }
 
 /// Checks whether a use of the name can only mean this function.
-fn is_only_one(ground: &Ground<'_>, altered: &Altered) -> Result<bool, Stopped> {
+fn is_only_one(ground: &ImpactContext<'_>, altered: &ChangedSignature) -> Result<bool, CancelReason> {
     let home = &altered.home;
     // Overriding methods are not resolved here, and a path call passes the object too.
     let Some(symbols) = ground.symbols(&home.path)? else { return Ok(false) };
     let of_other = symbols.definitions.iter().filter(|one| Some(&one.name) == home.owner.as_ref());
-    let mut of_other = of_other.filter(|one| one.kind == DefinitionKind::Implementation || home.family != Family::Rust);
+    let mut of_other =
+        of_other.filter(|one| one.kind == DefinitionKind::Implementation || home.family != LanguageFamily::Rust);
     let inherits = of_other.any(|one| one.open || one.bases.iter().any(|base| base != "object"));
     // A constructor belongs to its type only.
-    if home.owner.is_some() && inherits && !home.is_maker() {
+    if home.owner.is_some() && inherits && !home.is_constructor() {
         return Ok(false);
     }
-    let Some(files) = ground.places(home)? else { return Ok(false) };
+    let Some(files) = ground.visible_files(home)? else { return Ok(false) };
     let by_name = match home.family {
-        Family::Rust | Family::C => true,
-        Family::Go | Family::Java | Family::Python | Family::Script => false,
+        LanguageFamily::Rust | LanguageFamily::C => true,
+        LanguageFamily::Go | LanguageFamily::Java | LanguageFamily::Python | LanguageFamily::Script => false,
     };
     for path in &files {
         let Some(symbols) = ground.symbols(path)? else { return Ok(false) };
@@ -122,8 +123,9 @@ fn is_only_one(ground: &Ground<'_>, altered: &Altered) -> Result<bool, Stopped> 
             let same_owner = symbols.owner(other) == home.owner.as_deref();
             let same =
                 other.parameters.as_ref().is_some_and(|taken| altered.after.contains(taken)) && !other.conditional;
-            let near =
-                *path == home.path || by_name || home.family == Family::Go && path.folder() == home.path.folder();
+            let near = *path == home.path
+                || by_name
+                || home.family == LanguageFamily::Go && path.folder() == home.path.folder();
             if near && same_owner && !same {
                 return Ok(false);
             }
@@ -137,10 +139,11 @@ fn is_only_one(ground: &Ground<'_>, altered: &Altered) -> Result<bool, Stopped> 
             symbols.definitions.iter().any(|one| one.name == home.name)
                 || symbols.uses.iter().any(|one| one.name == home.name)
         };
-        if home.family == Family::C && is_header && symbols.others.contains(&home.name) && !is_understood() {
+        if home.family == LanguageFamily::C && is_header && symbols.others.contains(&home.name) && !is_understood() {
             return Ok(false);
         }
-        let is_macro = |one: &crate::syntax::Definition| one.kind == DefinitionKind::Macro && one.name == home.name;
+        let is_macro =
+            |one: &crate::syntax::SymbolDefinition| one.kind == DefinitionKind::Macro && one.name == home.name;
         if by_name && symbols.definitions.iter().any(is_macro) {
             return Ok(false);
         }
@@ -149,21 +152,24 @@ fn is_only_one(ground: &Ground<'_>, altered: &Altered) -> Result<bool, Stopped> 
 }
 
 /// Returns the calls that no longer match the signature.
-fn outdated_calls(ground: &Ground<'_>, altered: &Altered) -> Result<BTreeMap<RepoPath, Vec<Found>>, Stopped> {
-    let home: &Home = &altered.home;
+fn outdated_calls(
+    ground: &ImpactContext<'_>,
+    altered: &ChangedSignature,
+) -> Result<BTreeMap<RepoPath, Vec<ResolvedUse>>, CancelReason> {
+    let home: &DefinitionSite = &altered.home;
     let of_object = altered.after.iter().any(|taken| taken.of_object);
     let mut behind = BTreeMap::new();
-    for path in &ground.places(home)?.unwrap_or_default() {
+    for path in &ground.visible_files(home)?.unwrap_or_default() {
         let Some(symbols) = ground.symbols(path)? else { continue };
-        let mut found = resolve::uses(ground, path, &symbols, home)?;
+        let mut found = resolve::resolve_uses(ground, path, &symbols, home)?;
         found.retain(|one| wrong_argument_count(altered, one).is_some());
         // In a call through the type's path, the object is one of the arguments.
-        if of_object && home.family == Family::Rust {
+        if of_object && home.family == LanguageFamily::Rust {
             found.retain(|one| {
                 symbols.uses.iter().any(|used| {
                     used.line == one.line
                         && used.name == home.name
-                        && matches!(&used.how, crate::syntax::How::Member(_))
+                        && matches!(&used.how, crate::syntax::UseKind::Member(_))
                 })
             });
         }

@@ -3,64 +3,64 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-use super::super::subject::{Touched, is_test_path, names};
-use super::ground::{Family, Ground};
-use super::touches;
+use super::super::target::{ChangedLineIndex, is_test_path, word_positions};
+use super::context::{ImpactContext, LanguageFamily};
+use super::relevance;
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::FileText;
-use crate::syntax::{Definition, DefinitionKind, Parameters, Symbols};
-use crate::sys::cancel::Stopped;
+use crate::syntax::{DefinitionKind, Parameters, SymbolDefinition, Symbols};
+use crate::sys::cancel::CancelReason;
 
 /// Minimum length of a name; shorter ones are ambiguous.
 const SHORTEST: usize = 4;
 
 /// The changes to definitions.
 #[derive(Debug, Default)]
-pub(super) struct Changed {
-    pub(super) gone: Vec<Gone>,
-    pub(super) altered: Vec<Altered>,
-    pub(super) grown: Vec<Grown>,
-    pub(super) widened: Vec<Widened>,
-    pub(super) modules: Vec<Module>,
+pub(super) struct DefinitionChanges {
+    pub(super) gone: Vec<RemovedDefinition>,
+    pub(super) altered: Vec<ChangedSignature>,
+    pub(super) grown: Vec<ExtendedInterface>,
+    pub(super) widened: Vec<ExtendedEnum>,
+    pub(super) modules: Vec<RemovedModule>,
 }
 
 /// The place of a definition on its side.
 #[derive(Debug, Clone)]
-pub(super) struct Home {
+pub(super) struct DefinitionSite {
     /// Index of the file in the change.
     pub(super) file: usize,
     pub(super) path: RepoPath,
-    pub(super) family: Family,
+    pub(super) family: LanguageFamily,
     pub(super) name: String,
     /// The type that it is a member of.
     pub(super) owner: Option<String>,
     pub(super) lines: LineRange,
     pub(super) kind: DefinitionKind,
-    pub(super) reach: Reach,
+    pub(super) reach: Visibility,
 }
 
-impl Home {
+impl DefinitionSite {
     /// Checks whether it is a constructor, which is used by the name of its type.
-    pub(super) fn is_maker(&self) -> bool {
+    pub(super) fn is_constructor(&self) -> bool {
         match self.family {
-            Family::Python => self.name == "__init__",
-            Family::Script => self.name == "constructor",
-            Family::Java => self.owner.as_deref() == Some(&self.name),
-            Family::Rust | Family::Go | Family::C => false,
+            LanguageFamily::Python => self.name == "__init__",
+            LanguageFamily::Script => self.name == "constructor",
+            LanguageFamily::Java => self.owner.as_deref() == Some(&self.name),
+            LanguageFamily::Rust | LanguageFamily::Go | LanguageFamily::C => false,
         }
     }
 
     /// Returns the name under which it is used.
-    pub(super) fn asked(&self) -> &str {
-        self.owner.as_deref().filter(|_| self.is_maker()).unwrap_or(&self.name)
+    pub(super) fn searched_name(&self) -> &str {
+        self.owner.as_deref().filter(|_| self.is_constructor()).unwrap_or(&self.name)
     }
 }
 
 /// The scope from which a definition can be named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum Visibility {
     File,
     Folder,
     Tree,
@@ -68,12 +68,12 @@ pub(super) enum Reach {
 
 /// A removed file that others import by its path.
 #[derive(Debug)]
-pub(super) struct Module {
+pub(super) struct RemovedModule {
     /// Index of the file in the change.
     pub(super) file: usize,
     /// Its old path.
     pub(super) path: RepoPath,
-    pub(super) family: Family,
+    pub(super) family: LanguageFamily,
     /// The last part of the path that names it.
     pub(super) stem: String,
     pub(super) moved: bool,
@@ -81,64 +81,64 @@ pub(super) struct Module {
 
 /// A removed definition.
 #[derive(Debug)]
-pub(super) struct Gone {
+pub(super) struct RemovedDefinition {
     /// On the base side.
-    pub(super) home: Home,
+    pub(super) home: DefinitionSite,
 }
 
 /// A function with a changed signature.
 #[derive(Debug)]
-pub(super) struct Altered {
+pub(super) struct ChangedSignature {
     /// On the head side.
-    pub(super) home: Home,
+    pub(super) home: DefinitionSite,
     pub(super) before: Vec<Parameters>,
     pub(super) after: Vec<Parameters>,
 }
 
 /// An interface with new required members.
 #[derive(Debug)]
-pub(super) struct Grown {
+pub(super) struct ExtendedInterface {
     /// The interface on the head side.
-    pub(super) home: Home,
+    pub(super) home: DefinitionSite,
     /// The new members with their places.
     pub(super) members: Vec<(String, LineRange)>,
 }
 
 /// An enum-like type with new values.
 #[derive(Debug)]
-pub(super) struct Widened {
-    pub(super) home: Home,
+pub(super) struct ExtendedEnum {
+    pub(super) home: DefinitionSite,
     pub(super) before: BTreeSet<String>,
     pub(super) added: Vec<(String, LineRange)>,
 }
 
-impl Altered {
+impl ChangedSignature {
     /// Checks whether a call that was valid is invalid now.
-    pub(super) fn breaks(&self, count: u32) -> bool {
-        let fits = |list: &[Parameters]| list.iter().any(|taken| taken.fit(count));
+    pub(super) fn rejects(&self, count: u32) -> bool {
+        let fits = |list: &[Parameters]| list.iter().any(|taken| taken.accepts(count));
         fits(&self.before) && !fits(&self.after)
     }
 }
 
-impl Changed {
-    pub(super) fn of(ground: &Ground<'_>) -> Result<Self, Stopped> {
+impl DefinitionChanges {
+    pub(super) fn of(ground: &ImpactContext<'_>) -> Result<Self, CancelReason> {
         let mut changed = Self::default();
-        let mut there: HashSet<(Family, String)> = HashSet::new();
+        let mut there: HashSet<(LanguageFamily, String)> = HashSet::new();
         for (at, file) in ground.input.change.files.iter().enumerate() {
             ground.input.cancel.check()?;
-            let Some(family) = Family::of(&file.path) else { continue };
+            let Some(family) = LanguageFamily::of(&file.path) else { continue };
             changed.modules.extend(module(ground, at, file, family)?);
-            if !touches::is_read(ground.input, file)? {
+            if !relevance::is_analyzed(ground.input, file)? {
                 continue;
             }
-            let outline = |side: Side, gone: FileStatus| {
+            let outline = |side: DiffSide, gone: FileStatus| {
                 if file.status == gone { Ok(None) } else { ground.outline(side, file.path_at(side)) }
             };
-            let mut new = outline(Side::New, FileStatus::Deleted)?;
-            let is_test = is_test_path(file.path_at(Side::Old));
-            let old = if is_test { None } else { outline(Side::Old, FileStatus::Added)? };
-            if let (Some(old), Some(_), Some(text)) = (&old, &new, ground.read(Side::New, &file.path)?)
-                && (Both { at, file, family, old, new: new.as_ref() }).ask_inside(&text)
+            let mut new = outline(DiffSide::New, FileStatus::Deleted)?;
+            let is_test = is_test_path(file.path_at(DiffSide::Old));
+            let old = if is_test { None } else { outline(DiffSide::Old, FileStatus::Added)? };
+            if let (Some(old), Some(_), Some(text)) = (&old, &new, ground.read(DiffSide::New, &file.path)?)
+                && (FileVersions { at, file, family, old, new: new.as_ref() }).needs_bodies(&text)
             {
                 new = ground.symbols(&file.path)?.or(new);
             }
@@ -148,7 +148,7 @@ impl Changed {
                 there.extend(names.map(|name| (family, name)));
             }
             if let Some(old) = &old {
-                changed.compare(&Both { at, file, family, old, new: new.as_ref() });
+                changed.compare(&FileVersions { at, file, family, old, new: new.as_ref() });
             }
         }
         // A definition that is in another file of the change now was moved.
@@ -159,12 +159,12 @@ impl Changed {
     }
 
     /// Returns the names to search for, by language family.
-    pub(super) fn names(&self) -> BTreeMap<Family, BTreeSet<String>> {
-        let mut names: BTreeMap<Family, BTreeSet<String>> = BTreeMap::new();
-        let mut add = |family: Family, name: &str| names.entry(family).or_default().insert(name.to_owned());
+    pub(super) fn names(&self) -> BTreeMap<LanguageFamily, BTreeSet<String>> {
+        let mut names: BTreeMap<LanguageFamily, BTreeSet<String>> = BTreeMap::new();
+        let mut add = |family: LanguageFamily, name: &str| names.entry(family).or_default().insert(name.to_owned());
         let homes = self.gone.iter().map(|gone| &gone.home).chain(self.altered.iter().map(|altered| &altered.home));
-        for home in homes.filter(|home| home.reach == Reach::Tree) {
-            add(home.family, home.asked());
+        for home in homes.filter(|home| home.reach == Visibility::Tree) {
+            add(home.family, home.searched_name());
         }
         for module in &self.modules {
             add(module.family, &module.stem);
@@ -182,7 +182,7 @@ impl Changed {
         names
     }
 
-    fn compare(&mut self, both: &Both<'_>) {
+    fn compare(&mut self, both: &FileVersions<'_>) {
         self.find_gone(both);
         if let Some(new) = both.new {
             self.find_altered(both, new);
@@ -190,8 +190,8 @@ impl Changed {
         }
     }
 
-    fn find_gone(&mut self, both: &Both<'_>) {
-        let touched = Touched::of(both.file, Side::Old);
+    fn find_gone(&mut self, both: &FileVersions<'_>) {
+        let touched = ChangedLineIndex::of(both.file, DiffSide::Old);
         for definition in &both.old.definitions {
             let kind = match definition.kind {
                 DefinitionKind::Implementation | DefinitionKind::Field | DefinitionKind::Variant => continue,
@@ -202,44 +202,44 @@ impl Changed {
                 || definition.nested
                 || definition.conditional
                 || definition.name.len() < SHORTEST;
-            let stays = both.new.is_some_and(|new| gives(new, &definition.name, owner));
+            let stays = both.new.is_some_and(|new| exports(new, &definition.name, owner));
             if unclear || stays {
                 continue;
             }
-            let home = both.home(Side::Old, definition, owner, kind);
+            let home = both.home(DiffSide::Old, definition, owner, kind);
             // A type without a declared constructor has the default one.
-            let home = home.filter(|home| !home.is_maker());
+            let home = home.filter(|home| !home.is_constructor());
             if let Some(home) = home.filter(|home| touched.first_in(home.lines).is_some_and(|(_, stands)| stands)) {
-                self.gone.push(Gone { home });
+                self.gone.push(RemovedDefinition { home });
             }
         }
     }
 
-    fn find_altered(&mut self, both: &Both<'_>, new: &Symbols) {
-        let touched = Touched::of(both.file, Side::New);
+    fn find_altered(&mut self, both: &FileVersions<'_>, new: &Symbols) {
+        let touched = ChangedLineIndex::of(both.file, DiffSide::New);
         let (before, after) = (functions(both.old), functions(new));
         for ((owner, name), now) in after {
             let Some(was) = before.get(&(owner, name)).filter(|_| name.len() >= SHORTEST) else { continue };
-            let taken = |list: &[&Definition]| -> Option<Vec<Parameters>> {
+            let taken = |list: &[&SymbolDefinition]| -> Option<Vec<Parameters>> {
                 list.iter().map(|one| one.parameters.clone().filter(|_| !one.conditional && !one.nested)).collect()
             };
             let (Some(was), Some(is)) = (taken(was), taken(&now)) else { continue };
             if was == is {
                 continue;
             }
-            let place = now.iter().filter_map(|one| both.home(Side::New, one, owner, DefinitionKind::Function));
+            let place = now.iter().filter_map(|one| both.home(DiffSide::New, one, owner, DefinitionKind::Function));
             let mut place = place.filter(|home| touched.first_in(home.lines).is_some());
             if let Some(home) = place.next() {
-                let altered = Altered { home, before: was, after: is };
-                if (0..=20).any(|count| altered.breaks(count)) {
+                let altered = ChangedSignature { home, before: was, after: is };
+                if (0..=20).any(|count| altered.rejects(count)) {
                     self.altered.push(altered);
                 }
             }
         }
     }
 
-    fn find_grown(&mut self, both: &Both<'_>, new: &Symbols) {
-        let touched = Touched::of(both.file, Side::New);
+    fn find_grown(&mut self, both: &FileVersions<'_>, new: &Symbols) {
+        let touched = ChangedLineIndex::of(both.file, DiffSide::New);
         for (at, definition) in new.definitions.iter().enumerate() {
             if !matches!(definition.kind, DefinitionKind::Interface | DefinitionKind::Enum) || definition.nested {
                 continue;
@@ -247,10 +247,10 @@ impl Changed {
             let mut olds = both.old.definitions.iter().enumerate();
             let old = olds.find(|(_, old)| old.kind == definition.kind && old.name == definition.name);
             let Some((old, _)) = old else { continue };
-            let counts = |member: &&Definition| match (definition.kind, member.kind) {
+            let counts = |member: &&SymbolDefinition| match (definition.kind, member.kind) {
                 (DefinitionKind::Enum, kind) => kind == DefinitionKind::Variant,
                 (_, DefinitionKind::Function) => true,
-                (_, DefinitionKind::Field) => both.family == Family::Script,
+                (_, DefinitionKind::Field) => both.family == LanguageFamily::Script,
                 _ => false,
             };
             let had: BTreeSet<String> =
@@ -261,13 +261,13 @@ impl Changed {
             let placed: Vec<_> =
                 placed.filter(|(_, lines)| touched.first_in(*lines).is_some_and(|(_, stands)| stands)).collect();
             let Some((_, first)) = placed.first() else { continue };
-            let Some(home) = both.home(Side::New, definition, None, definition.kind) else { continue };
-            let home = Home { lines: *first, ..home };
+            let Some(home) = both.home(DiffSide::New, definition, None, definition.kind) else { continue };
+            let home = DefinitionSite { lines: *first, ..home };
             // A value that replaces another one is a rename.
             let left = had.iter().filter(|name| !new.members(at).any(|member| member.name == **name)).count();
             match definition.kind {
-                DefinitionKind::Interface => self.grown.push(Grown { home, members: placed }),
-                _ if left == 0 => self.widened.push(Widened { home, before: had, added: placed }),
+                DefinitionKind::Interface => self.grown.push(ExtendedInterface { home, members: placed }),
+                _ if left == 0 => self.widened.push(ExtendedEnum { home, before: had, added: placed }),
                 _ => {}
             }
         }
@@ -275,14 +275,19 @@ impl Changed {
 }
 
 /// Returns the module that a file was, if the file left its path.
-fn module(ground: &Ground<'_>, at: usize, file: &FileChange, family: Family) -> Result<Option<Module>, Stopped> {
+fn module(
+    ground: &ImpactContext<'_>,
+    at: usize,
+    file: &FileChange,
+    family: LanguageFamily,
+) -> Result<Option<RemovedModule>, CancelReason> {
     let moved = match file.status {
         FileStatus::Deleted => false,
         FileStatus::Renamed => true,
         FileStatus::Added | FileStatus::Modified | FileStatus::TypeChanged => return Ok(None),
     };
-    let path = file.path_at(Side::Old);
-    let by_path = matches!(family, Family::Script | Family::Python) && !is_test_path(path);
+    let path = file.path_at(DiffSide::Old);
+    let by_path = matches!(family, LanguageFamily::Script | LanguageFamily::Python) && !is_test_path(path);
     if !by_path || ground.exists(path.as_bytes())? {
         return Ok(None);
     }
@@ -293,33 +298,39 @@ fn module(ground: &Ground<'_>, at: usize, file: &FileChange, family: Family) -> 
         "index" | "__init__" => folder.rsplit('/').next().unwrap_or_default(),
         stem => stem,
     };
-    let module = Module { file: at, path: path.clone(), family, stem: stem.to_owned(), moved };
+    let module = RemovedModule { file: at, path: path.clone(), family, stem: stem.to_owned(), moved };
     Ok((stem.len() >= 3).then_some(module))
 }
 
 /// Both sides of a file.
-pub(super) struct Both<'a> {
+pub(super) struct FileVersions<'a> {
     pub(super) at: usize,
     pub(super) file: &'a FileChange,
-    pub(super) family: Family,
+    pub(super) family: LanguageFamily,
     pub(super) old: &'a Symbols,
     pub(super) new: Option<&'a Arc<Symbols>>,
 }
 
-impl Both<'_> {
+impl FileVersions<'_> {
     /// Checks whether the bodies of functions on the new side, whose text this is, must be parsed to find the changes.
-    pub(super) fn ask_inside(&self, text: &FileText) -> bool {
-        let mut rough = Changed::default();
+    pub(super) fn needs_bodies(&self, text: &FileText) -> bool {
+        let mut rough = DefinitionChanges::default();
         rough.compare(self);
-        let says = |word: &str| names(text.text(), word).next().is_some();
+        let says = |word: &str| word_positions(text.text(), word).next().is_some();
         // A script may export names from inside a function.
-        let may_give = || self.family == Family::Script && says("exports");
+        let may_give = || self.family == LanguageFamily::Script && says("exports");
         let goes = !rough.gone.is_empty() && (may_give() || rough.gone.iter().any(|gone| says(&gone.home.name)));
         goes || !(rough.altered.is_empty() && rough.grown.is_empty() && rough.widened.is_empty())
     }
 
-    fn home(&self, side: Side, definition: &Definition, owner: Option<&str>, kind: DefinitionKind) -> Option<Home> {
-        Some(Home {
+    fn home(
+        &self,
+        side: DiffSide,
+        definition: &SymbolDefinition,
+        owner: Option<&str>,
+        kind: DefinitionKind,
+    ) -> Option<DefinitionSite> {
+        Some(DefinitionSite {
             file: self.at,
             path: self.file.path_at(side).clone(),
             family: self.family,
@@ -331,28 +342,30 @@ impl Both<'_> {
         })
     }
 
-    fn reach(&self, side: Side, definition: &Definition) -> Reach {
-        let symbols = if side == Side::Old { Some(self.old) } else { self.new.map(Arc::as_ref) };
+    fn reach(&self, side: DiffSide, definition: &SymbolDefinition) -> Visibility {
+        let symbols = if side == DiffSide::Old { Some(self.old) } else { self.new.map(Arc::as_ref) };
         let is_maker = matches!(definition.name.as_str(), "__init__" | "constructor");
         // Exported further down, by its name.
         let named = || symbols.is_some_and(|symbols| symbols.others.contains(&definition.name));
         match self.family {
             // Members used through an object are followed within its own file only.
-            Family::Script | Family::Python if definition.owner.is_some() && !is_maker => Reach::File,
-            Family::Go if !definition.public => Reach::Folder,
-            Family::Script if !definition.public && !named() => Reach::File,
-            Family::Rust | Family::Java | Family::C if !definition.public => Reach::File,
-            _ => Reach::Tree,
+            LanguageFamily::Script | LanguageFamily::Python if definition.owner.is_some() && !is_maker => {
+                Visibility::File
+            }
+            LanguageFamily::Go if !definition.public => Visibility::Folder,
+            LanguageFamily::Script if !definition.public && !named() => Visibility::File,
+            LanguageFamily::Rust | LanguageFamily::Java | LanguageFamily::C if !definition.public => Visibility::File,
+            _ => Visibility::Tree,
         }
     }
 }
 
-fn lines(definition: &Definition) -> Option<LineRange> {
+fn lines(definition: &SymbolDefinition) -> Option<LineRange> {
     LineRange::new(definition.lines.0, definition.lines.1).ok()
 }
 
 /// Checks whether a text still provides a name, in whatever way.
-pub(super) fn gives(symbols: &Symbols, name: &str, owner: Option<&str>) -> bool {
+pub(super) fn exports(symbols: &Symbols, name: &str, owner: Option<&str>) -> bool {
     let defined = symbols.definitions.iter().any(|one| one.name == name && (owner.is_none() || one.owner.is_some()));
     let imported = symbols
         .imports
@@ -362,8 +375,8 @@ pub(super) fn gives(symbols: &Symbols, name: &str, owner: Option<&str>) -> bool 
 }
 
 /// Groups functions by owner and name.
-fn functions(symbols: &Symbols) -> BTreeMap<(Option<&str>, &str), Vec<&Definition>> {
-    let mut found: BTreeMap<(Option<&str>, &str), Vec<&Definition>> = BTreeMap::new();
+fn functions(symbols: &Symbols) -> BTreeMap<(Option<&str>, &str), Vec<&SymbolDefinition>> {
+    let mut found: BTreeMap<(Option<&str>, &str), Vec<&SymbolDefinition>> = BTreeMap::new();
     for definition in
         symbols.definitions.iter().filter(|one| one.kind == DefinitionKind::Function && !one.is_attached())
     {

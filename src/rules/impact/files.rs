@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::super::checks::CheckInfo;
-use super::super::subject::{Touched, is_test_path};
-use super::Impact;
-use super::ground::Ground;
-use super::words::{Effect, Elsewhere};
+use super::super::target::{ChangedLineIndex, is_test_path};
+use super::ImpactRule;
+use super::claims::{AffectedPlace, RemoteEffect};
+use super::context::ImpactContext;
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::language;
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
-use crate::sys::cancel::Stopped;
-use crate::workspace::{Pattern, Query, WorkspaceError};
+use crate::domain::place::{DiffSide, LineRange};
+use crate::sys::cancel::CancelReason;
+use crate::workspace::{LineRegex, Query, WorkspaceError};
 
 pub(super) struct RemovedFileUsed;
 
@@ -33,16 +33,16 @@ const MOST_LINES: usize = 20_000;
 /// Folders of generated files.
 const MADE: &[&str] = &["dist", "build", "out", "target", "gen", "generated", "node_modules", "vendor", "snapshots"];
 
-impl Impact for RemovedFileUsed {
+impl ImpactRule for RemovedFileUsed {
     fn info(&self) -> &'static CheckInfo {
         &INFO
     }
 
-    fn find(&self, ground: &Ground<'_>) -> Result<Vec<Effect>, Stopped> {
+    fn find(&self, ground: &ImpactContext<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
         let mut lost: BTreeMap<RepoPath, usize> = BTreeMap::new();
         for (at, file) in ground.input.change.files.iter().enumerate() {
             let gone = matches!(file.status, FileStatus::Deleted | FileStatus::Renamed);
-            let path = file.path_at(Side::Old);
+            let path = file.path_at(DiffSide::Old);
             if gone && is_distinctive_path(path) && !ground.exists(path.as_bytes())? {
                 lost.insert(path.clone(), at);
             }
@@ -62,9 +62,9 @@ impl Impact for RemovedFileUsed {
             let verb = if file.status == FileStatus::Renamed { "moved" } else { "removed" };
             let more =
                 if elsewhere.len() > 1 { format!(" and {} more places", elsewhere.len() - 1) } else { String::new() };
-            effects.push(Effect {
+            effects.push(RemoteEffect {
                 file: at,
-                side: if file.status == FileStatus::Deleted { Side::Old } else { Side::New },
+                side: if file.status == FileStatus::Deleted { DiffSide::Old } else { DiffSide::New },
                 lines: first_line(file),
                 title: Some(format!("{path} is {verb} and its path is still used")),
                 detail: format!("{}{more} still names {path}.", elsewhere[0].path),
@@ -78,23 +78,26 @@ impl Impact for RemovedFileUsed {
 
 /// Returns a line of the change to point at; `None` for the file as a whole.
 fn first_line(file: &FileChange) -> Option<LineRange> {
-    let touched = Touched::of(file, Side::Old);
+    let touched = ChangedLineIndex::of(file, DiffSide::Old);
     (file.status == FileStatus::Deleted).then(|| LineRange::line(1)).filter(|line| touched.first_in(*line).is_some())
 }
 
 /// Checks whether a path is distinctive, and not generated.
 fn is_distinctive_path(path: &RepoPath) -> bool {
-    let text = path.spelled();
+    let text = path.display_name();
     text.contains('/') && text.len() >= 10 && !text.split('/').any(|part| MADE.contains(&part))
 }
 
-fn still(ground: &Ground<'_>, lost: &BTreeMap<RepoPath, usize>) -> Result<BTreeMap<RepoPath, Vec<Elsewhere>>, Stopped> {
-    let mut found: BTreeMap<RepoPath, Vec<Elsewhere>> = BTreeMap::new();
+fn still(
+    ground: &ImpactContext<'_>,
+    lost: &BTreeMap<RepoPath, usize>,
+) -> Result<BTreeMap<RepoPath, Vec<AffectedPlace>>, CancelReason> {
+    let mut found: BTreeMap<RepoPath, Vec<AffectedPlace>> = BTreeMap::new();
     if lost.is_empty() {
         return Ok(found);
     }
-    let names: Vec<String> = lost.keys().map(|path| regex::escape(&path.spelled())).collect();
-    let Ok(pattern) = Pattern::new(&format!("(?:{})", names.join("|"))) else { return Ok(found) };
+    let names: Vec<String> = lost.keys().map(|path| regex::escape(&path.display_name())).collect();
+    let Ok(pattern) = LineRegex::new(&format!("(?:{})", names.join("|"))) else { return Ok(found) };
     let hits =
         match ground.input.new.search(&Query { pattern: &pattern, files: None, most: MOST_LINES }, ground.input.cancel)
         {
@@ -114,10 +117,10 @@ fn still(ground: &Ground<'_>, lost: &BTreeMap<RepoPath, usize>) -> Result<BTreeM
             if is_remark(line) {
                 continue;
             }
-            for path in lost.keys().filter(|path| names_path(line, &path.spelled())) {
+            for path in lost.keys().filter(|path| names_path(line, &path.display_name())) {
                 let note = format!("This still names {path}.");
                 let places = found.entry(path.clone()).or_default();
-                places.push(Elsewhere { path: file.path.clone(), lines: LineRange::line(number), note });
+                places.push(AffectedPlace { path: file.path.clone(), lines: LineRange::line(number), note });
             }
         }
     }
@@ -126,14 +129,14 @@ fn still(ground: &Ground<'_>, lost: &BTreeMap<RepoPath, usize>) -> Result<BTreeM
 
 /// Checks whether a build or a service uses the references in a file. Prose also describes the past: plans, decisions, history.
 fn follows_references(path: &RepoPath) -> bool {
-    let text = path.spelled().to_ascii_lowercase();
+    let text = path.display_name().to_ascii_lowercase();
     let name = text.rsplit('/').next().unwrap_or_default();
     let tells_of_the_past = ["changelog", "changes", "history", "news", "release", "-lock.", ".lock", "migration"];
     if is_test_path(path) || tells_of_the_past.iter().any(|mark| text.contains(mark)) || name.ends_with("ignore") {
         return false;
     }
     matches!(
-        language::of(path),
+        language::from_path(path),
         Some(
             "shell"
                 | "make"

@@ -1,17 +1,17 @@
 //! Types that lack new required members of an interface. Main type: [`ImplementorsNotUpdated`].
 
 use super::super::checks::CheckInfo;
-use super::super::subject::is_test_path;
-use super::Impact;
-use super::changed::{Grown, Home};
-use super::ground::{Family, Ground};
+use super::super::target::is_test_path;
+use super::ImpactRule;
+use super::changed::{DefinitionSite, ExtendedInterface};
+use super::claims::{AffectedPlace, RemoteEffect};
+use super::context::{ImpactContext, LanguageFamily};
 use super::resolve;
-use super::words::{Effect, Elsewhere};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
-use crate::syntax::{Definition, DefinitionKind, Symbols};
-use crate::sys::cancel::Stopped;
+use crate::domain::place::{DiffSide, LineRange};
+use crate::syntax::{DefinitionKind, SymbolDefinition, Symbols};
+use crate::sys::cancel::CancelReason;
 
 pub(super) struct ImplementorsNotUpdated;
 
@@ -24,12 +24,12 @@ static INFO: CheckInfo = CheckInfo {
     cwe: None,
 };
 
-impl Impact for ImplementorsNotUpdated {
+impl ImpactRule for ImplementorsNotUpdated {
     fn info(&self) -> &'static CheckInfo {
         &INFO
     }
 
-    fn find(&self, ground: &Ground<'_>) -> Result<Vec<Effect>, Stopped> {
+    fn find(&self, ground: &ImpactContext<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
         let mut effects = Vec::new();
         for grown in &ground.changed()?.grown {
             ground.input.cancel.check()?;
@@ -39,9 +39,9 @@ impl Impact for ImplementorsNotUpdated {
                 let more =
                     if elsewhere.len() > 1 { format!(" and {} more", elsewhere.len() - 1) } else { String::new() };
                 let name = &grown.home.name;
-                effects.push(Effect {
+                effects.push(RemoteEffect {
                     file: grown.home.file,
-                    side: Side::New,
+                    side: DiffSide::New,
                     lines: Some(*lines),
                     title: Some(format!("`{name}` asks for `{member}` now, and an implementor does not have it")),
                     detail: format!("{}{more} implements `{name}` without `{member}`.", first.path),
@@ -54,15 +54,20 @@ impl Impact for ImplementorsNotUpdated {
     }
 }
 
-fn types_without_member(ground: &Ground<'_>, grown: &Grown, member: &str) -> Result<Vec<Elsewhere>, Stopped> {
+fn types_without_member(
+    ground: &ImpactContext<'_>,
+    grown: &ExtendedInterface,
+    member: &str,
+) -> Result<Vec<AffectedPlace>, CancelReason> {
     let home = &grown.home;
     let mut found = Vec::new();
-    let Some(files) = ground.hits()?.of(home.family, &home.name) else { return Ok(found) };
+    let Some(files) = ground.name_hits()?.of(home.family, &home.name) else { return Ok(found) };
     let mut same_name = 0;
     for path in files {
         let Some(symbols) = ground.symbols(path)? else { return Ok(Vec::new()) };
-        let defines =
-            |one: &&Definition| one.name == home.name && one.kind != DefinitionKind::Implementation && !one.nested;
+        let defines = |one: &&SymbolDefinition| {
+            one.name == home.name && one.kind != DefinitionKind::Implementation && !one.nested
+        };
         same_name += symbols.definitions.iter().filter(defines).count();
         if !means(ground, path, &symbols, home)? {
             continue;
@@ -71,43 +76,50 @@ fn types_without_member(ground: &Ground<'_>, grown: &Grown, member: &str) -> Res
             let implements =
                 one.bases.contains(&home.name) && !one.open && !one.conditional && may_implement(home.family, one);
             let has = symbols.members(at).any(|has| has.name == member)
-                || symbols.others.contains(member) && home.family == Family::Script;
+                || symbols.others.contains(member) && home.family == LanguageFamily::Script;
             if implements
                 && !has
                 && let Ok(lines) = LineRange::new(one.lines.0, one.lines.1)
             {
                 let note = format!("{} has no {member}.", one.name);
-                found.push(Elsewhere { path: path.clone(), lines, note });
+                found.push(AffectedPlace { path: path.clone(), lines, note });
             }
         }
     }
     // Two traits of the same name cannot be distinguished.
-    Ok(if same_name == 1 || home.family == Family::Java { found } else { Vec::new() })
+    Ok(if same_name == 1 || home.family == LanguageFamily::Java { found } else { Vec::new() })
 }
 
-fn may_implement(family: Family, one: &Definition) -> bool {
+fn may_implement(family: LanguageFamily, one: &SymbolDefinition) -> bool {
     match family {
-        Family::Rust => one.kind == DefinitionKind::Implementation,
+        LanguageFamily::Rust => one.kind == DefinitionKind::Implementation,
         // An abstract class may leave it to others.
-        Family::Java | Family::Script => matches!(one.kind, DefinitionKind::Type | DefinitionKind::Enum) && !one.body,
-        Family::Python | Family::Go | Family::C => false,
+        LanguageFamily::Java | LanguageFamily::Script => {
+            matches!(one.kind, DefinitionKind::Type | DefinitionKind::Enum) && !one.body
+        }
+        LanguageFamily::Python | LanguageFamily::Go | LanguageFamily::C => false,
     }
 }
 
 /// Checks whether the name of the interface means this one in a file.
-fn means(ground: &Ground<'_>, path: &RepoPath, symbols: &Symbols, home: &Home) -> Result<bool, Stopped> {
+fn means(
+    ground: &ImpactContext<'_>,
+    path: &RepoPath,
+    symbols: &Symbols,
+    home: &DefinitionSite,
+) -> Result<bool, CancelReason> {
     if *path == home.path {
         return Ok(true);
     }
     let mut imports = symbols.imports.iter().filter(|import| import.name.as_deref() == Some(&home.name));
     Ok(match home.family {
-        Family::Rust => match imports.next() {
-            Some(import) => resolve::rust::is_ours(ground, path, &import.path)?,
+        LanguageFamily::Rust => match imports.next() {
+            Some(import) => resolve::rust::is_crate_path(ground, path, &import.path)?,
             None => false,
         },
-        Family::Script => imports.any(|import| resolve::script::means(path, &import.path, &home.path)),
-        Family::Java => {
-            let package = ground.outline(Side::New, &home.path)?.and_then(|symbols| symbols.package.clone());
+        LanguageFamily::Script => imports.any(|import| resolve::script::imports_module(path, &import.path, &home.path)),
+        LanguageFamily::Java => {
+            let package = ground.outline(DiffSide::New, &home.path)?.and_then(|symbols| symbols.package.clone());
             let other = format!(".{}", home.name);
             let mut named = symbols.imports.iter().filter(|import| import.path.ends_with(&other)).peekable();
             match (named.peek().is_some(), package) {
@@ -116,6 +128,6 @@ fn means(ground: &Ground<'_>, path: &RepoPath, symbols: &Symbols, home: &Home) -
                 (true, None) => false,
             }
         }
-        Family::Python | Family::Go | Family::C => false,
+        LanguageFamily::Python | LanguageFamily::Go | LanguageFamily::C => false,
     })
 }

@@ -10,17 +10,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::super::checks::CheckInfo;
-use super::super::subject::{Touched, is_test_path};
-use super::Impact;
-use super::ground::Ground;
-use super::lines::with_word;
-use super::words::{Effect, Elsewhere};
+use super::super::target::{ChangedLineIndex, is_test_path};
+use super::ImpactRule;
+use super::claims::{AffectedPlace, RemoteEffect};
+use super::context::ImpactContext;
+use super::lines::find_line_with_word;
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::FileText;
-use crate::sys::cancel::Stopped;
+use crate::sys::cancel::CancelReason;
 
 pub(super) struct ManifestWithoutLock;
 
@@ -112,12 +112,12 @@ const KINDS: &[Kind] = &[
 /// Larger lock files are not read, in bytes.
 const LARGEST: usize = 16 << 20;
 
-impl Impact for ManifestWithoutLock {
+impl ImpactRule for ManifestWithoutLock {
     fn info(&self) -> &'static CheckInfo {
         &INFO
     }
 
-    fn find(&self, ground: &Ground<'_>) -> Result<Vec<Effect>, Stopped> {
+    fn find(&self, ground: &ImpactContext<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
         let mut effects = Vec::new();
         for (at, file) in ground.input.change.files.iter().enumerate() {
             ground.input.cancel.check()?;
@@ -132,10 +132,15 @@ impl Impact for ManifestWithoutLock {
 }
 
 /// What of one manifest the lock file does not follow.
-fn compare(ground: &Ground<'_>, at: usize, file: &FileChange, kind: &Kind) -> Result<Option<Effect>, Stopped> {
-    let Some(text) = ground.read(Side::New, &file.path)? else { return Ok(None) };
+fn compare(
+    ground: &ImpactContext<'_>,
+    at: usize,
+    file: &FileChange,
+    kind: &Kind,
+) -> Result<Option<RemoteEffect>, CancelReason> {
+    let Some(text) = ground.read(DiffSide::New, &file.path)? else { return Ok(None) };
     // A manifest that is new may not have been locked yet, by intent: an example, a template.
-    let Some(before) = ground.read(Side::Old, file.path_at(Side::Old))? else { return Ok(None) };
+    let Some(before) = ground.read(DiffSide::Old, file.path_at(DiffSide::Old))? else { return Ok(None) };
     let (Some(now), Some(was)) = ((kind.wanted)(text.text()), (kind.wanted)(before.text())) else { return Ok(None) };
     let fresh: Vec<Wanted> = now.into_iter().filter(|wanted| !was.contains(wanted)).collect();
     if fresh.is_empty() {
@@ -151,7 +156,7 @@ fn compare(ground: &Ground<'_>, at: usize, file: &FileChange, kind: &Kind) -> Re
         None
     } else {
         match named(lock_path.folder(), kind.manifest) {
-            Some(path) => ground.read(Side::New, &path)?,
+            Some(path) => ground.read(DiffSide::New, &path)?,
             None => None,
         }
     };
@@ -169,16 +174,16 @@ fn compare(ground: &Ground<'_>, at: usize, file: &FileChange, kind: &Kind) -> Re
             lacking.insert(wanted.name.clone(), wanted);
         }
     }
-    let touched = Touched::of(file, Side::New);
+    let touched = ChangedLineIndex::of(file, DiffSide::New);
     let place = |wanted: &Wanted| {
-        with_word(&text, &touched, &wanted.name, &wanted.version).map(|lines| (lines, wanted.clone()))
+        find_line_with_word(&text, &touched, &wanted.name, &wanted.version).map(|lines| (lines, wanted.clone()))
     };
     let mut found: Vec<(LineRange, Wanted)> = lacking.values().filter_map(place).collect();
     found.sort();
     Ok(effect(at, &lock_path, &lock, &found))
 }
 
-fn effect(at: usize, lock_path: &RepoPath, lock: &FileText, found: &[(LineRange, Wanted)]) -> Option<Effect> {
+fn effect(at: usize, lock_path: &RepoPath, lock: &FileText, found: &[(LineRange, Wanted)]) -> Option<RemoteEffect> {
     let (lines, first) = found.first()?;
     let names: Vec<String> = found.iter().take(5).map(|(_, wanted)| format!("`{}`", wanted.name)).collect();
     let more = if found.len() > 5 { format!(" and {} more", found.len() - 5) } else { String::new() };
@@ -191,24 +196,24 @@ fn effect(at: usize, lock_path: &RepoPath, lock: &FileText, found: &[(LineRange,
         Some(_) => format!("What the lock file says of {}.", first.name),
         None => format!("Nothing in this file says {}.", first.name),
     };
-    Some(Effect {
+    Some(RemoteEffect {
         file: at,
-        side: Side::New,
+        side: DiffSide::New,
         lines: Some(*lines),
         title: (found.len() == 1).then(|| format!("`{}` is changed here and not in the lock file", first.name)),
         detail: format!("{} does not have what is asked for here: {}{more}.", lock_path, names.join(", ")),
         severity: None,
-        elsewhere: vec![Elsewhere { path: lock_path.clone(), lines: LineRange::line(number), note }],
+        elsewhere: vec![AffectedPlace { path: lock_path.clone(), lines: LineRange::line(number), note }],
     })
 }
 
 /// Whether a folder above has the lock file of a whole pnpm workspace, so that this one lies there unused.
-fn is_of_a_workspace(ground: &Ground<'_>, lock: &RepoPath) -> Result<bool, Stopped> {
+fn is_of_a_workspace(ground: &ImpactContext<'_>, lock: &RepoPath) -> Result<bool, CancelReason> {
     let mut folder = lock.folder();
     while let Some(above) = above(folder) {
         folder = above;
         if let Some(path) = named(folder, "pnpm-workspace.yaml")
-            && ground.read(Side::New, &path)?.is_some()
+            && ground.read(DiffSide::New, &path)?.is_some()
         {
             return Ok(true);
         }
@@ -217,11 +222,15 @@ fn is_of_a_workspace(ground: &Ground<'_>, lock: &RepoPath) -> Result<bool, Stopp
 }
 
 /// The nearest lock file, in the folder of the manifest or above it.
-fn lock_of(ground: &Ground<'_>, file: &FileChange, kind: &Kind) -> Result<Option<(RepoPath, Arc<FileText>)>, Stopped> {
+fn lock_of(
+    ground: &ImpactContext<'_>,
+    file: &FileChange,
+    kind: &Kind,
+) -> Result<Option<(RepoPath, Arc<FileText>)>, CancelReason> {
     let mut folder = file.path.folder();
     loop {
         for path in kind.locks.iter().filter_map(|name| named(folder, name)) {
-            if let Some(text) = ground.read(Side::New, &path)? {
+            if let Some(text) = ground.read(DiffSide::New, &path)? {
                 return Ok(Some((path, text)).filter(|(_, text)| text.text().len() <= LARGEST));
             }
         }

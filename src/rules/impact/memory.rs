@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::domain::id::BlobId;
-use crate::syntax::{Symbols, Trees, symbols};
+use crate::syntax::{Symbols, TreeCache, symbols};
 use crate::sys::cancel::Cancel;
 
 /// A key-value store of bytes. It may drop any entry, and never fails.
@@ -23,12 +23,12 @@ const READING: u32 = 1;
 const SMALLEST: usize = 4096;
 
 /// Returns the symbols of a text, using the store if its contents have the id `blob`.
-pub(super) fn remembered(
+pub(super) fn recall_symbols(
     memory: Option<&dyn SymbolMemory>,
     blob: Option<BlobId>,
     language: &str,
     text: &str,
-    trees: &Trees,
+    trees: &TreeCache,
     cancel: &Cancel,
 ) -> Option<Arc<Symbols>> {
     let (Some(memory), Some(blob), true) = (memory, blob, text.len() >= SMALLEST) else {
@@ -36,7 +36,7 @@ pub(super) fn remembered(
     };
     let key = format!("{}-{language}-{READING}", blob.0);
     let kept = memory.recall(&key).and_then(|bytes| serde_json::from_slice::<Symbols>(&bytes).ok());
-    if let Some(kept) = kept.filter(Symbols::is_sound) {
+    if let Some(kept) = kept.filter(Symbols::is_complete) {
         return Some(Arc::new(kept));
     }
     let found = symbols(language, text, trees, cancel)?;
@@ -55,9 +55,9 @@ mod tests {
     use crate::domain::id::ObjectId;
 
     #[derive(Default)]
-    struct Shelf(Mutex<HashMap<String, Vec<u8>>>);
+    struct InMemoryStore(Mutex<HashMap<String, Vec<u8>>>);
 
-    impl SymbolMemory for Shelf {
+    impl SymbolMemory for InMemoryStore {
         fn recall(&self, key: &str) -> Option<Vec<u8>> {
             self.0.lock().unwrap().get(key).cloned()
         }
@@ -69,11 +69,12 @@ mod tests {
 
     #[test]
     fn what_was_read_once_is_not_parsed_again_and_what_is_broken_is() {
-        let shelf = Shelf::default();
+        let shelf = InMemoryStore::default();
         let blob = Some(BlobId(ObjectId::new([7; 20])));
         let text = format!("fn one(a: u8) {{}}\n{}", "// filler\n".repeat(500));
-        let read =
-            |text: &str| remembered(Some(&shelf), blob, "rust", text, &Trees::default(), &Cancel::never()).unwrap();
+        let read = |text: &str| {
+            recall_symbols(Some(&shelf), blob, "rust", text, &TreeCache::default(), &Cancel::never()).unwrap()
+        };
         let first = read(&text);
         // The text differs now: what comes back was stored for the blob.
         assert_eq!(read(&text.replace("one", "two")), first);
@@ -82,7 +83,7 @@ mod tests {
             assert_eq!(read(&text), first, "{}", String::from_utf8_lossy(broken));
         }
         assert!(
-            remembered(Some(&shelf), blob, "rust", "fn small() {}", &Trees::default(), &Cancel::never())
+            recall_symbols(Some(&shelf), blob, "rust", "fn small() {}", &TreeCache::default(), &Cancel::never())
                 .unwrap()
                 .definitions
                 .len()

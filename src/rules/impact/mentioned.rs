@@ -9,16 +9,16 @@ use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 use super::super::checks::CheckInfo;
-use super::super::subject::{Touched, is_prose, is_test_path};
-use super::Impact;
-use super::ground::Ground;
+use super::super::target::{ChangedLineIndex, is_prose, is_test_path};
+use super::ImpactRule;
+use super::claims::{AffectedPlace, RemoteEffect};
+use super::context::ImpactContext;
 use super::lines::has_word;
-use super::words::{Effect, Elsewhere};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
-use crate::sys::cancel::Stopped;
-use crate::workspace::{Pattern, Query, WorkspaceError};
+use crate::domain::place::{DiffSide, LineRange};
+use crate::sys::cancel::CancelReason;
+use crate::workspace::{LineRegex, Query, WorkspaceError};
 
 pub(super) struct RemovedButMentioned;
 
@@ -62,12 +62,12 @@ pattern!(
     r"(?i)\b(?:removed?|deprecated|no longer|was|were|previously|renamed|legacy|formerly|former|replaced?s?|older|old|used to|gone|dropped|originally|obsolete|history|historical(?:ly)?|ported|changed from|changed to|upstream|inspired|copied|taken from)\b|\d+\.\d+\.\d+"
 );
 
-impl Impact for RemovedButMentioned {
+impl ImpactRule for RemovedButMentioned {
     fn info(&self) -> &'static CheckInfo {
         &INFO
     }
 
-    fn find(&self, ground: &Ground<'_>) -> Result<Vec<Effect>, Stopped> {
+    fn find(&self, ground: &ImpactContext<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
         let removed = removed(ground)?;
         if removed.is_empty() {
             return Ok(Vec::new());
@@ -85,9 +85,9 @@ impl Impact for RemovedButMentioned {
             let Some(elsewhere) = mentions.remove(&name).filter(|found| !found.is_empty()) else { continue };
             let more =
                 if elsewhere.len() > 1 { format!(" and {} more places", elsewhere.len() - 1) } else { String::new() };
-            effects.push(Effect {
+            effects.push(RemoteEffect {
                 file,
-                side: Side::Old,
+                side: DiffSide::Old,
                 lines: Some(lines),
                 title: Some(format!("`{name}` is removed here and still described elsewhere")),
                 detail: format!("No code has `{name}` any more, but {}{more} still tells of it.", elsewhere[0].path),
@@ -100,7 +100,7 @@ impl Impact for RemovedButMentioned {
 }
 
 /// Returns the names that the change removes and does not write again, with their places.
-fn removed(ground: &Ground<'_>) -> Result<BTreeMap<String, (usize, LineRange)>, Stopped> {
+fn removed(ground: &ImpactContext<'_>) -> Result<BTreeMap<String, (usize, LineRange)>, CancelReason> {
     let mut found: BTreeMap<String, (usize, LineRange)> = BTreeMap::new();
     for gone in &ground.changed()?.gone {
         if is_distinctive(&gone.home.name) {
@@ -108,12 +108,12 @@ fn removed(ground: &Ground<'_>) -> Result<BTreeMap<String, (usize, LineRange)>, 
         }
     }
     for (at, file) in ground.input.change.files.iter().enumerate() {
-        let path = file.path_at(Side::Old);
+        let path = file.path_at(DiffSide::Old);
         if file.without_text().is_some() || file.language.is_none() || file.deletions == 0 || is_excluded(path) {
             continue;
         }
-        let Some(text) = ground.read(Side::Old, path)? else { continue };
-        let touched = Touched::of(file, Side::Old);
+        let Some(text) = ground.read(DiffSide::Old, path)? else { continue };
+        let touched = ChangedLineIndex::of(file, DiffSide::Old);
         for (number, line) in text.all_lines().filter(|(number, _)| touched.covers(*number)) {
             for pattern in [&SETTING, &FLAG].into_iter().filter_map(|pattern| pattern.as_ref()) {
                 let names = pattern.captures_iter(line).filter_map(|groups| Some(groups.get(1)?.as_str().to_owned()));
@@ -130,7 +130,7 @@ fn removed(ground: &Ground<'_>) -> Result<BTreeMap<String, (usize, LineRange)>, 
 }
 
 /// Returns which of the names the change writes somewhere.
-fn added(ground: &Ground<'_>, names: &[&str]) -> Result<HashSet<usize>, Stopped> {
+fn added(ground: &ImpactContext<'_>, names: &[&str]) -> Result<HashSet<usize>, CancelReason> {
     let mut added = HashSet::new();
     if names.is_empty() {
         return Ok(added);
@@ -138,8 +138,10 @@ fn added(ground: &Ground<'_>, names: &[&str]) -> Result<HashSet<usize>, Stopped>
     // If that is unknown, all of them count as written: nothing is reported.
     let Ok(automaton) = AhoCorasick::new(names) else { return Ok((0..names.len()).collect()) };
     for file in ground.input.change.files.iter().filter(|file| file.without_text().is_none() && file.additions > 0) {
-        let Some(text) = ground.read(Side::New, &file.path)?.filter(|_| added.len() < names.len()) else { continue };
-        let touched = Touched::of(file, Side::New);
+        let Some(text) = ground.read(DiffSide::New, &file.path)?.filter(|_| added.len() < names.len()) else {
+            continue;
+        };
+        let touched = ChangedLineIndex::of(file, DiffSide::New);
         for (_, line) in text.all_lines().filter(|(number, _)| touched.covers(*number)) {
             added.extend(automaton.find_overlapping_iter(line).map(|hit| hit.pattern().as_usize()));
         }
@@ -161,18 +163,18 @@ fn is_distinctive(name: &str) -> bool {
 
 /// Checks for tests, generated and vendored files.
 fn is_excluded(path: &RepoPath) -> bool {
-    let text = path.spelled().to_ascii_lowercase();
+    let text = path.display_name().to_ascii_lowercase();
     is_test_path(path) || text.split('/').any(|part| matches!(part, "vendor" | "node_modules" | "third_party" | "dist"))
 }
 
 /// Returns the texts that still mention names which no code has.
 fn mentions(
-    ground: &Ground<'_>,
+    ground: &ImpactContext<'_>,
     removed: &BTreeMap<String, (usize, LineRange)>,
-) -> Result<HashMap<String, Vec<Elsewhere>>, Stopped> {
+) -> Result<HashMap<String, Vec<AffectedPlace>>, CancelReason> {
     let names: Vec<&str> = removed.keys().map(String::as_str).collect();
     let words: Vec<String> = names.iter().map(|name| regex::escape(name)).collect();
-    let (Ok(pattern), Ok(automaton)) = (Pattern::new(&words.join("|")), AhoCorasick::new(&names)) else {
+    let (Ok(pattern), Ok(automaton)) = (LineRegex::new(&words.join("|")), AhoCorasick::new(&names)) else {
         return Ok(HashMap::new());
     };
     let query = Query { pattern: &pattern, files: None, most: MOST_LINES };
@@ -187,15 +189,15 @@ fn mentions(
     if !hits.exhausted {
         return Ok(HashMap::new());
     }
-    let mut found: HashMap<String, Vec<Elsewhere>> = HashMap::new();
+    let mut found: HashMap<String, Vec<AffectedPlace>> = HashMap::new();
     let mut alive: BTreeSet<&str> = BTreeSet::new();
     for file in &hits.files {
         ground.input.cancel.check()?;
-        let kind = Kind::of(&file.path);
+        let kind = MentionKind::of(&file.path);
         for (number, line) in file.lines.iter().filter_map(|number| Some((*number, file.text.line(*number)?))) {
             for name in automaton.find_overlapping_iter(line).map(|hit| names[hit.pattern().as_usize()]) {
-                let tells = kind == Kind::Prose || (kind == Kind::Code && is_comment(line));
-                if kind == Kind::Past || (tells && is_history(line)) || (tells && !has_word(line, name)) {
+                let tells = kind == MentionKind::Prose || (kind == MentionKind::Code && is_comment(line));
+                if kind == MentionKind::Past || (tells && is_history(line)) || (tells && !has_word(line, name)) {
                     continue;
                 }
                 if !tells {
@@ -204,7 +206,7 @@ fn mentions(
                 }
                 let note = format!("This still tells of `{name}`.");
                 let places = found.entry(name.to_owned()).or_default();
-                places.push(Elsewhere { path: file.path.clone(), lines: LineRange::line(number), note });
+                places.push(AffectedPlace { path: file.path.clone(), lines: LineRange::line(number), note });
             }
         }
     }
@@ -214,21 +216,21 @@ fn mentions(
 
 /// The kind of a file's contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MentionKind {
     Code,
     Prose,
     /// Prose about history or plans, and prose that is not kept up to date.
     Past,
 }
 
-impl Kind {
+impl MentionKind {
     fn of(path: &RepoPath) -> Self {
         let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
         // Pages and notebooks contain code.
         if !is_prose(&extension) || matches!(extension.as_str(), "html" | "htm" | "ipynb" | "mdx") {
             return Self::Code;
         }
-        let text = path.spelled();
+        let text = path.display_name();
         let is_past = PAST_FILE.as_ref().is_none_or(|pattern| pattern.is_match(&text));
         if is_past || is_excluded(path) { Self::Past } else { Self::Prose }
     }
@@ -246,14 +248,14 @@ fn is_history(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::made_up::MadeUp;
+    use super::super::super::synthetic_change::SyntheticChange;
     use super::*;
 
     const WAS: &str = "def open_the_gate(key):\n    return key\n\n\ndef main():\n    return 1\n";
     const NOW: &str = "def main():\n    return 1\n";
 
     fn told(others: &[(&str, &str)]) -> Vec<String> {
-        let mut change = MadeUp::default().was("gate.py", WAS).now("gate.py", NOW);
+        let mut change = SyntheticChange::default().was("gate.py", WAS).now("gate.py", NOW);
         for (path, text) in others {
             change = change.was(path, text).now(path, text);
         }
@@ -288,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_setting_that_nobody_reads_any_more_is_told_where_a_text_has_it() {
-        let change = MadeUp::default()
+        let change = SyntheticChange::default()
             .was("a.ts", "export const a = process.env.GATE_KEY_FILE;\n")
             .now("a.ts", "export const a = 1;\n")
             .was("README.md", "Set `GATE_KEY_FILE`.\n")

@@ -6,17 +6,17 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::super::checks::CheckInfo;
-use super::super::subject::{Touched, is_test_path};
-use super::Impact;
-use super::ground::Ground;
-use super::words::{Effect, Elsewhere};
-use crate::domain::change::{FileChange, FileStatus, Span};
+use super::super::target::{ChangedLineIndex, is_test_path};
+use super::ImpactRule;
+use super::claims::{AffectedPlace, RemoteEffect};
+use super::context::ImpactContext;
+use crate::domain::change::{FileChange, FileStatus, HunkSpan};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::FileText;
-use crate::sys::cancel::Stopped;
-use crate::workspace::{Pattern, Query, WorkspaceError};
+use crate::sys::cancel::CancelReason;
+use crate::workspace::{LineRegex, Query, WorkspaceError};
 
 pub(super) struct ChangedConstantMirrored;
 
@@ -62,12 +62,12 @@ struct Moved {
     is: String,
 }
 
-impl Impact for ChangedConstantMirrored {
+impl ImpactRule for ChangedConstantMirrored {
     fn info(&self) -> &'static CheckInfo {
         &INFO
     }
 
-    fn find(&self, ground: &Ground<'_>) -> Result<Vec<Effect>, Stopped> {
+    fn find(&self, ground: &ImpactContext<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
         let mut moved: BTreeMap<(String, String), Moved> = BTreeMap::new();
         for (at, file) in ground.input.change.files.iter().enumerate() {
             ground.input.cancel.check()?;
@@ -92,9 +92,9 @@ impl Impact for ChangedConstantMirrored {
             let (name, was) = (&one.was.name, &one.was.value);
             let more =
                 if elsewhere.len() > 1 { format!(" and {} more places", elsewhere.len() - 1) } else { String::new() };
-            effects.push(Effect {
+            effects.push(RemoteEffect {
                 file: one.file,
-                side: Side::New,
+                side: DiffSide::New,
                 lines: Some(LineRange::line(one.line)),
                 title: Some(format!("`{name}` is {} here now and still {was} elsewhere", one.is)),
                 detail: format!("It was {was} here too, as it still is in {}{more}.", elsewhere[0].path),
@@ -153,14 +153,14 @@ fn words(name: &str) -> String {
 }
 
 /// Settings of a file whose value the change replaces, line for line.
-fn values(ground: &Ground<'_>, at: usize, file: &FileChange) -> Result<Vec<Moved>, Stopped> {
+fn values(ground: &ImpactContext<'_>, at: usize, file: &FileChange) -> Result<Vec<Moved>, CancelReason> {
     let mut found = Vec::new();
     let unfit = file.binary || file.generated.is_some() || file.status != FileStatus::Modified || is_apart(&file.path);
     if unfit || file.additions == 0 || file.deletions == 0 {
         return Ok(found);
     }
     let (Some(old), Some(new)) =
-        (ground.read(Side::Old, file.path_at(Side::Old))?, ground.read(Side::New, &file.path)?)
+        (ground.read(DiffSide::Old, file.path_at(DiffSide::Old))?, ground.read(DiffSide::New, &file.path)?)
     else {
         return Ok(found);
     };
@@ -179,14 +179,14 @@ fn values(ground: &Ground<'_>, at: usize, file: &FileChange) -> Result<Vec<Moved
     Ok(found)
 }
 
-fn settings(text: &FileText, span: Span) -> Vec<(u32, Setting)> {
+fn settings(text: &FileText, span: HunkSpan) -> Vec<(u32, Setting)> {
     let lines = span.range().into_iter().flat_map(|lines| text.lines(lines));
     lines.take(2000).filter_map(|(number, line)| Some((number, setting(line)?))).collect()
 }
 
 /// Whether the values in a file are its own: of what was, of tests, of looks, of one language of many, of one job of many.
 fn is_apart(path: &RepoPath) -> bool {
-    let text = format!("/{}", path.spelled().to_ascii_lowercase());
+    let text = format!("/{}", path.display_name().to_ascii_lowercase());
     let marks = [
         "changelog",
         "changes",
@@ -224,17 +224,17 @@ fn is_apart(path: &RepoPath) -> bool {
         || marks.iter().any(|mark| text.contains(mark))
 }
 
-type Places = BTreeMap<(String, String), Vec<Elsewhere>>;
+type Places = BTreeMap<(String, String), Vec<AffectedPlace>>;
 
 /// Where the same name still has the old value, and the names that have other values elsewhere.
 fn still(
-    ground: &Ground<'_>,
+    ground: &ImpactContext<'_>,
     moved: &BTreeMap<(String, String), Moved>,
-) -> Result<(Places, BTreeSet<String>), Stopped> {
+) -> Result<(Places, BTreeSet<String>), CancelReason> {
     let (mut places, mut others) = (Places::new(), BTreeSet::new());
     let names: BTreeSet<&str> = moved.keys().map(|(words, _)| words.as_str()).collect();
     let spelled: Vec<String> = names.iter().map(|words| words.replace('_', "[_.-]?")).collect();
-    let Ok(pattern) = Pattern::new(&format!("(?i)(?:{})", spelled.join("|"))) else { return Ok((places, others)) };
+    let Ok(pattern) = LineRegex::new(&format!("(?i)(?:{})", spelled.join("|"))) else { return Ok((places, others)) };
     let query = Query { pattern: &pattern, files: None, most: MOST_LINES };
     let found = match ground.input.new.search(&query, ground.input.cancel) {
         Ok(found) if found.exhausted => found,
@@ -254,7 +254,7 @@ fn still(
             continue;
         }
         let changed = ground.input.change.files.iter().find(|one| one.path == file.path);
-        let touched = changed.map(|one| Touched::of(one, Side::New));
+        let touched = changed.map(|one| ChangedLineIndex::of(one, DiffSide::New));
         for number in &file.lines {
             let line = file.text.line(*number).and_then(setting);
             let Some(here) = line.filter(|_| !touched.as_ref().is_some_and(|touched| touched.covers(*number))) else {
@@ -263,7 +263,7 @@ fn still(
             let key = (here.words, here.value);
             if moved.contains_key(&key) {
                 let note = format!("{} is still {} here.", here.name, key.1);
-                places.entry(key).or_default().push(Elsewhere {
+                places.entry(key).or_default().push(AffectedPlace {
                     path: file.path.clone(),
                     lines: LineRange::line(*number),
                     note,

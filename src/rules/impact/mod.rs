@@ -4,26 +4,26 @@
 //! and names the other place as a related one. The names that a change is about are searched first, in one pass, and only files that have
 //! one are parsed (`ground`). Extracting definitions and uses belongs in `syntax`; matching within one text belongs in the packs.
 
-mod ahead;
 mod callers;
 mod changed;
+mod claims;
+mod context;
 mod files;
-mod gone;
-mod ground;
 mod implementors;
 mod lines;
 mod manifest;
 mod memory;
 mod mentioned;
 mod mirrored;
+mod prefetch;
+mod relevance;
+mod removed;
 mod resolve;
 mod search;
 mod text_key;
-mod touches;
 mod translated;
 mod unused;
 mod variants;
-mod words;
 
 pub use memory::SymbolMemory;
 
@@ -33,14 +33,14 @@ use super::checks::CheckInfo;
 use super::run::RulesInput;
 use crate::domain::claim::Claim;
 use crate::domain::place::WorkspaceAt;
-use crate::sys::cancel::Stopped;
-use ground::Ground;
-use words::Effect;
+use crate::sys::cancel::CancelReason;
+use claims::RemoteEffect;
+use context::ImpactContext;
 
 /// Every impact rule. The order is that of claims.
-const IMPACTS: &[&dyn Impact] = &[
+const IMPACTS: &[&dyn ImpactRule] = &[
     &callers::CallersNotUpdated,
-    &gone::RemovedButUsed,
+    &removed::RemovedButUsed,
     &implementors::ImplementorsNotUpdated,
     &variants::NewVariantUnhandled,
     &files::RemovedFileUsed,
@@ -53,12 +53,12 @@ const IMPACTS: &[&dyn Impact] = &[
 ];
 
 /// A rule about effects of a change on places it does not touch.
-trait Impact: Sync {
+trait ImpactRule: Sync {
     /// Its name and description.
     fn info(&self) -> &'static CheckInfo;
 
     /// Finds the effects of the change.
-    fn find(&self, ground: &Ground<'_>) -> Result<Vec<Effect>, Stopped>;
+    fn find(&self, ground: &ImpactContext<'_>) -> Result<Vec<RemoteEffect>, CancelReason>;
 }
 
 /// The names and descriptions of the rules.
@@ -70,21 +70,21 @@ pub(super) fn infos() -> impl Iterator<Item = &'static CheckInfo> {
 const MOST_ALIKE: usize = 20;
 
 /// Reads what one file of the change defines while its trees are in memory; `read` counts the bytes read for all files.
-pub(super) fn read_ahead(input: &RulesInput<'_>, at: usize, read: &AtomicUsize) -> Result<(), Stopped> {
+pub(super) fn read_ahead(input: &RulesInput<'_>, at: usize, read: &AtomicUsize) -> Result<(), CancelReason> {
     let is_asked = input.change.new_at != WorkspaceAt::PatchOnly
         && IMPACTS.iter().any(|impact| !input.packs.is_off(impact.info().name));
     let Some(file) = input.change.files.get(at).filter(|_| is_asked) else { return Ok(()) };
-    ahead::read_ahead(input, at, read)?;
+    prefetch::read_ahead(input, at, read)?;
     unused::read_ahead(input, file)
 }
 
 /// Returns the claims about places that the change does not touch, and notes on what was not examined, one sentence each.
-pub(super) fn claims(input: &RulesInput<'_>) -> Result<(Vec<Claim>, Vec<String>), Stopped> {
+pub(super) fn claims(input: &RulesInput<'_>) -> Result<(Vec<Claim>, Vec<String>), CancelReason> {
     // A patch shows parts of its files only; a missing definition may exist.
     if input.change.new_at == WorkspaceAt::PatchOnly {
         return Ok((Vec::new(), Vec::new()));
     }
-    let ground = Ground::new(input);
+    let ground = ImpactContext::new(input);
     let mut claims = Vec::new();
     for impact in IMPACTS {
         let info = impact.info();
@@ -96,8 +96,9 @@ pub(super) fn claims(input: &RulesInput<'_>) -> Result<(Vec<Claim>, Vec<String>)
             let more = found.len() - MOST_ALIKE;
             ground.note(format!("{} has {more} more findings, which are not listed one by one", info.name));
         }
-        let found = found.into_iter().take(MOST_ALIKE).filter_map(|effect| words::claim(input, info, effect));
-        claims.extend(found.filter_map(|claim| input.packs.settled(claim)));
+        let found =
+            found.into_iter().take(MOST_ALIKE).filter_map(|effect| claims::build_impact_claim(input, info, effect));
+        claims.extend(found.filter_map(|claim| input.packs.apply_settings(claim)));
     }
     Ok((claims, ground.into_notes()))
 }

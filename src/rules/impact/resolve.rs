@@ -8,36 +8,36 @@ pub(super) mod python;
 pub(super) mod rust;
 pub(super) mod script;
 
-use super::changed::Home;
-use super::ground::{Family, Ground};
+use super::changed::DefinitionSite;
+use super::context::{ImpactContext, LanguageFamily};
 use crate::domain::path::RepoPath;
-use crate::syntax::{Arguments, Definition, How, Symbols, Use};
-use crate::sys::cancel::Stopped;
+use crate::syntax::{ArgumentShape, SymbolDefinition, SymbolUse, Symbols, UseKind};
+use crate::sys::cancel::CancelReason;
 
 /// A use that certainly means a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct ResolvedUse {
     /// Its line, 1-indexed.
     pub(super) line: u32,
     /// Arguments of the call; `None` if the name is only mentioned or imported.
-    pub(super) call: Option<Arguments>,
+    pub(super) call: Option<ArgumentShape>,
 }
 
 /// Returns the uses in the file `user` that certainly mean the definition that is, or was, at `home`.
-pub(super) fn uses(
-    ground: &Ground<'_>,
+pub(super) fn resolve_uses(
+    ground: &ImpactContext<'_>,
     user: &RepoPath,
     symbols: &Symbols,
-    home: &Home,
-) -> Result<Vec<Found>, Stopped> {
-    let here = Here { ground, user, symbols, home };
+    home: &DefinitionSite,
+) -> Result<Vec<ResolvedUse>, CancelReason> {
+    let here = UseCandidate { ground, user, symbols, home };
     let mut found = match home.family {
-        Family::Rust => rust::uses(&here)?,
-        Family::Python => python::uses(&here)?,
-        Family::Script => script::uses(&here),
-        Family::Go => go::uses(&here)?,
-        Family::Java => java::uses(&here)?,
-        Family::C => here.by_itself(),
+        LanguageFamily::Rust => rust::uses(&here)?,
+        LanguageFamily::Python => python::uses(&here)?,
+        LanguageFamily::Script => script::uses(&here),
+        LanguageFamily::Go => go::uses(&here)?,
+        LanguageFamily::Java => java::uses(&here)?,
+        LanguageFamily::C => here.by_itself(),
     };
     found.sort_by_key(|found| found.line);
     found.dedup();
@@ -45,54 +45,55 @@ pub(super) fn uses(
 }
 
 /// A file that may use a definition.
-struct Here<'a> {
-    ground: &'a Ground<'a>,
+struct UseCandidate<'a> {
+    ground: &'a ImpactContext<'a>,
     user: &'a RepoPath,
     symbols: &'a Symbols,
-    home: &'a Home,
+    home: &'a DefinitionSite,
 }
 
-impl<'a> Here<'a> {
+impl<'a> UseCandidate<'a> {
     /// Checks whether it is the file of the definition itself.
     fn is_home(&self) -> bool {
         *self.user == self.home.path
     }
 
-    fn certain(&self) -> impl Iterator<Item = &'a Use> {
-        let name = self.home.asked();
+    fn certain(&self) -> impl Iterator<Item = &'a SymbolUse> {
+        let name = self.home.searched_name();
         self.symbols.uses.iter().filter(move |one| one.name == name && !one.conditional)
     }
 
     /// Returns calls by the name alone, unless something else in the file has that name.
-    fn by_itself(&self) -> Vec<Found> {
+    fn by_itself(&self) -> Vec<ResolvedUse> {
         // Another text may provide the name, or a local may shadow it.
-        if self.symbols.open || self.symbols.others.contains(self.home.asked()) {
+        if self.symbols.open || self.symbols.others.contains(self.home.searched_name()) {
             return Vec::new();
         }
-        self.certain().filter(|one| matches!(one.how, How::Plain | How::New)).map(found).collect()
+        self.certain().filter(|one| matches!(one.how, UseKind::Plain | UseKind::New)).map(found).collect()
     }
 
     /// Returns uses through `self` or `this` in the members of the same type.
-    fn of_self(&self, word: &str, owner: &str) -> Vec<Found> {
-        let same = |at: usize| self.symbols.definitions.get(at).is_some_and(|one: &Definition| one.name == owner);
-        let of_self = |one: &&Use| matches!(&one.how, How::Member(of) if of == word) && one.owner.is_some_and(same);
+    fn of_self(&self, word: &str, owner: &str) -> Vec<ResolvedUse> {
+        let same = |at: usize| self.symbols.definitions.get(at).is_some_and(|one: &SymbolDefinition| one.name == owner);
+        let of_self =
+            |one: &&SymbolUse| matches!(&one.how, UseKind::Member(of) if of == word) && one.owner.is_some_and(same);
         self.certain().filter(of_self).map(found).collect()
     }
 
     /// Returns uses of members of what is named `of` in this file.
-    fn of_member<'s>(&'s self, of: &'s str) -> impl Iterator<Item = Found> + 's {
-        self.certain().filter(move |one| matches!(&one.how, How::Member(name) if name == of)).map(found)
+    fn of_member<'s>(&'s self, of: &'s str) -> impl Iterator<Item = ResolvedUse> + 's {
+        self.certain().filter(move |one| matches!(&one.how, UseKind::Member(name) if name == of)).map(found)
     }
 
     /// Returns uses of a name that is renamed in this file.
-    fn named<'s>(&'s self, local: &'s str) -> impl Iterator<Item = Found> + 's {
+    fn named<'s>(&'s self, local: &'s str) -> impl Iterator<Item = ResolvedUse> + 's {
         let uses = self.symbols.uses.iter().filter(move |one| one.name == local && !one.conditional);
-        uses.filter(|one| matches!(one.how, How::Plain | How::New)).map(found)
+        uses.filter(|one| matches!(one.how, UseKind::Plain | UseKind::New)).map(found)
     }
 }
 
-fn found(one: &Use) -> Found {
-    Found { line: one.line, call: one.call.clone() }
+fn found(one: &SymbolUse) -> ResolvedUse {
+    ResolvedUse { line: one.line, call: one.call.clone() }
 }
 
 /// Normalizes `folder/./a/../b`; `None` if it leaves the tree.

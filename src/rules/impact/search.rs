@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use super::ground::{Family, Ground};
+use super::context::{ImpactContext, LanguageFamily};
 use crate::domain::filter::PathFilter;
 use crate::domain::path::RepoPath;
-use crate::sys::cancel::Stopped;
-use crate::workspace::{Pattern, Query, WorkspaceError};
+use crate::sys::cancel::CancelReason;
+use crate::workspace::{LineRegex, Query, WorkspaceError};
 
 /// Maximum number of searched names; the first ones represent a larger change.
 const MOST_NAMES: usize = 400;
@@ -22,31 +22,34 @@ const MOST_LISTED: usize = 5;
 
 /// The files of the head with each name.
 #[derive(Debug, Default)]
-pub(super) struct Hits {
-    files: BTreeMap<(Family, String), BTreeSet<RepoPath>>,
+pub(super) struct NameHits {
+    files: BTreeMap<(LanguageFamily, String), BTreeSet<RepoPath>>,
     /// `true` if every file was searched.
     whole: bool,
 }
 
-impl Hits {
+impl NameHits {
     /// Returns the files that have a name, including its own; `None` if not all of them are known.
-    pub(super) fn of(&self, family: Family, name: &str) -> Option<&BTreeSet<RepoPath>> {
+    pub(super) fn of(&self, family: LanguageFamily, name: &str) -> Option<&BTreeSet<RepoPath>> {
         let found = self.files.get(&(family, name.to_owned()))?;
         (self.whole && found.len() <= MOST_FILES).then_some(found)
     }
 }
 
-pub(super) fn search(ground: &Ground<'_>, names: &BTreeMap<Family, BTreeSet<String>>) -> Result<Hits, Stopped> {
+pub(super) fn search(
+    ground: &ImpactContext<'_>,
+    names: &BTreeMap<LanguageFamily, BTreeSet<String>>,
+) -> Result<NameHits, CancelReason> {
     let mut all: BTreeSet<&str> = names.values().flatten().map(String::as_str).collect();
     if all.is_empty() {
-        return Ok(Hits { whole: true, ..Hits::default() });
+        return Ok(NameHits { whole: true, ..NameHits::default() });
     }
     while all.len() > MOST_NAMES {
         all.pop_last();
         ground.note(format!("only {MOST_NAMES} of the names that the change is about were followed beyond its files"));
     }
     let all: Vec<&str> = all.into_iter().collect();
-    let mut hits = Hits { whole: true, ..Hits::default() };
+    let mut hits = NameHits { whole: true, ..NameHits::default() };
     for (family, of_family) in names {
         for name in of_family.iter().filter(|name| all.contains(&name.as_str())) {
             hits.files.insert((*family, name.clone()), BTreeSet::new());
@@ -55,12 +58,12 @@ pub(super) fn search(ground: &Ground<'_>, names: &BTreeMap<Family, BTreeSet<Stri
     let words: Vec<String> = all.iter().map(|name| regex::escape(name)).collect();
     let globs: Vec<String> = names.keys().flat_map(|family| family.globs()).map(|glob| (*glob).to_owned()).collect();
     let (Ok(pattern), Ok(filter)) =
-        (Pattern::new(&format!(r"\b(?:{})\b", words.join("|"))), PathFilter::new(&globs, &[]))
+        (LineRegex::new(&format!(r"\b(?:{})\b", words.join("|"))), PathFilter::new(&globs, &[]))
     else {
-        return Ok(Hits::default());
+        return Ok(NameHits::default());
     };
     let Ok(automaton) = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&all) else {
-        return Ok(Hits::default());
+        return Ok(NameHits::default());
     };
     let query = Query { pattern: &pattern, files: Some(&filter), most: MOST_LINES };
     let found = match ground.input.new.search(&query, ground.input.cancel) {
@@ -68,7 +71,7 @@ pub(super) fn search(ground: &Ground<'_>, names: &BTreeMap<Family, BTreeSet<Stri
         Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
         Err(error) => {
             ground.note(format!("the names that the change is about could not be searched: {error}"));
-            return Ok(Hits::default());
+            return Ok(NameHits::default());
         }
     };
     if !found.exhausted {
@@ -77,7 +80,7 @@ pub(super) fn search(ground: &Ground<'_>, names: &BTreeMap<Family, BTreeSet<Stri
     }
     for file in found.files {
         ground.input.cancel.check()?;
-        let Some(family) = Family::of(&file.path) else { continue };
+        let Some(family) = LanguageFamily::of(&file.path) else { continue };
         for line in file.lines.iter().filter_map(|number| file.text.line(*number)) {
             for word in automaton.find_overlapping_iter(line) {
                 let name = all[word.pattern().as_usize()];
@@ -110,13 +113,13 @@ fn is_whole(line: &str, start: usize, end: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::made_up::MadeUp;
+    use super::super::super::synthetic_change::SyntheticChange;
     use super::MOST_FILES;
 
     #[test]
     fn a_name_that_stands_in_too_many_files_is_told() {
         let told = |users: usize| {
-            let mut change = MadeUp::default()
+            let mut change = SyntheticChange::default()
                 .was("lib.py", "def opens_it(path):\n    return path\n")
                 .now("lib.py", "def opens_that(path):\n    return path\n");
             for at in 0..users {

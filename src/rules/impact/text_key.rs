@@ -9,17 +9,17 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::super::checks::CheckInfo;
-use super::super::subject::{Touched, is_test_path};
-use super::Impact;
-use super::ground::Ground;
-use super::translated::{Kind, Text, is_first, sources, texts};
-use super::words::{Effect, Elsewhere};
+use super::super::target::{ChangedLineIndex, is_test_path};
+use super::ImpactRule;
+use super::claims::{AffectedPlace, RemoteEffect};
+use super::context::ImpactContext;
+use super::translated::{KeyedString, TranslationFormat, is_first, parse_strings, source_paths};
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::FileText;
-use crate::sys::cancel::Stopped;
+use crate::sys::cancel::CancelReason;
 
 pub(super) struct TextKeyMissing;
 
@@ -59,7 +59,7 @@ struct Known {
     /// Every name, what it is called below each name above it, and those above it.
     names: BTreeSet<String>,
     /// The texts of the language that most are written in first.
-    first: Vec<(RepoPath, Vec<Text>)>,
+    first: Vec<(RepoPath, Vec<KeyedString>)>,
     /// Whether the names of the other languages are among them.
     whole: bool,
     too_many: bool,
@@ -77,12 +77,12 @@ fn bare(name: &str) -> &str {
     name.rsplit(':').next().unwrap_or(name)
 }
 
-impl Impact for TextKeyMissing {
+impl ImpactRule for TextKeyMissing {
     fn info(&self) -> &'static CheckInfo {
         &INFO
     }
 
-    fn find(&self, ground: &Ground<'_>) -> Result<Vec<Effect>, Stopped> {
+    fn find(&self, ground: &ImpactContext<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
         let mut effects = Vec::new();
         let mut known: Option<Known> = None;
         for (at, file) in ground.input.change.files.iter().enumerate() {
@@ -95,7 +95,7 @@ impl Impact for TextKeyMissing {
             {
                 continue;
             }
-            let Some(text) = ground.read(Side::New, &file.path)?.filter(|text| text.text().len() <= LARGEST) else {
+            let Some(text) = ground.read(DiffSide::New, &file.path)?.filter(|text| text.text().len() <= LARGEST) else {
                 continue;
             };
             let fresh = fresh(ground, file, &text)?;
@@ -131,14 +131,18 @@ impl Impact for TextKeyMissing {
 }
 
 /// The names that the change makes a file ask for.
-fn fresh(ground: &Ground<'_>, file: &FileChange, text: &FileText) -> Result<BTreeMap<String, u32>, Stopped> {
-    let touched = Touched::of(file, Side::New);
+fn fresh(
+    ground: &ImpactContext<'_>,
+    file: &FileChange,
+    text: &FileText,
+) -> Result<BTreeMap<String, u32>, CancelReason> {
+    let touched = ChangedLineIndex::of(file, DiffSide::New);
     let mut fresh = BTreeMap::new();
     for asked in asked(text).into_iter().filter(|asked| is_told(asked.name) && touched.covers(asked.line)) {
         fresh.entry(asked.name.to_owned()).or_insert(asked.line);
     }
     if !fresh.is_empty()
-        && let Some(before) = ground.read(Side::Old, file.path_at(Side::Old))?
+        && let Some(before) = ground.read(DiffSide::Old, file.path_at(DiffSide::Old))?
     {
         fresh.retain(|name, _| !before.text().contains(name.as_str()));
     }
@@ -168,19 +172,21 @@ fn is_told(name: &str) -> bool {
 }
 
 /// Reads the texts of the language that most are written in first, or those of all others.
-fn learn(ground: &Ground<'_>, first: bool) -> Result<Known, Stopped> {
+fn learn(ground: &ImpactContext<'_>, first: bool) -> Result<Known, CancelReason> {
     let mut known = Known { names: BTreeSet::new(), first: Vec::new(), whole: false, too_many: false };
     let mut read = 0;
     for entry in ground.files()? {
-        let path = entry.path.spelled();
-        let Some(kind) = Kind::of(&path).filter(|kind| matches!(kind, Kind::Json | Kind::Module | Kind::Yaml)) else {
+        let path = entry.path.display_name();
+        let Some(kind) = TranslationFormat::of(&path).filter(|kind| {
+            matches!(kind, TranslationFormat::Json | TranslationFormat::Module | TranslationFormat::Yaml)
+        }) else {
             continue;
         };
         if is_first(&path) != first || !first && !translates(ground, &path, kind)? {
             continue;
         }
         ground.input.cancel.check()?;
-        let Some(text) = ground.read(Side::New, &entry.path)?.filter(|text| text.text().len() <= LARGEST) else {
+        let Some(text) = ground.read(DiffSide::New, &entry.path)?.filter(|text| text.text().len() <= LARGEST) else {
             continue;
         };
         read += 1;
@@ -188,7 +194,7 @@ fn learn(ground: &Ground<'_>, first: bool) -> Result<Known, Stopped> {
             known.too_many = true;
             break;
         }
-        let texts = texts(&path, kind, text.text());
+        let texts = parse_strings(&path, kind, text.text());
         for text in &texts {
             add(&mut known.names, &text.key);
         }
@@ -200,8 +206,8 @@ fn learn(ground: &Ground<'_>, first: bool) -> Result<Known, Stopped> {
 }
 
 /// Whether there is a source that a file translates.
-fn translates(ground: &Ground<'_>, path: &str, kind: Kind) -> Result<bool, Stopped> {
-    for source in sources(path, kind) {
+fn translates(ground: &ImpactContext<'_>, path: &str, kind: TranslationFormat) -> Result<bool, CancelReason> {
+    for source in source_paths(path, kind) {
         if ground.exists(source.as_bytes())? {
             return Ok(true);
         }
@@ -251,11 +257,11 @@ fn there<'a>(text: &'a FileText, known: &Known) -> (Vec<&'a str>, usize) {
 }
 
 /// Whether a file of the change asked for it before: what moves was not brought in.
-fn was_asked(ground: &Ground<'_>, name: &str) -> Result<bool, Stopped> {
+fn was_asked(ground: &ImpactContext<'_>, name: &str) -> Result<bool, CancelReason> {
     for file in &ground.input.change.files {
-        let path = file.path_at(Side::Old);
+        let path = file.path_at(DiffSide::Old);
         if CODE.contains(&path.extension().unwrap_or_default())
-            && let Some(text) = ground.read(Side::Old, path)?
+            && let Some(text) = ground.read(DiffSide::Old, path)?
             && text.text().contains(name)
         {
             return Ok(true);
@@ -264,14 +270,14 @@ fn was_asked(ground: &Ground<'_>, name: &str) -> Result<bool, Stopped> {
     Ok(false)
 }
 
-fn effect(at: usize, text: &FileText, name: &str, line: u32, known: &Known) -> Option<Effect> {
+fn effect(at: usize, text: &FileText, name: &str, line: u32, known: &Known) -> Option<RemoteEffect> {
     let (there, _) = there(text, known);
     let (path, first) = home(&known.first, &there)?;
     let name = bare(name);
     let near = first.iter().max_by_key(|text| (alike(&text.key, name), u32::MAX - text.from))?;
-    Some(Effect {
+    Some(RemoteEffect {
         file: at,
-        side: Side::New,
+        side: DiffSide::New,
         lines: Some(LineRange::line(line)),
         title: Some(format!("No language has the text `{name}` that is asked for here")),
         detail: format!(
@@ -279,7 +285,7 @@ fn effect(at: usize, text: &FileText, name: &str, line: u32, known: &Known) -> O
             there.len()
         ),
         severity: None,
-        elsewhere: vec![Elsewhere {
+        elsewhere: vec![AffectedPlace {
             path: path.clone(),
             lines: LineRange::line(near.from),
             note: "What is named most like it.".to_owned(),
@@ -288,8 +294,8 @@ fn effect(at: usize, text: &FileText, name: &str, line: u32, known: &Known) -> O
 }
 
 /// The file that has most of the names.
-fn home<'a>(first: &'a [(RepoPath, Vec<Text>)], there: &[&str]) -> Option<&'a (RepoPath, Vec<Text>)> {
-    let count = |texts: &[Text]| {
+fn home<'a>(first: &'a [(RepoPath, Vec<KeyedString>)], there: &[&str]) -> Option<&'a (RepoPath, Vec<KeyedString>)> {
+    let count = |texts: &[KeyedString]| {
         let keys: BTreeSet<&str> = texts.iter().map(|text| text.key.as_str()).collect();
         there.iter().filter(|name| keys.contains(bare(name))).count()
     };
@@ -306,7 +312,7 @@ fn alike(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::made_up::MadeUp;
+    use super::super::super::synthetic_change::SyntheticChange;
     use super::*;
 
     #[test]
@@ -331,7 +337,7 @@ mod tests {
     #[test]
     fn names_that_are_nowhere_near_are_not_told() {
         let en = "{\"a\": {\"first\": \"1\", \"second\": \"2\", \"third\": \"3\"}}\n";
-        let there = MadeUp::default().was("l/en.json", en).now("l/en.json", en);
+        let there = SyntheticChange::default().was("l/en.json", en).now("l/en.json", en);
         let code = |last: &str| format!("t('a.first')\nt('a.second')\nt('a.third')\nt('{last}')\n");
         assert_eq!(there.clone().now("a.ts", &code("a.fourth")).told(), ["impact/text-key-missing a.ts:4"]);
         assert_eq!(there.clone().now("a.ts", &code("pack.fourth")).told(), [""; 0]);

@@ -7,19 +7,19 @@ use std::sync::Arc;
 
 use super::super::checks::CheckInfo;
 use super::super::run::RulesInput;
-use super::super::subject::{Touched, is_test_path, names, readable};
-use super::Impact;
-use super::ground::{Family, Ground};
-use super::words::{Effect, Elsewhere};
+use super::super::target::{ChangedLineIndex, is_test_path, read_text, word_positions};
+use super::ImpactRule;
+use super::claims::{AffectedPlace, RemoteEffect};
+use super::context::{ImpactContext, LanguageFamily};
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::language;
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::FileText;
-use crate::syntax::{Definition, DefinitionKind, Symbols, outline};
-use crate::sys::cancel::Stopped;
-use crate::workspace::{Pattern, Query, WorkspaceError};
+use crate::syntax::{DefinitionKind, SymbolDefinition, Symbols, outline};
+use crate::sys::cancel::CancelReason;
+use crate::workspace::{LineRegex, Query, WorkspaceError};
 
 pub(super) struct LeftUnused;
 
@@ -43,19 +43,19 @@ const MOST_LINES: usize = 2_000;
 struct Left {
     file: usize,
     path: RepoPath,
-    family: Family,
+    family: LanguageFamily,
     /// Where it was used, at the base.
     used: LineRange,
     /// Where it stands, at the head.
     stands: LineRange,
 }
 
-impl Impact for LeftUnused {
+impl ImpactRule for LeftUnused {
     fn info(&self) -> &'static CheckInfo {
         &INFO
     }
 
-    fn find(&self, ground: &Ground<'_>) -> Result<Vec<Effect>, Stopped> {
+    fn find(&self, ground: &ImpactContext<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
         let mut left: BTreeMap<String, Left> = BTreeMap::new();
         for (at, file) in ground.input.change.files.iter().enumerate() {
             ground.input.cancel.check()?;
@@ -67,14 +67,18 @@ impl Impact for LeftUnused {
             return Ok(Vec::new());
         }
         drop_named_elsewhere(ground, &mut left)?;
-        let effects = left.into_iter().map(|(name, one)| Effect {
+        let effects = left.into_iter().map(|(name, one)| RemoteEffect {
             file: one.file,
-            side: Side::Old,
+            side: DiffSide::Old,
             lines: Some(one.used),
             title: Some(format!("`{name}` is no longer used")),
             detail: format!("This was the last place that used `{name}`."),
             severity: None,
-            elsewhere: vec![Elsewhere { path: one.path, lines: one.stands, note: "It still stands here.".to_owned() }],
+            elsewhere: vec![AffectedPlace {
+                path: one.path,
+                lines: one.stands,
+                note: "It still stands here.".to_owned(),
+            }],
         });
         Ok(effects.collect())
     }
@@ -82,15 +86,16 @@ impl Impact for LeftUnused {
 
 /// Both sides of a changed file that may have lost the last use of a function.
 struct Sides {
-    family: Family,
+    family: LanguageFamily,
     old: Arc<FileText>,
     new: Arc<FileText>,
-    removed: Touched,
+    removed: ChangedLineIndex,
 }
 
 impl Sides {
-    fn of(input: &RulesInput<'_>, file: &FileChange) -> Result<Option<Self>, Stopped> {
-        let family = Family::of(&file.path).filter(|family| !matches!(family, Family::Rust | Family::C));
+    fn of(input: &RulesInput<'_>, file: &FileChange) -> Result<Option<Self>, CancelReason> {
+        let family =
+            LanguageFamily::of(&file.path).filter(|family| !matches!(family, LanguageFamily::Rust | LanguageFamily::C));
         let was_there = matches!(file.status, FileStatus::Modified | FileStatus::Renamed);
         let Some(family) = family.filter(|_| was_there && file.without_text().is_none() && file.deletions > 0) else {
             return Ok(None);
@@ -98,11 +103,12 @@ impl Sides {
         if is_test_path(&file.path) {
             return Ok(None);
         }
-        let (Some(old), Some(new)) = (readable(input.old, file.path_at(Side::Old))?, readable(input.new, &file.path)?)
+        let (Some(old), Some(new)) =
+            (read_text(input.old, file.path_at(DiffSide::Old))?, read_text(input.new, &file.path)?)
         else {
             return Ok(None);
         };
-        let sides = Self { family, old, new, removed: Touched::of(file, Side::Old) };
+        let sides = Self { family, old, new, removed: ChangedLineIndex::of(file, DiffSide::Old) };
         // Only what is called on a removed line can have lost its last use, and most changes have none: that is asked before anything is parsed.
         let calls = sides.lines().any(|(_, line)| line.contains('(') || line.contains("::"));
         Ok(calls.then_some(sides))
@@ -115,20 +121,20 @@ impl Sides {
 }
 
 /// Reads what a changed file offers while its tree is at hand.
-pub(super) fn read_ahead(input: &RulesInput<'_>, file: &FileChange) -> Result<(), Stopped> {
-    if let (Some(sides), Some(language)) = (Sides::of(input, file)?, language::of(&file.path)) {
+pub(super) fn read_ahead(input: &RulesInput<'_>, file: &FileChange) -> Result<(), CancelReason> {
+    if let (Some(sides), Some(language)) = (Sides::of(input, file)?, language::from_path(&file.path)) {
         let _ = outline(language, sides.new.text(), None, input.trees, input.cancel);
     }
     Ok(())
 }
 
 /// The functions that a changed file defines and does not name any more.
-fn of_file(ground: &Ground<'_>, at: usize, file: &FileChange) -> Result<Vec<(String, Left)>, Stopped> {
+fn of_file(ground: &ImpactContext<'_>, at: usize, file: &FileChange) -> Result<Vec<(String, Left)>, CancelReason> {
     let Some(sides) = Sides::of(ground.input, file)? else { return Ok(Vec::new()) };
-    let Some(mut symbols) = ground.outline(Side::New, &file.path)? else { return Ok(Vec::new()) };
+    let Some(mut symbols) = ground.outline(DiffSide::New, &file.path)? else { return Ok(Vec::new()) };
     // What makes a script a module may stand inside a function.
     let is_module = !symbols.imports.is_empty() || symbols.definitions.iter().any(|one| one.public);
-    if sides.family == Family::Script && !is_module {
+    if sides.family == LanguageFamily::Script && !is_module {
         let Some(all) = ground.symbols(&file.path)? else { return Ok(Vec::new()) };
         symbols = all;
     }
@@ -147,7 +153,7 @@ fn of_file(ground: &Ground<'_>, at: usize, file: &FileChange) -> Result<Vec<(Str
 }
 
 /// Whether only its own file, or its own package, can name a function.
-fn is_private(family: Family, symbols: &Symbols, one: &Definition) -> bool {
+fn is_private(family: LanguageFamily, symbols: &Symbols, one: &SymbolDefinition) -> bool {
     let is_plain = one.kind == DefinitionKind::Function
         && one.name.len() >= SHORTEST
         && !one.nested
@@ -159,17 +165,17 @@ fn is_private(family: Family, symbols: &Symbols, one: &Definition) -> bool {
     let owner = symbols.owner(one);
     is_plain
         && match family {
-            Family::Python => one.name.starts_with('_') && !one.name.ends_with("__") && owner.is_none(),
-            Family::Java => !one.public && owner != Some(one.name.as_str()) && !is_called_by_name(&one.name),
+            LanguageFamily::Python => one.name.starts_with('_') && !one.name.ends_with("__") && owner.is_none(),
+            LanguageFamily::Java => !one.public && owner != Some(one.name.as_str()) && !is_called_by_name(&one.name),
             // A script that is no module shares its names with others.
-            Family::Script => {
+            LanguageFamily::Script => {
                 !one.public
                     && owner.is_none()
                     && !symbols.others.contains(&one.name)
                     && (!symbols.imports.is_empty() || symbols.definitions.iter().any(|other| other.public))
             }
-            Family::Go => !one.public && owner.is_none() && !matches!(one.name.as_str(), "main" | "init"),
-            Family::Rust | Family::C => false,
+            LanguageFamily::Go => !one.public && owner.is_none() && !matches!(one.name.as_str(), "main" | "init"),
+            LanguageFamily::Rust | LanguageFamily::C => false,
         }
 }
 
@@ -179,16 +185,16 @@ fn is_called_by_name(name: &str) -> bool {
 }
 
 /// Forgets what other files name where they can.
-fn drop_named_elsewhere(ground: &Ground<'_>, left: &mut BTreeMap<String, Left>) -> Result<(), Stopped> {
+fn drop_named_elsewhere(ground: &ImpactContext<'_>, left: &mut BTreeMap<String, Left>) -> Result<(), CancelReason> {
     let names: Vec<String> = left
         .iter()
-        .filter(|(_, one)| matches!(one.family, Family::Python | Family::Go))
+        .filter(|(_, one)| matches!(one.family, LanguageFamily::Python | LanguageFamily::Go))
         .map(|(name, _)| regex::escape(name))
         .collect();
     if names.is_empty() {
         return Ok(());
     }
-    let Ok(pattern) = Pattern::new(&format!(r"\b(?:{})\b", names.join("|"))) else { return Ok(()) };
+    let Ok(pattern) = LineRegex::new(&format!(r"\b(?:{})\b", names.join("|"))) else { return Ok(()) };
     let hits =
         match ground.input.new.search(&Query { pattern: &pattern, files: None, most: MOST_LINES }, ground.input.cancel)
         {
@@ -196,14 +202,14 @@ fn drop_named_elsewhere(ground: &Ground<'_>, left: &mut BTreeMap<String, Left>) 
             Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
             // Nobody knows who else names them.
             Ok(_) | Err(_) => {
-                left.retain(|_, one| !matches!(one.family, Family::Python | Family::Go));
+                left.retain(|_, one| !matches!(one.family, LanguageFamily::Python | LanguageFamily::Go));
                 return Ok(());
             }
         };
     for file in &hits.files {
         for line in file.lines.iter().filter_map(|number| file.text.line(*number)) {
             left.retain(|name, one| {
-                let is_open = matches!(one.family, Family::Python | Family::Go);
+                let is_open = matches!(one.family, LanguageFamily::Python | LanguageFamily::Go);
                 !(is_open && one.path != file.path && has_name(line, name))
             });
         }
@@ -212,19 +218,19 @@ fn drop_named_elsewhere(ground: &Ground<'_>, left: &mut BTreeMap<String, Left>) 
 }
 
 fn count(text: &FileText, name: &str) -> usize {
-    names(text.text(), name).count()
+    word_positions(text.text(), name).count()
 }
 
 fn has_name(line: &str, name: &str) -> bool {
-    names(line, name).next().is_some()
+    word_positions(line, name).next().is_some()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::made_up::MadeUp;
+    use super::super::super::synthetic_change::SyntheticChange;
 
     fn told(path: &str, was: &str, now: &str, others: &[(&str, &str)]) -> Vec<String> {
-        let mut change = MadeUp::default().was(path, was).now(path, now);
+        let mut change = SyntheticChange::default().was(path, was).now(path, now);
         for (path, text) in others {
             change = change.was(path, text).now(path, text);
         }

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::super::checks::CheckInfo;
-use super::Impact;
-use super::changed::Widened;
-use super::ground::{Family, Ground};
-use super::words::{Effect, Elsewhere};
+use super::ImpactRule;
+use super::changed::ExtendedEnum;
+use super::claims::{AffectedPlace, RemoteEffect};
+use super::context::{ImpactContext, LanguageFamily};
 use crate::domain::finding::{Category, Severity};
-use crate::domain::place::{LineRange, Side};
-use crate::sys::cancel::Stopped;
+use crate::domain::place::{DiffSide, LineRange};
+use crate::sys::cancel::CancelReason;
 
 pub(super) struct NewVariantUnhandled;
 
@@ -25,25 +25,25 @@ static INFO: CheckInfo = CheckInfo {
 /// Minimum number of handled values; fewer may be a coincidence.
 const FEWEST: usize = 3;
 
-impl Impact for NewVariantUnhandled {
+impl ImpactRule for NewVariantUnhandled {
     fn info(&self) -> &'static CheckInfo {
         &INFO
     }
 
-    fn find(&self, ground: &Ground<'_>) -> Result<Vec<Effect>, Stopped> {
+    fn find(&self, ground: &ImpactContext<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
         let mut effects = Vec::new();
         for widened in &ground.changed()?.widened {
             ground.input.cancel.check()?;
             let Some((name, lines)) = widened.added.first() else { continue };
             // Rust does not compile until all values are handled.
-            if widened.before.len() < FEWEST || widened.home.family == Family::Rust {
+            if widened.before.len() < FEWEST || widened.home.family == LanguageFamily::Rust {
                 continue;
             }
             let elsewhere = unhandled_switches(ground, widened, name)?;
             if let Some(first) = elsewhere.first() {
-                effects.push(Effect {
+                effects.push(RemoteEffect {
                     file: widened.home.file,
-                    side: Side::New,
+                    side: DiffSide::New,
                     lines: Some(*lines),
                     title: Some(format!("`{name}` is new and not handled where all the others are")),
                     detail: format!("{} tells all other values of `{}` apart.", first.path, widened.home.name),
@@ -56,11 +56,15 @@ impl Impact for NewVariantUnhandled {
     }
 }
 
-fn unhandled_switches(ground: &Ground<'_>, widened: &Widened, name: &str) -> Result<Vec<Elsewhere>, Stopped> {
+fn unhandled_switches(
+    ground: &ImpactContext<'_>,
+    widened: &ExtendedEnum,
+    name: &str,
+) -> Result<Vec<AffectedPlace>, CancelReason> {
     let home = &widened.home;
     let telling = widened.before.iter().max_by_key(|name| (name.len(), name.as_str()));
     let mut found = Vec::new();
-    let files = telling.and_then(|telling| ground.hits().map(|hits| hits.of(home.family, telling)).transpose());
+    let files = telling.and_then(|telling| ground.name_hits().map(|hits| hits.of(home.family, telling)).transpose());
     let Some(files) = files.transpose()? else { return Ok(found) };
     for path in files {
         let Some(symbols) = ground.symbols(path)? else { continue };
@@ -70,7 +74,7 @@ fn unhandled_switches(ground: &Ground<'_>, widened: &Widened, name: &str) -> Res
                 && widened.before.iter().all(|name| labels.contains(name.as_str()));
             if all {
                 let note = format!("There is no case for {name}.");
-                found.push(Elsewhere { path: path.clone(), lines: LineRange::line(switch.line), note });
+                found.push(AffectedPlace { path: path.clone(), lines: LineRange::line(switch.line), note });
             }
         }
     }

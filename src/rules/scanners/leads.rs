@@ -2,15 +2,15 @@
 
 use std::collections::HashSet;
 
+use super::super::claims::QUOTE_LINES;
 use super::super::run::{RulesInput, RulesReport, run};
-use super::super::wording::QUOTE_LINES;
-use super::{Report, Reported, Reports};
+use super::{ScannerReport, ScannerReports, ScannerResult};
 use crate::domain::change::FileChange;
 use crate::domain::claim::{Claim, ClaimedPlace};
-use crate::domain::finding::{Origin, OriginKind};
-use crate::domain::place::{LineRange, Side};
-use crate::domain::text::{shortened, thousands};
-use crate::sys::cancel::Stopped;
+use crate::domain::finding::{FindingOrigin, OriginKind};
+use crate::domain::place::{DiffSide, LineRange};
+use crate::domain::text::{group_thousands, shorten};
+use crate::sys::cancel::CancelReason;
 
 /// Maximum number of results of other scanners in one review, worst first. More indicates a misconfigured scanner.
 const MOST_LEADS: usize = 100;
@@ -18,7 +18,7 @@ const MOST_LEADS: usize = 100;
 const LONGEST_TITLE: usize = 100;
 
 /// Runs the rules, and adds what other scanners report. The receipt says how each report was used.
-pub fn run_with(input: &RulesInput<'_>, reports: &Reports) -> RulesReport {
+pub fn run_with_reports(input: &RulesInput<'_>, reports: &ScannerReports) -> RulesReport {
     let mut report = run(input);
     if reports.is_empty() {
         return report;
@@ -39,7 +39,7 @@ pub fn run_with(input: &RulesInput<'_>, reports: &Reports) -> RulesReport {
 }
 
 /// The use made of a result in a file of the change.
-enum Became {
+enum ResultFate {
     Lead(Box<Claim>),
     /// A rule reports the same.
     Told,
@@ -48,10 +48,10 @@ enum Became {
 
 fn add(
     input: &RulesInput<'_>,
-    reports: &Reports,
+    reports: &ScannerReports,
     claims: &mut Vec<Claim>,
     notes: &mut Vec<String>,
-) -> Result<(), Stopped> {
+) -> Result<(), CancelReason> {
     let ours = claims.len();
     let mut found: Vec<(usize, Box<Claim>)> = Vec::new();
     let mut seen = HashSet::new();
@@ -63,12 +63,12 @@ fn add(
             let became = if seen.insert((&result.name, &result.path, result.lines, &result.text)) {
                 describe_use(input, result, &mut claims[..ours])
             } else {
-                Became::LeftOut("say what another one says")
+                ResultFate::LeftOut("say what another one says")
             };
             match became {
-                Became::Lead(claim) => found.push((at, claim)),
-                Became::Told => count(&mut left_out, "say what a rule of this review says"),
-                Became::LeftOut(why) => count(&mut left_out, why),
+                ResultFate::Lead(claim) => found.push((at, claim)),
+                ResultFate::Told => count(&mut left_out, "say what a rule of this review says"),
+                ResultFate::LeftOut(why) => count(&mut left_out, why),
             }
         }
         told.push(left_out);
@@ -100,13 +100,14 @@ fn count(left_out: &mut Vec<(String, usize)>, why: &str) {
 }
 
 /// Describes how a report was used, for the receipt.
-fn sentence(report: &Report, leads: usize, left_out: &[(String, usize)]) -> String {
+fn sentence(report: &ScannerReport, leads: usize, left_out: &[(String, usize)]) -> String {
     let mut parts: Vec<String> = Vec::new();
     if leads > 0 || left_out.is_empty() {
-        parts.push(format!("{} told", thousands(leads as u64)));
+        parts.push(format!("{} told", group_thousands(leads as u64)));
     }
-    parts.extend(left_out.iter().map(|(why, count)| format!("{} {why}", thousands(*count as u64))));
-    let given = format!("{} {}", thousands(report.given as u64), if report.given == 1 { "result" } else { "results" });
+    parts.extend(left_out.iter().map(|(why, count)| format!("{} {why}", group_thousands(*count as u64))));
+    let given =
+        format!("{} {}", group_thousands(report.given as u64), if report.given == 1 { "result" } else { "results" });
     if report.given == 0 && left_out.is_empty() {
         format!("{} has no results", report.from)
     } else {
@@ -114,39 +115,39 @@ fn sentence(report: &Report, leads: usize, left_out: &[(String, usize)]) -> Stri
     }
 }
 
-fn describe_use(input: &RulesInput<'_>, result: &Reported, ours: &mut [Claim]) -> Became {
+fn describe_use(input: &RulesInput<'_>, result: &ScannerResult, ours: &mut [Claim]) -> ResultFate {
     let Some(file) = input.change.files.iter().find(|file| file.path == result.path) else {
-        return Became::LeftOut("lie outside the change");
+        return ResultFate::LeftOut("lie outside the change");
     };
     let place = match result.lines {
-        None => ClaimedPlace { path: result.path.clone(), side: Side::New, quote: None, lines: None, note: None },
+        None => ClaimedPlace { path: result.path.clone(), side: DiffSide::New, quote: None, lines: None, note: None },
         Some(lines) => match quote_place(input, file, result, lines) {
             Ok(place) => place,
-            Err(why) => return Became::LeftOut(why),
+            Err(why) => return ResultFate::LeftOut(why),
         },
     };
     let same = ours.iter_mut().find(|claim| {
         let overlap = || claim.place.lines.zip(result.lines).is_some_and(|(ours, theirs)| ours.overlaps(theirs));
         claim.place.path == result.path
-            && claim.place.side == Side::New
+            && claim.place.side == DiffSide::New
             && claim.category == result.category
             && overlap()
     });
     if let Some(claim) = same {
         claim.body.push_str(&format!("\n\n`{}` reports it too.", result.name));
-        return Became::Told;
+        return ResultFate::Told;
     }
-    Became::Lead(Box::new(claim(result, place)))
+    ResultFate::Lead(Box::new(claim(result, place)))
 }
 
 /// The place with the text of the tree there.
 fn quote_place(
     input: &RulesInput<'_>,
     file: &FileChange,
-    result: &Reported,
+    result: &ScannerResult,
     lines: LineRange,
 ) -> Result<ClaimedPlace, &'static str> {
-    if !file.touches(Side::New, lines) {
+    if !file.touches(DiffSide::New, lines) {
         return Err("lie outside the change");
     }
     let text = input.new.read(&result.path).map_err(|_| "are about files that cannot be read")?;
@@ -156,7 +157,7 @@ fn quote_place(
     }
     let end = lines.end().min(text.line_count());
     // The quote must show a changed line.
-    let is_changed = |line: &u32| file.touches(Side::New, LineRange::line(*line));
+    let is_changed = |line: &u32| file.touches(DiffSide::New, LineRange::line(*line));
     let start = if end - lines.start() < QUOTE_LINES {
         lines.start()
     } else {
@@ -165,18 +166,18 @@ fn quote_place(
     let shown = LineRange::new(start, end.min(start + QUOTE_LINES - 1)).unwrap_or(LineRange::line(start));
     let quote: Vec<&str> = text.lines(shown).map(|(_, line)| line).collect();
     let quote = Some(quote.join("\n"));
-    Ok(ClaimedPlace { path: result.path.clone(), side: Side::New, quote, lines: Some(shown), note: None })
+    Ok(ClaimedPlace { path: result.path.clone(), side: DiffSide::New, quote, lines: Some(shown), note: None })
 }
 
 fn folded(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
-fn claim(result: &Reported, place: ClaimedPlace) -> Claim {
+fn claim(result: &ScannerResult, place: ClaimedPlace) -> Claim {
     let first = result.text.lines().next().unwrap_or_default().trim();
     // A message of one sentence becomes the title.
     let sentence = first.split_once(". ").map_or(first, |(sentence, _)| sentence);
-    let title = shortened(sentence.trim_end_matches('.'), LONGEST_TITLE);
+    let title = shorten(sentence.trim_end_matches('.'), LONGEST_TITLE);
     let mut body = result.text.clone();
     if let Some(cwe) = &result.cwe {
         body.push_str(&format!("\n\nSee {cwe}."));
@@ -190,17 +191,17 @@ fn claim(result: &Reported, place: ClaimedPlace) -> Claim {
         place,
         related: Vec::new(),
         replacement: None,
-        origin: Origin { kind: OriginKind::Build, name: result.name.clone() },
+        origin: FindingOrigin { kind: OriginKind::Build, name: result.name.clone() },
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::super::Packs;
-    use super::super::super::made_up::MadeUp;
-    use super::super::{Around, read};
+    use super::super::super::synthetic_change::SyntheticChange;
+    use super::super::{ReportContext, read};
     use super::*;
-    use crate::domain::event::Silent;
+    use crate::domain::event::NullEventSink;
     use crate::sys::cancel::Cancel;
 
     const BEFORE: &str = "import os\n\ndef run(name):\n    return name\n";
@@ -214,25 +215,25 @@ mod tests {
     }
 
     fn told(results: &[String]) -> (Vec<String>, Vec<String>) {
-        let made = MadeUp::default().was("src/a.py", BEFORE).now("src/a.py", AFTER);
-        let (change, old, new) = made.change();
+        let made = SyntheticChange::default().was("src/a.py", BEFORE).now("src/a.py", AFTER);
+        let (change, old, new) = made.build();
         let (packs, cancel) = (Packs::built_in().unwrap(), Cancel::never());
         let text = format!(
             r#"{{"version": "2.1.0", "runs": [{{"tool": {{"driver": {{"name": "Scan"}}}}, "results": [{}]}}]}}"#,
             results.join(",")
         );
-        let around = Around { change: &change, roots: &[], cancel: &cancel };
-        let reports = Reports(vec![read("s.sarif", text.as_bytes(), around).unwrap()]);
+        let around = ReportContext { change: &change, roots: &[], cancel: &cancel };
+        let reports = ScannerReports(vec![read("s.sarif", text.as_bytes(), around).unwrap()]);
         let input = RulesInput {
             change: &change,
             new: &new,
             old: &old,
             packs: &packs,
-            trees: &crate::syntax::Trees::default(),
+            trees: &crate::syntax::TreeCache::default(),
             cancel: &cancel,
-            events: &Silent,
+            events: &NullEventSink,
         };
-        let report = run_with(&input, &reports);
+        let report = run_with_reports(&input, &reports);
         let theirs = report.claims.iter().filter(|claim| claim.origin.kind == OriginKind::Build);
         let line =
             |claim: &Claim| format!("{} {}: {}", claim.origin.name, claim.place.lines.unwrap().start(), claim.title);

@@ -5,11 +5,11 @@
 //! out of the tree. Only results in the change are imported; the others are counted. The format belongs in `wire` and `sarif`, locations
 //! in `place`, texts in `words`, claims in `leads`.
 
+mod fields;
 mod leads;
 mod place;
 mod sarif;
 mod wire;
-mod words;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,14 +17,14 @@ use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::LineRange;
 
-pub use leads::run_with;
-pub use sarif::{Around, ReportError, read};
+pub use leads::run_with_reports;
+pub use sarif::{ReportContext, ScannerReportError, read};
 
 /// The reports passed to a review, in the order in which they were named.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reports(pub Vec<Report>);
+pub struct ScannerReports(pub Vec<ScannerReport>);
 
-impl Reports {
+impl ScannerReports {
     /// `true` if there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -33,11 +33,11 @@ impl Reports {
 
 /// One report, reduced to the change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Report {
+pub struct ScannerReport {
     /// The name of the file, as given by the user.
     pub from: String,
     /// The results in files of the change.
-    pub results: Vec<Reported>,
+    pub results: Vec<ScannerResult>,
     /// Number of results in the file.
     pub given: usize,
     /// Numbers of skipped results by reason (`lie outside the change`), in order of first occurrence.
@@ -46,7 +46,7 @@ pub struct Report {
 
 /// A result of a scanner. Its texts are masked and stripped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reported {
+pub struct ScannerResult {
     /// Its source: `<tool>/<rule>`.
     pub name: String,
     /// Its message; never blank.

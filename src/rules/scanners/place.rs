@@ -1,6 +1,6 @@
 //! Resolves the URIs and regions of a report to paths and lines of the tree. Main functions: [`path_of`], [`lines_of`].
 
-use super::wire::{ArtifactLocation, Lenient, Region, Run, at};
+use super::wire::{LenientItem, SarifArtifactLocation, SarifRegion, SarifRun, item_at};
 use crate::domain::path::RepoPath;
 use crate::domain::percent::decode;
 use crate::domain::place::LineRange;
@@ -12,17 +12,17 @@ const DEEPEST: usize = 8;
 ///
 /// `roots` are the local folders that correspond to the repository's root, in bytes, without a trailing slash. What is relative to a base
 /// that the report does not define (`%SRCROOT%`) is relative to that root.
-pub(super) fn path_of(location: &ArtifactLocation, run: &Run, roots: &[Vec<u8>]) -> Option<RepoPath> {
-    let by_index = || at(run.artifacts.as_ref(), location.index)?.location.as_ref();
+pub(super) fn resolve_path(location: &SarifArtifactLocation, run: &SarifRun, roots: &[Vec<u8>]) -> Option<RepoPath> {
+    let by_index = || item_at(run.artifacts.as_ref(), location.index)?.location.as_ref();
     let location = if location.uri.is_some() { location } else { by_index()? };
-    let mut uri = Uri::of(location.uri.as_deref()?)?;
+    let mut uri = FileUri::of(location.uri.as_deref()?)?;
     let mut base = location.uri_base_id.as_deref();
     for _ in 0..DEEPEST {
         let Some(id) = base.filter(|_| !uri.is_absolute) else { break };
         let known = run.original_uri_base_ids.as_ref().and_then(|bases| bases.get(id));
-        let Some(Lenient::Read(location)) = known else { break };
+        let Some(LenientItem::Read(location)) = known else { break };
         if let Some(text) = location.uri.as_deref() {
-            uri = uri.below(&Uri::of(text)?);
+            uri = uri.below(&FileUri::of(text)?);
         }
         base = location.uri_base_id.as_deref();
     }
@@ -36,12 +36,12 @@ pub(super) fn path_of(location: &ArtifactLocation, run: &Run, roots: &[Vec<u8>])
 }
 
 /// A path taken from a URI.
-struct Uri {
+struct FileUri {
     bytes: Vec<u8>,
     is_absolute: bool,
 }
 
-impl Uri {
+impl FileUri {
     /// Parses a URI; `None` if it is not a local file: another scheme or another host.
     fn of(text: &str) -> Option<Self> {
         let lower = text.get(..5).map(str::to_ascii_lowercase);
@@ -106,7 +106,7 @@ fn normalize(bytes: &[u8]) -> Option<Vec<u8>> {
 
 /// Converts a region to lines; `None` if it names none. A region that ends before the first character of a line does not include it
 /// (§3.30.5).
-pub(super) fn lines_of(region: Option<&Region>) -> Option<LineRange> {
+pub(super) fn region_lines(region: Option<&SarifRegion>) -> Option<LineRange> {
     let region = region?;
     let line = |number: i64| u32::try_from(number).ok().filter(|number| *number > 0);
     let start = line(region.start_line?)?;
@@ -120,10 +120,10 @@ mod tests {
     use super::*;
 
     fn found(uri: &str, base: Option<&str>, bases: &str) -> Option<String> {
-        let run: Run = serde_json::from_str(&format!(r#"{{"originalUriBaseIds": {bases}}}"#)).unwrap();
+        let run: SarifRun = serde_json::from_str(&format!(r#"{{"originalUriBaseIds": {bases}}}"#)).unwrap();
         let location =
-            ArtifactLocation { uri: Some(uri.to_owned()), uri_base_id: base.map(str::to_owned), index: None };
-        path_of(&location, &run, &[b"/home/me/my repo".to_vec()]).map(|path| path.to_string())
+            SarifArtifactLocation { uri: Some(uri.to_owned()), uri_base_id: base.map(str::to_owned), index: None };
+        resolve_path(&location, &run, &[b"/home/me/my repo".to_vec()]).map(|path| path.to_string())
     }
 
     #[test]
@@ -171,8 +171,8 @@ mod tests {
     #[test]
     fn a_region_is_lines() {
         let lines = |region: &str| {
-            let region: Region = serde_json::from_str(region).unwrap();
-            lines_of(Some(&region)).map(|lines| (lines.start(), lines.end()))
+            let region: SarifRegion = serde_json::from_str(region).unwrap();
+            region_lines(Some(&region)).map(|lines| (lines.start(), lines.end()))
         };
         assert_eq!(lines(r#"{"startLine": 3}"#), Some((3, 3)));
         assert_eq!(lines(r#"{"startLine": 3, "endLine": 5, "endColumn": 1}"#), Some((3, 4)));

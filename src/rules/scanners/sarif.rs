@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::place::{lines_of, path_of};
-use super::wire::{Lenient, Location, Log, Outcome, Rule, Run, at};
-use super::words::{category_of, name_of, severity_of, snippet_of, text_of};
-use super::{Report, Reported};
+use super::fields::{map_category, map_severity, message_text, rule_name, snippet_text};
+use super::place::{region_lines, resolve_path};
+use super::wire::{LenientItem, SarifLocation, SarifLog, SarifResult, SarifRule, SarifRun, item_at};
+use super::{ScannerReport, ScannerResult};
 use crate::domain::change::{ChangeSet, FileStatus};
 use crate::domain::path::RepoPath;
-use crate::domain::text::{mask, shortened, strip_line};
-use crate::sys::cancel::{Cancel, Stopped};
+use crate::domain::text::{mask, shorten, strip_line};
+use crate::sys::cancel::{Cancel, CancelReason};
 
 /// Maximum number of imported results of one report: ten times what is reported of them.
 const MOST_KEPT: usize = 2_000;
@@ -18,7 +18,7 @@ const BEYOND: &str = "are beyond the first 20,000 of their run";
 
 /// Why a report cannot be used. The user named it, so it is never skipped silently.
 #[derive(Debug, thiserror::Error)]
-pub enum ReportError {
+pub enum ScannerReportError {
     /// Not JSON, or not in the shape of SARIF.
     #[error("{from} cannot be read as SARIF ({why}): have the scanner write SARIF 2.1.0, or leave it out")]
     Shape {
@@ -47,12 +47,12 @@ pub enum ReportError {
     },
     /// The review was stopped.
     #[error(transparent)]
-    Stopped(#[from] Stopped),
+    Stopped(#[from] CancelReason),
 }
 
 /// The context in which a report is read.
 #[derive(Clone, Copy)]
-pub struct Around<'a> {
+pub struct ReportContext<'a> {
     /// The change.
     pub change: &'a ChangeSet,
     /// The local folders that correspond to the root of the repository, in bytes, without a trailing slash.
@@ -62,26 +62,26 @@ pub struct Around<'a> {
 }
 
 /// Reads a report. `from` is its name in messages. Everything that is not a result about the change is counted.
-pub fn read(from: &str, bytes: &[u8], around: Around<'_>) -> Result<Report, ReportError> {
+pub fn read(from: &str, bytes: &[u8], around: ReportContext<'_>) -> Result<ScannerReport, ScannerReportError> {
     let from = strip_line(from);
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let log: Log = serde_json::from_slice(bytes).map_err(|error| {
+    let log: SarifLog = serde_json::from_slice(bytes).map_err(|error| {
         // The parser's message may quote the content.
-        let why = shortened(&strip_line(&mask(&error.to_string()).text), 200);
-        ReportError::Shape { from: from.clone(), why }
+        let why = shorten(&strip_line(&mask(&error.to_string()).text), 200);
+        ScannerReportError::Shape { from: from.clone(), why }
     })?;
     let version = log.version.as_deref().unwrap_or("2.1.0");
     // Versions between 2.0.0 and 2.1.0 were drafts.
     if !version.starts_with("2.1.") {
-        let version = format!("\"{}\"", shortened(&strip_line(version), 40));
-        return Err(ReportError::Version { from, version });
+        let version = format!("\"{}\"", shorten(&strip_line(version), 40));
+        return Err(ScannerReportError::Version { from, version });
     }
     let Some(runs) = log.runs else {
-        return Err(ReportError::Shape { from, why: "there are no runs in it".to_owned() });
+        return Err(ScannerReportError::Shape { from, why: "there are no runs in it".to_owned() });
     };
     let files = changed(around.change);
-    let mut report = Report { from, ..Report::default() };
-    let mut left_out = Counts::default();
+    let mut report = ScannerReport { from, ..ScannerReport::default() };
+    let mut left_out = SkippedCounts::default();
     for run in &runs.items {
         for result in run.results.iter().flat_map(|results| &results.items) {
             around.cancel.check()?;
@@ -109,9 +109,9 @@ fn changed(change: &ChangeSet) -> HashMap<&[u8], &RepoPath> {
 
 /// Numbers of skipped results by reason.
 #[derive(Default)]
-struct Counts(Vec<(String, usize)>);
+struct SkippedCounts(Vec<(String, usize)>);
 
-impl Counts {
+impl SkippedCounts {
     fn add(&mut self, why: &str, more: usize) {
         match self.0.iter_mut().find(|(known, _)| known == why) {
             Some((_, count)) => *count += more,
@@ -123,12 +123,12 @@ impl Counts {
 
 /// Returns the result, or the reason why it is not about this change.
 fn select_result(
-    result: &Lenient<Outcome>,
-    run: &Run,
+    result: &LenientItem<SarifResult>,
+    run: &SarifRun,
     files: &HashMap<&[u8], &RepoPath>,
     roots: &[Vec<u8>],
-) -> Result<Reported, &'static str> {
-    let Lenient::Read(result) = result else { return Err("cannot be read") };
+) -> Result<ScannerResult, &'static str> {
+    let LenientItem::Read(result) = result else { return Err("cannot be read") };
     let is_defect = result.kind.as_deref().is_none_or(|kind| matches!(kind, "fail" | "review" | "open"));
     if !is_defect || result.baseline_state.as_deref() == Some("absent") {
         return Err("report no defect");
@@ -137,52 +137,52 @@ fn select_result(
     if result.suppressions.iter().flat_map(|all| &all.items).any(|suppression| stands(suppression.status.as_deref())) {
         return Err("are suppressed in the report");
     }
-    let locations: Vec<&Location> = result
+    let locations: Vec<&SarifLocation> = result
         .locations
         .iter()
         .flat_map(|locations| &locations.items)
         .filter_map(|location| match location {
-            Lenient::Read(location) => Some(location),
-            Lenient::Odd(_) => None,
+            LenientItem::Read(location) => Some(location),
+            LenientItem::Odd(_) => None,
         })
         .collect();
     let Some(physical) = locations.first().and_then(|location| location.physical_location.as_ref()) else {
         return Err("name no file");
     };
-    let path = physical.artifact_location.as_ref().and_then(|location| path_of(location, run, roots));
+    let path = physical.artifact_location.as_ref().and_then(|location| resolve_path(location, run, roots));
     let Some(path) = path else { return Err("name no file of this repository") };
     let Some(path) = files.get(path.as_bytes()) else { return Err("lie outside the change") };
     let (rule_id, rule) = rule_of(result, run);
     let level = result.level.as_deref();
     let level = level.or_else(|| rule?.default_configuration.as_ref()?.level.as_deref());
     let properties = [result.properties.as_ref(), rule.and_then(|rule| rule.properties.as_ref())];
-    let name = name_of(run.tool.driver.name.as_deref(), rule_id);
-    let (category, cwe) = category_of(properties);
-    Ok(Reported {
-        text: text_of(result.message.as_ref(), rule, &name),
+    let name = rule_name(run.tool.driver.name.as_deref(), rule_id);
+    let (category, cwe) = map_category(properties);
+    Ok(ScannerResult {
+        text: message_text(result.message.as_ref(), rule, &name),
         name,
-        severity: severity_of(level, properties),
+        severity: map_severity(level, properties),
         category,
         cwe,
         path: (*path).clone(),
-        lines: lines_of(physical.region.as_ref()),
-        snippet: physical.region.as_ref().and_then(|region| snippet_of(region.snippet.as_ref())),
+        lines: region_lines(physical.region.as_ref()),
+        snippet: physical.region.as_ref().and_then(|region| snippet_text(region.snippet.as_ref())),
     })
 }
 
 /// Returns the rule of a result: its name, and its description by the tool (§3.27.5 to §3.27.7).
-fn rule_of<'r>(result: &'r Outcome, run: &'r Run) -> (Option<&'r str>, Option<&'r Rule>) {
+fn rule_of<'r>(result: &'r SarifResult, run: &'r SarifRun) -> (Option<&'r str>, Option<&'r SarifRule>) {
     let reference = result.rule.as_ref();
     let component = reference.and_then(|rule| rule.tool_component.as_ref()?.index);
     let component = component.and_then(|index| usize::try_from(index).ok());
     let extension = component.and_then(|index| run.tool.extensions.as_ref()?.items.get(index));
     let rules = extension.unwrap_or(&run.tool.driver).rules.as_ref();
     let id = result.rule_id.as_deref().or_else(|| reference?.id.as_deref());
-    let by_index = at(rules, result.rule_index.or_else(|| reference?.index));
+    let by_index = item_at(rules, result.rule_index.or_else(|| reference?.index));
     let by_id = || {
         let mut all = rules?.items.iter().filter_map(|rule| match rule {
-            Lenient::Read(rule) => Some(rule),
-            Lenient::Odd(_) => None,
+            LenientItem::Read(rule) => Some(rule),
+            LenientItem::Odd(_) => None,
         });
         // Tools that name a rule by its id alone have at most a few hundred.
         all.find(|rule| rule.id.is_some() && rule.id.as_deref() == id)
@@ -197,11 +197,11 @@ mod tests {
     use crate::domain::change::FileChange;
     use crate::domain::finding::{Category, Severity};
 
-    fn read_text(text: &str) -> Result<Report, ReportError> {
+    fn read_text(text: &str) -> Result<ScannerReport, ScannerReportError> {
         let file = |path: &str| FileChange::modified(RepoPath::parse(path).unwrap());
         let change = ChangeSet::of(vec![file("src/a.py"), file("src/b.py")]);
         let cancel = Cancel::never();
-        read("s.sarif", text.as_bytes(), Around { change: &change, roots: &[], cancel: &cancel })
+        read("s.sarif", text.as_bytes(), ReportContext { change: &change, roots: &[], cancel: &cancel })
     }
 
     fn log(results: &str) -> String {

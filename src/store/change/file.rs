@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::wire::Id;
+use super::wire::StoredId;
 use crate::domain::change::{self, ChangeRun, FileMode, FileStatus, Generated, Hunk, PatchCut, PatchId, PatchText};
 use crate::domain::id::BlobId;
 use crate::domain::language;
@@ -13,34 +13,34 @@ use crate::domain::path::RepoPath;
 /// The stored form of a [`change::FileChange`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub(super) struct StoredFile {
     path: RepoPath,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     old_path: Option<RepoPath>,
     status: FileStatus,
-    old_mode: Option<Mode>,
-    new_mode: Option<Mode>,
-    old_blob: Option<Id>,
-    new_blob: Option<Id>,
+    old_mode: Option<StoredFileMode>,
+    new_mode: Option<StoredFileMode>,
+    old_blob: Option<StoredId>,
+    new_blob: Option<StoredId>,
     additions: u32,
     deletions: u32,
     binary: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     language: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    generated: Option<By>,
+    generated: Option<StoredGenerated>,
     /// Each entry holds the lines at the merge base, the lines at the head, and the runs, likewise; all as `[start, count]`.
-    hunks: Vec<([Span; 2], Vec<[Span; 2]>)>,
+    hunks: Vec<([StoredSpan; 2], Vec<[StoredSpan; 2]>)>,
     patch: Arc<str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    cut: Option<Cut>,
+    cut: Option<StoredPatchCut>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     patch_id: Option<String>,
 }
 
 /// The stored form of a [`FileMode`], as git writes it.
 #[derive(Serialize, Deserialize)]
-enum Mode {
+enum StoredFileMode {
     #[serde(rename = "100644")]
     File,
     #[serde(rename = "100755")]
@@ -54,7 +54,7 @@ enum Mode {
 /// The stored form of a [`Generated`].
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum By {
+enum StoredGenerated {
     Attribute,
     Vendored,
     LockFile,
@@ -63,18 +63,18 @@ enum By {
 
 /// The stored form of a [`change::Span`]: `[start, count]`.
 #[derive(Serialize, Deserialize)]
-struct Span(u32, u32);
+struct StoredSpan(u32, u32);
 
 /// The stored form of a [`PatchCut`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Cut {
+struct StoredPatchCut {
     first_unseen_hunk: usize,
     lines: u32,
     shortened_lines: u32,
 }
 
-impl File {
+impl StoredFile {
     pub(super) fn of(file: &change::FileChange) -> Self {
         let change::FileChange {
             path,
@@ -100,18 +100,18 @@ impl File {
             path: path.clone(),
             old_path: old_path.clone(),
             status: *status,
-            old_mode: old_mode.map(Mode::of),
-            new_mode: new_mode.map(Mode::of),
-            old_blob: old_blob.map(|blob| Id(blob.0)),
-            new_blob: new_blob.map(|blob| Id(blob.0)),
+            old_mode: old_mode.map(StoredFileMode::of),
+            new_mode: new_mode.map(StoredFileMode::of),
+            old_blob: old_blob.map(|blob| StoredId(blob.0)),
+            new_blob: new_blob.map(|blob| StoredId(blob.0)),
             additions: *additions,
             deletions: *deletions,
             binary: *binary,
             language: language.map(str::to_owned),
-            generated: generated.map(By::of),
+            generated: generated.map(StoredGenerated::of),
             hunks: hunks.collect(),
             patch: Arc::clone(text),
-            cut: cut.map(|PatchCut { first_unseen_hunk, lines, shortened_lines }| Cut {
+            cut: cut.map(|PatchCut { first_unseen_hunk, lines, shortened_lines }| StoredPatchCut {
                 first_unseen_hunk,
                 lines,
                 shortened_lines,
@@ -120,14 +120,14 @@ impl File {
         }
     }
 
-    pub(super) fn back(self) -> change::FileChange {
-        let run = |[old, new]: [Span; 2]| ChangeRun { old: old.back(), new: new.back() };
+    pub(super) fn into_domain(self) -> change::FileChange {
+        let run = |[old, new]: [StoredSpan; 2]| ChangeRun { old: old.into_domain(), new: new.into_domain() };
         let hunks = self.hunks.into_iter().map(|([old, new], runs)| Hunk {
-            old: old.back(),
-            new: new.back(),
+            old: old.into_domain(),
+            new: new.into_domain(),
             runs: runs.into_iter().map(run).collect(),
         });
-        let cut = self.cut.map(|Cut { first_unseen_hunk, lines, shortened_lines }| PatchCut {
+        let cut = self.cut.map(|StoredPatchCut { first_unseen_hunk, lines, shortened_lines }| PatchCut {
             first_unseen_hunk,
             lines,
             shortened_lines,
@@ -136,15 +136,15 @@ impl File {
             path: self.path,
             old_path: self.old_path,
             status: self.status,
-            old_mode: self.old_mode.map(Mode::back),
-            new_mode: self.new_mode.map(Mode::back),
+            old_mode: self.old_mode.map(StoredFileMode::into_domain),
+            new_mode: self.new_mode.map(StoredFileMode::into_domain),
             old_blob: self.old_blob.map(|id| BlobId(id.0)),
             new_blob: self.new_blob.map(|id| BlobId(id.0)),
             additions: self.additions,
             deletions: self.deletions,
             binary: self.binary,
-            language: self.language.as_deref().and_then(language::named),
-            generated: self.generated.map(By::back),
+            language: self.language.as_deref().and_then(language::from_name),
+            generated: self.generated.map(StoredGenerated::into_domain),
             hunks: hunks.collect(),
             patch: PatchText { text: self.patch, cut },
             patch_id: self.patch_id.map(PatchId),
@@ -152,17 +152,17 @@ impl File {
     }
 }
 
-fn pair(old: change::Span, new: change::Span) -> [Span; 2] {
-    [Span(old.start, old.count), Span(new.start, new.count)]
+fn pair(old: change::HunkSpan, new: change::HunkSpan) -> [StoredSpan; 2] {
+    [StoredSpan(old.start, old.count), StoredSpan(new.start, new.count)]
 }
 
-impl Span {
-    fn back(self) -> change::Span {
-        change::Span { start: self.0, count: self.1 }
+impl StoredSpan {
+    fn into_domain(self) -> change::HunkSpan {
+        change::HunkSpan { start: self.0, count: self.1 }
     }
 }
 
-impl Mode {
+impl StoredFileMode {
     fn of(mode: FileMode) -> Self {
         match mode {
             FileMode::File => Self::File,
@@ -172,7 +172,7 @@ impl Mode {
         }
     }
 
-    fn back(self) -> FileMode {
+    fn into_domain(self) -> FileMode {
         match self {
             Self::File => FileMode::File,
             Self::Executable => FileMode::Executable,
@@ -182,7 +182,7 @@ impl Mode {
     }
 }
 
-impl By {
+impl StoredGenerated {
     fn of(generated: Generated) -> Self {
         match generated {
             Generated::Attribute => Self::Attribute,
@@ -192,7 +192,7 @@ impl By {
         }
     }
 
-    fn back(self) -> Generated {
+    fn into_domain(self) -> Generated {
         match self {
             Self::Attribute => Generated::Attribute,
             Self::Vendored => Generated::Vendored,

@@ -6,9 +6,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::domain::change::{
-    ChangeRun, Commit, FileChange, FileMode, FileStatus, Generated, Hunk, Omission, PatchCut, PatchId, PatchText, Span,
+    ChangeRun, Commit, FileChange, FileMode, FileStatus, Generated, Hunk, HunkSpan, Omission, PatchCut, PatchId,
+    PatchText,
 };
-use crate::domain::forge::{PullId, PullOf};
+use crate::domain::forge::{PullId, ReviewedPull};
 use crate::domain::id::{BlobId, CommitId, ObjectId};
 use crate::domain::language;
 use crate::domain::path::RepoPath;
@@ -47,12 +48,12 @@ fn commit() -> impl Strategy<Value = Commit> {
     })
 }
 
-fn pull() -> impl Strategy<Value = PullOf> {
+fn pull() -> impl Strategy<Value = ReviewedPull> {
     let named = ("[a-z]{1,8}", "[a-z]{1,4}[._-]?x", 1_u64..=0x7fff_ffff).prop_map(|(owner, name, number)| PullId {
         repo: format!("{owner}/{name}").parse().unwrap(),
         number: number.to_string().parse().unwrap(),
     });
-    (named, ".*", ".*", any::<String>(), option::of(".*")).prop_map(|(id, server, title, body, author)| PullOf {
+    (named, ".*", ".*", any::<String>(), option::of(".*")).prop_map(|(id, server, title, body, author)| ReviewedPull {
         id,
         server,
         title,
@@ -61,8 +62,8 @@ fn pull() -> impl Strategy<Value = PullOf> {
     })
 }
 
-fn span() -> impl Strategy<Value = Span> {
-    any::<(u32, u32)>().prop_map(|(start, count)| Span { start, count })
+fn span() -> impl Strategy<Value = HunkSpan> {
+    any::<(u32, u32)>().prop_map(|(start, count)| HunkSpan { start, count })
 }
 
 fn hunk() -> impl Strategy<Value = Hunk> {
@@ -106,7 +107,7 @@ fn file() -> impl Strategy<Value = FileChange> {
             (counts, generated, hunks, patch, patch_id),
         )| {
             let (additions, deletions, binary) = counts;
-            let language = language::of(&path).or(binary.then_some("rust"));
+            let language = language::from_path(&path).or(binary.then_some("rust"));
             FileChange {
                 path,
                 old_path,

@@ -5,23 +5,23 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::domain::change::{self, ChangeSet, Omission};
-use crate::domain::forge::{PullAsk, PullId, PullOf};
+use crate::domain::forge::{PullId, PullSpecifier, ReviewedPull};
 use crate::domain::id::{CommitId, ObjectId};
 use crate::domain::place::WorkspaceAt;
 
-use super::file::File;
+use super::file::StoredFile;
 
 /// An object id as hexadecimal digits.
 #[derive(Clone, Copy)]
-pub(super) struct Id(pub(super) ObjectId);
+pub(super) struct StoredId(pub(super) ObjectId);
 
-impl Serialize for Id {
+impl Serialize for StoredId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }
 }
 
-impl<'de> Deserialize<'de> for Id {
+impl<'de> Deserialize<'de> for StoredId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         parsed(deserializer).map(Self)
     }
@@ -35,28 +35,28 @@ fn parsed<'de, D: Deserializer<'de>, T: std::str::FromStr<Err: fmt::Display>>(de
 /// The stored form of a [`ChangeSet`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Change {
+pub(super) struct StoredChange {
     repository: String,
     target: String,
     head_name: String,
-    base: Option<Id>,
-    head: Option<Id>,
-    merge_base: Option<Id>,
-    old_at: At,
-    new_at: At,
+    base: Option<StoredId>,
+    head: Option<StoredId>,
+    merge_base: Option<StoredId>,
+    old_at: StoredWorkspaceAt,
+    new_at: StoredWorkspaceAt,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pull: Option<Pull>,
-    commits: Vec<Commit>,
+    pull: Option<StoredPull>,
+    commits: Vec<StoredCommit>,
     commits_omitted: usize,
-    files: Vec<File>,
-    omissions: Vec<Omitted>,
+    files: Vec<StoredFile>,
+    omissions: Vec<StoredOmission>,
 }
 
 /// The stored form of a [`WorkspaceAt`].
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum At {
-    Revision(Id),
+enum StoredWorkspaceAt {
+    Revision(StoredId),
     Index,
     Worktree,
     PatchOnly,
@@ -66,9 +66,9 @@ enum At {
 /// The stored form of a [`PullOf`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Pull {
+struct StoredPull {
     /// `owner/name#12`.
-    id: Named,
+    id: StoredPullId,
     server: String,
     title: String,
     body: String,
@@ -76,19 +76,21 @@ struct Pull {
 }
 
 /// The full name of a pull request.
-struct Named(PullId);
+struct StoredPullId(PullId);
 
-impl Serialize for Named {
+impl Serialize for StoredPullId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }
 }
 
-impl<'de> Deserialize<'de> for Named {
+impl<'de> Deserialize<'de> for StoredPullId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match parsed(deserializer)? {
-            PullAsk::Whole { host: None, id } => Ok(Self(id)),
-            PullAsk::Whole { .. } | PullAsk::Number(_) => Err(serde::de::Error::custom("owner/name#number is needed")),
+            PullSpecifier::Whole { host: None, id } => Ok(Self(id)),
+            PullSpecifier::Whole { .. } | PullSpecifier::Number(_) => {
+                Err(serde::de::Error::custom("owner/name#number is needed"))
+            }
         }
     }
 }
@@ -96,8 +98,8 @@ impl<'de> Deserialize<'de> for Named {
 /// The stored form of a [`change::Commit`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Commit {
-    id: Id,
+struct StoredCommit {
+    id: StoredId,
     subject: String,
     body: String,
     author: String,
@@ -107,13 +109,13 @@ struct Commit {
 /// The stored form of an [`Omission`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Omitted {
+struct StoredOmission {
     path: Option<String>,
     reason: String,
     unseen: bool,
 }
 
-impl Change {
+impl StoredChange {
     pub(super) fn of(change: &ChangeSet) -> Self {
         // Destructured in full, so that a new field cannot be forgotten here.
         let ChangeSet {
@@ -138,17 +140,17 @@ impl Change {
             base: base.map(of_commit),
             head: head.map(of_commit),
             merge_base: merge_base.map(of_commit),
-            old_at: At::of(*old_at),
-            new_at: At::of(*new_at),
-            pull: pull.as_ref().map(Pull::of),
-            commits: commits.iter().map(Commit::of).collect(),
+            old_at: StoredWorkspaceAt::of(*old_at),
+            new_at: StoredWorkspaceAt::of(*new_at),
+            pull: pull.as_ref().map(StoredPull::of),
+            commits: commits.iter().map(StoredCommit::of).collect(),
             commits_omitted: *commits_omitted,
-            files: files.iter().map(File::of).collect(),
-            omissions: omissions.iter().map(Omitted::of).collect(),
+            files: files.iter().map(StoredFile::of).collect(),
+            omissions: omissions.iter().map(StoredOmission::of).collect(),
         }
     }
 
-    pub(super) fn back(self) -> ChangeSet {
+    pub(super) fn into_domain(self) -> ChangeSet {
         ChangeSet {
             repository: self.repository,
             target: self.target,
@@ -156,29 +158,29 @@ impl Change {
             base: self.base.map(commit),
             head: self.head.map(commit),
             merge_base: self.merge_base.map(commit),
-            old_at: self.old_at.back(),
-            new_at: self.new_at.back(),
-            pull: self.pull.map(Pull::back),
-            commits: self.commits.into_iter().map(Commit::back).collect(),
+            old_at: self.old_at.into_domain(),
+            new_at: self.new_at.into_domain(),
+            pull: self.pull.map(StoredPull::into_domain),
+            commits: self.commits.into_iter().map(StoredCommit::into_domain).collect(),
             commits_omitted: self.commits_omitted,
-            files: self.files.into_iter().map(File::back).collect(),
-            omissions: self.omissions.into_iter().map(Omitted::back).collect(),
+            files: self.files.into_iter().map(StoredFile::into_domain).collect(),
+            omissions: self.omissions.into_iter().map(StoredOmission::into_domain).collect(),
         }
     }
 }
 
-fn of_commit(id: CommitId) -> Id {
-    Id(id.0)
+fn of_commit(id: CommitId) -> StoredId {
+    StoredId(id.0)
 }
 
-fn commit(id: Id) -> CommitId {
+fn commit(id: StoredId) -> CommitId {
     CommitId(id.0)
 }
 
-impl At {
+impl StoredWorkspaceAt {
     fn of(at: WorkspaceAt) -> Self {
         match at {
-            WorkspaceAt::Revision(id) => Self::Revision(Id(id.0)),
+            WorkspaceAt::Revision(id) => Self::Revision(StoredId(id.0)),
             WorkspaceAt::Index => Self::Index,
             WorkspaceAt::Worktree => Self::Worktree,
             WorkspaceAt::PatchOnly => Self::PatchOnly,
@@ -186,7 +188,7 @@ impl At {
         }
     }
 
-    fn back(self) -> WorkspaceAt {
+    fn into_domain(self) -> WorkspaceAt {
         match self {
             Self::Revision(id) => WorkspaceAt::Revision(commit(id)),
             Self::Index => WorkspaceAt::Index,
@@ -197,11 +199,11 @@ impl At {
     }
 }
 
-impl Pull {
-    fn of(pull: &PullOf) -> Self {
-        let PullOf { id, server, title, body, author } = pull;
+impl StoredPull {
+    fn of(pull: &ReviewedPull) -> Self {
+        let ReviewedPull { id, server, title, body, author } = pull;
         Self {
-            id: Named(id.clone()),
+            id: StoredPullId(id.clone()),
             server: server.clone(),
             title: title.clone(),
             body: body.clone(),
@@ -209,12 +211,12 @@ impl Pull {
         }
     }
 
-    fn back(self) -> PullOf {
-        PullOf { id: self.id.0, server: self.server, title: self.title, body: self.body, author: self.author }
+    fn into_domain(self) -> ReviewedPull {
+        ReviewedPull { id: self.id.0, server: self.server, title: self.title, body: self.body, author: self.author }
     }
 }
 
-impl Commit {
+impl StoredCommit {
     fn of(commit: &change::Commit) -> Self {
         let change::Commit { id, subject, body, author, date } = commit;
         Self {
@@ -226,19 +228,19 @@ impl Commit {
         }
     }
 
-    fn back(self) -> change::Commit {
+    fn into_domain(self) -> change::Commit {
         let Self { id, subject, body, author, date } = self;
         change::Commit { id: commit(id), subject, body, author, date }
     }
 }
 
-impl Omitted {
+impl StoredOmission {
     fn of(omission: &Omission) -> Self {
         let Omission { path, reason, unseen } = omission;
         Self { path: path.clone(), reason: reason.clone(), unseen: *unseen }
     }
 
-    fn back(self) -> Omission {
+    fn into_domain(self) -> Omission {
         Omission { path: self.path, reason: self.reason, unseen: self.unseen }
     }
 }

@@ -43,11 +43,11 @@ fn a_document_reads_back_as_it_was_kept() {
     let (_root, store) = store();
     let presented = presented();
     assert_eq!(store.documents().read(presented.id).unwrap(), None);
-    store.documents().keep(&presented).unwrap();
+    store.documents().save(&presented).unwrap();
     let Presented { id, markdown, base, references } = presented.clone();
-    let kept = KeptDocument { id, markdown, base, references: Some(references) };
+    let kept = SavedDocument { id, markdown, base, references: Some(references) };
     assert_eq!(store.documents().read(presented.id).unwrap(), Some(kept));
-    let record = store.documents().records(5).unwrap().remove(0);
+    let record = store.documents().list(5).unwrap().remove(0);
     assert_eq!((record.title.as_str(), record.references, record.broken), ("A review", 4, 2));
     assert_eq!(record.bytes, presented.markdown.len() as u64);
 }
@@ -59,7 +59,7 @@ fn a_base_that_is_not_utf_8_reads_back() {
     let (_root, store) = store();
     let base = PathBuf::from(std::ffi::OsString::from_vec(b"/srv/\xff\n".to_vec()));
     let presented = Presented { base: base.clone(), ..presented() };
-    store.documents().keep(&presented).unwrap();
+    store.documents().save(&presented).unwrap();
     assert_eq!(store.documents().read(presented.id).unwrap().unwrap().base, base);
 }
 
@@ -67,7 +67,7 @@ fn a_base_that_is_not_utf_8_reads_back() {
 fn a_text_that_was_edited_by_hand_is_to_be_checked_again() {
     let (_root, store) = store();
     let presented = presented();
-    store.documents().keep(&presented).unwrap();
+    store.documents().save(&presented).unwrap();
     std::fs::write(store.documents().of(presented.id).join(TEXT), "edited").unwrap();
     let kept = store.documents().read(presented.id).unwrap().unwrap();
     assert_eq!((kept.markdown.as_str(), kept.references), ("edited", None));
@@ -79,7 +79,7 @@ fn a_place_that_the_text_does_not_have_is_to_be_checked_again() {
     let mut presented = presented();
     // In the middle of a character.
     presented.references[0].at = 21..22;
-    store.documents().keep(&presented).unwrap();
+    store.documents().save(&presented).unwrap();
     assert_eq!(store.documents().read(presented.id).unwrap().unwrap().references, None);
 }
 
@@ -88,13 +88,13 @@ fn damage_is_said_with_the_place_and_does_not_hide_the_others() {
     let (_root, store) = store();
     let (whole, damaged) = (presented(), presented());
     for document in [&whole, &damaged] {
-        store.documents().keep(document).unwrap();
+        store.documents().save(document).unwrap();
     }
     std::fs::write(store.documents().of(damaged.id).join(RECORD), "{\"version\":9}").unwrap();
     let fault = store.documents().read(damaged.id).unwrap_err().to_string();
     assert!(fault.contains("document.json has version 9, this program reads 1"), "{fault}");
     assert!(fault.contains(&damaged.id.to_string()) && fault.contains("it is kept in "), "{fault}");
-    let listed: Vec<_> = store.documents().records(9).unwrap().into_iter().map(|record| record.id).collect();
+    let listed: Vec<_> = store.documents().list(9).unwrap().into_iter().map(|record| record.id).collect();
     assert_eq!(listed, [whole.id]);
     std::fs::write(store.documents().of(whole.id).join(TEXT), b"\xff").unwrap();
     assert!(store.documents().read(whole.id).unwrap_err().to_string().contains("not UTF-8"));
@@ -106,9 +106,9 @@ fn only_the_owner_can_look() {
     use std::os::unix::fs::PermissionsExt as _;
     let (_root, store) = store();
     let presented = presented();
-    assert!(store.documents().hold(presented.id).unwrap().is_none(), "there is nothing to hold yet");
-    store.documents().keep(&presented).unwrap();
-    assert!(store.documents().hold(presented.id).unwrap().is_some());
+    assert!(store.documents().lock(presented.id).unwrap().is_none(), "there is nothing to hold yet");
+    store.documents().save(&presented).unwrap();
+    assert!(store.documents().lock(presented.id).unwrap().is_some());
     let folder = store.documents().of(presented.id);
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&folder), mode(folder.parent().unwrap())), (0o700, 0o700));
@@ -129,14 +129,14 @@ fn the_oldest_go_first() {
     let (_root, store) = store();
     let documents: Vec<Presented> = (0..3).map(|_| presented()).collect();
     for (document, minutes) in documents.iter().zip([2, 3, 1]) {
-        store.documents().keep(document).unwrap();
+        store.documents().save(document).unwrap();
         written(&store, document.id, Duration::from_mins(minutes));
     }
-    let ids = || store.documents().records(9).unwrap().into_iter().map(|record| record.id).collect::<Vec<_>>();
+    let ids = || store.documents().list(9).unwrap().into_iter().map(|record| record.id).collect::<Vec<_>>();
     assert_eq!(ids(), [documents[2].id, documents[0].id, documents[1].id]);
     assert_eq!(store.documents().find("last").unwrap(), documents[2].id);
-    assert_eq!(store.documents().records(1).unwrap().len(), 1);
-    assert_eq!(store.documents().keep_newest(2).unwrap(), [documents[1].id]);
+    assert_eq!(store.documents().list(1).unwrap().len(), 1);
+    assert_eq!(store.documents().prune_to_newest(2).unwrap(), [documents[1].id]);
     assert_eq!(ids(), [documents[2].id, documents[0].id]);
 }
 
@@ -147,16 +147,16 @@ fn a_document_that_somebody_writes_to_is_not_removed() {
     let documents = store.documents();
     let (old, young) = (presented(), presented());
     for document in [&old, &young] {
-        documents.keep(document).unwrap();
+        documents.save(document).unwrap();
     }
-    let held = documents.hold(old.id).unwrap();
+    let held = documents.lock(old.id).unwrap();
     written(&store, old.id, KEPT_FOR + Duration::from_mins(1));
-    assert_eq!(documents.keep_newest(1).unwrap(), []);
+    assert_eq!(documents.prune_to_newest(1).unwrap(), []);
     assert_eq!(documents.prune(KEPT_FOR).unwrap(), 0);
     assert!(documents.read(old.id).unwrap().is_some());
     drop(held);
     let (_, listed) = documents.newest_first().unwrap().pop().unwrap();
-    documents.keep(&old).unwrap();
+    documents.save(&old).unwrap();
     assert!(!remove(&listed).unwrap(), "it was written to after it was listed");
     written(&store, old.id, KEPT_FOR + Duration::from_mins(1));
     assert_eq!(documents.prune(KEPT_FOR).unwrap(), 1);
@@ -168,7 +168,7 @@ fn old_documents_go_with_old_runs() {
     let (_root, store) = store();
     let (old, young) = (presented(), presented());
     for document in [&old, &young] {
-        store.documents().keep(document).unwrap();
+        store.documents().save(document).unwrap();
     }
     written(&store, old.id, KEPT_FOR + Duration::from_mins(1));
     assert_eq!(store.prune(KEPT_FOR).unwrap(), 0, "no run was removed");
@@ -183,7 +183,7 @@ fn the_beginning_of_an_id_finds_the_one_document_it_names() {
     let mut ids =
         ["a0000000-0000-4000-8000-000000000001", "a0000000-0000-4000-8000-000000000002"].map(|id| id.parse().unwrap());
     for id in ids {
-        store.documents().keep(&Presented { id, ..presented() }).unwrap();
+        store.documents().save(&Presented { id, ..presented() }).unwrap();
     }
     ids.sort();
     let find = |given: &str| store.documents().find(given);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::domain::id::hex;
-use crate::domain::path::{RepoPath, spell, unquote};
+use crate::domain::path::{RepoPath, display_path, unquote};
 use crate::domain::place::LineRange;
 use crate::domain::presented::{
     BrokenRef, CheckedRef, DocumentId, DocumentRecord, FileRef, Presented, RefForm, RefPlace,
@@ -16,7 +16,7 @@ const VERSION: u32 = 1;
 
 /// The contents of the file.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Document {
+pub(super) struct StoredDocument {
     version: u32,
     id: String,
     title: String,
@@ -26,25 +26,25 @@ pub(super) struct Document {
     bytes: u64,
     /// The hash of the text that was checked.
     sha256: String,
-    references: Vec<Reference>,
+    references: Vec<StoredReference>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Reference {
+struct StoredReference {
     start: usize,
     end: usize,
-    form: Form,
+    form: StoredRefForm,
     text: String,
     path: String,
     lines: Option<(u32, u32)>,
     columns: (Option<u32>, Option<u32>),
     pattern: Option<String>,
-    found: Found,
+    found: StoredRefPlace,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Form {
+enum StoredRefForm {
     Link,
     Rustdoc,
     Plain,
@@ -53,14 +53,14 @@ enum Form {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Found {
+enum StoredRefPlace {
     Place { path: String, lines: Option<(u32, u32)>, preview: Option<String> },
     Broken { why: String, near: Vec<String> },
 }
 
 /// Reasons why a record could not be read.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum WireFault {
+pub(super) enum StoredDocumentFault {
     #[error("document.json cannot be read: {0}")]
     Shape(#[from] serde_json::Error),
     #[error("document.json has version {0}, this program reads {VERSION}")]
@@ -71,29 +71,29 @@ pub(super) enum WireFault {
 
 pub(super) fn write(presented: &Presented, changed_at: &str) -> Result<Vec<u8>, serde_json::Error> {
     let record = presented.record(changed_at);
-    serde_json::to_vec_pretty(&Document {
+    serde_json::to_vec_pretty(&StoredDocument {
         version: VERSION,
         id: record.id.to_string(),
         title: record.title,
-        base: spell(record.base.as_os_str().as_encoded_bytes()).into_owned(),
+        base: display_path(record.base.as_os_str().as_encoded_bytes()).into_owned(),
         changed_at: record.changed_at,
         bytes: record.bytes,
         sha256: hash(&presented.markdown),
-        references: presented.references.iter().map(Reference::of).collect(),
+        references: presented.references.iter().map(StoredReference::of).collect(),
     })
 }
 
-pub(super) fn read(id: DocumentId, bytes: &[u8]) -> Result<Document, WireFault> {
+pub(super) fn read(id: DocumentId, bytes: &[u8]) -> Result<StoredDocument, StoredDocumentFault> {
     #[derive(Deserialize)]
-    struct Versioned {
+    struct DocumentVersion {
         version: u32,
     }
-    let Versioned { version } = serde_json::from_slice(bytes)?;
+    let DocumentVersion { version } = serde_json::from_slice(bytes)?;
     if version != VERSION {
-        return Err(WireFault::Version(version));
+        return Err(StoredDocumentFault::Version(version));
     }
-    let document: Document = serde_json::from_slice(bytes)?;
-    if document.id == id.to_string() { Ok(document) } else { Err(WireFault::Other(document.id)) }
+    let document: StoredDocument = serde_json::from_slice(bytes)?;
+    if document.id == id.to_string() { Ok(document) } else { Err(StoredDocumentFault::Other(document.id)) }
 }
 
 fn hash(markdown: &str) -> String {
@@ -104,22 +104,23 @@ fn range(lines: LineRange) -> (u32, u32) {
     (lines.start(), lines.end())
 }
 
-impl Document {
+impl StoredDocument {
     pub(super) fn base(&self) -> Option<PathBuf> {
         let bytes = if self.base.starts_with('"') { unquote(&self.base).ok()? } else { self.base.clone().into_bytes() };
         path(bytes)
     }
 
-    pub(super) fn record(self, id: DocumentId) -> Option<DocumentRecord> {
+    pub(super) fn into_record(self, id: DocumentId) -> Option<DocumentRecord> {
         let base = self.base()?;
-        let broken = self.references.iter().filter(|reference| matches!(reference.found, Found::Broken { .. })).count();
+        let broken =
+            self.references.iter().filter(|reference| matches!(reference.found, StoredRefPlace::Broken { .. })).count();
         let references = self.references.len();
         let (title, changed_at, bytes) = (self.title, self.changed_at, self.bytes);
         Some(DocumentRecord { id, title, base, changed_at, bytes, references, broken })
     }
 
     /// Returns the references, if they were checked for exactly this text.
-    pub(super) fn references(self, markdown: &str) -> Option<Vec<CheckedRef>> {
+    pub(super) fn into_references(self, markdown: &str) -> Option<Vec<CheckedRef>> {
         if self.sha256 != hash(markdown) {
             return None;
         }
@@ -138,17 +139,17 @@ fn path(bytes: Vec<u8>) -> Option<PathBuf> {
     String::from_utf8(bytes).ok().map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-impl Reference {
+impl StoredReference {
     fn of(checked: &CheckedRef) -> Self {
         let FileRef { path, lines, columns, pattern } = checked.to.clone();
         Self {
             start: checked.at.start,
             end: checked.at.end,
             form: match checked.form {
-                RefForm::Link => Form::Link,
-                RefForm::Rustdoc => Form::Rustdoc,
-                RefForm::Plain => Form::Plain,
-                RefForm::Dialectic => Form::Dialectic,
+                RefForm::Link => StoredRefForm::Link,
+                RefForm::Rustdoc => StoredRefForm::Rustdoc,
+                RefForm::Plain => StoredRefForm::Plain,
+                RefForm::Dialectic => StoredRefForm::Dialectic,
             },
             text: checked.text.clone(),
             path,
@@ -157,9 +158,9 @@ impl Reference {
             pattern,
             found: match checked.found.clone() {
                 Ok(RefPlace { path, lines, preview }) => {
-                    Found::Place { path: path.spelled().into_owned(), lines: lines.map(range), preview }
+                    StoredRefPlace::Place { path: path.display_name().into_owned(), lines: lines.map(range), preview }
                 }
-                Err(BrokenRef { why, near }) => Found::Broken { why, near },
+                Err(BrokenRef { why, near }) => StoredRefPlace::Broken { why, near },
             },
         }
     }
@@ -173,16 +174,16 @@ impl Reference {
         let at = self.start..self.end;
         markdown.get(at.clone())?;
         let found = match self.found {
-            Found::Place { path, lines: pair, preview } => {
+            StoredRefPlace::Place { path, lines: pair, preview } => {
                 Ok(RefPlace { path: RepoPath::parse(&path).ok()?, lines: lines(pair)?, preview })
             }
-            Found::Broken { why, near } => Err(BrokenRef { why, near }),
+            StoredRefPlace::Broken { why, near } => Err(BrokenRef { why, near }),
         };
         let form = match self.form {
-            Form::Link => RefForm::Link,
-            Form::Rustdoc => RefForm::Rustdoc,
-            Form::Plain => RefForm::Plain,
-            Form::Dialectic => RefForm::Dialectic,
+            StoredRefForm::Link => RefForm::Link,
+            StoredRefForm::Rustdoc => RefForm::Rustdoc,
+            StoredRefForm::Plain => RefForm::Plain,
+            StoredRefForm::Dialectic => RefForm::Dialectic,
         };
         let to = FileRef { path: self.path, lines: lines(self.lines)?, columns: self.columns, pattern: self.pattern };
         Some(CheckedRef { at, form, text: self.text, to, found })

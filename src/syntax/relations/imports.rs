@@ -6,7 +6,7 @@ use super::super::grammar::Grammar;
 use super::{DEEPEST_IMPORT, LONGEST, MOST};
 
 /// Passes every import in `node` itself, as written, to `take`.
-pub(in crate::syntax) fn of(grammar: Grammar, node: Node<'_>, text: &str, take: &mut dyn FnMut(String)) {
+pub(in crate::syntax) fn collect_imports(grammar: Grammar, node: Node<'_>, text: &str, take: &mut dyn FnMut(String)) {
     match (grammar, node.kind()) {
         (Grammar::Rust, "use_declaration") => {
             if let Some(argument) = node.child_by_field_name("argument") {

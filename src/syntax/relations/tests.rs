@@ -3,7 +3,7 @@
 use super::*;
 
 fn of(language: &str, text: &str) -> Relations {
-    relations(language, text, &Trees::default(), &Cancel::never()).unwrap()
+    relations(language, text, &TreeCache::default(), &Cancel::never()).unwrap()
 }
 
 fn uses(relations: &Relations, names: &[&str]) {
@@ -192,7 +192,7 @@ func (c *Cart) Total(rate Rate, rest ...int) (sum m.Amount, err error) {
 
 #[test]
 fn what_has_no_grammar_or_is_very_large_has_no_relations() {
-    let (trees, cancel) = (Trees::default(), Cancel::never());
+    let (trees, cancel) = (TreeCache::default(), Cancel::never());
     assert_eq!(relations("cobol", "x", &trees, &cancel), None);
     assert_eq!(relations("python", &"a = 1\n".repeat(LARGEST / 6 + 1), &trees, &cancel), None);
     cancel.interrupt();

@@ -2,9 +2,9 @@
 
 use tree_sitter::Node;
 
-use super::{DefinitionKind, Frame, How, Parameters, Seer, last_name};
+use super::{DefinitionKind, Parameters, SymbolExtractor, SymbolFrame, UseKind, last_name};
 
-pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
+pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
     // Needed of few nodes: the field is searched among all.
     let named = || node.child_by_field_name("name");
     match node.kind() {
@@ -25,12 +25,12 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
             }
         }
         "preproc_ifdef" | "preproc_if" => {
-            let name = named().map(|name| seer.of(name)).unwrap_or_default();
+            let name = named().map(|name| seer.text_of(name)).unwrap_or_default();
             let is_guard =
                 name.ends_with("_H") || name.ends_with("_H_") || name.ends_with("_H__") || name == "__cplusplus";
-            return Some(Frame { conditional: around.conditional || !is_guard, ..around });
+            return Some(SymbolFrame { conditional: around.conditional || !is_guard, ..around });
         }
-        "preproc_else" | "preproc_elif" => return Some(Frame { conditional: true, ..around }),
+        "preproc_else" | "preproc_elif" => return Some(SymbolFrame { conditional: true, ..around }),
         "enum_specifier" => {
             let body = node.child_by_field_name("body")?;
             let at = match named() {
@@ -39,19 +39,19 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
             };
             for child in body.named_children(&mut body.walk()).take(1000).filter(|child| child.kind() == "enumerator") {
                 if let Some(name) = child.child_by_field_name("name") {
-                    seer.define(DefinitionKind::Variant, child, name, Frame { owner: Some(at), ..around });
+                    seer.define(DefinitionKind::Variant, child, name, SymbolFrame { owner: Some(at), ..around });
                 }
             }
         }
         "struct_specifier" | "union_specifier" | "class_specifier" if node.child_by_field_name("body").is_some() => {
             let at = seer.define(DefinitionKind::Type, node, named()?, around);
-            return Some(Frame { owner: Some(at), ..around });
+            return Some(SymbolFrame { owner: Some(at), ..around });
         }
         "call_expression" => {
             let function = node.child_by_field_name("function").filter(|function| function.kind() == "identifier")?;
             let list = node.child_by_field_name("arguments")?;
             let arguments = seer.arguments(list, &["ERROR", "parameter_pack_expansion"], "");
-            seer.use_of(function, How::Plain, Some(arguments), around);
+            seer.record_use(function, UseKind::Plain, Some(arguments), around);
         }
         "switch_statement" => switch(seer, node),
         _ => {}
@@ -59,7 +59,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
     Some(around)
 }
 
-fn function(seer: &mut Seer<'_>, node: Node<'_>, mut declarator: Node<'_>, around: Frame, body: bool) {
+fn function(seer: &mut SymbolExtractor<'_>, node: Node<'_>, mut declarator: Node<'_>, around: SymbolFrame, body: bool) {
     while matches!(declarator.kind(), "pointer_declarator" | "reference_declarator") {
         let Some(inner) = declarator.child_by_field_name("declarator") else { return };
         declarator = inner;
@@ -72,13 +72,13 @@ fn function(seer: &mut Seer<'_>, node: Node<'_>, mut declarator: Node<'_>, aroun
     };
     let Some(list) = declarator.child_by_field_name("parameters") else { return };
     let at = seer.define(DefinitionKind::Function, node, name, around);
-    seer.until(at, list);
+    seer.extend_to(at, list);
     let mut found = Some(Parameters { required: 0, most: Some(0), of_object: false });
     let mut any = false;
     for child in list.children(&mut list.walk()).filter(|child| !child.is_extra()) {
         any |= child.is_named();
         match (child.kind(), &mut found) {
-            ("parameter_declaration", Some(found)) if seer.of(child) != "void" => {
+            ("parameter_declaration", Some(found)) if seer.text_of(child) != "void" => {
                 found.required += 1;
                 found.most = found.most.map(|most| most + 1);
             }
@@ -93,7 +93,7 @@ fn function(seer: &mut Seer<'_>, node: Node<'_>, mut declarator: Node<'_>, aroun
         .filter(|child| child.kind() == "storage_class_specifier")
         .collect::<Vec<_>>()
         .into_iter();
-    let is_static = specifiers.any(|specifier| seer.of(specifier) == "static");
+    let is_static = specifiers.any(|specifier| seer.text_of(specifier) == "static");
     if let Some(definition) = seer.definition(at) {
         definition.public = !is_static;
         definition.body = body;
@@ -102,7 +102,7 @@ fn function(seer: &mut Seer<'_>, node: Node<'_>, mut declarator: Node<'_>, aroun
     }
 }
 
-fn switch(seer: &mut Seer<'_>, node: Node<'_>) {
+fn switch(seer: &mut SymbolExtractor<'_>, node: Node<'_>) {
     let Some(body) = node.child_by_field_name("body") else { return };
     let (mut labels, mut otherwise) = (Vec::new(), false);
     for child in body.named_children(&mut body.walk()).take(1000).filter(|child| child.kind() == "case_statement") {
@@ -110,7 +110,7 @@ fn switch(seer: &mut Seer<'_>, node: Node<'_>) {
         let mut case = child;
         for _ in 0..1000 {
             match case.child_by_field_name("value") {
-                Some(value) => labels.push(last_name(seer.of(value))),
+                Some(value) => labels.push(last_name(seer.text_of(value))),
                 None => otherwise = true,
             }
             let inner = case.named_children(&mut case.walk()).find(|inner| inner.kind() == "case_statement");

@@ -2,9 +2,9 @@
 
 use tree_sitter::Node;
 
-use super::{DefinitionKind, Frame, How, Parameters, Seer, last_name};
+use super::{DefinitionKind, Parameters, SymbolExtractor, SymbolFrame, UseKind, last_name};
 
-pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
+pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
     // Needed of few nodes: the field is searched among all.
     let named = || node.child_by_field_name("name");
     match node.kind() {
@@ -12,10 +12,10 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
             let head = seer.text.lines().take(40);
             let conditional =
                 head.take_while(|line| !line.starts_with("package ")).any(|line| line.starts_with("//go:build"));
-            return Some(Frame { conditional, ..around });
+            return Some(SymbolFrame { conditional, ..around });
         }
         "package_clause" => {
-            seer.symbols.package = node.named_child(0).map(|name| seer.of(name).to_owned());
+            seer.symbols.package = node.named_child(0).map(|name| seer.text_of(name).to_owned());
             return None;
         }
         "function_declaration" | "method_declaration" => return function(seer, node, around),
@@ -31,7 +31,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
             for name in node.children_by_field_name("name", &mut node.walk()).take(100) {
                 seer.define(kind, node, name, around);
             }
-            return Some(Frame { owner: None, ..around });
+            return Some(SymbolFrame { owner: None, ..around });
         }
         "field_declaration" => {
             let mut any = false;
@@ -54,13 +54,13 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
         "selector_expression" => {
             let (of, name) = (node.child_by_field_name("operand")?, node.child_by_field_name("field")?);
             if !seer.claimed.contains(&name.start_byte()) {
-                let of = if of.kind() == "identifier" { seer.of(of) } else { "" };
-                seer.use_of(name, How::Member(of.to_owned()), None, around);
+                let of = if of.kind() == "identifier" { seer.text_of(of) } else { "" };
+                seer.record_use(name, UseKind::Member(of.to_owned()), None, around);
             }
         }
         "qualified_type" => {
             let of = seer.field(node, "package").unwrap_or_default().to_owned();
-            seer.use_of(named()?, How::Member(of), None, around);
+            seer.record_use(named()?, UseKind::Member(of), None, around);
         }
         "expression_switch_statement" => switch(seer, node),
         _ => {}
@@ -68,12 +68,12 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
     Some(around)
 }
 
-fn function(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
+fn function(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
     let name = node.child_by_field_name("name")?;
     let at = seer.define(DefinitionKind::Function, node, name, around);
     parameters(seer, at, node);
     if let Some(receiver) = node.child_by_field_name("receiver") {
-        let of = seer.of(receiver).trim_matches(['(', ')']).trim();
+        let of = seer.text_of(receiver).trim_matches(['(', ')']).trim();
         let of = of.rsplit([' ', '*']).next().unwrap_or_default();
         let of = of.split('[').next().unwrap_or_default().to_owned();
         if let Some(definition) = seer.definition(at) {
@@ -84,9 +84,9 @@ fn function(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame>
     Some(around.inside_function())
 }
 
-fn parameters(seer: &mut Seer<'_>, at: usize, node: Node<'_>) {
+fn parameters(seer: &mut SymbolExtractor<'_>, at: usize, node: Node<'_>) {
     let Some(list) = node.child_by_field_name("parameters") else { return };
-    seer.until(at, list);
+    seer.extend_to(at, list);
     let mut found = Parameters { required: 0, most: Some(0), of_object: false };
     for child in list.named_children(&mut list.walk()).filter(|child| !child.is_extra()) {
         if child.kind() == "variadic_parameter_declaration" {
@@ -104,7 +104,7 @@ fn parameters(seer: &mut Seer<'_>, at: usize, node: Node<'_>) {
     }
 }
 
-fn type_spec(seer: &mut Seer<'_>, node: Node<'_>, around: Frame, name: Node<'_>) -> Frame {
+fn type_spec(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame, name: Node<'_>) -> SymbolFrame {
     let what = node.child_by_field_name("type");
     let is_interface = what.is_some_and(|what| what.kind() == "interface_type");
     let kind = if is_interface { DefinitionKind::Interface } else { DefinitionKind::Type };
@@ -114,24 +114,24 @@ fn type_spec(seer: &mut Seer<'_>, node: Node<'_>, around: Frame, name: Node<'_>)
     if let Some(definition) = seer.definition(at) {
         definition.open = what.is_some_and(takes_in);
     }
-    Frame { owner: Some(at), ..around }
+    SymbolFrame { owner: Some(at), ..around }
 }
 
 /// Consecutive constants of one type are its values.
-fn constants(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Frame {
+fn constants(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> SymbolFrame {
     let first = node.named_children(&mut node.walk()).find(|child| child.kind() == "const_spec");
     let of = first.and_then(|first| seer.field(first, "type")).filter(|of| last_name(of).is_some());
     let counts = first.and_then(|first| seer.field(first, "value")).is_some_and(|value| value.contains("iota"));
     match of.filter(|_| counts) {
         Some(of) => {
             let at = seer.define_as(DefinitionKind::Enum, node, of, around);
-            Frame { owner: Some(at), ..around }
+            SymbolFrame { owner: Some(at), ..around }
         }
         None => around,
     }
 }
 
-fn call(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
+fn call(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) {
     let (Some(function), Some(list)) = (node.child_by_field_name("function"), node.child_by_field_name("arguments"))
     else {
         return;
@@ -141,25 +141,25 @@ fn call(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
     let only = list.named_child(0).filter(|_| list.named_child_count() == 1);
     arguments.open |= only.is_some_and(|only| only.kind() == "call_expression");
     match function.kind() {
-        "identifier" => seer.use_of(function, How::Plain, Some(arguments), around),
+        "identifier" => seer.record_use(function, UseKind::Plain, Some(arguments), around),
         "selector_expression" => {
             let of = function.child_by_field_name("operand").filter(|of| of.kind() == "identifier");
-            let of = of.map(|of| seer.of(of)).unwrap_or_default().to_owned();
+            let of = of.map(|of| seer.text_of(of)).unwrap_or_default().to_owned();
             if let Some(name) = function.child_by_field_name("field") {
-                seer.use_of(name, How::Member(of), Some(arguments), around);
+                seer.record_use(name, UseKind::Member(of), Some(arguments), around);
             }
         }
         _ => {}
     }
 }
 
-fn switch(seer: &mut Seer<'_>, node: Node<'_>) {
+fn switch(seer: &mut SymbolExtractor<'_>, node: Node<'_>) {
     let (mut labels, mut otherwise) = (Vec::new(), false);
     for child in node.named_children(&mut node.walk()).take(1000) {
         match child.kind() {
             "expression_case" => {
                 let Some(list) = child.child_by_field_name("value") else { continue };
-                labels.extend(list.named_children(&mut list.walk()).map(|value| last_name(seer.of(value))));
+                labels.extend(list.named_children(&mut list.walk()).map(|value| last_name(seer.text_of(value))));
             }
             "default_case" => otherwise = true,
             _ => {}

@@ -2,19 +2,20 @@
 
 use tree_sitter::Node;
 
-use super::{DefinitionKind, Frame, How, Parameters, Seer, last_name};
+use super::{DefinitionKind, Parameters, SymbolExtractor, SymbolFrame, UseKind, last_name};
 
-pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
+pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
     // Needed of few nodes: the field is searched among all.
     let named = || node.child_by_field_name("name");
     match node.kind() {
         "package_declaration" => {
-            seer.symbols.package = node.named_children(&mut node.walk()).last().map(|name| seer.of(name).to_owned());
+            seer.symbols.package =
+                node.named_children(&mut node.walk()).last().map(|name| seer.text_of(name).to_owned());
             return None;
         }
         "import_declaration" => {
             let path = node.named_children(&mut node.walk()).find(|child| child.kind().ends_with("identifier"));
-            let path = path.map(|path| seer.of(path).to_owned()).unwrap_or_default();
+            let path = path.map(|path| seer.text_of(path).to_owned()).unwrap_or_default();
             let all = node.named_children(&mut node.walk()).any(|child| child.kind() == "asterisk");
             seer.import(node, path, all.then_some("*"), None, around);
             return None;
@@ -25,7 +26,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
         "annotation_type_declaration" => drop(seer.define(DefinitionKind::Type, node, named()?, around)),
         "method_declaration" | "constructor_declaration" => return method(seer, node, around),
         "lambda_expression" => return Some(around.inside_function()),
-        "class_body" if around.function => return Some(Frame { owner: None, ..around }),
+        "class_body" if around.function => return Some(SymbolFrame { owner: None, ..around }),
         "enum_constant" => drop(seer.define(DefinitionKind::Variant, node, named()?, around)),
         "field_declaration" | "constant_declaration" => {
             for declarator in node.children_by_field_name("declarator", &mut node.walk()).take(100) {
@@ -38,11 +39,11 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
             let list = node.child_by_field_name("arguments")?;
             let arguments = seer.arguments(list, &["ERROR"], "");
             let how = match node.child_by_field_name("object") {
-                None => How::Plain,
-                Some(of) if matches!(of.kind(), "identifier" | "this") => How::Member(seer.of(of).to_owned()),
-                Some(_) => How::Member(String::new()),
+                None => UseKind::Plain,
+                Some(of) if matches!(of.kind(), "identifier" | "this") => UseKind::Member(seer.text_of(of).to_owned()),
+                Some(_) => UseKind::Member(String::new()),
             };
-            seer.use_of(named()?, how, Some(arguments), around);
+            seer.record_use(named()?, how, Some(arguments), around);
         }
         "object_creation_expression" => {
             let what = node.child_by_field_name("type")?;
@@ -50,7 +51,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
             if what.kind() == "type_identifier" {
                 let list = node.child_by_field_name("arguments")?;
                 let arguments = seer.arguments(list, &["ERROR"], "");
-                seer.use_of(what, How::New, Some(arguments), around);
+                seer.record_use(what, UseKind::New, Some(arguments), around);
             }
         }
         "switch_expression" | "switch_statement" => switch(seer, node),
@@ -59,14 +60,14 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
     Some(around)
 }
 
-fn class(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
+fn class(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
     let kind = match node.kind() {
         "interface_declaration" => DefinitionKind::Interface,
         "enum_declaration" => DefinitionKind::Enum,
         _ => DefinitionKind::Type,
     };
     let at = seer.define(kind, node, node.child_by_field_name("name")?, around);
-    let text = seer.of(node);
+    let text = seer.text_of(node);
     let head = &text[..text.find('{').unwrap_or(text.len())];
     // Annotation processors generate members, and so does a record.
     let is_made = head.contains('@') && !head.contains("@Override") || node.kind() == "record_declaration";
@@ -81,7 +82,7 @@ fn class(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
                 let lists = child.named_children(&mut child.walk()).collect::<Vec<_>>();
                 for base in lists.iter().flat_map(|list| list.named_children(&mut list.walk()).collect::<Vec<_>>()) {
                     let name = if base.kind() == "generic_type" { base.named_child(0).unwrap_or(base) } else { base };
-                    bases.extend(last_name(seer.of(name)));
+                    bases.extend(last_name(seer.text_of(name)));
                 }
             }
             _ => {}
@@ -93,14 +94,14 @@ fn class(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
         definition.body = is_abstract;
         definition.nested |= around.owner.is_some();
     }
-    Some(Frame { owner: Some(at), function: false, ..around })
+    Some(SymbolFrame { owner: Some(at), function: false, ..around })
 }
 
-fn method(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
+fn method(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
     let name = node.child_by_field_name("name")?;
     let at = seer.define(DefinitionKind::Function, node, name, around);
     let list = node.child_by_field_name("parameters")?;
-    seer.until(at, list);
+    seer.extend_to(at, list);
     let mut found = Parameters { required: 0, most: Some(0), of_object: false };
     for child in list.named_children(&mut list.walk()).filter(|child| !child.is_extra()) {
         match child.kind() {
@@ -114,10 +115,10 @@ fn method(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
     }
     let modifiers = node.named_children(&mut node.walk()).find(|child| child.kind() == "modifiers");
     let is_static =
-        modifiers.is_some_and(|modifiers| seer.of(modifiers).split_whitespace().any(|word| word == "static"));
+        modifiers.is_some_and(|modifiers| seer.text_of(modifiers).split_whitespace().any(|word| word == "static"));
     found.of_object = !is_static;
     let is_private =
-        modifiers.is_some_and(|modifiers| seer.of(modifiers).split_whitespace().any(|word| word == "private"));
+        modifiers.is_some_and(|modifiers| seer.text_of(modifiers).split_whitespace().any(|word| word == "private"));
     let body = node.child_by_field_name("body").is_some();
     if let Some(definition) = seer.definition(at) {
         definition.body = body;
@@ -127,19 +128,19 @@ fn method(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
     Some(around.inside_function())
 }
 
-fn switch(seer: &mut Seer<'_>, node: Node<'_>) {
+fn switch(seer: &mut SymbolExtractor<'_>, node: Node<'_>) {
     let Some(body) = node.child_by_field_name("body") else { return };
     let (mut labels, mut otherwise) = (Vec::new(), false);
     for group in body.named_children(&mut body.walk()).take(1000) {
         for label in group.named_children(&mut group.walk()).filter(|child| child.kind() == "switch_label") {
-            if seer.of(label).starts_with("default") {
+            if seer.text_of(label).starts_with("default") {
                 otherwise = true;
                 continue;
             }
             labels.extend(label.named_children(&mut label.walk()).map(|value| {
                 // `case null, default` has both.
-                otherwise |= seer.of(value) == "default";
-                last_name(seer.of(value))
+                otherwise |= seer.text_of(value) == "default";
+                last_name(seer.text_of(value))
             }));
         }
     }

@@ -2,20 +2,20 @@
 
 use tree_sitter::Node;
 
-use super::{DefinitionKind, Frame, How, Parameters, Seer, last_name};
+use super::{DefinitionKind, Parameters, SymbolExtractor, SymbolFrame, UseKind, last_name};
 
 /// Decorators that do not change the signature of a function.
 const PLAIN: &[&str] =
     &["abstractmethod", "cache", "lru_cache", "classmethod", "final", "override", "wraps", "contextmanager"];
 
-pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
+pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
     match node.kind() {
         "function_definition" => return function(seer, node, around),
         "class_definition" => return class(seer, node, around),
         "decorated_definition" => {
             let mut inside = around;
             for decorator in node.named_children(&mut node.walk()).filter(|child| child.kind() == "decorator") {
-                let text = seer.of(decorator).trim_start_matches('@').trim();
+                let text = seer.text_of(decorator).trim_start_matches('@').trim();
                 let name = last_name(text.split('(').next().unwrap_or_default().trim()).unwrap_or_default();
                 inside.of_type |= name == "staticmethod";
                 inside.decorated |= name != "staticmethod" && !PLAIN.contains(&name.as_str());
@@ -23,9 +23,9 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
             return Some(inside);
         }
         "try_statement" | "if_statement" | "with_statement" if !around.function => {
-            return Some(Frame { conditional: true, ..around });
+            return Some(SymbolFrame { conditional: true, ..around });
         }
-        "try_statement" => return Some(Frame { conditional: true, ..around }),
+        "try_statement" => return Some(SymbolFrame { conditional: true, ..around }),
         "assignment" if !around.function => {
             let kind = if around.owner.is_some() { DefinitionKind::Field } else { DefinitionKind::Constant };
             let left = node.child_by_field_name("left").filter(|left| left.kind() == "identifier");
@@ -40,7 +40,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
         "import_statement" => {
             for name in node.children_by_field_name("name", &mut node.walk()).take(100) {
                 let alias = seer.field(name, "alias");
-                let path = seer.of(name.child_by_field_name("name").unwrap_or(name)).to_owned();
+                let path = seer.text_of(name.child_by_field_name("name").unwrap_or(name)).to_owned();
                 seer.import(node, path, None, alias, around);
             }
             return None;
@@ -50,7 +50,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
             let (of, name) = (node.child_by_field_name("object")?, node.child_by_field_name("attribute")?);
             if !seer.claimed.contains(&name.start_byte()) {
                 let of = of_name(seer, of);
-                seer.use_of(name, How::Member(of), None, around);
+                seer.record_use(name, UseKind::Member(of), None, around);
             }
         }
         _ => {}
@@ -59,24 +59,24 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
 }
 
 /// Returns `a` and `a.b` as written; empty for anything else.
-fn of_name(seer: &Seer<'_>, of: Node<'_>) -> String {
-    let text = seer.of(of);
+fn of_name(seer: &SymbolExtractor<'_>, of: Node<'_>) -> String {
+    let text = seer.text_of(of);
     last_name(text)
         .filter(|_| matches!(of.kind(), "identifier" | "attribute"))
         .map_or_else(String::new, |_| text.to_owned())
 }
 
-fn function(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
+fn function(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
     let at = seer.define(DefinitionKind::Function, node, node.child_by_field_name("name")?, around);
     let list = node.child_by_field_name("parameters")?;
-    seer.until(at, list);
+    seer.extend_to(at, list);
     let is_method = around.owner.is_some() && !around.function && !around.of_type;
     let mut found = Parameters { required: 0, most: Some(0), of_object: is_method };
     let mut unsure = around.decorated;
     for child in list.named_children(&mut list.walk()).filter(|child| !child.is_extra()) {
         match child.kind() {
             "list_splat_pattern" | "dictionary_splat_pattern" => found.most = None,
-            "typed_parameter" if seer.of(child).starts_with('*') => found.most = None,
+            "typed_parameter" if seer.text_of(child).starts_with('*') => found.most = None,
             "keyword_separator" | "positional_separator" => {}
             kind => {
                 // Keyword-only parameters, and counted as they are at the call.
@@ -98,13 +98,13 @@ fn function(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame>
     Some(around.inside_function())
 }
 
-fn class(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
+fn class(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
     let at = seer.define(DefinitionKind::Interface, node, node.child_by_field_name("name")?, around);
     let mut bases = Vec::new();
     let mut open = around.decorated;
     if let Some(list) = node.child_by_field_name("superclasses") {
         for child in list.named_children(&mut list.walk()).filter(|child| !child.is_extra()) {
-            match last_name(seer.of(child)) {
+            match last_name(seer.text_of(child)) {
                 Some(name) => bases.push(name),
                 None => open = true,
             }
@@ -114,10 +114,10 @@ fn class(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
         definition.bases = bases;
         definition.open = open;
     }
-    Some(Frame { owner: Some(at), decorated: false, of_type: false, ..around })
+    Some(SymbolFrame { owner: Some(at), decorated: false, of_type: false, ..around })
 }
 
-fn record_from_import(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
+fn record_from_import(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) {
     let Some(module) = seer.field(node, "module_name").map(str::to_owned) else { return };
     if node.named_children(&mut node.walk()).any(|child| child.kind() == "wildcard_import") {
         seer.symbols.open = true;
@@ -126,12 +126,12 @@ fn record_from_import(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
     }
     for name in node.children_by_field_name("name", &mut node.walk()).take(1000) {
         let alias = seer.field(name, "alias");
-        let what = seer.of(name.child_by_field_name("name").unwrap_or(name));
+        let what = seer.text_of(name.child_by_field_name("name").unwrap_or(name));
         seer.import(name, module.clone(), Some(what), alias, around);
     }
 }
 
-fn call(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
+fn call(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) {
     let (Some(function), Some(list)) = (node.child_by_field_name("function"), node.child_by_field_name("arguments"))
     else {
         return;
@@ -141,7 +141,7 @@ fn call(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
     }
     let arguments = seer.arguments(list, &["list_splat", "dictionary_splat", "ERROR"], "keyword_argument");
     match function.kind() {
-        "identifier" => seer.use_of(function, How::Plain, Some(arguments), around),
+        "identifier" => seer.record_use(function, UseKind::Plain, Some(arguments), around),
         "attribute" => {
             let (Some(of), Some(name)) =
                 (function.child_by_field_name("object"), function.child_by_field_name("attribute"))
@@ -149,7 +149,7 @@ fn call(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
                 return;
             };
             let of = of_name(seer, of);
-            seer.use_of(name, How::Member(of), Some(arguments), around);
+            seer.record_use(name, UseKind::Member(of), Some(arguments), around);
         }
         _ => {}
     }

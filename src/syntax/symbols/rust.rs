@@ -3,16 +3,16 @@
 use tree_sitter::Node;
 
 use super::super::relations::imports;
-use super::{DefinitionKind, Frame, How, Parameters, Seer};
+use super::{DefinitionKind, Parameters, SymbolExtractor, SymbolFrame, UseKind};
 use crate::syntax::Grammar;
 
-pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
+pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
     let kind = node.kind();
     if matches!(kind, "attribute_item" | "inner_attribute_item") {
-        seer.pending |= seer.of(node).contains("cfg");
+        seer.pending |= seer.text_of(node).contains("cfg");
         return None;
     }
-    let around = Frame { conditional: around.conditional | std::mem::take(&mut seer.pending), ..around };
+    let around = SymbolFrame { conditional: around.conditional | std::mem::take(&mut seer.pending), ..around };
     // Needed of few nodes: the field is searched among all.
     let named = || node.child_by_field_name("name");
     match kind {
@@ -24,7 +24,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
                 _ => DefinitionKind::Type,
             };
             let at = seer.define(kind, node, named()?, around);
-            return Some(Frame { owner: Some(at), ..around });
+            return Some(SymbolFrame { owner: Some(at), ..around });
         }
         "impl_item" => return Some(implementation(seer, node, around)),
         "const_item" | "static_item" => drop(seer.define(DefinitionKind::Constant, node, named()?, around)),
@@ -32,7 +32,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
         "enum_variant" => drop(seer.define(DefinitionKind::Variant, node, named()?, around)),
         "field_declaration" => drop(seer.define(DefinitionKind::Field, node, named()?, around)),
         "mod_item" if node.child_by_field_name("body").is_some() => {
-            return Some(Frame { depth: around.depth + 1, ..around });
+            return Some(SymbolFrame { depth: around.depth + 1, ..around });
         }
         "use_declaration" => {
             record_use(seer, node, around);
@@ -47,7 +47,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
             let name = named()?;
             if !seer.claimed.contains(&name.start_byte()) {
                 let path = seer.field(node, "path").unwrap_or_default().to_owned();
-                seer.use_of(name, How::Path(path), None, around);
+                seer.record_use(name, UseKind::Path(path), None, around);
             }
         }
         _ => {}
@@ -55,7 +55,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
     Some(around)
 }
 
-fn function(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
+fn function(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
     let at = seer.define(DefinitionKind::Function, node, node.child_by_field_name("name")?, around);
     let list = node.child_by_field_name("parameters")?;
     let mut count = 0;
@@ -67,7 +67,7 @@ fn function(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame>
             _ => count += 1,
         }
     }
-    seer.until(at, list);
+    seer.extend_to(at, list);
     let body = node.child_by_field_name("body").is_some();
     let is_public = node.children(&mut node.walk()).any(|child| child.kind() == "visibility_modifier");
     // A member of a trait is as public as the trait.
@@ -83,19 +83,19 @@ fn function(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame>
     Some(around.inside_function())
 }
 
-fn implementation(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Frame {
+fn implementation(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> SymbolFrame {
     let of = |field: &str| node.child_by_field_name(field).and_then(base);
     let (of_type, of_trait) = (of("type"), of("trait"));
-    let name = of_type.map(|name| seer.of(name)).unwrap_or_default();
+    let name = of_type.map(|name| seer.text_of(name)).unwrap_or_default();
     let at = seer.define_as(DefinitionKind::Implementation, node, name, around);
-    let bases: Vec<String> = of_trait.map(|name| seer.of(name).to_owned()).into_iter().collect();
+    let bases: Vec<String> = of_trait.map(|name| seer.text_of(name).to_owned()).into_iter().collect();
     // `impl !Send for A` has none.
     let negative = node.children(&mut node.walk()).any(|child| child.kind() == "!");
     if let Some(definition) = seer.definition(at) {
         definition.bases = bases;
         definition.open |= negative;
     }
-    Frame { owner: Some(at), ..around }
+    SymbolFrame { owner: Some(at), ..around }
 }
 
 /// Returns the name of a type without its path and arguments.
@@ -110,10 +110,10 @@ fn base(mut node: Node<'_>) -> Option<Node<'_>> {
     }
 }
 
-fn record_use(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
+fn record_use(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) {
     let mut paths = Vec::new();
-    imports::of(Grammar::Rust, node, seer.text, &mut |path| paths.push(path));
-    let text = seer.of(node);
+    imports::collect_imports(Grammar::Rust, node, seer.text, &mut |path| paths.push(path));
+    let text = seer.text_of(node);
     seer.symbols.open |= text.starts_with("pub") && text.contains('*');
     // A renamed import is known by both names.
     for word in text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|_| text.contains(" as ")) {
@@ -128,7 +128,7 @@ fn record_use(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
     }
 }
 
-fn call(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
+fn call(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) {
     let (Some(mut function), Some(list)) =
         (node.child_by_field_name("function"), node.child_by_field_name("arguments"))
     else {
@@ -140,19 +140,19 @@ fn call(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
     }
     let arguments = seer.arguments(list, &["attribute_item", "ERROR"], "");
     let (name, how) = match function.kind() {
-        "identifier" => (Some(function), How::Plain),
+        "identifier" => (Some(function), UseKind::Plain),
         "scoped_identifier" => {
             let path = seer.field(function, "path").unwrap_or_default();
-            (function.child_by_field_name("name"), How::Path(path.to_owned()))
+            (function.child_by_field_name("name"), UseKind::Path(path.to_owned()))
         }
         "field_expression" => {
             let of = function.child_by_field_name("value");
-            let of = of.filter(|of| matches!(of.kind(), "identifier" | "self")).map(|of| seer.of(of));
-            (function.child_by_field_name("field"), How::Member(of.unwrap_or_default().to_owned()))
+            let of = of.filter(|of| matches!(of.kind(), "identifier" | "self")).map(|of| seer.text_of(of));
+            (function.child_by_field_name("field"), UseKind::Member(of.unwrap_or_default().to_owned()))
         }
         _ => return,
     };
     if let Some(name) = name {
-        seer.use_of(name, how, Some(arguments), around);
+        seer.record_use(name, how, Some(arguments), around);
     }
 }

@@ -2,10 +2,10 @@
 
 use tree_sitter::Node;
 
-use super::{DefinitionKind, Frame, How, Parameters, Seer, last_name};
+use super::{DefinitionKind, Parameters, SymbolExtractor, SymbolFrame, UseKind, last_name};
 use crate::syntax::Grammar;
 
-pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
+pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
     // Needed of few nodes: the field is searched among all.
     let named = || node.child_by_field_name("name");
     match node.kind() {
@@ -16,8 +16,8 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
         }
         "method_definition" | "method_signature" | "abstract_method_signature" => {
             let optional = seer
-                .of(node)
-                .get(..LOOK.min(seer.of(node).len()))
+                .text_of(node)
+                .get(..LOOK.min(seer.text_of(node).len()))
                 .is_some_and(|text| text.contains("?(") || text.contains("? ("));
             let at = seer.define(DefinitionKind::Function, node, named()?, around);
             function(seer, at, node);
@@ -49,7 +49,7 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
         }
         "export_statement" => {
             record_export(seer, node, around);
-            return Some(Frame { exported: true, ..around });
+            return Some(SymbolFrame { exported: true, ..around });
         }
         "call_expression" => call(seer, node, around, "function"),
         "new_expression" => call(seer, node, around, "constructor"),
@@ -60,8 +60,8 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
         "member_expression" => {
             let (of, name) = (node.child_by_field_name("object")?, node.child_by_field_name("property")?);
             if !seer.claimed.contains(&name.start_byte()) {
-                let of = if matches!(of.kind(), "identifier" | "this") { seer.of(of) } else { "" };
-                seer.use_of(name, How::Member(of.to_owned()), None, around);
+                let of = if matches!(of.kind(), "identifier" | "this") { seer.text_of(of) } else { "" };
+                seer.record_use(name, UseKind::Member(of.to_owned()), None, around);
             }
         }
         "switch_statement" => switch(seer, node),
@@ -73,11 +73,11 @@ pub(super) fn see(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<
 /// Length of a member's beginning that shows whether it is optional, in bytes.
 const LOOK: usize = 200;
 
-fn function(seer: &mut Seer<'_>, at: usize, node: Node<'_>) {
+fn function(seer: &mut SymbolExtractor<'_>, at: usize, node: Node<'_>) {
     let body = node.child_by_field_name("body").is_some();
     let found = match node.child_by_field_name("parameters") {
         Some(list) => {
-            seer.until(at, list);
+            seer.extend_to(at, list);
             parameters(seer, list)
         }
         None => {
@@ -92,7 +92,7 @@ fn function(seer: &mut Seer<'_>, at: usize, node: Node<'_>) {
     }
 }
 
-fn parameters(seer: &Seer<'_>, list: Node<'_>) -> Option<Parameters> {
+fn parameters(seer: &SymbolExtractor<'_>, list: Node<'_>) -> Option<Parameters> {
     let mut found = Parameters { required: 0, most: Some(0), of_object: false };
     for child in list.named_children(&mut list.walk()).filter(|child| !child.is_extra()) {
         let pattern = child.child_by_field_name("pattern").map(|pattern| pattern.kind());
@@ -112,7 +112,7 @@ fn parameters(seer: &Seer<'_>, list: Node<'_>) -> Option<Parameters> {
     Some(found)
 }
 
-fn class(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
+fn class(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
     let is_interface = node.kind() == "interface_declaration";
     let kind = if is_interface { DefinitionKind::Interface } else { DefinitionKind::Type };
     let at = seer.define(kind, node, node.child_by_field_name("name")?, around);
@@ -129,22 +129,22 @@ fn class(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) -> Option<Frame> {
             open |= clause.kind() != "implements_clause";
             for base in clause.named_children(&mut clause.walk()) {
                 let name = base.child_by_field_name("name").unwrap_or(base);
-                bases.extend(last_name(seer.of(name)));
+                bases.extend(last_name(seer.text_of(name)));
             }
         }
     }
-    seer.until(at, node.child_by_field_name("name")?);
+    seer.extend_to(at, node.child_by_field_name("name")?);
     if let Some(definition) = seer.definition(at) {
         definition.bases = bases;
         definition.open = open;
         definition.body = node.kind() == "abstract_class_declaration";
     }
-    Some(Frame { owner: Some(at), ..around })
+    Some(SymbolFrame { owner: Some(at), ..around })
 }
 
-fn listed(seer: &mut Seer<'_>, node: Node<'_>, around: Frame, name: Node<'_>) -> Frame {
+fn listed(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame, name: Node<'_>) -> SymbolFrame {
     let at = seer.define(DefinitionKind::Enum, node, name, around);
-    let inside = Frame { owner: Some(at), ..around };
+    let inside = SymbolFrame { owner: Some(at), ..around };
     if let Some(body) = node.child_by_field_name("body") {
         for child in body.named_children(&mut body.walk()).take(1000) {
             let name = child.child_by_field_name("name").unwrap_or(child);
@@ -156,7 +156,7 @@ fn listed(seer: &mut Seer<'_>, node: Node<'_>, around: Frame, name: Node<'_>) ->
     inside
 }
 
-fn variable(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
+fn variable(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) {
     let Some(name) = node.child_by_field_name("name").filter(|name| name.kind() == "identifier") else { return };
     let value = node.child_by_field_name("value");
     match value.filter(|value| matches!(value.kind(), "arrow_function" | "function_expression")) {
@@ -178,15 +178,15 @@ fn unquoted(text: &str) -> String {
     text.trim_matches(['"', '\'', '`']).to_owned()
 }
 
-fn record_import(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
+fn record_import(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) {
     let Some(path) = seer.field(node, "source").map(unquoted) else { return };
     let clause = node.named_children(&mut node.walk()).find(|child| child.kind() == "import_clause");
     let Some(clause) = clause else { return seer.import(node, path, None, None, around) };
     for child in clause.named_children(&mut clause.walk()) {
         match child.kind() {
-            "identifier" => seer.import(child, path.clone(), Some("default"), Some(seer.of(child)), around),
+            "identifier" => seer.import(child, path.clone(), Some("default"), Some(seer.text_of(child)), around),
             "namespace_import" => {
-                let alias = child.named_child(0).map(|alias| seer.of(alias));
+                let alias = child.named_child(0).map(|alias| seer.text_of(alias));
                 seer.import(child, path.clone(), None, alias, around);
             }
             "named_imports" => specifiers(seer, child, &path, around),
@@ -195,7 +195,7 @@ fn record_import(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
     }
 }
 
-fn specifiers(seer: &mut Seer<'_>, list: Node<'_>, path: &str, around: Frame) {
+fn specifiers(seer: &mut SymbolExtractor<'_>, list: Node<'_>, path: &str, around: SymbolFrame) {
     for child in list.named_children(&mut list.walk()).take(1000) {
         if let Some(name) = seer.field(child, "name") {
             let alias = seer.field(child, "alias");
@@ -204,7 +204,7 @@ fn specifiers(seer: &mut Seer<'_>, list: Node<'_>, path: &str, around: Frame) {
     }
 }
 
-fn record_export(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
+fn record_export(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) {
     let clause = node.named_children(&mut node.walk()).find(|child| child.kind() == "export_clause");
     let is_default = node.children(&mut node.walk()).any(|child| child.kind() == "default");
     if is_default {
@@ -221,36 +221,44 @@ fn record_export(seer: &mut Seer<'_>, node: Node<'_>, around: Frame) {
     }
 }
 
-fn call(seer: &mut Seer<'_>, node: Node<'_>, around: Frame, callee: &str) {
+fn call(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame, callee: &str) {
     let Some(function) = node.child_by_field_name(callee) else { return };
     let list = node.child_by_field_name("arguments");
     if list.is_some_and(|list| list.kind() != "arguments") {
         return;
     }
-    if function.kind() == "identifier" && matches!(seer.of(function), "require") || function.kind() == "import" {
+    if function.kind() == "identifier" && matches!(seer.text_of(function), "require") || function.kind() == "import" {
         let first = list.and_then(|list| list.named_child(0)).filter(|first| first.kind() == "string");
-        if let Some(path) = first.map(|first| unquoted(seer.of(first))) {
-            seer.import(node, path, None, None, Frame { conditional: around.conditional || around.function, ..around });
+        if let Some(path) = first.map(|first| unquoted(seer.text_of(first))) {
+            seer.import(
+                node,
+                path,
+                None,
+                None,
+                SymbolFrame { conditional: around.conditional || around.function, ..around },
+            );
         }
         return;
     }
     let arguments = list.map(|list| seer.arguments(list, &["spread_element", "ERROR"], ""));
     match function.kind() {
-        "identifier" if callee == "constructor" => seer.use_of(function, How::New, arguments, around),
-        "identifier" => seer.use_of(function, How::Plain, arguments, around),
+        "identifier" if callee == "constructor" => seer.record_use(function, UseKind::New, arguments, around),
+        "identifier" => seer.record_use(function, UseKind::Plain, arguments, around),
         "member_expression" => {
             let of = function.child_by_field_name("object");
-            let of =
-                of.filter(|of| matches!(of.kind(), "identifier" | "this")).map(|of| seer.of(of)).unwrap_or_default();
+            let of = of
+                .filter(|of| matches!(of.kind(), "identifier" | "this"))
+                .map(|of| seer.text_of(of))
+                .unwrap_or_default();
             if let Some(name) = function.child_by_field_name("property") {
-                seer.use_of(name, How::Member(of.to_owned()), arguments, around);
+                seer.record_use(name, UseKind::Member(of.to_owned()), arguments, around);
             }
         }
         _ => {}
     }
 }
 
-fn switch(seer: &mut Seer<'_>, node: Node<'_>) {
+fn switch(seer: &mut SymbolExtractor<'_>, node: Node<'_>) {
     let Some(body) = node.child_by_field_name("body") else { return };
     let (mut labels, mut otherwise) = (Vec::new(), false);
     for child in body.named_children(&mut body.walk()).take(1000) {
@@ -258,7 +266,7 @@ fn switch(seer: &mut Seer<'_>, node: Node<'_>) {
             "switch_case" => {
                 let value = child.child_by_field_name("value");
                 let is_path = |value: &Node<'_>| matches!(value.kind(), "member_expression" | "identifier");
-                labels.push(value.filter(is_path).and_then(|value| last_name(seer.of(value))));
+                labels.push(value.filter(is_path).and_then(|value| last_name(seer.text_of(value))));
             }
             "switch_default" => otherwise = true,
             _ => {}

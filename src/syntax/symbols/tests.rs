@@ -3,12 +3,12 @@
 use super::*;
 
 fn of(language: &str, text: &str) -> Symbols {
-    symbols(language, text, &Trees::default(), &Cancel::never()).unwrap().as_ref().clone()
+    symbols(language, text, &TreeCache::default(), &Cancel::never()).unwrap().as_ref().clone()
 }
 
 /// `kind owner.name required..most` of every definition.
 fn defined(symbols: &Symbols) -> Vec<String> {
-    let one = |definition: &Definition| {
+    let one = |definition: &SymbolDefinition| {
         let owner = symbols.owner(definition).map(|owner| format!("{owner}.")).unwrap_or_default();
         let taken = definition.parameters.as_ref().map(|taken| match taken.most {
             Some(most) => format!(" {}..{most}", taken.required),
@@ -120,7 +120,7 @@ fn scripts_are_understood() {
     );
     assert_eq!(called(&found), ["Plain b 1", "New K 2+", "Member(\"this\") go 1", "Member(\"n\") run 0"]);
     assert!(found.open);
-    assert_eq!(found.switches, [Switch { line: 9, labels: vec!["One".into(), "Two".into()], otherwise: false }]);
+    assert_eq!(found.switches, [ValueSwitch { line: 9, labels: vec!["One".into(), "Two".into()], otherwise: false }]);
     let script = of("javascript", "function f(a, b) {}\nmodule.exports = { f }\n");
     assert_eq!(defined(&script), ["Function f"]);
     assert!(script.open);
@@ -181,7 +181,7 @@ fn java_is_understood() {
     assert_eq!(found.definitions[0].bases, ["I", "J"]);
     assert!(found.definitions[0].open);
     assert_eq!(called(&found), ["Member(\"D\") run 1", "Plain go 1", "New K 1"]);
-    assert_eq!(found.switches[0], Switch { line: 8, labels: vec!["ONE".into(), "TWO".into()], otherwise: true });
+    assert_eq!(found.switches[0], ValueSwitch { line: 8, labels: vec!["ONE".into(), "TWO".into()], otherwise: true });
 }
 
 #[test]
@@ -215,11 +215,11 @@ fn c_is_understood() {
 
 #[test]
 fn what_is_no_code_has_no_symbols() {
-    assert_eq!(symbols("yaml", "a: b\n", &Trees::default(), &Cancel::never()), None);
-    assert_eq!(symbols("rust", &" ".repeat(LARGEST + 1), &Trees::default(), &Cancel::never()), None);
+    assert_eq!(symbols("yaml", "a: b\n", &TreeCache::default(), &Cancel::never()), None);
+    assert_eq!(symbols("rust", &" ".repeat(LARGEST + 1), &TreeCache::default(), &Cancel::never()), None);
     for language in ["rust", "python", "javascript", "typescript", "tsx", "go", "java", "c", "cpp"] {
         for text in ["", "((((", "fn fn fn", "class { def (", &"(".repeat(5000), "\u{0}\u{feff}é"] {
-            assert!(symbols(language, text, &Trees::default(), &Cancel::never()).is_some(), "{language}");
+            assert!(symbols(language, text, &TreeCache::default(), &Cancel::never()).is_some(), "{language}");
         }
     }
 }
@@ -238,7 +238,7 @@ fn an_outline_has_what_is_offered_to_others() {
         ("cpp", "namespace n { int a(int b) { return d(b); } struct E { void f(int x); }; }\n"),
     ] {
         let whole = of(language, text);
-        let found = outline(language, text, None, &Trees::default(), &Cancel::never()).unwrap().as_ref().clone();
+        let found = outline(language, text, None, &TreeCache::default(), &Cancel::never()).unwrap().as_ref().clone();
         let offered = |symbols: &Symbols| -> Vec<(String, bool, (u32, u32))> {
             let offered = symbols.definitions.iter().filter(|one| !one.nested);
             offered

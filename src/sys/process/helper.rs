@@ -23,7 +23,7 @@ pub struct Helper {
 
 /// The end of a question.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Reply<E> {
+pub enum HelperReply<E> {
     /// The helper answered.
     Answer(u8),
     /// The helper is gone: the question took it down.
@@ -70,19 +70,23 @@ impl Helper {
     }
 
     /// Asks one question, in pieces, and waits for the answer as long as `go_on` says so. The helper is given back where it can be asked again.
-    pub fn ask<E>(mut self, question: &[&[u8]], mut go_on: impl FnMut() -> Result<(), E>) -> (Option<Self>, Reply<E>) {
-        let Some(input) = &mut self.input else { return (None, Reply::Died) };
+    pub fn ask<E>(
+        mut self,
+        question: &[&[u8]],
+        mut go_on: impl FnMut() -> Result<(), E>,
+    ) -> (Option<Self>, HelperReply<E>) {
+        let Some(input) = &mut self.input else { return (None, HelperReply::Died) };
         let sent = question.iter().try_for_each(|piece| input.write_all(piece)).and_then(|()| input.flush());
         if sent.is_err() {
-            return (None, Reply::Died);
+            return (None, HelperReply::Died);
         }
         loop {
             match self.answers.recv_timeout(TICK) {
-                Ok(answer) => return (Some(self), Reply::Answer(answer)),
-                Err(RecvTimeoutError::Disconnected) => return (None, Reply::Died),
+                Ok(answer) => return (Some(self), HelperReply::Answer(answer)),
+                Err(RecvTimeoutError::Disconnected) => return (None, HelperReply::Died),
                 Err(RecvTimeoutError::Timeout) => {
                     if let Err(why) = go_on() {
-                        return (None, Reply::Stopped(why));
+                        return (None, HelperReply::Stopped(why));
                     }
                 }
             }

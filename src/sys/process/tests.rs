@@ -4,14 +4,14 @@
 
 use super::*;
 
-fn shell(script: &str) -> (Program, Call) {
+fn shell(script: &str) -> (Program, ProcessCall) {
     let environment = Environment::default().with("PATH", "/nowhere::bin:/usr/bin:/bin").with("GREETING", "hi");
     let program = Program::find("sh", &environment).unwrap();
     let arguments = vec!["-c".into(), script.into()];
-    (program, Call { arguments, environment, directory: std::env::temp_dir(), most: 1000 })
+    (program, ProcessCall { arguments, environment, directory: std::env::temp_dir(), most: 1000 })
 }
 
-fn run(script: &str, cancel: &Cancel) -> Result<Ended, ProcessError> {
+fn run(script: &str, cancel: &Cancel) -> Result<ProcessOutput, ProcessError> {
     let (program, call) = shell(script);
     program.run(&call, cancel)
 }
@@ -42,7 +42,7 @@ fn a_program_that_never_ends_is_ended_with_what_it_started() {
     // On a busy machine the script may not have begun when the first limit is met.
     let child = [300, 3_000, 30_000].into_iter().find_map(|limit| {
         let error = run(&script, &Cancel::after(Duration::from_millis(limit))).unwrap_err();
-        assert!(matches!(error, ProcessError::Stopped(Stopped::DeadlinePassed)), "{error}");
+        assert!(matches!(error, ProcessError::Stopped(CancelReason::DeadlinePassed)), "{error}");
         std::fs::read_to_string(&file).ok()?.trim().parse::<i32>().ok()
     });
     let child = child.expect("the script began");

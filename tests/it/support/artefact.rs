@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use review_runner::app::{
-    self, AppError, ArtefactError, Cancel, Expected, ForgeEnvironment, Overrides, PostOptions, Posted,
-    ProviderEnvironment, Surroundings,
+    self, AppError, ArtefactError, Cancel, ExpectedArtefact, ForgeEnvironment, Overrides, PostOptions, PostOutcome,
+    ProcessEnv, ProviderEnvironment,
 };
 use review_runner::domain::event::{Event, EventSink};
 use review_runner::sys::process::Environment;
@@ -80,8 +80,8 @@ impl Fork {
     }
 
     /// What the event says of the run that made it.
-    pub fn expected(&self) -> Expected {
-        Expected {
+    pub fn expected(&self) -> ExpectedArtefact {
+        ExpectedArtefact {
             repository: "octo/demo".parse().unwrap(),
             head: review_runner::domain::id::CommitId(self.head.parse().unwrap()),
             head_repository: Some("mallory/demo".parse().unwrap()),
@@ -90,19 +90,24 @@ impl Fork {
     }
 
     /// Posts it as the trusted job does, from inside the program.
-    pub fn post(&self) -> Result<Posted, AppError> {
+    pub fn post(&self) -> Result<PostOutcome, AppError> {
         self.post_as(self.expected(), &PostOptions::default(), &Overrides::default())
     }
 
     /// The same with something else expected or asked for.
-    pub fn post_as(&self, expected: Expected, options: &PostOptions, flags: &Overrides) -> Result<Posted, AppError> {
+    pub fn post_as(
+        &self,
+        expected: ExpectedArtefact,
+        options: &PostOptions,
+        flags: &Overrides,
+    ) -> Result<PostOutcome, AppError> {
         let work = &self.desk.work;
         let variables = self.desk.fake.env();
         let forge = ForgeEnvironment::of(|name| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
         });
         let programs = Environment::of_this_process().with("HOME", work.beside("home"));
-        let around = Surroundings {
+        let around = ProcessEnv {
             user_settings: None,
             environment: Vec::new(),
             providers: ProviderEnvironment::default(),

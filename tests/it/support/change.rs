@@ -3,30 +3,34 @@
 use std::path::Path;
 
 use review_runner::domain::change::{ChangeSet, FileChange, FileStatus};
-use review_runner::domain::event::Silent;
+use review_runner::domain::event::NullEventSink;
 use review_runner::domain::path::{RepoPath, quote};
-use review_runner::domain::request::Scope;
-use review_runner::git::{CollectOptions, GitError, Range, collect, resolve};
+use review_runner::domain::request::ReviewScope;
+use review_runner::git::{CollectOptions, GitError, ResolvedRange, collect, resolve};
 use review_runner::sys::cancel::Cancel;
 use review_runner::sys::repo::Repo;
 
 use super::TestRepo;
 
 /// `main...HEAD`.
-pub fn against_main() -> Scope {
-    Scope::Branch { target: Some("main".to_owned()), head: None }
+pub fn against_main() -> ReviewScope {
+    ReviewScope::Branch { target: Some("main".to_owned()), head: None }
 }
 
 /// Resolves and collects with default options.
-pub fn collected(folder: &Path, scope: &Scope) -> Result<(Range, ChangeSet), GitError> {
+pub fn collected(folder: &Path, scope: &ReviewScope) -> Result<(ResolvedRange, ChangeSet), GitError> {
     with_options(folder, scope, &CollectOptions::default())
 }
 
 /// Resolves and collects.
-pub fn with_options(folder: &Path, scope: &Scope, options: &CollectOptions) -> Result<(Range, ChangeSet), GitError> {
+pub fn with_options(
+    folder: &Path,
+    scope: &ReviewScope,
+    options: &CollectOptions,
+) -> Result<(ResolvedRange, ChangeSet), GitError> {
     let repo = Repo::open(folder)?;
     let range = resolve(&repo, scope)?;
-    let change = collect(&repo, &range, options, &Cancel::never(), &Silent)?;
+    let change = collect(&repo, &range, options, &Cancel::never(), &NullEventSink)?;
     Ok((range, change))
 }
 
@@ -97,7 +101,7 @@ pub fn hunk_headers(text: &[u8]) -> Vec<String> {
 pub fn own_headers(change: &ChangeSet) -> Vec<String> {
     let mut files: Vec<_> = change.files.iter().filter(|file| file.status != FileStatus::TypeChanged).collect();
     files.sort_by(|a, b| a.path.cmp(&b.path));
-    let span = |span: review_runner::domain::change::Span| match span.count {
+    let span = |span: review_runner::domain::change::HunkSpan| match span.count {
         1 => span.start.to_string(),
         count => format!("{},{count}", span.start),
     };

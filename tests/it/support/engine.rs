@@ -8,28 +8,29 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use review_runner::domain::change::{ChangeSet, Omission};
-use review_runner::domain::event::Silent;
+use review_runner::domain::event::NullEventSink;
 use review_runner::domain::filter::PathFilter;
 use review_runner::domain::path::RepoPath;
-use review_runner::domain::place::Side;
+use review_runner::domain::place::DiffSide;
 use review_runner::domain::review::Review;
 use review_runner::domain::run::RunId;
 use review_runner::domain::text::FileText;
 use review_runner::llm::{
-    Capabilities, Part, Prices, Provider, Stop, ToolCall, ToolInput, TurnFault, TurnRequest, TurnResponse, TurnUsage,
-    Waited, Watch,
+    BoxFuture, Capabilities, FinishReason, MessagePart, ModelToolCall, Prices, Provider, StreamObserver, ToolInput,
+    TurnFault, TurnRequest, TurnResponse, TurnUsage,
 };
 use review_runner::present::{self, RenderOptions};
 use review_runner::prompt::Prompts;
 use review_runner::review::{
-    Account, EngineError, Floor, JournalEntry, JournalSink, Known, Limits, ModelRun, Past, Plan, Record, Relay, Runner,
-    SecondLook, Which, by_model, preview, read_journal,
+    BranchHistory, BudgetLimits, EngineError, Failover, FailoverCandidate, FindingThresholds, JournalEntry,
+    JournalRecord, JournalReplay, JournalSink, JournalSummary, ModelRun, ReviewPlan, VerificationScope,
+    VerificationSettings, preview, read_journal, review_with_model,
 };
-use review_runner::rules::{Packs, Reports};
+use review_runner::rules::{Packs, ScannerReports};
 use review_runner::sys::cancel::Cancel;
 use review_runner::sys::files::FileError;
 use review_runner::sys::repo::{Repo, RepoPool};
-use review_runner::tools::{Checkout, Limits as ToolLimits, ToolBox, ToolContext};
+use review_runner::tools::{Checkout, ToolContext, ToolLimits, Toolbox};
 use review_runner::workspace::{self, TreeEntry, Workspace, WorkspaceError};
 use serde_json::Value;
 
@@ -42,11 +43,11 @@ pub struct Scene {
     trees: [Arc<dyn Workspace>; 2],
     run: RunId,
     /// What may be spent.
-    pub limits: Limits,
+    pub limits: BudgetLimits,
     /// What gets a second look.
-    pub second_look: Option<Which>,
+    pub second_look: Option<VerificationScope>,
     /// Who takes over.
-    pub next: Vec<Runner>,
+    pub next: Vec<FailoverCandidate>,
     /// The words.
     pub prompts: Prompts,
     /// Asked in every loop.
@@ -56,11 +57,11 @@ pub struct Scene {
 
 impl Scene {
     /// About the checked-out branch of a repository.
-    pub fn of(repo: &TestRepo, limits: Limits) -> Self {
+    pub fn of(repo: &TestRepo, limits: BudgetLimits) -> Self {
         let change = Arc::new(change_of(repo));
         let pool = RepoPool::new(Repo::open(repo.root()).expect("a repository"));
         let open = |at, side| workspace::open(Some(&pool), at, side, &[], PathFilter::all()).expect("a tree");
-        let trees = [open(change.new_at, Side::New), open(change.old_at, Side::Old)];
+        let trees = [open(change.new_at, DiffSide::New), open(change.old_at, DiffSide::Old)];
         Self {
             change,
             trees,
@@ -75,15 +76,15 @@ impl Scene {
     }
 
     /// The same with a second look at these findings.
-    pub fn with_looks(self, which: Which) -> Self {
+    pub fn with_looks(self, which: VerificationScope) -> Self {
         Self { second_look: Some(which), ..self }
     }
 
     /// The same with models that take over, each with a window.
     pub fn then(self, next: &[(&Model, u64)]) -> Self {
-        let runner = |(model, window): &(&Model, u64)| Runner {
+        let runner = |(model, window): &(&Model, u64)| FailoverCandidate {
             provider: Arc::new((*model).clone()),
-            limits: Limits { window: *window, ..self.limits },
+            limits: BudgetLimits { window: *window, ..self.limits },
         };
         Self { next: next.iter().map(runner).collect(), ..self }
     }
@@ -98,8 +99,8 @@ impl Scene {
 
     /// As the program began a run whose journal is kept, and the model of that run, which must not be asked again.
     pub fn kept(repo: &TestRepo, entries: &[JournalEntry]) -> (Self, Model) {
-        let account = Account::of(entries).expect("an account");
-        let Record::Run { id, provider, model, .. } = &account.run else { panic!("a run") };
+        let account = JournalSummary::of(entries).expect("an account");
+        let JournalRecord::Run { id, provider, model, .. } = &account.run else { panic!("a run") };
         let mut mute = Model::mute();
         (mute.capabilities.provider, mute.capabilities.model) = (provider.as_str().into(), model.clone());
         let scene = Self::of(repo, account.limits.expect("limits"));
@@ -107,13 +108,13 @@ impl Scene {
     }
 
     /// What a run would send.
-    pub fn planned(&self, model: &Model) -> Plan {
-        let run = self.run_with(Past::default(), model, None);
+    pub fn planned(&self, model: &Model) -> ReviewPlan {
+        let run = self.run_with(JournalReplay::default(), model, None);
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         runtime.expect("a runtime").block_on(preview(run)).expect("a plan")
     }
 
-    fn run_with(&self, past: Past, model: &Model, journal: Option<Box<dyn JournalSink>>) -> ModelRun {
+    fn run_with(&self, past: JournalReplay, model: &Model, journal: Option<Box<dyn JournalSink>>) -> ModelRun {
         let [new, old] = &self.trees;
         let provider: Arc<dyn Provider> = Arc::new(model.clone());
         ModelRun {
@@ -121,7 +122,7 @@ impl Scene {
             change: Arc::clone(&self.change),
             new: Arc::clone(new),
             old: Arc::clone(old),
-            tools: ToolBox::new(ToolContext {
+            tools: Toolbox::new(ToolContext {
                 change: Some(Arc::clone(&self.change)),
                 new: Arc::clone(new),
                 old: Some(Arc::clone(old)),
@@ -132,37 +133,37 @@ impl Scene {
                 limits: ToolLimits::default(),
             }),
             packs: Packs::built_in().expect("rules"),
-            reports: Reports::default(),
+            reports: ScannerReports::default(),
             provider: Arc::clone(&provider),
             next: self.next.clone(),
-            relay: Relay::default(),
+            relay: Failover::default(),
             prompts: self.prompts.clone(),
             instructions: None,
             guidelines: Arc::default(),
             limits: self.limits,
-            second_look: self.second_look.map(|which| SecondLook { which, provider, limits: self.limits }),
-            floor: Floor::default(),
-            known: Known::default(),
+            second_look: self.second_look.map(|which| VerificationSettings { which, provider, limits: self.limits }),
+            floor: FindingThresholds::default(),
+            known: BranchHistory::default(),
             past,
             notes: self.notes.clone(),
             started: ("2026-01-01T00:00:00.000Z".to_owned(), Instant::now()),
             cancel: self.cancel.clone(),
-            events: Arc::new(Silent),
+            events: Arc::new(NullEventSink),
             journal,
         }
     }
 
     /// A sitting of the run. A kill is `None`.
-    pub fn sit(&self, past: Past, model: &Model, disk: &Disk) -> Option<Result<Review, EngineError>> {
+    pub fn sit(&self, past: JournalReplay, model: &Model, disk: &Disk) -> Option<Result<Review, EngineError>> {
         let run = self.run_with(past, model, Some(Box::new(disk.clone())));
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let ended = runtime.expect("a runtime").block_on(AssertUnwindSafe(by_model(run)).catch_unwind());
+        let ended = runtime.expect("a runtime").block_on(AssertUnwindSafe(review_with_model(run)).catch_unwind());
         if disk.was_killed() { None } else { Some(ended.expect("no panic of its own")) }
     }
 
     /// From the beginning to the end.
     pub fn review(&self, model: &Model, disk: &Disk) -> Review {
-        self.sit(Past::default(), model, disk).expect("it is not killed").expect("a review")
+        self.sit(JournalReplay::default(), model, disk).expect("it is not killed").expect("a review")
     }
 
     /// The run of a journal, told again without trees and without a model.
@@ -172,7 +173,7 @@ impl Scene {
 
     /// The same of a run with this model.
     pub fn told_by(&self, entries: &[JournalEntry], mute: &Model) -> Result<Review, EngineError> {
-        let past = Past::replay(entries).expect("a past");
+        let past = JournalReplay::replay(entries).expect("a past");
         let disk = Disk::default();
         let told = self.without_trees().sit(past, mute, &disk).expect("nothing is killed");
         assert!(disk.bytes().is_empty(), "what is told is not written down");
@@ -252,8 +253,8 @@ impl Provider for Model {
         &'a self,
         request: &'a TurnRequest,
         _: Duration,
-        _: &'a dyn Watch,
-    ) -> Waited<'a, Result<TurnResponse, TurnFault>> {
+        _: &'a dyn StreamObserver,
+    ) -> BoxFuture<'a, Result<TurnResponse, TurnFault>> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move { (self.says)(request) })
     }
@@ -264,13 +265,13 @@ pub fn calls(text: &str, calls: &[(&str, Value)]) -> TurnResponse {
     let call = |(at, (name, input)): (usize, &(&str, Value))| {
         let Value::Object(input) = input.clone() else { panic!("an input is an object") };
         let (id, name) = (format!("call{at}"), (*name).to_owned());
-        Part::Call(ToolCall { id, name, input: ToolInput::Object(input), signatures: Vec::new() })
+        MessagePart::Call(ModelToolCall { id, name, input: ToolInput::Object(input), signatures: Vec::new() })
     };
-    let mut parts: Vec<Part> = calls.iter().enumerate().map(call).collect();
+    let mut parts: Vec<MessagePart> = calls.iter().enumerate().map(call).collect();
     if !text.is_empty() {
-        parts.insert(0, Part::Text { text: text.to_owned() });
+        parts.insert(0, MessagePart::Text { text: text.to_owned() });
     }
-    let stop = if calls.is_empty() { Stop::Done } else { Stop::Calls };
+    let stop = if calls.is_empty() { FinishReason::Done } else { FinishReason::Calls };
     let usage = TurnUsage { input: Some(3_000), output: Some(100), cost: None, ..TurnUsage::NOTHING };
     TurnResponse { parts, stop, usage }
 }

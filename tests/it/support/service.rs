@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use review_runner::app::{
-    Cancel, ForgeEnvironment, Overrides, ProviderEnvironment, Service, ServiceOptions, Surroundings,
+    Cancel, ForgeEnvironment, Overrides, ProcessEnv, ProviderEnvironment, Service, ServiceOptions,
 };
 use review_runner::tools::{TOOLS, ToolOutcome};
 use serde_json::Value;
@@ -14,7 +14,7 @@ use super::schema::assert_conforms;
 /// A service that was started in `directory`, with nothing of this machine in it.
 pub fn service(directory: &Path, roots: &[PathBuf], flags: Overrides) -> Arc<Service> {
     let state = directory.join(".git/review-state");
-    let around = Surroundings {
+    let around = ProcessEnv {
         user_settings: None,
         environment: Vec::new(),
         providers: ProviderEnvironment::default(),

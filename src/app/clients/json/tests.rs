@@ -8,13 +8,13 @@ fn entry() -> Value {
     json!({ "command": "review", "args": ["mcp"] })
 }
 
-fn set_in(text: &str) -> Result<Edited, JsonFault> {
+fn set_in(text: &str) -> Result<EditOutcome, JsonFault> {
     set(text, "mcpServers", "review", &entry(), false)
 }
 
 fn added(text: &str) -> String {
     match set_in(text) {
-        Ok(Edited::Added(after)) => after,
+        Ok(EditOutcome::Added(after)) => after,
         other => panic!("{other:?}"),
     }
 }
@@ -46,12 +46,12 @@ fn line_endings_and_a_byte_order_mark_stay() {
 
 #[test]
 fn another_entry_of_the_name_is_kept_unless_told() {
-    assert_eq!(set_in(&added("{}")), Ok(Edited::Same));
+    assert_eq!(set_in(&added("{}")), Ok(EditOutcome::Same));
     let theirs =
         "{\n  \"mcpServers\": {\n    \"review\": { \"command\": \"other\" }, // theirs\n    \"x\": {}\n  }\n}\n";
-    assert_eq!(set_in(theirs), Ok(Edited::Taken));
+    assert_eq!(set_in(theirs), Ok(EditOutcome::Taken));
     let replaced = set(theirs, "mcpServers", "review", &entry(), true);
-    let Ok(Edited::Replaced(after)) = replaced else { panic!("{replaced:?}") };
+    let Ok(EditOutcome::Replaced(after)) = replaced else { panic!("{replaced:?}") };
     insta::assert_snapshot!(after);
 }
 
@@ -100,7 +100,7 @@ proptest! {
         let value = Value::Object(whole);
         let text = if on_lines { format!("{value:#}") } else { value.to_string() };
         let after = match set_in(&text) {
-            Ok(Edited::Added(after)) => after,
+            Ok(EditOutcome::Added(after)) => after,
             other => return Err(TestCaseError::fail(format!("{other:?} for {text}"))),
         };
         // What was there is there still, in one or two pieces around what was put in.

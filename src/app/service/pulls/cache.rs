@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex as Turn;
 
 /// A bounded cache with a lifetime. Concurrent requests for one key share one call; failures are not cached.
-pub(super) struct Cache<K, V> {
+pub(super) struct AsyncCache<K, V> {
     /// The most recently used slot comes last.
-    slots: Mutex<Vec<(K, Slot<V>)>>,
+    slots: Mutex<Vec<(K, AsyncCacheSlot<V>)>>,
     most: usize,
     life: Duration,
 }
 
 /// A slot: the value, if any, and the time of its request.
-type Slot<V> = Arc<Turn<Option<(Instant, Arc<V>)>>>;
+type AsyncCacheSlot<V> = Arc<Turn<Option<(Instant, Arc<V>)>>>;
 
-impl<K: Clone + PartialEq, V> Cache<K, V> {
+impl<K: Clone + PartialEq, V> AsyncCache<K, V> {
     /// Creates a cache of at most `most` values, each valid for `life`.
     pub(super) fn new(most: usize, life: Duration) -> Self {
         Self { slots: Mutex::default(), most, life }
@@ -43,7 +43,7 @@ impl<K: Clone + PartialEq, V> Cache<K, V> {
         self.slots().retain(|(known, _)| known != key);
     }
 
-    fn slot(&self, key: &K) -> Slot<V> {
+    fn slot(&self, key: &K) -> AsyncCacheSlot<V> {
         let mut slots = self.slots();
         let found = slots.iter().position(|(known, _)| known == key).map(|at| slots.remove(at));
         // Expired values are dropped, so that an idle server holds nothing large.
@@ -53,12 +53,12 @@ impl<K: Clone + PartialEq, V> Cache<K, V> {
         if slots.len() >= self.most {
             slots.remove(0);
         }
-        let (key, slot) = found.unwrap_or_else(|| (key.clone(), Slot::default()));
+        let (key, slot) = found.unwrap_or_else(|| (key.clone(), AsyncCacheSlot::default()));
         slots.push((key, Arc::clone(&slot)));
         slot
     }
 
-    fn slots(&self) -> MutexGuard<'_, Vec<(K, Slot<V>)>> {
+    fn slots(&self) -> MutexGuard<'_, Vec<(K, AsyncCacheSlot<V>)>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -72,24 +72,24 @@ mod tests {
 
     const LONG: Duration = Duration::from_hours(1);
 
-    async fn ask(cache: &Cache<u32, u32>, key: u32, asked: &AtomicU32) -> u32 {
+    async fn ask(cache: &AsyncCache<u32, u32>, key: u32, asked: &AtomicU32) -> u32 {
         let answer = cache.get(&key, async || Ok::<_, Infallible>(asked.fetch_add(1, Ordering::SeqCst))).await;
         *answer.unwrap()
     }
 
     #[tokio::test]
     async fn what_was_just_read_is_not_asked_for_again() {
-        let (cache, asked) = (Cache::new(2, LONG), AtomicU32::new(0));
+        let (cache, asked) = (AsyncCache::new(2, LONG), AtomicU32::new(0));
         assert_eq!((ask(&cache, 1, &asked).await, ask(&cache, 1, &asked).await), (0, 0));
         cache.forget(&1);
         assert_eq!(ask(&cache, 1, &asked).await, 1);
-        let (old, asked) = (Cache::new(2, Duration::ZERO), AtomicU32::new(0));
+        let (old, asked) = (AsyncCache::new(2, Duration::ZERO), AtomicU32::new(0));
         assert_eq!((ask(&old, 1, &asked).await, ask(&old, 1, &asked).await), (0, 1));
     }
 
     #[tokio::test]
     async fn only_a_few_answers_are_kept() {
-        let (cache, asked) = (Cache::new(2, LONG), AtomicU32::new(0));
+        let (cache, asked) = (AsyncCache::new(2, LONG), AtomicU32::new(0));
         for key in [1, 2, 1, 3] {
             ask(&cache, key, &asked).await;
         }
@@ -100,7 +100,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_asks_at_the_same_time_gets_the_same_answer_and_a_failure_is_not_kept() {
-        let (cache, asked) = (Cache::new(2, LONG), AtomicU32::new(0));
+        let (cache, asked) = (AsyncCache::new(2, LONG), AtomicU32::new(0));
         let slow = async || {
             tokio::task::yield_now().await;
             Ok::<_, Infallible>(asked.fetch_add(1, Ordering::SeqCst))

@@ -27,7 +27,7 @@ impl PullFaultKind {
     /// The name used in JSON.
     pub const fn word(self) -> &'static str {
         match self {
-            Self::Forge(kind) => kind.word(),
+            Self::Forge(kind) => kind.as_str(),
             Self::InvalidInput => "invalid_input",
             Self::Ambiguous => "ambiguous",
             Self::ReadOnly => "read_only",

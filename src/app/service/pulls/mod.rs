@@ -5,10 +5,10 @@
 
 mod cache;
 mod fault;
-mod masked;
-mod meant;
+mod mask;
+mod named;
 mod resolve;
-mod since;
+mod updates;
 mod watch;
 
 use std::collections::VecDeque;
@@ -19,21 +19,22 @@ use tokio::sync::OnceCell;
 
 pub use crate::forge::{FaultKind, ListedPull, PullPage};
 pub use fault::{PullFault, PullFaultKind};
-pub use meant::NamedPull;
+pub use named::NamedPull;
 pub use resolve::{ResolvedBy, ResolvedRemark};
-pub use since::{News, Since};
-pub use watch::{WatchedPulls, Watching};
+pub use updates::{PullUpdates, RemarkChange};
+pub use watch::{PullWatch, WatchTarget};
 
-use super::{Changed, Service};
+use super::{ChangeNotice, Service};
 use crate::domain::finding::Severity;
 use crate::domain::forge::{
-    Comment, Conversation, FindingMark, PullFile, PullId, PullRequest, PullState, Remark, RepoName, Summary, Thread,
+    Comment, FindingMark, PullConversation, PullFile, PullId, PullRequest, PullState, Remark, RemarkSummary, RepoName,
+    Thread,
 };
-use crate::forge::bots::state::{State, Tracker};
+use crate::forge::bots::state::{RemarkState, Tracker};
 use crate::forge::{self, GitHub, PullFilter, Remarks};
-use crate::sys::blocking::Unfinished;
+use crate::sys::blocking::BlockingFailure;
 use crate::sys::cancel::Cancel;
-use cache::Cache;
+use cache::AsyncCache;
 
 /// Time limit for all forge requests of one call.
 const TIME: Duration = Duration::from_mins(1);
@@ -46,14 +47,14 @@ const SEEN: usize = 50;
 
 /// The options for serving pull requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PullsServed {
+pub struct PullServing {
     /// `true` to serve them.
     pub on: bool,
     /// The polling interval of a watched pull request.
     pub every: Duration,
 }
 
-impl Default for PullsServed {
+impl Default for PullServing {
     fn default() -> Self {
         Self { on: true, every: Duration::from_mins(1) }
     }
@@ -61,23 +62,23 @@ impl Default for PullsServed {
 
 /// A pull request with its conversation, remarks and summary.
 #[derive(Debug)]
-pub struct PullRead {
+pub struct PullView {
     /// The pull request.
     pub pull: PullRequest,
     /// The conversation, without secrets.
-    pub conversation: Conversation,
+    pub conversation: PullConversation,
     /// The actionable remarks in it; in the order of the threads, then of the lists that bots maintain.
     pub remarks: Vec<Remark>,
     /// The summary of the remarks.
-    pub summary: Summary,
+    pub summary: RemarkSummary,
     /// Notes on what could not be read, one sentence each.
     pub notes: Vec<String>,
     /// The resolutions recorded in comments.
-    state: State,
+    state: RemarkState,
     tracker: Tracker,
 }
 
-impl PullRead {
+impl PullView {
     /// Finds the thread of a remark.
     pub fn thread_of(&self, remark: &Remark) -> Option<&Thread> {
         let node = remark.thread.as_deref()?;
@@ -124,7 +125,7 @@ pub struct PullFiles {
 
 /// A pull request that a client read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SeenPull {
+pub struct ReadPull {
     /// Its id.
     pub id: PullId,
     /// Its title when read.
@@ -136,31 +137,31 @@ pub struct SeenPull {
 }
 
 /// The pull request state of a service.
-pub(super) struct Pulls {
-    served: PullsServed,
+pub(super) struct PullStore {
+    served: PullServing,
     client: OnceCell<GitHub>,
-    reads: Cache<PullId, PullRead>,
-    files: Cache<PullId, PullFiles>,
-    lists: Cache<(RepoName, Option<PullState>), PullPage>,
+    reads: AsyncCache<PullId, PullView>,
+    files: AsyncCache<PullId, PullFiles>,
+    lists: AsyncCache<(RepoName, Option<PullState>), PullPage>,
     /// The newest first.
-    seen: Mutex<VecDeque<SeenPull>>,
-    cursors: since::Cursors,
-    watched: watch::Watched,
+    seen: Mutex<VecDeque<ReadPull>>,
+    cursors: updates::Cursors,
+    watched: watch::WatchRegistry,
     /// Serializes resolving: the comments that record it are written whole.
     resolving: tokio::sync::Mutex<()>,
 }
 
-impl Default for Pulls {
+impl Default for PullStore {
     fn default() -> Self {
         Self {
-            served: PullsServed::default(),
+            served: PullServing::default(),
             client: OnceCell::new(),
-            reads: Cache::new(KEPT, LIFE),
-            files: Cache::new(KEPT, LIFE),
-            lists: Cache::new(KEPT, LIFE),
+            reads: AsyncCache::new(KEPT, LIFE),
+            files: AsyncCache::new(KEPT, LIFE),
+            lists: AsyncCache::new(KEPT, LIFE),
             seen: Mutex::default(),
-            cursors: since::Cursors::default(),
-            watched: watch::Watched::default(),
+            cursors: updates::Cursors::default(),
+            watched: watch::WatchRegistry::default(),
             resolving: tokio::sync::Mutex::default(),
         }
     }
@@ -179,7 +180,7 @@ fn folded_repo(repo: &RepoName) -> RepoName {
 impl Service {
     /// Sets the options for serving pull requests.
     #[must_use]
-    pub fn serving_pulls(mut self, served: PullsServed) -> Self {
+    pub fn with_pulls(mut self, served: PullServing) -> Self {
         self.pulls.served = served;
         self
     }
@@ -190,7 +191,7 @@ impl Service {
     }
 
     /// Returns an error if pull requests are not served.
-    pub(super) fn may_ask(&self) -> Result<(), PullFault> {
+    pub(super) fn check_forge_access(&self) -> Result<(), PullFault> {
         if self.serves_pulls() {
             return Ok(());
         }
@@ -200,13 +201,13 @@ impl Service {
 
     /// Creates a client of the forge, with a deadline for one call.
     async fn github(&self) -> Result<GitHub, PullFault> {
-        self.may_ask()?;
+        self.check_forge_access()?;
         let client = self.pulls.client.get_or_try_init(|| client(self)).await?;
         Ok(client.within(&Cancel::after(TIME)))
     }
 
     /// Reads a pull request with its conversation.
-    pub async fn pull(&self, id: &PullId) -> Result<Arc<PullRead>, PullFault> {
+    pub async fn pull(&self, id: &PullId) -> Result<Arc<PullView>, PullFault> {
         let github = self.github().await?;
         let read = self.pulls.reads.get(&folded(id), async || read(self, &github, id).await).await?;
         self.note_seen(id, &read.pull);
@@ -228,20 +229,20 @@ impl Service {
         let github = self.github().await?;
         let ask = async || {
             let mut page = github.pulls(repo, PullFilter { state, limit: 100 }).await?;
-            page.pulls.iter_mut().for_each(|listed| masked::pull(&mut listed.pull));
+            page.pulls.iter_mut().for_each(|listed| mask::mask_pull(&mut listed.pull));
             Ok(page)
         };
         self.pulls.lists.get(&(folded_repo(repo), state), ask).await
     }
 
     /// Lists the pull requests that were read, newest first. No request is made.
-    pub fn seen_pulls(&self) -> Vec<SeenPull> {
+    pub fn seen_pulls(&self) -> Vec<ReadPull> {
         self.pulls.seen.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
     fn note_seen(&self, id: &PullId, pull: &PullRequest) {
         let PullRequest { title, state, updated_at, .. } = pull;
-        let new = SeenPull { id: id.clone(), title: title.clone(), state: *state, updated_at: updated_at.clone() };
+        let new = ReadPull { id: id.clone(), title: title.clone(), state: *state, updated_at: updated_at.clone() };
         let mut seen = self.pulls.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.front() == Some(&new) {
             return;
@@ -252,7 +253,7 @@ impl Service {
         seen.truncate(SEEN);
         drop(seen);
         if known.is_none() {
-            self.changes().say(Changed::List);
+            self.notifier().notify(ChangeNotice::List);
         }
     }
 
@@ -269,11 +270,11 @@ async fn client(service: &Service) -> Result<GitHub, PullFault> {
     let limit = Cancel::after(super::readers::LONGEST);
     let watched = limit.clone();
     let made = service.workers.run("signing in to the forge", &limit, move || environment.client(&watched)).await;
-    let broken = |lost: Unfinished| PullFault::new(PullFaultKind::Broken, lost.to_string(), "try again");
+    let broken = |lost: BlockingFailure| PullFault::new(PullFaultKind::Broken, lost.to_string(), "try again");
     Ok(made.map_err(broken)??)
 }
 
-async fn read(service: &Service, github: &GitHub, id: &PullId) -> Result<PullRead, PullFault> {
+async fn read(service: &Service, github: &GitHub, id: &PullId) -> Result<PullView, PullFault> {
     let (mut pull, mut conversation) = tokio::try_join!(github.pull(id), github.conversation(id))?;
     let mut notes = Vec::new();
     let listed = if needs_files(&conversation) { Some(service.pull_files(id).await) } else { None };
@@ -285,17 +286,17 @@ async fn read(service: &Service, github: &GitHub, id: &PullId) -> Result<PullRea
         }
         None => &[],
     };
-    let Remarks { mut remarks, notes: more } = forge::remarks(&conversation, files, &own_severity);
+    let Remarks { mut remarks, notes: more } = forge::read_remarks(&conversation, files, &own_severity);
     notes.extend(more.into_iter().map(sentence));
-    let summary = forge::summary(&remarks);
-    let (state, tracker) = (State::read(&conversation.comments), Tracker::read(&conversation.comments));
-    masked::pull(&mut pull);
-    masked::said(&mut conversation, &mut remarks);
-    Ok(PullRead { pull, conversation, remarks, summary, notes, state, tracker })
+    let summary = forge::summarize_remarks(&remarks);
+    let (state, tracker) = (RemarkState::read(&conversation.comments), Tracker::read(&conversation.comments));
+    mask::mask_pull(&mut pull);
+    mask::mask_conversation(&mut conversation, &mut remarks);
+    Ok(PullView { pull, conversation, remarks, summary, notes, state, tracker })
 }
 
 /// Checks whether a remark names files by the hashes of their paths, as one bot does: these need the list of files.
-fn needs_files(conversation: &Conversation) -> bool {
+fn needs_files(conversation: &PullConversation) -> bool {
     conversation.comments.iter().any(|comment| comment.body.contains("#diff-"))
 }
 

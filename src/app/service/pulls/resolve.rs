@@ -3,10 +3,10 @@
 //! A thread is resolved by the forge itself. For a remark outside of threads, a comment of our own account on the pull request records the
 //! resolution (`forge::bots::state`).
 
-use super::{Changed, FaultKind, PullFault, PullFaultKind, PullRead, Service, folded};
+use super::{ChangeNotice, FaultKind, PullFault, PullFaultKind, PullView, Service, folded};
 use crate::domain::forge::{Held, PullId, Remark, Thread};
 use crate::forge::GitHub;
-use crate::forge::bots::state::{Recorded, TooMuch};
+use crate::forge::bots::state::{ResolveResult, StateTooLarge};
 use crate::sys::clock;
 
 /// The record of a resolution.
@@ -33,23 +33,23 @@ pub struct ResolvedRemark {
     pub note: Option<String>,
 }
 
-impl From<TooMuch> for PullFault {
-    fn from(fault: TooMuch) -> Self {
+impl From<StateTooLarge> for PullFault {
+    fn from(fault: StateTooLarge) -> Self {
         Self::new(PullFaultKind::Forge(FaultKind::Refused), fault.to_string(), "delete that comment on the forge")
     }
 }
 
 /// The place of the resolution.
-struct At<'a> {
+struct ResolveSite<'a> {
     github: &'a GitHub,
     id: &'a PullId,
-    read: &'a PullRead,
+    read: &'a PullView,
 }
 
 impl Service {
     /// Resolves a remark unless it already is. `given` is the id of a remark or a suffix of it, or that of a whole thread.
     pub async fn resolve_remark(&self, id: &PullId, given: &str) -> Result<ResolvedRemark, PullFault> {
-        self.may_ask()?;
+        self.check_forge_access()?;
         if !self.may_write() {
             let message = "this server may not change what stands on a pull request";
             return Err(PullFault::new(
@@ -63,19 +63,19 @@ impl Service {
         self.forget_pull(id);
         let read = self.pull(id).await?;
         let github = self.github().await?.about(&id.repo);
-        let at = At { github: &github, id, read: &read };
+        let at = ResolveSite { github: &github, id, read: &read };
         let resolved = at.resolve(given).await;
         // Also after a failure: part of it may have been done.
         self.forget_pull(id);
         let resolved = resolved?;
         if !resolved.already {
-            self.changes().say(Changed::Pull(folded(id)));
+            self.notifier().notify(ChangeNotice::Pull(folded(id)));
         }
         Ok(resolved)
     }
 }
 
-impl At<'_> {
+impl ResolveSite<'_> {
     async fn resolve(&self, given: &str) -> Result<ResolvedRemark, PullFault> {
         // The whole thread, if it was split into several remarks.
         let whole = self.read.conversation.threads.iter().find(|thread| thread.node == given);
@@ -112,7 +112,8 @@ impl At<'_> {
         if !remark.is_resolved {
             self.write(state.number(), &state.write(&at)?).await?;
         }
-        let open = self.read.thread_of(remark).filter(|thread| recorded == Recorded::AllParts && !thread.is_resolved);
+        let open =
+            self.read.thread_of(remark).filter(|thread| recorded == ResolveResult::AllParts && !thread.is_resolved);
         let note = match open {
             Some(thread) if thread.can_resolve => {
                 self.github.resolve(&thread.node).await?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::fault::{PullFault, PullFaultKind};
-use super::{Changed, Service, folded};
+use super::{ChangeNotice, Service, folded};
 use crate::domain::forge::{PullId, PullState, RepoName};
 use crate::forge::{Marks, PullFilter};
 
@@ -22,7 +22,7 @@ const LISTED: usize = 100;
 
 /// The target of a watch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum WatchedPulls {
+pub enum WatchTarget {
     /// A pull request and its conversation.
     One(PullId),
     /// The list of a repository's open pull requests.
@@ -30,22 +30,22 @@ pub enum WatchedPulls {
 }
 
 /// A watch; it ends when this is dropped.
-pub struct Watching {
-    what: WatchedPulls,
+pub struct PullWatch {
+    what: WatchTarget,
     service: Weak<Service>,
 }
 
 /// The watched targets with their number of watchers and cancellation token.
 #[derive(Default)]
-pub(super) struct Watched(Mutex<BTreeMap<WatchedPulls, (usize, CancellationToken)>>);
+pub(super) struct WatchRegistry(Mutex<BTreeMap<WatchTarget, (usize, CancellationToken)>>);
 
-impl Watched {
-    fn all(&self) -> MutexGuard<'_, BTreeMap<WatchedPulls, (usize, CancellationToken)>> {
+impl WatchRegistry {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<WatchTarget, (usize, CancellationToken)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Watching {
+impl Drop for PullWatch {
     fn drop(&mut self) {
         let Some(service) = self.service.upgrade() else { return };
         let mut all = service.pulls.watched.all();
@@ -60,8 +60,8 @@ impl Drop for Watching {
 
 impl Service {
     /// Starts to send [`Changed::Pull`] or [`Changed::Pulls`] for each change.
-    pub fn watch_pulls(self: &Arc<Self>, what: &WatchedPulls) -> Result<Watching, PullFault> {
-        self.may_ask()?;
+    pub fn watch_pulls(self: &Arc<Self>, what: &WatchTarget) -> Result<PullWatch, PullFault> {
+        self.check_forge_access()?;
         let what = key(what);
         // Data read from now on must not be older than the compared state.
         self.forget_pulls(&what);
@@ -76,33 +76,33 @@ impl Service {
             (0, stop)
         });
         *count += 1;
-        Ok(Watching { what, service: Arc::downgrade(self) })
+        Ok(PullWatch { what, service: Arc::downgrade(self) })
     }
 
-    fn forget_pulls(&self, what: &WatchedPulls) {
+    fn forget_pulls(&self, what: &WatchTarget) {
         match what {
-            WatchedPulls::One(id) => self.forget_pull(id),
-            WatchedPulls::Open(repo) => self.pulls.lists.forget(&(repo.clone(), Some(PullState::Open))),
+            WatchTarget::One(id) => self.forget_pull(id),
+            WatchTarget::Open(repo) => self.pulls.lists.forget(&(repo.clone(), Some(PullState::Open))),
         }
     }
 
-    fn notify_changed(&self, what: &WatchedPulls) {
+    fn notify_changed(&self, what: &WatchTarget) {
         self.forget_pulls(what);
-        self.changes().say(match what {
-            WatchedPulls::One(id) => Changed::Pull(id.clone()),
-            WatchedPulls::Open(repo) => Changed::Pulls(repo.clone()),
+        self.notifier().notify(match what {
+            WatchTarget::One(id) => ChangeNotice::Pull(id.clone()),
+            WatchTarget::Open(repo) => ChangeNotice::Pulls(repo.clone()),
         });
     }
 
     /// Checks for a change, and returns the current state.
-    async fn look_at_pulls(&self, what: &WatchedPulls, before: Seen) -> Result<(bool, Seen), PullFault> {
+    async fn look_at_pulls(&self, what: &WatchTarget, before: PullSnapshot) -> Result<(bool, PullSnapshot), PullFault> {
         let github = self.github().await?;
         match what {
-            WatchedPulls::One(id) => {
-                let (changed, marks) = github.changed(id, before.marks).await?;
-                Ok((changed, Seen { marks, ..Seen::default() }))
+            WatchTarget::One(id) => {
+                let (changed, marks) = github.poll_changes(id, before.marks).await?;
+                Ok((changed, PullSnapshot { marks, ..PullSnapshot::default() }))
             }
-            WatchedPulls::Open(repo) => {
+            WatchTarget::Open(repo) => {
                 let filter = PullFilter { state: Some(PullState::Open), limit: LISTED };
                 let page = github.pulls(repo, filter).await?;
                 let listed = page.pulls.iter().map(|one| {
@@ -110,7 +110,7 @@ impl Service {
                     (pull.id.number.value(), pull.updated_at.clone(), one.unresolved, one.comments)
                 });
                 let list = Some((page.total, listed.collect()));
-                Ok((list != before.list, Seen { list, ..Seen::default() }))
+                Ok((list != before.list, PullSnapshot { list, ..PullSnapshot::default() }))
             }
         }
     }
@@ -118,23 +118,23 @@ impl Service {
 
 /// The compared state.
 #[derive(Clone, Default)]
-struct Seen {
+struct PullSnapshot {
     marks: Marks,
-    list: Option<(usize, Vec<Row>)>,
+    list: Option<(usize, Vec<WatchedRow>)>,
 }
 
 /// The compared fields of a listed pull request: number, last change, unresolved threads, comments.
-type Row = (u32, String, usize, usize);
+type WatchedRow = (u32, String, usize, usize);
 
-fn key(what: &WatchedPulls) -> WatchedPulls {
+fn key(what: &WatchTarget) -> WatchTarget {
     match what {
-        WatchedPulls::One(id) => WatchedPulls::One(folded(id)),
-        WatchedPulls::Open(repo) => WatchedPulls::Open(super::folded_repo(repo)),
+        WatchTarget::One(id) => WatchTarget::One(folded(id)),
+        WatchTarget::Open(repo) => WatchTarget::Open(super::folded_repo(repo)),
     }
 }
 
-async fn watch(service: Weak<Service>, what: WatchedPulls, stop: CancellationToken, every: Duration) {
-    let (mut seen, mut failures, mut wait) = (None::<Seen>, 0, Duration::ZERO);
+async fn watch(service: Weak<Service>, what: WatchTarget, stop: CancellationToken, every: Duration) {
+    let (mut seen, mut failures, mut wait) = (None::<PullSnapshot>, 0, Duration::ZERO);
     loop {
         tokio::select! {
             biased;

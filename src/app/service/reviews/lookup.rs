@@ -7,25 +7,25 @@ use std::sync::{Arc, PoisonError};
 
 use super::super::super::error::AppError;
 use super::super::super::runs;
-use super::super::{Changed, Service};
-use super::run::{ReviewState, Snapshot};
+use super::super::{ChangeNotice, Service};
+use super::run::{ReviewSnapshot, ReviewState};
 use crate::domain::finding::FindingId;
 use crate::domain::review::Review;
-use crate::domain::run::{KeptRun, RunId, RunRecord};
+use crate::domain::run::{RunId, RunRecord, SavedRun};
 
 /// Limit on the ids named in an error.
 const NAMED: usize = 5;
 
 /// A review in a list.
 #[derive(Debug, Clone)]
-pub enum Listing {
+pub enum ReviewListing {
     /// A review of this process that is not saved: it is running, failed, or could not be saved.
-    Here(Snapshot),
+    Here(ReviewSnapshot),
     /// A saved one.
     Kept(RunRecord),
 }
 
-impl Listing {
+impl ReviewListing {
     /// The run.
     pub fn id(&self) -> RunId {
         match self {
@@ -97,12 +97,12 @@ pub enum DismissFault {
 
 impl Service {
     /// Lists the reviews of the allowed repositories, newest first.
-    pub fn list_reviews(&self) -> Result<Vec<Listing>, AppError> {
+    pub fn list_reviews(&self) -> Result<Vec<ReviewListing>, AppError> {
         let mut list = Vec::new();
         for run in runs::list(&self.around)? {
-            let KeptRun::Whole(record) = run else { continue };
+            let SavedRun::Whole(record) = run else { continue };
             if self.is_visible(&record) {
-                list.push(Listing::Kept(record));
+                list.push(ReviewListing::Kept(record));
             }
         }
         for run in self.reviews.all() {
@@ -110,7 +110,7 @@ impl Service {
             match &snapshot.state {
                 ReviewState::Ended(ended) if ended.not_kept.is_none() => {}
                 ReviewState::Ended(_) | ReviewState::Running(_) | ReviewState::Failed { .. } => {
-                    list.push(Listing::Here(snapshot));
+                    list.push(ReviewListing::Here(snapshot));
                 }
             }
         }
@@ -131,12 +131,12 @@ impl Service {
         }
         let list = self.list_reviews()?;
         let wanted = given.to_ascii_lowercase();
-        let fits = |listing: &&Listing| !wanted.is_empty() && listing.id().to_string().starts_with(&wanted);
-        let ids: Vec<RunId> = list.iter().filter(fits).map(Listing::id).take(NAMED).collect();
+        let fits = |listing: &&ReviewListing| !wanted.is_empty() && listing.id().to_string().starts_with(&wanted);
+        let ids: Vec<RunId> = list.iter().filter(fits).map(ReviewListing::id).take(NAMED).collect();
         match ids.as_slice() {
             [one] => Ok(*one),
             [] => {
-                let known = list.iter().take(NAMED).map(Listing::id).collect();
+                let known = list.iter().take(NAMED).map(ReviewListing::id).collect();
                 Err(FindFault::Unknown { given: given.to_owned(), known })
             }
             _ => Err(FindFault::Ambiguous { given: given.to_owned(), ids }),
@@ -150,7 +150,7 @@ impl Service {
 
     /// Checks whether a run belongs to an allowed repository; the repository may no longer exist.
     fn is_visible(&self, record: &RunRecord) -> bool {
-        record.folder.as_deref().is_some_and(|folder| self.roots().cover(folder))
+        record.folder.as_deref().is_some_and(|folder| self.roots().contains(folder))
     }
 
     /// Finds the newest readable review of a repository (of the server's by default).
@@ -170,23 +170,23 @@ impl Service {
     }
 
     /// Finds the newest review of the same repository that was started after this one and is not readable: it is running, or failed.
-    pub fn later_review(&self, id: RunId) -> Result<Option<Snapshot>, AppError> {
+    pub fn later_review(&self, id: RunId) -> Result<Option<ReviewSnapshot>, AppError> {
         let list = self.list_reviews()?;
         let Some(at) = list.iter().position(|listing| listing.id() == id) else { return Ok(None) };
         let folder = list[at].folder().map(Path::to_owned);
         Ok(list.into_iter().take(at).find_map(|listing| match listing {
-            Listing::Here(snapshot)
+            ReviewListing::Here(snapshot)
                 if Some(&snapshot.folder) == folder.as_ref() && !matches!(snapshot.state, ReviewState::Ended(_)) =>
             {
                 Some(snapshot)
             }
-            Listing::Here(_) | Listing::Kept(_) => None,
+            ReviewListing::Here(_) | ReviewListing::Kept(_) => None,
         }))
     }
 
     /// Loads an ended review.
     pub fn review(&self, id: RunId) -> Result<Arc<Review>, AppError> {
-        if let Some(Snapshot { state: ReviewState::Ended(ended), .. }) = self.snapshot(id)
+        if let Some(ReviewSnapshot { state: ReviewState::Ended(ended), .. }) = self.snapshot(id)
             && let Some(review) = ended.unkept
         {
             return Ok(review);
@@ -206,7 +206,7 @@ impl Service {
             let _writing = self.reviews.writing.lock().unwrap_or_else(PoisonError::into_inner);
             runs::dismiss(&self.around, id, finding, reason)?
         };
-        self.changes().say(Changed::Review(id));
+        self.notifier().notify(ChangeNotice::Review(id));
         Ok(review)
     }
 }

@@ -16,21 +16,21 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
-pub use lookup::{DismissFault, FindFault, Listing};
-pub use run::{EndedRun, ReviewState, RunningReview, Snapshot};
+pub use lookup::{DismissFault, FindFault, ReviewListing};
+pub use run::{FinishedRun, ReviewSnapshot, ReviewState, RunningReview};
 
-use self::run::{Commits, Question, Run};
+use self::run::{RangeCommits, ReviewQuestion, ServiceRun};
 use super::super::error::AppError;
 use super::super::model;
-use super::super::review::{Job, review};
-use super::super::subject;
+use super::super::prepare;
+use super::super::review::{ReviewJob, review};
 use super::fault::for_client;
-use super::left_out::LeftOut;
 use super::pulls::PullFault;
-use super::{Changed, Changes, Service};
+use super::uncommitted::UncommittedCount;
+use super::{ChangeNotice, Notifier, Service};
 use crate::domain::event::EventSink;
-use crate::domain::forge::PullAsk;
-use crate::domain::request::{Compare, InvalidScope, ReviewRequest, Scope};
+use crate::domain::forge::PullSpecifier;
+use crate::domain::request::{Compare, InvalidScope, ReviewRequest, ReviewScope};
 use crate::domain::run::RunId;
 use crate::git::{self, GitError};
 use crate::sys::blocking;
@@ -62,7 +62,7 @@ pub struct StartReview {
 
 /// A review that was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Started {
+pub struct StartedReview {
     /// Its run.
     pub id: RunId,
     /// `true` if the same review was already running.
@@ -121,30 +121,30 @@ impl From<GitError> for StartFault {
 
 /// The reviews of a service: the running ones, and the latest that ended.
 #[derive(Default)]
-pub(super) struct Reviews {
-    known: Mutex<Known>,
+pub(super) struct ReviewRuns {
+    known: Mutex<KnownRuns>,
     /// Serializes dismissals: each writes the whole review.
     writing: Mutex<()>,
 }
 
 #[derive(Default)]
-struct Known {
-    runs: BTreeMap<RunId, Arc<Run>>,
+struct KnownRuns {
+    runs: BTreeMap<RunId, Arc<ServiceRun>>,
     shutting_down: bool,
     /// The number of starts, to order runs by age.
     started: u64,
 }
 
-impl Reviews {
-    fn known(&self) -> MutexGuard<'_, Known> {
+impl ReviewRuns {
+    fn known(&self) -> MutexGuard<'_, KnownRuns> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self, id: RunId) -> Option<Arc<Run>> {
+    fn run(&self, id: RunId) -> Option<Arc<ServiceRun>> {
         self.known().runs.get(&id).cloned()
     }
 
-    fn all(&self) -> Vec<Arc<Run>> {
+    fn all(&self) -> Vec<Arc<ServiceRun>> {
         self.known().runs.values().cloned().collect()
     }
 
@@ -163,32 +163,32 @@ impl Reviews {
 impl Service {
     /// Checks that the named model, if any, can be used: its provider, key and address. Nothing is sent.
     pub fn check_model(&self) -> Result<(), AppError> {
-        let resolved = subject::resolve(None, &self.options.flags, &self.around)?;
+        let resolved = prepare::resolve(None, &self.options.flags, &self.around)?;
         model::check(&resolved, &self.around.providers)
     }
 
     /// Starts a review, or joins a running one of the same commits. Errors of the request are returned now, errors of the settings by the
     /// run. It reads the repository, so it is called off the async threads, but inside their runtime.
-    pub fn start_review(self: &Arc<Self>, start: &StartReview) -> Result<Started, StartFault> {
+    pub fn start_review(self: &Arc<Self>, start: &StartReview) -> Result<StartedReview, StartFault> {
         let runtime = Handle::try_current().map_err(|_| AppError::Broken)?;
-        let scope = Scope::named(start.target.as_deref(), start.at.as_deref())?;
+        let scope = ReviewScope::from_name(start.target.as_deref(), start.at.as_deref())?;
         let (folder, commits) = self.place(start.repo.as_deref(), &scope)?;
-        let question = Question { folder: folder.clone(), commits, rules_only: start.rules_only };
+        let question = ReviewQuestion { folder: folder.clone(), commits, rules_only: start.rules_only };
         let run = {
             let mut known = self.reviews.known();
             if known.shutting_down {
                 return Err(StartFault::ShuttingDown);
             }
-            let running: Vec<&Arc<Run>> = known.runs.values().filter(|run| !run.is_over()).collect();
-            if let Some(same) = running.iter().find(|run| run.is_joined_by(&question)) {
+            let running: Vec<&Arc<ServiceRun>> = known.runs.values().filter(|run| !run.is_over()).collect();
+            if let Some(same) = running.iter().find(|run| run.matches(&question)) {
                 same.shared.store(true, Ordering::SeqCst);
-                return Ok(Started { id: same.id, joined: true });
+                return Ok(StartedReview { id: same.id, joined: true });
             }
             if running.len() >= AT_ONCE {
                 return Err(StartFault::TooMany { ids: running.iter().map(|run| run.id).collect() });
             }
             known.started += 1;
-            let run = Arc::new(Run::new(known.started, question));
+            let run = Arc::new(ServiceRun::new(known.started, question));
             known.runs.insert(run.id, Arc::clone(&run));
             run
         };
@@ -196,25 +196,25 @@ impl Service {
         if start.rules_only {
             flags.model = Some("none".to_owned());
         }
-        let left_out = LeftOut::of(&scope, &folder);
+        let left_out = UncommittedCount::of(&scope, &folder);
         let request = ReviewRequest { directory: folder, scope, settings_from_worktree: false };
         // A review requested by name is complete; known findings keep their ids.
         let compare = Compare { full: true, ..Compare::default() };
-        let job = Job { run: run.id, request, flags, outputs: Vec::new(), compare, leads: Vec::new() };
+        let job = ReviewJob { run: run.id, request, flags, outputs: Vec::new(), compare, leads: Vec::new() };
         let id = run.id;
-        self.changes().say(Changed::List);
+        self.notifier().notify(ChangeNotice::List);
         runtime.spawn(Arc::clone(self).carry(job, run, left_out));
-        Ok(Started { id, joined: false })
+        Ok(StartedReview { id, joined: false })
     }
 
     /// Determines the folder and the commits, if already known: the commits of a pull request are fetched first.
-    fn place(&self, named: Option<&str>, scope: &Scope) -> Result<(PathBuf, Option<Commits>), StartFault> {
-        if let Scope::Pull(ask) = scope {
-            self.may_ask()?;
+    fn place(&self, named: Option<&str>, scope: &ReviewScope) -> Result<(PathBuf, Option<RangeCommits>), StartFault> {
+        if let ReviewScope::Pull(ask) = scope {
+            self.check_forge_access()?;
             let found = self.repository(named).map(|(folder, _)| folder);
             // A pull request with a full name needs no clone.
             let folder = match (found, ask) {
-                (Err(AppError::NotARepository { .. }), PullAsk::Whole { .. }) => {
+                (Err(AppError::NotARepository { .. }), PullSpecifier::Whole { .. }) => {
                     self.roots().folder(named.map(Path::new)).map_err(AppError::from)?
                 }
                 (found, _) => found?,
@@ -234,29 +234,29 @@ impl Service {
             }
             error => error,
         })?;
-        let whole = subject::folder_of(&repo).unwrap_or_else(|| repo.git_dir().to_owned());
+        let whole = prepare::folder_of(&repo).unwrap_or_else(|| repo.git_dir().to_owned());
         Ok((self.roots().folder(Some(&whole))?, repo))
     }
 
     /// Executes a run to its end.
-    async fn carry(self: Arc<Self>, job: Job, run: Arc<Run>, left_out: Option<LeftOut>) {
+    async fn carry(self: Arc<Self>, job: ReviewJob, run: Arc<ServiceRun>, left_out: Option<UncommittedCount>) {
         let sink: Arc<dyn EventSink> = Arc::clone(&run) as Arc<dyn EventSink>;
         // A task of its own, so that a panic ends as a failed run.
         let work = tokio::spawn(review(job, self.around.clone(), sink, run.cancel.clone()));
         let counted = Arc::clone(&run);
         let count = async {
             let Some(left_out) = left_out else { return };
-            let work = move || counted.leaves_out(left_out.count());
+            let work = move || counted.note_uncommitted(left_out.count());
             let _ = blocking::run("counting what is left out", &run.cancel, work).await;
         };
         let ended = tokio::select! {
             (ended, ()) = async { tokio::join!(work, count) } => ended,
-            never = tell(&run, self.changes()) => match never {},
+            never = tell(&run, self.notifier()) => match never {},
         };
         run.end(ended.unwrap_or(Err(AppError::Broken)));
         self.reviews.forget();
-        self.changes().say(Changed::Review(run.id));
-        self.changes().say(Changed::List);
+        self.notifier().notify(ChangeNotice::Review(run.id));
+        self.notifier().notify(ChangeNotice::List);
     }
 
     /// Waits until a review ends, or for `limit`, and reports progress meanwhile. `None` if this process does not know it.
@@ -265,7 +265,7 @@ impl Service {
         id: RunId,
         limit: Duration,
         say: impl Fn(String) + Send + Sync,
-    ) -> Option<Snapshot> {
+    ) -> Option<ReviewSnapshot> {
         let run = self.reviews.run(id)?;
         let (mut news, mut end) = (run.watch(), run.watch());
         let listen = async {
@@ -309,7 +309,7 @@ impl Service {
     }
 
     /// The state of a review that is running, or ended recently in this process.
-    pub fn snapshot(&self, id: RunId) -> Option<Snapshot> {
+    pub fn snapshot(&self, id: RunId) -> Option<ReviewSnapshot> {
         self.reviews.run(id).map(|run| run.snapshot())
     }
 
@@ -330,10 +330,10 @@ impl Service {
 }
 
 /// Notifies of a running review's progress, at a limited rate, and after the last event too.
-async fn tell(run: &Run, changes: &Changes) -> Infallible {
+async fn tell(run: &ServiceRun, changes: &Notifier) -> Infallible {
     loop {
         run.news.notified().await;
-        changes.say(Changed::Review(run.id));
+        changes.notify(ChangeNotice::Review(run.id));
         sleep(PACE).await;
     }
 }

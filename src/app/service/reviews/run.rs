@@ -8,17 +8,17 @@ use std::time::Instant;
 
 use tokio::sync::{Notify, watch};
 
-use super::super::super::deliver::Delivered;
+use super::super::super::deliver::DeliveredReview;
 use super::super::super::error::AppError;
 use super::super::fault::for_client;
-use super::super::left_out;
-use crate::domain::event::{Event, EventSink, Stage};
+use super::super::uncommitted;
+use crate::domain::event::{Event, EventSink, ReviewStage};
 use crate::domain::finding::Severity;
 use crate::domain::id::CommitId;
-use crate::domain::review::{Outcome, Review};
+use crate::domain::review::{Review, ReviewOutcome};
 use crate::domain::run::RunId;
 use crate::domain::text::strip_line;
-use crate::present::progress::{Turns, doing};
+use crate::present::progress::{TurnProgress, describe_stage};
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
 
@@ -29,7 +29,7 @@ const REMARKS: usize = 20;
 
 /// The state of a review at one moment.
 #[derive(Debug, Clone)]
-pub struct Snapshot {
+pub struct ReviewSnapshot {
     /// The run.
     pub id: RunId,
     /// The time of its start: RFC 3339, UTC.
@@ -48,7 +48,7 @@ pub enum ReviewState {
     /// It is running.
     Running(Box<RunningReview>),
     /// It ended with a review.
-    Ended(EndedRun),
+    Ended(FinishedRun),
     /// It ended before anything was reviewed.
     Failed {
         /// The error, and what to do.
@@ -69,7 +69,7 @@ impl ReviewState {
 #[derive(Debug, Clone)]
 pub struct RunningReview {
     /// The current stage.
-    pub stage: Option<Stage>,
+    pub stage: Option<ReviewStage>,
     /// The completed and total units of the stage.
     pub progress: Option<(u64, u64)>,
     /// The findings so far.
@@ -80,15 +80,15 @@ pub struct RunningReview {
     pub input_tokens: Option<u64>,
     /// Warnings for the person who pays for it: where code is sent, and that it is not encrypted; one line each.
     pub warnings: Vec<String>,
-    turns: Turns,
+    turns: TurnProgress,
     began: Instant,
 }
 
 /// An ended review.
 #[derive(Debug, Clone)]
-pub struct EndedRun {
+pub struct FinishedRun {
     /// Its outcome.
-    pub outcome: Outcome,
+    pub outcome: ReviewOutcome,
     /// `true` if it was interrupted.
     pub interrupted: bool,
     /// The exit code of the command.
@@ -102,19 +102,19 @@ pub struct EndedRun {
 }
 
 /// Base, merge base and head.
-pub(super) type Commits = (Option<CommitId>, Option<CommitId>, CommitId);
+pub(super) type RangeCommits = (Option<CommitId>, Option<CommitId>, CommitId);
 
 /// The request, compared to join a running review.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Question {
+pub(super) struct ReviewQuestion {
     pub(super) folder: PathBuf,
     /// `None` if the scope is not made of commits, or may resolve differently next time.
-    pub(super) commits: Option<Commits>,
+    pub(super) commits: Option<RangeCommits>,
     pub(super) rules_only: bool,
 }
 
 /// A run of this process.
-pub(super) struct Run {
+pub(super) struct ServiceRun {
     pub(super) id: RunId,
     /// Its sequence number.
     pub(super) number: u64,
@@ -123,15 +123,15 @@ pub(super) struct Run {
     pub(super) shared: AtomicBool,
     /// Notified after every visible change.
     pub(super) news: Notify,
-    question: Question,
+    question: ReviewQuestion,
     started_at: String,
     /// The number of uncommitted files, which are not reviewed.
     left_out: AtomicUsize,
     state: watch::Sender<ReviewState>,
 }
 
-impl Run {
-    pub(super) fn new(number: u64, question: Question) -> Self {
+impl ServiceRun {
+    pub(super) fn new(number: u64, question: ReviewQuestion) -> Self {
         Self {
             id: RunId::random(),
             number,
@@ -150,7 +150,7 @@ impl Run {
     }
 
     /// Checks whether the request is the one of this run. A run that was stopped accepts no further client.
-    pub(super) fn is_joined_by(&self, question: &Question) -> bool {
+    pub(super) fn matches(&self, question: &ReviewQuestion) -> bool {
         question.commits.is_some() && self.question == *question && !self.cancel.is_stopped()
     }
 
@@ -158,29 +158,29 @@ impl Run {
         self.state.subscribe()
     }
 
-    pub(super) fn snapshot(&self) -> Snapshot {
-        Snapshot {
+    pub(super) fn snapshot(&self) -> ReviewSnapshot {
+        ReviewSnapshot {
             id: self.id,
             started_at: self.started_at.clone(),
             folder: self.question.folder.clone(),
             state: self.state.borrow().clone(),
-            note: left_out::note(self.left_out.load(Ordering::Relaxed)),
+            note: uncommitted::format_note(self.left_out.load(Ordering::Relaxed)),
         }
     }
 
     /// Sets the number of uncommitted files.
-    pub(super) fn leaves_out(&self, count: usize) {
+    pub(super) fn note_uncommitted(&self, count: usize) {
         self.left_out.store(count, Ordering::Relaxed);
     }
 
-    pub(super) fn end(&self, ended: Result<Delivered, AppError>) {
+    pub(super) fn end(&self, ended: Result<DeliveredReview, AppError>) {
         self.state.send_modify(|state| {
             let warnings = match state {
                 ReviewState::Running(running) => std::mem::take(&mut running.warnings),
                 ReviewState::Ended(_) | ReviewState::Failed { .. } => Vec::new(),
             };
             *state = match ended {
-                Ok(delivered) => ReviewState::Ended(EndedRun {
+                Ok(delivered) => ReviewState::Ended(FinishedRun {
                     outcome: delivered.review.outcome,
                     interrupted: delivered.interrupted,
                     exit_code: delivered.exit_code(),
@@ -194,7 +194,7 @@ impl Run {
     }
 }
 
-impl EventSink for Run {
+impl EventSink for ServiceRun {
     fn emit(&self, event: Event) {
         // Readers lock the state only to copy it.
         self.state.send_modify(|state| {
@@ -217,13 +217,13 @@ impl RunningReview {
             turn: None,
             input_tokens: None,
             warnings: Vec::new(),
-            turns: Turns::default(),
+            turns: TurnProgress::default(),
             began: Instant::now(),
         }
     }
 
     fn take(&mut self, event: &Event) {
-        self.turns.take(event);
+        self.turns.update(event);
         match event {
             Event::Stage { stage } => (self.stage, self.progress) = (Some(*stage), None),
             Event::Progress { stage, done, total } => {
@@ -247,10 +247,10 @@ impl RunningReview {
 
     /// Formats the current activity in one line, which may contain text of the change's author.
     pub fn line(&self) -> String {
-        if self.stage == Some(Stage::Review) && self.turns.began() {
+        if self.stage == Some(ReviewStage::Review) && self.turns.has_begun() {
             return self.turns.line(self.began.elapsed(), WIDTH);
         }
-        let mut line = self.stage.map_or("starting", doing).to_owned();
+        let mut line = self.stage.map_or("starting", describe_stage).to_owned();
         if let Some((done, total)) = self.progress {
             line.push_str(&format!(": {done} of {total}"));
         }
@@ -286,8 +286,8 @@ mod tests {
 
     #[test]
     fn a_line_says_what_it_is_at() {
-        let collect = Event::Stage { stage: Stage::Collect };
-        let progress = Event::Progress { stage: Stage::Review, done: 3, total: 10 };
+        let collect = Event::Stage { stage: ReviewStage::Collect };
+        let progress = Event::Progress { stage: ReviewStage::Review, done: 3, total: 10 };
         let turn = Event::Turn { turn: 2, most: 40 };
         for (events, line) in [
             (vec![], "starting · 0 s"),
@@ -312,18 +312,18 @@ mod tests {
     #[test]
     fn only_the_same_commits_of_the_same_folder_are_the_same_question() {
         let commit = |digit: char| CommitId(digit.to_string().repeat(40).parse().unwrap());
-        let question = |head, rules_only| Question {
+        let question = |head, rules_only| ReviewQuestion {
             folder: PathBuf::from("/a"),
             commits: Some((Some(commit('1')), Some(commit('1')), commit(head))),
             rules_only,
         };
-        let run = Run::new(1, question('2', false));
-        assert!(run.is_joined_by(&question('2', false)));
-        assert!(!run.is_joined_by(&question('3', false)) && !run.is_joined_by(&question('2', true)));
-        assert!(!run.is_joined_by(&Question { folder: PathBuf::from("/b"), ..question('2', false) }));
-        let uncommitted = Question { commits: None, ..question('2', false) };
-        assert!(!Run::new(2, uncommitted.clone()).is_joined_by(&uncommitted));
+        let run = ServiceRun::new(1, question('2', false));
+        assert!(run.matches(&question('2', false)));
+        assert!(!run.matches(&question('3', false)) && !run.matches(&question('2', true)));
+        assert!(!run.matches(&ReviewQuestion { folder: PathBuf::from("/b"), ..question('2', false) }));
+        let uncommitted = ReviewQuestion { commits: None, ..question('2', false) };
+        assert!(!ServiceRun::new(2, uncommitted.clone()).matches(&uncommitted));
         run.cancel.interrupt();
-        assert!(!run.is_joined_by(&question('2', false)), "one that was told to stop answers nobody new");
+        assert!(!run.matches(&question('2', false)), "one that was told to stop answers nobody new");
     }
 }

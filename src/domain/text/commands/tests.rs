@@ -48,7 +48,7 @@ fn obeyed(logs: BuildLogs, text: &str) -> Option<String> {
 }
 
 fn spelled(log: BuildLog, text: &str, syntax: Syntax) -> String {
-    String::from_utf8(BuildLogs::from(log).spell(text.as_bytes(), syntax).into_owned()).unwrap()
+    String::from_utf8(BuildLogs::from(log).escape(text.as_bytes(), syntax).into_owned()).unwrap()
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn what_is_no_order_is_left_as_it_is() {
     ] {
         for syntax in [Syntax::Plain, Syntax::Json, Syntax::Xml] {
             assert!(matches!(
-                BuildLogs::from(BuildLog::GitHubActions).spell(text.as_bytes(), syntax),
+                BuildLogs::from(BuildLog::GitHubActions).escape(text.as_bytes(), syntax),
                 Cow::Borrowed(_)
             ));
         }
@@ -145,7 +145,7 @@ fn our_own_commands_are_obeyed_where_they_are_meant_to_be_and_nowhere_else() {
 #[test]
 fn the_services_are_known_by_their_variables() {
     let found = |set: &[(&str, &str)]| {
-        BuildLogs::found(|name| set.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
+        BuildLogs::detect(|name| set.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
     };
     assert_eq!(found(&[("GITHUB_ACTIONS", "true")]), BuildLog::GitHubActions.into());
     assert_eq!(found(&[("TF_BUILD", "True")]), BuildLog::AzurePipelines.into());
@@ -153,7 +153,7 @@ fn the_services_are_known_by_their_variables() {
     assert_eq!(found(&[("GITLAB_CI", "true"), ("TF_BUILD", "False")]), BuildLog::GitLab.into());
     let both = found(&[("GITHUB_ACTIONS", "true"), ("TF_BUILD", "True")]);
     assert!(both.has(BuildLog::GitHubActions) && both.has(BuildLog::AzurePipelines));
-    assert!(!found(&[("GITHUB_ACTIONS", ""), ("CI", "true")]).any());
+    assert!(!found(&[("GITHUB_ACTIONS", ""), ("CI", "true")]).is_any_detected());
 }
 
 fn hostile() -> impl Strategy<Value = String> {
@@ -180,16 +180,16 @@ fn is_with_backslashes(whole: &str, part: &str) -> bool {
 proptest! {
     #[test]
     fn nothing_is_obeyed_and_nothing_is_lost(text in hostile(), logs in any_logs()) {
-        let plain = String::from_utf8(logs.spell(text.as_bytes(), Syntax::Plain).into_owned()).unwrap();
+        let plain = String::from_utf8(logs.escape(text.as_bytes(), Syntax::Plain).into_owned()).unwrap();
         prop_assert_eq!(obeyed(logs, &plain), None, "{:?}", plain);
         prop_assert!(is_with_backslashes(&plain, &text), "{plain:?}");
         prop_assert!(obeyed(logs, &text).is_none() || plain != text);
-        let again = logs.spell(plain.as_bytes(), Syntax::Plain);
+        let again = logs.escape(plain.as_bytes(), Syntax::Plain);
         prop_assert_eq!(&*again, plain.as_bytes(), "once is enough");
 
         // As all our XML, it has neither escapes nor other controls.
         let stripped = strip_block(&text).replace('&', "");
-        let xml = String::from_utf8(logs.spell(stripped.as_bytes(), Syntax::Xml).into_owned()).unwrap();
+        let xml = String::from_utf8(logs.escape(stripped.as_bytes(), Syntax::Xml).into_owned()).unwrap();
         prop_assert_eq!(obeyed(logs, &xml), None, "{:?}", xml);
         let mut read = xml;
         for c in [':', '[', 'v', 'V', 't', 'T'] {
@@ -202,7 +202,7 @@ proptest! {
     fn json_has_the_same_value_and_holds_no_order(key in hostile(), texts in proptest::collection::vec(hostile(), 0..4), logs in any_logs()) {
         let value = json!({ key: texts, "more": [["##"], {"##": ["[", {"x": 1}]}] });
         for text in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
-            let out = String::from_utf8(logs.spell(text.as_bytes(), Syntax::Json).into_owned()).unwrap();
+            let out = String::from_utf8(logs.escape(text.as_bytes(), Syntax::Json).into_owned()).unwrap();
             prop_assert_eq!(serde_json::from_str::<Value>(&out).unwrap(), value.clone());
             prop_assert_eq!(obeyed(logs, &out), None, "{:?}", out);
         }
@@ -211,9 +211,9 @@ proptest! {
     #[test]
     fn how_it_is_cut_changes_nothing(text in hostile(), logs in any_logs(), size in 1usize..7) {
         for syntax in [Syntax::Plain, Syntax::Json, Syntax::Xml, Syntax::Commands] {
-            let mut spelling = Spelling::new(logs, syntax);
-            let pieces: Vec<u8> = text.as_bytes().chunks(size).flat_map(|piece| spelling.piece(piece).into_owned()).collect();
-            let whole = logs.spell(text.as_bytes(), syntax);
+            let mut spelling = CommandEscaper::new(logs, syntax);
+            let pieces: Vec<u8> = text.as_bytes().chunks(size).flat_map(|piece| spelling.escape_piece(piece).into_owned()).collect();
+            let whole = logs.escape(text.as_bytes(), syntax);
             prop_assert_eq!(&*whole, &*pieces);
         }
     }

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-use super::form::letter;
+use super::normalized::letter;
 use crate::domain::id::hex;
 
 /// A part of so many letters tells of a secret, however long it is.
@@ -17,7 +17,7 @@ const LONGEST: usize = 4096;
 
 /// One way to write a secret, in the one form.
 #[derive(Clone)]
-pub(super) struct Spelling {
+pub(super) struct SecretSpelling {
     /// Its letters and digits.
     pub(super) letters: Vec<u8>,
     /// A part of so many of them counts.
@@ -35,9 +35,9 @@ enum Kind {
     Digit,
 }
 
-impl Spelling {
+impl SecretSpelling {
     /// Checks whether a run of its letters tells of the secret, and is no word that the secret holds too.
-    pub(super) fn is_told_by(&self, from: usize, length: usize) -> bool {
+    pub(super) fn is_revealed_by(&self, from: usize, length: usize) -> bool {
         if length < self.least {
             return false;
         }
@@ -61,14 +61,14 @@ fn least(length: usize) -> usize {
 }
 
 /// The spellings of a secret, and whether the one form keeps enough of it to find it as it is.
-pub(super) fn of(value: &str, whole: bool, name: usize) -> (Vec<Spelling>, bool) {
+pub(super) fn of(value: &str, whole: bool, name: usize) -> (Vec<SecretSpelling>, bool) {
     let end = (0..=value.len().min(LONGEST)).rev().find(|end| value.is_char_boundary(*end)).unwrap_or(0);
     let value = &value[..end];
     let mut out = Vec::new();
     let mut add = |letters: Vec<u8>, least: usize, kinds: Vec<Kind>| {
         let least = if whole { letters.len() } else { least.min(letters.len()) };
         if letters.len() >= FEWEST && is_varied(&letters) {
-            out.push(Spelling { letters, least, name, kinds });
+            out.push(SecretSpelling { letters, least, name, kinds });
         }
     };
 

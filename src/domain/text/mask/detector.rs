@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use super::SecretHit;
-use super::kept::KEPT;
-use super::placed::PLACED;
+use super::context::PLACED;
+use super::external_rules::KEPT;
 use super::providers::PROVIDERS;
 
 /// Knows some secrets by the text they begin with.

@@ -25,13 +25,13 @@ const BEFORE: usize = 64;
 const AFTER: [usize; 2] = [512, 12_288];
 
 /// The words as base64 spells them.
-struct Spelled {
+struct EncodedWords {
     search: AhoCorasick,
     /// For each: the detector, the word's bytes before the first whole letter, and the letters of its first group of four that it does not decide.
     owners: Vec<(&'static dyn Detector, usize, usize)>,
 }
 
-static SPELLED: LazyLock<Option<Spelled>> = LazyLock::new(|| {
+static SPELLED: LazyLock<Option<EncodedWords>> = LazyLock::new(|| {
     let (mut spelled, mut owners) = (Vec::new(), Vec::new());
     for detector in DETECTORS.iter() {
         for word in detector.words_of_formats() {
@@ -46,13 +46,13 @@ static SPELLED: LazyLock<Option<Spelled>> = LazyLock::new(|| {
         }
     }
     let search = AhoCorasick::builder().match_kind(MatchKind::Standard).build(spelled).ok()?;
-    Some(Spelled { search, owners })
+    Some(EncodedWords { search, owners })
 });
 
 /// Finds the runs of base64 in a text and the secrets in them. Takes time in proportion to the length of the text.
 pub(super) fn find(text: &str, hits: &mut Vec<SecretHit>) {
     let bytes = text.as_bytes();
-    let mut block = Block::default();
+    let mut block = EncodedBlock::default();
     let (words, _) = bytes.as_chunks::<WORD>();
     let (mut is_run, mut done) = (false, 0);
     for (number, word) in words.iter().enumerate() {
@@ -99,14 +99,14 @@ fn is_letter(byte: u8) -> bool {
 
 /// A run, over as many lines as it has.
 #[derive(Default)]
-struct Block {
+struct EncodedBlock {
     /// Its letters, in the alphabet of RFC 4648 §4.
     letters: String,
     /// Where they stand in the text, by line.
     lines: Vec<Range<usize>>,
 }
 
-impl Block {
+impl EncodedBlock {
     /// Reads the run that begins at `at`, and says where it ends.
     fn read(&mut self, bytes: &[u8], mut at: usize) -> usize {
         self.letters.clear();

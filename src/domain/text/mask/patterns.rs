@@ -10,19 +10,19 @@ use super::SecretHit;
 use super::detector::Detector;
 use super::edges::masked_range;
 use super::private_key;
-use super::values::{entropy, is_made_up};
+use super::values::{entropy, is_placeholder_key};
 
 /// A kind of secret.
-pub(super) struct Pattern {
+pub(super) struct SecretPattern {
     /// What it is called in the mask.
     pub(super) kind: &'static str,
     /// Texts at which the pattern begins.
     pub(super) words: &'static [&'static str],
-    pub(super) how: How,
+    pub(super) how: SecretLocation,
 }
 
 /// How the secret is found at its word.
-pub(super) enum How {
+pub(super) enum SecretLocation {
     /// Tried at the word. The group `secret`, else the first, is the secret.
     Regex {
         at_word: Lazy,
@@ -40,21 +40,21 @@ pub(super) type Lazy = &'static LazyLock<Option<Regex>>;
 /// No secret that is looked for is longer, with the name before it.
 pub(super) const REACH: usize = 4096;
 
-impl Detector for Pattern {
+impl Detector for SecretPattern {
     fn words(&self) -> Vec<&str> {
         self.words.to_vec()
     }
 
     fn words_of_formats(&self) -> Vec<&str> {
         match self.how {
-            How::Regex { inside_words: true, .. } => Vec::new(),
-            How::Regex { .. } | How::PrivateKey => self.words(),
+            SecretLocation::Regex { inside_words: true, .. } => Vec::new(),
+            SecretLocation::Regex { .. } | SecretLocation::PrivateKey => self.words(),
         }
     }
 
     fn find(&'static self, text: &str, at: usize, hits: &mut Vec<SecretHit>) {
         match &self.how {
-            How::Regex { at_word, inside_words, is_secret } => {
+            SecretLocation::Regex { at_word, inside_words, is_secret } => {
                 let reach = &text[at..boundary(text, at + REACH)];
                 let Some(groups) = at_word.as_ref().and_then(|pattern| pattern.captures(reach)) else { return };
                 let Some(secret) = secret(&groups) else { return };
@@ -67,7 +67,7 @@ impl Detector for Pattern {
                     hits.push(SecretHit { kind: self.kind, range });
                 }
             }
-            How::PrivateKey => {
+            SecretLocation::PrivateKey => {
                 let lines = private_key::body_lines(text, at);
                 hits.extend(lines.into_iter().map(|range| SecretHit { kind: self.kind, range }));
             }
@@ -89,10 +89,10 @@ macro_rules! pattern {
     ($kind:literal, $words:expr, $regex:literal, $inside:literal, $is_secret:expr) => {{
         static PATTERN: std::sync::LazyLock<Option<regex::Regex>> =
             std::sync::LazyLock::new(|| regex::Regex::new(concat!(r"\A", $regex)).ok());
-        $crate::domain::text::mask::patterns::Pattern {
+        $crate::domain::text::mask::patterns::SecretPattern {
             kind: $kind,
             words: $words,
-            how: $crate::domain::text::mask::patterns::How::Regex {
+            how: $crate::domain::text::mask::patterns::SecretLocation::Regex {
                 at_word: &PATTERN,
                 inside_words: $inside,
                 is_secret: $is_secret,
@@ -106,9 +106,9 @@ pub(super) fn group<'h>(groups: &Captures<'h>, at: usize) -> &'h str {
 }
 
 /// A value that is random enough to be one of the provider's own.
-pub(super) fn random(groups: &Captures<'_>, _: &str) -> bool {
+pub(super) fn is_random_value(groups: &Captures<'_>, _: &str) -> bool {
     let value = group(groups, 1);
-    entropy(value) >= 3.0 && !is_made_up(value)
+    entropy(value) >= 3.0 && !is_placeholder_key(value)
 }
 
 /// The group called `secret`, else the first.

@@ -126,7 +126,8 @@ fn put(surrounding: &str, token: &str) -> (String, Vec<String>) {
 fn token() -> impl Strategy<Value = (&'static str, String)> {
     let kinds: Vec<_> = KINDS.iter().map(|(kind, format)| (Just(*kind), format).boxed()).collect();
     // Who writes `test` or `xxxx` into a key shows how it looks.
-    proptest::strategy::Union::new(kinds).prop_filter("it is made up", |(_, token)| !super::values::is_made_up(token))
+    proptest::strategy::Union::new(kinds)
+        .prop_filter("it is made up", |(_, token)| !super::values::is_placeholder_key(token))
 }
 
 #[test]

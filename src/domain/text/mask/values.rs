@@ -23,7 +23,7 @@ const KNOWN: &[&str] = &["Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVE
 const RUN: usize = 6;
 
 /// Whether a key of a provider's format was written by hand: it says so, counts up, repeats a character or itself.
-pub(super) fn is_made_up(value: &str) -> bool {
+pub(super) fn is_placeholder_key(value: &str) -> bool {
     // Its prefix is the provider's and may say anything.
     let body = value.rsplit(['_', '-', '.', ':']).find(|part| part.len() >= 12).unwrap_or(value);
     let low = body.to_ascii_lowercase();

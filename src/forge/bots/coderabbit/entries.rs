@@ -7,14 +7,14 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::blocks::Blocks;
-use super::super::label::label;
-use super::super::shown::{Blank, blank, fenced};
-use super::sections::File;
+use super::super::blocks::HtmlBlocks;
+use super::super::label::read_label;
+use super::super::visible_text::{BlankedParts, blank_hidden, fenced_blocks};
+use super::sections::SectionFile;
 use crate::domain::forge::{RemarkSeverity, Source};
 
 /// One entry.
-pub(super) struct Entry<'t> {
+pub(super) struct CodeRabbitEntry<'t> {
     /// The first line, as it is written.
     pub(super) first: &'t str,
     /// The last line, where there are several.
@@ -31,7 +31,7 @@ static START: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^[ \t]*`(\d{1,20})(?:-(\d{1,20}))?`:[ \t]*(.*)").ok());
 
 /// Reads them, in order.
-pub(super) fn entries<'s>(file: &File<'s>) -> Vec<Entry<'s>> {
+pub(super) fn parse_entries<'s>(file: &SectionFile<'s>) -> Vec<CodeRabbitEntry<'s>> {
     let Some(start) = START.as_ref() else { return Vec::new() };
     let text: &'s str = file.text;
     let starts: Vec<usize> = begins(file).into_iter().filter(|at| start.is_match(line_at(text, *at))).collect();
@@ -47,12 +47,12 @@ fn line_at(text: &str, at: usize) -> &str {
 }
 
 /// Returns the starts of the lines that are in no fold and in no fence of their own.
-fn begins(file: &File<'_>) -> Vec<usize> {
+fn begins(file: &SectionFile<'_>) -> Vec<usize> {
     let mut away: Vec<(usize, usize)> =
         file.blocks.outermost_in(&file.inside).map(|block| (block.whole.start, block.whole.end)).collect();
     let inside = &file.text[file.inside.clone()];
     let offset = file.inside.start;
-    away.extend(fenced(inside).iter().map(|code| (offset + code.whole.start, offset + code.whole.end)));
+    away.extend(fenced_blocks(inside).iter().map(|code| (offset + code.whole.start, offset + code.whole.end)));
     away.sort_unstable();
     let mut away = away.into_iter().peekable();
     let mut hidden_to = 0;
@@ -72,7 +72,7 @@ fn begins(file: &File<'_>) -> Vec<usize> {
     begins
 }
 
-fn entry<'t>(start: &Regex, text: &'t str) -> Option<Entry<'t>> {
+fn entry<'t>(start: &Regex, text: &'t str) -> Option<CodeRabbitEntry<'t>> {
     let found = start.captures(line_at(text, 0))?;
     let first = found.get(1)?.range();
     let last = found.get(2).map(|last| &text[last.range()]);
@@ -82,17 +82,17 @@ fn entry<'t>(start: &Regex, text: &'t str) -> Option<Entry<'t>> {
         && let Some(close) = line_at(bold, 0).find("**")
     {
         let body = trimmed(&bold[close + 2..]);
-        return Some(Entry { first: &text[first], last, title: &bold[..close], body, severity: None });
+        return Some(CodeRabbitEntry { first: &text[first], last, title: &bold[..close], body, severity: None });
     }
-    let (severity, source) = label(&text[rest], None);
+    let (severity, source) = read_label(&text[rest], None);
     let severity = (source == Source::CodeRabbit && severity != RemarkSeverity::Unknown).then_some(severity);
-    Some(Entry { first: &text[first], last, title: bold_below(after), body: trimmed(after), severity })
+    Some(CodeRabbitEntry { first: &text[first], last, title: bold_below(after), body: trimmed(after), severity })
 }
 
 /// The first bold words that are not folded away, else the first line.
 fn bold_below(text: &str) -> &str {
-    let shown = blank(text, Blank { quotes: true, comments: true });
-    let folded = Blocks::of(text).all.first().map_or(text.len(), |block| block.whole.start);
+    let shown = blank_hidden(text, BlankedParts { quotes: true, comments: true });
+    let folded = HtmlBlocks::of(text).all.first().map_or(text.len(), |block| block.whole.start);
     let bold = shown[..folded].find("**").map(|open| open + 2);
     let inside = bold.and_then(|open| Some(&text[open..open + line_at(&shown, open).find("**")?]));
     inside.unwrap_or_else(|| line_at(text, 0)).trim()

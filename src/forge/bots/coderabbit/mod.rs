@@ -7,10 +7,10 @@ mod sections;
 
 use std::collections::HashSet;
 
-use super::label::by_login;
-use super::listed::{Asked, Found, MOST_ENTRIES, entry, lines, path};
-use super::prompt::prompt;
-use super::title::{cut, is_badge, plain, title};
+use super::label::label_by_login;
+use super::prompt::find_prompt;
+use super::remark_list::{ListContext, ListedRemarks, MOST_ENTRIES, lines, new_entry, path};
+use super::title::{find_title, is_badge, plain_words, truncate_title};
 use super::{Bot, Title};
 use crate::domain::forge::RemarkSeverity::{Critical, Docs, Issue, Major, Minor, Nitpick, Refactor, Trivial, Unknown};
 use crate::domain::forge::Source;
@@ -36,16 +36,16 @@ pub(super) const BOT: Bot = Bot {
 };
 
 /// Reads the newest review that has a list: each review lists all that it has to say anew, so older lists are out of date.
-fn list(asked: &Asked<'_>, found: &mut Found) {
+fn list(asked: &ListContext<'_>, found: &mut ListedRemarks) {
     let is_its = |review: &&ReviewNote| {
         let author = review.comment.author.as_ref();
-        author.and_then(|author| by_login(&author.login)).is_some_and(|bot| bot.source == Source::CodeRabbit)
+        author.and_then(|author| label_by_login(&author.login)).is_some_and(|bot| bot.source == Source::CodeRabbit)
     };
     for review in asked.conversation.reviews.iter().rev().filter(is_its) {
-        let text = found.readable(&review.comment.body, "a review of CodeRabbit's");
-        let sections = sections::sections(text);
+        let text = found.readable_text(&review.comment.body, "a review of CodeRabbit's");
+        let sections = sections::split_sections(text);
         if sections.has_unended {
-            found.note("a list in a review of CodeRabbit's has no end and was not read".to_owned());
+            found.add_note("a list in a review of CodeRabbit's has no end and was not read".to_owned());
         }
         if sections.all.is_empty() {
             continue;
@@ -55,13 +55,13 @@ fn list(asked: &Asked<'_>, found: &mut Found) {
     }
 }
 
-fn read(review: &ReviewNote, sections: &sections::Sections, found: &mut Found) {
+fn read(review: &ReviewNote, sections: &sections::Sections, found: &mut ListedRemarks) {
     let mut seen = HashSet::new();
     let (mut praised, mut repeated, mut beyond) = (0_usize, 0_usize, 0_usize);
     for section in &sections.all {
         let mut count = 0_usize;
         for file in section.files() {
-            for one in entries::entries(&file) {
+            for one in entries::parse_entries(&file) {
                 if praise::is_praise(one.title) {
                     praised += 1;
                     continue;
@@ -76,27 +76,27 @@ fn read(review: &ReviewNote, sections: &sections::Sections, found: &mut Found) {
                     beyond += 1;
                     continue;
                 }
-                let mut remark = entry(id, section.held, Source::CodeRabbit, &review.comment);
+                let mut remark = new_entry(id, section.held, Source::CodeRabbit, &review.comment);
                 remark.path = path(file.name);
                 remark.lines = lines(one.first, one.last);
                 remark.severity = one.severity.unwrap_or(match section.held {
                     Held::Nitpick => Minor,
                     _ => Unknown,
                 });
-                let said = plain(one.title);
+                let said = plain_words(one.title);
                 remark.title = match said.as_str() {
-                    "" => title(one.body, BOT.title),
+                    "" => find_title(one.body, BOT.title),
                     // There is no headline: what stands there is in the text as well.
-                    _ if is_badge(one.title) => title(one.body, Title::Sentence),
-                    said => cut(said),
+                    _ if is_badge(one.title) => find_title(one.body, Title::Sentence),
+                    said => truncate_title(said),
                 };
-                remark.prompt = prompt(one.body, Some(&BOT));
+                remark.prompt = find_prompt(one.body, Some(&BOT));
                 one.body.clone_into(&mut remark.body);
                 found.remarks.push(remark);
             }
         }
         if count == 0 && praised == 0 && repeated == 0 {
-            found.note("a list in a review of CodeRabbit's has no entry that can be read".to_owned());
+            found.add_note("a list in a review of CodeRabbit's has no entry that can be read".to_owned());
         }
     }
     for (number, why) in [
@@ -105,7 +105,7 @@ fn read(review: &ReviewNote, sections: &sections::Sections, found: &mut Found) {
         (beyond, "are beyond the 500 of one list that are read; left out"),
     ] {
         if number > 0 {
-            found.note(format!("entries of CodeRabbit's lists that {why}: {number}"));
+            found.add_note(format!("entries of CodeRabbit's lists that {why}: {number}"));
         }
     }
 }

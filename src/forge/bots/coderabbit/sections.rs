@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use super::super::blocks::{Block, Blocks};
-use super::super::shown::{Blank, blank, unquote};
+use super::super::blocks::{HtmlBlock, HtmlBlocks};
+use super::super::visible_text::{BlankedParts, blank_hidden, unquote};
 use crate::domain::forge::Held;
 
 /// The names of lists.
@@ -15,37 +15,37 @@ const LISTS: &[(Held, &str)] =
 /// Lists of a review.
 pub(super) struct Sections {
     /// Those that can be read, nitpicks first.
-    pub(super) all: Vec<Section>,
+    pub(super) all: Vec<RemarkSection>,
     /// `true` if one begins that does not end.
     pub(super) has_unended: bool,
 }
 
 /// One list.
-pub(super) struct Section {
+pub(super) struct RemarkSection {
     /// The kind of list.
     pub(super) held: Held,
     text: String,
-    blocks: Blocks,
+    blocks: HtmlBlocks,
     inside: Range<usize>,
 }
 
 /// The part of a list about one file.
-pub(super) struct File<'s> {
+pub(super) struct SectionFile<'s> {
     /// Its path as it is written there.
     pub(super) name: &'s str,
     /// All of the text that the list stands in.
     pub(super) text: &'s str,
     /// Its folds.
-    pub(super) blocks: &'s Blocks,
+    pub(super) blocks: &'s HtmlBlocks,
     /// The range of the text about this file.
     pub(super) inside: Range<usize>,
 }
 
 /// Finds the lists.
-pub(super) fn sections(text: &str) -> Sections {
+pub(super) fn split_sections(text: &str) -> Sections {
     let mut sections = Sections { all: Vec::new(), has_unended: false };
-    let plain = Text::of(text.to_owned());
-    let mut open: Option<Text> = None;
+    let plain = SectionText::of(text.to_owned());
+    let mut open: Option<SectionText> = None;
     for (held, called) in LISTS {
         let Some(block) = plain.fold(called) else {
             sections.has_unended |= plain.names(called);
@@ -55,7 +55,7 @@ pub(super) fn sections(text: &str) -> Sections {
             sections.all.push(plain.section(*held, block));
             continue;
         }
-        let unquoted = open.get_or_insert_with(|| Text::of(unquote(text)));
+        let unquoted = open.get_or_insert_with(|| SectionText::of(unquote(text)));
         match unquoted.fold(called) {
             Some(block) => sections.all.push(unquoted.section(*held, block)),
             None => sections.has_unended = true,
@@ -64,17 +64,17 @@ pub(super) fn sections(text: &str) -> Sections {
     sections
 }
 
-struct Text {
+struct SectionText {
     text: String,
-    blocks: Blocks,
+    blocks: HtmlBlocks,
 }
 
-impl Text {
+impl SectionText {
     fn of(text: String) -> Self {
-        Self { blocks: Blocks::of(&text), text }
+        Self { blocks: HtmlBlocks::of(&text), text }
     }
 
-    fn fold(&self, called: &str) -> Option<&Block> {
+    fn fold(&self, called: &str) -> Option<&HtmlBlock> {
         self.blocks.all.iter().find(|block| {
             // What is longer is no name; folds may hold anything.
             block.summary.len() < 200 && self.text[block.summary.clone()].to_lowercase().contains(called)
@@ -83,27 +83,27 @@ impl Text {
 
     /// Checks whether the list is begun at all.
     fn names(&self, called: &str) -> bool {
-        let shown = blank(&self.text, Blank { quotes: false, comments: true }).to_lowercase();
+        let shown = blank_hidden(&self.text, BlankedParts { quotes: false, comments: true }).to_lowercase();
         shown.contains(&format!("{called} ("))
     }
 
-    fn is_quoted(&self, block: &Block) -> bool {
+    fn is_quoted(&self, block: &HtmlBlock) -> bool {
         let before = &self.text[..block.whole.start];
         before.rsplit('\n').next().is_some_and(|line| line.trim_start().starts_with('>'))
     }
 
-    fn section(&self, held: Held, block: &Block) -> Section {
-        Section { held, text: self.text.clone(), blocks: self.blocks.clone(), inside: block.inside.clone() }
+    fn section(&self, held: Held, block: &HtmlBlock) -> RemarkSection {
+        RemarkSection { held, text: self.text.clone(), blocks: self.blocks.clone(), inside: block.inside.clone() }
     }
 }
 
-impl Section {
+impl RemarkSection {
     /// The files that it speaks of, in order.
-    pub(super) fn files(&self) -> impl Iterator<Item = File<'_>> {
+    pub(super) fn files(&self) -> impl Iterator<Item = SectionFile<'_>> {
         self.blocks.outermost_in(&self.inside).filter_map(|block| {
             let name = file_name(self.text[block.summary.clone()].trim())?;
             let inside = unwrapped(&self.text, &block.inside);
-            Some(File { name, text: &self.text, blocks: &self.blocks, inside })
+            Some(SectionFile { name, text: &self.text, blocks: &self.blocks, inside })
         })
     }
 }

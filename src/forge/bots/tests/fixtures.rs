@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::super::{remarks, summary};
+use super::super::{read_remarks, summarize_remarks};
 use super::{comment, only};
 use crate::domain::finding::Severity;
 use crate::domain::forge::{Comment, PullFile, Remark};
@@ -17,7 +17,7 @@ use crate::domain::path::RepoPath;
 /// What a case is.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Case {
+struct BotCase {
     /// `thread`, `review` or `comment`.
     place: String,
     /// A login; empty where the account is gone.
@@ -50,17 +50,17 @@ fn told(remark: &Remark, whole: &str) -> Value {
     })
 }
 
-fn comes_to(case: &Case, text: &str) -> Value {
+fn comes_to(case: &BotCase, text: &str) -> Value {
     let path = |spelled: &String| RepoPath::parse(spelled).unwrap();
     let file =
         |name| PullFile { path: path(name), old_path: None, status: "modified".to_owned(), additions: 1, deletions: 0 };
     let files: Vec<PullFile> = case.files.iter().map(file).collect();
     let said = only(&case.place, comment(&case.author, !case.person, text));
     let mark = case.ours.as_deref().map(|word| Severity::from_word(word).unwrap());
-    let found = remarks(&said, &files, &|_: &Comment| mark);
-    let sums = summary(&found.remarks);
+    let found = read_remarks(&said, &files, &|_: &Comment| mark);
+    let sums = summarize_remarks(&found.remarks);
     assert_eq!(sums.total, sums.resolved + sums.unresolved);
-    let again = remarks(&said, &files, &|_: &Comment| mark);
+    let again = read_remarks(&said, &files, &|_: &Comment| mark);
     assert_eq!(found, again);
     let by_severity: Map<String, Value> =
         sums.by_severity.iter().map(|(severity, count)| (severity.word().to_owned(), json!(count))).collect();
@@ -93,7 +93,7 @@ fn every_case_comes_to_what_its_file_says() {
     let mut wrong = Vec::new();
     for path in all {
         let mut kept: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-        let case = Case::deserialize(&kept["is"]).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let case = BotCase::deserialize(&kept["is"]).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut text = fs::read_to_string(path.with_extension("md")).unwrap();
         if let Some((then, times)) = &case.then {
             text.push_str(&then.repeat(*times));

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::super::{remarks, summary};
+use super::super::{read_remarks, summarize_remarks};
 use super::{comment, only, review, thread};
-use crate::domain::forge::{Comment, Conversation};
+use crate::domain::forge::{Comment, PullConversation};
 
 fn nobody(_: &Comment) -> Option<crate::domain::finding::Severity> {
     None
@@ -22,8 +22,8 @@ const WRITERS: &[&str] = &[
 ];
 
 /// Everywhere at once, as everybody.
-fn everywhere(text: &str) -> Conversation {
-    let mut said = Conversation::default();
+fn everywhere(text: &str) -> PullConversation {
+    let mut said = PullConversation::default();
     for login in WRITERS {
         said.threads.push(thread(login, vec![comment(login, true, text)]));
         said.reviews.push(review(comment(login, true, text)));
@@ -57,18 +57,18 @@ fn too_much_of_anything_is_read_in_bounds() {
     ] {
         // More than is read of any one text.
         let text = unit.repeat((3 << 17) / unit.len());
-        let found = remarks(&everywhere(&text), &[], &nobody);
+        let found = read_remarks(&everywhere(&text), &[], &nobody);
         assert!(found.remarks.len() <= WRITERS.len() * 100 + 2000, "{unit}: {}", found.remarks.len());
         assert!(found.notes.len() <= 21, "{unit}: {}", found.notes.len());
         assert!(found.remarks.iter().all(|remark| remark.title.chars().count() <= 100 && !remark.title.contains('\n')));
-        assert_eq!(summary(&found.remarks).total, found.remarks.len());
+        assert_eq!(summarize_remarks(&found.remarks).total, found.remarks.len());
     }
 }
 
 #[test]
 fn runs_of_backticks_of_every_length_do_not_pair_up_slowly() {
     let text: String = (1..900).map(|length| "`".repeat(length) + " ").collect();
-    assert_eq!(remarks(&everywhere(&text), &[], &nobody).remarks.len(), WRITERS.len());
+    assert_eq!(read_remarks(&everywhere(&text), &[], &nobody).remarks.len(), WRITERS.len());
 }
 
 fn fragments() -> impl Strategy<Value = String> {
@@ -122,8 +122,8 @@ proptest! {
     #[test]
     fn nothing_panics_and_names_stay(text in fragments()) {
         let said = everywhere(&text);
-        let found = remarks(&said, &[], &nobody);
-        prop_assert_eq!(&found, &remarks(&said, &[], &nobody));
+        let found = read_remarks(&said, &[], &nobody);
+        prop_assert_eq!(&found, &read_remarks(&said, &[], &nobody));
         let mut ids: Vec<_> = found.remarks.iter().map(|remark| &remark.id).collect();
         let all = ids.len();
         ids.sort();
@@ -133,7 +133,7 @@ proptest! {
             prop_assert!(remark.lines.is_none_or(|(first, last)| first > 0 && first <= last));
             prop_assert!(!remark.title.contains('\n') && remark.title.chars().count() <= 100);
         }
-        let sums = summary(&found.remarks);
+        let sums = summarize_remarks(&found.remarks);
         prop_assert_eq!(sums.unresolved, sums.by_severity.values().sum::<usize>());
         prop_assert_eq!(sums.unresolved, sums.by_file.values().sum::<usize>());
     }
@@ -141,7 +141,7 @@ proptest! {
     #[test]
     fn any_text_is_read(text in "\\PC{0,200}", place in prop::sample::select(vec!["thread", "review", "comment"])) {
         for login in WRITERS {
-            remarks(&only(place, comment(login, true, &text)), &[], &nobody);
+            read_remarks(&only(place, comment(login, true, &text)), &[], &nobody);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! What is resolved, and who may say so.
 
-use super::super::state::{Recorded, Reopened, State, Tracker};
-use super::super::{remarks, summary};
+use super::super::state::{RemarkState, ReopenResult, ResolveResult, Tracker};
+use super::super::{read_remarks, summarize_remarks};
 use super::{comment, review, thread};
-use crate::domain::forge::{Comment, Conversation, Remark};
+use crate::domain::forge::{Comment, PullConversation, Remark};
 
 const AT: &str = "2026-02-03T04:05:06Z";
 
@@ -16,17 +16,17 @@ fn of(association: &str, mine: bool, body: &str) -> Comment {
     }
 }
 
-fn read(said: &Conversation) -> Vec<Remark> {
-    remarks(said, &[], &|_| None).remarks
+fn read(said: &PullConversation) -> Vec<Remark> {
+    read_remarks(said, &[], &|_| None).remarks
 }
 
-fn nitpicks() -> Conversation {
+fn nitpicks() -> PullConversation {
     let body = "<details>\n<summary>🧹 Nitpick comments (2)</summary><blockquote>\n\n<details>\n<summary>a.rs (2)</summary><blockquote>\n\n\
          `3`: **One**\n\nx\n\n---\n\n`9`: **Two**\n\ny\n\n</blockquote></details>\n\n</blockquote></details>\n";
-    Conversation { reviews: vec![review(comment("coderabbitai", true, body))], ..Conversation::default() }
+    PullConversation { reviews: vec![review(comment("coderabbitai", true, body))], ..PullConversation::default() }
 }
 
-fn with(mut said: Conversation, comments: Vec<Comment>) -> Conversation {
+fn with(mut said: PullConversation, comments: Vec<Comment>) -> PullConversation {
     said.comments = comments;
     said
 }
@@ -34,23 +34,23 @@ fn with(mut said: Conversation, comments: Vec<Comment>) -> Conversation {
 #[test]
 fn a_nitpick_is_resolved_and_reopened_through_our_comment() {
     let found = read(&nitpicks());
-    let mut state = State::read(&[]);
+    let mut state = RemarkState::read(&[]);
     assert_eq!(state.number(), None);
-    assert_eq!(state.resolve(&found[0], &found, "ana", AT), Recorded::Done);
+    assert_eq!(state.resolve(&found[0], &found, "ana", AT), ResolveResult::Done);
     let body = state.write(AT).unwrap();
 
     let said = with(nitpicks(), vec![of("NONE", true, &body)]);
     let after = read(&said);
     assert_eq!(after.iter().map(|remark| remark.is_resolved).collect::<Vec<_>>(), [true, false]);
-    let sums = summary(&after);
+    let sums = summarize_remarks(&after);
     assert_eq!((sums.total, sums.resolved, sums.unresolved), (2, 1, 1));
     let nitpicks = sums.nitpicks.unwrap();
     assert_eq!((nitpicks.total, nitpicks.resolved, nitpicks.unresolved), (2, 1, 1));
 
-    let mut state = State::read(&said.comments);
+    let mut state = RemarkState::read(&said.comments);
     assert_eq!(state.number(), Some(41));
-    assert_eq!(state.reopen(&after[1]), Reopened::WasOpen);
-    assert_eq!(state.reopen(&after[0]), Reopened::Done);
+    assert_eq!(state.reopen(&after[1]), ReopenResult::WasOpen);
+    assert_eq!(state.reopen(&after[0]), ReopenResult::Done);
     assert!(!state.write(AT).unwrap().contains(&after[0].id));
 }
 
@@ -74,17 +74,17 @@ fn the_state_of_the_other_program_is_read_as_it_writes_it() {
     assert!(!resolved(of("OWNER", false, &format!("Look at this:\n\n{body}"))), "shown, not kept");
 
     // Another's word cannot be taken back here, and theirs is not written.
-    let mut state = State::read(&[of("OWNER", false, &body)]);
+    let mut state = RemarkState::read(&[of("OWNER", false, &body)]);
     assert_eq!(state.number(), None);
-    assert_eq!(state.reopen(&read(&nitpicks())[1]), Reopened::HeldByOthers);
-    let kept = State::read(&[of("NONE", true, &body)]).write(AT).unwrap();
+    assert_eq!(state.reopen(&read(&nitpicks())[1]), ReopenResult::HeldByOthers);
+    let kept = RemarkState::read(&[of("NONE", true, &body)]).write(AT).unwrap();
     assert!(kept.contains("\"extra\"") && kept.contains(&id), "{kept}");
 }
 
 #[test]
 fn who_may_not_say_so_and_what_cannot_be_read_is_noted() {
-    let empty = State::default().write(AT).unwrap();
-    let notes = |comment| remarks(&with(nitpicks(), vec![comment]), &[], &|_| None).notes;
+    let empty = RemarkState::default().write(AT).unwrap();
+    let notes = |comment| read_remarks(&with(nitpicks(), vec![comment]), &[], &|_| None).notes;
     assert!(notes(of("NONE", false, &empty))[0].contains("without rights"));
     for broken in
         ["<!-- pr-review-mcp-state:v2 -->", "<!-- pr-review-mcp-state:v2 -->\n{}\n<!-- /pr-review-mcp-state -->"]
@@ -98,52 +98,54 @@ fn who_may_not_say_so_and_what_cannot_be_read_is_noted() {
 #[test]
 fn a_thread_of_several_issues_is_done_when_all_parts_are() {
     let body = "**One.**\n\n🤖 Prompt for AI Agents\nfix the first of them\n\n**Two.**\n\n🤖 Prompt for AI Agents\nfix the second of them\n";
-    let mut said = Conversation {
+    let mut said = PullConversation {
         threads: vec![thread("T_1", vec![comment("coderabbitai", true, body)])],
-        ..Conversation::default()
+        ..PullConversation::default()
     };
     let parts = read(&said);
     assert_eq!(parts.len(), 2);
     assert!(parts.iter().all(|part| part.parent.as_deref() == Some("T_1") && part.thread.as_deref() == Some("T_1")));
-    let mut state = State::read(&[]);
-    assert_eq!(state.resolve(&parts[0], &parts, "ana", AT), Recorded::Done);
-    assert_eq!(state.resolve(&parts[1], &parts, "ana", AT), Recorded::AllParts);
+    let mut state = RemarkState::read(&[]);
+    assert_eq!(state.resolve(&parts[0], &parts, "ana", AT), ResolveResult::Done);
+    assert_eq!(state.resolve(&parts[1], &parts, "ana", AT), ResolveResult::AllParts);
     said.comments = vec![of("NONE", true, &state.write(AT).unwrap())];
     assert!(read(&said).iter().all(|part| part.is_resolved));
-    let mut state = State::read(&said.comments);
-    assert_eq!(state.reopen(&parts[0]), Reopened::Done);
+    let mut state = RemarkState::read(&said.comments);
+    assert_eq!(state.reopen(&parts[0]), ReopenResult::Done);
     said.comments = vec![of("NONE", true, &state.write(AT).unwrap())];
     assert_eq!(read(&said).iter().map(|part| part.is_resolved).collect::<Vec<_>>(), [false, true]);
     said.threads[0].is_outdated = true;
-    assert_eq!(summary(&read(&said)).outdated, 1);
+    assert_eq!(summarize_remarks(&read(&said)).outdated, 1);
 }
 
 #[test]
 fn a_thread_is_not_kept_in_comments() {
-    let said =
-        Conversation { threads: vec![thread("T_1", vec![comment("ana", false, "x")])], ..Conversation::default() };
+    let said = PullConversation {
+        threads: vec![thread("T_1", vec![comment("ana", false, "x")])],
+        ..PullConversation::default()
+    };
     let found = read(&said);
-    let before = State::read(&[]);
+    let before = RemarkState::read(&[]);
     let mut state = before.clone();
-    assert_eq!(state.resolve(&found[0], &found, "ana", AT), Recorded::NotKeptHere);
+    assert_eq!(state.resolve(&found[0], &found, "ana", AT), ResolveResult::NotKeptHere);
     assert_eq!(state, before);
-    assert_eq!(Tracker::default().resolve(&found[0]), Recorded::NotKeptHere);
+    assert_eq!(Tracker::default().resolve(&found[0]), ResolveResult::NotKeptHere);
 }
 
 #[test]
 fn nothing_kept_can_end_the_comment_that_keeps_it() {
     let found = read(&nitpicks());
-    let mut state = State::read(&[]);
+    let mut state = RemarkState::read(&[]);
     state.resolve(&found[0], &found, "--> <!-- /pr-review-mcp-state --> ```", AT);
     let body = state.write(AT).unwrap();
     assert_eq!(body.matches("-->").count(), 2);
-    assert!(State::read(&[of("NONE", true, &body)]).is_resolved(&found[0]));
+    assert!(RemarkState::read(&[of("NONE", true, &body)]).is_resolved(&found[0]));
 }
 
 #[test]
 fn what_does_not_fit_a_comment_is_refused() {
     let mut found = read(&nitpicks());
-    let mut state = State::read(&[]);
+    let mut state = RemarkState::read(&[]);
     for number in 0..2000 {
         found[0].id = format!("coderabbit-nitpick-00000000-{number}");
         state.resolve(&found[0].clone(), &found, "ana", AT);
@@ -156,11 +158,12 @@ fn the_checklist_of_the_guide_is_read_and_written() {
     let guide = "## PR Reviewer Guide 🔍\n<table><tr><td>🔒&nbsp;<strong>Security concerns</strong><br><br>Token is logged</td></tr>\n\
          <tr><td>⚡&nbsp;<strong>Recommended focus areas for review</strong><br><br>\n\n<details><summary>\
          <a href='https://github.com/o/r/pull/1/files#diff-00'><strong>`x` @ana fixes #1</strong></a>\n\nIt is.\n</summary></details></td></tr></table>";
-    let mut said = Conversation { comments: vec![comment("qodo-code-review", true, guide)], ..Conversation::default() };
+    let mut said =
+        PullConversation { comments: vec![comment("qodo-code-review", true, guide)], ..PullConversation::default() };
     let found = read(&said);
     assert_eq!(found.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(), ["qodo-sec-7", "qodo-focus-7-0"]);
     let mut tracker = Tracker::read(&said.comments);
-    assert_eq!(tracker.resolve(&found[1]), Recorded::Done);
+    assert_eq!(tracker.resolve(&found[1]), ResolveResult::Done);
     let body = tracker.write(&found, AT).unwrap();
     assert!(body.contains("- [ ] <!-- qodo:sec-7 --> **CRIT** `Security concerns`\n"), "{body}");
     assert!(body.contains("- [x] <!-- qodo:focus-7-0 --> **MAJOR** `x  @ana fixes #1`\n"), "{body}");
@@ -172,7 +175,7 @@ fn the_checklist_of_the_guide_is_read_and_written() {
         assert!(!read(&said)[0].is_resolved);
     }
     let mut tracker = Tracker::read(&[by("NONE", true)]);
-    assert_eq!((tracker.number(), tracker.reopen(&found[1])), (Some(41), Reopened::Done));
-    assert_eq!(tracker.reopen(&found[1]), Reopened::WasOpen);
-    assert_eq!(Tracker::read(&[by("OWNER", false)]).reopen(&found[1]), Reopened::HeldByOthers);
+    assert_eq!((tracker.number(), tracker.reopen(&found[1])), (Some(41), ReopenResult::Done));
+    assert_eq!(tracker.reopen(&found[1]), ReopenResult::WasOpen);
+    assert_eq!(Tracker::read(&[by("OWNER", false)]).reopen(&found[1]), ReopenResult::HeldByOthers);
 }

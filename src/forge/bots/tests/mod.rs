@@ -5,9 +5,9 @@ mod hostile;
 mod keeping;
 mod newest;
 
-use crate::domain::forge::{Actor, Comment, Conversation, ReviewNote, ReviewVerdict, Thread};
+use crate::domain::forge::{Actor, Comment, PullConversation, ReviewNote, ReviewVerdict, Thread};
 use crate::domain::path::RepoPath;
-use crate::domain::place::Side;
+use crate::domain::place::DiffSide;
 
 pub(super) fn comment(login: &str, is_bot: bool, body: &str) -> Comment {
     Comment {
@@ -41,15 +41,15 @@ pub(super) fn thread(node: &str, comments: Vec<Comment>) -> Thread {
         start_line: Some(10),
         original_line: Some(12),
         original_start_line: Some(10),
-        side: Side::New,
+        side: DiffSide::New,
         on_file: false,
         comments,
     }
 }
 
 /// A pull request on which one thing was said.
-pub(super) fn only(place: &str, comment: Comment) -> Conversation {
-    let mut said = Conversation::default();
+pub(super) fn only(place: &str, comment: Comment) -> PullConversation {
+    let mut said = PullConversation::default();
     match place {
         "thread" => said.threads.push(thread("T_1", vec![comment])),
         "review" => said.reviews.push(review(comment)),

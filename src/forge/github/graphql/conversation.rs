@@ -5,42 +5,42 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::super::GitHub;
-use super::super::wire::{CommentNode, CommentsNode, Connection, RemarkNode, ReviewNode, ThreadNode};
+use super::super::wire::{CommentNode, CommentsNode, NodePage, RemarkNode, ReviewNode, ThreadNode};
 use super::pages::Pages;
 use super::queries::{COMMENTS, ONE_THREAD, Operation, REOPEN, RESOLVE, REVIEW_THREADS, REVIEWS, THREAD_COMMENTS};
-use super::{about, missing};
-use crate::domain::forge::{Comment, Conversation, PullId, RepoName, ReviewNote, Thread};
+use super::{missing_fault, pull_variables};
+use crate::domain::forge::{Comment, PullConversation, PullId, RepoName, ReviewNote, Thread};
 use crate::forge::error::{FaultKind, ForgeError};
 
 #[derive(Debug, Deserialize)]
-struct OfRepository<T> {
-    repository: Option<OfPull<T>>,
+struct ConversationRepository<T> {
+    repository: Option<ConversationPull<T>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct OfPull<T> {
-    pull_request: Option<OfList<T>>,
+struct ConversationPull<T> {
+    pull_request: Option<ConversationList<T>>,
 }
 
 /// One of a pull request's lists.
 #[derive(Debug, Deserialize)]
-struct OfList<T> {
+struct ConversationList<T> {
     #[serde(rename = "reviewThreads", alias = "reviews", alias = "comments")]
-    list: Option<Connection<T>>,
+    list: Option<NodePage<T>>,
 }
 
 #[derive(Debug, Deserialize)]
-struct OfNode<T> {
+struct ConversationNode<T> {
     node: Option<T>,
 }
 
 impl GitHub {
     /// Fetches the conversation of a pull request; its three parts are requested concurrently.
-    pub async fn conversation(&self, id: &PullId) -> Result<Conversation, ForgeError> {
+    pub async fn conversation(&self, id: &PullId) -> Result<PullConversation, ForgeError> {
         let (threads, reviews, comments) =
             futures_util::future::try_join3(self.threads(id), self.reviews(id), self.comments(id)).await?;
-        Ok(Conversation { threads, reviews, comments })
+        Ok(PullConversation { threads, reviews, comments })
     }
 
     /// The threads of a pull request, oldest first, with all of their comments. What is in a review that was only begun was not said yet.
@@ -68,11 +68,11 @@ impl GitHub {
 
     /// One thread, by the forge's id.
     pub async fn thread(&self, node: &str) -> Result<Thread, ForgeError> {
-        let data: OfNode<Value> = self.ask(None, ONE_THREAD, &json!({ "id": node })).await?;
+        let data: ConversationNode<Value> = self.send_query(None, ONE_THREAD, &json!({ "id": node })).await?;
         let found = data
             .node
             .filter(|found| found.get("__typename").and_then(Value::as_str) == Some("PullRequestReviewThread"));
-        let found = found.ok_or_else(|| missing("no thread has this id"))?;
+        let found = found.ok_or_else(|| missing_fault("no thread has this id"))?;
         let thread = serde_path_to_error::deserialize(found);
         let thread = thread.map_err(|error| self.shared.blame.unreadable(None, &error.to_string()))?;
         self.whole(None, thread).await
@@ -89,7 +89,7 @@ impl GitHub {
     }
 
     async fn turn_thread(&self, operation: Operation, thread: &str, resolved: bool) -> Result<(), ForgeError> {
-        let data: Value = self.ask(None, operation, &json!({ "id": thread })).await?;
+        let data: Value = self.send_query(None, operation, &json!({ "id": thread })).await?;
         let is = data.as_object().and_then(|data| data.values().next()?.pointer("/thread/isResolved")?.as_bool());
         if is == Some(resolved) {
             return Ok(());
@@ -104,8 +104,8 @@ impl GitHub {
         let Some(mut pages) = Pages::after(&thread.comments.page_info) else { return Ok(thread.with(later)) };
         loop {
             let variables = json!({ "id": thread.id, "after": pages.cursor() });
-            let data: OfNode<CommentsNode> = self.ask(repo, THREAD_COMMENTS, &variables).await?;
-            let page = data.node.ok_or_else(|| missing("the thread is gone"))?.comments;
+            let data: ConversationNode<CommentsNode> = self.send_query(repo, THREAD_COMMENTS, &variables).await?;
+            let page = data.node.ok_or_else(|| missing_fault("the thread is gone"))?.comments;
             later.extend(page.nodes.into_iter().flatten().filter_map(RemarkNode::said));
             if !pages.advance(self, &page.page_info)? {
                 return Ok(thread.with(later));
@@ -118,11 +118,11 @@ impl GitHub {
         let mut all = Vec::new();
         let mut pages = Pages::default();
         loop {
-            let mut variables = about(id);
+            let mut variables = pull_variables(id);
             variables["after"] = json!(pages.cursor());
-            let data: OfRepository<T> = self.ask(Some(&id.repo), operation, &variables).await?;
+            let data: ConversationRepository<T> = self.send_query(Some(&id.repo), operation, &variables).await?;
             let pull = data.repository.and_then(|repository| repository.pull_request);
-            let page = pull.ok_or_else(|| missing(&id.to_string()))?.list;
+            let page = pull.ok_or_else(|| missing_fault(&id.to_string()))?.list;
             let page = page.ok_or_else(|| self.shared.blame.unreadable(None, "a list is not there"))?;
             all.extend(page.nodes.into_iter().flatten());
             if !pages.advance(self, &page.page_info)? {

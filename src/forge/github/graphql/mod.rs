@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::GitHub;
-use super::send::{Answer, Api, Ask, Effect};
+use super::send::{ForgeRequest, ForgeResponse, GitHubApi, RequestEffect};
 use super::wire::{Envelope, GraphError};
 use crate::domain::forge::{PullId, RepoName};
 use crate::forge::error::{FaultKind, ForgeError};
@@ -29,42 +29,42 @@ pub(super) const FAILED: &str = "omething went wrong while executing your query"
 
 impl GitHub {
     /// Asks, and reads the data of the answer. `repo` is whose installation speaks, where we are an App.
-    pub(super) async fn ask<T: DeserializeOwned>(
+    pub(super) async fn send_query<T: DeserializeOwned>(
         &self,
         repo: Option<&RepoName>,
         operation: Operation,
         variables: &Value,
     ) -> Result<T, ForgeError> {
-        let login = self.login(repo).await?.ok_or_else(|| self.shared.blame.nobody())?;
+        let login = self.login(repo).await?.ok_or_else(|| self.shared.blame.not_logged_in())?;
         let body = json!({ "query": operation.query(), "operationName": operation.name, "variables": variables });
-        let ask = Ask {
-            api: Api::GraphQl,
+        let ask = ForgeRequest {
+            api: GitHubApi::GraphQl,
             method: Method::POST,
             address: self.shared.graphql.base.reveal().to_owned(),
             body: Some(body.to_string().into_bytes()),
             tag: None,
             login: Some(login),
-            effect: if operation.is_mutation() { Effect::Sets } else { Effect::Reads },
+            effect: if operation.is_mutation() { RequestEffect::Sets } else { RequestEffect::Reads },
         };
         let answer = self.send(&ask).await?;
         self.data(&answer)
     }
 
     /// Checks whether GraphQL failed with status 200 and no data, so that a retry may succeed.
-    pub(super) fn failed_inside(&self, answer: &Answer) -> Option<ForgeError> {
+    pub(super) fn failed_inside(&self, answer: &ForgeResponse) -> Option<ForgeError> {
         // Only then is a long answer read a second time.
         memchr::memmem::find(&answer.body, FAILED.as_bytes())?;
         let envelope: Envelope = serde_json::from_slice(&answer.body).ok()?;
         let is_empty = envelope.data.is_none_or(|data| data.is_null());
         let failed = envelope.errors.iter().any(|error| error.message.contains(FAILED));
-        (is_empty && failed).then(|| self.shared.blame.graph(answer, &envelope.errors))
+        (is_empty && failed).then(|| self.shared.blame.from_graphql(answer, &envelope.errors))
     }
 
-    fn data<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T, ForgeError> {
+    fn data<T: DeserializeOwned>(&self, answer: &ForgeResponse) -> Result<T, ForgeError> {
         let envelope: Envelope = self.read(answer)?;
         let grave: Vec<GraphError> = envelope.errors.into_iter().filter(|error| !is_harmless(error)).collect();
         if !grave.is_empty() {
-            return Err(self.shared.blame.graph(answer, &grave));
+            return Err(self.shared.blame.from_graphql(answer, &grave));
         }
         let data = envelope.data.unwrap_or_default();
         serde_path_to_error::deserialize(data)
@@ -72,7 +72,7 @@ impl GitHub {
     }
 
     /// Reads a JSON document.
-    pub(super) fn read<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T, ForgeError> {
+    pub(super) fn read<T: DeserializeOwned>(&self, answer: &ForgeResponse) -> Result<T, ForgeError> {
         let mut json = serde_json::Deserializer::from_slice(&answer.body);
         let read = serde_path_to_error::deserialize(&mut json);
         read.map_err(|error| self.shared.blame.unreadable(Some(answer), &error.to_string()))
@@ -80,13 +80,13 @@ impl GitHub {
 }
 
 /// Returns the failure for a missing object, which GraphQL reports as null.
-pub(super) fn missing(what: &str) -> ForgeError {
+pub(super) fn missing_fault(what: &str) -> ForgeError {
     let action = "see whether its name is right, and whether the token may see it";
     ForgeError::new(FaultKind::NotFound, format!("Resource not found: {what}"), action)
 }
 
 /// The variables that name a pull request.
-pub(super) fn about(id: &PullId) -> Value {
+pub(super) fn pull_variables(id: &PullId) -> Value {
     json!({ "owner": id.repo.owner(), "name": id.repo.name(), "number": id.number.value() })
 }
 

@@ -5,32 +5,32 @@ use serde_json::json;
 
 use super::super::GitHub;
 use super::super::types::{PullFilter, PullPage};
-use super::super::wire::{ActorNode, Connection, ListNode, PullNode};
+use super::super::wire::{ActorNode, ListNode, NodePage, PullNode};
 use super::queries::{PULL_REQUEST, PULL_REQUESTS, VIEWER};
-use super::{about, missing};
+use super::{missing_fault, pull_variables};
 use crate::domain::forge::{Actor, PullId, PullRequest, RepoName};
 use crate::forge::error::ForgeError;
 
 #[derive(Debug, Deserialize)]
-struct OfViewer {
+struct ViewerData {
     viewer: ActorNode,
 }
 
 #[derive(Debug, Deserialize)]
-struct OfRepository<T> {
+struct PullRepositoryData<T> {
     repository: Option<T>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct OfPull {
+struct PullData {
     pull_request: Option<PullNode>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct OfPulls {
-    pull_requests: Connection<ListNode>,
+struct PullListData {
+    pull_requests: NodePage<ListNode>,
 }
 
 impl GitHub {
@@ -39,26 +39,27 @@ impl GitHub {
         if let Some(login) = self.app_slug().await? {
             return Ok(Actor { login, is_bot: true });
         }
-        let data: OfViewer = self.ask(None, VIEWER, &json!({})).await?;
+        let data: ViewerData = self.send_query(None, VIEWER, &json!({})).await?;
         Ok(data.viewer.into())
     }
 
     /// A pull request.
     pub async fn pull(&self, id: &PullId) -> Result<PullRequest, ForgeError> {
-        let data: OfRepository<OfPull> = self.ask(Some(&id.repo), PULL_REQUEST, &about(id)).await?;
+        let data: PullRepositoryData<PullData> =
+            self.send_query(Some(&id.repo), PULL_REQUEST, &pull_variables(id)).await?;
         let node = data.repository.and_then(|repository| repository.pull_request);
-        let node = node.ok_or_else(|| missing(&id.to_string()))?;
+        let node = node.ok_or_else(|| missing_fault(&id.to_string()))?;
         node.pull(&id.repo).map_err(|why| self.shared.blame.unreadable(None, &why))
     }
 
     /// Pull requests of a repository, newest first.
     pub async fn pulls(&self, repo: &RepoName, filter: PullFilter) -> Result<PullPage, ForgeError> {
-        let states = filter.state.map(|state| vec![state.word()]);
+        let states = filter.state.map(|state| vec![state.as_str()]);
         let variables = json!({
             "owner": repo.owner(), "name": repo.name(), "states": states, "first": filter.limit.clamp(1, 100), "after": null,
         });
-        let data: OfRepository<OfPulls> = self.ask(Some(repo), PULL_REQUESTS, &variables).await?;
-        let page = data.repository.ok_or_else(|| missing(&repo.to_string()))?.pull_requests;
+        let data: PullRepositoryData<PullListData> = self.send_query(Some(repo), PULL_REQUESTS, &variables).await?;
+        let page = data.repository.ok_or_else(|| missing_fault(&repo.to_string()))?.pull_requests;
         let listed = page.nodes.into_iter().flatten().map(|node| node.listed(repo)).collect::<Result<Vec<_>, _>>();
         let pulls = listed.map_err(|why| self.shared.blame.unreadable(None, &why))?;
         Ok(PullPage { pulls, total: page.total_count })

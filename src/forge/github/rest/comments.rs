@@ -4,8 +4,8 @@ use http::Method;
 use serde_json::json;
 
 use super::super::{GitHub, wire};
-use super::Call;
-use super::reviews::done;
+use super::RestCall;
+use super::reviews::accept_unreadable;
 use crate::domain::forge::{Comment, PullId, RepoName};
 use crate::forge::error::ForgeError;
 
@@ -15,8 +15,8 @@ impl GitHub {
         let number = id.number.to_string();
         let body = json!({ "body": body });
         let parts = ["issues", &number, "comments"];
-        let answer = self.call(Call::order(Method::POST, &id.repo, &parts, Some(&body))).await?;
-        let posted: wire::PostedComment = self.read(&answer).map_err(done)?;
+        let answer = self.send_call(RestCall::post_request(Method::POST, &id.repo, &parts, Some(&body))).await?;
+        let posted: wire::PostedComment = self.read(&answer).map_err(accept_unreadable)?;
         Ok(posted.comment(true))
     }
 
@@ -25,8 +25,8 @@ impl GitHub {
         let number = number.to_string();
         let body = json!({ "body": body });
         let parts = ["issues", "comments", &number];
-        let answer = self.call(Call::order(Method::PATCH, repo, &parts, Some(&body))).await?;
-        let posted: wire::PostedComment = self.read(&answer).map_err(done)?;
+        let answer = self.send_call(RestCall::post_request(Method::PATCH, repo, &parts, Some(&body))).await?;
+        let posted: wire::PostedComment = self.read(&answer).map_err(accept_unreadable)?;
         Ok(posted.comment(true))
     }
 }

@@ -1,8 +1,8 @@
 //! The files of a pull request.
 
-use super::super::send::Answer;
+use super::super::send::ForgeResponse;
 use super::super::{GitHub, wire};
-use super::Call;
+use super::RestCall;
 use crate::domain::forge::{PullFile, PullId};
 use crate::forge::error::ForgeError;
 
@@ -19,7 +19,7 @@ impl GitHub {
         for page in 1..=MOST / PAGE {
             self.cancel.check()?;
             let query = format!("per_page={PAGE}&page={page}");
-            let answer = self.call(Call::get(&id.repo, &["pulls", &number, "files"], &query)).await?;
+            let answer = self.send_call(RestCall::get(&id.repo, &["pulls", &number, "files"], &query)).await?;
             let entries: Vec<wire::FileEntry> = self.read(&answer)?;
             let is_last = is_last(&answer, entries.len());
             for entry in entries {
@@ -35,7 +35,7 @@ impl GitHub {
 }
 
 /// A `link` to the next page is what counts (RFC 8288); a server that sends none at all is known by a page that is not full.
-fn is_last(answer: &Answer, entries: usize) -> bool {
+fn is_last(answer: &ForgeResponse, entries: usize) -> bool {
     match answer.header("link") {
         Some(links) => !links.contains("rel=\"next\""),
         None => entries < PAGE,

@@ -12,7 +12,7 @@ fn key() -> Secret {
 
 #[tokio::test]
 async fn nobody_reads_public_data_over_rest_alone() {
-    let server = Server::script(vec![Reply::ok(&json!([]))]);
+    let server = MockServer::script(vec![MockReply::ok(&json!([]))]);
     let github = GitHub::new(server.options(Login::None)).unwrap();
     github.files(&id()).await.unwrap();
     assert_eq!(server.seen()[0].header("authorization"), None);
@@ -26,10 +26,10 @@ async fn nobody_reads_public_data_over_rest_alone() {
 
 #[test]
 fn no_token_goes_out_without_encryption() {
-    let mut options = Server::script(vec![]).options(Login::Token(Secret::new(TOKEN)));
+    let mut options = MockServer::script(vec![]).options(Login::Token(Secret::new(TOKEN)));
     for take in [0, 1, 2] {
         let mut options = options.clone();
-        let far = Address::parse("http://github.example").unwrap();
+        let far = ServerAddress::parse("http://github.example").unwrap();
         match take {
             0 => options.api = far,
             1 => options.graphql = far,
@@ -39,7 +39,7 @@ fn no_token_goes_out_without_encryption() {
         assert_eq!(error.kind, FaultKind::Auth);
         assert!(error.message.contains("http://github.example"), "{error}");
     }
-    options.api = Address::parse("http://user:hunter2@127.0.0.1").unwrap();
+    options.api = ServerAddress::parse("http://user:hunter2@127.0.0.1").unwrap();
     let error = GitHub::new(options).unwrap_err();
     assert!(!error.to_string().contains("hunter2"), "{error}");
 }
@@ -47,16 +47,16 @@ fn no_token_goes_out_without_encryption() {
 #[test]
 fn a_token_that_no_header_can_carry_is_refused() {
     for token in ["", " ", "a b", "a\nb", "gr\u{fc}n"] {
-        let options = Server::script(vec![]).options(Login::Token(Secret::new(token)));
+        let options = MockServer::script(vec![]).options(Login::Token(Secret::new(token)));
         assert_eq!(GitHub::new(options).unwrap_err().kind, FaultKind::Auth, "{token:?}");
     }
-    let options = Server::script(vec![]).options(Login::Token(Secret::new(format!("{TOKEN}\n"))));
+    let options = MockServer::script(vec![]).options(Login::Token(Secret::new(format!("{TOKEN}\n"))));
     assert!(GitHub::new(options).is_ok());
 }
 
 #[tokio::test]
 async fn git_is_told_the_token_as_it_wants_it() {
-    let github = Server::script(vec![]).github();
+    let github = MockServer::script(vec![]).github();
     let held = github.secrets();
     assert!(matches!(held.as_slice(), [token] if !token.reveal().is_empty()));
     let secret = github.git_secret().await.unwrap().unwrap();
@@ -69,24 +69,24 @@ async fn git_is_told_the_token_as_it_wants_it() {
 #[tokio::test]
 async fn the_viewer_is_known_without_what_one_interface_adds() {
     let viewer = json!({ "data": { "viewer": { "__typename": "User", "login": "github-actions[bot]" } } });
-    let actor = Server::script(vec![Reply::ok(&viewer)]).github().viewer().await.unwrap();
+    let actor = MockServer::script(vec![MockReply::ok(&viewer)]).github().viewer().await.unwrap();
     assert_eq!((actor.login.as_str(), actor.is_bot), ("github-actions", true));
 }
 
-fn app_server() -> Server {
-    Server::new(|seen, _| {
+fn app_server() -> MockServer {
+    MockServer::new(|seen, _| {
         let path = seen.line.split(' ').nth(1).unwrap_or_default();
         let login = seen.header("authorization").unwrap_or_default();
         let signed = login.starts_with("Bearer ey");
         match path {
-            "/app" if signed => Reply::ok(&json!({ "slug": "review-app" })),
-            "/repos/octo-org/hello.world/installation" if signed => Reply::ok(&json!({ "id": 42 })),
-            "/app/installations" if signed => Reply::ok(&json!([{ "id": 1 }, { "id": 2 }])),
+            "/app" if signed => MockReply::ok(&json!({ "slug": "review-app" })),
+            "/repos/octo-org/hello.world/installation" if signed => MockReply::ok(&json!({ "id": 42 })),
+            "/app/installations" if signed => MockReply::ok(&json!([{ "id": 1 }, { "id": 2 }])),
             "/app/installations/42/access_tokens" if signed => {
-                Reply::new(201, &json!({ "token": "ghs_installation", "expires_at": "2999-01-01T01:00:00Z" }))
+                MockReply::new(201, &json!({ "token": "ghs_installation", "expires_at": "2999-01-01T01:00:00Z" }))
             }
-            _ if login == "Bearer ghs_installation" => Reply::ok(&json!([])),
-            _ => Reply::new(401, &json!({ "message": "Bad credentials" })),
+            _ if login == "Bearer ghs_installation" => MockReply::ok(&json!([])),
+            _ => MockReply::new(401, &json!({ "message": "Bad credentials" })),
         }
     })
 }
@@ -134,7 +134,7 @@ async fn an_app_that_cannot_know_its_installation_says_how_to_name_it() {
 #[test]
 fn a_key_with_its_line_ends_written_out_is_read() {
     let written = Secret::new(key().reveal().replace('\n', "\\n"));
-    let server = Server::script(vec![]);
+    let server = MockServer::script(vec![]);
     let options = |key| server.options(Login::App { id: 1, key, installation: None });
     assert!(GitHub::new(options(written)).is_ok());
     let error = GitHub::new(options(Secret::new("nonsense"))).unwrap_err();

@@ -16,13 +16,13 @@ use super::{GitHub, GitHubOptions, Login};
 use crate::domain::forge::PullId;
 use crate::domain::secret::Secret;
 use crate::sys::cancel::Cancel;
-use crate::sys::http::Address;
+use crate::sys::http::ServerAddress;
 
 const TOKEN: &str = "ghp_aVeryLongTokenThatNobodyMaySee0123456";
 
 /// An answer of the server.
 #[derive(Debug, Clone)]
-struct Reply {
+struct MockReply {
     status: u16,
     headers: String,
     body: String,
@@ -32,7 +32,7 @@ struct Reply {
     hangs: bool,
 }
 
-impl Reply {
+impl MockReply {
     fn new(status: u16, body: &Value) -> Self {
         Self::text(status, &body.to_string())
     }
@@ -61,7 +61,7 @@ impl Reply {
 
 /// What the server was asked.
 #[derive(Debug, Clone)]
-struct Seen {
+struct MockRequest {
     /// `GET /repos/…`.
     line: String,
     /// The headers, lower case names.
@@ -69,7 +69,7 @@ struct Seen {
     body: Value,
 }
 
-impl Seen {
+impl MockRequest {
     fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -80,17 +80,17 @@ impl Seen {
     }
 }
 
-struct Server {
+struct MockServer {
     address: String,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<MockRequest>>>,
 }
 
-impl Server {
+impl MockServer {
     /// Answers each request, told which one it is (from 0).
-    fn new(answer: impl Fn(&Seen, usize) -> Reply + Send + Sync + 'static) -> Self {
+    fn new(answer: impl Fn(&MockRequest, usize) -> MockReply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
-        let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
+        let seen: Arc<Mutex<Vec<MockRequest>>> = Arc::default();
         let (answer, all) = (Arc::new(answer), Arc::clone(&seen));
         std::thread::spawn(move || {
             while let Ok((stream, _)) = listener.accept() {
@@ -102,11 +102,11 @@ impl Server {
     }
 
     /// Always the same answers, in order; the last one again and again.
-    fn script(replies: Vec<Reply>) -> Self {
+    fn script(replies: Vec<MockReply>) -> Self {
         Self::new(move |_, nth| replies[nth.min(replies.len() - 1)].clone())
     }
 
-    fn seen(&self) -> Vec<Seen> {
+    fn seen(&self) -> Vec<MockRequest> {
         self.seen.lock().unwrap().clone()
     }
 
@@ -115,7 +115,7 @@ impl Server {
     }
 
     fn options(&self, login: Login) -> GitHubOptions {
-        let api = Address::parse(&self.address).unwrap();
+        let api = ServerAddress::parse(&self.address).unwrap();
         GitHubOptions {
             graphql: api.join(&["graphql"]),
             server: api.clone(),
@@ -127,11 +127,15 @@ impl Server {
     }
 
     fn github(&self) -> GitHub {
-        GitHub::new(self.options(Login::Token(Secret::new(TOKEN)))).unwrap().told_by("GITHUB_TOKEN")
+        GitHub::new(self.options(Login::Token(Secret::new(TOKEN)))).unwrap().login_source("GITHUB_TOKEN")
     }
 }
 
-fn serve(stream: &TcpStream, answer: &(dyn Fn(&Seen, usize) -> Reply + Send + Sync), all: &Mutex<Vec<Seen>>) {
+fn serve(
+    stream: &TcpStream,
+    answer: &(dyn Fn(&MockRequest, usize) -> MockReply + Send + Sync),
+    all: &Mutex<Vec<MockRequest>>,
+) {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line).unwrap();
@@ -151,7 +155,7 @@ fn serve(stream: &TcpStream, answer: &(dyn Fn(&Seen, usize) -> Reply + Send + Sy
         read_chunks(&mut reader, &mut body);
     }
     let line = line.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
-    let seen = Seen { line, headers, body: serde_json::from_slice(&body).unwrap_or_default() };
+    let seen = MockRequest { line, headers, body: serde_json::from_slice(&body).unwrap_or_default() };
     let nth = {
         let mut all = all.lock().unwrap();
         all.push(seen.clone());

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::forge::{PullState, ReviewVerdict};
-use crate::domain::place::Side;
+use crate::domain::place::DiffSide;
 use crate::forge::FaultKind;
 use crate::forge::github::{Marks, PullFilter};
 
@@ -20,7 +20,7 @@ fn pull_node() -> Value {
 #[tokio::test]
 async fn a_pull_request_is_read() {
     let data = json!({ "data": { "repository": { "pullRequest": pull_node() } } });
-    let server = Server::script(vec![Reply::ok(&data)]);
+    let server = MockServer::script(vec![MockReply::ok(&data)]);
     let pull = server.github().pull(&id()).await.unwrap();
     assert_eq!(pull.id.to_string(), "Octo-Org/Hello.World#7");
     assert_eq!((pull.state, pull.is_draft, pull.head.to_string()), (PullState::Open, true, "a".repeat(40)));
@@ -36,7 +36,7 @@ async fn what_is_not_there_is_said_so() {
     let nothing = json!({ "data": { "repository": null }, "errors": [{ "type": "NOT_FOUND", "path": ["repository"], "message": "Could not resolve to a Repository" }] });
     let bare = json!({ "data": null, "errors": [{ "type": "NOT_FOUND", "path": null, "message": null }] });
     for body in [nothing, bare, json!({ "data": { "repository": { "pullRequest": null } } })] {
-        let server = Server::script(vec![Reply::ok(&body)]);
+        let server = MockServer::script(vec![MockReply::ok(&body)]);
         let error = server.github().pull(&id()).await.unwrap_err();
         assert_eq!(error.kind, FaultKind::NotFound);
         assert!(error.message.starts_with("Resource not found"), "{error}");
@@ -56,7 +56,7 @@ async fn a_partial_answer_is_a_failure_unless_nothing_is_lost() {
         ("headRepository", "INSUFFICIENT_SCOPES", Some(FaultKind::Permission)),
         ("body", "ODD", Some(FaultKind::Refused)),
     ] {
-        let server = Server::script(vec![Reply::ok(&partial(field, kind))]);
+        let server = MockServer::script(vec![MockReply::ok(&partial(field, kind))]);
         assert_eq!(server.github().pull(&id()).await.err().map(|error| error.kind), outcome, "{field} {kind}");
     }
 }
@@ -65,16 +65,16 @@ async fn a_partial_answer_is_a_failure_unless_nothing_is_lost() {
 async fn graphql_that_ran_out_of_time_is_asked_again() {
     let failed = json!({ "data": null, "errors": [{ "message": "Something went wrong while executing your query. Please include `AB:12` when reporting this issue." }] });
     let data = json!({ "data": { "repository": { "pullRequest": pull_node() } } });
-    let server = Server::script(vec![Reply::ok(&failed), Reply::ok(&data)]);
+    let server = MockServer::script(vec![MockReply::ok(&failed), MockReply::ok(&data)]);
     server.github().pull(&id()).await.unwrap();
-    let server = Server::script(vec![Reply::ok(&failed)]);
+    let server = MockServer::script(vec![MockReply::ok(&failed)]);
     assert_eq!(server.github().pull(&id()).await.unwrap_err().kind, FaultKind::Network);
     assert_eq!(server.seen().len(), 3);
 }
 
 #[tokio::test]
 async fn all_pages_of_threads_and_of_their_comments_are_read() {
-    let server = Server::new(|seen, _| {
+    let server = MockServer::new(|seen, _| {
         let after = seen.body["variables"]["after"].as_str();
         let body = match (seen.operation(), after) {
             ("ReviewThreads", None) => {
@@ -93,20 +93,20 @@ async fn all_pages_of_threads_and_of_their_comments_are_read() {
             }
             other => panic!("{other:?}"),
         };
-        Reply::ok(&body)
+        MockReply::ok(&body)
     });
     let threads = server.github().threads(&id()).await.unwrap();
     let numbers: Vec<Vec<u64>> =
         threads.iter().map(|thread| thread.comments.iter().filter_map(|comment| comment.number).collect()).collect();
     assert_eq!(numbers, [vec![1, 2, 3, 4], vec![9]]);
     let first = &threads[0];
-    assert_eq!((first.line, first.start_line, first.side, first.on_file), (Some(12), Some(10), Side::New, false));
+    assert_eq!((first.line, first.start_line, first.side, first.on_file), (Some(12), Some(10), DiffSide::New, false));
     assert!(first.can_resolve && !first.can_unresolve && !first.is_resolved);
 }
 
 #[tokio::test]
 async fn a_cursor_that_does_not_move_is_an_error() {
-    let server = Server::script(vec![Reply::ok(&page("comments", &json!([]), Some("same")))]);
+    let server = MockServer::script(vec![MockReply::ok(&page("comments", &json!([]), Some("same")))]);
     let error = server.github().comments(&id()).await.unwrap_err();
     assert_eq!(error.kind, FaultKind::Parse, "{error}");
     assert_eq!(server.seen().len(), 2);
@@ -114,7 +114,8 @@ async fn a_cursor_that_does_not_move_is_an_error() {
 
 #[tokio::test]
 async fn a_list_without_end_is_an_error_and_not_cut() {
-    let server = Server::new(|_, nth| Reply::ok(&page("comments", &json!([comment(1)]), Some(&format!("c{nth}")))));
+    let server =
+        MockServer::new(|_, nth| MockReply::ok(&page("comments", &json!([comment(1)]), Some(&format!("c{nth}")))));
     let error = server.github().comments(&id()).await.unwrap_err();
     assert_eq!(error.kind, FaultKind::Refused, "{error}");
     assert_eq!(server.seen().len(), 200);
@@ -122,13 +123,13 @@ async fn a_list_without_end_is_an_error_and_not_cut() {
 
 #[tokio::test]
 async fn a_conversation_has_its_three_parts() {
-    let server = Server::new(|seen, _| {
+    let server = MockServer::new(|seen, _| {
         let mut review = comment(5);
         review["state"] = json!("CHANGES_REQUESTED");
         review["viewerDidAuthor"] = json!(true);
         review["author"] = json!(null);
         review["commit"] = json!({ "oid": "c".repeat(40) });
-        Reply::ok(&match seen.operation() {
+        MockReply::ok(&match seen.operation() {
             "ReviewThreads" => page("reviewThreads", &json!([thread("T", &json!([comment(1)]), None)]), None),
             "Reviews" => page("reviews", &json!([review]), None),
             "Comments" => page("comments", &json!([comment(3_000_000_000)]), None),
@@ -150,9 +151,9 @@ async fn a_conversation_has_its_three_parts() {
 async fn one_thread_is_found_by_its_id_or_not_at_all() {
     let mut node = thread("T", &json!([comment(1)]), None);
     node["__typename"] = json!("PullRequestReviewThread");
-    let server = Server::script(vec![
-        Reply::ok(&json!({ "data": { "node": node } })),
-        Reply::ok(&json!({ "data": { "node": { "__typename": "Issue" } } })),
+    let server = MockServer::script(vec![
+        MockReply::ok(&json!({ "data": { "node": node } })),
+        MockReply::ok(&json!({ "data": { "node": { "__typename": "Issue" } } })),
     ]);
     let github = server.github();
     assert_eq!(github.thread("T").await.unwrap().node, "T");
@@ -166,9 +167,9 @@ async fn an_odd_path_is_no_path() {
     node["diffSide"] = json!("LEFT");
     node["subjectType"] = json!("FILE");
     node["line"] = json!(null);
-    let server = Server::script(vec![Reply::ok(&page("reviewThreads", &json!([node]), None))]);
+    let server = MockServer::script(vec![MockReply::ok(&page("reviewThreads", &json!([node]), None))]);
     let thread = server.github().threads(&id()).await.unwrap().remove(0);
-    assert_eq!((thread.path, thread.side, thread.on_file, thread.line), (None, Side::Old, true, None));
+    assert_eq!((thread.path, thread.side, thread.on_file, thread.line), (None, DiffSide::Old, true, None));
 }
 
 #[tokio::test]
@@ -180,15 +181,15 @@ async fn files_are_read_to_the_end_of_the_list() {
                 .collect::<Vec<_>>()
         )
     };
-    let server = Server::new(move |seen, _| {
+    let server = MockServer::new(move |seen, _| {
         let last = seen.line.ends_with("page=4");
         let link = if last { "<https://x>; rel=\"first\"" } else { "<https://x>; rel=\"next\"" };
-        Reply::ok(&entries(if last { 20 } else { 100 })).header("link", link)
+        MockReply::ok(&entries(if last { 20 } else { 100 })).header("link", link)
     });
     let (files, is_cut) = server.github().files(&id()).await.unwrap();
     assert_eq!((files.len(), is_cut), (320, false));
 
-    let server = Server::new(move |_, _| Reply::ok(&entries(100)).header("link", "<https://x>; rel=\"next\""));
+    let server = MockServer::new(move |_, _| MockReply::ok(&entries(100)).header("link", "<https://x>; rel=\"next\""));
     let (files, is_cut) = server.github().files(&id()).await.unwrap();
     assert_eq!((files.len(), is_cut), (3000, true));
 }
@@ -199,7 +200,8 @@ async fn pull_requests_are_listed_with_their_counts() {
     node["reviewThreads"] = json!({ "totalCount": 120, "nodes": [{ "isResolved": true }, { "isResolved": false }] });
     node["comments"] = json!({ "totalCount": 4 });
     let list = json!({ "totalCount": 31, "pageInfo": { "hasNextPage": true, "endCursor": "x" }, "nodes": [node] });
-    let server = Server::script(vec![Reply::ok(&json!({ "data": { "repository": { "pullRequests": list } } }))]);
+    let server =
+        MockServer::script(vec![MockReply::ok(&json!({ "data": { "repository": { "pullRequests": list } } }))]);
     let page = server.github().pulls(&id().repo, PullFilter { state: Some(PullState::Open), limit: 1 }).await.unwrap();
     assert_eq!((page.total, page.pulls.len()), (31, 1));
     assert_eq!((page.pulls[0].threads, page.pulls[0].unresolved, page.pulls[0].comments), (120, 1, 4));
@@ -208,23 +210,23 @@ async fn pull_requests_are_listed_with_their_counts() {
 
 #[tokio::test]
 async fn a_look_that_finds_nothing_new_costs_only_tags() {
-    let server = Server::new(|seen, nth| {
+    let server = MockServer::new(|seen, nth| {
         if seen.line.starts_with("POST") {
             let resolved = nth > 9;
             let list = json!([{ "isResolved": resolved }]);
-            return Reply::ok(&page("reviewThreads", &list, None));
+            return MockReply::ok(&page("reviewThreads", &list, None));
         }
         match seen.header("if-none-match") {
-            Some("\"t\"") => Reply::text(304, ""),
-            _ => Reply::ok(&json!([])).header("etag", "\"t\""),
+            Some("\"t\"") => MockReply::text(304, ""),
+            _ => MockReply::ok(&json!([])).header("etag", "\"t\""),
         }
     });
     let github = server.github();
-    let (changed, marks) = github.changed(&id(), Marks::default()).await.unwrap();
+    let (changed, marks) = github.poll_changes(&id(), Marks::default()).await.unwrap();
     assert!(changed);
-    let (changed, marks) = github.changed(&id(), marks).await.unwrap();
+    let (changed, marks) = github.poll_changes(&id(), marks).await.unwrap();
     assert!(!changed);
     assert!(server.seen()[5..9].iter().all(|seen| seen.header("if-none-match") == Some("\"t\"")));
-    let (changed, _) = github.changed(&id(), marks).await.unwrap();
+    let (changed, _) = github.poll_changes(&id(), marks).await.unwrap();
     assert!(changed, "a thread was resolved");
 }

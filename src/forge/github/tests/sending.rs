@@ -15,13 +15,13 @@ fn review() -> NewReview {
     }
 }
 
-fn no_files() -> Reply {
-    Reply::ok(&json!([]))
+fn no_files() -> MockReply {
+    MockReply::ok(&json!([]))
 }
 
 #[tokio::test]
 async fn a_request_says_who_asks_and_for_which_version() {
-    let server = Server::script(vec![no_files()]);
+    let server = MockServer::script(vec![no_files()]);
     server.github().files(&id()).await.unwrap();
     let seen = server.seen();
     assert_eq!(seen[0].line, "GET /repos/octo-org/hello.world/pulls/7/files?per_page=100&page=1");
@@ -35,11 +35,11 @@ async fn a_request_says_who_asks_and_for_which_version() {
 
 #[tokio::test]
 async fn a_read_is_tried_three_times() {
-    let server = Server::script(vec![Reply::text(502, "<html>"), Reply::breaking(), no_files()]);
+    let server = MockServer::script(vec![MockReply::text(502, "<html>"), MockReply::breaking(), no_files()]);
     server.github().files(&id()).await.unwrap();
     assert_eq!(server.seen().len(), 3);
 
-    let server = Server::script(vec![Reply::text(503, "<html>")]);
+    let server = MockServer::script(vec![MockReply::text(503, "<html>")]);
     let error = server.github().files(&id()).await.unwrap_err();
     assert_eq!((error.kind, error.status, error.may_have_happened), (FaultKind::Network, Some(503), false));
     assert!(!error.message.contains('<'), "{error}");
@@ -48,8 +48,8 @@ async fn a_read_is_tried_three_times() {
 
 #[tokio::test]
 async fn what_may_have_been_created_is_not_created_again() {
-    for reply in [Reply::text(502, ""), Reply::breaking(), Reply::ok(&json!({ "unknown": true }))] {
-        let server = Server::script(vec![reply]);
+    for reply in [MockReply::text(502, ""), MockReply::breaking(), MockReply::ok(&json!({ "unknown": true }))] {
+        let server = MockServer::script(vec![reply]);
         let error = server.github().create_review(&id(), &review()).await.unwrap_err();
         assert!(error.may_have_happened, "{error}");
         assert_eq!(server.seen().len(), 1);
@@ -58,10 +58,10 @@ async fn what_may_have_been_created_is_not_created_again() {
 
 #[tokio::test]
 async fn what_a_limit_refused_is_created_later() {
-    let limit =
-        Reply::new(403, &json!({ "message": "You have exceeded a secondary rate limit." })).header("retry-after", "1");
+    let limit = MockReply::new(403, &json!({ "message": "You have exceeded a secondary rate limit." }))
+        .header("retry-after", "1");
     let posted = json!({ "id": 5, "node_id": "PRR_5", "user": null, "body": "x", "state": "PENDING", "html_url": "h" });
-    let server = Server::script(vec![limit, Reply::ok(&posted)]);
+    let server = MockServer::script(vec![limit, MockReply::ok(&posted)]);
     assert_eq!(server.github().create_review(&id(), &review()).await.unwrap().comment.number, Some(5));
     assert_eq!(server.seen().len(), 2);
 }
@@ -69,7 +69,7 @@ async fn what_a_limit_refused_is_created_later() {
 #[tokio::test]
 async fn nothing_happened_where_no_connection_came_about() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let server = Server { address: format!("http://{free}"), seen: Arc::default() };
+    let server = MockServer { address: format!("http://{free}"), seen: Arc::default() };
     let error = server.github().create_review(&id(), &review()).await.unwrap_err();
     assert_eq!((error.kind, error.may_have_happened), (FaultKind::Network, false), "{error}");
 }
@@ -77,11 +77,11 @@ async fn nothing_happened_where_no_connection_came_about() {
 #[tokio::test]
 async fn a_limit_that_ends_after_the_deadline_is_told_at_once() {
     let limit = || {
-        Reply::new(403, &json!({ "message": "API rate limit exceeded" }))
+        MockReply::new(403, &json!({ "message": "API rate limit exceeded" }))
             .header("x-ratelimit-remaining", "0")
             .header("x-ratelimit-reset", "99999999999")
     };
-    let server = Server::script(vec![limit()]);
+    let server = MockServer::script(vec![limit()]);
     let github = server.github();
     let error = github.files(&id()).await.unwrap_err();
     assert_eq!(error.kind, FaultKind::RateLimit);
@@ -95,17 +95,17 @@ async fn a_limit_that_ends_after_the_deadline_is_told_at_once() {
 async fn graphql_limits_are_waited_for_too() {
     let limited = json!({ "errors": [{ "type": "RATE_LIMITED", "message": "API rate limit exceeded" }] });
     let viewer = json!({ "data": { "viewer": { "__typename": "User", "login": "me" } } });
-    let server = Server::script(vec![Reply::ok(&limited).header("retry-after", "1"), Reply::ok(&viewer)]);
+    let server = MockServer::script(vec![MockReply::ok(&limited).header("retry-after", "1"), MockReply::ok(&viewer)]);
     assert_eq!(server.github().viewer().await.unwrap().login, "me");
 }
 
 #[tokio::test]
 async fn a_renamed_repository_is_found() {
-    let server = Server::new(|seen, _| {
+    let server = MockServer::new(|seen, _| {
         if seen.line.contains("/repositories/") {
             no_files()
         } else {
-            Reply::text(301, "").header("location", "/repositories/1/pulls/7/files?page=1")
+            MockReply::text(301, "").header("location", "/repositories/1/pulls/7/files?page=1")
         }
     });
     server.github().files(&id()).await.unwrap();
@@ -115,10 +115,10 @@ async fn a_renamed_repository_is_found() {
 
 #[tokio::test]
 async fn no_other_server_gets_the_token() {
-    let other = Server::script(vec![no_files()]);
+    let other = MockServer::script(vec![no_files()]);
     for status in [301, 302, 307, 308] {
         let location = format!("{}/repos/octo-org/hello.world/pulls/7/files", other.address);
-        let server = Server::script(vec![Reply::text(status, "").header("location", &location)]);
+        let server = MockServer::script(vec![MockReply::text(status, "").header("location", &location)]);
         let error = server.github().files(&id()).await.unwrap_err();
         assert_eq!(error.kind, FaultKind::Refused, "{error}");
         assert!(error.message.contains(other.address.trim_start_matches("http://")), "{error}");
@@ -130,11 +130,11 @@ async fn no_other_server_gets_the_token() {
 async fn what_is_created_in_a_renamed_repository_is_created_once() {
     let posted =
         json!({ "id": 5, "node_id": "n", "user": null, "html_url": "h", "created_at": "c", "updated_at": "u" });
-    let server = Server::new(move |seen, _| {
+    let server = MockServer::new(move |seen, _| {
         if seen.line.contains("/repositories/") {
-            Reply::new(201, &posted)
+            MockReply::new(201, &posted)
         } else {
-            Reply::text(307, "").header("location", "/repositories/1/issues/7/comments")
+            MockReply::text(307, "").header("location", "/repositories/1/issues/7/comments")
         }
     });
     server.github().create_comment(&id(), "x").await.unwrap();
@@ -142,21 +142,21 @@ async fn what_is_created_in_a_renamed_repository_is_created_once() {
     assert_eq!(seen.len(), 2);
     assert_eq!((seen[1].line.as_str(), &seen[1].body["body"]), ("POST /repositories/1/issues/7/comments", &json!("x")));
 
-    let server = Server::script(vec![Reply::text(301, "").header("location", "/elsewhere")]);
+    let server = MockServer::script(vec![MockReply::text(301, "").header("location", "/elsewhere")]);
     let error = server.github().create_comment(&id(), "x").await.unwrap_err();
     assert_eq!((error.kind, server.seen().len()), (FaultKind::Refused, 1), "{error}");
 }
 
 #[tokio::test]
 async fn redirects_end() {
-    let server = Server::script(vec![Reply::text(302, "").header("location", "/again")]);
+    let server = MockServer::script(vec![MockReply::text(302, "").header("location", "/again")]);
     assert_eq!(server.github().files(&id()).await.unwrap_err().kind, FaultKind::Parse);
     assert!(server.seen().len() < 10);
 }
 
 #[tokio::test]
 async fn a_silent_server_is_waited_for_until_the_deadline() {
-    let server = Server::script(vec![Reply::hanging()]);
+    let server = MockServer::script(vec![MockReply::hanging()]);
     let began = Instant::now();
     let github = server.github().within(&Cancel::after(Duration::from_millis(200)));
     let error = github.create_comment(&id(), "x").await.unwrap_err();
@@ -166,7 +166,7 @@ async fn a_silent_server_is_waited_for_until_the_deadline() {
 
 #[tokio::test]
 async fn an_endless_answer_is_refused() {
-    let server = Server::script(vec![Reply::text(200, &" ".repeat((64 << 20) + 1))]);
+    let server = MockServer::script(vec![MockReply::text(200, &" ".repeat((64 << 20) + 1))]);
     let error = server.github().files(&id()).await.unwrap_err();
     assert_eq!(error.kind, FaultKind::Parse, "{error}");
     assert_eq!(server.seen().len(), 1);
@@ -174,7 +174,7 @@ async fn an_endless_answer_is_refused() {
 
 #[tokio::test]
 async fn a_failing_server_is_left_alone() {
-    let server = Server::script(vec![Reply::text(500, "")]);
+    let server = MockServer::script(vec![MockReply::text(500, "")]);
     let github = server.github();
     for _ in 0..5 {
         assert_eq!(github.create_comment(&id(), "x").await.unwrap_err().kind, FaultKind::Network);
@@ -190,43 +190,43 @@ async fn refusals_have_a_kind_and_say_what_to_do() {
     let invalid = json!({ "message": "Unprocessable Entity", "errors": ["Line could not be resolved", { "resource": "R", "code": "custom", "message": "no such side" }, { "resource": "R", "field": "f", "code": "invalid" }] });
     for (reply, kind, words) in [
         (
-            Reply::new(401, &said("Bad credentials")),
+            MockReply::new(401, &said("Bad credentials")),
             FaultKind::Auth,
             "Authentication failed: Bad credentials; GITHUB_TOKEN holds",
         ),
         (
-            Reply::new(403, &said("Resource not accessible by personal access token"))
+            MockReply::new(403, &said("Resource not accessible by personal access token"))
                 .header("x-accepted-github-permissions", "pull_requests=write"),
             FaultKind::Permission,
             "permission pull_requests=write",
         ),
         (
-            Reply::new(403, &said("Must have admin rights"))
+            MockReply::new(403, &said("Must have admin rights"))
                 .header("x-oauth-scopes", "read:org")
                 .header("x-accepted-oauth-scopes", "repo"),
             FaultKind::Permission,
             "one of the scopes repo; it has read:org",
         ),
         (
-            Reply::new(403, &said("Resource protected by organization SAML enforcement."))
+            MockReply::new(403, &said("Resource protected by organization SAML enforcement."))
                 .header("x-github-sso", "required; url=https://github.com/orgs/o/sso"),
             FaultKind::Permission,
             "authorise the token of GITHUB_TOKEN for the organisation (single sign-on) at https://github.com/orgs/o/sso",
         ),
         (
-            Reply::new(404, &said("Not Found")),
+            MockReply::new(404, &said("Not Found")),
             FaultKind::NotFound,
             "Resource not found: Not Found; see whether its name is right",
         ),
         (
-            Reply::new(422, &invalid),
+            MockReply::new(422, &invalid),
             FaultKind::Refused,
             "Unprocessable Entity; Line could not be resolved; no such side; R f invalid",
         ),
-        (Reply::new(409, &said("Conflict")), FaultKind::Refused, "Conflict"),
+        (MockReply::new(409, &said("Conflict")), FaultKind::Refused, "Conflict"),
     ] {
         let status = reply.status;
-        let server = Server::script(vec![reply.header("x-github-request-id", "AB:12")]);
+        let server = MockServer::script(vec![reply.header("x-github-request-id", "AB:12")]);
         let error = server.github().create_comment(&id(), "x").await.unwrap_err();
         assert_eq!((error.kind, error.status, error.may_have_happened), (kind, Some(status), false), "{error}");
         assert!(error.to_string().contains(words), "{error}");
@@ -241,7 +241,7 @@ async fn the_words_of_a_server_are_made_harmless() {
         "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx",
         "long ".repeat(200)
     );
-    let server = Server::script(vec![Reply::new(404, &json!({ "message": words }))]);
+    let server = MockServer::script(vec![MockReply::new(404, &json!({ "message": words }))]);
     let error = server.github().files(&id()).await.unwrap_err();
     assert!(!error.message.contains(TOKEN) && !error.message.contains("wWPw5k4a"), "{error}");
     assert!(!error.message.contains(['\u{1b}', '\n', '\u{202e}']), "{error}");
@@ -250,7 +250,7 @@ async fn the_words_of_a_server_are_made_harmless() {
 
 #[test]
 fn nothing_shows_the_token() {
-    let server = Server::script(vec![no_files()]);
+    let server = MockServer::script(vec![no_files()]);
     let options = server.options(Login::Token(Secret::new(TOKEN)));
     let github = server.github();
     assert!(!format!("{options:?} {github:?}").contains(TOKEN));

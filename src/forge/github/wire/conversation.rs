@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 
-use super::{ActorNode, Connection};
+use super::{ActorNode, NodePage};
 use crate::domain::forge::{Comment, ReviewNote, ReviewVerdict, Thread};
 use crate::domain::id::CommitId;
 use crate::domain::path::RepoPath;
-use crate::domain::place::Side;
+use crate::domain::place::DiffSide;
 
 /// The fields that all texts have.
 #[derive(Debug, Deserialize)]
@@ -93,7 +93,7 @@ pub(in super::super) struct ThreadNode {
     original_start_line: Option<u32>,
     diff_side: String,
     subject_type: String,
-    pub(in super::super) comments: Connection<RemarkNode>,
+    pub(in super::super) comments: NodePage<RemarkNode>,
 }
 
 impl ThreadNode {
@@ -113,7 +113,7 @@ impl ThreadNode {
             start_line: self.start_line,
             original_line: self.original_line,
             original_start_line: self.original_start_line,
-            side: if self.diff_side == "LEFT" { Side::Old } else { Side::New },
+            side: if self.diff_side == "LEFT" { DiffSide::Old } else { DiffSide::New },
             on_file: self.subject_type == "FILE",
             comments,
         }
@@ -123,7 +123,7 @@ impl ThreadNode {
 /// Comments of one thread.
 #[derive(Debug, Deserialize)]
 pub(in super::super) struct CommentsNode {
-    pub(in super::super) comments: Connection<RemarkNode>,
+    pub(in super::super) comments: NodePage<RemarkNode>,
 }
 
 /// A review.

@@ -42,7 +42,7 @@ pub(super) struct GraphError {
 /// One page of a list.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Connection<T> {
+pub(super) struct NodePage<T> {
     #[serde(default = "Vec::new")]
     pub(super) nodes: Vec<Option<T>>,
     #[serde(default)]

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::{ActorNode, Connection};
+use super::{ActorNode, NodePage};
 use crate::domain::forge::{PullId, PullNumber, PullRequest, PullState, RepoName};
 use crate::domain::id::{CommitId, InvalidObjectId};
 use crate::domain::text::mask;
@@ -98,8 +98,8 @@ impl PullNode {
 pub(in super::super) struct ListNode {
     #[serde(flatten)]
     pull: PullNode,
-    review_threads: Connection<Resolution>,
-    comments: Connection<IgnoredAny>,
+    review_threads: NodePage<Resolution>,
+    comments: NodePage<IgnoredAny>,
 }
 
 #[derive(Debug, Deserialize)]

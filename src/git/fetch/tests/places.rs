@@ -6,7 +6,7 @@ use crate::domain::id::ObjectId;
 #[test]
 fn a_whole_clone_gets_the_objects_and_nothing_else() {
     for bare in [false, true] {
-        let world = World::new();
+        let world = FetchFixture::new();
         let (pull, met) = world.pull(6, 2);
         let kind: &[&str] = if bare { &["--bare"] } else { &[] };
         world.git("", &[&["clone", "-q"], kind, &[&world.address(), "clone"]].concat());
@@ -25,7 +25,7 @@ fn a_whole_clone_gets_the_objects_and_nothing_else() {
 
 #[test]
 fn a_linked_worktree_is_a_place_too() {
-    let world = World::new();
+    let world = FetchFixture::new();
     let (pull, met) = world.pull(4, 1);
     world.git("", &["clone", "-q", &world.address(), "clone"]);
     world.git("clone", &["worktree", "add", "-q", "../linked", "-b", "other"]);
@@ -38,7 +38,7 @@ fn a_linked_worktree_is_a_place_too() {
 
 #[test]
 fn files_that_a_setting_puts_elsewhere_lead_to_no_other_repository() {
-    let world = World::new();
+    let world = FetchFixture::new();
     let (pull, _) = world.pull(4, 1);
     world.git("", &["clone", "-q", &world.address(), "other"]);
     std::fs::create_dir(world.at("plain")).unwrap();
@@ -46,7 +46,7 @@ fn files_that_a_setting_puts_elsewhere_lead_to_no_other_repository() {
     for elsewhere in ["plain", "other"] {
         world.git("clone", &["config", "core.worktree", world.at(elsewhere).to_str().unwrap()]);
         let before = world.kept("other/.git");
-        let job = world.job(Place::Here { folder: world.at("clone/.git/"), ssh: None });
+        let job = world.job(RepositoryPlace::Here { folder: world.at("clone/.git/"), ssh: None });
         let refused = run(&job, &pull).unwrap_err().to_string();
         assert!(refused.contains("core.worktree"), "{elsewhere}: {refused}");
         assert_eq!(world.kept("other/.git"), before, "{elsewhere}");
@@ -57,7 +57,7 @@ fn files_that_a_setting_puts_elsewhere_lead_to_no_other_repository() {
 fn a_cut_history_is_deepened_until_both_meet() {
     // What is needed: the first step, the second one, all of it.
     for (length, behind, whole) in [(80, 5, false), (400, 120, false), (1300, 1250, true)] {
-        let world = World::new();
+        let world = FetchFixture::new();
         let (pull, met) = world.pull(length, behind);
         world.git("", &["clone", "-q", "--depth=1", &world.address(), "clone"]);
         let before = world.kept("clone/.git");
@@ -72,7 +72,7 @@ fn a_cut_history_is_deepened_until_both_meet() {
 
 #[test]
 fn what_a_cut_clone_has_seen_is_not_hidden_from_it() {
-    let world = World::new();
+    let world = FetchFixture::new();
     let (pull, met) = world.pull(300, 3);
     world.git("", &["clone", "-q", "--depth=120", &world.address(), "clone"]);
     let count = || world.git("clone", &["rev-list", "--count", "HEAD"]).parse::<u32>().unwrap();
@@ -85,7 +85,7 @@ fn what_a_cut_clone_has_seen_is_not_hidden_from_it() {
 
 #[test]
 fn a_way_that_is_hidden_does_not_lead_to_a_wrong_merge_base() {
-    let world = World::new();
+    let world = FetchFixture::new();
     world.commit("x");
     world.git("work", &["branch", "side"]);
     let met = world.commit("y");
@@ -102,15 +102,15 @@ fn a_way_that_is_hidden_does_not_lead_to_a_wrong_merge_base() {
     let head = world.commit("topic");
     world.git("work", &["push", "-q", "server", "main", "topic:refs/pull/7/head"]);
     // At a depth of 50 the two meet in x, through the side.
-    let fetched = run(&world.job(Place::Mirror), &pull(base, head)).unwrap();
+    let fetched = run(&world.job(RepositoryPlace::Mirror), &pull(base, head)).unwrap();
     assert_eq!(merge_base(&fetched), met);
 }
 
 #[test]
 fn outside_a_repository_a_mirror_is_made_and_used_again() {
-    let world = World::new();
+    let world = FetchFixture::new();
     let (mut pull, met) = world.pull(300, 3);
-    let fetched = run(&world.job(Place::Mirror), &pull).unwrap();
+    let fetched = run(&world.job(RepositoryPlace::Mirror), &pull).unwrap();
     let mirror = mirror_path(&world.at("cache/mirrors"), "", &pull.id.repo);
     assert_eq!((&fetched.directory, merge_base(&fetched)), (&mirror, met));
     let about = std::fs::metadata(&mirror).unwrap();
@@ -118,13 +118,13 @@ fn outside_a_repository_a_mirror_is_made_and_used_again() {
     assert!(mirror.join("shallow").exists(), "its history is cut");
     let count = || world.git("", &["--git-dir", mirror.to_str().unwrap(), "count-objects", "-v"]);
     let before = count();
-    assert_eq!(run(&world.job(Place::Mirror), &pull).unwrap(), fetched);
+    assert_eq!(run(&world.job(RepositoryPlace::Mirror), &pull).unwrap(), fetched);
     assert_eq!(count(), before, "nothing was new");
 
     world.git("work", &["checkout", "-q", "topic"]);
     pull.head = world.commit("topic 3");
     world.git("work", &["push", "-q", "server", "topic:refs/pull/7/head"]);
-    let again = run(&world.job(Place::Mirror), &pull).unwrap();
+    let again = run(&world.job(RepositoryPlace::Mirror), &pull).unwrap();
     assert_eq!((again.head, merge_base(&again)), (pull.head, met));
     let kept = world.git("", &["--git-dir", mirror.to_str().unwrap(), "for-each-ref", "--format=%(refname)"]);
     assert_eq!(kept, "refs/pull/7/base\nrefs/pull/7/head");
@@ -132,30 +132,30 @@ fn outside_a_repository_a_mirror_is_made_and_used_again() {
 
 #[test]
 fn a_broken_mirror_is_made_anew() {
-    let world = World::new();
+    let world = FetchFixture::new();
     let (pull, met) = world.pull(4, 1);
     let mirror = mirror_path(&world.at("cache/mirrors"), "", &pull.id.repo);
     std::fs::create_dir_all(&mirror).unwrap();
     std::fs::write(mirror.join("rubbish"), "x").unwrap();
-    let fetched = run(&world.job(Place::Mirror), &pull).unwrap();
+    let fetched = run(&world.job(RepositoryPlace::Mirror), &pull).unwrap();
     assert_eq!(merge_base(&fetched), met);
     let canary = world.canary();
     std::fs::write(mirror.join("config"), format!("[core]\n\tfsmonitor = {}\n\tbare = true\n", canary.display()))
         .unwrap();
     std::fs::remove_dir_all(mirror.join("objects")).unwrap();
-    let fetched = run(&world.job(Place::Mirror), &pull).unwrap();
+    let fetched = run(&world.job(RepositoryPlace::Mirror), &pull).unwrap();
     assert_eq!(merge_base(&fetched), met);
     assert!(!std::fs::read_to_string(mirror.join("config")).unwrap().contains("canary"));
 }
 
 #[test]
 fn a_head_that_was_replaced_is_told() {
-    let world = World::new();
+    let world = FetchFixture::new();
     let (mut pull, _) = world.pull(4, 1);
     let real = pull.head;
     pull.head = CommitId("1111111111111111111111111111111111111111".parse().unwrap());
     world.git("", &["clone", "-q", &world.address(), "clone"]);
-    for job in [world.here("clone"), world.job(Place::Mirror)] {
+    for job in [world.here("clone"), world.job(RepositoryPlace::Mirror)] {
         match run(&job, &pull) {
             Err(FetchError::HeadMoved { now, .. }) => assert_eq!(now, real),
             other => panic!("{other:?}"),
@@ -168,19 +168,19 @@ fn a_head_that_was_replaced_is_told() {
 
 #[test]
 fn a_force_push_brings_the_new_head() {
-    let world = World::new();
+    let world = FetchFixture::new();
     let (mut pull, met) = world.pull(4, 1);
-    run(&world.job(Place::Mirror), &pull).unwrap();
+    run(&world.job(RepositoryPlace::Mirror), &pull).unwrap();
     world.git("work", &["checkout", "-q", "-B", "topic", &met.to_string()]);
     pull.head = world.commit("another");
     world.git("work", &["push", "-q", "-f", "server", "topic:refs/pull/7/head"]);
-    let fetched = run(&world.job(Place::Mirror), &pull).unwrap();
+    let fetched = run(&world.job(RepositoryPlace::Mirror), &pull).unwrap();
     assert_eq!((fetched.head, merge_base(&fetched)), (pull.head, met));
 }
 
 #[test]
 fn a_base_branch_that_is_gone_is_said() {
-    let world = World::new();
+    let world = FetchFixture::new();
     let (mut pull, met) = world.pull(4, 1);
     pull.base_ref = "release".to_owned();
     world.git("", &["clone", "-q", &world.address(), "clone"]);
@@ -194,7 +194,7 @@ fn a_base_branch_that_is_gone_is_said() {
 
 #[test]
 fn what_was_merged_is_compared_with_what_the_forge_remembers() {
-    let world = World::new();
+    let world = FetchFixture::new();
     let (mut pull, met) = world.pull(4, 1);
     world.git("work", &["merge", "-q", "--no-edit", "topic"]);
     world.git("work", &["push", "-q", "server", "main"]);
@@ -206,22 +206,23 @@ fn what_was_merged_is_compared_with_what_the_forge_remembers() {
 
 #[test]
 fn two_commits_of_a_repository_are_brought_where_they_lack() {
-    let world = World::new();
+    let world = FetchFixture::new();
     let (pull, met) = world.pull(60, 55);
     world.git("", &["clone", "-q", "--depth=1", &world.address(), "clone"]);
     let bring = |place: FetchJob, base: &FetchBase| {
-        let wanted = Wanted::commits(&pull.id.repo, base, pull.head);
+        let wanted = WantedCommits::commits(&pull.id.repo, base, pull.head);
         steps::fetch(&place, &wanted, Transport::File, &Cancel::after(Duration::from_mins(1)))
     };
     for base in [FetchBase::Commit(pull.base), FetchBase::Branch("main".to_owned())] {
-        for job in [world.here("clone"), world.job(Place::Mirror)] {
+        for job in [world.here("clone"), world.job(RepositoryPlace::Mirror)] {
             let fetched = bring(job, &base).unwrap();
             assert_eq!((fetched.base, fetched.head, merge_base(&fetched)), (pull.base, pull.head, met), "{base:?}");
         }
     }
     let fault = bring(world.here("clone"), &FetchBase::Branch("gone".to_owned())).unwrap_err();
     assert!(matches!(fault, FetchError::NoBranch { .. }) && fault.to_string().contains("refs/heads/gone"), "{fault}");
-    let fault = bring(world.job(Place::Mirror), &FetchBase::Commit(CommitId(ObjectId::new([1; 20])))).unwrap_err();
+    let fault =
+        bring(world.job(RepositoryPlace::Mirror), &FetchBase::Commit(CommitId(ObjectId::new([1; 20])))).unwrap_err();
     assert!(matches!(fault, FetchError::NoCommit { what: "base", .. }), "{fault}");
     let odd = FetchBase::Branch("a..b *".to_owned());
     let job = FetchJob { address: "https://forge.invalid/o/r.git".to_owned(), ..world.here("clone") };

@@ -7,7 +7,7 @@ use super::*;
 
 #[test]
 fn nothing_that_any_settings_name_is_run() {
-    let world = World::new();
+    let world = FetchFixture::new();
     let (pull, met) = world.pull(4, 1);
     world.git("", &["clone", "-q", &world.address(), "clone"]);
     let canary = world.canary();
@@ -29,14 +29,18 @@ fn nothing_that_any_settings_name_is_run() {
     config.push_str(&evil);
     std::fs::write(world.at("clone/.git/config"), config).unwrap();
     std::fs::write(world.at("home/.gitconfig"), &evil).unwrap();
-    for job in [world.here("clone"), world.job(Place::Mirror)] {
+    for job in [world.here("clone"), world.job(RepositoryPlace::Mirror)] {
         assert_eq!(merge_base(&run(&job, &pull).unwrap()), met);
     }
     assert!(!world.at("sung").exists(), "a program was run that a setting names");
     // That it would have been heard.
     let ended = Program::find("canary", &Environment::default().with("PATH", world.at(""))).unwrap();
-    let call =
-        Call { arguments: Vec::new(), environment: Environment::of_this_process(), directory: world.at(""), most: 99 };
+    let call = ProcessCall {
+        arguments: Vec::new(),
+        environment: Environment::of_this_process(),
+        directory: world.at(""),
+        most: 99,
+    };
     ended.run(&call, &Cancel::never()).unwrap();
     assert!(world.at("sung").exists());
 }
@@ -67,7 +71,7 @@ fn server(answer: &'static str) -> (String, std::sync::mpsc::Receiver<String>) {
 #[test]
 fn the_token_goes_to_the_server_and_stands_in_no_command_line() {
     const REFUSED: &str = "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-    let world = World::new();
+    let world = FetchFixture::new();
     let (pull, _) = world.pull(4, 1);
     world.git("", &["clone", "-q", &world.address(), "clone"]);
     let real = Program::find("git", &Environment::of_this_process()).unwrap();
@@ -107,9 +111,9 @@ fn a_redirect_is_not_followed() {
         "HTTP/1.1 302 Found\r\nLocation: {elsewhere}/o/r.git/info/refs\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     );
     let (address, _told) = server(answer.leak());
-    let world = World::new();
+    let world = FetchFixture::new();
     let (pull, _) = world.pull(4, 1);
-    let mut job = world.job(Place::Mirror);
+    let mut job = world.job(RepositoryPlace::Mirror);
     job.server.clone_from(&address);
     job.address = format!("{address}/o/r.git");
     job.authorization = Some(Secret::new("basic Y2FuYXJ5LXRva2Vu"));
@@ -121,9 +125,9 @@ fn a_redirect_is_not_followed() {
 #[test]
 fn a_server_that_does_not_answer_is_left_at_the_deadline() {
     let (address, _told) = server("");
-    let world = World::new();
+    let world = FetchFixture::new();
     let (pull, _) = world.pull(4, 1);
-    let mut job = world.job(Place::Mirror);
+    let mut job = world.job(RepositoryPlace::Mirror);
     job.server.clone_from(&address);
     job.address = format!("{address}/o/r.git");
     let fault = fetch(&job, &pull, &Cancel::after(Duration::from_secs(1))).unwrap_err();
@@ -154,7 +158,7 @@ fn addresses_that_would_leak_are_refused() {
 
 #[test]
 fn only_how_the_network_is_reached_is_taken_from_the_users_settings() {
-    let world = World::new();
+    let world = FetchFixture::new();
     let text = "[http]\n\tproxy = http://p:1\n\tsslVerify = false\n\textraHeader = X: y\n\tsslCAInfo = ~/ca.pem\n\
                 [http \"https://forge.invalid\"]\n\tproxy = \"\"\n[url \"https://evil.invalid/\"]\n\tinsteadOf = https://forge.invalid/\n";
     std::fs::write(world.at("home/.gitconfig"), text).unwrap();

@@ -1,8 +1,8 @@
 //! Tests of the resources of presented documents.
 
 use super::*;
-use crate::app::{Connection, ForgeEnvironment, Overrides, ProviderEnvironment, ServiceOptions, Surroundings};
-use crate::domain::presented::{PresentMode, PresentReview, WhichDocument};
+use crate::app::{ClientConnection, ForgeEnvironment, Overrides, ProcessEnv, ProviderEnvironment, ServiceOptions};
+use crate::domain::presented::{DocumentSelector, PresentMode, PresentReview};
 
 fn service(folder: &std::path::Path) -> Service {
     let options = ServiceOptions {
@@ -14,19 +14,19 @@ fn service(folder: &std::path::Path) -> Service {
     };
     let (user_settings, environment, providers) = (None, Vec::new(), ProviderEnvironment::default());
     let (forge, state) = (ForgeEnvironment::default(), folder.join("state"));
-    Service::open(options, Surroundings { user_settings, environment, providers, forge, state, parser: None }).unwrap()
+    Service::open(options, ProcessEnv { user_settings, environment, providers, forge, state, parser: None }).unwrap()
 }
 
-fn present(service: &Service, content: &str, document: WhichDocument) -> DocumentId {
+fn present(service: &Service, content: &str, document: DocumentSelector) -> DocumentId {
     let ask = PresentReview { content: content.to_owned(), mode: PresentMode::Replace, base: None, document };
-    service.present(&Connection::Process, ask).unwrap().presented.id
+    service.present(&ClientConnection::Process, ask).unwrap().presented.id
 }
 
 #[test]
 fn a_document_is_read_by_its_uri() {
     let folder = tempfile::tempdir().unwrap();
     let service = service(folder.path());
-    let id = present(&service, "# A\n\nSee [x](src/x.rs#L3).", WhichDocument::Own);
+    let id = present(&service, "# A\n\nSee [x](src/x.rs#L3).", DocumentSelector::Own);
     let contents = read(&service, &uri(id)).unwrap().unwrap();
     assert_eq!(contents.mime, MARKDOWN);
     assert!(contents.text.starts_with("# A\n\nSee "), "{}", contents.text);
@@ -57,7 +57,7 @@ fn documents_are_listed_and_completed() {
     let service = service(folder.path());
     assert_eq!(list(&service).unwrap(), []);
     let (first, second) =
-        (present(&service, "# First", WhichDocument::Own), present(&service, "text", WhichDocument::New));
+        (present(&service, "# First", DocumentSelector::Own), present(&service, "text", DocumentSelector::New));
     let mut names: Vec<String> = list(&service).unwrap().into_iter().map(|listed| listed.name).collect();
     names.sort();
     assert_eq!(names, ["First", "text"]);
@@ -66,8 +66,8 @@ fn documents_are_listed_and_completed() {
     assert_eq!(complete(&first.to_string()[..20]), [first.to_string()]);
     assert!(super::complete(&service, "review://{id}", "id", "").is_empty(), "that is another family");
     assert_eq!(
-        changed(&service, &Changed::Document(second), &BTreeSet::new()),
+        changed(&service, &ChangeNotice::Document(second), &BTreeSet::new()),
         [format!("review://presented/{second}"), format!("review://presented/{second}/references")]
     );
-    assert!(changed(&service, &Changed::List, &BTreeSet::new()).is_empty());
+    assert!(changed(&service, &ChangeNotice::List, &BTreeSet::new()).is_empty());
 }

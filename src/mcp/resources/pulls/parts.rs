@@ -4,8 +4,8 @@
 use serde_json::{Map, Value, json};
 
 use super::super::ReadFault;
-use super::uri::{at, of_thread, uri};
-use crate::app::{PullFiles, PullRead};
+use super::uri::{thread_uri, uri, with_cursor};
+use crate::app::{PullFiles, PullView};
 use crate::domain::forge::{Comment, PullId};
 use crate::mcp::pull_json;
 use crate::mcp::tool::UNTRUSTED;
@@ -18,7 +18,7 @@ const TEXT: usize = 256 << 10;
 const FILES: usize = 1000;
 
 /// An entry of a paged list: its name, the length of its texts, and its JSON.
-struct Entry {
+struct PullEntry {
     id: String,
     text: usize,
     shown: (&'static str, Value),
@@ -59,29 +59,29 @@ fn begin_fields(id: &PullId) -> Map<String, Value> {
 
 fn add_next(fields: &mut Map<String, Value>, uri: &str, next: Option<String>) {
     if let Some(next) = next {
-        fields.insert("next".to_owned(), at(uri, &next).into());
+        fields.insert("next".to_owned(), with_cursor(uri, &next).into());
     }
 }
 
 /// Returns all comments: the remarks, then the texts of reviews, then the comments on the pull request as a whole.
-pub(super) fn comments(id: &PullId, read: &PullRead, cursor: Option<&str>) -> Result<Value, ReadFault> {
+pub(super) fn comments(id: &PullId, read: &PullView, cursor: Option<&str>) -> Result<Value, ReadFault> {
     let remarks = read.remarks.iter().map(|remark| {
         let mut shown = pull_json::item(remark);
         if let Some(thread) = &remark.thread {
-            shown.insert("uri".to_owned(), of_thread(id, thread).into());
+            shown.insert("uri".to_owned(), thread_uri(id, thread).into());
         }
         shown.insert("body".to_owned(), remark.body.clone().into());
-        Entry { id: remark.id.clone(), text: remark.body.len(), shown: ("remarks", shown.into()) }
+        PullEntry { id: remark.id.clone(), text: remark.body.len(), shown: ("remarks", shown.into()) }
     });
     let reviews = read.conversation.reviews.iter().filter(|review| !review.comment.body.trim().is_empty());
     let reviews = reviews.map(|review| ("reviews", &review.comment));
     let comments = read.conversation.comments.iter().map(|comment| ("comments", comment));
-    let said = reviews.chain(comments).map(|(list, comment)| Entry {
+    let said = reviews.chain(comments).map(|(list, comment)| PullEntry {
         id: comment.node.clone(),
         text: comment.body.len(),
         shown: (list, pull_json::comment(comment)),
     });
-    let all: Vec<Entry> = remarks.chain(said).collect();
+    let all: Vec<PullEntry> = remarks.chain(said).collect();
     let count = |list: &str| all.iter().filter(|entry| entry.shown.0 == list).count();
     let total = json!({ "remarks": count("remarks"), "reviews": count("reviews"), "comments": count("comments") });
     let (taken, next) = page_of(all, cursor, |entry| &entry.id, |entry| entry.text, ENTRIES)?;
@@ -101,7 +101,7 @@ pub(super) fn comments(id: &PullId, read: &PullRead, cursor: Option<&str>) -> Re
 
 /// Returns the files.
 pub(super) fn files(id: &PullId, files: &PullFiles, cursor: Option<&str>) -> Result<Value, ReadFault> {
-    let named: Vec<_> = files.files.iter().map(|file| (file.path.spelled().into_owned(), file)).collect();
+    let named: Vec<_> = files.files.iter().map(|file| (file.path.display_name().into_owned(), file)).collect();
     let (taken, next) = page_of(named, cursor, |(path, _)| path, |_| 0, FILES)?;
     let mut fields = begin_fields(id);
     fields.insert("total".to_owned(), files.files.len().into());
@@ -114,7 +114,7 @@ pub(super) fn files(id: &PullId, files: &PullFiles, cursor: Option<&str>) -> Res
 }
 
 /// Returns a thread with all of its comments; an entry of a bot's list is a thread of its own.
-pub(super) fn thread(id: &PullId, read: &PullRead, wanted: &str, cursor: Option<&str>) -> Result<Value, ReadFault> {
+pub(super) fn thread(id: &PullId, read: &PullView, wanted: &str, cursor: Option<&str>) -> Result<Value, ReadFault> {
     let found = read.conversation.threads.iter().find(|thread| thread.node == wanted);
     let mut fields = begin_fields(id);
     let comments: &[Comment] = match found {
@@ -135,6 +135,6 @@ pub(super) fn thread(id: &PullId, read: &PullRead, wanted: &str, cursor: Option<
     fields.insert("total".to_owned(), all.len().into());
     let (taken, next) = page_of(all, cursor, |comment| &comment.node, |comment| comment.body.len(), ENTRIES)?;
     fields.insert("comments".to_owned(), taken.into_iter().map(pull_json::comment).collect());
-    add_next(&mut fields, &of_thread(id, wanted), next);
+    add_next(&mut fields, &thread_uri(id, wanted), next);
     Ok(fields.into())
 }

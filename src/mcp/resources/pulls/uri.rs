@@ -1,6 +1,6 @@
 //! URIs of pull requests and of their parts. Main type: [`PullUri`].
 
-use super::super::query::{self, escaped};
+use super::super::query::{self, escape};
 use crate::domain::forge::{PullId, RepoName};
 use crate::domain::percent::decode;
 
@@ -11,14 +11,14 @@ pub(in crate::mcp) const SCHEME: &str = "pr://";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PullUri {
     /// A pull request, or one of its parts.
-    Pull(PullId, Part),
+    Pull(PullId, PullPart),
     /// The open pull requests of a repository.
     Open(RepoName),
 }
 
 /// A part of a pull request; with a cursor for the next page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum PullPart {
     /// Its facts and the counts of its remarks.
     Whole,
     /// All comments.
@@ -44,11 +44,11 @@ impl PullUri {
             Some(query) => Some(query::value(query, "cursor").filter(|cursor| !cursor.is_empty())?),
         };
         let part = match below.as_slice() {
-            [] if query.is_none() => Part::Whole,
-            ["comments"] => Part::Comments(cursor),
-            ["files"] => Part::Files(cursor),
+            [] if query.is_none() => PullPart::Whole,
+            ["comments"] => PullPart::Comments(cursor),
+            ["files"] => PullPart::Files(cursor),
             ["threads", thread] if !thread.is_empty() => {
-                Part::Thread(String::from_utf8(decode(thread).0).ok()?, cursor)
+                PullPart::Thread(String::from_utf8(decode(thread).0).ok()?, cursor)
             }
             _ => return None,
         };
@@ -62,13 +62,13 @@ pub(in crate::mcp) fn uri(id: &PullId) -> String {
 }
 
 /// Returns the URI of a thread.
-pub(super) fn of_thread(id: &PullId, thread: &str) -> String {
-    format!("{}/threads/{}", uri(id), escaped(thread))
+pub(super) fn thread_uri(id: &PullId, thread: &str) -> String {
+    format!("{}/threads/{}", uri(id), escape(thread))
 }
 
 /// Appends a cursor to a URI.
-pub(super) fn at(uri: &str, cursor: &str) -> String {
-    format!("{uri}?cursor={}", escaped(cursor))
+pub(super) fn with_cursor(uri: &str, cursor: &str) -> String {
+    format!("{uri}?cursor={}", escape(cursor))
 }
 
 #[cfg(test)]
@@ -81,19 +81,19 @@ mod tests {
         let of = |part| Some(PullUri::Pull(id.clone(), part));
         let cursor = || Some("a=/b".to_owned());
         for (given, named) in [
-            ("pr://Octo-Org/a.b_c/12", of(Part::Whole)),
-            ("pr://Octo-Org/a.b_c/012", of(Part::Whole)),
+            ("pr://Octo-Org/a.b_c/12", of(PullPart::Whole)),
+            ("pr://Octo-Org/a.b_c/012", of(PullPart::Whole)),
             ("pr://Octo-Org/a.b_c", Some(PullUri::Open(id.repo.clone()))),
-            ("pr://Octo-Org/a.b_c/12/comments", of(Part::Comments(None))),
-            ("pr://Octo-Org/a.b_c/12/comments?cursor=a%3D%2Fb", of(Part::Comments(cursor()))),
-            ("pr://Octo-Org/a.b_c/12/files", of(Part::Files(None))),
-            ("pr://Octo-Org/a.b_c/12/threads/PRRT_x%3D", of(Part::Thread("PRRT_x=".to_owned(), None))),
+            ("pr://Octo-Org/a.b_c/12/comments", of(PullPart::Comments(None))),
+            ("pr://Octo-Org/a.b_c/12/comments?cursor=a%3D%2Fb", of(PullPart::Comments(cursor()))),
+            ("pr://Octo-Org/a.b_c/12/files", of(PullPart::Files(None))),
+            ("pr://Octo-Org/a.b_c/12/threads/PRRT_x%3D", of(PullPart::Thread("PRRT_x=".to_owned(), None))),
         ] {
             assert_eq!(PullUri::parse(given), named, "{given}");
         }
-        assert_eq!(PullUri::parse(&uri(&id)), of(Part::Whole));
-        assert_eq!(PullUri::parse(&of_thread(&id, "a/b ?=")), of(Part::Thread("a/b ?=".to_owned(), None)));
-        assert_eq!(PullUri::parse(&at(&format!("{}/files", uri(&id)), "a=/b")), of(Part::Files(cursor())));
+        assert_eq!(PullUri::parse(&uri(&id)), of(PullPart::Whole));
+        assert_eq!(PullUri::parse(&thread_uri(&id, "a/b ?=")), of(PullPart::Thread("a/b ?=".to_owned(), None)));
+        assert_eq!(PullUri::parse(&with_cursor(&format!("{}/files", uri(&id)), "a=/b")), of(PullPart::Files(cursor())));
     }
 
     #[test]

@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use super::*;
 use crate::app::StartReview;
-use crate::mcp::fixture::Fixture;
+use crate::mcp::fixture::ServerFixture;
 use crate::mcp::resources::FAMILIES;
 
 const TYPICAL: &[u8] = include_bytes!("../../../../fixtures/documents/typical.json");
 const EMPTY: &[u8] = include_bytes!("../../../../fixtures/documents/empty.json");
 
-fn json_at(fixture: &Fixture, uri: &str) -> Value {
+fn json_at(fixture: &ServerFixture, uri: &str) -> Value {
     let contents = read(&fixture.service, uri).unwrap().unwrap_or_else(|fault| panic!("{uri}: {fault}"));
     assert_eq!(contents.mime, JSON);
     serde_json::from_str(&contents.text).unwrap()
 }
 
-fn not_found(fixture: &Fixture, uri: &str) -> String {
+fn not_found(fixture: &ServerFixture, uri: &str) -> String {
     match read(&fixture.service, uri) {
         Some(Err(ReadFault::NotFound(why))) => why,
         other => panic!("{uri}: {other:?}"),
@@ -26,12 +26,12 @@ fn not_found(fixture: &Fixture, uri: &str) -> String {
 
 #[test]
 fn a_kept_review_is_read_in_every_shape() {
-    let fixture = Fixture::new(false);
-    let id = fixture.keep(TYPICAL);
+    let fixture = ServerFixture::new(false);
+    let id = fixture.save_review(TYPICAL);
     let review: Value = serde_json::from_slice(TYPICAL).unwrap();
     assert_eq!(json_at(&fixture, &uri(id)), review);
     assert_eq!(json_at(&fixture, "review://latest"), review);
-    let folder = query::escaped(fixture.folder.to_str().unwrap());
+    let folder = query::escape(fixture.folder.to_str().unwrap());
     assert_eq!(json_at(&fixture, &format!("review://latest?repo={folder}")), review);
     let markdown = read(&fixture.service, &format!("{}/markdown", uri(id))).unwrap().unwrap();
     assert!(markdown.mime == MARKDOWN && markdown.text.starts_with("# Code review\n"), "{}", markdown.text);
@@ -43,9 +43,9 @@ fn a_kept_review_is_read_in_every_shape() {
 
 #[test]
 fn what_is_not_there_says_what_is() {
-    let fixture = Fixture::new(false);
+    let fixture = ServerFixture::new(false);
     assert!(not_found(&fixture, "review://latest").contains("start one with the tool review"));
-    let id = fixture.keep(TYPICAL);
+    let id = fixture.save_review(TYPICAL);
     let first = serde_json::from_slice::<Value>(TYPICAL).unwrap()["findings"][0]["id"].as_str().unwrap().to_owned();
     assert!(not_found(&fixture, "review://ffffffff-0000-4000-8000-000000000000").contains(&id.to_string()));
     assert!(not_found(&fixture, &format!("{}/findings/0", uri(id))).contains(&first));
@@ -62,9 +62,9 @@ fn what_is_not_there_says_what_is() {
 
 #[test]
 fn reviews_of_other_repositories_are_neither_listed_nor_read() {
-    let fixture = Fixture::new(false);
-    let mine = fixture.keep(TYPICAL);
-    let theirs = fixture.keep_of(EMPTY, Path::new("/"), "2026-02-01T00:00:00.000Z");
+    let fixture = ServerFixture::new(false);
+    let mine = fixture.save_review(TYPICAL);
+    let theirs = fixture.save_review_of(EMPTY, Path::new("/"), "2026-02-01T00:00:00.000Z");
     let listed = list(&fixture.service).unwrap();
     assert_eq!(listed.iter().map(|one| one.uri.as_str()).collect::<Vec<_>>(), [uri(mine)]);
     assert_eq!(listed[0].changed.as_deref(), Some("2026-01-01T00:00:00.000Z"));
@@ -75,8 +75,8 @@ fn reviews_of_other_repositories_are_neither_listed_nor_read() {
 
 #[test]
 fn ids_are_completed() {
-    let fixture = Fixture::new(false);
-    let id = fixture.keep(TYPICAL);
+    let fixture = ServerFixture::new(false);
+    let id = fixture.save_review(TYPICAL);
     let first = fixture.service.review(id).unwrap().findings[0].id.to_string();
     assert_eq!(complete(&fixture.service, AS_MARKDOWN, "id", "0000"), [id.to_string()]);
     assert_eq!(complete(&fixture.service, FINDING, "finding", &first[..6]), [first]);
@@ -88,21 +88,21 @@ fn ids_are_completed() {
 
 #[test]
 fn a_change_names_every_uri_that_shows_it() {
-    let fixture = Fixture::new(false);
-    let id = fixture.keep(TYPICAL);
+    let fixture = ServerFixture::new(false);
+    let id = fixture.save_review(TYPICAL);
     let findings = fixture.service.review(id).unwrap().findings.len();
-    let uris = changed(&fixture.service, &Changed::Review(id), &BTreeSet::new());
+    let uris = changed(&fixture.service, &ChangeNotice::Review(id), &BTreeSet::new());
     assert!(uris.contains(&uri(id)) && uris.contains(&"review://latest".to_owned()), "{uris:?}");
     assert_eq!(uris.len(), 4 + findings, "{uris:?}");
     for uri in uris {
         assert!(read(&fixture.service, &uri).is_some_and(|read| read.is_ok()), "{uri}");
     }
-    assert!(changed(&fixture.service, &Changed::List, &BTreeSet::new()).is_empty());
+    assert!(changed(&fixture.service, &ChangeNotice::List, &BTreeSet::new()).is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_review_is_read_while_it_runs() {
-    let fixture = Fixture::silent();
+    let fixture = ServerFixture::silent();
     let start = StartReview { at: Some("uncommitted".to_owned()), ..StartReview::default() };
     let id = fixture.service.start_review(&start).unwrap().id;
     let told = json_at(&fixture, &uri(id));
@@ -114,7 +114,7 @@ async fn a_review_is_read_while_it_runs() {
     let markdown = read(&fixture.service, &format!("{}/markdown", uri(id))).unwrap().unwrap();
     assert!(markdown.text.contains("**running**"), "{}", markdown.text);
     assert!(list(&fixture.service).unwrap()[0].description.starts_with("running"));
-    assert_eq!(changed(&fixture.service, &Changed::Review(id), &BTreeSet::new()).len(), 2);
+    assert_eq!(changed(&fixture.service, &ChangeNotice::Review(id), &BTreeSet::new()).len(), 2);
     not_found(&fixture, &format!("{}/findings/F1", uri(id)));
     fixture.service.shut_down(Duration::from_mins(1)).await;
     let over = json_at(&fixture, &uri(id));

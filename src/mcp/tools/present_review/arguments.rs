@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use crate::domain::presented::{PresentMode, PresentReview, WhichDocument};
+use crate::domain::presented::{DocumentSelector, PresentMode, PresentReview};
 
 const CONTENT: &str = "Content parameter is required";
 const MODE: &str = "Mode must be 'replace', 'update-section', or 'append'";
@@ -14,7 +14,7 @@ const LONGEST_SECTION: usize = 1_000;
 const KNOWN: [&str; 5] = ["content", "mode", "section", "baseUri", "reviewId"];
 
 /// The request, as far as the arguments alone determine it.
-pub(super) struct Asked {
+pub(super) struct PresentArguments {
     /// The request.
     pub(super) ask: PresentReview,
     /// Arguments without a meaning here.
@@ -22,19 +22,21 @@ pub(super) struct Asked {
 }
 
 /// Parses the arguments; the error is about the first invalid one.
-pub(super) fn read(input: &Map<String, Value>) -> Result<Asked, String> {
-    let content = required(input, "content").map_err(|wrong| format!("{CONTENT}: {}", wrong.told("content", "")))?;
+pub(super) fn read(input: &Map<String, Value>) -> Result<PresentArguments, String> {
+    let content = required(input, "content").map_err(|wrong| format!("{CONTENT}: {}", wrong.message("content", "")))?;
     let mode = mode(input)?;
-    let base = optional(input, "baseUri").map_err(|wrong| wrong.told("baseUri", ""))?;
-    let id = optional(input, "reviewId").map_err(|wrong| wrong.told("reviewId", ""))?;
+    let base = optional(input, "baseUri").map_err(|wrong| wrong.message("baseUri", ""))?;
+    let id = optional(input, "reviewId").map_err(|wrong| wrong.message("reviewId", ""))?;
     let document = match id {
-        None => WhichDocument::Own,
-        Some(word) if word.eq_ignore_ascii_case("new") => WhichDocument::New,
-        Some(id) => WhichDocument::Known(id.parse().map_err(|fault| format!("Invalid reviewId: {fault}, or \"new\""))?),
+        None => DocumentSelector::Own,
+        Some(word) if word.eq_ignore_ascii_case("new") => DocumentSelector::New,
+        Some(id) => {
+            DocumentSelector::Known(id.parse().map_err(|fault| format!("Invalid reviewId: {fault}, or \"new\""))?)
+        }
     };
     let ask = PresentReview { content: content.to_owned(), mode, base: base.map(PathBuf::from), document };
     let ignored = input.keys().filter(|name| !KNOWN.contains(&name.as_str())).cloned().collect();
-    Ok(Asked { ask, ignored })
+    Ok(PresentArguments { ask, ignored })
 }
 
 fn mode(input: &Map<String, Value>) -> Result<PresentMode, String> {
@@ -50,7 +52,7 @@ fn mode(input: &Map<String, Value>) -> Result<PresentMode, String> {
         "append" => Ok(PresentMode::Append),
         "update-section" => {
             let section = required(input, "section").map_err(|wrong| {
-                format!("{SECTION}: {}", wrong.told("section", " (required for update-section mode)"))
+                format!("{SECTION}: {}", wrong.message("section", " (required for update-section mode)"))
             })?;
             if section.len() > LONGEST_SECTION {
                 return Err(format!("Invalid section: longer than {LONGEST_SECTION} bytes"));
@@ -62,14 +64,14 @@ fn mode(input: &Map<String, Value>) -> Result<PresentMode, String> {
 }
 
 /// Reasons why a string is invalid.
-enum Wrong {
+enum TextFault {
     Missing,
     NoText,
     Blank,
 }
 
-impl Wrong {
-    fn told(&self, name: &str, when: &str) -> String {
+impl TextFault {
+    fn message(&self, name: &str, when: &str) -> String {
         match self {
             Self::Missing => format!("Missing required parameter: {name}{when}"),
             Self::NoText => format!("Invalid {name}: expected string"),
@@ -79,20 +81,20 @@ impl Wrong {
 }
 
 /// Returns a string without the white space around it.
-fn required<'a>(input: &'a Map<String, Value>, name: &str) -> Result<&'a str, Wrong> {
-    optional(input, name)?.ok_or(Wrong::Missing)
+fn required<'a>(input: &'a Map<String, Value>, name: &str) -> Result<&'a str, TextFault> {
+    optional(input, name)?.ok_or(TextFault::Missing)
 }
 
 /// Returns a string if it is there; `null` counts as missing.
-fn optional<'a>(input: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, Wrong> {
+fn optional<'a>(input: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, TextFault> {
     let text = match input.get(name) {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::String(text)) => text,
-        Some(_) => return Err(Wrong::NoText),
+        Some(_) => return Err(TextFault::NoText),
     };
     // The characters that `trim()` of JavaScript removes: also the byte order mark.
     let trimmed = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
-    if trimmed.is_empty() { Err(Wrong::Blank) } else { Ok(Some(trimmed)) }
+    if trimmed.is_empty() { Err(TextFault::Blank) } else { Ok(Some(trimmed)) }
 }
 
 #[cfg(test)]
@@ -100,7 +102,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn asked(input: &Value) -> Result<Asked, String> {
+    fn asked(input: &Value) -> Result<PresentArguments, String> {
         read(input.as_object().unwrap())
     }
 
@@ -188,7 +190,7 @@ mod tests {
         let ask = ask(&json!({
             "content": "\n# A\n\n", "mode": "update-section", "section": " Next Steps ", "baseUri": " file:///srv/x ", "reviewId": " new "
         }));
-        assert_eq!((ask.content.as_str(), ask.document), ("# A", WhichDocument::New));
+        assert_eq!((ask.content.as_str(), ask.document), ("# A", DocumentSelector::New));
         assert_eq!(ask.mode, PresentMode::UpdateSection { section: "Next Steps".to_owned() });
         assert_eq!(ask.base.as_deref(), Some(std::path::Path::new("file:///srv/x")));
     }

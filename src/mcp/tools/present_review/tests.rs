@@ -23,10 +23,10 @@ fn broken(at: Range<usize>, near: &[&str]) -> CheckedRef {
     checked(at, Err(BrokenRef { why: "file not found".to_owned(), near }))
 }
 
-fn shown(markdown: &str, references: Vec<CheckedRef>, note: Option<&str>) -> Shown {
+fn shown(markdown: &str, references: Vec<CheckedRef>, note: Option<&str>) -> PresentedDocument {
     let id: DocumentId = ID.parse().unwrap();
     let presented = Presented { id, markdown: markdown.to_owned(), base: "/srv".into(), references };
-    Shown { presented, written: 0..markdown.len(), note: note.map(str::to_owned) }
+    PresentedDocument { presented, written: 0..markdown.len(), note: note.map(str::to_owned) }
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn what_it_answers_is_what_its_schema_says() {
 
 #[test]
 fn its_input_schema_knows_what_its_arguments_know() {
-    let offer = Offer::new(&[], false).unwrap();
+    let offer = ToolSelection::new(&[], false).unwrap();
     let schema = jsonschema::validator_for(&input(TOOL.name, &offer)).unwrap();
     for fits in [
         json!({ "content": "# A" }),
@@ -156,7 +156,7 @@ fn its_input_schema_knows_what_its_arguments_know() {
 
 #[test]
 fn it_costs_a_session_few_tokens() {
-    let offer = Offer::new(&[], false).unwrap();
+    let offer = ToolSelection::new(&[], false).unwrap();
     let told = json!({ "name": TOOL.name, "description": DESCRIPTION, "inputSchema": input(TOOL.name, &offer) });
     let count = tiktoken_rs::o200k_base().unwrap().encode_ordinary(&told.to_string()).len();
     assert!(count <= 330, "{count} tokens");
@@ -164,7 +164,7 @@ fn it_costs_a_session_few_tokens() {
 
 #[test]
 fn the_older_name_is_answered_but_not_listed() {
-    let (listed, all) = (Offer::new(&[], false).unwrap(), super::super::tools());
+    let (listed, all) = (ToolSelection::new(&[], false).unwrap(), super::super::tools());
     assert!(listed.tools().iter().any(|tool| tool.name == "present_review"));
     assert!(!listed.tools().iter().any(|tool| tool.name == "present-review"));
     assert!(all.iter().any(|tool| tool.name == "present-review"));

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{About, Fault, begin_fields, links, next, next_schema, output, read, reads, run, schema};
-use crate::app::{News, Since};
+use super::{PullToolFault, PullToolScope, begin_fields, links, next, next_schema, output, read, reads, run, schema};
+use crate::app::{PullUpdates, RemarkChange};
 use crate::domain::forge::PullId;
 use crate::mcp::pull_json;
-use crate::mcp::tool::{Answer, Call, Tool};
+use crate::mcp::tool::{McpTool, McpToolCall, McpToolResult};
 use crate::tools::input;
 
 const NAME: &str = "pr_changes";
@@ -18,9 +18,9 @@ const MANY: u32 = 50;
 const MOST: u32 = 100;
 
 /// The row of the table.
-pub(super) fn tool() -> Tool {
-    Tool {
-        input: |_, _| schema::<Input>(About::Pull),
+pub(super) fn tool() -> McpTool {
+    McpTool {
+        input: |_, _| schema::<Input>(PullToolScope::Pull),
         output: |_| output_schema(),
         ..reads(
             NAME,
@@ -59,24 +59,24 @@ fn output_schema() -> Value {
         "next": next_schema(),
         "note": { "type": "string" },
     });
-    output(About::Pull, fields, &["total", "comments", "hasMore", "cursor"])
+    output(PullToolScope::Pull, fields, &["total", "comments", "hasMore", "cursor"])
 }
 
-async fn answer(call: Call) -> Result<Answer, Fault> {
-    let (named, input) = read::<Input>(call.input, About::Pull)?;
-    let id = call.service.pull_meant(&named).await?;
+async fn answer(call: McpToolCall) -> Result<McpToolResult, PullToolFault> {
+    let (named, input) = read::<Input>(call.input, PullToolScope::Pull)?;
+    let id = call.service.resolve_pull(&named).await?;
     let max = input.max.unwrap_or(MANY).clamp(1, MOST);
     let since = call.service.pull_since(&id, input.cursor.as_deref(), max as usize).await?;
     Ok(render(&id, &since, input.max))
 }
 
-fn render(id: &PullId, since: &Since, max: Option<u32>) -> Answer {
-    let item = |(at, news): &(usize, News)| {
+fn render(id: &PullId, since: &PullUpdates, max: Option<u32>) -> McpToolResult {
+    let item = |(at, news): &(usize, RemarkChange)| {
         let remark = since.read.remarks.get(*at)?;
         let mut item = pull_json::item(remark);
         let change = match news {
-            News::New => "new",
-            News::Changed => "changed",
+            RemarkChange::New => "new",
+            RemarkChange::Changed => "changed",
         };
         item.insert("change".to_owned(), change.into());
         let replies = since.read.thread_of(remark).map_or(0, |thread| thread.comments.len().saturating_sub(1));
@@ -104,5 +104,5 @@ fn render(id: &PullId, since: &Since, max: Option<u32>) -> Answer {
     if !notes.is_empty() {
         fields.insert("note".to_owned(), notes.join(" ").into());
     }
-    Answer { links: links(id), ..Answer::of(fields.into()) }
+    McpToolResult { links: links(id), ..McpToolResult::of(fields.into()) }
 }

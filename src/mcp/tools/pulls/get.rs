@@ -4,21 +4,21 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{About, Fault, begin_fields, output, read, reads, run, schema};
-use crate::app::PullRead;
+use super::{PullToolFault, PullToolScope, begin_fields, output, read, reads, run, schema};
+use crate::app::PullView;
 use crate::domain::forge::{Comment, PullId, Remark};
 use crate::domain::percent::encode_part;
 use crate::mcp::pull_json;
 use crate::mcp::resources::pull_uri;
-use crate::mcp::tool::{Answer, Call, Link, Tool};
+use crate::mcp::tool::{McpLink, McpTool, McpToolCall, McpToolResult};
 
 /// Upper bound on the bytes of replies in one result, not counting the last one.
 const TEXT: usize = 128 << 10;
 
 /// The row of the table.
-pub(super) fn tool() -> Tool {
-    Tool {
-        input: |_, _| schema::<Input>(About::Pull),
+pub(super) fn tool() -> McpTool {
+    McpTool {
+        input: |_, _| schema::<Input>(PullToolScope::Pull),
         output: |_| output_schema(),
         ..reads(
             "pr_get",
@@ -58,17 +58,17 @@ fn output_schema() -> Value {
     fields["canResolve"] = json!({ "type": "boolean" });
     fields["note"] = text;
     let required: Vec<&str> = item["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    output(About::Pull, fields, &[&required[..], &["body", "aiPrompt", "replies", "canResolve"]].concat())
+    output(PullToolScope::Pull, fields, &[&required[..], &["body", "aiPrompt", "replies", "canResolve"]].concat())
 }
 
-async fn answer(call: Call) -> Result<Answer, Fault> {
-    let (named, input) = read::<Input>(call.input, About::Pull)?;
-    let id = call.service.pull_meant(&named).await?;
+async fn answer(call: McpToolCall) -> Result<McpToolResult, PullToolFault> {
+    let (named, input) = read::<Input>(call.input, PullToolScope::Pull)?;
+    let id = call.service.resolve_pull(&named).await?;
     let read = call.service.pull(&id).await?;
     Ok(render(&id, &read, read.remark(input.id.trim())?))
 }
 
-fn render(id: &PullId, read: &PullRead, remark: &Remark) -> Answer {
+fn render(id: &PullId, read: &PullView, remark: &Remark) -> McpToolResult {
     let mut fields = begin_fields(id);
     fields.extend(pull_json::item(remark));
     fields.insert("body".to_owned(), remark.body.clone().into());
@@ -94,6 +94,6 @@ fn render(id: &PullId, read: &PullRead, remark: &Remark) -> Answer {
     if left > 0 {
         fields.insert("note".to_owned(), format!("{left} more replies are in the resource {whole}.").into());
     }
-    let link = Link { uri: whole, name: "the thread".to_owned(), mime: "application/json" };
-    Answer { links: vec![link], ..Answer::of(fields.into()) }
+    let link = McpLink { uri: whole, name: "the thread".to_owned(), mime: "application/json" };
+    McpToolResult { links: vec![link], ..McpToolResult::of(fields.into()) }
 }

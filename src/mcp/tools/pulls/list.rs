@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
-use super::{About, Fault, begin_fields, links, next, next_schema, output, read, reads, run, schema};
-use crate::app::PullRead;
+use super::{PullToolFault, PullToolScope, begin_fields, links, next, next_schema, output, read, reads, run, schema};
+use crate::app::PullView;
 use crate::domain::forge::{PullId, Remark, RemarkSeverity, Source};
 use crate::mcp::pull_json;
-use crate::mcp::tool::{Answer, Call, Tool};
+use crate::mcp::tool::{McpTool, McpToolCall, McpToolResult};
 use crate::tools::{ErrorKind, ToolFault, input};
 
 const NAME: &str = "pr_list";
@@ -18,9 +18,9 @@ const MANY: u32 = 20;
 const MOST: u32 = 100;
 
 /// The row of the table.
-pub(super) fn tool() -> Tool {
-    Tool {
-        input: |_, _| schema::<Input>(About::Pull),
+pub(super) fn tool() -> McpTool {
+    McpTool {
+        input: |_, _| schema::<Input>(PullToolScope::Pull),
         output: |_| output_schema(),
         ..reads(
             NAME,
@@ -37,8 +37,8 @@ pub(super) fn tool() -> Tool {
 struct Input {
     /// Only those that fit all of it.
     #[serde(default, deserialize_with = "filter")]
-    #[schemars(with = "Filter")]
-    filter: Filter,
+    #[schemars(with = "RemarkFilterInput")]
+    filter: RemarkFilterInput,
     /// Default: 20; at most 100.
     #[serde(default, deserialize_with = "input::number")]
     #[schemars(with = "u32")]
@@ -52,7 +52,7 @@ struct Input {
 /// A filter of remarks.
 #[derive(Debug, Default, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-struct Filter {
+struct RemarkFilterInput {
     #[schemars(with = "bool")]
     #[serde(skip_serializing_if = "Option::is_none")]
     resolved: Option<bool>,
@@ -78,13 +78,13 @@ struct Filter {
 }
 
 /// Deserializes a filter; `null` is no filter.
-fn filter<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Filter, D::Error> {
-    Ok(Option::<Filter>::deserialize(deserializer)?.unwrap_or_default())
+fn filter<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RemarkFilterInput, D::Error> {
+    Ok(Option::<RemarkFilterInput>::deserialize(deserializer)?.unwrap_or_default())
 }
 
 /// A parsed filter.
-struct Wanted {
-    filter: Filter,
+struct RemarkFilter {
+    filter: RemarkFilterInput,
     severity: Option<RemarkSeverity>,
     source: Option<Source>,
 }
@@ -104,16 +104,17 @@ fn word<T: Copy>(
     })
 }
 
-impl Wanted {
-    fn of(filter: Filter) -> Result<Self, ToolFault> {
+impl RemarkFilter {
+    fn of(filter: RemarkFilterInput) -> Result<Self, ToolFault> {
         let severity = word(filter.severity.as_ref(), "severity", RemarkSeverity::ALL, RemarkSeverity::word)?;
         let source = word(filter.source.as_ref(), "source", Source::ALL, Source::word)?;
         Ok(Self { filter, severity, source })
     }
 
-    fn fits(&self, remark: &Remark) -> bool {
-        let Filter { resolved, outdated, file, author, .. } = &self.filter;
-        let in_file = |part: &String| remark.path.as_ref().is_some_and(|path| path.spelled().contains(part.trim()));
+    fn matches(&self, remark: &Remark) -> bool {
+        let RemarkFilterInput { resolved, outdated, file, author, .. } = &self.filter;
+        let in_file =
+            |part: &String| remark.path.as_ref().is_some_and(|path| path.display_name().contains(part.trim()));
         // One of the forge's two interfaces appends `[bot]` to the name of an app, and people write `@` before one.
         let plain = |name: &str| name.trim().trim_start_matches('@').trim_end_matches("[bot]").to_ascii_lowercase();
         let by = |author: &String| remark.author.as_ref().is_some_and(|login| plain(login) == plain(author));
@@ -135,26 +136,26 @@ fn output_schema() -> Value {
         "next": next_schema(),
         "note": { "type": "string" },
     });
-    output(About::Pull, fields, &["total", "comments", "hasMore"])
+    output(PullToolScope::Pull, fields, &["total", "comments", "hasMore"])
 }
 
-async fn answer(call: Call) -> Result<Answer, Fault> {
-    let (named, input) = read::<Input>(call.input, About::Pull)?;
-    let wanted = Wanted::of(input.filter.clone())?;
-    let id = call.service.pull_meant(&named).await?;
+async fn answer(call: McpToolCall) -> Result<McpToolResult, PullToolFault> {
+    let (named, input) = read::<Input>(call.input, PullToolScope::Pull)?;
+    let wanted = RemarkFilter::of(input.filter.clone())?;
+    let id = call.service.resolve_pull(&named).await?;
     let read = call.service.pull(&id).await?;
     Ok(render(&id, &read, &input, &wanted))
 }
 
 /// Filters first, then cuts: a result is short only if nothing more fits.
-fn render(id: &PullId, read: &PullRead, input: &Input, wanted: &Wanted) -> Answer {
+fn render(id: &PullId, read: &PullView, input: &Input, wanted: &RemarkFilter) -> McpToolResult {
     let max = input.max.unwrap_or(MANY).clamp(1, MOST) as usize;
     // A cursor is the last remark that was shown, so remarks that are resolved meanwhile move nothing.
     let from = input.cursor.as_deref().map(|cursor| read.remarks.iter().position(|remark| remark.id == cursor));
     let lost = from == Some(None);
     let from = from.flatten().map_or(0, |last| last + 1);
-    let total = read.remarks.iter().filter(|remark| wanted.fits(remark)).count();
-    let mut rest = read.remarks.iter().skip(from).filter(|remark| wanted.fits(remark)).peekable();
+    let total = read.remarks.iter().filter(|remark| wanted.matches(remark)).count();
+    let mut rest = read.remarks.iter().skip(from).filter(|remark| wanted.matches(remark)).peekable();
     let page: Vec<&Remark> = rest.by_ref().take(max).collect();
     let more = rest.peek().is_some();
     let mut fields = begin_fields(id);
@@ -173,5 +174,5 @@ fn render(id: &PullId, read: &PullRead, input: &Input, wanted: &Wanted) -> Answe
     if !notes.is_empty() {
         fields.insert("note".to_owned(), notes.join(" ").into());
     }
-    Answer { links: links(id), ..Answer::of(fields.into()) }
+    McpToolResult { links: links(id), ..McpToolResult::of(fields.into()) }
 }

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{About, Fault, output, read, reads, run, schema};
+use super::{PullToolFault, PullToolScope, output, read, reads, run, schema};
 use crate::domain::forge::{PullId, PullState};
 use crate::mcp::pull_json;
 use crate::mcp::resources::pull_uri;
-use crate::mcp::tool::{Answer, Call, Tool, UNTRUSTED};
+use crate::mcp::tool::{McpTool, McpToolCall, McpToolResult, UNTRUSTED};
 use crate::tools::{ErrorKind, ToolFault, input};
 
 /// Default number of listed pull requests.
@@ -17,9 +17,9 @@ const MANY: u32 = 20;
 const MOST: u32 = 100;
 
 /// The row of the table.
-pub(super) fn tool() -> Tool {
-    Tool {
-        input: |_, _| schema::<Input>(About::Repo),
+pub(super) fn tool() -> McpTool {
+    McpTool {
+        input: |_, _| schema::<Input>(PullToolScope::Repo),
         output: |_| output_schema(),
         ..reads(
             "pr_list_prs",
@@ -55,7 +55,7 @@ fn output_schema() -> Value {
         "prs": { "type": "array", "items": pull },
         "hasMore": { "type": "boolean" },
     });
-    output(About::Repo, fields, &["owner", "repo", "total", "prs", "hasMore"])
+    output(PullToolScope::Repo, fields, &["owner", "repo", "total", "prs", "hasMore"])
 }
 
 fn state(given: Option<&str>) -> Result<Option<PullState>, ToolFault> {
@@ -64,17 +64,17 @@ fn state(given: Option<&str>) -> Result<Option<PullState>, ToolFault> {
     if given.eq_ignore_ascii_case("all") {
         return Ok(None);
     }
-    all.into_iter().find(|state| state.word().eq_ignore_ascii_case(given)).map(Some).ok_or_else(|| {
+    all.into_iter().find(|state| state.as_str().eq_ignore_ascii_case(given)).map(Some).ok_or_else(|| {
         let message = format!("`state` cannot be {given:?}; it takes OPEN, CLOSED, MERGED, all");
         ToolFault::new(ErrorKind::InvalidInput, message)
     })
 }
 
-async fn answer(call: Call) -> Result<Answer, Fault> {
-    let (named, input) = read::<Input>(call.input, About::Repo)?;
+async fn answer(call: McpToolCall) -> Result<McpToolResult, PullToolFault> {
+    let (named, input) = read::<Input>(call.input, PullToolScope::Repo)?;
     let state = state(input.state.as_deref())?;
     let limit = input.limit.unwrap_or(MANY).clamp(1, MOST) as usize;
-    let repo = call.service.repo_meant(&named).await?;
+    let repo = call.service.resolve_repo(&named).await?;
     let page = call.service.pulls_of(&repo, state).await?;
     let listed = page.pulls.iter().take(limit).map(|one| {
         let mut fields = pull_json::listed(one);
@@ -83,7 +83,7 @@ async fn answer(call: Call) -> Result<Answer, Fault> {
     });
     let prs: Vec<Value> = listed.collect();
     let more = prs.len() < page.total;
-    Ok(Answer::of(json!({
+    Ok(McpToolResult::of(json!({
         "untrusted": UNTRUSTED, "owner": repo.owner(), "repo": repo.name(), "total": page.total, "prs": prs, "hasMore": more,
     })))
 }

@@ -17,15 +17,15 @@ use serde_json::{Map, Value, json};
 use crate::app::{NamedPull, PullFault};
 use crate::domain::forge::PullId;
 use crate::mcp::resources::pull_uri;
-use crate::mcp::tool::{Answer, Call, Hints, Link, Tool, UNTRUSTED};
-use crate::mcp::{clean, pull_json};
+use crate::mcp::tool::{McpLink, McpTool, McpToolCall, McpToolResult, ToolHints, UNTRUSTED};
+use crate::mcp::{pull_json, sanitize};
 use crate::tools::{FIELDS, ToolFault, input};
 
 /// The word in `--tools` that offers all of them.
 pub(in crate::mcp) const GROUP: &str = "pr";
 
 /// Returns the rows.
-pub(super) fn rows() -> impl Iterator<Item = Tool> {
+pub(super) fn rows() -> impl Iterator<Item = McpTool> {
     [summary::tool(), list::tool(), get::tool(), changes::tool(), list_prs::tool(), resolve::tool()].into_iter()
 }
 
@@ -34,15 +34,15 @@ fn reads(
     name: &'static str,
     title: &'static str,
     description: &'static str,
-    call: fn(Call) -> BoxFuture<'static, Answer>,
-) -> Tool {
-    Tool {
+    call: fn(McpToolCall) -> BoxFuture<'static, McpToolResult>,
+) -> McpTool {
+    McpTool {
         name,
         title,
         description: description.into(),
         input: |_, _| Value::Null,
         output: |_| Value::Null,
-        hints: |_| Hints::Asks,
+        hints: |_| ToolHints::Asks,
         alias_of: None,
         by_default: false,
         group: Some(GROUP),
@@ -52,7 +52,7 @@ fn reads(
 
 /// Reasons why a call did nothing.
 #[derive(Debug, thiserror::Error)]
-enum Fault {
+enum PullToolFault {
     #[error(transparent)]
     Input(#[from] ToolFault),
     #[error(transparent)]
@@ -61,19 +61,19 @@ enum Fault {
 
 /// The object of a tool: one pull request, or a repository.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum About {
+enum PullToolScope {
     Pull,
     Repo,
 }
 
 /// Returns the schema of an input: the tool's own fields after those that name the pull request.
-fn schema<T: JsonSchema>(about: About) -> Value {
+fn schema<T: JsonSchema>(about: PullToolScope) -> Value {
     let mut schema = input::schema::<T>();
     let text = |description: &str| json!({ "type": "string", "description": description });
     let mut fields = Map::new();
     fields.insert("owner".to_owned(), text("Default: from the folder's remote."));
     fields.insert("repo".to_owned(), text("Name on the forge. Default: likewise."));
-    if about == About::Pull {
+    if about == PullToolScope::Pull {
         fields.insert("pr".to_owned(), text("Number, owner/repo#number or URL."));
         let required = schema.get_mut("required").and_then(Value::as_array_mut);
         match required {
@@ -93,8 +93,8 @@ fn schema<T: JsonSchema>(about: About) -> Value {
 /// Splits an input into the named pull request and the tool's own fields.
 fn read<T: DeserializeOwned + JsonSchema>(
     mut input: Map<String, Value>,
-    about: About,
-) -> Result<(NamedPull, T), Fault> {
+    about: PullToolScope,
+) -> Result<(NamedPull, T), PullToolFault> {
     let mut text = |name: &str| match input.shift_remove(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text).filter(|text| !text.trim().is_empty())),
@@ -106,11 +106,11 @@ fn read<T: DeserializeOwned + JsonSchema>(
         )),
     };
     let (owner, repo) = (text("owner")?, text("repo")?);
-    let pr = if about == About::Pull { text("pr")? } else { None };
+    let pr = if about == PullToolScope::Pull { text("pr")? } else { None };
     let own = input::parse(Value::Object(input)).map_err(|mut fault| {
         // The error lists the tool's own fields; these belong to them as well.
         if let Some(at) = fault.message.find(FIELDS) {
-            let more = if about == About::Pull { "owner, repo, pr, " } else { "owner, repo, " };
+            let more = if about == PullToolScope::Pull { "owner, repo, pr, " } else { "owner, repo, " };
             fault.message.insert_str(at + FIELDS.len(), more);
         }
         fault
@@ -120,29 +120,29 @@ fn read<T: DeserializeOwned + JsonSchema>(
 
 /// Runs a tool; it is stopped if the caller stops waiting.
 fn run(
-    call: Call,
-    answer: impl AsyncFnOnce(Call) -> Result<Answer, Fault> + Send + 'static,
-) -> impl Future<Output = Answer> {
+    call: McpToolCall,
+    answer: impl AsyncFnOnce(McpToolCall) -> Result<McpToolResult, PullToolFault> + Send + 'static,
+) -> impl Future<Output = McpToolResult> {
     let cancelled = call.cancelled.clone();
     async move {
         tokio::select! {
             answered = answer(call) => answered.unwrap_or_else(|fault| failed(&fault)),
-            () = cancelled.cancelled() => Answer::error("the call was cancelled"),
+            () = cancelled.cancelled() => McpToolResult::error("the call was cancelled"),
         }
     }
 }
 
 /// Builds a failure in the form that clients of such tools expect.
-fn failed(fault: &Fault) -> Answer {
+fn failed(fault: &PullToolFault) -> McpToolResult {
     let error = match fault {
-        Fault::Pull(fault) => pull_json::fault(fault),
-        Fault::Input(fault) => json!({
+        PullToolFault::Pull(fault) => pull_json::fault(fault),
+        PullToolFault::Input(fault) => json!({
             "kind": fault.kind.word(), "message": fault.message, "retryable": false,
             "user_action": "call the tool again with other arguments", "correlation_id": null,
         }),
     };
     // Sanitized before it is serialized: the text is JSON, and its escapes would come back.
-    Answer::error_of(&clean::value(json!({ "success": false, "error": error })))
+    McpToolResult::error_of(&sanitize::value(json!({ "success": false, "error": error })))
 }
 
 /// Returns the fields of every result about a pull request; the one that marks the others as untrusted comes first.
@@ -152,13 +152,13 @@ fn begin_fields(id: &PullId) -> Map<String, Value> {
 }
 
 /// Returns the JSON Schema of a result with these fields after the common ones.
-fn output(about: About, fields: Value, required: &[&str]) -> Value {
+fn output(about: PullToolScope, fields: Value, required: &[&str]) -> Value {
     let mut properties = Map::new();
     let mark =
         json!({ "type": "string", "const": UNTRUSTED, "description": "What the texts of the other fields are." });
     properties.insert("untrusted".to_owned(), mark);
     let mut all = vec!["untrusted"];
-    if about == About::Pull {
+    if about == PullToolScope::Pull {
         properties.insert("pr".to_owned(), json!({ "type": "string", "description": "owner/repo#number" }));
         all.push("pr");
     }
@@ -183,8 +183,8 @@ fn next_schema() -> Value {
 }
 
 /// Returns links to a pull request and its comments.
-fn links(id: &PullId) -> Vec<Link> {
-    let link = |uri: String, name: &str| Link { uri, name: name.to_owned(), mime: "application/json" };
+fn links(id: &PullId) -> Vec<McpLink> {
+    let link = |uri: String, name: &str| McpLink { uri, name: name.to_owned(), mime: "application/json" };
     vec![link(pull_uri(id), "the pull request"), link(format!("{}/comments", pull_uri(id)), "what was said on it")]
 }
 

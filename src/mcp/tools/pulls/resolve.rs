@@ -4,16 +4,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{About, Fault, begin_fields, output, read, reads, run, schema};
+use super::{PullToolFault, PullToolScope, begin_fields, output, read, reads, run, schema};
 use crate::app::ResolvedBy;
-use crate::mcp::tool::{Answer, Call, Hints, Tool};
+use crate::mcp::tool::{McpTool, McpToolCall, McpToolResult, ToolHints};
 
 /// The row of the table.
-pub(super) fn tool() -> Tool {
-    Tool {
-        input: |_, _| schema::<Input>(About::Pull),
+pub(super) fn tool() -> McpTool {
+    McpTool {
+        input: |_, _| schema::<Input>(PullToolScope::Pull),
         output: |_| output_schema(),
-        hints: |offer| if offer.allow_write { Hints::Settles } else { Hints::Asks },
+        hints: |offer| if offer.allow_write { ToolHints::Settles } else { ToolHints::Asks },
         ..reads(
             "pr_resolve",
             "Resolve a remark",
@@ -41,12 +41,12 @@ fn output_schema() -> Value {
         "by": { "type": "string", "enum": ["thread", "state comment", "tracker comment"], "description": "What says so on the forge." },
         "note": { "type": "string" },
     });
-    output(About::Pull, fields, &["success", "id", "resolved", "already", "by"])
+    output(PullToolScope::Pull, fields, &["success", "id", "resolved", "already", "by"])
 }
 
-async fn answer(call: Call) -> Result<Answer, Fault> {
-    let (named, input) = read::<Input>(call.input, About::Pull)?;
-    let id = call.service.pull_meant(&named).await?;
+async fn answer(call: McpToolCall) -> Result<McpToolResult, PullToolFault> {
+    let (named, input) = read::<Input>(call.input, PullToolScope::Pull)?;
+    let id = call.service.resolve_pull(&named).await?;
     let done = call.service.resolve_remark(&id, input.thread_id.trim()).await?;
     let by = match done.by {
         ResolvedBy::Thread => "thread",
@@ -61,5 +61,5 @@ async fn answer(call: Call) -> Result<Answer, Fault> {
     if let Some(note) = done.note {
         fields.insert("note".to_owned(), note.into());
     }
-    Ok(Answer::of(fields.into()))
+    Ok(McpToolResult::of(fields.into()))
 }

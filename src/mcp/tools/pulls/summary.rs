@@ -4,14 +4,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{About, Fault, begin_fields, links, output, read, reads, run, schema};
+use super::{PullToolFault, PullToolScope, begin_fields, links, output, read, reads, run, schema};
 use crate::mcp::pull_json;
-use crate::mcp::tool::{Answer, Call, Tool};
+use crate::mcp::tool::{McpTool, McpToolCall, McpToolResult};
 
 /// The row of the table.
-pub(super) fn tool() -> Tool {
-    Tool {
-        input: |_, _| schema::<Input>(About::Pull),
+pub(super) fn tool() -> McpTool {
+    McpTool {
+        input: |_, _| schema::<Input>(PullToolScope::Pull),
         output: |_| output_schema(),
         ..reads(
             "pr_summary",
@@ -44,21 +44,21 @@ fn output_schema() -> Value {
         "note": { "type": "string" },
     });
     let required = ["title", "state", "total", "resolved", "unresolved", "outdated", "bySeverity", "byFile"];
-    output(About::Pull, fields, &required)
+    output(PullToolScope::Pull, fields, &required)
 }
 
-async fn answer(call: Call) -> Result<Answer, Fault> {
-    let (named, Input {}) = read(call.input, About::Pull)?;
-    let id = call.service.pull_meant(&named).await?;
+async fn answer(call: McpToolCall) -> Result<McpToolResult, PullToolFault> {
+    let (named, Input {}) = read(call.input, PullToolScope::Pull)?;
+    let id = call.service.resolve_pull(&named).await?;
     let read = call.service.pull(&id).await?;
     let mut fields = begin_fields(&id);
     fields.insert("title".to_owned(), read.pull.title.clone().into());
-    fields.insert("state".to_owned(), read.pull.state.word().into());
+    fields.insert("state".to_owned(), read.pull.state.as_str().into());
     if let Value::Object(summary) = pull_json::summary(&read.summary) {
         fields.extend(summary);
     }
     if let Some(note) = pull_json::notes(&read) {
         fields.insert("note".to_owned(), note.into());
     }
-    Ok(Answer { links: links(&id), ..Answer::of(fields.into()) })
+    Ok(McpToolResult { links: links(&id), ..McpToolResult::of(fields.into()) })
 }

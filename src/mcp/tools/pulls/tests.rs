@@ -2,14 +2,14 @@
 //! forge.
 
 use super::*;
-use crate::mcp::fixture::{Fixture, tokens};
-use crate::mcp::offer::Offer;
+use crate::mcp::fixture::{ServerFixture, tokens};
+use crate::mcp::tool_selection::ToolSelection;
 
 #[test]
 fn they_are_offered_together_or_by_name_and_never_unasked() {
     let names = |words: &[&str]| -> Vec<&'static str> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        Offer::new(&words, false).unwrap().tools().iter().map(|tool| tool.name).collect()
+        ToolSelection::new(&words, false).unwrap().tools().iter().map(|tool| tool.name).collect()
     };
     let all: Vec<&str> = rows().map(|tool| tool.name).collect();
     assert_eq!(all, ["pr_summary", "pr_list", "pr_get", "pr_changes", "pr_list_prs", "pr_resolve"]);
@@ -24,7 +24,7 @@ fn they_are_offered_together_or_by_name_and_never_unasked() {
 fn who_may_read_pull_requests_follows_from_what_is_offered() {
     let serves = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        let offer = Offer::new(&words, false).unwrap();
+        let offer = ToolSelection::new(&words, false).unwrap();
         (offer.serves_pulls(false), offer.serves_pulls(true))
     };
     assert_eq!(serves(&[]), (true, false), "the one client that starts the server; not whoever connects");
@@ -39,12 +39,17 @@ fn who_may_read_pull_requests_follows_from_what_is_offered() {
 fn they_say_that_they_only_read_and_cost_little() {
     for tool in rows() {
         for allow_write in [false, true] {
-            let offer = Offer::new(&[GROUP.to_owned()], allow_write).unwrap();
+            let offer = ToolSelection::new(&[GROUP.to_owned()], allow_write).unwrap();
             let settles = allow_write && tool.name == "pr_resolve";
-            assert_eq!((tool.hints)(&offer), if settles { Hints::Settles } else { Hints::Asks }, "{}", tool.name);
+            assert_eq!(
+                (tool.hints)(&offer),
+                if settles { ToolHints::Settles } else { ToolHints::Asks },
+                "{}",
+                tool.name
+            );
         }
         assert!(tokens(&tool, true) <= 340, "{} costs {}", tool.name, tokens(&tool, true));
-        let schema = (tool.input)(tool.name, &Offer::new(&[], false).unwrap());
+        let schema = (tool.input)(tool.name, &ToolSelection::new(&[], false).unwrap());
         assert_eq!(schema["additionalProperties"], false, "{schema}");
         let first: Vec<&String> = schema["properties"].as_object().unwrap().keys().take(2).collect();
         assert_eq!(first, ["owner", "repo"], "{schema}");
@@ -53,7 +58,7 @@ fn they_say_that_they_only_read_and_cost_little() {
 
 #[tokio::test]
 async fn what_names_nothing_is_told_as_programs_read_it() {
-    let fixture = Fixture::new(false);
+    let fixture = ServerFixture::new(false);
     for (name, input, kind, word) in [
         ("pr_summary", json!({}), "invalid_input", "which pull request"),
         ("pr_summary", json!({ "pr": 0 }), "invalid_input", "`pr`"),
@@ -75,7 +80,7 @@ async fn what_names_nothing_is_told_as_programs_read_it() {
         ("pr_summary", json!({ "pr": "a/b#7" }), "auth", ""),
     ] {
         let tool = rows().find(|tool| tool.name == name).unwrap();
-        let answer = fixture.answer(&tool, input.clone()).await;
+        let answer = fixture.call_tool(&tool, input.clone()).await;
         let told: Value = serde_json::from_str(answer.text.as_deref().unwrap()).unwrap();
         let error = &told["error"];
         assert!(answer.is_error && told["success"] == false, "{name} {input}: {told}");

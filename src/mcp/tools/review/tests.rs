@@ -4,13 +4,13 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::mcp::fixture::{Fixture, tokens};
+use crate::mcp::fixture::{ServerFixture, tokens};
 
-fn fields(answer: &Answer) -> &Value {
+fn fields(answer: &McpToolResult) -> &Value {
     answer.structured.as_ref().unwrap_or_else(|| panic!("{answer:?}"))
 }
 
-fn text(answer: &Answer) -> &str {
+fn text(answer: &McpToolResult) -> &str {
     answer.text.as_deref().unwrap_or_else(|| panic!("{answer:?}"))
 }
 
@@ -22,8 +22,8 @@ fn it_costs_a_client_few_tokens() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_review_is_started_and_its_outcome_is_told() {
-    let fixture = Fixture::new(false);
-    let answer = fixture.answer(&tool(), json!({ "at": "uncommitted", "wait_seconds": "60" })).await;
+    let fixture = ServerFixture::new(false);
+    let answer = fixture.call_tool(&tool(), json!({ "at": "uncommitted", "wait_seconds": "60" })).await;
     let told = fields(&answer);
     assert_eq!(
         (&told["state"], &told["total"], &told["engine"]),
@@ -38,42 +38,42 @@ async fn a_review_is_started_and_its_outcome_is_told() {
     assert!(!answer.is_error);
     // The same review, named by the beginning of its id.
     let id = told["id"].as_str().unwrap();
-    let again = fixture.answer(&tool(), json!({ "id": &id[..8] })).await;
+    let again = fixture.call_tool(&tool(), json!({ "id": &id[..8] })).await;
     assert_eq!(fields(&again), told);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_without_files_is_no_pass() {
-    let fixture = Fixture::new(false);
-    let answer = fixture.answer(&tool(), json!({ "at": "staged", "wait_seconds": 60 })).await;
+    let fixture = ServerFixture::new(false);
+    let answer = fixture.call_tool(&tool(), json!({ "at": "staged", "wait_seconds": 60 })).await;
     assert!(answer.is_error && text(&answer).contains(EMPTY), "{answer:?}");
     assert_eq!(fields(&answer)["total"], 0, "it is kept all the same");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_that_runs_is_told_joined_and_stopped() {
-    let fixture = Fixture::silent();
+    let fixture = ServerFixture::silent();
     let input = json!({ "at": "uncommitted", "wait_seconds": 0 });
-    let answer = fixture.answer(&tool(), input.clone()).await;
+    let answer = fixture.call_tool(&tool(), input.clone()).await;
     let told = fields(&answer).clone();
     assert_eq!((&told["state"], &told["engine"]), (&json!("running"), &Value::Null), "{answer:?}");
     assert_eq!(told["next"]["tool"], "review");
     assert!(text(&answer).contains("is running"), "{}", text(&answer));
     // Uncommitted changes may differ the next time, so the review is not joined. A third one has to wait.
-    let second = fixture.answer(&tool(), input.clone()).await;
+    let second = fixture.call_tool(&tool(), input.clone()).await;
     assert_ne!(fields(&second)["id"], told["id"]);
-    let third = fixture.answer(&tool(), input).await;
+    let third = fixture.call_tool(&tool(), input).await;
     assert!(third.is_error && text(&third).contains("2 reviews are running already"), "{third:?}");
     for id in [&told["id"], &fields(&second)["id"]] {
-        let stopped = fixture.answer(&tool(), json!({ "id": id, "cancel": true, "wait_seconds": 60 })).await;
+        let stopped = fixture.call_tool(&tool(), json!({ "id": id, "cancel": true, "wait_seconds": 60 })).await;
         assert_eq!(fields(&stopped)["state"], "interrupted", "{stopped:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_started_a_review_and_is_gone_stops_it_and_a_listener_does_not() {
-    let fixture = Fixture::silent();
-    let begun = fixture.answer(&tool(), json!({ "at": "uncommitted", "wait_seconds": 0 })).await;
+    let fixture = ServerFixture::silent();
+    let begun = fixture.call_tool(&tool(), json!({ "at": "uncommitted", "wait_seconds": 0 })).await;
     let id: RunId = fields(&begun)["id"].as_str().unwrap().parse().unwrap();
     let Value::Object(listening) = json!({ "id": id.to_string(), "wait_seconds": 60 }) else { panic!() };
     let cancelled = CancellationToken::new();
@@ -93,7 +93,7 @@ async fn whoever_started_a_review_and_is_gone_stops_it_and_a_listener_does_not()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_done_is_said() {
-    let fixture = Fixture::new(false);
+    let fixture = ServerFixture::new(false);
     for (input, said) in [
         (json!({ "cancel": true }), "needs the id"),
         (json!({ "id": "last", "at": "staged" }), "leave out target, at and rules_only"),
@@ -104,7 +104,7 @@ async fn what_cannot_be_done_is_said() {
         (json!({ "at": "main", "target": "x" }), ""),
         (json!({ "when": 1 }), "The fields are: repo, target"),
     ] {
-        let answer = fixture.answer(&tool(), input.clone()).await;
+        let answer = fixture.call_tool(&tool(), input.clone()).await;
         assert!(answer.is_error && answer.structured.is_none(), "{input}: {answer:?}");
         assert!(text(&answer).contains(said), "{input}: {answer:?}");
     }
@@ -112,7 +112,7 @@ async fn what_cannot_be_done_is_said() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_kept_is_told_whatever_it_was() {
-    let fixture = Fixture::new(false);
+    let fixture = ServerFixture::new(false);
     for (document, state) in [
         (&include_bytes!("../../../../fixtures/documents/typical.json")[..], "complete"),
         (include_bytes!("../../../../fixtures/documents/incomplete.json"), "incomplete"),
@@ -120,8 +120,8 @@ async fn what_is_kept_is_told_whatever_it_was() {
         (include_bytes!("../../../../fixtures/documents/empty.json"), "complete"),
         (include_bytes!("../../../../fixtures/documents/hostile.json"), "incomplete"),
     ] {
-        let id = fixture.keep(document);
-        let answer = fixture.answer(&tool(), json!({ "id": id.to_string() })).await;
+        let id = fixture.save_review(document);
+        let answer = fixture.call_tool(&tool(), json!({ "id": id.to_string() })).await;
         let told = fields(&answer);
         assert_eq!((told["id"].as_str(), answer.is_error), (Some(&*id.to_string()), state == "failed"), "{answer:?}");
         assert_eq!(told["state"], state, "{answer:?}");

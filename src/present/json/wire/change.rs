@@ -7,7 +7,7 @@ use crate::domain::change::FileStatus;
 
 /// The change that was reviewed.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(in crate::present::json) struct Change {
+pub(in crate::present::json) struct ChangeJson {
     /// The name of the repository.
     pub(in crate::present::json) repository: String,
     /// The target of the change, as requested.
@@ -23,19 +23,19 @@ pub(in crate::present::json) struct Change {
     pub(in crate::present::json) head_name: String,
     /// The pull request; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::present::json) pull_request: Option<PullRequest>,
+    pub(in crate::present::json) pull_request: Option<PullRequestJson>,
     /// The commits of the change, newest first.
-    pub(in crate::present::json) commits: Vec<Commit>,
+    pub(in crate::present::json) commits: Vec<CommitJson>,
     /// Number of commits that are not listed.
     #[serde(default)]
     pub(in crate::present::json) commits_omitted: usize,
     /// The changed files.
-    pub(in crate::present::json) files: Vec<File>,
+    pub(in crate::present::json) files: Vec<ChangedFileJson>,
 }
 
 /// A pull request.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(in crate::present::json) struct PullRequest {
+pub(in crate::present::json) struct PullRequestJson {
     /// The URL of the forge (`https://github.com`).
     pub(in crate::present::json) server: String,
     /// The owner of the repository.
@@ -52,7 +52,7 @@ pub(in crate::present::json) struct PullRequest {
 
 /// One commit of the change.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(in crate::present::json) struct Commit {
+pub(in crate::present::json) struct CommitJson {
     /// Its id.
     pub(in crate::present::json) id: String,
     /// The first line of its message.
@@ -67,7 +67,7 @@ pub(in crate::present::json) struct Commit {
 
 /// One changed file. A path that is not plain UTF-8 is spelled in git's C quoting, here and everywhere.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(in crate::present::json) struct File {
+pub(in crate::present::json) struct ChangedFileJson {
     /// Its path at the head; for a deletion, the path it had.
     pub(in crate::present::json) path: String,
     /// Its previous path, if different.

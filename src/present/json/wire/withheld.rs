@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A claim that was withheld.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(in crate::present::json) struct Withheld {
+pub(in crate::present::json) struct WithheldClaimJson {
     /// The title of the claim.
     pub(in crate::present::json) title: String,
     /// The reason why it was withheld.

@@ -8,12 +8,12 @@ use proptest::{collection, sample};
 use super::{checked, review};
 use crate::domain::change::FileChange;
 use crate::domain::finding::{
-    Anchor, AnchorMatch, Category, Confidence, Finding, FindingId, FindingStatus, Fingerprint, GuidelineRef, Origin,
-    OriginKind, Severity, Suggestion, Verification, VerificationState,
+    Anchor, AnchorMatch, Category, Confidence, Finding, FindingFingerprint, FindingId, FindingOrigin, FindingStatus,
+    FindingVerification, GuidelineRef, OriginKind, Severity, Suggestion, VerificationState,
 };
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
-use crate::domain::review::{CoverageState, Ended, FileCoverage, Outcome};
+use crate::domain::place::{DiffSide, LineRange};
+use crate::domain::review::{CoverageState, FileCoverage, ReviewOutcome, StopReason};
 
 fn texts() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
@@ -49,7 +49,7 @@ fn anchors() -> impl Strategy<Value = Anchor> {
     (paths(), any::<bool>(), proptest::option::of((1..u32::MAX - 9, 0..9u32)), texts(), any::<bool>()).prop_map(
         |(path, old, lines, quote, masked)| Anchor {
             path,
-            side: if old { Side::Old } else { Side::New },
+            side: if old { DiffSide::Old } else { DiffSide::New },
             lines: lines.map(|(start, more)| LineRange::new(start, start + more).unwrap()),
             quote,
             matched: AnchorMatch::Exact,
@@ -75,7 +75,7 @@ fn findings() -> impl Strategy<Value = Finding> {
             let (title, body, name, id, rationale) = said;
             Finding {
                 id: FindingId(id.clone()),
-                fingerprint: Fingerprint(id),
+                fingerprint: FindingFingerprint(id),
                 status,
                 title,
                 body,
@@ -88,8 +88,8 @@ fn findings() -> impl Strategy<Value = Finding> {
                     lines: LineRange::new(line, line + 3).unwrap(),
                     replacement,
                 }),
-                verification: Verification { state, by: rationale.clone(), rationale },
-                origin: Origin { kind, name },
+                verification: FindingVerification { state, by: rationale.clone(), rationale },
+                origin: FindingOrigin { kind, name },
                 guideline: more.1.map(|(path, line)| GuidelineRef { path, line }),
                 dismissed: None,
             }
@@ -104,13 +104,13 @@ proptest! {
         findings in collection::vec(findings(), 0..5),
         files in collection::vec((paths(), texts()), 0..4),
         said in (texts(), texts(), texts(), texts()),
-        outcome in sample::select(vec![Outcome::Complete, Outcome::Incomplete, Outcome::Failed]),
+        outcome in sample::select(vec![ReviewOutcome::Complete, ReviewOutcome::Incomplete, ReviewOutcome::Failed]),
     ) {
         let mut review = review("typical");
         let shown = findings.iter().filter(|finding| finding.status != FindingStatus::Fixed).count();
         review.findings = findings;
         review.outcome = outcome;
-        review.ended = Ended::Deadline;
+        review.ended = StopReason::Deadline;
         review.reasons = vec![said.0.clone()];
         review.summary = said.1;
         review.provenance.version = said.2.clone();
@@ -123,12 +123,12 @@ proptest! {
             FileCoverage { path, state: CoverageState::Truncated, reason: Some(reason) }
         };
         review.coverage.files = files.into_iter().map(covered).collect();
-        let own = usize::from(outcome != Outcome::Complete && !review.change.files.is_empty());
+        let own = usize::from(outcome != ReviewOutcome::Complete && !review.change.files.is_empty());
         let file = checked(&review);
         prop_assert_eq!(file["runs"][0]["results"].as_array().unwrap().len(), shown + own);
         prop_assert_eq!(
             file["runs"][0]["invocations"][0]["executionSuccessful"].as_bool(),
-            Some(outcome == Outcome::Complete)
+            Some(outcome == ReviewOutcome::Complete)
         );
     }
 }

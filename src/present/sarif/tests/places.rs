@@ -8,7 +8,7 @@ use super::{anchor, path, result, with};
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::finding::{FindingStatus, Suggestion};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 
 #[test]
 fn odd_paths_become_addresses_that_lead_back() {
@@ -27,8 +27,8 @@ fn odd_paths_become_addresses_that_lead_back() {
         }
         let review = with(|finding| {
             finding.anchors = vec![
-                anchor(bytes, Side::New, Some((2, 2)), "let x = 1;"),
-                anchor(bytes, Side::New, Some((9, 9)), "let y = 1;"),
+                anchor(bytes, DiffSide::New, Some((2, 2)), "let x = 1;"),
+                anchor(bytes, DiffSide::New, Some((9, 9)), "let y = 1;"),
             ];
         });
         let result = result(&review);
@@ -42,9 +42,9 @@ fn a_path_cannot_end_the_link_that_shows_it() {
         finding.body = String::new();
         finding.guideline = None;
         finding.anchors = vec![
-            anchor(b"a.rs", Side::New, Some((1, 1)), "a"),
-            anchor(b"b](http:/evil.example) [c.rs", Side::New, Some((1, 1)), "b"),
-            anchor(b"c.rs", Side::New, Some((4, 6)), "b\nc\nd"),
+            anchor(b"a.rs", DiffSide::New, Some((1, 1)), "a"),
+            anchor(b"b](http:/evil.example) [c.rs", DiffSide::New, Some((1, 1)), "b"),
+            anchor(b"c.rs", DiffSide::New, Some((4, 6)), "b\nc\nd"),
         ];
     });
     let text = result(&review)["message"]["text"].as_str().unwrap().to_owned();
@@ -54,7 +54,7 @@ fn a_path_cannot_end_the_link_that_shows_it() {
 #[test]
 fn what_stood_before_the_change_is_put_at_its_file_and_shown_with_the_old_lines() {
     let mut review = with(|finding| {
-        finding.anchors = vec![anchor(b"old/name.rs", Side::Old, Some((12, 13)), "check();\nsave();")];
+        finding.anchors = vec![anchor(b"old/name.rs", DiffSide::Old, Some((12, 13)), "check();\nsave();")];
         finding.suggestion = None;
     });
     let mut file = FileChange::modified(path(b"new/name.rs"));
@@ -77,7 +77,7 @@ fn what_stood_before_the_change_is_put_at_its_file_and_shown_with_the_old_lines(
 
 #[test]
 fn a_whole_file_is_named_as_such() {
-    let review = with(|finding| finding.anchors = vec![anchor(b"a.rs", Side::New, None, "")]);
+    let review = with(|finding| finding.anchors = vec![anchor(b"a.rs", DiffSide::New, None, "")]);
     let result = result(&review);
     assert_eq!(result["locations"][0]["physicalLocation"]["region"], json!({"startLine": 1}));
     assert!(result["message"]["text"].as_str().unwrap().contains("about the file as a whole"));
@@ -87,7 +87,7 @@ fn a_whole_file_is_named_as_such() {
 fn columns_are_counted_in_utf16_and_only_where_they_are_known() {
     let region = |masked: bool, quote: &str| {
         let review = with(|finding| {
-            finding.anchors = vec![anchor(b"a.rs", Side::New, Some((3, 4)), quote)];
+            finding.anchors = vec![anchor(b"a.rs", DiffSide::New, Some((3, 4)), quote)];
             finding.anchors[0].masked = masked;
         });
         result(&review)["locations"][0]["physicalLocation"]["region"].take()

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::lines::{Lines, Named, in_comment, in_docstring};
-use crate::syntax::{Grammar, Nodes};
+use crate::syntax::{Grammar, NodeTable};
 
 /// Exports, declarations, assignments: a function is no deeper in them than this.
 const DEEPEST: usize = 8;
@@ -59,7 +59,7 @@ fn same(a: &str, b: &str) -> bool {
 }
 
 /// The functions of a text whose documentation names parameters, and of which it is certain what they take.
-pub(super) fn documented(grammar: Grammar, nodes: &Nodes<'_>) -> Vec<Documented> {
+pub(super) fn documented(grammar: Grammar, nodes: &NodeTable<'_>) -> Vec<Documented> {
     let reader = Reader { grammar, nodes };
     let mut found = if grammar == Grammar::Python { reader.docstrings() } else { reader.comments() };
     found.retain(|one| !one.lines.named.is_empty());
@@ -75,7 +75,7 @@ struct Function {
 
 struct Reader<'a> {
     grammar: Grammar,
-    nodes: &'a Nodes<'a>,
+    nodes: &'a NodeTable<'a>,
 }
 
 impl Reader<'_> {
@@ -116,7 +116,7 @@ impl Reader<'_> {
     /// What stands directly below a comment; `None` where it is another comment of the same kind.
     fn documented_by(&self, comment: usize) -> Option<usize> {
         let is_row = self.nodes.text(comment).starts_with("//");
-        let (mut at, mut line) = (self.nodes.until(comment), self.nodes.lines(comment).1);
+        let (mut at, mut line) = (self.nodes.subtree_end(comment), self.nodes.lines(comment).1);
         while at < self.nodes.count() {
             let (first, last) = self.nodes.lines(at);
             if first > line + 1 {
@@ -129,7 +129,7 @@ impl Reader<'_> {
             if !is_comment && self.nodes.kind(at) != "decorator" {
                 return Some(at);
             }
-            (at, line) = (self.nodes.until(at), last);
+            (at, line) = (self.nodes.subtree_end(at), last);
         }
         None
     }
@@ -216,7 +216,7 @@ impl Reader<'_> {
 
     /// What a function takes, and further names that may stand in its documentation; `None` where that is not certain.
     fn taken(&self, function: &Function, outermost: usize) -> Option<(Vec<String>, BTreeSet<String>)> {
-        let own = function.list.map_or(0..0, |list| self.nodes.inside(list));
+        let own = function.list.map_or(0..0, |list| self.nodes.subtree(list));
         let is_broken = |node: usize| matches!(self.nodes.kind(node), "ERROR");
         if own.clone().any(is_broken) {
             return None;
@@ -228,7 +228,7 @@ impl Reader<'_> {
         let mut also: BTreeSet<String> = self.type_parameters(outermost, function.node).into_iter().collect();
         // A type has no code of its own that its documentation could be about.
         let is_type = function.list.is_none() || self.nodes.kind(function.node) == "record_declaration";
-        for node in self.nodes.inside(outermost).filter(|_| !is_type) {
+        for node in self.nodes.subtree(outermost).filter(|_| !is_type) {
             match self.nodes.kind(node) {
                 // What a function gives back, or calls, may be a function that is documented with it.
                 "formal_parameters" | "inferred_parameters" | "lambda_parameters" | "parameter_list" | "parameters"
@@ -257,7 +257,7 @@ impl Reader<'_> {
 
     /// The parameters of types of a function and of what is around it.
     fn type_parameters(&self, outermost: usize, function: usize) -> Vec<String> {
-        let around = self.nodes.around(function).chain([function, outermost]);
+        let around = self.nodes.ancestors(function).chain([function, outermost]);
         let lists = around.flat_map(|node| self.nodes.children(node)).filter(|node| {
             matches!(self.nodes.kind(*node), "type_parameters" | "template_parameter_list" | "type_parameter")
         });
@@ -266,7 +266,7 @@ impl Reader<'_> {
 
     /// Every word in a node that may be a name.
     fn words(&self, node: usize) -> Vec<String> {
-        let all = node..self.nodes.until(node);
+        let all = node..self.nodes.subtree_end(node);
         let is_name = |node: &usize| {
             matches!(self.nodes.kind(*node), "identifier" | "type_identifier" | "shorthand_property_identifier_pattern")
         };
@@ -315,7 +315,7 @@ impl Reader<'_> {
     }
 
     fn declared_name(&self, declarator: usize) -> Option<usize> {
-        let mut all = declarator..self.nodes.until(declarator);
+        let mut all = declarator..self.nodes.subtree_end(declarator);
         let named =
             all.find(|node| self.nodes.kind(*node) == "identifier" || self.nodes.kind(*node).starts_with("abstract_"));
         named.filter(|node| self.nodes.kind(*node) == "identifier")

@@ -10,14 +10,14 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::subject::{Hit, Subject, Touched, line_at_base, readable};
+use super::super::target::{ChangedLineIndex, RuleMatch, RuleTarget, line_at_base, read_text};
 use super::{BothSides, Check, CheckInfo};
 use crate::domain::change::{FileChange, FileMode, FileStatus};
 use crate::domain::finding::{Category, Severity};
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::FileText;
-use crate::syntax::{Grammar, Nodes, Unparsed, Watch};
-use crate::sys::cancel::Stopped;
+use crate::syntax::{Grammar, NodeTable, ParseFailure, ParseLimits};
+use crate::sys::cancel::CancelReason;
 use functions::{Documented, documented};
 use lines::{Named, may_name};
 
@@ -45,11 +45,11 @@ impl Check for DocumentedParameterGone {
         &INFO
     }
 
-    fn find(&self, _: &Subject<'_>) -> Vec<Hit> {
+    fn find(&self, _: &RuleTarget<'_>) -> Vec<RuleMatch> {
         Vec::new()
     }
 
-    fn gained(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
+    fn gained(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
         let mut found = Vec::new();
         for (at, file) in sides.change.files.iter().enumerate() {
             sides.cancel.check()?;
@@ -94,11 +94,15 @@ fn grammar_of(file: &FileChange) -> Option<Grammar> {
 }
 
 /// A side of a file, where it can name parameters in documentation. What cannot be read is told elsewhere.
-fn read(sides: &BothSides<'_>, file: &FileChange, side: Side) -> Result<Option<(Grammar, Arc<FileText>)>, Stopped> {
-    let absent = if side == Side::Old { FileStatus::Added } else { FileStatus::Deleted };
+fn read(
+    sides: &BothSides<'_>,
+    file: &FileChange,
+    side: DiffSide,
+) -> Result<Option<(Grammar, Arc<FileText>)>, CancelReason> {
+    let absent = if side == DiffSide::Old { FileStatus::Added } else { FileStatus::Deleted };
     let Some(grammar) = grammar_of(file).filter(|_| file.status != absent) else { return Ok(None) };
-    let tree = if side == Side::Old { sides.old } else { sides.new };
-    let text = readable(tree, file.path_at(side))?;
+    let tree = if side == DiffSide::Old { sides.old } else { sides.new };
+    let text = read_text(tree, file.path_at(side))?;
     let text = text.filter(|text| text.text().len() <= LARGEST && may_name(grammar, text.text()));
     Ok(text.map(|text| (grammar, text)))
 }
@@ -107,12 +111,13 @@ fn functions_of(
     sides: &BothSides<'_>,
     file: &FileChange,
     (grammar, text): (Grammar, &FileText),
-) -> Result<Option<Vec<Documented>>, Stopped> {
-    let watch = Watch::new(sides.cancel, PATIENCE);
-    let nodes = sides.trees.parse(grammar, text.text(), &watch).and_then(|tree| Nodes::of(&tree, text.text(), &watch));
+) -> Result<Option<Vec<Documented>>, CancelReason> {
+    let watch = ParseLimits::new(sides.cancel, PATIENCE);
+    let nodes =
+        sides.trees.parse(grammar, text.text(), &watch).and_then(|tree| NodeTable::of(&tree, text.text(), &watch));
     match nodes {
         Ok(nodes) => Ok(Some(documented(grammar, &nodes))),
-        Err(Unparsed::Stopped(stopped)) => Err(stopped),
+        Err(ParseFailure::Stopped(stopped)) => Err(stopped),
         Err(why) => {
             sides.note(format!("the documentation of {} was not compared with its functions: {why}", file.path));
             Ok(None)
@@ -120,12 +125,12 @@ fn functions_of(
     }
 }
 
-fn suspects(sides: &BothSides<'_>, at: usize, file: &FileChange) -> Result<Option<Vec<Suspect>>, Stopped> {
-    let touched = Touched::of(file, Side::New);
+fn suspects(sides: &BothSides<'_>, at: usize, file: &FileChange) -> Result<Option<Vec<Suspect>>, CancelReason> {
+    let touched = ChangedLineIndex::of(file, DiffSide::New);
     if touched.is_empty() {
         return Ok(None);
     }
-    let Some((grammar, text)) = read(sides, file, Side::New)? else { return Ok(None) };
+    let Some((grammar, text)) = read(sides, file, DiffSide::New)? else { return Ok(None) };
     let Some(functions) = functions_of(sides, file, (grammar, &text))? else { return Ok(None) };
     let suspects = functions.into_iter().filter_map(|function| {
         let is_changed = touched_head(&touched, &function).is_some();
@@ -137,7 +142,7 @@ fn suspects(sides: &BothSides<'_>, at: usize, file: &FileChange) -> Result<Optio
 }
 
 /// The first changed line from where a function begins to the end of what it takes.
-fn touched_head(touched: &Touched, function: &Documented) -> Option<u32> {
+fn touched_head(touched: &ChangedLineIndex, function: &Documented) -> Option<u32> {
     let lines = LineRange::new(function.head.0, function.head.1).ok()?;
     touched.first_in(lines).map(|(line, _)| line)
 }
@@ -154,13 +159,13 @@ struct Before {
 }
 
 impl Before {
-    fn of(sides: &BothSides<'_>, suspects: &[Suspect]) -> Result<Self, Stopped> {
+    fn of(sides: &BothSides<'_>, suspects: &[Suspect]) -> Result<Self, CancelReason> {
         let names: BTreeSet<&str> =
             suspects.iter().flat_map(|one| &one.lacking).map(|named| named.name.as_str()).collect();
         let mut before = Self::default();
         for (at, file) in sides.change.files.iter().enumerate() {
             sides.cancel.check()?;
-            let Some((grammar, text)) = read(sides, file, Side::Old)? else { continue };
+            let Some((grammar, text)) = read(sides, file, DiffSide::Old)? else { continue };
             if !names.iter().any(|name| text.text().contains(name)) {
                 continue;
             }
@@ -187,9 +192,9 @@ fn said(text: &FileText, line: u32) -> String {
 
 impl Suspect {
     /// What is to be told; `None` where it stood there before, or is not sure.
-    fn hit(&self, sides: &BothSides<'_>, before: &Before) -> Option<Hit> {
+    fn hit(&self, sides: &BothSides<'_>, before: &Before) -> Option<RuleMatch> {
         let file = sides.change.files.get(self.file)?;
-        let touched = Touched::of(file, Side::New);
+        let touched = ChangedLineIndex::of(file, DiffSide::New);
         let stood = |named: &Named| {
             before.lacked.contains(&(self.function.name.clone(), named.name.clone()))
                 || before.lines.contains(&said(&self.text, named.line))
@@ -208,7 +213,7 @@ impl Suspect {
         let first = told.first()?;
         let added = told.iter().find(|named| touched.covers(named.line));
         let at = added.map(|named| named.line).or_else(|| touched_head(&touched, &self.function))?;
-        let mut hit = Hit::of_lines(&self.text, LineRange::line(at));
+        let mut hit = RuleMatch::from_lines(&self.text, LineRange::line(at));
         let names: Vec<String> = told.iter().map(|named| shown(named)).collect();
         let function = match self.function.name.as_str() {
             "" => "the function".to_owned(),
@@ -255,12 +260,13 @@ fn shown(named: &Named) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::made_up::MadeUp;
+    use super::super::super::synthetic_change::SyntheticChange;
 
     const RULE: &str = "general/documented-parameter-gone";
 
     fn told(path: &str, old: &str, new: &str) -> Vec<(u32, String, String)> {
-        let change = if old.is_empty() { MadeUp::default() } else { MadeUp::default().was(path, old) };
+        let change =
+            if old.is_empty() { SyntheticChange::default() } else { SyntheticChange::default().was(path, old) };
         let claims = change.now(path, new).review().claims;
         let own = claims.into_iter().filter(|claim| claim.origin.name == RULE);
         own.map(|claim| (claim.place.lines.unwrap().start(), claim.title, claim.body)).collect()
@@ -379,7 +385,7 @@ mod tests {
     #[test]
     fn a_function_that_moved_with_its_mistake_is_not_told() {
         let text = "/** @param b x */\nfunction f(a) {\n}\n";
-        let change = MadeUp::default().was("a.js", text).now("b.js", &format!("\n{text}"));
+        let change = SyntheticChange::default().was("a.js", text).now("b.js", &format!("\n{text}"));
         assert!(change.review().claims.iter().all(|claim| claim.origin.name != RULE));
     }
 

@@ -6,16 +6,16 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::super::subject::{Hit, Subject, Touched, is_test_path};
+use super::super::super::target::{ChangedLineIndex, RuleMatch, RuleTarget, is_test_path};
 use super::super::{BothSides, Check, CheckInfo};
-use super::code::{Code, is_call};
-use super::{PATIENCE, around_of, pair::Around, read};
-use crate::domain::change::{ChangeRun, FileChange, FileStatus, Span};
+use super::code::{GuardCode, is_call};
+use super::{PATIENCE, around_of, pair::ChangedText, read};
+use crate::domain::change::{ChangeRun, FileChange, FileStatus, HunkSpan};
 use crate::domain::finding::{Category, Severity};
-use crate::domain::place::{LineRange, Side};
+use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::FileText;
-use crate::syntax::{Grammar, Unparsed, Watch};
-use crate::sys::cancel::Stopped;
+use crate::syntax::{Grammar, ParseFailure, ParseLimits};
+use crate::sys::cancel::CancelReason;
 
 pub(in crate::rules) struct AssertsNothing;
 pub(in crate::rules) struct AssertionRemoved;
@@ -62,11 +62,11 @@ impl Check for AssertsNothing {
         &NOTHING
     }
 
-    fn find(&self, _: &Subject<'_>) -> Vec<Hit> {
+    fn find(&self, _: &RuleTarget<'_>) -> Vec<RuleMatch> {
         Vec::new()
     }
 
-    fn gained(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
+    fn gained(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
         let mut found = Vec::new();
         for (at, file) in sides.change.files.iter().enumerate() {
             sides.cancel.check()?;
@@ -74,16 +74,16 @@ impl Check for AssertsNothing {
             else {
                 continue;
             };
-            let Some(text) = read(sides.new, file, Side::New)? else { continue };
-            let added = Touched::of(file, Side::New);
+            let Some(text) = read(sides.new, file, DiffSide::New)? else { continue };
+            let added = ChangedLineIndex::of(file, DiffSide::New);
             if !may_begin_a_test(grammar, &text, &added) {
                 continue;
             }
-            let watch = Watch::new(sides.cancel, PATIENCE);
-            let code = Code::parse(sides.trees, grammar, text.text(), &watch);
+            let watch = ParseLimits::new(sides.cancel, PATIENCE);
+            let code = GuardCode::parse(sides.trees, grammar, text.text(), &watch);
             match code.map(|code| empty_tests(&code, &text, &added)) {
                 Ok(hits) => found.extend(hits.into_iter().map(|hit| (at, hit))),
-                Err(Unparsed::Stopped(stopped)) => return Err(stopped),
+                Err(ParseFailure::Stopped(stopped)) => return Err(stopped),
                 Err(why) => {
                     sides.note(format!("{} was not asked for tests that check nothing: {why}", file.path));
                 }
@@ -115,7 +115,7 @@ fn is_java_test(file: &FileChange) -> bool {
 }
 
 /// Whether an added line may be the first one of a test: parsing costs much more than asking.
-fn may_begin_a_test(grammar: Grammar, text: &FileText, added: &Touched) -> bool {
+fn may_begin_a_test(grammar: Grammar, text: &FileText, added: &ChangedLineIndex) -> bool {
     let marks: &[&str] = match grammar {
         Grammar::Go => &["Test"],
         Grammar::Python => &["test_"],
@@ -129,7 +129,7 @@ fn may_begin_a_test(grammar: Grammar, text: &FileText, added: &Touched) -> bool 
     lines.any(|(_, line)| marks.iter().any(|mark| line.contains(mark)))
 }
 
-fn empty_tests(code: &Code<'_>, text: &FileText, added: &Touched) -> Vec<Hit> {
+fn empty_tests(code: &GuardCode<'_>, text: &FileText, added: &ChangedLineIndex) -> Vec<RuleMatch> {
     let mut hits = Vec::new();
     for test in tests(code) {
         let (first, last) = code.nodes.lines(test.node);
@@ -140,7 +140,7 @@ fn empty_tests(code: &Code<'_>, text: &FileText, added: &Touched) -> Vec<Hit> {
         }
         let Some(why) = looks_at_nothing(code, &test) else { continue };
         if let Ok(lines) = LineRange::new(first, first) {
-            let mut hit = Hit::of_lines(text, lines);
+            let mut hit = RuleMatch::from_lines(text, lines);
             hit.detail = Some(why);
             hits.push(hit);
         }
@@ -149,7 +149,7 @@ fn empty_tests(code: &Code<'_>, text: &FileText, added: &Touched) -> Vec<Hit> {
 }
 
 /// The tests of a file.
-fn tests(code: &Code<'_>) -> Vec<Test> {
+fn tests(code: &GuardCode<'_>) -> Vec<Test> {
     let mut found = Vec::new();
     for node in 0..code.nodes.count() {
         let kind = code.nodes.kind(node);
@@ -186,7 +186,7 @@ fn tests(code: &Code<'_>) -> Vec<Test> {
     found
 }
 
-fn script_test(code: &Code<'_>, node: usize) -> Option<Test> {
+fn script_test(code: &GuardCode<'_>, node: usize) -> Option<Test> {
     let call = code.call(node)?;
     if call.receiver.is_some() || !matches!(code.nodes.text(call.name), "it" | "test") {
         return None;
@@ -199,16 +199,16 @@ fn script_test(code: &Code<'_>, node: usize) -> Option<Test> {
 }
 
 /// Whether the test calls something that this file defines, which may well assert.
-fn calls_own(code: &Code<'_>, test: &Test) -> bool {
+fn calls_own(code: &GuardCode<'_>, test: &Test) -> bool {
     let own: Vec<&str> = code.functions.iter().filter_map(|function| function.key.rsplit('/').next()).collect();
     code.nodes
-        .inside(test.body)
+        .subtree(test.body)
         .filter(|node| is_call(code.nodes.kind(*node)))
         .any(|node| code.call(node).is_some_and(|call| own.contains(&code.nodes.text(call.name))))
 }
 
 /// Why the test cannot fail for what the code gives back: its body is empty, or a result is not looked at.
-fn looks_at_nothing(code: &Code<'_>, test: &Test) -> Option<String> {
+fn looks_at_nothing(code: &GuardCode<'_>, test: &Test) -> Option<String> {
     let body = code.statements(test.body);
     let is_nothing = |statement: &usize| {
         matches!(code.nodes.kind(*statement), "pass_statement" | "string" | "expression_statement")
@@ -218,7 +218,7 @@ fn looks_at_nothing(code: &Code<'_>, test: &Test) -> Option<String> {
     if body.iter().all(is_nothing) {
         return (code.nodes.text(test.body).len() < 2_000).then(|| "There is nothing in it.".to_owned());
     }
-    let words: Vec<&str> = (test.body..code.nodes.until(test.body))
+    let words: Vec<&str> = (test.body..code.nodes.subtree_end(test.body))
         .filter(|node| code.nodes.kind(*node) == "identifier")
         .map(|node| code.nodes.text(node))
         .collect();
@@ -228,15 +228,15 @@ fn looks_at_nothing(code: &Code<'_>, test: &Test) -> Option<String> {
         if compares {
             return Some(format!(
                 "`{}` is compared and the answer is thrown away.",
-                super::unguarded::name(&code.say(*statement))
+                super::removed_conditions::quote_condition(&code.normalized_text(*statement))
             ));
         }
-        let declared = code.nodes.inside(*statement).take(6).find(|node| {
+        let declared = code.nodes.subtree(*statement).take(6).find(|node| {
             matches!(code.nodes.field(*node), Some("name" | "left" | "pattern"))
                 && code.nodes.kind(*node) == "identifier"
         });
         if let Some(name) = declared.map(|node| code.nodes.text(node))
-            && code.nodes.inside(*statement).any(|node| is_call(code.nodes.kind(node)))
+            && code.nodes.subtree(*statement).any(|node| is_call(code.nodes.kind(node)))
             && !name.starts_with('_')
             && words.iter().filter(|word| **word == name).count() == 1
         {
@@ -251,11 +251,11 @@ impl Check for AssertionRemoved {
         &REMOVED
     }
 
-    fn find(&self, _: &Subject<'_>) -> Vec<Hit> {
+    fn find(&self, _: &RuleTarget<'_>) -> Vec<RuleMatch> {
         Vec::new()
     }
 
-    fn lost(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
+    fn lost(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
         let is_code = |file: &&FileChange| {
             file.language.and_then(Grammar::of).is_some()
                 && file.without_text().is_none()
@@ -270,24 +270,24 @@ impl Check for AssertionRemoved {
             sides.cancel.check()?;
             let stands = matches!(file.status, FileStatus::Modified | FileStatus::Renamed) && file.deletions > 0;
             let Some(grammar) = grammar_of(file).filter(|_| stands) else { continue };
-            let Some(old) = read(sides.old, file, Side::Old)? else { continue };
-            let removed = Touched::of(file, Side::Old);
+            let Some(old) = read(sides.old, file, DiffSide::Old)? else { continue };
+            let removed = ChangedLineIndex::of(file, DiffSide::Old);
             if !(1..=old.line_count()).any(|number| removed.covers(number) && old.line(number).is_some_and(may_assert))
             {
                 continue;
             }
-            let Some(new) = read(sides.new, file, Side::New)? else { continue };
+            let Some(new) = read(sides.new, file, DiffSide::New)? else { continue };
             if !has_fewer(file, &old, &new) {
                 continue;
             }
             let around = around_of(sides)?;
-            let watch = Watch::new(sides.cancel, PATIENCE);
-            let parse = |text| Code::parse(sides.trees, grammar, text, &watch);
+            let watch = ParseLimits::new(sides.cancel, PATIENCE);
+            let parse = |text| GuardCode::parse(sides.trees, grammar, text, &watch);
             match weakened(&parse, (&old, &new), &removed, around, &watch) {
                 Ok(hits) => found.extend(hits.into_iter().map(|hit| (at, hit))),
-                Err(Unparsed::Stopped(stopped)) => return Err(stopped),
+                Err(ParseFailure::Stopped(stopped)) => return Err(stopped),
                 Err(why) => {
-                    let path = file.path_at(Side::Old);
+                    let path = file.path_at(DiffSide::Old);
                     sides.note(format!("{path} was not asked for assertions that are gone: {why}"));
                 }
             }
@@ -302,7 +302,7 @@ fn may_assert(line: &str) -> bool {
 
 /// Whether the file has fewer assertions: where each made room for another one, here or in a new test, none is gone.
 fn has_fewer(file: &FileChange, old: &FileText, new: &FileText) -> bool {
-    let count = |text: &FileText, span: Span| {
+    let count = |text: &FileText, span: HunkSpan| {
         span.range().map_or(0, |lines| text.lines(lines).filter(|(_, line)| may_assert(line)).count())
     };
     let all = |side: &dyn Fn(&ChangeRun) -> usize| file.runs().map(side).sum::<usize>();
@@ -311,12 +311,12 @@ fn has_fewer(file: &FileChange, old: &FileText, new: &FileText) -> bool {
 
 /// Assertions that left tests in which all else stayed.
 fn weakened<'t>(
-    parse: &dyn Fn(&'t str) -> Result<Code<'t>, Unparsed>,
+    parse: &dyn Fn(&'t str) -> Result<GuardCode<'t>, ParseFailure>,
     (old, new): (&'t FileText, &'t FileText),
-    removed: &Touched,
-    around: &Around,
-    watch: &Watch<'_>,
-) -> Result<Vec<Hit>, Unparsed> {
+    removed: &ChangedLineIndex,
+    around: &ChangedText,
+    watch: &ParseLimits<'_>,
+) -> Result<Vec<RuleMatch>, ParseFailure> {
     let (before, after) = (parse(old.text())?, parse(new.text())?);
     let now: HashMap<String, Test> = tests(&after).into_iter().map(|test| (test.name.clone(), test)).collect();
     let mut hits = Vec::new();
@@ -348,15 +348,15 @@ fn weakened<'t>(
         if let Ok(lines) = LineRange::new(start, end.min(start + 5))
             && removed.covers(start)
         {
-            hits.push(Hit::of_lines(old, lines));
+            hits.push(RuleMatch::from_lines(old, lines));
         }
     }
     Ok(hits)
 }
 
 /// The statements of a test that hold no others, in words.
-fn plain(code: &Code<'_>, test: &Test) -> Vec<(String, usize)> {
-    let statements = code.nodes.inside(test.body).filter(|node| code.is_statement(*node));
-    let plain = statements.filter(|node| !code.nodes.inside(*node).any(|inner| code.is_statement(inner)));
-    plain.map(|node| (code.say(node), node)).collect()
+fn plain(code: &GuardCode<'_>, test: &Test) -> Vec<(String, usize)> {
+    let statements = code.nodes.subtree(test.body).filter(|node| code.is_statement(*node));
+    let plain = statements.filter(|node| !code.nodes.subtree(*node).any(|inner| code.is_statement(inner)));
+    plain.map(|node| (code.normalized_text(node), node)).collect()
 }

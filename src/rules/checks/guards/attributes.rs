@@ -4,59 +4,59 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::super::subject::Touched;
-use super::pair::{Around, Lost, Rule, squeeze};
+use super::super::super::target::ChangedLineIndex;
+use super::pair::{ChangedText, GuardLoss, GuardRule, squeeze};
 use crate::domain::place::LineRange;
 use crate::domain::text::FileText;
 
 /// What attributes are sought, by the extension of the file, and what is lost with them.
-const SOUGHT: &[(&[&str], &str, Rule, &str)] = &[
+const SOUGHT: &[(&[&str], &str, GuardRule, &str)] = &[
     (
         &["rs"],
         r"^\s*#\[serde\([^\]]*\bdefault\b",
-        Rule::Attribute,
+        GuardRule::Attribute,
         "`serde` took a default here when the field is absent; now data without it is refused.",
     ),
     (
         &["py"],
         r"^\s*@(?:[\w.]+\.)?(?:login_required|permission_required|permissions_required|user_passes_test|staff_member_required|superuser_required|admin_required|requires_auth|auth_required|jwt_required|token_required|roles_required|roles_accepted|authenticated|requires_permission)\b",
-        Rule::Authorisation,
+        GuardRule::Authorisation,
         "The decorator turned away whoever is not allowed to.",
     ),
     (
         &["java", "kt"],
         r"^\s*@(?:PreAuthorize|PostAuthorize|RolesAllowed|Secured|RequiresPermissions|RequiresRoles|RequiresAuthentication|DenyAll)\b",
-        Rule::Authorisation,
+        GuardRule::Authorisation,
         "The annotation turned away whoever is not allowed to.",
     ),
     (
         &["ts", "js"],
         r"^\s*@(?:UseGuards|Roles|Authorized|RequirePermissions?|Auth)\(",
-        Rule::Authorisation,
+        GuardRule::Authorisation,
         "The decorator turned away whoever is not allowed to.",
     ),
     (
         &["py"],
         r"^\s*permission_classes\s*=\s*[(\[]\s*\w",
-        Rule::Authorisation,
+        GuardRule::Authorisation,
         "The view asked for permissions here; now those of the project's settings hold.",
     ),
     (
         &["py"],
         r"^\s*@(?:transaction\.)?atomic\b",
-        Rule::Attribute,
+        GuardRule::Attribute,
         "What it writes was undone as a whole when it failed; now a part of it stays.",
     ),
     (
         &["java", "kt"],
         r"^\s*@Transactional\b",
-        Rule::Attribute,
+        GuardRule::Attribute,
         "What it writes was undone as a whole when it failed; now a part of it stays.",
     ),
     (
         &["py"],
         r"^\s*@(?:csrf_protect|sensitive_post_parameters|sensitive_variables)\b",
-        Rule::Authorisation,
+        GuardRule::Authorisation,
         "The decorator guarded this view.",
     ),
 ];
@@ -71,9 +71,9 @@ pub(super) fn attributes(
     extension: &str,
     old: &FileText,
     new: &FileText,
-    removed: &Touched,
-    around: &Around,
-) -> Vec<Lost> {
+    removed: &ChangedLineIndex,
+    around: &ChangedText,
+) -> Vec<GuardLoss> {
     let mut lost = Vec::new();
     for (at, (extensions, _, rule, detail)) in SOUGHT.iter().enumerate() {
         let Some(pattern) = PATTERNS.get(at).and_then(Option::as_ref).filter(|_| extensions.contains(&extension))
@@ -84,7 +84,7 @@ pub(super) fn attributes(
         {
             let last = |line: &str| pattern.is_match(line);
             if stands_bare(old, new, number, line, &last) && !around.adds(line) {
-                lost.push(Lost { rule: *rule, lines: LineRange::line(number), detail: (*detail).to_owned() });
+                lost.push(GuardLoss { rule: *rule, lines: LineRange::line(number), detail: (*detail).to_owned() });
             }
         }
     }
@@ -119,7 +119,7 @@ fn stands_bare(old: &FileText, new: &FileText, number: u32, line: &str, is_one: 
 }
 
 /// `volatile` and `synchronized` that left a declaration which is otherwise the same.
-fn modifiers(old: &FileText, new: &FileText, removed: &Touched) -> Vec<Lost> {
+fn modifiers(old: &FileText, new: &FileText, removed: &ChangedLineIndex) -> Vec<GuardLoss> {
     let Some(pattern) = WORDS.as_ref() else { return Vec::new() };
     let mut lost = Vec::new();
     for (number, line) in old.all_lines().filter(|(number, _)| removed.covers(*number)) {
@@ -133,7 +133,7 @@ fn modifiers(old: &FileText, new: &FileText, removed: &Touched) -> Vec<Lost> {
             && !old.all_lines().any(|(_, line)| squeeze(line) == bare)
         {
             let detail = format!("`{}` made other threads see what this one writes.", word.as_str());
-            lost.push(Lost { rule: Rule::Lock, lines: LineRange::line(number), detail });
+            lost.push(GuardLoss { rule: GuardRule::Lock, lines: LineRange::line(number), detail });
         }
     }
     lost

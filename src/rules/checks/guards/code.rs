@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::syntax::{Grammar, Nodes, Tree, Trees, Unparsed, Watch};
+use crate::syntax::{Grammar, NodeTable, ParseFailure, ParseLimits, SyntaxTree, TreeCache};
 
 /// Maximum length of a path (`a.b[c].d`), in tokens; longer ones are not followed.
 const LONGEST_PATH: usize = 14;
@@ -10,16 +10,16 @@ const LONGEST_PATH: usize = 14;
 const LONGEST_SAID: usize = 4_000;
 
 /// A parsed text and its functions.
-pub(super) struct Code<'a> {
-    pub(super) nodes: Nodes<'a>,
+pub(super) struct GuardCode<'a> {
+    pub(super) nodes: NodeTable<'a>,
     pub(super) grammar: Grammar,
-    pub(super) functions: Vec<Function>,
+    pub(super) functions: Vec<NamedFunction>,
     /// The innermost named function around each node.
     owner: Vec<Option<usize>>,
 }
 
 /// A function with a name.
-pub(super) struct Function {
+pub(super) struct NamedFunction {
     pub(super) node: usize,
     /// The names of the enclosing functions and its own.
     pub(super) key: String,
@@ -27,20 +27,25 @@ pub(super) struct Function {
     pub(super) outermost: usize,
 }
 
-impl<'a> Code<'a> {
-    pub(super) fn parse(trees: &Trees, grammar: Grammar, text: &'a str, watch: &Watch<'_>) -> Result<Self, Unparsed> {
+impl<'a> GuardCode<'a> {
+    pub(super) fn parse(
+        trees: &TreeCache,
+        grammar: Grammar,
+        text: &'a str,
+        watch: &ParseLimits<'_>,
+    ) -> Result<Self, ParseFailure> {
         let tree = trees.parse(grammar, text, watch)?;
         Self::of(&tree, text, watch, &mut |_, _| true)
     }
 
     /// Parses the text, leaving out the bodies that `enters` rejects.
     pub(super) fn of(
-        tree: &Tree,
+        tree: &SyntaxTree,
         text: &'a str,
-        watch: &Watch<'_>,
-        enters: &mut dyn FnMut(&Nodes<'a>, usize) -> bool,
-    ) -> Result<Self, Unparsed> {
-        let (nodes, grammar) = (Nodes::entering(tree, text, watch, enters)?, tree.grammar());
+        watch: &ParseLimits<'_>,
+        enters: &mut dyn FnMut(&NodeTable<'a>, usize) -> bool,
+    ) -> Result<Self, ParseFailure> {
+        let (nodes, grammar) = (NodeTable::parse_entering(tree, text, watch, enters)?, tree.grammar());
         let mut code = Self { nodes, grammar, functions: Vec::new(), owner: Vec::new() };
         code.find_functions();
         Ok(code)
@@ -58,13 +63,13 @@ impl<'a> Code<'a> {
             if let Some(name) = name {
                 let inside = around.iter().find_map(|(.., function)| *function);
                 let number = function.map(|_| self.functions.len());
-                around.push((self.nodes.until(node), name, number));
+                around.push((self.nodes.subtree_end(node), name, number));
                 if let Some(number) = number {
                     let names: Vec<&str> = around.iter().map(|(_, name, _)| name.as_str()).collect();
                     let key = names.join("/");
                     let outermost =
                         inside.and_then(|at| self.functions.get(at)).map_or(number, |function| function.outermost);
-                    self.functions.push(Function { node, key, outermost });
+                    self.functions.push(NamedFunction { node, key, outermost });
                 }
             }
             self.owner.push(around.iter().rev().find_map(|(.., function)| *function));
@@ -77,7 +82,7 @@ impl<'a> Code<'a> {
     }
 
     fn function_name(&self, node: usize) -> Option<String> {
-        let said = |node: Option<usize>| node.map(|node| self.say(node));
+        let said = |node: Option<usize>| node.map(|node| self.normalized_text(node));
         match self.nodes.kind(node) {
             "function_declaration"
             | "method_declaration"
@@ -110,7 +115,7 @@ impl<'a> Code<'a> {
         while let Some(inner) = self.nodes.child(at, "declarator") {
             at = inner;
         }
-        Some(self.say(at))
+        Some(self.normalized_text(at))
     }
 
     fn type_name(&self, node: usize) -> Option<String> {
@@ -128,19 +133,19 @@ impl<'a> Code<'a> {
             "impl_item" => "type",
             _ => return None,
         };
-        self.nodes.child(node, field).map(|node| self.say(node))
+        self.nodes.child(node, field).map(|node| self.normalized_text(node))
     }
 
     /// Returns the normalized text of a node: without comments, white space, and punctuation that does not matter in comparisons.
-    pub(super) fn say(&self, node: usize) -> String {
-        self.say_without(node, &[])
+    pub(super) fn normalized_text(&self, node: usize) -> String {
+        self.normalized_text_with(node, &[])
     }
 
     /// Returns the normalized text of a node, with some nodes inside it replaced by others (which must be inside those).
-    pub(super) fn say_without(&self, node: usize, replaced: &[(usize, usize)]) -> String {
+    pub(super) fn normalized_text_with(&self, node: usize, replaced: &[(usize, usize)]) -> String {
         let mut words: Vec<&str> = Vec::new();
         let mut at = node;
-        let mut end = self.nodes.until(node).min(node + LONGEST_SAID);
+        let mut end = self.nodes.subtree_end(node).min(node + LONGEST_SAID);
         let mut back: Vec<(usize, usize)> = Vec::new();
         loop {
             while at >= end {
@@ -150,8 +155,8 @@ impl<'a> Code<'a> {
                 }
             }
             if let Some((from, to)) = replaced.iter().find(|(from, _)| *from == at) {
-                back.push((self.nodes.until(*from), end));
-                (at, end) = (*to, self.nodes.until(*to));
+                back.push((self.nodes.subtree_end(*from), end));
+                (at, end) = (*to, self.nodes.subtree_end(*to));
                 if from == to {
                     return String::new();
                 }
@@ -191,7 +196,7 @@ impl<'a> Code<'a> {
     }
 
     /// Strips the parentheses around a node.
-    pub(super) fn bare(&self, node: usize) -> usize {
+    pub(super) fn strip_parentheses(&self, node: usize) -> usize {
         let mut at = node;
         loop {
             let inner = match self.nodes.kind(at) {
@@ -210,8 +215,8 @@ impl<'a> Code<'a> {
 
     /// Checks whether it is a name, a member, an element, or the result of a getter.
     pub(super) fn is_path(&self, node: usize) -> bool {
-        let node = self.bare(node);
-        if self.nodes.until(node) - node > LONGEST_PATH * 2 {
+        let node = self.strip_parentheses(node);
+        if self.nodes.subtree_end(node) - node > LONGEST_PATH * 2 {
             return false;
         }
         match self.nodes.kind(node) {
@@ -239,7 +244,7 @@ impl<'a> Code<'a> {
     }
 
     /// Returns the called function and its arguments.
-    pub(super) fn call(&self, node: usize) -> Option<Call> {
+    pub(super) fn call(&self, node: usize) -> Option<CallParts> {
         let kind = self.nodes.kind(node);
         if !is_call(kind) && !matches!(kind, "object_creation_expression" | "new_expression") {
             return None;
@@ -266,12 +271,12 @@ impl<'a> Code<'a> {
                 }
             }
         };
-        Some(Call { receiver, name: name?, arguments: list.unwrap_or_default() })
+        Some(CallParts { receiver, name: name?, arguments: list.unwrap_or_default() })
     }
 
     /// Returns the nearest statement around a node, or the node itself.
     pub(super) fn statement(&self, node: usize) -> Option<usize> {
-        std::iter::once(node).chain(self.nodes.around(node)).find(|node| self.is_statement(*node))
+        std::iter::once(node).chain(self.nodes.ancestors(node)).find(|node| self.is_statement(*node))
     }
 
     /// Checks whether it is a statement of its own in a block.
@@ -300,12 +305,12 @@ impl<'a> Code<'a> {
     /// Returns the statements after one, in its block.
     pub(super) fn following(&self, statement: usize) -> Vec<usize> {
         let Some(block) = self.nodes.parent(statement) else { return Vec::new() };
-        let after = self.nodes.until(statement);
+        let after = self.nodes.subtree_end(statement);
         self.nodes.children(block).filter(|node| *node >= after && self.is_statement(*node)).collect()
     }
 
     /// Checks whether a statement exits its enclosing block or function.
-    pub(super) fn leaves(&self, statement: usize) -> bool {
+    pub(super) fn exits_block(&self, statement: usize) -> bool {
         let node = if self.nodes.kind(statement) == "expression_statement" { statement + 1 } else { statement };
         match self.nodes.kind(node) {
             "return_statement"
@@ -338,12 +343,12 @@ impl<'a> Code<'a> {
     }
 
     /// Counts the normalized texts of all statements and conditions in a node.
-    pub(super) fn statements_said(&self, node: usize) -> HashMap<String, usize> {
+    pub(super) fn count_statements(&self, node: usize) -> HashMap<String, usize> {
         let mut said = HashMap::new();
-        for inner in self.nodes.inside(node) {
-            let small = self.nodes.until(inner) - inner <= LONGEST_SAID;
+        for inner in self.nodes.subtree(node) {
+            let small = self.nodes.subtree_end(inner) - inner <= LONGEST_SAID;
             if small && (self.is_statement(inner) || self.nodes.field(inner) == Some("condition")) {
-                *said.entry(self.say(self.bare(inner))).or_default() += 1;
+                *said.entry(self.normalized_text(self.strip_parentheses(inner))).or_default() += 1;
             }
         }
         said
@@ -351,7 +356,7 @@ impl<'a> Code<'a> {
 }
 
 /// The parts of a call.
-pub(super) struct Call {
+pub(super) struct CallParts {
     pub(super) receiver: Option<usize>,
     pub(super) name: usize,
     pub(super) arguments: Vec<usize>,

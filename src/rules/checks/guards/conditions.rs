@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::code::{Code, is_call, is_if, is_member, is_ternary};
+use super::code::{GuardCode, is_call, is_if, is_member, is_ternary};
 use crate::syntax::Grammar;
 
 /// The kind of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asks {
+pub(super) enum GuardTest {
     /// Presence of a value.
     Null,
     /// Length or emptiness.
@@ -25,8 +25,8 @@ pub(super) enum Asks {
 
 /// One test in a condition.
 #[derive(Debug, Clone)]
-pub(super) struct Question {
-    pub(super) asks: Asks,
+pub(super) struct GuardCondition {
+    pub(super) asks: GuardTest,
     /// The tested expression, normalized; empty for [`Asks::Other`].
     pub(super) about: String,
     /// The node of the test.
@@ -36,7 +36,7 @@ pub(super) struct Question {
 }
 
 /// Returns every test in a range of nodes.
-pub(super) fn questions(code: &Code<'_>, range: Range<usize>) -> Vec<Question> {
+pub(super) fn find_conditions(code: &GuardCode<'_>, range: Range<usize>) -> Vec<GuardCondition> {
     let mut found = Vec::new();
     let mut split_until = 0;
     for node in range {
@@ -51,14 +51,14 @@ pub(super) fn questions(code: &Code<'_>, range: Range<usize>) -> Vec<Question> {
                 .filter(|child| !code.nodes.is_token(*child) || code.nodes.kind(*child) == "identifier")
                 .nth(1),
             _ if is_ternary(kind) => code.nodes.child(node, "condition"),
-            _ if node >= split_until && logical(code, node).is_some() => Some(node),
+            _ if node >= split_until && logical_operator(code, node).is_some() => Some(node),
             _ => None,
         };
         if let Some(condition) = condition {
-            split_until = split_until.max(code.nodes.until(condition));
+            split_until = split_until.max(code.nodes.subtree_end(condition));
             let mut nodes = vec![condition];
             while let Some(next) = nodes.pop() {
-                let next = code.bare(next);
+                let next = code.strip_parentheses(next);
                 let parts = parts(code, next);
                 if parts.is_empty() {
                     found.push(question(code, next, node));
@@ -71,7 +71,7 @@ pub(super) fn questions(code: &Code<'_>, range: Range<usize>) -> Vec<Question> {
 }
 
 /// Returns the operator of an `&&` or an `||`.
-pub(super) fn logical<'a>(code: &Code<'a>, node: usize) -> Option<&'a str> {
+pub(super) fn logical_operator<'a>(code: &GuardCode<'a>, node: usize) -> Option<&'a str> {
     if !matches!(code.nodes.kind(node), "binary_expression" | "boolean_operator") {
         return None;
     }
@@ -79,7 +79,7 @@ pub(super) fn logical<'a>(code: &Code<'a>, node: usize) -> Option<&'a str> {
     matches!(operator, "&&" | "||" | "and" | "or").then_some(operator)
 }
 
-pub(super) fn operator<'a>(code: &Code<'a>, node: usize) -> Option<&'a str> {
+pub(super) fn operator<'a>(code: &GuardCode<'a>, node: usize) -> Option<&'a str> {
     let named = code.nodes.child(node, "operator").or_else(|| code.nodes.child(node, "operators"));
     let token = || {
         code.nodes.children(node).find(|child| {
@@ -90,9 +90,9 @@ pub(super) fn operator<'a>(code: &Code<'a>, node: usize) -> Option<&'a str> {
     named.or_else(token).map(|node| code.nodes.text(node))
 }
 
-fn parts(code: &Code<'_>, node: usize) -> Vec<usize> {
+fn parts(code: &GuardCode<'_>, node: usize) -> Vec<usize> {
     let kind = code.nodes.kind(node);
-    if logical(code, node).is_some() {
+    if logical_operator(code, node).is_some() {
         return ["left", "right"].iter().filter_map(|field| code.nodes.child(node, field)).collect();
     }
     if kind == "not_operator" || (kind == "unary_expression" && code.nodes.text(node).starts_with('!')) {
@@ -113,22 +113,27 @@ fn length_argument(said: &str) -> Option<&str> {
     groups.iter().skip(1).flatten().next().map(|found| found.as_str())
 }
 
-fn question(code: &Code<'_>, node: usize, decides: usize) -> Question {
-    let (asks, about) = classify_test(code, node).unwrap_or((Asks::Other, String::new()));
-    Question { asks, about, node, decides }
+fn question(code: &GuardCode<'_>, node: usize, decides: usize) -> GuardCondition {
+    let (asks, about) = classify_test(code, node).unwrap_or((GuardTest::Other, String::new()));
+    GuardCondition { asks, about, node, decides }
 }
 
-fn classify_test(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
+fn classify_test(code: &GuardCode<'_>, node: usize) -> Option<(GuardTest, String)> {
     let kind = code.nodes.kind(node);
     match kind {
         "binary_expression" | "comparison_operator" => classify_comparison(code, node),
-        "instanceof_expression" => code.nodes.child(node, "left").map(|left| (Asks::Kind, code.say(left))),
-        "let_condition" => code.nodes.child(node, "value").map(|value| (Asks::Null, code.say(value))),
+        "instanceof_expression" => {
+            code.nodes.child(node, "left").map(|left| (GuardTest::Kind, code.normalized_text(left)))
+        }
+        "let_condition" => code.nodes.child(node, "value").map(|value| (GuardTest::Null, code.normalized_text(value))),
         _ if is_call(kind) => classify_call(code, node),
         "identifier" if code.grammar == Grammar::Go => go_lookup_source(code, node),
         _ if code.is_path(node) && is_truthy(code.grammar) => {
-            let said = code.say(node);
-            Some(length_argument(&said).map_or_else(|| (Asks::Null, said.clone()), |of| (Asks::Size, of.to_owned())))
+            let said = code.normalized_text(node);
+            Some(
+                length_argument(&said)
+                    .map_or_else(|| (GuardTest::Null, said.clone()), |of| (GuardTest::Size, of.to_owned())),
+            )
         }
         _ => None,
     }
@@ -145,7 +150,7 @@ fn is_null(said: &str) -> bool {
     matches!(said, "nil" | "null" | "None" | "NULL" | "nullptr" | "undefined" | "void 0")
 }
 
-fn classify_comparison(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
+fn classify_comparison(code: &GuardCode<'_>, node: usize) -> Option<(GuardTest, String)> {
     let mut sides = code.nodes.children(node).filter(|child| {
         !code.nodes.is_token(*child)
             || code.nodes.text(*child).starts_with(|letter: char| {
@@ -157,35 +162,36 @@ fn classify_comparison(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
         right = sides.last()?;
     }
     let word = operator(code, node).unwrap_or_default();
-    let said = [code.say(code.bare(left)), code.say(code.bare(right))];
+    let said =
+        [code.normalized_text(code.strip_parentheses(left)), code.normalized_text(code.strip_parentheses(right))];
     if matches!(word, "in" | "not in" | "instanceof")
         || code.nodes.children(node).any(|child| matches!(code.nodes.text(child), "in" | "instanceof"))
     {
         let about = if word == "instanceof" { &said[0] } else { &said[1] };
-        return Some((Asks::Kind, about.clone()));
+        return Some((GuardTest::Kind, about.clone()));
     }
     for (at, other) in [(0, 1), (1, 0)] {
         let asked = if at == 0 { left } else { right };
         if is_null(&said[other]) && code.is_path(asked) {
-            return Some((Asks::Null, said[at].clone()));
+            return Some((GuardTest::Null, said[at].clone()));
         }
         if let Some(typed) = said[at].strip_prefix("typeof ") {
-            return Some((Asks::Kind, typed.to_owned()));
+            return Some((GuardTest::Kind, typed.to_owned()));
         }
         if let Some(of) = length_argument(&said[at]) {
-            return Some((Asks::Size, of.to_owned()));
+            return Some((GuardTest::Size, of.to_owned()));
         }
         if said[other] == "0" && code.is_path(asked) {
-            return Some((Asks::Zero, said[at].clone()));
+            return Some((GuardTest::Zero, said[at].clone()));
         }
     }
     None
 }
 
-fn classify_call(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
+fn classify_call(code: &GuardCode<'_>, node: usize) -> Option<(GuardTest, String)> {
     let call = code.call(node)?;
     let name = code.nodes.text(call.name);
-    let receiver = call.receiver.map(|receiver| code.say(receiver));
+    let receiver = call.receiver.map(|receiver| code.normalized_text(receiver));
     let helper = receiver.as_deref().is_none_or(|said| {
         matches!(
             said,
@@ -201,16 +207,16 @@ fn classify_call(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
                 | "util"
         )
     });
-    let about = if helper { call.arguments.first().map(|first| code.say(*first)) } else { receiver };
+    let about = if helper { call.arguments.first().map(|first| code.normalized_text(*first)) } else { receiver };
     let asks = match name {
         "isNull" | "isNone" | "is_null" | "isNil" | "IsNil" | "is_none" | "is_some" | "is_ok" | "is_err"
         | "isPresent" | "isUndefined" | "isDefined" | "nonNull" | "notNull" | "Boolean" | "exists" | "bool"
-        | "is_some_and" | "isValid" | "valid" => Asks::Null,
-        "is_empty" | "isEmpty" | "empty" | "isBlank" | "isNotEmpty" | "hasNext" => Asks::Size,
+        | "is_some_and" | "isValid" | "valid" => GuardTest::Null,
+        "is_empty" | "isEmpty" | "empty" | "isBlank" | "isNotEmpty" | "hasNext" => GuardTest::Size,
         "containsKey" | "has" | "contains" | "hasOwnProperty" | "includes" | "contains_key" | "isinstance"
-        | "isArray" | "hasattr" | "callable" => Asks::Kind,
+        | "isArray" | "hasattr" | "callable" => GuardTest::Kind,
         _ if code.is_path(node) && is_truthy(code.grammar) && call.arguments.is_empty() => {
-            return Some((Asks::Null, code.say(node)));
+            return Some((GuardTest::Null, code.normalized_text(node)));
         }
         _ => return None,
     };
@@ -218,7 +224,7 @@ fn classify_call(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
 }
 
 /// Returns what `ok` is about in Go: `v, ok := m[k]`.
-fn go_lookup_source(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
+fn go_lookup_source(code: &GuardCode<'_>, node: usize) -> Option<(GuardTest, String)> {
     let name = code.nodes.text(node);
     if !matches!(name, "ok" | "found" | "exists" | "exist" | "has") {
         return None;
@@ -230,22 +236,22 @@ fn go_lookup_source(code: &Code<'_>, node: usize) -> Option<(Asks, String)> {
         let left = code.nodes.child(at, "left")?;
         let mut names = code.nodes.children(left).filter(|child| code.nodes.kind(*child) != ",");
         let (first, last) = (names.next()?, names.last()?);
-        (code.nodes.text(last) == name && code.nodes.text(first) != "_").then(|| code.say(first))
+        (code.nodes.text(last) == name && code.nodes.text(first) != "_").then(|| code.normalized_text(first))
     };
-    let guard = code.nodes.around(node).find(|at| is_if(code.nodes.kind(*at)))?;
+    let guard = code.nodes.ancestors(node).find(|at| is_if(code.nodes.kind(*at)))?;
     let inside = code.nodes.child(guard, "initializer").and_then(declared);
     let before = || {
         let list = code.nodes.parent(guard)?;
         let before: Vec<usize> = code.nodes.children(list).take_while(|at| *at < guard).collect();
         before.into_iter().rev().find_map(declared)
     };
-    inside.or_else(before).map(|about| (Asks::Null, about))
+    inside.or_else(before).map(|about| (GuardTest::Null, about))
 }
 
 /// A place that requires a value to be present.
 #[derive(Debug, Clone)]
-pub(super) struct Need {
-    pub(super) needs: Asks,
+pub(super) struct GuardedUse {
+    pub(super) needs: GuardTest,
     /// The kind of the required test.
     pub(super) of: String,
     /// The expression, normalized.
@@ -254,15 +260,15 @@ pub(super) struct Need {
 }
 
 /// Returns every place in a range of nodes that uses a value which must be present.
-pub(super) fn needs(code: &Code<'_>, range: Range<usize>) -> Vec<Need> {
+pub(super) fn find_guarded_uses(code: &GuardCode<'_>, range: Range<usize>) -> Vec<GuardedUse> {
     let mut found = Vec::new();
     for node in range {
         let kind = code.nodes.kind(node);
         let is_safe = || code.nodes.child(node, "optional_chain").is_some();
-        let mut need = |needs: Asks, of: usize, said: String| {
-            let of = code.bare(of);
+        let mut need = |needs: GuardTest, of: usize, said: String| {
+            let of = code.strip_parentheses(of);
             if code.is_path(of) {
-                found.push(Need { needs, of: code.say(of), said, node });
+                found.push(GuardedUse { needs, of: code.normalized_text(of), said, node });
             }
         };
         if is_member(kind) || super::code::is_index(kind) {
@@ -270,32 +276,36 @@ pub(super) fn needs(code: &Code<'_>, range: Range<usize>) -> Vec<Need> {
                 continue;
             }
             if let Some(object) = code.object(node) {
-                need(if is_member(kind) { Asks::Null } else { Asks::Size }, object, code.say(node));
+                need(
+                    if is_member(kind) { GuardTest::Null } else { GuardTest::Size },
+                    object,
+                    code.normalized_text(node),
+                );
             }
         } else if kind == "method_invocation" {
             if let Some((object, name)) = code.nodes.child(node, "object").zip(code.nodes.child(node, "name")) {
-                need(Asks::Null, object, format!("{} . {}", code.say(object), code.nodes.text(name)));
+                need(GuardTest::Null, object, format!("{} . {}", code.normalized_text(object), code.nodes.text(name)));
             }
         } else if kind == "pointer_expression" && code.nodes.text(node).starts_with('*') {
             if let Some(object) = code.nodes.child(node, "argument") {
-                need(Asks::Null, object, code.say(node));
+                need(GuardTest::Null, object, code.normalized_text(node));
             }
         } else if kind == "unary_expression" && code.grammar == Grammar::Go && code.nodes.text(node).starts_with('*') {
             if let Some(object) = code.nodes.child(node, "operand") {
-                need(Asks::Null, object, code.say(node));
+                need(GuardTest::Null, object, code.normalized_text(node));
             }
         } else if matches!(kind, "binary_expression" | "binary_operator")
             && matches!(operator(code, node), Some("/" | "//" | "%"))
         {
             if let Some(right) = code.nodes.child(node, "right") {
-                need(Asks::Zero, right, code.say(node));
+                need(GuardTest::Zero, right, code.normalized_text(node));
             }
         } else if is_call(kind)
             && let Some(function) = code.nodes.child(node, "function")
             && code.nodes.kind(function) == "identifier"
             && !is_safe()
         {
-            need(Asks::Null, function, code.say(function));
+            need(GuardTest::Null, function, code.normalized_text(function));
         }
     }
     found

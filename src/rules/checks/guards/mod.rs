@@ -10,8 +10,8 @@ mod code;
 mod conditions;
 mod outline;
 mod pair;
+mod removed_conditions;
 mod statements;
-mod unguarded;
 mod weaker;
 mod words;
 
@@ -21,20 +21,20 @@ use std::time::Duration;
 
 use regex::Regex;
 
-use super::super::subject::{Hit, Subject, Touched, is_markup, is_test_path, readable};
-use super::super::threads::each_file;
+use super::super::target::{ChangedLineIndex, RuleMatch, RuleTarget, is_markup, is_test_path, read_text};
+use super::super::threads::for_each_file;
 use super::{BothSides, Check, CheckInfo};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus};
-use crate::domain::place::Side;
+use crate::domain::place::DiffSide;
 use crate::domain::text::FileText;
-use crate::syntax::{Beside, Grammar, Trees, Unparsed, Watch};
-use crate::sys::cancel::Stopped;
+use crate::syntax::{Grammar, OtherVersion, ParseFailure, ParseLimits, TreeCache};
+use crate::sys::cancel::CancelReason;
 use crate::workspace::Workspace;
-use code::Code;
-use pair::{Lost, Pair};
+use code::GuardCode;
+use pair::{FunctionPair, GuardLoss};
 
 pub(in crate::rules) use assertions::{AssertionRemoved, AssertsNothing};
-pub(in crate::rules) use pair::{Around, Rule};
+pub(in crate::rules) use pair::{ChangedText, GuardRule};
 pub(in crate::rules) use words::GUARDS;
 
 /// Larger texts are not compared; that they are not parsed is in the receipt.
@@ -52,24 +52,24 @@ const SMALL: u64 = 30;
 const FEW: usize = 3;
 
 /// One rule about removed guards.
-pub(in crate::rules) struct Guard {
-    rule: Rule,
+pub(in crate::rules) struct GuardRuleInfo {
+    rule: GuardRule,
     info: CheckInfo,
 }
 
 /// A removed guard, with its rule.
-pub(in crate::rules) type Taken = (Rule, Hit);
+pub(in crate::rules) type RemovedGuard = (GuardRule, RuleMatch);
 
-impl Check for Guard {
+impl Check for GuardRuleInfo {
     fn info(&self) -> &CheckInfo {
         &self.info
     }
 
-    fn find(&self, _: &Subject<'_>) -> Vec<Hit> {
+    fn find(&self, _: &RuleTarget<'_>) -> Vec<RuleMatch> {
         Vec::new()
     }
 
-    fn lost(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
+    fn lost(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
         let taken = sides.taken.get_or_init(|| collect_losses(sides)).as_ref().map_err(|stopped| *stopped)?;
         let own = taken.iter().filter(|(_, (rule, _))| *rule == self.rule);
         Ok(own.map(|(file, (_, hit))| (*file, hit.clone())).collect())
@@ -99,14 +99,14 @@ static SIGNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 });
 
 /// Returns every guard that the change removes, each with the index of its file in the change.
-fn collect_losses(sides: &BothSides<'_>) -> Result<Vec<(usize, Taken)>, Stopped> {
-    let found = each_file(sides.change.files.len(), |at| taken_from(sides, at));
+fn collect_losses(sides: &BothSides<'_>) -> Result<Vec<(usize, RemovedGuard)>, CancelReason> {
+    let found = for_each_file(sides.change.files.len(), |at| find_removed_guards(sides, at));
     let mut all = Vec::new();
     for (at, of_file) in found.into_iter().enumerate().filter_map(|(at, of_file)| Some((at, of_file?))) {
         all.extend(of_file?.into_iter().map(|taken| (at, taken)));
     }
     let mut found = merge_repeated(all);
-    if is_meant(sides.change) {
+    if is_intentional(sides.change) {
         for (_, (_, hit)) in &mut found {
             hit.is_hint = true;
         }
@@ -115,8 +115,11 @@ fn collect_losses(sides: &BothSides<'_>) -> Result<Vec<(usize, Taken)>, Stopped>
 }
 
 /// Returns the guards that the change removes from one file.
-pub(in crate::rules) fn taken_from(sides: &BothSides<'_>, at: usize) -> Result<Vec<Taken>, Stopped> {
-    let known = sides.alone.of(at).map(|answers| &answers.taken);
+pub(in crate::rules) fn find_removed_guards(
+    sides: &BothSides<'_>,
+    at: usize,
+) -> Result<Vec<RemovedGuard>, CancelReason> {
+    let known = sides.alone.results_of(at).map(|answers| &answers.taken);
     if let Some(taken) = known.and_then(OnceLock::get) {
         return Ok(taken.clone());
     }
@@ -131,7 +134,7 @@ pub(in crate::rules) fn taken_from(sides: &BothSides<'_>, at: usize) -> Result<V
 }
 
 /// Checks whether removals are probably intentional: the change is a rewrite, or a commit message says so.
-pub(super) fn is_meant(change: &ChangeSet) -> bool {
+pub(super) fn is_intentional(change: &ChangeSet) -> bool {
     !is_small(&change.files) || is_announced(change)
 }
 
@@ -157,32 +160,32 @@ fn is_small(files: &[FileChange]) -> bool {
 }
 
 /// A file that may have lost something, with both its sides.
-type Candidate = Option<(Grammar, Arc<FileText>, Arc<FileText>)>;
+type GuardCandidate = Option<(Grammar, Arc<FileText>, Arc<FileText>)>;
 
-fn candidate(sides: &BothSides<'_>, file: &FileChange) -> Result<Candidate, Stopped> {
+fn candidate(sides: &BothSides<'_>, file: &FileChange) -> Result<GuardCandidate, CancelReason> {
     sides.cancel.check()?;
     let Some(grammar) = grammar_of(file) else { return Ok(None) };
-    let Some(old) = read(sides.old, file, Side::Old)? else { return Ok(None) };
-    let Some(new) = read(sides.new, file, Side::New)? else { return Ok(None) };
+    let Some(old) = read(sides.old, file, DiffSide::Old)? else { return Ok(None) };
+    let Some(new) = read(sides.new, file, DiffSide::New)? else { return Ok(None) };
     Ok(has_fewer_guard_words(file, &old, &new).then_some((grammar, old, new)))
 }
 
-fn hits(sides: &BothSides<'_>, file: &FileChange) -> Result<Vec<Taken>, Stopped> {
+fn hits(sides: &BothSides<'_>, file: &FileChange) -> Result<Vec<RemovedGuard>, CancelReason> {
     let Some((grammar, old, new)) = candidate(sides, file)? else { return Ok(Vec::new()) };
     let around = around_of(sides)?;
-    let watch = Watch::new(sides.cancel, PATIENCE);
+    let watch = ParseLimits::new(sides.cancel, PATIENCE);
     match losses(sides.trees, file, grammar, (&old, &new), around, &watch) {
         Ok(lost) => Ok(lost
             .into_iter()
             .map(|lost| {
-                let mut hit = Hit::of_lines(&old, lost.lines);
+                let mut hit = RuleMatch::from_lines(&old, lost.lines);
                 hit.detail = Some(lost.detail);
                 (lost.rule, hit)
             })
             .collect()),
-        Err(Unparsed::Stopped(stopped)) => Err(stopped),
+        Err(ParseFailure::Stopped(stopped)) => Err(stopped),
         Err(why) => {
-            let path = file.path_at(Side::Old);
+            let path = file.path_at(DiffSide::Old);
             sides.note(format!("what the change takes away from {path} was not wholly looked at: {why}"));
             Ok(Vec::new())
         }
@@ -190,16 +193,16 @@ fn hits(sides: &BothSides<'_>, file: &FileChange) -> Result<Vec<Taken>, Stopped>
 }
 
 /// A loss repeated in many places is intentional: it is reported once, with the number of places.
-fn merge_repeated(found: Vec<(usize, Taken)>) -> Vec<(usize, Taken)> {
-    let mut count: HashMap<Rule, usize> = HashMap::new();
+fn merge_repeated(found: Vec<(usize, RemovedGuard)>) -> Vec<(usize, RemovedGuard)> {
+    let mut count: HashMap<GuardRule, usize> = HashMap::new();
     for (_, (rule, _)) in &found {
         *count.entry(*rule).or_default() += 1;
     }
-    let mut told: Vec<(usize, Taken)> = Vec::new();
+    let mut told: Vec<(usize, RemovedGuard)> = Vec::new();
     for (file, (rule, mut hit)) in found {
         let places = count.get(&rule).copied().unwrap_or(0);
         // A storage format is changed as a whole.
-        let most = if rule == Rule::Attribute { 1 } else { MOST_ALIKE };
+        let most = if rule == GuardRule::Attribute { 1 } else { MOST_ALIKE };
         if places > most {
             if told.iter().any(|(_, (other, _))| *other == rule) {
                 continue;
@@ -223,15 +226,15 @@ fn grammar_of(file: &FileChange) -> Option<Grammar> {
 }
 
 /// Reads a side of a file; `None` if it is unreadable (reported elsewhere) or too large.
-fn read(tree: &dyn Workspace, file: &FileChange, side: Side) -> Result<Option<Arc<FileText>>, Stopped> {
-    let text = readable(tree, file.path_at(side))?;
+fn read(tree: &dyn Workspace, file: &FileChange, side: DiffSide) -> Result<Option<Arc<FileText>>, CancelReason> {
+    let text = read_text(tree, file.path_at(side))?;
     Ok(text.filter(|text| text.text().len() <= LARGEST && !is_markup(text)))
 }
 
 /// Checks whether some place of the file has fewer of the words that guards consist of.
 fn has_fewer_guard_words(file: &FileChange, old: &FileText, new: &FileText) -> bool {
     file.runs().filter(|run| run.old.count > 0).any(|run| {
-        let said = |text: &FileText, span: crate::domain::change::Span| -> String {
+        let said = |text: &FileText, span: crate::domain::change::HunkSpan| -> String {
             let lines = span.range().map(|lines| text.lines(lines).map(|(_, line)| line).collect::<Vec<_>>());
             lines.unwrap_or_default().join("\n")
         };
@@ -244,7 +247,7 @@ fn has_fewer_guard_words(file: &FileChange, old: &FileText, new: &FileText) -> b
 }
 
 /// Reads all lines that the change adds and removes, once.
-fn around_of<'a>(sides: &BothSides<'a>) -> Result<&'a Around, Stopped> {
+fn around_of<'a>(sides: &BothSides<'a>) -> Result<&'a ChangedText, CancelReason> {
     if let Some(around) = sides.alone.around.get() {
         return Ok(around);
     }
@@ -252,17 +255,19 @@ fn around_of<'a>(sides: &BothSides<'a>) -> Result<&'a Around, Stopped> {
     Ok(sides.alone.around.get_or_init(|| around))
 }
 
-fn read_around(sides: &BothSides<'_>) -> Result<Around, Stopped> {
-    let mut around = Around::default();
+fn read_around(sides: &BothSides<'_>) -> Result<ChangedText, CancelReason> {
+    let mut around = ChangedText::default();
     let ChangeSet { files, .. } = sides.change;
     for file in files {
         sides.cancel.check()?;
         if file.without_text().is_some() || file.language.is_none() {
             continue;
         }
-        for (side, tree, all) in [(Side::Old, sides.old, &mut around.gone), (Side::New, sides.new, &mut around.come)] {
-            let absent = if side == Side::Old { FileStatus::Added } else { FileStatus::Deleted };
-            let spans = || file.runs().filter_map(|run| if side == Side::Old { run.old } else { run.new }.range());
+        for (side, tree, all) in
+            [(DiffSide::Old, sides.old, &mut around.gone), (DiffSide::New, sides.new, &mut around.come)]
+        {
+            let absent = if side == DiffSide::Old { FileStatus::Added } else { FileStatus::Deleted };
+            let spans = || file.runs().filter_map(|run| if side == DiffSide::Old { run.old } else { run.new }.range());
             if file.status == absent || spans().next().is_none() {
                 continue;
             }
@@ -278,16 +283,17 @@ fn read_around(sides: &BothSides<'_>) -> Result<Around, Stopped> {
 
 /// Finds what one file lost.
 fn losses(
-    trees: &Trees,
+    trees: &TreeCache,
     file: &FileChange,
     grammar: Grammar,
     (old, new): (&FileText, &FileText),
-    around: &Around,
-    watch: &Watch<'_>,
-) -> Result<Vec<Lost>, Unparsed> {
-    let (removed, added) = (Touched::of(file, Side::Old), Touched::of(file, Side::New));
-    let beside = Beside::of(file, Side::Old, old, new);
-    let both = outline::both(trees, grammar, (old.text(), new.text()), beside.as_ref(), &removed, watch)?;
+    around: &ChangedText,
+    watch: &ParseLimits<'_>,
+) -> Result<Vec<GuardLoss>, ParseFailure> {
+    let (removed, added) = (ChangedLineIndex::of(file, DiffSide::Old), ChangedLineIndex::of(file, DiffSide::New));
+    let beside = OtherVersion::of(file, DiffSide::Old, old, new);
+    let both =
+        outline::parse_changed_functions(trees, grammar, (old.text(), new.text()), beside.as_ref(), &removed, watch)?;
     let mut lost = attributes::attributes(file.path.extension().unwrap_or_default(), old, new, &removed, around);
     if let Some((before, after)) = &both {
         let lines: Vec<&str> = new.all_lines().map(|(_, line)| line).collect();
@@ -297,12 +303,14 @@ fn losses(
             if !(first..=last).any(|line| removed.covers(line)) {
                 continue;
             }
-            let Some(pair) = Pair::new(before, after, (was, is), &removed, &added, around, &lines) else { continue };
-            if is_rewritten(&pair) || is_for_tests(before, pair.then()) {
+            let Some(pair) = FunctionPair::new(before, after, (was, is), &removed, &added, around, &lines) else {
+                continue;
+            };
+            if is_rewritten(&pair) || is_for_tests(before, pair.base_function()) {
                 continue;
             }
-            lost.extend(unguarded::unguarded(&pair));
-            lost.extend(statements::statements(&pair));
+            lost.extend(removed_conditions::find_removed_conditions(&pair));
+            lost.extend(statements::find_removed_statements(&pair));
             lost.extend(weaker::weaker(&pair));
         }
     }
@@ -313,8 +321,8 @@ fn losses(
 }
 
 /// Pairs the functions on both sides by name; of those with the same name, in order.
-fn pairs(before: &Code<'_>, after: &Code<'_>) -> Vec<(usize, usize)> {
-    let by_name = |code: &Code<'_>| -> HashMap<String, Vec<usize>> {
+fn pairs(before: &GuardCode<'_>, after: &GuardCode<'_>) -> Vec<(usize, usize)> {
+    let by_name = |code: &GuardCode<'_>| -> HashMap<String, Vec<usize>> {
         let mut found: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, function) in code.functions.iter().enumerate() {
             found.entry(function.key.clone()).or_default().push(at);
@@ -334,25 +342,25 @@ fn pairs(before: &Code<'_>, after: &Code<'_>) -> Vec<(usize, usize)> {
 }
 
 /// Checks whether more of its plain statements are new than remain: then its losses cannot be determined.
-fn is_rewritten(pair: &Pair<'_>) -> bool {
-    let plain = |code: &Code<'_>, function: usize| -> Vec<String> {
-        let statements = code.nodes.inside(function).filter(|node| code.is_statement(*node));
-        let plain = statements.filter(|node| !code.nodes.inside(*node).any(|inner| code.is_statement(inner)));
-        plain.map(|node| code.say(node)).collect()
+fn is_rewritten(pair: &FunctionPair<'_>) -> bool {
+    let plain = |code: &GuardCode<'_>, function: usize| -> Vec<String> {
+        let statements = code.nodes.subtree(function).filter(|node| code.is_statement(*node));
+        let plain = statements.filter(|node| !code.nodes.subtree(*node).any(|inner| code.is_statement(inner)));
+        plain.map(|node| code.normalized_text(node)).collect()
     };
-    let is = plain(pair.new, pair.now());
+    let is = plain(pair.new, pair.head_function());
     let new = is.iter().filter(|said| !pair.said.contains_key(*said)).count();
     new > is.len() - new + 1
 }
 
 /// Checks whether only tests run it.
-fn is_for_tests(code: &Code<'_>, function: usize) -> bool {
+fn is_for_tests(code: &GuardCode<'_>, function: usize) -> bool {
     code.grammar == Grammar::Rust
-        && std::iter::once(function).chain(code.nodes.around(function)).any(|node| is_for_tests_itself(code, node))
+        && std::iter::once(function).chain(code.nodes.ancestors(function)).any(|node| is_for_tests_itself(code, node))
 }
 
 /// Checks whether a Rust item is marked as test code.
-fn is_for_tests_itself(code: &Code<'_>, node: usize) -> bool {
+fn is_for_tests_itself(code: &GuardCode<'_>, node: usize) -> bool {
     let Some(parent) = code.nodes.parent(node) else { return false };
     if code.nodes.is_token(node) || !code.nodes.kind(node).ends_with("_item") {
         return false;

@@ -5,13 +5,13 @@
 
 use std::collections::HashSet;
 
-use super::super::super::subject::Touched;
-use super::code::Code;
+use super::super::super::target::ChangedLineIndex;
+use super::code::GuardCode;
 use crate::domain::place::LineRange;
-use crate::syntax::{Beside, Grammar, Nodes, Tree, Trees, Unparsed, Watch};
+use crate::syntax::{Grammar, NodeTable, OtherVersion, ParseFailure, ParseLimits, SyntaxTree, TreeCache};
 
 /// A top-level function.
-struct Outer {
+struct OuterFunction {
     key: String,
     lines: (u32, u32),
     /// Starts of the bodies left out of it.
@@ -21,37 +21,38 @@ struct Outer {
 }
 
 /// Parses both sides of a file without the bodies of functions that cannot have lost anything; `None` if no function can.
-pub(super) fn both<'t>(
-    trees: &Trees,
+pub(super) fn parse_changed_functions<'t>(
+    trees: &TreeCache,
     grammar: Grammar,
     (old, new): (&'t str, &'t str),
-    beside: Option<&Beside<'_>>,
-    removed: &Touched,
-    watch: &Watch<'_>,
-) -> Result<Option<(Code<'t>, Code<'t>)>, Unparsed> {
+    beside: Option<&OtherVersion<'_>>,
+    removed: &ChangedLineIndex,
+    watch: &ParseLimits<'_>,
+) -> Result<Option<(GuardCode<'t>, GuardCode<'t>)>, ParseFailure> {
     let new_tree = trees.parse(grammar, new, watch)?;
     let old_tree = trees.parse_beside(grammar, old, beside, watch)?;
-    let outline = |tree: &Tree, text: &'t str| -> Result<Vec<Outer>, Unparsed> {
+    let outline = |tree: &SyntaxTree, text: &'t str| -> Result<Vec<OuterFunction>, ParseFailure> {
         let mut left_out = Vec::new();
-        let code = Code::of(tree, text, watch, &mut |nodes, body| {
+        let code = GuardCode::of(tree, text, watch, &mut |nodes, body| {
             let leave_out = is_of_function(nodes, body);
             left_out.extend(leave_out.then_some(body));
             !leave_out
         });
         Ok(outer_functions(&code?, &left_out))
     };
-    let (before, after): (Vec<Outer>, Vec<Outer>) = (outline(&old_tree, old)?, outline(&new_tree, new)?);
-    let stands = Keys::of(after.iter());
-    let wanted = Keys::of(before.iter().filter(|outer| stands.meet(&outer.key) && loses_lines(outer, removed)));
+    let (before, after): (Vec<OuterFunction>, Vec<OuterFunction>) =
+        (outline(&old_tree, old)?, outline(&new_tree, new)?);
+    let stands = FunctionKeys::of(after.iter());
+    let wanted = FunctionKeys::of(before.iter().filter(|outer| stands.meet(&outer.key) && loses_lines(outer, removed)));
     if wanted.exact.is_empty() {
         return Ok(None);
     }
     // Code around a function without a body of its own may be examined beyond the function.
     let all = before.iter().chain(&after).any(|outer| wanted.meet(&outer.key) && !outer.is_bare);
-    let read = |tree: &Tree, text: &'t str, outers: &[Outer]| -> Result<Code<'t>, Unparsed> {
+    let read = |tree: &SyntaxTree, text: &'t str, outers: &[OuterFunction]| -> Result<GuardCode<'t>, ParseFailure> {
         let others = outers.iter().filter(|outer| !all && !wanted.meet(&outer.key));
         let skipped: HashSet<usize> = others.flat_map(|outer| outer.bodies.iter().copied()).collect();
-        Code::of(tree, text, watch, &mut |nodes, body| {
+        GuardCode::of(tree, text, watch, &mut |nodes, body| {
             !(skipped.contains(&nodes.bytes(body).start) && is_of_function(nodes, body))
         })
     };
@@ -59,13 +60,13 @@ pub(super) fn both<'t>(
 }
 
 /// The keys of functions, and the prefixes of those keys.
-struct Keys<'a> {
+struct FunctionKeys<'a> {
     exact: HashSet<&'a str>,
     begun: HashSet<&'a str>,
 }
 
-impl<'a> Keys<'a> {
-    fn of(outers: impl Iterator<Item = &'a Outer>) -> Self {
+impl<'a> FunctionKeys<'a> {
+    fn of(outers: impl Iterator<Item = &'a OuterFunction>) -> Self {
         let exact: HashSet<&str> = outers.map(|outer| outer.key.as_str()).collect();
         Self { begun: exact.iter().copied().flat_map(beginnings).collect(), exact }
     }
@@ -83,13 +84,13 @@ fn beginnings(key: &str) -> impl Iterator<Item = &str> {
     parts.chain(std::iter::once(key.len())).filter_map(|at| key.get(..at))
 }
 
-fn loses_lines(outer: &Outer, removed: &Touched) -> bool {
+fn loses_lines(outer: &OuterFunction, removed: &ChangedLineIndex) -> bool {
     let lines = LineRange::new(outer.lines.0, outer.lines.1);
     lines.is_ok_and(|lines| removed.first_in(lines).is_some_and(|(_, stands)| stands))
 }
 
 /// Checks whether a node is the body of a function that [`Code`] names; called before what follows the node is known.
-fn is_of_function(nodes: &Nodes<'_>, body: usize) -> bool {
+fn is_of_function(nodes: &NodeTable<'_>, body: usize) -> bool {
     let Some(holder) = nodes.parent(body) else { return false };
     let has = |node: usize, fields: &[&str]| fields.iter().any(|field| nodes.child(node, field).is_some());
     match nodes.kind(holder) {
@@ -111,13 +112,13 @@ fn is_of_function(nodes: &Nodes<'_>, body: usize) -> bool {
 }
 
 /// Collects the top-level functions of an outline, and the bodies left out of each.
-fn outer_functions(code: &Code<'_>, left_out: &[usize]) -> Vec<Outer> {
+fn outer_functions(code: &GuardCode<'_>, left_out: &[usize]) -> Vec<OuterFunction> {
     let mut numbers = vec![None; code.functions.len()];
-    let mut outers: Vec<Outer> = Vec::new();
+    let mut outers: Vec<OuterFunction> = Vec::new();
     for (number, function) in code.functions.iter().enumerate().filter(|(number, one)| one.outermost == *number) {
         numbers[number] = Some(outers.len());
         let (key, lines) = (function.key.clone(), code.nodes.lines(function.node));
-        outers.push(Outer { key, lines, bodies: Vec::new(), is_bare: false });
+        outers.push(OuterFunction { key, lines, bodies: Vec::new(), is_bare: false });
     }
     for body in left_out {
         let Some(owner) = code.owner(*body) else { continue };
@@ -136,20 +137,20 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::domain::change::{ChangeRun, FileChange, Hunk, Span};
+    use crate::domain::change::{ChangeRun, FileChange, Hunk, HunkSpan};
     use crate::domain::path::RepoPath;
-    use crate::domain::place::Side;
+    use crate::domain::place::DiffSide;
     use crate::sys::cancel::Cancel;
 
     /// Returns the functions on the old side that have deleted lines.
     fn known(grammar: Grammar, old: &str, new: &str, line: u32) -> Option<Vec<String>> {
-        let run = ChangeRun { old: Span { start: line, count: 1 }, new: Span { start: line, count: 0 } };
+        let run = ChangeRun { old: HunkSpan { start: line, count: 1 }, new: HunkSpan { start: line, count: 0 } };
         let hunks = vec![Hunk { runs: vec![run], ..Hunk::default() }];
         let file = FileChange { hunks, ..FileChange::modified(RepoPath::parse("a").unwrap()) };
-        let (trees, cancel) = (Trees::default(), Cancel::never());
-        let watch = Watch::new(&cancel, Duration::from_mins(1));
-        let removed = Touched::of(&file, Side::Old);
-        let both = both(&trees, grammar, (old, new), None, &removed, &watch).unwrap();
+        let (trees, cancel) = (TreeCache::default(), Cancel::never());
+        let watch = ParseLimits::new(&cancel, Duration::from_mins(1));
+        let removed = ChangedLineIndex::of(&file, DiffSide::Old);
+        let both = parse_changed_functions(&trees, grammar, (old, new), None, &removed, &watch).unwrap();
         both.map(|(before, _)| before.functions.into_iter().map(|function| function.key).collect())
     }
 

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::super::super::subject::Touched;
-use super::code::{Code, is_if};
-use super::conditions::{Need, Question, needs, questions};
+use super::super::super::target::ChangedLineIndex;
+use super::code::{GuardCode, is_if};
+use super::conditions::{GuardCondition, GuardedUse, find_conditions, find_guarded_uses};
 use crate::domain::place::LineRange;
 
 /// A loss: what the change removes, and its place.
-pub(super) struct Lost {
-    pub(super) rule: Rule,
+pub(super) struct GuardLoss {
+    pub(super) rule: GuardRule,
     /// Lines of the old side; the first of them is a deleted one.
     pub(super) lines: LineRange,
     /// Description of the loss, one sentence.
@@ -18,7 +18,7 @@ pub(super) struct Lost {
 
 /// The rules of this folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::rules) enum Rule {
+pub(in crate::rules) enum GuardRule {
     NullCheck,
     SizeCheck,
     Authorisation,
@@ -36,12 +36,12 @@ pub(in crate::rules) enum Rule {
 
 /// All lines that a change adds and removes, over all files, each as returned by [`squeeze`].
 #[derive(Default)]
-pub(in crate::rules) struct Around {
+pub(in crate::rules) struct ChangedText {
     pub(super) come: String,
     pub(super) gone: String,
 }
 
-impl Around {
+impl ChangedText {
     /// Checks whether the change adds `text` anywhere.
     pub(super) fn adds(&self, text: &str) -> bool {
         let squeezed = squeeze(text);
@@ -66,20 +66,20 @@ pub(super) fn squeeze(text: &str) -> String {
 }
 
 /// A function on both sides.
-pub(super) struct Pair<'a> {
-    pub(super) old: &'a Code<'a>,
-    pub(super) new: &'a Code<'a>,
+pub(super) struct FunctionPair<'a> {
+    pub(super) old: &'a GuardCode<'a>,
+    pub(super) new: &'a GuardCode<'a>,
     pub(super) was: usize,
     pub(super) is: usize,
-    pub(super) removed: &'a Touched,
-    pub(super) added: &'a Touched,
-    pub(super) around: &'a Around,
+    pub(super) removed: &'a ChangedLineIndex,
+    pub(super) added: &'a ChangedLineIndex,
+    pub(super) around: &'a ChangedText,
     /// The tests in the old function.
-    pub(super) asked: Vec<Question>,
+    pub(super) asked: Vec<GuardCondition>,
     /// The tests in the new function and the functions around it.
-    pub(super) asks: Vec<Question>,
+    pub(super) asks: Vec<GuardCondition>,
     /// Uses in the new function that require a value.
-    pub(super) needs: Vec<Need>,
+    pub(super) needs: Vec<GuardedUse>,
     /// Counts of the old function's statements and conditions, normalized.
     pub(super) said: HashMap<String, usize>,
     /// Counts of the new function's.
@@ -88,30 +88,30 @@ pub(super) struct Pair<'a> {
     pub(super) fresh: Vec<&'a str>,
 }
 
-impl<'a> Pair<'a> {
+impl<'a> FunctionPair<'a> {
     #[allow(clippy::too_many_arguments, reason = "what stands on both sides is twice as much")]
     pub(super) fn new(
-        old: &'a Code<'a>,
-        new: &'a Code<'a>,
+        old: &'a GuardCode<'a>,
+        new: &'a GuardCode<'a>,
         (was, is): (usize, usize),
-        removed: &'a Touched,
-        added: &'a Touched,
-        around: &'a Around,
+        removed: &'a ChangedLineIndex,
+        added: &'a ChangedLineIndex,
+        around: &'a ChangedText,
         new_lines: &[&'a str],
     ) -> Option<Self> {
         let (then, now) = (old.functions.get(was)?.node, new.functions.get(is)?.node);
         let outermost = new.functions.get(new.functions.get(is)?.outermost)?.node;
-        let mut asked = questions(old, then..old.nodes.until(then));
+        let mut asked = find_conditions(old, then..old.nodes.subtree_end(then));
         asked.retain(|question| old.owner(question.node) == Some(was));
         let (first, last) = new.nodes.lines(now);
         let fresh = (first..=last).filter(|line| added.covers(*line));
         let fresh = fresh.filter_map(|line| new_lines.get(usize::try_from(line).ok()? - 1).copied()).collect();
         Some(Self {
             asked,
-            asks: questions(new, outermost..new.nodes.until(outermost)),
-            needs: needs(new, now..new.nodes.until(now)),
-            said: old.statements_said(then),
-            says: new.statements_said(now),
+            asks: find_conditions(new, outermost..new.nodes.subtree_end(outermost)),
+            needs: find_guarded_uses(new, now..new.nodes.subtree_end(now)),
+            said: old.count_statements(then),
+            says: new.count_statements(now),
             fresh,
             old,
             new,
@@ -124,28 +124,28 @@ impl<'a> Pair<'a> {
     }
 
     /// Returns the old function's node.
-    pub(super) fn then(&self) -> usize {
+    pub(super) fn base_function(&self) -> usize {
         self.old.functions.get(self.was).map_or(0, |function| function.node)
     }
 
     /// Returns the new function's node.
-    pub(super) fn now(&self) -> usize {
+    pub(super) fn head_function(&self) -> usize {
         self.new.functions.get(self.is).map_or(0, |function| function.node)
     }
 
     /// Checks whether the change removes the first line of a node of the old side.
-    pub(super) fn is_gone(&self, node: usize) -> bool {
+    pub(super) fn is_removed(&self, node: usize) -> bool {
         self.removed.covers(self.old.nodes.lines(node).0)
     }
 
     /// Checks whether the change adds the first line of a node of the new side.
-    pub(super) fn is_fresh(&self, node: usize) -> bool {
+    pub(super) fn is_added(&self, node: usize) -> bool {
         self.added.covers(self.new.nodes.lines(node).0)
     }
 
     /// Checks whether a statement of the old function is in the new one.
-    pub(super) fn stays(&self, statement: usize) -> bool {
-        self.says.contains_key(&self.old.say(statement))
+    pub(super) fn is_kept(&self, statement: usize) -> bool {
+        self.says.contains_key(&self.old.normalized_text(statement))
     }
 
     /// Checks whether the new function has fewer instances of a statement or condition than the old one.
@@ -154,29 +154,29 @@ impl<'a> Pair<'a> {
     }
 
     /// Builds a loss at a node of the old side.
-    pub(super) fn lost(&self, rule: Rule, node: usize, detail: String) -> Option<Lost> {
+    pub(super) fn build_loss(&self, rule: GuardRule, node: usize, detail: String) -> Option<GuardLoss> {
         let (first, last) = self.old.nodes.lines(node);
         let first = (first..=last).find(|line| self.removed.covers(*line))?;
         let mut end = first;
         while end < last && end < first + 5 && self.removed.covers(end + 1) {
             end += 1;
         }
-        Some(Lost { rule, lines: LineRange::new(first, end).ok()?, detail })
+        Some(GuardLoss { rule, lines: LineRange::new(first, end).ok()?, detail })
     }
 }
 
 /// Returns the nodes that a test guards, in either of its outcomes.
-pub(super) fn guarded(code: &Code<'_>, question: &Question) -> Vec<std::ops::Range<usize>> {
+pub(super) fn guarded_ranges(code: &GuardCode<'_>, question: &GuardCondition) -> Vec<std::ops::Range<usize>> {
     let nodes = &code.nodes;
-    let own = nodes.until(question.node)..nodes.until(question.decides);
+    let own = nodes.subtree_end(question.node)..nodes.subtree_end(question.decides);
     let mut ranges = Vec::from([own]);
     if is_if(nodes.kind(question.decides))
         && let Some(consequence) = nodes.child(question.decides, "consequence")
-        && code.statements(consequence).last().is_some_and(|last| code.leaves(*last))
+        && code.statements(consequence).last().is_some_and(|last| code.exits_block(*last))
     {
         // In Rust the `if` is inside an expression statement.
         let statement = code.statement(question.decides).unwrap_or(question.decides);
-        ranges.extend(code.following(statement).into_iter().map(|after| after..nodes.until(after)));
+        ranges.extend(code.following(statement).into_iter().map(|after| after..nodes.subtree_end(after)));
     }
     ranges
 }

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::code::{Code, is_call, is_if};
-use super::pair::{Lost, Pair, Rule};
+use super::code::{GuardCode, is_call, is_if};
+use super::pair::{FunctionPair, GuardLoss, GuardRule};
 
 macro_rules! pattern {
     ($name:ident, $text:expr) => {
@@ -23,38 +23,38 @@ pattern!(
     r"(?i)\b\w*(?:authori[sz]\w*|authenticat\w*|permi(?:ssion|tted)\w*|isAdmin|is_admin|is_staff|is_superuser|is_owner|isOwner|has_?role|has_perm\w*|hasAccess|canAccess|can_\w+|checkAccess|csrf\w*|hmac\.\w+|signature\w*|logged_?in|currentUser|req \. user|request \. user)\b"
 );
 
+mod exits;
 mod failures;
 mod held;
-mod ways_out;
 
 /// Finds removed statements other than checks of used values.
-pub(super) fn statements(pair: &Pair<'_>) -> Vec<Lost> {
+pub(super) fn find_removed_statements(pair: &FunctionPair<'_>) -> Vec<GuardLoss> {
     let mut lost = Vec::new();
-    let then = pair.then();
-    for node in pair.old.nodes.inside(then) {
-        if !pair.is_gone(node) || !pair.old.is_statement(node) || pair.old.owner(node) != Some(pair.was) {
+    let then = pair.base_function();
+    for node in pair.old.nodes.subtree(then) {
+        if !pair.is_removed(node) || !pair.old.is_statement(node) || pair.old.owner(node) != Some(pair.was) {
             continue;
         }
-        let said = pair.old.say(node);
+        let said = pair.old.normalized_text(node);
         if said.is_empty() || !pair.is_rarer(&said) {
             continue;
         }
-        let found = ways_out::way_out(pair, node)
-            .or_else(|| ways_out::interrupt(pair, node, &said))
+        let found = exits::removed_error_exit(pair, node)
+            .or_else(|| exits::removed_interrupt(pair, node, &said))
             .or_else(|| held::lock(pair, node, &said))
             .or_else(|| held::unlock(pair, node))
             .or_else(|| held::release(pair, node))
             .or_else(|| authorisation(pair, node))
-            .or_else(|| failures::unwrapped(pair, node))
-            .or_else(|| failures::handled(pair, node))
-            .or_else(|| failures::case_of_failure(pair, node));
+            .or_else(|| failures::added_unwrap(pair, node))
+            .or_else(|| failures::removed_handler(pair, node))
+            .or_else(|| failures::removed_failure_case(pair, node));
         lost.extend(found);
     }
     lost
 }
 
 /// Returns the call that a statement consists of, possibly deferred or awaited.
-fn call_of(code: &Code<'_>, statement: usize) -> Option<usize> {
+fn call_of(code: &GuardCode<'_>, statement: usize) -> Option<usize> {
     let mut at = statement;
     for _ in 0..4 {
         if is_call(code.nodes.kind(at)) {
@@ -72,7 +72,7 @@ fn call_of(code: &Code<'_>, statement: usize) -> Option<usize> {
 }
 
 /// Returns the name of the called function, and its object.
-fn done_to(code: &Code<'_>, statement: usize) -> Option<(String, String)> {
+fn done_to(code: &GuardCode<'_>, statement: usize) -> Option<(String, String)> {
     let call = code.call(call_of(code, statement)?)?;
     let about = match (call.receiver, call.arguments.as_slice()) {
         (_, [first, ..])
@@ -84,7 +84,7 @@ fn done_to(code: &Code<'_>, statement: usize) -> Option<(String, String)> {
         (None, [first, ..]) => *first,
         (None, []) => call.name,
     };
-    let about = code.say(about);
+    let about = code.normalized_text(about);
     Some((code.nodes.text(call.name).to_owned(), about.trim_start_matches("& ").to_owned()))
 }
 
@@ -93,12 +93,15 @@ fn is(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
 }
 
 /// Checks whether any statement of the function calls something on `about` that `pattern` matches.
-fn still_does(code: &Code<'_>, function: usize, pattern: &LazyLock<Option<Regex>>, about: &str) -> bool {
-    code.nodes.inside(function).filter(|node| is_call(code.nodes.kind(*node))).any(|node| {
+fn still_does(code: &GuardCode<'_>, function: usize, pattern: &LazyLock<Option<Regex>>, about: &str) -> bool {
+    code.nodes.subtree(function).filter(|node| is_call(code.nodes.kind(*node))).any(|node| {
         code.call(node).is_some_and(|call| {
             is(pattern, code.nodes.text(call.name))
-                && (call.receiver.is_some_and(|receiver| code.say(receiver) == about)
-                    || call.arguments.first().is_some_and(|first| code.say(*first).trim_start_matches("& ") == about))
+                && (call.receiver.is_some_and(|receiver| code.normalized_text(receiver) == about)
+                    || call
+                        .arguments
+                        .first()
+                        .is_some_and(|first| code.normalized_text(*first).trim_start_matches("& ") == about))
         })
     })
 }
@@ -109,21 +112,24 @@ fn last_word(said: &str) -> &str {
 }
 
 /// Unauthorized callers were rejected here.
-fn authorisation(pair: &Pair<'_>, node: usize) -> Option<Lost> {
+fn authorisation(pair: &FunctionPair<'_>, node: usize) -> Option<GuardLoss> {
     let (old, new) = (pair.old, pair.new);
     let after = old.following(node);
-    let stays = after.iter().filter(|statement| pair.stays(**statement)).count();
+    let stays = after.iter().filter(|statement| pair.is_kept(**statement)).count();
     if after.is_empty() || stays * 2 < after.len() {
         return None;
     }
     let guard =
         if old.nodes.kind(node) == "expression_statement" && is_if(old.nodes.kind(node + 1)) { node + 1 } else { node };
-    let said = old.say(node);
+    let said = old.normalized_text(node);
     let asked = if is_if(old.nodes.kind(guard)) {
-        let condition = old.say(old.nodes.child(guard, "condition")?);
+        let condition = old.normalized_text(old.nodes.child(guard, "condition")?);
         let branch = old.nodes.child(guard, "consequence")?;
-        let leaves = old.statements(branch).last().is_some_and(|last| old.leaves(*last));
-        if !leaves || !is(&AUTHORISES, &condition) || !(is(&DENIES, &old.say(branch)) || is(&DENIES, &condition)) {
+        let leaves = old.statements(branch).last().is_some_and(|last| old.exits_block(*last));
+        if !leaves
+            || !is(&AUTHORISES, &condition)
+            || !(is(&DENIES, &old.normalized_text(branch)) || is(&DENIES, &condition))
+        {
             return None;
         }
         condition
@@ -135,13 +141,13 @@ fn authorisation(pair: &Pair<'_>, node: usize) -> Option<Lost> {
         }
         said
     };
-    let still = new.statements_said(pair.now());
+    let still = new.count_statements(pair.head_function());
     let fresh = pair.fresh.iter().any(|line| is(&AUTHORISES, line) || is(&DENIES, line));
     if fresh || still.keys().any(|other| *other == asked) || pair.around.adds(&asked.replace(' ', "")) {
         return None;
     }
-    pair.lost(
-        Rule::Authorisation,
+    pair.build_loss(
+        GuardRule::Authorisation,
         node,
         "Whoever is not allowed to was turned away here; the code after it is unchanged.".to_owned(),
     )

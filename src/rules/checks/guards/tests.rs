@@ -1,11 +1,11 @@
 //! Tests of removed guards on small changes.
 
-use super::super::super::made_up::MadeUp;
+use super::super::super::synthetic_change::SyntheticChange;
 
 /// The rules of this folder that fire on a change of one file, with the lines of the old side.
 fn told(path: &str, old: &str, new: &str) -> Vec<String> {
-    let report = MadeUp::default().was(path, old).now(path, new).review();
-    let removed = report.claims.iter().filter(|claim| claim.place.side == crate::domain::place::Side::Old);
+    let report = SyntheticChange::default().was(path, old).now(path, new).review();
+    let removed = report.claims.iter().filter(|claim| claim.place.side == crate::domain::place::DiffSide::Old);
     removed
         .map(|claim| {
             let rule = claim.origin.name.trim_start_matches("general/").to_owned();
@@ -121,6 +121,6 @@ fn a_failure_that_loses_its_own_way_is_told() {
 
 #[test]
 fn a_test_that_looks_at_nothing_is_told() {
-    let report = MadeUp::default().now("tests/test_a.py", "def test_a():\n    result = f(1)\n").review();
+    let report = SyntheticChange::default().now("tests/test_a.py", "def test_a():\n    result = f(1)\n").review();
     assert_eq!(report.claims[0].origin.name, "general/test-asserts-nothing");
 }

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::code::{Code, is_call};
-use super::pair::{Lost, Pair, Rule, squeeze};
-use super::unguarded::name;
+use super::code::{GuardCode, is_call};
+use super::pair::{FunctionPair, GuardLoss, GuardRule, squeeze};
+use super::removed_conditions::quote_condition;
 use crate::syntax::Grammar;
 
 /// Words fewer than this say too little to know an expression again.
@@ -25,36 +25,36 @@ static TIMES: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^(?:WithTimeout|WithDeadline|wait_for|timeout|withTimeout|orTimeout)$").ok());
 
 /// Expressions of the old function that stand bare in the new one.
-pub(super) fn weaker(pair: &Pair<'_>) -> Vec<Lost> {
+pub(super) fn weaker(pair: &FunctionPair<'_>) -> Vec<GuardLoss> {
     let mut lost = Vec::new();
     let mut new_units: Option<HashMap<String, usize>> = None;
-    for node in pair.old.nodes.inside(pair.then()) {
-        if !pair.is_gone(node) || pair.old.owner(node) != Some(pair.was) {
+    for node in pair.old.nodes.subtree(pair.base_function()) {
+        if !pair.is_removed(node) || pair.old.owner(node) != Some(pair.was) {
             continue;
         }
         let Some((rule, stays, detail)) = wrapped(pair.old, node) else { continue };
         let Some(unit) = unit(pair.old, node, stays) else { continue };
-        let said = handed_to(pair.old, unit) + &pair.old.say_without(unit, &[(node, stays)]);
+        let said = handed_to(pair.old, unit) + &pair.old.normalized_text_with(unit, &[(node, stays)]);
         let units = new_units.get_or_insert_with(|| fresh_units(pair));
         let stands = units.get(&said).copied().unwrap_or(0);
-        if stands == 0 || pair.said.contains_key(&pair.old.say_without(unit, &[(node, stays)])) {
+        if stands == 0 || pair.said.contains_key(&pair.old.normalized_text_with(unit, &[(node, stays)])) {
             continue;
         }
-        if rule == Rule::Await && is_no_promise(pair, stays) {
+        if rule == GuardRule::Await && is_no_promise(pair, stays) {
             continue;
         }
-        if matches!(rule, Rule::Sanitiser | Rule::Copy | Rule::Limit)
+        if matches!(rule, GuardRule::Sanitiser | GuardRule::Copy | GuardRule::Limit)
             && pair.old.call(node).is_some_and(|call| pair.around.adds(&format!("{}(", pair.old.nodes.text(call.name))))
         {
             continue;
         }
-        lost.extend(pair.lost(rule, node, detail));
+        lost.extend(pair.build_loss(rule, node, detail));
     }
     lost
 }
 
 /// What an expression does to another, and which one.
-fn wrapped(code: &Code<'_>, node: usize) -> Option<(Rule, usize, String)> {
+fn wrapped(code: &GuardCode<'_>, node: usize) -> Option<(GuardRule, usize, String)> {
     let kind = code.nodes.kind(node);
     if matches!(kind, "await_expression" | "await") && !code.nodes.is_token(node) && code.grammar != Grammar::Rust {
         let inner = code
@@ -63,7 +63,7 @@ fn wrapped(code: &Code<'_>, node: usize) -> Option<(Rule, usize, String)> {
             .find(|child| !(code.nodes.is_token(*child) && code.nodes.text(*child) == "await"))?;
         let alone = code.nodes.parent(node).is_some_and(|parent| code.nodes.kind(parent) == "expression_statement");
         let called = code.call(inner).map(|call| code.nodes.text(call.name).to_owned())?;
-        return alone.then(|| (Rule::Await, inner, format!("`{called}` was awaited here.")));
+        return alone.then(|| (GuardRule::Await, inner, format!("`{called}` was awaited here.")));
     }
     if !is_call(kind) && kind != "object_creation_expression" {
         return None;
@@ -74,7 +74,11 @@ fn wrapped(code: &Code<'_>, node: usize) -> Option<(Rule, usize, String)> {
     let first = call.arguments.first().copied();
     if is(&SANITISES) {
         let stays = if call.arguments.len() <= 2 { first.or(call.receiver)? } else { first? };
-        return Some((Rule::Sanitiser, stays, format!("`{}` went through `{called}` here.", name(&code.say(stays)))));
+        return Some((
+            GuardRule::Sanitiser,
+            stays,
+            format!("`{}` went through `{called}` here.", quote_condition(&code.normalized_text(stays))),
+        ));
     }
     if is(&LIMITS) {
         let stays = call
@@ -88,31 +92,43 @@ fn wrapped(code: &Code<'_>, node: usize) -> Option<(Rule, usize, String)> {
                     .starts_with(|letter: char| letter.is_ascii_digit() || letter.is_ascii_uppercase())
             })
             .find(|argument| code.is_path(*argument) || is_call(code.nodes.kind(*argument)))?;
-        return Some((Rule::Limit, stays, format!("`{}` was limited with `{called}` here.", name(&code.say(stays)))));
+        return Some((
+            GuardRule::Limit,
+            stays,
+            format!("`{}` was limited with `{called}` here.", quote_condition(&code.normalized_text(stays))),
+        ));
     }
     if is(&COPIES) && code.grammar != Grammar::Rust {
         let stays = first.or(call.receiver)?;
-        return Some((Rule::Copy, stays, format!("A copy of `{}` was made here.", name(&code.say(stays)))));
+        return Some((
+            GuardRule::Copy,
+            stays,
+            format!("A copy of `{}` was made here.", quote_condition(&code.normalized_text(stays))),
+        ));
     }
     if is(&TIMES) {
-        return Some((Rule::Timeout, first?, format!("`{}` ended after a time here.", name(&code.say(first?)))));
+        return Some((
+            GuardRule::Timeout,
+            first?,
+            format!("`{}` ended after a time here.", quote_condition(&code.normalized_text(first?))),
+        ));
     }
     None
 }
 
 /// The smallest thing around `node` that is known again by its words when only `stays` is left of the node.
-fn unit(code: &Code<'_>, node: usize, stays: usize) -> Option<usize> {
-    std::iter::once(node).chain(code.nodes.around(node)).take(12).find(|at| {
+fn unit(code: &GuardCode<'_>, node: usize, stays: usize) -> Option<usize> {
+    std::iter::once(node).chain(code.nodes.ancestors(node)).take(12).find(|at| {
         let is_unit = code.is_statement(*at) || is_part(code, *at);
         is_unit && {
-            let said = code.say_without(*at, &[(node, stays)]);
+            let said = code.normalized_text_with(*at, &[(node, stays)]);
             code.is_statement(*at) || said.split(' ').count() >= FEWEST_WORDS
         }
     })
 }
 
 /// Whether it is one of a list.
-fn is_part(code: &Code<'_>, node: usize) -> bool {
+fn is_part(code: &GuardCode<'_>, node: usize) -> bool {
     matches!(
         code.nodes.kind(node),
         "pair" | "keyed_element" | "variable_declarator" | "keyword_argument" | "jsx_attribute" | "field_initializer"
@@ -122,29 +138,29 @@ fn is_part(code: &Code<'_>, node: usize) -> bool {
 }
 
 /// What an argument is handed to, or else nothing: in another call, even one in its place, it does not stand bare.
-fn handed_to(code: &Code<'_>, node: usize) -> String {
+fn handed_to(code: &GuardCode<'_>, node: usize) -> String {
     let arguments = code.nodes.parent(node).filter(|at| matches!(code.nodes.kind(*at), "arguments" | "argument_list"));
     let call = arguments.and_then(|at| code.nodes.parent(at)).and_then(|at| code.call(at));
     call.map_or_else(String::new, |call| format!("{}( ", code.nodes.text(call.name)))
 }
 
 /// The words of what the change adds to the new function.
-fn fresh_units(pair: &Pair<'_>) -> HashMap<String, usize> {
+fn fresh_units(pair: &FunctionPair<'_>) -> HashMap<String, usize> {
     let mut units = HashMap::new();
     let code = pair.new;
-    for node in code.nodes.inside(pair.now()) {
-        if pair.is_fresh(node)
+    for node in code.nodes.subtree(pair.head_function()) {
+        if pair.is_added(node)
             && (code.is_statement(node) || is_part(code, node))
-            && code.nodes.until(node) - node < 600
+            && code.nodes.subtree_end(node) - node < 600
         {
-            *units.entry(handed_to(code, node) + &code.say(node)).or_default() += 1;
+            *units.entry(handed_to(code, node) + &code.normalized_text(node)).or_default() += 1;
         }
     }
     units
 }
 
 /// Whether the change says that there is nothing to wait for: the function it calls, or this one, is not asynchronous any more.
-fn is_no_promise(pair: &Pair<'_>, call: usize) -> bool {
+fn is_no_promise(pair: &FunctionPair<'_>, call: usize) -> bool {
     let Some(called) = pair.old.call(call) else { return true };
     let called = pair.old.nodes.text(called.name);
     // Routers go on by themselves, and what changes data by a hook is told by callbacks when it is done.
@@ -159,8 +175,8 @@ fn is_no_promise(pair: &Pair<'_>, call: usize) -> bool {
         format!("async def {called}("),
         format!("{called}:async"),
     ];
-    let head = squeeze(pair.new.nodes.text(pair.now()));
-    let was = squeeze(pair.old.nodes.text(pair.then()));
+    let head = squeeze(pair.new.nodes.text(pair.head_function()));
+    let was = squeeze(pair.old.nodes.text(pair.base_function()));
     ways.iter().any(|way| gone.contains(way.as_str()))
         || (was.contains("async") && !head.contains("async"))
         || head.contains(&format!("void {called}("))

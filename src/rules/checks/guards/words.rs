@@ -1,104 +1,104 @@
 //! Titles and messages of the rules of this folder. Main table: [`GUARDS`].
 
 use super::super::CheckInfo;
-use super::Guard;
-use super::pair::Rule;
+use super::GuardRuleInfo;
+use super::pair::GuardRule;
 use crate::domain::finding::{Category, Severity};
 
 const fn guard(
-    rule: Rule,
+    rule: GuardRule,
     (name, title): (&'static str, &'static str),
     message: &'static str,
     (severity, category, cwe): (Severity, Category, Option<&'static str>),
-) -> Guard {
-    Guard { rule, info: CheckInfo { name, title, message, severity, category, cwe } }
+) -> GuardRuleInfo {
+    GuardRuleInfo { rule, info: CheckInfo { name, title, message, severity, category, cwe } }
 }
 
 /// Every rule about removed guards.
-pub(in crate::rules) static GUARDS: [Guard; 13] = [
+pub(in crate::rules) static GUARDS: [GuardRuleInfo; 13] = [
     guard(
-        Rule::NullCheck,
+        GuardRule::NullCheck,
         ("general/null-check-removed", "Null check removed, but the value is still used"),
         "Where the value is missing, the code now fails instead of taking the other way. Keep the check, or say in the commit why the value \
          cannot be missing any more.",
         (Severity::Medium, Category::Logic, Some("CWE-476")),
     ),
     guard(
-        Rule::SizeCheck,
+        GuardRule::SizeCheck,
         ("general/bounds-check-removed", "Bounds check removed, but the guarded code remains"),
         "Where there is nothing to take, the code now fails or reads what is not its own. Keep the check, or say in the commit why it cannot \
          be empty any more.",
         (Severity::Medium, Category::Logic, Some("CWE-129")),
     ),
     guard(
-        Rule::Authorisation,
+        GuardRule::Authorisation,
         ("general/authorisation-removed", "Authorization check removed, but the guarded code remains"),
         "Unless something before it turns them away, whoever reaches this code can now do what it does. Bring the check back, or name in the \
          commit what asks instead.",
         (Severity::High, Category::AccessControl, Some("CWE-862")),
     ),
     guard(
-        Rule::Lock,
+        GuardRule::Lock,
         ("general/lock-removed", "Race condition: lock removed, but the data is still shared"),
         "Other places still take the lock, so two threads can now be in this data at once, or wait for ever. Keep the lock here, or remove \
          it everywhere.",
         (Severity::Medium, Category::Logic, Some("CWE-667")),
     ),
     guard(
-        Rule::Release,
+        GuardRule::Release,
         ("general/release-removed", "Resource leak: release removed"),
         "Every run now keeps one more of them, until the system has no more to give. Let it go again, on the ways that fail as well.",
         (Severity::Medium, Category::Logic, Some("CWE-772")),
     ),
     guard(
-        Rule::Await,
+        GuardRule::Await,
         ("general/await-removed", "Missing await: call is no longer awaited"),
         "What follows now runs before the call has done its work, and when it fails nobody hears of it. Await it again, or handle its \
          failure where it is started.",
         (Severity::Medium, Category::Logic, Some("CWE-755")),
     ),
     guard(
-        Rule::Sanitiser,
+        GuardRule::Sanitiser,
         ("general/sanitiser-removed", "Injection risk: escaping or sanitizing removed"),
         "Characters with a meaning to whoever reads the result now get through as they are. Clean the value again, or say in the commit \
          where that happens now.",
         (Severity::Medium, Category::Security, Some("CWE-116")),
     ),
     guard(
-        Rule::ErrorPath,
+        GuardRule::ErrorPath,
         ("general/error-path-goes-on", "Error branch no longer exits"),
         "After the failure the code goes on with what is not there or not right. Leave the branch again, or give what follows something it \
          can work with.",
         (Severity::Medium, Category::Logic, Some("CWE-755")),
     ),
     guard(
-        Rule::ErrorHandling,
+        GuardRule::ErrorHandling,
         ("general/error-handling-removed", "Error handling removed, but the failing code remains"),
         "When it fails, the failure now goes unnoticed or ends what runs around it. Handle it again, or say in the commit who does.",
         (Severity::Medium, Category::Logic, Some("CWE-755")),
     ),
     guard(
-        Rule::Limit,
+        GuardRule::Limit,
         ("general/limit-removed", "Limit on a value removed"),
         "Values beyond the limit now reach code that was written for those within it. Keep the limit, or say in the commit what bounds the \
          value now.",
         (Severity::Medium, Category::Logic, Some("CWE-1284")),
     ),
     guard(
-        Rule::Copy,
+        GuardRule::Copy,
         ("general/copy-removed", "Defensive copy of shared data removed"),
         "Whoever holds the other end can now change it, or see it change, while it is in use. Copy it again, or say in the commit why \
          nobody else holds it.",
         (Severity::Low, Category::SideEffects, Some("CWE-374")),
     ),
     guard(
-        Rule::Timeout,
+        GuardRule::Timeout,
         ("general/timeout-removed", "Timeout removed from a call"),
         "When the other side does not answer, whatever called this hangs, and so does all that waits for it. Give it a time limit again.",
         (Severity::Medium, Category::Performance, Some("CWE-400")),
     ),
     guard(
-        Rule::Attribute,
+        GuardRule::Attribute,
         ("general/attribute-removed", "An attribute is removed that what it stood on relied on"),
         "Bring it back, or say in the commit what does its work now.",
         (Severity::Low, Category::Logic, None),

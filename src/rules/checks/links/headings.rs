@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::document::Page;
+use crate::document::DocumentLinks;
 
 /// Markup that tools other than Markdown expand or generate.
 const FOREIGN: &[&str] = &[
@@ -44,11 +44,11 @@ static COMPONENT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?m)^\
 
 /// The anchors of a file, folded.
 #[derive(Debug)]
-pub(super) struct Headings {
+pub(super) struct HeadingAnchors {
     anchors: HashSet<String>,
 }
 
-impl Headings {
+impl HeadingAnchors {
     /// Collects the anchors of a text; `None` if it contains unknown constructs.
     pub(super) fn of(text: &str) -> Option<Self> {
         if FOREIGN.iter().any(|mark| text.contains(mark)) || COMPONENT.as_ref()?.is_match(text) {
@@ -66,7 +66,7 @@ impl Headings {
             }
             anchors.insert(all);
         };
-        Page::of(text).headings.iter().for_each(|heading| add(heading));
+        DocumentLinks::of(text).headings.iter().for_each(|heading| add(heading));
         LOOKS_LIKE.as_ref()?.captures_iter(text).filter_map(|found| found.get(1)).for_each(|one| add(one.as_str()));
         IN_HTML.as_ref()?.captures_iter(text).filter_map(|found| found.get(1)).for_each(|one| add(one.as_str()));
         for found in WRITTEN.as_ref()?.captures_iter(text) {
@@ -108,7 +108,7 @@ mod tests {
     fn anchors_are_found_however_they_are_made() {
         let text = "# It is `here` & there\n\n## Twice\n\n## Twice\n\n## 1. First: *steps*\n\n## :rocket: Go\n\n## 安装 说明\n\n### Own {#mine}\n\n\
                     <a name=\"old-name\"></a>\n\n<h2 align=\"center\">In HTML</h2>\n\n=== \"Tab\"\n\n    ## In a tab\n\n(label)=\n";
-        let headings = Headings::of(text).unwrap();
+        let headings = HeadingAnchors::of(text).unwrap();
         for anchor in [
             "it-is-here--there",
             "twice",
@@ -144,7 +144,7 @@ mod tests {
             "# A\n{% include b.md %}\n",
             "# A\n--8<-- \"b.md\"\n",
         ] {
-            assert!(Headings::of(text).is_none(), "{text}");
+            assert!(HeadingAnchors::of(text).is_none(), "{text}");
         }
     }
 }

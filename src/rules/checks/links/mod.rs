@@ -10,20 +10,20 @@ mod target;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::super::subject::{Hit, Subject, Touched, is_test_path, readable};
+use super::super::target::{ChangedLineIndex, RuleMatch, RuleTarget, is_test_path, read_text};
 use super::{BothSides, Check, CheckInfo};
-use crate::document::{Link, Page};
+use crate::document::{DocumentLink, DocumentLinks};
 use crate::domain::change::{FileChange, FileMode, FileStatus};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, Side, WorkspaceAt};
-use crate::domain::text::{FileText, shortened, strip_line};
-use crate::sys::cancel::Stopped;
+use crate::domain::place::{DiffSide, LineRange, WorkspaceAt};
+use crate::domain::text::{FileText, shorten, strip_line};
+use crate::sys::cancel::CancelReason;
 use crate::workspace::Workspace;
-use headings::Headings;
-use target::{Destination, Found, Tree};
+use headings::HeadingAnchors;
+use target::{FileIndex, LinkDestination, PathEntry};
 
-pub(super) struct LeadsNowhere;
+pub(super) struct DeadLinkCheck;
 
 static INFO: CheckInfo = CheckInfo {
     name: "general/link-leads-nowhere",
@@ -43,35 +43,35 @@ const MOST_OF_A_FILE: usize = 3;
 /// Maximum number of them that are named.
 const MOST_LISTED: usize = 5;
 
-impl Check for LeadsNowhere {
+impl Check for DeadLinkCheck {
     fn info(&self) -> &'static CheckInfo {
         &INFO
     }
 
-    fn find(&self, _: &Subject<'_>) -> Vec<Hit> {
+    fn find(&self, _: &RuleTarget<'_>) -> Vec<RuleMatch> {
         Vec::new()
     }
 
-    fn gained(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, Hit)>, Stopped> {
+    fn gained(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
         let mut dead = Vec::new();
         // A patch shows parts of its tree only; a missing file may exist.
         if sides.change.new_at == WorkspaceAt::PatchOnly {
             return Ok(Vec::new());
         }
-        let mut asked: Option<Asked<'_>> = None;
+        let mut asked: Option<LinkChecker<'_>> = None;
         for (at, file) in sides.change.files.iter().enumerate() {
             sides.cancel.check()?;
             if !may_gain(file) {
                 continue;
             }
             let Some(text) = read(sides.new, &file.path)? else { continue };
-            let touched = Touched::of(file, Side::New);
+            let touched = ChangedLineIndex::of(file, DiffSide::New);
             let is_new_link = |line: &str| ["](", "]:", "src=", "href="].iter().any(|mark| line.contains(mark));
             if !text.all_lines().any(|(number, line)| touched.covers(number) && is_new_link(line)) {
                 continue;
             }
             if asked.is_none() {
-                asked = Asked::of(sides)?;
+                asked = LinkChecker::of(sides)?;
             }
             let Some(asked) = &mut asked else { return Ok(Vec::new()) };
             let found = asked.file(file, &text, &touched)?;
@@ -95,7 +95,7 @@ fn may_gain(file: &FileChange) -> bool {
 
 /// Checks whether the file is included in others or published elsewhere: then its links are relative to that place.
 fn is_read_elsewhere(path: &RepoPath) -> bool {
-    let text = path.spelled().to_ascii_lowercase();
+    let text = path.display_name().to_ascii_lowercase();
     let (folders, name) = text.rsplit_once('/').unwrap_or(("", &text));
     let elsewhere = |part: &str| {
         part.starts_with('_')
@@ -121,45 +121,50 @@ fn is_read_elsewhere(path: &RepoPath) -> bool {
         || text.contains("{{")
 }
 
-fn read(tree: &dyn Workspace, path: &RepoPath) -> Result<Option<Arc<FileText>>, Stopped> {
-    Ok(readable(tree, path)?.filter(|text| text.text().len() <= LARGEST))
+fn read(tree: &dyn Workspace, path: &RepoPath) -> Result<Option<Arc<FileText>>, CancelReason> {
+    Ok(read_text(tree, path)?.filter(|text| text.text().len() <= LARGEST))
 }
 
 /// Both trees, with a cache of examined files.
-struct Asked<'a> {
+struct LinkChecker<'a> {
     sides: &'a BothSides<'a>,
-    new: Tree<'a>,
-    old: Tree<'a>,
-    headings: HashMap<(Side, RepoPath), Option<Headings>>,
+    new: FileIndex<'a>,
+    old: FileIndex<'a>,
+    headings: HashMap<(DiffSide, RepoPath), Option<HeadingAnchors>>,
 }
 
-impl<'a> Asked<'a> {
-    fn of(sides: &'a BothSides<'a>) -> Result<Option<Self>, Stopped> {
-        let Some(new) = Tree::of(sides.new, sides.cancel)? else { return Ok(None) };
-        let Some(old) = Tree::of(sides.old, sides.cancel)? else { return Ok(None) };
+impl<'a> LinkChecker<'a> {
+    fn of(sides: &'a BothSides<'a>) -> Result<Option<Self>, CancelReason> {
+        let Some(new) = FileIndex::of(sides.new, sides.cancel)? else { return Ok(None) };
+        let Some(old) = FileIndex::of(sides.old, sides.cancel)? else { return Ok(None) };
         Ok(Some(Self { sides, new, old, headings: HashMap::new() }))
     }
 
     /// Returns the links of the file that the change made dead.
-    fn file(&mut self, file: &FileChange, text: &FileText, touched: &Touched) -> Result<Vec<DeadLink>, Stopped> {
-        let mut tally = Tally::default();
+    fn file(
+        &mut self,
+        file: &FileChange,
+        text: &FileText,
+        touched: &ChangedLineIndex,
+    ) -> Result<Vec<DeadLink>, CancelReason> {
+        let mut tally = LinkTally::default();
         let mut dead: Vec<(DeadLink, bool)> = Vec::new();
         let stood = self.stood(file)?;
-        for link in &Page::of(text.text()).links {
-            let Some(destination) = Destination::of(&file.path, &link.destination) else { continue };
-            let Some(why) = self.dead(Side::New, &file.path, &destination)? else {
+        for link in &DocumentLinks::of(text.text()).links {
+            let Some(destination) = LinkDestination::of(&file.path, &link.destination) else { continue };
+            let Some(why) = self.dead(DiffSide::New, &file.path, &destination)? else {
                 tally.good(&destination);
                 continue;
             };
-            let before = Destination::of(file.path_at(Side::Old), &link.destination);
+            let before = LinkDestination::of(file.path_at(DiffSide::Old), &link.destination);
             let was_dead = match before.filter(|_| stood.contains(&link.destination)) {
-                Some(before) => Some(self.dead(Side::Old, file.path_at(Side::Old), &before)?.is_some()),
+                Some(before) => Some(self.dead(DiffSide::Old, file.path_at(DiffSide::Old), &before)?.is_some()),
                 None => None,
             };
             match place(text, link, touched) {
                 Some(line) if was_dead != Some(true) => {
                     tally.fresh(&why);
-                    let hit = Hit::of_lines(text, LineRange::line(line));
+                    let hit = RuleMatch::from_lines(text, LineRange::line(line));
                     let dead_link = DeadLink { file: 0, hit, why, destination: link.destination.clone() };
                     dead.push((dead_link, was_dead == Some(false)));
                 }
@@ -186,16 +191,16 @@ impl<'a> Asked<'a> {
     }
 
     /// Counts the dead links of each run of changed lines at the base: a link that replaced a dead one was not made dead by the change.
-    fn dead_in_runs(&mut self, file: &FileChange) -> Result<Vec<usize>, Stopped> {
+    fn dead_in_runs(&mut self, file: &FileChange) -> Result<Vec<usize>, CancelReason> {
         let mut counts = vec![0; file.runs().count()];
-        let from = file.path_at(Side::Old);
+        let from = file.path_at(DiffSide::Old);
         let Some(text) = read(self.sides.old, from)? else { return Ok(counts) };
-        for link in Page::of(text.text()).links {
+        for link in DocumentLinks::of(text.text()).links {
             let line = text.line_at(link.at.start);
             let run = file.runs().position(|run| run.old.range().is_some_and(|lines| lines.contains(line)));
-            let (Some(run), Some(to)) = (run, Destination::of(from, &link.destination)) else { continue };
+            let (Some(run), Some(to)) = (run, LinkDestination::of(from, &link.destination)) else { continue };
             if let Some(count) = counts.get_mut(run)
-                && self.dead(Side::Old, from, &to)?.is_some()
+                && self.dead(DiffSide::Old, from, &to)?.is_some()
             {
                 *count += 1;
             }
@@ -204,27 +209,34 @@ impl<'a> Asked<'a> {
     }
 
     /// Collects the destinations that were in the file before.
-    fn stood(&self, file: &FileChange) -> Result<BTreeSet<String>, Stopped> {
+    fn stood(&self, file: &FileChange) -> Result<BTreeSet<String>, CancelReason> {
         if file.status == FileStatus::Added {
             return Ok(BTreeSet::new());
         }
-        let text = read(self.sides.old, file.path_at(Side::Old))?;
-        let links = text.map(|text| Page::of(text.text()).links).unwrap_or_default();
+        let text = read(self.sides.old, file.path_at(DiffSide::Old))?;
+        let links = text.map(|text| DocumentLinks::of(text.text()).links).unwrap_or_default();
         Ok(links.into_iter().map(|link| link.destination).collect())
     }
 
     /// Returns why a destination is dead; `None` if it exists or that cannot be determined.
-    fn dead(&mut self, side: Side, from: &RepoPath, to: &Destination) -> Result<Option<Dead>, Stopped> {
-        let tree = if side == Side::Old { &self.old } else { &self.new };
+    fn dead(
+        &mut self,
+        side: DiffSide,
+        from: &RepoPath,
+        to: &LinkDestination,
+    ) -> Result<Option<DeadLinkReason>, CancelReason> {
+        let tree = if side == DiffSide::Old { &self.old } else { &self.new };
         let path = match &to.path {
             None => from.clone(),
             Some(path) => match tree.find(path)? {
                 // A site may serve each page as a folder, relative to which the link is resolved.
-                Found::Missing if to.is_file && tree.has_below_page(from, to) => return Ok(None),
-                Found::Missing if to.is_file => return Ok(Some(Dead::NoFile(path.clone()))),
-                Found::OtherCase(there) if to.is_file => return Ok(Some(Dead::OtherCase(there))),
-                Found::File => path.clone(),
-                Found::Missing | Found::OtherCase(_) | Found::Folder | Found::Unknown => return Ok(None),
+                PathEntry::Missing if to.is_file && tree.has_below_page(from, to) => return Ok(None),
+                PathEntry::Missing if to.is_file => return Ok(Some(DeadLinkReason::NoFile(path.clone()))),
+                PathEntry::OtherCase(there) if to.is_file => return Ok(Some(DeadLinkReason::OtherCase(there))),
+                PathEntry::File => path.clone(),
+                PathEntry::Missing | PathEntry::OtherCase(_) | PathEntry::Folder | PathEntry::Unknown => {
+                    return Ok(None);
+                }
             },
         };
         let Some(fragment) = &to.fragment else { return Ok(None) };
@@ -233,20 +245,20 @@ impl<'a> Asked<'a> {
         }
         let key = (side, path.clone());
         if !self.headings.contains_key(&key) {
-            let workspace = if side == Side::Old { self.sides.old } else { self.sides.new };
+            let workspace = if side == DiffSide::Old { self.sides.old } else { self.sides.new };
             let text = read(workspace, &path)?;
-            let headings = text.and_then(|text| Headings::of(text.text()));
+            let headings = text.and_then(|text| HeadingAnchors::of(text.text()));
             self.headings.insert(key.clone(), headings);
         }
         let headings = self.headings.get(&key).and_then(Option::as_ref);
         let missing = headings.is_some_and(|headings| !headings.has(fragment));
-        Ok(missing.then(|| Dead::NoHeading(path, fragment.clone())))
+        Ok(missing.then(|| DeadLinkReason::NoHeading(path, fragment.clone())))
     }
 }
 
 /// Why a link is dead.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Dead {
+enum DeadLinkReason {
     NoFile(RepoPath),
     OtherCase(RepoPath),
     NoHeading(RepoPath, String),
@@ -255,64 +267,68 @@ enum Dead {
 /// A link that the change made dead.
 struct DeadLink {
     file: usize,
-    hit: Hit,
-    why: Dead,
+    hit: RuleMatch,
+    why: DeadLinkReason,
     destination: String,
 }
 
 /// Link statistics of a file: if its other links are dead too, they are relative to somewhere else.
 #[derive(Default)]
-struct Tally {
-    files: Counts,
-    anchors: Counts,
+struct LinkTally {
+    files: LinkCounts,
+    anchors: LinkCounts,
 }
 
 /// Number of destinations that exist, that did not exist before either, and that the change made dead.
 #[derive(Default)]
-struct Counts {
+struct LinkCounts {
     good: BTreeSet<String>,
     stood: BTreeSet<String>,
     fresh: BTreeSet<String>,
 }
 
-impl Tally {
-    fn good(&mut self, to: &Destination) {
+impl LinkTally {
+    fn good(&mut self, to: &LinkDestination) {
         if let Some(path) = to.path.as_ref().filter(|_| to.is_file) {
-            self.files.good.insert(path.spelled().into_owned());
+            self.files.good.insert(path.display_name().into_owned());
         }
         self.anchors.good.extend(to.fragment.clone());
     }
 
-    fn stood(&mut self, why: &Dead) {
+    fn stood(&mut self, why: &DeadLinkReason) {
         match why {
-            Dead::NoFile(path) | Dead::OtherCase(path) => self.files.stood.insert(path.spelled().into_owned()),
-            Dead::NoHeading(_, anchor) => self.anchors.stood.insert(anchor.clone()),
+            DeadLinkReason::NoFile(path) | DeadLinkReason::OtherCase(path) => {
+                self.files.stood.insert(path.display_name().into_owned())
+            }
+            DeadLinkReason::NoHeading(_, anchor) => self.anchors.stood.insert(anchor.clone()),
         };
     }
 
-    fn fresh(&mut self, why: &Dead) {
+    fn fresh(&mut self, why: &DeadLinkReason) {
         match why {
-            Dead::NoFile(path) | Dead::OtherCase(path) => self.files.fresh.insert(path.spelled().into_owned()),
-            Dead::NoHeading(_, anchor) => self.anchors.fresh.insert(anchor.clone()),
+            DeadLinkReason::NoFile(path) | DeadLinkReason::OtherCase(path) => {
+                self.files.fresh.insert(path.display_name().into_owned())
+            }
+            DeadLinkReason::NoHeading(_, anchor) => self.anchors.fresh.insert(anchor.clone()),
         };
     }
 
-    fn is_sure(&self, why: &Dead) -> bool {
-        let is_sure = |counts: &Counts| {
+    fn is_sure(&self, why: &DeadLinkReason) -> bool {
+        let is_sure = |counts: &LinkCounts| {
             let good = counts.good.len();
             good > 0 && counts.stood.len() <= good && counts.fresh.len() <= 2 * good
         };
         match why {
-            Dead::NoFile(_) => is_sure(&self.files),
-            Dead::OtherCase(_) => true,
-            Dead::NoHeading(..) => is_sure(&self.anchors),
+            DeadLinkReason::NoFile(_) => is_sure(&self.files),
+            DeadLinkReason::OtherCase(_) => true,
+            DeadLinkReason::NoHeading(..) => is_sure(&self.anchors),
         }
     }
 }
 
 /// Selects the dead links to report: each destination once, and one for a file with many.
-fn select_reported(dead: Vec<DeadLink>) -> Vec<(usize, Hit)> {
-    let mut places: BTreeMap<Dead, usize> = BTreeMap::new();
+fn select_reported(dead: Vec<DeadLink>) -> Vec<(usize, RuleMatch)> {
+    let mut places: BTreeMap<DeadLinkReason, usize> = BTreeMap::new();
     for link in &dead {
         *places.entry(link.why.clone()).or_default() += 1;
     }
@@ -336,7 +352,7 @@ fn select_reported(dead: Vec<DeadLink>) -> Vec<(usize, Hit)> {
 }
 
 /// Returns the line of a link that the change touches; otherwise mostly the line on which its destination ends.
-fn place(text: &FileText, link: &Link, touched: &Touched) -> Option<u32> {
+fn place(text: &FileText, link: &DocumentLink, touched: &ChangedLineIndex) -> Option<u32> {
     let last = text.line_at(link.at.end.saturating_sub(1));
     let lines = LineRange::new(text.line_at(link.at.start), last).ok()?;
     if text.is_masked(lines) {
@@ -346,21 +362,21 @@ fn place(text: &FileText, link: &Link, touched: &Touched) -> Option<u32> {
 }
 
 fn display_destination(destination: &str) -> String {
-    shortened(&strip_line(destination).replace('`', "'"), MOST_SHOWN)
+    shorten(&strip_line(destination).replace('`', "'"), MOST_SHOWN)
 }
 
 /// Builds the message for a link; `more` links have the same destination, and `others` are dead in the same file.
-fn build_message(link: DeadLink, more: usize, others: &[String]) -> Hit {
+fn build_message(link: DeadLink, more: usize, others: &[String]) -> RuleMatch {
     let destination = display_destination(&link.destination);
     let (title, mut detail) = match link.why {
-        Dead::NoFile(path) => {
+        DeadLinkReason::NoFile(path) => {
             (format!("`{destination}` leads to a file that is not there"), format!("There is no {path}."))
         }
-        Dead::OtherCase(path) => (
+        DeadLinkReason::OtherCase(path) => (
             format!("`{destination}` leads nowhere where upper and lower case count"),
             format!("The file is called {path}: on GitHub and on Linux that is another name."),
         ),
-        Dead::NoHeading(path, _) => (
+        DeadLinkReason::NoHeading(path, _) => (
             format!("`{destination}` leads to a heading that is not there"),
             format!("No heading of {path} has that anchor."),
         ),
@@ -376,5 +392,5 @@ fn build_message(link: DeadLink, more: usize, others: &[String]) -> Hit {
         let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
         detail.push_str(&format!(" The file has more that lead nowhere: {}{rest}.", listed.join(", ")));
     }
-    Hit { title: Some(title), detail: Some(detail), ..link.hit }
+    RuleMatch { title: Some(title), detail: Some(detail), ..link.hit }
 }

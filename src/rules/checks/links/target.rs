@@ -7,7 +7,7 @@ use ignore::gitignore::GitignoreBuilder;
 use crate::domain::change::FileMode;
 use crate::domain::path::RepoPath;
 use crate::domain::percent;
-use crate::sys::cancel::{Cancel, Stopped};
+use crate::sys::cancel::{Cancel, CancelReason};
 use crate::workspace::{TreeEntry, Workspace, WorkspaceError};
 
 /// Extensions of files that links refer to as they are in the tree. Pages that exist only on a site (`.html`) are not included.
@@ -33,7 +33,7 @@ const SITES: &[&[u8]] = &[
 
 /// The destination of a link within the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Destination {
+pub(super) struct LinkDestination {
     /// Relative to the root; `None` for the file that has the link.
     pub(super) path: Option<RepoPath>,
     /// `true` if the extension is that of a file.
@@ -44,7 +44,7 @@ pub(super) struct Destination {
     written: Vec<u8>,
 }
 
-impl Destination {
+impl LinkDestination {
     /// Parses a destination in the file `from`; `None` if it is not one in the tree, or is ambiguous.
     pub(super) fn of(from: &RepoPath, written: &str) -> Option<Self> {
         let (path, fragment) = match written.split_once('#') {
@@ -101,7 +101,7 @@ fn join_path(folder: &[u8], written: &[u8]) -> Option<Vec<u8>> {
 
 /// The entry at a path.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum PathEntry {
     File,
     Folder,
     /// No entry, except possibly one whose name differs in case.
@@ -112,14 +112,14 @@ pub(super) enum Found {
 }
 
 /// The files of one side.
-pub(super) struct Tree<'a> {
+pub(super) struct FileIndex<'a> {
     workspace: &'a dyn Workspace,
     files: Arc<[TreeEntry]>,
 }
 
-impl<'a> Tree<'a> {
+impl<'a> FileIndex<'a> {
     /// Lists it; `None` if that fails.
-    pub(super) fn of(workspace: &'a dyn Workspace, cancel: &Cancel) -> Result<Option<Self>, Stopped> {
+    pub(super) fn of(workspace: &'a dyn Workspace, cancel: &Cancel) -> Result<Option<Self>, CancelReason> {
         match workspace.files(cancel) {
             Ok(files) => Ok(Some(Self { workspace, files })),
             Err(WorkspaceError::Stopped(stopped)) => Err(stopped),
@@ -132,33 +132,33 @@ impl<'a> Tree<'a> {
     }
 
     /// Looks up a path.
-    pub(super) fn find(&self, path: &RepoPath) -> Result<Found, Stopped> {
+    pub(super) fn find(&self, path: &RepoPath) -> Result<PathEntry, CancelReason> {
         let bytes = path.as_bytes();
         if self.at(bytes).is_some() {
-            return Ok(Found::File);
+            return Ok(PathEntry::File);
         }
         let below = [bytes, b"/"].concat();
         let from = self.files.partition_point(|entry| entry.path.as_bytes() < below.as_slice());
         if self.files.get(from).is_some_and(|entry| entry.path.as_bytes().starts_with(&below)) {
-            return Ok(Found::Folder);
+            return Ok(PathEntry::Folder);
         }
         let mut above = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &bytes[..at]);
         let elsewhere = |folder: &[u8]| self.at(folder).is_some_and(|entry| entry.mode != FileMode::File);
         if above.any(elsewhere) || self.is_ignored(path)? {
-            return Ok(Found::Unknown);
+            return Ok(PathEntry::Unknown);
         }
         match self.workspace.read(path) {
             Err(WorkspaceError::NotFound(_)) => {}
             Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
-            _ => return Ok(Found::Unknown),
+            _ => return Ok(PathEntry::Unknown),
         }
         let other = self.files.iter().find(|entry| entry.path.as_bytes().eq_ignore_ascii_case(bytes));
-        Ok(other.map_or(Found::Missing, |entry| Found::OtherCase(entry.path.clone())))
+        Ok(other.map_or(PathEntry::Missing, |entry| PathEntry::OtherCase(entry.path.clone())))
     }
 
     /// Checks whether the destination exists relative to a folder named like the page `from` without its extension, in a tree that has a
     /// site.
-    pub(super) fn has_below_page(&self, from: &RepoPath, to: &Destination) -> bool {
+    pub(super) fn has_below_page(&self, from: &RepoPath, to: &LinkDestination) -> bool {
         let name = from.file_name().to_ascii_lowercase();
         if name.starts_with(b"readme.") || name.starts_with(b"index.") || name.starts_with(b"_index.") {
             return false;
@@ -170,7 +170,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Checks whether git ignores the path, so that it may well exist where the file is used.
-    fn is_ignored(&self, path: &RepoPath) -> Result<bool, Stopped> {
+    fn is_ignored(&self, path: &RepoPath) -> Result<bool, CancelReason> {
         let Ok(text) = std::str::from_utf8(path.as_bytes()) else { return Ok(true) };
         let ends = std::iter::once(0).chain(text.match_indices('/').map(|(at, _)| at + 1));
         for end in ends {
@@ -201,11 +201,11 @@ impl<'a> Tree<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workspace::memory::Memory;
+    use crate::workspace::memory::MemoryTree;
 
     fn of(from: &str, written: &str) -> Option<(Option<String>, bool, Option<String>)> {
-        let to = Destination::of(&RepoPath::parse(from).unwrap(), written)?;
-        Some((to.path.map(|path| path.spelled().into_owned()), to.is_file, to.fragment))
+        let to = LinkDestination::of(&RepoPath::parse(from).unwrap(), written)?;
+        Some((to.path.map(|path| path.display_name().into_owned()), to.is_file, to.fragment))
     }
 
     fn file(path: &str, fragment: Option<&str>) -> (Option<String>, bool, Option<String>) {
@@ -243,21 +243,21 @@ mod tests {
 
     #[test]
     fn a_tree_tells_what_is_missing_from_what_nobody_can_know() {
-        let mut memory = Memory::default();
+        let mut memory = MemoryTree::default();
         for (path, text) in
             [("docs/A.md", "x"), (".gitignore", "dist/\n*.log.txt\n"), ("docs/.gitignore", "/made.md\n")]
         {
             memory.insert(RepoPath::parse(path).unwrap(), text);
         }
-        let tree = Tree::of(&memory, &Cancel::never()).unwrap().unwrap();
+        let tree = FileIndex::of(&memory, &Cancel::never()).unwrap().unwrap();
         let find = |path: &str| tree.find(&RepoPath::parse(path).unwrap()).unwrap();
-        assert_eq!(find("docs/A.md"), Found::File);
-        assert_eq!(find("docs"), Found::Folder);
-        assert_eq!(find("docs/a.md"), Found::OtherCase(RepoPath::parse("docs/A.md").unwrap()));
-        assert_eq!(find("docs/b.md"), Found::Missing);
-        assert_eq!(find("made.md"), Found::Missing);
+        assert_eq!(find("docs/A.md"), PathEntry::File);
+        assert_eq!(find("docs"), PathEntry::Folder);
+        assert_eq!(find("docs/a.md"), PathEntry::OtherCase(RepoPath::parse("docs/A.md").unwrap()));
+        assert_eq!(find("docs/b.md"), PathEntry::Missing);
+        assert_eq!(find("made.md"), PathEntry::Missing);
         for ignored in ["dist/a.md", "docs/dist/a.md", "docs/made.md", "docs/x.log.txt"] {
-            assert_eq!(find(ignored), Found::Unknown, "{ignored}");
+            assert_eq!(find(ignored), PathEntry::Unknown, "{ignored}");
         }
     }
 }

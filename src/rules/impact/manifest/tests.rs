@@ -1,12 +1,13 @@
 //! Manifests and their locks, kind by kind.
 
-use super::super::super::made_up::MadeUp;
+use super::super::super::synthetic_change::SyntheticChange;
 
 fn told(manifest: &str, was: &str, now: &str, lock: (&str, &str)) -> bool {
-    let change = MadeUp::default().was(manifest, was).now(manifest, now).was(lock.0, lock.1).now(lock.0, lock.1);
+    let change =
+        SyntheticChange::default().was(manifest, was).now(manifest, now).was(lock.0, lock.1).now(lock.0, lock.1);
     let report = change.review();
     let mut own = report.claims.iter().filter(|claim| claim.origin.name == "impact/manifest-without-lock");
-    own.any(|claim| claim.related.len() == 1 && claim.related[0].path.spelled() == lock.0)
+    own.any(|claim| claim.related.len() == 1 && claim.related[0].path.display_name() == lock.0)
 }
 
 #[test]

@@ -1,21 +1,21 @@
 //! Go: packages by their folders.
 
-use super::{Found, Here};
+use super::{ResolvedUse, UseCandidate};
 use crate::domain::path::RepoPath;
-use crate::domain::place::Side;
-use crate::sys::cancel::Stopped;
+use crate::domain::place::DiffSide;
+use crate::sys::cancel::CancelReason;
 
-pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
+pub(super) fn uses(here: &UseCandidate<'_>) -> Result<Vec<ResolvedUse>, CancelReason> {
     let home = here.home;
     // Members used through a value are not resolved: its type is not known.
     if home.owner.is_some() {
         return Ok(Vec::new());
     }
     if here.user.folder() == home.path.folder() {
-        let package = here.ground.outline(Side::New, &home.path)?.and_then(|symbols| symbols.package.clone());
+        let package = here.ground.outline(DiffSide::New, &home.path)?.and_then(|symbols| symbols.package.clone());
         let package = match package {
             Some(package) => Some(package),
-            None => here.ground.outline(Side::Old, &home.path)?.and_then(|symbols| symbols.package.clone()),
+            None => here.ground.outline(DiffSide::Old, &home.path)?.and_then(|symbols| symbols.package.clone()),
         };
         return Ok(if here.symbols.package == package { here.by_itself() } else { Vec::new() });
     }
@@ -36,12 +36,12 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
 }
 
 /// Returns the import path of the package: the nearest `go.mod`'s module path plus the folders below it.
-fn import_path(here: &Here<'_>) -> Result<Option<String>, Stopped> {
+fn import_path(here: &UseCandidate<'_>) -> Result<Option<String>, CancelReason> {
     let mut folder = here.home.path.folder();
     loop {
         let name = if folder.is_empty() { b"go.mod".to_vec() } else { [folder, b"/go.mod"].concat() };
         if let Ok(path) = RepoPath::from_bytes(&name)
-            && let Some(text) = here.ground.read(Side::New, &path)?
+            && let Some(text) = here.ground.read(DiffSide::New, &path)?
         {
             let module = text.all_lines().find_map(|(_, line)| line.strip_prefix("module "));
             let below = here.home.path.folder().strip_prefix(folder).unwrap_or_default();

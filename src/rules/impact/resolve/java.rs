@@ -1,15 +1,15 @@
 //! Java: types by their packages.
 
-use super::{Found, Here};
-use crate::domain::place::Side;
-use crate::syntax::{DefinitionKind, How};
-use crate::sys::cancel::Stopped;
+use super::{ResolvedUse, UseCandidate};
+use crate::domain::place::DiffSide;
+use crate::syntax::{DefinitionKind, UseKind};
+use crate::sys::cancel::CancelReason;
 
-pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
+pub(super) fn uses(here: &UseCandidate<'_>) -> Result<Vec<ResolvedUse>, CancelReason> {
     let home = here.home;
-    let package = match here.ground.outline(Side::New, &home.path)? {
+    let package = match here.ground.outline(DiffSide::New, &home.path)? {
         Some(symbols) => symbols.package.clone(),
-        None => here.ground.outline(Side::Old, &home.path)?.and_then(|symbols| symbols.package.clone()),
+        None => here.ground.outline(DiffSide::Old, &home.path)?.and_then(|symbols| symbols.package.clone()),
     };
     let Some(package) = package else { return Ok(Vec::new()) };
     let of_type = home.owner.as_deref().unwrap_or(&home.name);
@@ -28,14 +28,14 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
     }
     let Some(owner) = &home.owner else {
         // For the type itself its import is sufficient, and within the package a constructor call.
-        found.extend(imported.map(|import| Found { line: import.line, call: None }));
+        found.extend(imported.map(|import| ResolvedUse { line: import.line, call: None }));
         if near && !here.is_home() {
-            found.extend(here.certain().filter(|one| one.how == How::New).map(super::found));
+            found.extend(here.certain().filter(|one| one.how == UseKind::New).map(super::found));
         }
         return Ok(found);
     };
     if home.name == *owner {
-        found.extend(here.certain().filter(|one| one.how == How::New).map(super::found));
+        found.extend(here.certain().filter(|one| one.how == UseKind::New).map(super::found));
         return Ok(found);
     }
     found.extend(here.of_member(owner));

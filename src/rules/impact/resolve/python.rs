@@ -1,14 +1,14 @@
 //! Python: modules by their paths.
 
-use super::super::ground::Ground;
-use super::{Found, Here, joined};
+use super::super::context::ImpactContext;
+use super::{ResolvedUse, UseCandidate, joined};
 use crate::domain::path::RepoPath;
-use crate::sys::cancel::Stopped;
+use crate::sys::cancel::CancelReason;
 
-pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
+pub(super) fn uses(here: &UseCandidate<'_>) -> Result<Vec<ResolvedUse>, CancelReason> {
     let home = here.home;
     let mut found = Vec::new();
-    if let Some(owner) = home.owner.as_ref().filter(|_| !home.is_maker()) {
+    if let Some(owner) = home.owner.as_ref().filter(|_| !home.is_constructor()) {
         if here.is_home() {
             found.extend(here.of_self("self", owner));
         }
@@ -19,18 +19,21 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
     }
     for import in here.symbols.imports.iter().filter(|import| !import.conditional) {
         match &import.name {
-            Some(name) if name == home.asked() && means(here.ground, here.user, &import.path, &home.path)? => {
-                found.push(Found { line: import.line, call: None });
+            Some(name)
+                if name == home.searched_name()
+                    && imports_module(here.ground, here.user, &import.path, &home.path)? =>
+            {
+                found.push(ResolvedUse { line: import.line, call: None });
                 found.extend(here.named(import.alias.as_deref().unwrap_or(name)));
             }
             // `from a import b` may import the module `b`.
             Some(name) if name != "*" && stem(&home.path) == name.as_bytes() => {
                 let path = format!("{}{}{name}", import.path, if import.path.ends_with('.') { "" } else { "." });
-                if means(here.ground, here.user, &path, &home.path)? {
+                if imports_module(here.ground, here.user, &path, &home.path)? {
                     found.extend(here.of_member(import.alias.as_deref().unwrap_or(name)));
                 }
             }
-            None if means(here.ground, here.user, &import.path, &home.path)? => {
+            None if imports_module(here.ground, here.user, &import.path, &home.path)? => {
                 found.extend(here.of_member(import.alias.as_deref().unwrap_or(&import.path)));
             }
             Some(_) | None => {}
@@ -40,7 +43,10 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
 }
 
 /// Checks whether anything at the head still has the name of a module: a file of another kind, or a folder.
-pub(in crate::rules::impact) fn stands(ground: &Ground<'_>, path: &RepoPath) -> Result<bool, Stopped> {
+pub(in crate::rules::impact) fn module_exists(
+    ground: &ImpactContext<'_>,
+    path: &RepoPath,
+) -> Result<bool, CancelReason> {
     let bytes = path.as_bytes();
     let Some(stem) = bytes.strip_suffix(b"/__init__.py").or_else(|| bytes.strip_suffix(b".py")) else {
         return Ok(true);
@@ -60,12 +66,12 @@ fn stem(path: &RepoPath) -> &[u8] {
 }
 
 /// Checks whether the module `path`, imported in `user`, is the file `target`.
-pub(in crate::rules::impact) fn means(
-    ground: &Ground<'_>,
+pub(in crate::rules::impact) fn imports_module(
+    ground: &ImpactContext<'_>,
     user: &RepoPath,
     path: &str,
     target: &RepoPath,
-) -> Result<bool, Stopped> {
+) -> Result<bool, CancelReason> {
     let dots = path.len() - path.trim_start_matches('.').len();
     let rest = path[dots..].replace('.', "/");
     let ends = |whole: &[u8]| [[whole, b".py"].concat(), [whole, b"/__init__.py"].concat()];

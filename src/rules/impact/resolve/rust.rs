@@ -1,12 +1,12 @@
 //! Rust: paths within the project.
 
-use super::super::ground::Ground;
-use super::{Found, Here};
+use super::super::context::ImpactContext;
+use super::{ResolvedUse, UseCandidate};
 use crate::domain::path::RepoPath;
-use crate::syntax::How;
-use crate::sys::cancel::Stopped;
+use crate::syntax::UseKind;
+use crate::sys::cancel::CancelReason;
 
-pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
+pub(super) fn uses(here: &UseCandidate<'_>) -> Result<Vec<ResolvedUse>, CancelReason> {
     let home = here.home;
     let mut found = Vec::new();
     match &home.owner {
@@ -15,15 +15,15 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
                 return Ok(here.by_itself());
             }
             for import in here.symbols.imports.iter().filter(|import| import.name.as_deref() == Some(&home.name)) {
-                if !import.conditional && is_ours(here.ground, here.user, &import.path)? {
-                    found.push(Found { line: import.line, call: None });
+                if !import.conditional && is_crate_path(here.ground, here.user, &import.path)? {
+                    found.push(ResolvedUse { line: import.line, call: None });
                     if !here.symbols.others.contains(&home.name) {
                         found.extend(here.named(&home.name));
                     }
                 }
             }
             for one in here.certain() {
-                if let How::Path(path) = &one.how
+                if let UseKind::Path(path) = &one.how
                     && names_module(path, &home.path)
                     && is_project_path(here, path)?
                 {
@@ -34,13 +34,15 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
         Some(owner) => {
             let imported = here.symbols.imports.iter().find(|import| import.name.as_deref() == Some(owner));
             let ours = match imported {
-                Some(import) => is_ours(here.ground, here.user, &import.path)?,
+                Some(import) => is_crate_path(here.ground, here.user, &import.path)?,
                 None => here.is_home(),
             };
             if ours {
                 let by_type = |path: &str| path.split('<').next() == Some(owner.as_str());
                 found.extend(
-                    here.certain().filter(|one| matches!(&one.how, How::Path(path) if by_type(path))).map(super::found),
+                    here.certain()
+                        .filter(|one| matches!(&one.how, UseKind::Path(path) if by_type(path)))
+                        .map(super::found),
                 );
             }
             if here.is_home() {
@@ -52,7 +54,11 @@ pub(super) fn uses(here: &Here<'_>) -> Result<Vec<Found>, Stopped> {
 }
 
 /// Checks whether a path begins in this project: in the crate of the file, or in one that has a folder here.
-pub(in crate::rules::impact) fn is_ours(ground: &Ground<'_>, user: &RepoPath, path: &str) -> Result<bool, Stopped> {
+pub(in crate::rules::impact) fn is_crate_path(
+    ground: &ImpactContext<'_>,
+    user: &RepoPath,
+    path: &str,
+) -> Result<bool, CancelReason> {
     let first = path.split("::").next().unwrap_or_default();
     if matches!(first, "crate" | "super" | "self") {
         return Ok(true);
@@ -83,13 +89,13 @@ fn names_module(path: &str, home: &RepoPath) -> bool {
 }
 
 /// Checks whether a path begins in this project, directly or through the import of its first part.
-fn is_project_path(here: &Here<'_>, path: &str) -> Result<bool, Stopped> {
-    if is_ours(here.ground, here.user, path)? {
+fn is_project_path(here: &UseCandidate<'_>, path: &str) -> Result<bool, CancelReason> {
+    if is_crate_path(here.ground, here.user, path)? {
         return Ok(true);
     }
     let first = path.split("::").next().unwrap_or_default();
     for import in here.symbols.imports.iter().filter(|import| import.name.as_deref() == Some(first)) {
-        if is_ours(here.ground, here.user, &import.path)? {
+        if is_crate_path(here.ground, here.user, &import.path)? {
             return Ok(true);
         }
     }

@@ -1,9 +1,9 @@
 //! JavaScript and TypeScript: relative imports.
 
-use super::super::ground::Ground;
-use super::{Found, Here, joined};
+use super::super::context::ImpactContext;
+use super::{ResolvedUse, UseCandidate, joined};
 use crate::domain::path::RepoPath;
-use crate::sys::cancel::Stopped;
+use crate::sys::cancel::CancelReason;
 
 /// Suffixes that may be left out of an import path.
 const ENDS: &[&str] = &[
@@ -28,10 +28,10 @@ const ENDS: &[&str] = &[
     "/index.d.ts",
 ];
 
-pub(super) fn uses(here: &Here<'_>) -> Vec<Found> {
+pub(super) fn uses(here: &UseCandidate<'_>) -> Vec<ResolvedUse> {
     let home = here.home;
     let mut found = Vec::new();
-    if let Some(owner) = home.owner.as_ref().filter(|_| !home.is_maker()) {
+    if let Some(owner) = home.owner.as_ref().filter(|_| !home.is_constructor()) {
         if here.is_home() {
             found.extend(here.of_self("this", owner));
         }
@@ -41,13 +41,13 @@ pub(super) fn uses(here: &Here<'_>) -> Vec<Found> {
         return here.by_itself();
     }
     for import in here.symbols.imports.iter().filter(|import| !import.conditional) {
-        let wanted = import.name.as_deref().is_none_or(|name| name == home.asked());
-        if !wanted || !means(here.user, &import.path, &home.path) {
+        let wanted = import.name.as_deref().is_none_or(|name| name == home.searched_name());
+        if !wanted || !imports_module(here.user, &import.path, &home.path) {
             continue;
         }
         match (&import.name, &import.alias) {
             (Some(name), alias) => {
-                found.push(Found { line: import.line, call: None });
+                found.push(ResolvedUse { line: import.line, call: None });
                 found.extend(here.named(alias.as_deref().unwrap_or(name)));
             }
             (None, Some(alias)) => found.extend(here.of_member(alias)),
@@ -58,7 +58,7 @@ pub(super) fn uses(here: &Here<'_>) -> Vec<Found> {
 }
 
 /// Checks whether a file imports another one by `path`.
-pub(in crate::rules::impact) fn means(user: &RepoPath, path: &str, target: &RepoPath) -> bool {
+pub(in crate::rules::impact) fn imports_module(user: &RepoPath, path: &str, target: &RepoPath) -> bool {
     candidates(user, path).iter().any(|candidate| candidate == target.as_bytes())
 }
 
@@ -82,7 +82,11 @@ fn candidates(user: &RepoPath, path: &str) -> Vec<Vec<u8>> {
 }
 
 /// Checks whether a relative import resolves to a file at the head.
-pub(in crate::rules::impact) fn stands(ground: &Ground<'_>, user: &RepoPath, path: &str) -> Result<bool, Stopped> {
+pub(in crate::rules::impact) fn module_exists(
+    ground: &ImpactContext<'_>,
+    user: &RepoPath,
+    path: &str,
+) -> Result<bool, CancelReason> {
     for candidate in candidates(user, path) {
         if ground.exists(&candidate)? {
             return Ok(true);

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Text;
+use super::KeyedString;
 
 /// Maximum depth of a string.
 const DEEPEST: usize = 16;
@@ -19,7 +19,7 @@ static BEGINS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// Returns every string of the file with its key path.
-pub(super) fn texts(text: &str, is_module: bool) -> Vec<Text> {
+pub(super) fn parse_object(text: &str, is_module: bool) -> Vec<KeyedString> {
     let mut found = Vec::new();
     if is_module {
         let mut end = 0;
@@ -27,18 +27,18 @@ pub(super) fn texts(text: &str, is_module: bool) -> Vec<Text> {
             if begin.end() > end {
                 let at = begin.end() - 1;
                 let line = 1 + text[..at].matches('\n').count();
-                let mut reader = Reader { text, at, line: u32::try_from(line).unwrap_or(u32::MAX) };
+                let mut reader = ObjectReader { text, at, line: u32::try_from(line).unwrap_or(u32::MAX) };
                 reader.object(&mut found);
                 end = reader.at;
             }
         }
     } else if text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '/']) {
-        Reader { text, at: 0, line: 1 }.object(&mut found);
+        ObjectReader { text, at: 0, line: 1 }.object(&mut found);
     }
     found
 }
 
-enum Token<'a> {
+enum ObjectToken<'a> {
     Open(bool),
     Close,
     Colon,
@@ -48,7 +48,7 @@ enum Token<'a> {
     Other,
 }
 
-struct Reader<'a> {
+struct ObjectReader<'a> {
     text: &'a str,
     at: usize,
     line: u32,
@@ -56,7 +56,7 @@ struct Reader<'a> {
 
 /// A parsed `key: value`.
 #[derive(Clone, Copy, Default)]
-struct Member<'a> {
+struct ObjectMember<'a> {
     key: Option<&'a str>,
     /// Position after the colon.
     named: bool,
@@ -65,62 +65,62 @@ struct Member<'a> {
     mixed: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ObjectReader<'a> {
     /// Reads to the end of the object that begins here.
-    fn object(&mut self, found: &mut Vec<Text>) {
+    fn object(&mut self, found: &mut Vec<KeyedString>) {
         // The key of each level, and `true` for objects.
         let mut open: Vec<(String, bool)> = Vec::new();
-        let mut member = Member::default();
+        let mut member = ObjectMember::default();
         while let Some(token) = self.token() {
             match token {
-                Token::Open(is_object) => {
+                ObjectToken::Open(is_object) => {
                     if !is_object {
-                        keep(found, &open, &Member { mixed: true, ..member }, self.line);
+                        keep(found, &open, &ObjectMember { mixed: true, ..member }, self.line);
                     }
                     open.push((member.key.unwrap_or_default().to_owned(), is_object));
-                    member = Member::default();
+                    member = ObjectMember::default();
                 }
-                Token::Close => {
+                ObjectToken::Close => {
                     keep(found, &open, &member, self.line);
                     open.pop();
-                    member = Member { mixed: true, ..Member::default() };
+                    member = ObjectMember { mixed: true, ..ObjectMember::default() };
                     if open.is_empty() {
                         return;
                     }
                 }
-                Token::Comma => {
+                ObjectToken::Comma => {
                     keep(found, &open, &member, self.line);
-                    member = Member::default();
+                    member = ObjectMember::default();
                 }
-                Token::Colon => member.named |= member.key.is_some(),
-                Token::Text(value, line) if member.named => {
+                ObjectToken::Colon => member.named |= member.key.is_some(),
+                ObjectToken::Text(value, line) if member.named => {
                     member.mixed |= member.value.is_some();
                     member.value = Some((value, line, self.line));
                 }
-                Token::Text(word, _) | Token::Word(word) if !member.named => member.key = Some(word),
+                ObjectToken::Text(word, _) | ObjectToken::Word(word) if !member.named => member.key = Some(word),
                 _ => member.mixed = true,
             }
         }
     }
 
-    fn token(&mut self) -> Option<Token<'a>> {
+    fn token(&mut self) -> Option<ObjectToken<'a>> {
         self.skip();
         let rest = self.text.get(self.at..)?;
         let c = rest.chars().next()?;
         let one = |token| (1, token);
         let (length, token) = match c {
-            '{' => one(Token::Open(true)),
-            '[' => one(Token::Open(false)),
-            '}' | ']' => one(Token::Close),
-            ':' => one(Token::Colon),
-            ',' => one(Token::Comma),
+            '{' => one(ObjectToken::Open(true)),
+            '[' => one(ObjectToken::Open(false)),
+            '}' | ']' => one(ObjectToken::Close),
+            ':' => one(ObjectToken::Colon),
+            ',' => one(ObjectToken::Comma),
             '"' | '\'' | '`' => return Some(self.quoted(c)),
             c if c.is_alphanumeric() || c == '_' || c == '$' => {
                 let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '-');
                 let end = rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
-                (end, Token::Word(&rest[..end]))
+                (end, ObjectToken::Word(&rest[..end]))
             }
-            c => (c.len_utf8(), Token::Other),
+            c => (c.len_utf8(), ObjectToken::Other),
         };
         self.at += length;
         Some(token)
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
         self.at += length;
     }
 
-    fn quoted(&mut self, quote: char) -> Token<'a> {
+    fn quoted(&mut self, quote: char) -> ObjectToken<'a> {
         let rest = &self.text[self.at + 1..];
         let mut escaped = false;
         let end = rest.char_indices().find(|(_, c)| {
@@ -161,12 +161,12 @@ impl<'a> Reader<'a> {
         let length = end.map_or(rest.len(), |(at, _)| at);
         let (value, line) = (&rest[..length], self.line);
         self.pass((length + 2).min(rest.len() + 1));
-        if quote == '`' && value.contains("${") { Token::Other } else { Token::Text(value, line) }
+        if quote == '`' && value.contains("${") { ObjectToken::Other } else { ObjectToken::Text(value, line) }
     }
 }
 
 /// Adds a string; a value that is not a single string counts as empty.
-fn keep(found: &mut Vec<Text>, open: &[(String, bool)], member: &Member<'_>, line: u32) {
+fn keep(found: &mut Vec<KeyedString>, open: &[(String, bool)], member: &ObjectMember<'_>, line: u32) {
     let Some(key) = member.key.filter(|_| member.named) else { return };
     let (value, from, to) = member.value.filter(|_| !member.mixed).unwrap_or(("", line, line));
     if open.len() > DEEPEST || open.iter().any(|(_, is_object)| !is_object) {
@@ -175,5 +175,5 @@ fn keep(found: &mut Vec<Text>, open: &[(String, bool)], member: &Member<'_>, lin
     // The outermost is the object of the file.
     let mut path: Vec<&str> = open.iter().skip(1).map(|(name, _)| name.as_str()).collect();
     path.push(key);
-    found.push(Text { key: path.join("."), value: value.to_owned(), from, to });
+    found.push(KeyedString { key: path.join("."), value: value.to_owned(), from, to });
 }

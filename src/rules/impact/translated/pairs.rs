@@ -3,25 +3,25 @@
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::marks::Dialect;
+use super::placeholders::PlaceholderDialect;
 
 /// A source and its translations, one for each plural form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Pair {
+pub(super) struct TranslatedPair {
     /// The syntax of its placeholders; `None` if unknown.
-    pub(super) dialect: Option<Dialect>,
+    pub(super) dialect: Option<PlaceholderDialect>,
     /// The source and its plural, if there is one.
     pub(super) sources: Vec<String>,
     /// The line of the source.
     pub(super) line: u32,
-    pub(super) forms: Vec<Form>,
+    pub(super) forms: Vec<PluralForm>,
     /// `true` if a number selects among the forms.
     pub(super) plural: bool,
 }
 
 /// One translation and its lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Form {
+pub(super) struct PluralForm {
     pub(super) text: String,
     pub(super) from: u32,
     pub(super) to: u32,
@@ -29,16 +29,16 @@ pub(super) struct Form {
 
 /// The section that the next line of a `.po` continues.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum PoSection {
     Nothing,
     Source,
     Form,
 }
 
-pub(super) fn gettext(text: &str) -> Vec<Pair> {
+pub(super) fn parse_gettext(text: &str) -> Vec<TranslatedPair> {
     let mut pairs = Vec::new();
-    let mut pair = Pair::default();
-    let (mut fuzzy, mut part) = (false, Part::Nothing);
+    let mut pair = TranslatedPair::default();
+    let (mut fuzzy, mut part) = (false, PoSection::Nothing);
     for (number, line) in (1u32..).zip(text.lines()) {
         let line = line.trim();
         // A comment or a blank line after a translation, or another source, begins the next entry.
@@ -49,10 +49,10 @@ pub(super) fn gettext(text: &str) -> Vec<Pair> {
             if !std::mem::take(&mut fuzzy) {
                 pairs.push(whole);
             }
-            part = Part::Nothing;
+            part = PoSection::Nothing;
         }
         if line.starts_with("#~") {
-            part = Part::Nothing;
+            part = PoSection::Nothing;
         } else if let Some(flags) = line.strip_prefix("#,") {
             for flag in flags.split(',').map(str::trim) {
                 fuzzy |= flag == "fuzzy";
@@ -60,17 +60,17 @@ pub(super) fn gettext(text: &str) -> Vec<Pair> {
             }
         } else if line.starts_with('"') {
             match part {
-                Part::Source => pair.sources.last_mut().into_iter().for_each(|text| text.push_str(inner(line))),
-                Part::Form => {
+                PoSection::Source => pair.sources.last_mut().into_iter().for_each(|text| text.push_str(inner(line))),
+                PoSection::Form => {
                     if let Some(form) = pair.forms.last_mut() {
                         form.text.push_str(inner(line));
                         form.to = number;
                     }
                 }
-                Part::Nothing => {}
+                PoSection::Nothing => {}
             }
         } else if line.starts_with("msgid") {
-            part = Part::Source;
+            part = PoSection::Source;
             if pair.sources.is_empty() {
                 pair.line = number;
             } else {
@@ -78,10 +78,10 @@ pub(super) fn gettext(text: &str) -> Vec<Pair> {
             }
             pair.sources.push(inner(line).to_owned());
         } else if line.starts_with("msgstr") {
-            part = Part::Form;
-            pair.forms.push(Form { text: inner(line).to_owned(), from: number, to: number });
+            part = PoSection::Form;
+            pair.forms.push(PluralForm { text: inner(line).to_owned(), from: number, to: number });
         } else {
-            part = Part::Nothing;
+            part = PoSection::Nothing;
         }
     }
     if !pair.forms.is_empty() && !fuzzy {
@@ -92,12 +92,12 @@ pub(super) fn gettext(text: &str) -> Vec<Pair> {
     pairs
 }
 
-fn dialect(flag: &str) -> Option<Dialect> {
+fn dialect(flag: &str) -> Option<PlaceholderDialect> {
     match flag {
-        "c-format" | "objc-format" => Some(Dialect::Printf),
-        "python-format" => Some(Dialect::Percent),
-        "python-brace-format" | "c++-format" | "java-format" | "csharp-format" => Some(Dialect::Braces),
-        "qt-format" | "qt-plural-format" => Some(Dialect::Qt),
+        "c-format" | "objc-format" => Some(PlaceholderDialect::Printf),
+        "python-format" => Some(PlaceholderDialect::Percent),
+        "python-brace-format" | "c++-format" | "java-format" | "csharp-format" => Some(PlaceholderDialect::Braces),
+        "qt-format" | "qt-plural-format" => Some(PlaceholderDialect::Qt),
         _ => None,
     }
 }
@@ -110,10 +110,10 @@ fn inner(line: &str) -> &str {
 }
 
 /// Parses Qt translations, without those marked as obsolete.
-pub(super) fn qt(text: &str) -> Vec<Pair> {
-    let mut lines = Lines { text, at: 0, line: 1 };
+pub(super) fn parse_qt(text: &str) -> Vec<TranslatedPair> {
+    let mut lines = LineCounter { text, at: 0, line: 1 };
     let mut reader = Reader::from_str(text);
-    let mut messages = Messages::default();
+    let mut messages = QtMessages::default();
     loop {
         let before = lines.to(reader.buffer_position());
         let Ok(event) = reader.read_event() else { break };
@@ -132,31 +132,31 @@ pub(super) fn qt(text: &str) -> Vec<Pair> {
 }
 
 /// Messages of a Qt file parsed so far.
-struct Messages {
-    pairs: Vec<Pair>,
-    pair: Pair,
+struct QtMessages {
+    pairs: Vec<TranslatedPair>,
+    pair: TranslatedPair,
     /// The element whose text is being read.
-    within: Part,
+    within: PoSection,
     /// `true` if the program does not have the message any more.
     gone: bool,
 }
 
-impl Default for Messages {
+impl Default for QtMessages {
     fn default() -> Self {
-        Self { pairs: Vec::new(), pair: Pair::default(), within: Part::Nothing, gone: false }
+        Self { pairs: Vec::new(), pair: TranslatedPair::default(), within: PoSection::Nothing, gone: false }
     }
 }
 
-impl Messages {
+impl QtMessages {
     fn begin(&mut self, tag: &BytesStart<'_>, line: u32) {
         match tag.name().as_ref() {
             b"message" => {
-                self.pair = Pair { dialect: Some(Dialect::Qt), ..Pair::default() };
+                self.pair = TranslatedPair { dialect: Some(PlaceholderDialect::Qt), ..TranslatedPair::default() };
                 self.pair.plural = tag.try_get_attribute("numerus").is_ok_and(|found| found.is_some());
                 self.gone = false;
             }
             b"source" => {
-                (self.within, self.pair.line) = (Part::Source, line);
+                (self.within, self.pair.line) = (PoSection::Source, line);
                 self.pair.sources = vec![String::new()];
             }
             b"translation" => {
@@ -172,8 +172,8 @@ impl Messages {
     }
 
     fn form(&mut self, line: u32) {
-        self.within = Part::Form;
-        self.pair.forms.push(Form { text: String::new(), from: line, to: line });
+        self.within = PoSection::Form;
+        self.pair.forms.push(PluralForm { text: String::new(), from: line, to: line });
     }
 
     fn end(&mut self, name: &[u8]) {
@@ -181,33 +181,33 @@ impl Messages {
             b"message" if !self.gone && !self.pair.forms.is_empty() && !self.pair.sources.is_empty() => {
                 self.pairs.push(std::mem::take(&mut self.pair));
             }
-            b"source" | b"translation" | b"numerusform" => self.within = Part::Nothing,
+            b"source" | b"translation" | b"numerusform" => self.within = PoSection::Nothing,
             _ => {}
         }
     }
 
     fn words(&mut self, words: &str, line: u32) {
         match self.within {
-            Part::Source => self.pair.sources.last_mut().into_iter().for_each(|text| text.push_str(words)),
-            Part::Form => {
+            PoSection::Source => self.pair.sources.last_mut().into_iter().for_each(|text| text.push_str(words)),
+            PoSection::Form => {
                 if let Some(form) = self.pair.forms.last_mut() {
                     form.text.push_str(words);
                     form.to = line;
                 }
             }
-            Part::Nothing => {}
+            PoSection::Nothing => {}
         }
     }
 }
 
 /// Counts lines up to ascending offsets.
-struct Lines<'a> {
+struct LineCounter<'a> {
     text: &'a str,
     at: usize,
     line: u32,
 }
 
-impl Lines<'_> {
+impl LineCounter<'_> {
     fn to(&mut self, place: u64) -> u32 {
         let end = usize::try_from(place).unwrap_or(usize::MAX).min(self.text.len());
         let passed = self.text.as_bytes().get(self.at..end).unwrap_or_default();

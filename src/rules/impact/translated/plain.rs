@@ -1,9 +1,9 @@
 //! Reads files with one string per line: Java properties, `.ini`, and YAML translations. Main functions: [`properties`], [`yaml`].
 
-use super::Text;
+use super::KeyedString;
 
 /// Parses `key=value`, `key: value` or `key="value"`; a backslash at the end of a line continues it on the next one.
-pub(super) fn properties(text: &str) -> Vec<Text> {
+pub(super) fn parse_properties(text: &str) -> Vec<KeyedString> {
     let mut found = Vec::new();
     let mut lines = (1u32..).zip(text.lines());
     while let Some((from, line)) = lines.next() {
@@ -20,13 +20,13 @@ pub(super) fn properties(text: &str) -> Vec<Text> {
             to = number;
         }
         let bare = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
-        found.push(Text { key: key.to_owned(), value: bare.unwrap_or(&value).to_owned(), from, to });
+        found.push(KeyedString { key: key.to_owned(), value: bare.unwrap_or(&value).to_owned(), from, to });
     }
     found
 }
 
 /// Parses `key: value` on one line, with the keys of the levels above. Multi-line strings count as empty.
-pub(super) fn yaml(text: &str) -> Vec<Text> {
+pub(super) fn parse_yaml(text: &str) -> Vec<KeyedString> {
     let mut found = Vec::new();
     let mut above: Vec<(usize, String)> = Vec::new();
     let mut block: Option<usize> = None;
@@ -52,7 +52,7 @@ pub(super) fn yaml(text: &str) -> Vec<Text> {
             let value = scalar(value).unwrap_or_default();
             let mut path: Vec<&str> = above.iter().map(|(_, key)| key.as_str()).collect();
             path.push(key);
-            found.push(Text { key: path.join("."), value: value.to_owned(), from: number, to: number });
+            found.push(KeyedString { key: path.join("."), value: value.to_owned(), from: number, to: number });
         }
     }
     found

@@ -1,17 +1,17 @@
 //! Tests of valid and invalid translations, string by string.
 
-use super::super::super::made_up::MadeUp;
-use super::home::{Kind, sources};
-use super::marks::{Dialect, faults};
-use super::{Text, object, pairs, plain, said};
+use super::super::super::synthetic_change::SyntheticChange;
+use super::format::{TranslationFormat, source_paths};
+use super::placeholders::{PlaceholderDialect, placeholder_faults};
+use super::{KeyedString, object, pairs, plain, said};
 
-fn told(dialect: Dialect, source: &str, translation: &str) -> Vec<String> {
-    faults(dialect, &[source], translation, false).iter().map(said).collect()
+fn told(dialect: PlaceholderDialect, source: &str, translation: &str) -> Vec<String> {
+    placeholder_faults(dialect, &[source], translation, false).iter().map(said).collect()
 }
 
 #[test]
 fn names_are_compared_and_not_their_spacing() {
-    let told = |source: &str, translation: &str| told(Dialect::Braces, source, translation);
+    let told = |source: &str, translation: &str| told(PlaceholderDialect::Braces, source, translation);
     assert_eq!(told("Hi {name}", "Hei {navn}"), ["has `{navn}` where its source has `{name}`"]);
     assert_eq!(told("{{a}} of {{b}}", "{{ a }} av {{b, number}}"), [""; 0]);
     assert_eq!(told("{{icon}} {{name}}", "{icon}} {{name}}"), ["has `{icon}` where its source has `{{icon}}`"]);
@@ -25,7 +25,7 @@ fn names_are_compared_and_not_their_spacing() {
 
 #[test]
 fn arguments_of_printf_are_compared_by_place_and_kind() {
-    let told = |source: &str, translation: &str| told(Dialect::Printf, source, translation);
+    let told = |source: &str, translation: &str| told(PlaceholderDialect::Printf, source, translation);
     assert_eq!(told("%s has %d", "%d of %s").len(), 2);
     assert_eq!(told("%s has %d", "%2$d of %1$s"), [""; 0]);
     assert_eq!(told("%s has %d", "%s has %'Iu"), [""; 0]);
@@ -37,19 +37,19 @@ fn arguments_of_printf_are_compared_by_place_and_kind() {
 
 #[test]
 fn numbers_of_qt_may_be_left_out_and_not_moved() {
-    let told = |source: &str, translation: &str| told(Dialect::Qt, source, translation);
+    let told = |source: &str, translation: &str| told(PlaceholderDialect::Qt, source, translation);
     assert_eq!(told("Open %1 settings", "Einstellungen"), [""; 0]);
     assert_eq!(told("%1 of %2", "%2"), ["lacks `%1`, which its source has"]);
     assert_eq!(told("%1 of %2", "%1 von %1"), ["lacks `%2`, which its source has"]);
     assert_eq!(told("Unknown (%1)", "לא ידוע (1%)"), ["has `%1` of its source in pieces"]);
     assert_eq!(told("%1, 5% done", "%1, %5"), [""; 0]);
     assert_eq!(told("%Ln peers", "%1 pares"), ["has `%1` where its source has `%n`"]);
-    assert_eq!(faults(Dialect::Qt, &["%1 year(s)"], "%n aasta", true), []);
+    assert_eq!(placeholder_faults(PlaceholderDialect::Qt, &["%1 year(s)"], "%n aasta", true), []);
 }
 
 #[test]
 fn the_source_of_a_translation_is_known_by_its_path() {
-    let first = |path: &str| Kind::of(path).and_then(|kind| sources(path, kind).into_iter().next());
+    let first = |path: &str| TranslationFormat::of(path).and_then(|kind| source_paths(path, kind).into_iter().next());
     assert_eq!(first("a/de.json").as_deref(), Some("a/en.json"));
     assert_eq!(first("a/en-GB.json").as_deref(), Some("a/en.json"));
     assert_eq!(first("src/lang/modules/zh-Hant.ts").as_deref(), Some("src/lang/modules/en.ts"));
@@ -74,17 +74,17 @@ fn the_source_of_a_translation_is_known_by_its_path() {
 
 #[test]
 fn texts_are_read_with_their_lines() {
-    let found = |texts: Vec<Text>| -> Vec<String> {
+    let found = |texts: Vec<KeyedString>| -> Vec<String> {
         let texts = texts.into_iter().filter(|text| !text.value.is_empty());
         texts.map(|text| format!("{}:{} {}={}", text.from, text.to, text.key, text.value)).collect()
     };
     let json = "\u{feff}{ // c\n \"a\": {\"b\": \"x \\\" y\", \"c\": [\"no\"]},\n\"d\": 1, \"e\"\n:\n\"z\",}";
-    assert_eq!(found(object::texts(json, false)), ["2:2 a.b=x \\\" y", "5:5 e=z"]);
+    assert_eq!(found(object::parse_object(json, false)), ["2:2 a.b=x \\\" y", "5:5 e=z"]);
     let module = "const e = {};\nexport default {\n  a: 'x' + 'y', b: `t`, c: f({d: 'v'}),\n  'e-f': \"w\" };\n";
-    assert_eq!(found(object::texts(module, true)), ["3:3 b=t", "3:3 c.d=v", "4:4 e-f=w"]);
-    assert_eq!(found(plain::properties("a = x\\\n  y\n#b=c\nd=\"e\"\n")), ["1:2 a=xy", "4:4 d=e"]);
+    assert_eq!(found(object::parse_object(module, true)), ["3:3 b=t", "3:3 c.d=v", "4:4 e-f=w"]);
+    assert_eq!(found(plain::parse_properties("a = x\\\n  y\n#b=c\nd=\"e\"\n")), ["1:2 a=xy", "4:4 d=e"]);
     assert_eq!(
-        found(plain::yaml("a:\n  b: 'x'\n  c: |\n    d: e\n  f: y # g\nh: z\n- i: j\n")),
+        found(plain::parse_yaml("a:\n  b: 'x'\n  c: |\n    d: e\n  f: y # g\nh: z\n- i: j\n")),
         ["2:2 a.b=x", "5:5 a.f=y", "6:6 h=z"]
     );
 }
@@ -108,10 +108,20 @@ fn what_is_no_file_of_texts_harms_nobody() {
         "<a",
         "{}}",
     ] {
-        drop((object::texts(text, false), object::texts(text, true), plain::properties(text), plain::yaml(text)));
-        drop((pairs::gettext(text), pairs::qt(text)));
-        for dialect in [Dialect::Braces, Dialect::Printf, Dialect::Percent, Dialect::Qt] {
-            assert!(faults(dialect, &[text], text, false).is_empty());
+        drop((
+            object::parse_object(text, false),
+            object::parse_object(text, true),
+            plain::parse_properties(text),
+            plain::parse_yaml(text),
+        ));
+        drop((pairs::parse_gettext(text), pairs::parse_qt(text)));
+        for dialect in [
+            PlaceholderDialect::Braces,
+            PlaceholderDialect::Printf,
+            PlaceholderDialect::Percent,
+            PlaceholderDialect::Qt,
+        ] {
+            assert!(placeholder_faults(dialect, &[text], text, false).is_empty());
         }
     }
 }
@@ -119,7 +129,7 @@ fn what_is_no_file_of_texts_harms_nobody() {
 #[test]
 fn what_stood_before_or_moved_is_not_told() {
     let (en, de) = ("{\"a\": \"{x} left\"}\n", "{\"a\": \"noch {y}\"}\n");
-    let there = MadeUp::default().was("l/en.json", en).now("l/en.json", en);
+    let there = SyntheticChange::default().was("l/en.json", en).now("l/en.json", en);
     assert_eq!(there.clone().now("l/de.json", de).told(), ["impact/translation-placeholder l/de.json:1"]);
     let again = "{\n  \"a\": \"noch {y}\"\n}\n";
     assert_eq!(there.clone().was("l/de.json", de).now("l/de.json", again).told(), [""; 0]);
@@ -129,7 +139,7 @@ fn what_stood_before_or_moved_is_not_told() {
 #[test]
 fn the_same_fault_in_several_languages_is_told_once() {
     let en = "{\"a\": \"{latest} is out\"}\n";
-    let mut change = MadeUp::default().was("l/en.json", en).now("l/en.json", en);
+    let mut change = SyntheticChange::default().was("l/en.json", en).now("l/en.json", en);
     for language in ["da", "de", "fr"] {
         change = change.now(&format!("l/{language}.json"), "{\"a\": \"{version} is out\"}\n");
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use review_runner::domain::secret::Secret;
 use review_runner::forge::{GitHub, GitHubOptions, Login};
 use review_runner::sys::cancel::Cancel;
-use review_runner::sys::http::Address;
+use review_runner::sys::http::ServerAddress;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
@@ -112,7 +112,7 @@ impl Fake {
 
     /// A client.
     pub fn client_as(&self, login: Login, cancel: &Cancel) -> GitHub {
-        let address = |text: &str| Address::parse(text).expect("an address");
+        let address = |text: &str| ServerAddress::parse(text).expect("an address");
         let options = GitHubOptions {
             api: address(&self.api()),
             graphql: address(&self.graphql()),

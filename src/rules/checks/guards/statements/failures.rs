@@ -2,40 +2,43 @@
 
 use regex::Regex;
 
-use super::super::code::{Code, is_call, is_if};
-use super::super::pair::{Lost, Pair, Rule, squeeze};
-use super::super::unguarded::{is_error, name};
-use super::ways_out;
+use super::super::code::{GuardCode, is_call, is_if};
+use super::super::pair::{FunctionPair, GuardLoss, GuardRule, squeeze};
+use super::super::removed_conditions::{is_error, quote_condition};
+use super::exits;
 use crate::syntax::Grammar;
 
 /// Resources that a block closed at its end: `with`, `try (…)`.
-pub(super) fn unwrapped(pair: &Pair<'_>, node: usize) -> Option<Lost> {
+pub(super) fn added_unwrap(pair: &FunctionPair<'_>, node: usize) -> Option<GuardLoss> {
     let (old, new) = (pair.old, pair.new);
     let kind = old.nodes.kind(node);
     let opened = match kind {
         "with_statement" => {
             let clause = old.nodes.children(node).find(|child| old.nodes.kind(*child) == "with_clause")?;
-            let call = old.nodes.inside(clause).find(|inner| is_call(old.nodes.kind(*inner)))?;
+            let call = old.nodes.subtree(clause).find(|inner| is_call(old.nodes.kind(*inner)))?;
             let opens = Regex::new(r"^(?:[\w.]+\.)?(?:open|connect|urlopen|Popen|socket|Session|Client|ThreadPoolExecutor|ProcessPoolExecutor|Pool|NamedTemporaryFile|TemporaryDirectory|ZipFile|TarFile|GzipFile|cursor)\(").ok()?;
             if !opens.is_match(&squeeze(old.nodes.text(call))) {
                 return None;
             }
-            old.say(call)
+            old.normalized_text(call)
         }
         "try_with_resources_statement" => {
             let list = old.nodes.child(node, "resources")?;
-            let value = old.nodes.inside(list).find(|inner| old.nodes.field(*inner) == Some("value"))?;
-            old.say(value)
+            let value = old.nodes.subtree(list).find(|inner| old.nodes.field(*inner) == Some("value"))?;
+            old.normalized_text(value)
         }
         _ => return None,
     };
     let body = old.statements(old.nodes.child(node, "body")?);
-    let stays = body.iter().filter(|statement| pair.stays(**statement)).count();
-    let still = new.nodes.inside(pair.now()).find(|at| {
-        (is_call(new.nodes.kind(*at)) || new.nodes.kind(*at) == "object_creation_expression") && new.say(*at) == opened
+    let stays = body.iter().filter(|statement| pair.is_kept(**statement)).count();
+    let still = new.nodes.subtree(pair.head_function()).find(|at| {
+        (is_call(new.nodes.kind(*at)) || new.nodes.kind(*at) == "object_creation_expression")
+            && new.normalized_text(*at) == opened
     })?;
-    let held =
-        new.nodes.around(still).any(|at| matches!(new.nodes.kind(at), "with_clause" | "resource" | "return_statement"));
+    let held = new
+        .nodes
+        .ancestors(still)
+        .any(|at| matches!(new.nodes.kind(at), "with_clause" | "resource" | "return_statement"));
     if body.is_empty()
         || stays * 2 < body.len()
         || held
@@ -46,22 +49,22 @@ pub(super) fn unwrapped(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     {
         return None;
     }
-    pair.lost(
-        Rule::Release,
+    pair.build_loss(
+        GuardRule::Release,
         node,
         "It was closed here at the end of the block, whatever happened; now nothing closes it.".to_owned(),
     )
 }
 
 /// Errors that were caught or tested here.
-pub(super) fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
+pub(super) fn removed_handler(pair: &FunctionPair<'_>, node: usize) -> Option<GuardLoss> {
     let (old, new) = (pair.old, pair.new);
     match old.nodes.kind(node) {
         "if_statement" if old.grammar == Grammar::Go => {
             let asked = pair.asked.iter().find(|question| question.decides == node && is_error(&question.about))?;
             let branch = old.nodes.child(node, "consequence")?;
             if old.nodes.child(node, "initializer").is_some()
-                || !old.statements(branch).last().is_some_and(|last| old.leaves(*last))
+                || !old.statements(branch).last().is_some_and(|last| old.exits_block(*last))
             {
                 return None;
             }
@@ -69,18 +72,21 @@ pub(super) fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
             let before =
                 old.nodes.children(block).take_while(|at| *at < node).filter(|at| old.is_statement(*at)).last()?;
             let sets = matches!(old.nodes.kind(before), "short_var_declaration" | "assignment_statement");
-            let said = old.say(before);
-            let now = new.nodes.inside(pair.now()).find(|at| new.is_statement(*at) && new.say(*at) == said)?;
+            let said = old.normalized_text(before);
+            let now = new
+                .nodes
+                .subtree(pair.head_function())
+                .find(|at| new.is_statement(*at) && new.normalized_text(*at) == said)?;
             let next = new.following(now);
             let asks = next
                 .iter()
                 .take_while(|at| !reassigns_error(new, **at, &asked.about))
-                .any(|at| new.say(*at).split(' ').any(|word| word == asked.about));
+                .any(|at| new.normalized_text(*at).split(' ').any(|word| word == asked.about));
             if !sets || asks || next.is_empty() {
                 return None;
             }
-            pair.lost(
-                Rule::ErrorHandling,
+            pair.build_loss(
+                GuardRule::ErrorHandling,
                 node,
                 format!("`{}` was looked at here; the call that sets it is still there.", asked.about),
             )
@@ -89,21 +95,21 @@ pub(super) fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
             let body = old.statements(old.nodes.child(node, "body")?);
             let catches =
                 old.nodes.children(node).any(|child| matches!(old.nodes.kind(child), "catch_clause" | "except_clause"));
-            let own = new.nodes.inside(pair.now()).filter(|at| new.is_statement(*at));
+            let own = new.nodes.subtree(pair.head_function()).filter(|at| new.is_statement(*at));
             let bare: Vec<String> = own
                 .filter(|at| {
                     !new.nodes
-                        .around(*at)
+                        .ancestors(*at)
                         .take_while(|at| new.owner(*at) == Some(pair.is))
                         // Testing beforehand replaces the `try`.
                         .any(|at| {
                             let kind = new.nodes.kind(at);
-                            kind == "try_statement" || (is_if(kind) && pair.is_fresh(at))
+                            kind == "try_statement" || (is_if(kind) && pair.is_added(at))
                         })
                 })
-                .map(|at| new.say(at))
+                .map(|at| new.normalized_text(at))
                 .collect();
-            let stays = body.iter().filter(|statement| bare.contains(&old.say(**statement))).count();
+            let stays = body.iter().filter(|statement| bare.contains(&old.normalized_text(**statement))).count();
             // A handler that rethrows every failure only cleaned up, and one that returns an empty value hid it.
             let clauses = old.nodes.children(node);
             let mut clauses = clauses.filter(|at| matches!(old.nodes.kind(*at), "catch_clause" | "except_clause"));
@@ -113,7 +119,7 @@ pub(super) fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
                 last.is_some_and(|last| {
                     matches!(old.nodes.kind(last), "throw_statement" | "raise_statement")
                         || matches!(
-                            old.say(last).as_str(),
+                            old.normalized_text(last).as_str(),
                             "return null ;" | "return null" | "return None" | "return undefined ;"
                         )
                 })
@@ -126,8 +132,8 @@ pub(super) fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
             {
                 return None;
             }
-            pair.lost(
-                Rule::ErrorHandling,
+            pair.build_loss(
+                GuardRule::ErrorHandling,
                 node,
                 "What failed in here was caught; the same statements now run without.".to_owned(),
             )
@@ -138,18 +144,18 @@ pub(super) fn handled(pair: &Pair<'_>, node: usize) -> Option<Lost> {
 
 /// Checks whether a Go statement assigns another value to an error that was set before, so that the following test applies to the new
 /// one.
-fn reassigns_error(code: &Code<'_>, node: usize, error: &str) -> bool {
+fn reassigns_error(code: &GuardCode<'_>, node: usize, error: &str) -> bool {
     let sets = match code.nodes.kind(node) {
         "if_statement" | "expression_switch_statement" => code.nodes.child(node, "initializer"),
         "short_var_declaration" | "assignment_statement" => Some(node),
         _ => None,
     };
     let left = sets.and_then(|at| code.nodes.child(at, "left"));
-    left.is_some_and(|left| code.say(left).split(' ').any(|word| word == error))
+    left.is_some_and(|left| code.normalized_text(left).split(' ').any(|word| word == error))
 }
 
 /// A failure with a branch of its own, inside an error branch that still exists.
-pub(super) fn case_of_failure(pair: &Pair<'_>, node: usize) -> Option<Lost> {
+pub(super) fn removed_failure_case(pair: &FunctionPair<'_>, node: usize) -> Option<GuardLoss> {
     let (old, new) = (pair.old, pair.new);
     let guard =
         if old.nodes.kind(node) == "expression_statement" && is_if(old.nodes.kind(node + 1)) { node + 1 } else { node };
@@ -158,19 +164,19 @@ pub(super) fn case_of_failure(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     }
     let asked: Vec<String> = {
         let condition = old.nodes.child(guard, "condition")?;
-        let names = old.nodes.inside(condition).chain([condition]).filter(|at| old.nodes.kind(*at) == "identifier");
+        let names = old.nodes.subtree(condition).chain([condition]).filter(|at| old.nodes.kind(*at) == "identifier");
         names.map(|at| old.nodes.text(at).to_owned()).collect()
     };
     let branch = old.nodes.child(guard, "consequence")?;
-    let all = ways_out::error_branches(old, pair.then());
-    let (header, entered, body) = all.iter().rfind(|(_, at, _)| old.nodes.inside(*at).contains(&node))?;
+    let all = exits::error_branches(old, pair.base_function());
+    let (header, entered, body) = all.iter().rfind(|(_, at, _)| old.nodes.subtree(*at).contains(&node))?;
     let caught = header
         .split([' ', '(', ')', ':'])
         .filter(|word| is_error(word))
         .any(|word| asked.iter().any(|name| name == word));
-    let leaves = old.statements(branch).last().is_some_and(|last| old.leaves(*last));
+    let leaves = old.statements(branch).last().is_some_and(|last| old.exits_block(*last));
     let after = old.following(node);
-    let stays = after.iter().filter(|statement| pair.stays(**statement)).count();
+    let stays = after.iter().filter(|statement| pair.is_kept(**statement)).count();
     if !caught
         || !leaves
         || after.is_empty()
@@ -180,21 +186,21 @@ pub(super) fn case_of_failure(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     {
         return None;
     }
-    let there = ways_out::error_branches(new, pair.now()).into_iter().find(|(other, _, body)| {
+    let there = exits::error_branches(new, pair.head_function()).into_iter().find(|(other, _, body)| {
         other == header
             && new
                 .statements(*body)
                 .iter()
-                .any(|statement| after.iter().any(|left| old.say(*left) == new.say(*statement)))
+                .any(|statement| after.iter().any(|left| old.normalized_text(*left) == new.normalized_text(*statement)))
     })?;
     // Another way of distinguishing them is equivalent.
-    let tells = new.nodes.inside(there.2).any(|at| pair.is_fresh(at) && is_if(new.nodes.kind(at)));
+    let tells = new.nodes.subtree(there.2).any(|at| pair.is_added(at) && is_if(new.nodes.kind(at)));
     if tells || pair.fresh.iter().any(|line| asked.iter().any(|name| name.len() > 1 && line.contains(name.as_str()))) {
         return None;
     }
-    let said = name(&old.say(old.nodes.child(guard, "condition")?));
-    pair.lost(
-        Rule::ErrorHandling,
+    let said = quote_condition(&old.normalized_text(old.nodes.child(guard, "condition")?));
+    pair.build_loss(
+        GuardRule::ErrorHandling,
         node,
         format!("A failure with `{said}` had a way of its own here and is now treated as all others."),
     )

@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::code::Code;
-use super::super::pair::{Lost, Pair, Rule, squeeze};
-use super::super::unguarded::name;
+use super::super::code::GuardCode;
+use super::super::pair::{FunctionPair, GuardLoss, GuardRule, squeeze};
+use super::super::removed_conditions::quote_condition;
 use super::{call_of, done_to, is, last_word, still_does};
 
 pattern!(
@@ -25,7 +25,7 @@ pattern!(
 );
 
 /// A lock that is not taken any more before what it protected.
-pub(super) fn lock(pair: &Pair<'_>, node: usize, said: &str) -> Option<Lost> {
+pub(super) fn lock(pair: &FunctionPair<'_>, node: usize, said: &str) -> Option<GuardLoss> {
     let (old, new) = (pair.old, pair.new);
     let kind = old.nodes.kind(node);
     let (about, body): (String, Vec<usize>) = match kind {
@@ -34,7 +34,7 @@ pub(super) fn lock(pair: &Pair<'_>, node: usize, said: &str) -> Option<Lost> {
                 .nodes
                 .children(node)
                 .find(|child| matches!(old.nodes.kind(*child), "parenthesized_expression" | "with_clause"))?;
-            let held = old.say(old.bare(held)).trim_matches(['(', ')', ' ']).to_owned();
+            let held = old.normalized_text(old.strip_parentheses(held)).trim_matches(['(', ')', ' ']).to_owned();
             if kind == "with_statement" && !is(&LOCK_NAME, &squeeze(&held)) {
                 return None;
             }
@@ -60,13 +60,13 @@ pub(super) fn lock(pair: &Pair<'_>, node: usize, said: &str) -> Option<Lost> {
         }
     };
     let word = last_word(&about).to_owned();
-    let protected = body.iter().any(|statement| pair.stays(*statement));
+    let protected = body.iter().any(|statement| pair.is_kept(*statement));
     let mentions = |text: &str| text.contains(&word);
-    let taken_here = new.nodes.inside(pair.now()).any(|at| {
+    let taken_here = new.nodes.subtree(pair.head_function()).any(|at| {
         new.is_statement(at) && {
             let (first, last) = new.nodes.lines(at);
             last - first < 3 && {
-                let said = new.say(at);
+                let said = new.normalized_text(at);
                 mentions(&said)
                     && (said.contains("ock") || said.contains("acquire") || said.starts_with("synchronized"))
             }
@@ -89,36 +89,36 @@ pub(super) fn lock(pair: &Pair<'_>, node: usize, said: &str) -> Option<Lost> {
         "_lock(&".to_string(),
         format!("{word}.acquire("),
         format!("({word})"),
-        format!("({}->{word})", Code::root_of(&about)),
+        format!("({}->{word})", GuardCode::root_of(&about)),
     ];
     let elsewhere = ways.iter().any(|way| squeezed.contains(way.as_str())) && mentions(&squeezed);
     if !elsewhere || pair.around.adds(&format!("{word}.lock(")) || pair.around.adds(&format!("{word}.Lock(")) {
         return None;
     }
-    pair.lost(Rule::Lock, node, format!("`{}` was held here.", name(&about)))
+    pair.build_loss(GuardRule::Lock, node, format!("`{}` was held here.", quote_condition(&about)))
 }
 
 /// The end of a lock that is still taken.
-pub(super) fn unlock(pair: &Pair<'_>, node: usize) -> Option<Lost> {
+pub(super) fn unlock(pair: &FunctionPair<'_>, node: usize) -> Option<GuardLoss> {
     let (called, about) = done_to(pair.old, node)?;
     if !is(&UNLOCKS, &called) {
         return None;
     }
-    let held = still_does(pair.new, pair.now(), &LOCKS, &about);
-    let freed = still_does(pair.new, pair.now(), &UNLOCKS, &about);
+    let held = still_does(pair.new, pair.head_function(), &LOCKS, &about);
+    let freed = still_does(pair.new, pair.head_function(), &UNLOCKS, &about);
     (held && !freed)
         .then(|| {
-            pair.lost(
-                Rule::Lock,
+            pair.build_loss(
+                GuardRule::Lock,
                 node,
-                format!("`{}` was given back here; now it is taken and never given back.", name(&about)),
+                format!("`{}` was given back here; now it is taken and never given back.", quote_condition(&about)),
             )
         })
         .flatten()
 }
 
 /// The end of something that is still opened.
-pub(super) fn release(pair: &Pair<'_>, node: usize) -> Option<Lost> {
+pub(super) fn release(pair: &FunctionPair<'_>, node: usize) -> Option<GuardLoss> {
     let (old, new) = (pair.old, pair.new);
     let (called, about) = done_to(old, node)?;
     if !is(&RELEASES, &called) || about.is_empty() {
@@ -128,7 +128,8 @@ pub(super) fn release(pair: &Pair<'_>, node: usize) -> Option<Lost> {
         return listener(pair, node, &called, &about);
     }
     let word = last_word(&about).to_owned();
-    let is_freed = still_does(new, pair.now(), &RELEASES, &about) || pair.fresh.iter().any(|line| line.contains(&word));
+    let is_freed =
+        still_does(new, pair.head_function(), &RELEASES, &about) || pair.fresh.iter().any(|line| line.contains(&word));
     let freed_elsewhere = ["close(", "release(", "free(", "destroy(", "Close("]
         .iter()
         .any(|way| pair.around.adds(&format!("{word}.{way}")))
@@ -145,7 +146,7 @@ pub(super) fn release(pair: &Pair<'_>, node: usize) -> Option<Lost> {
         regex::escape(&about.replace(' ', ""))
     ))
     .ok()?;
-    let function = new.nodes.text(pair.now());
+    let function = new.nodes.text(pair.head_function());
     let kept = Regex::new(&format!(
         r"return[^;\n]*\b{word}\b(?:\s*[,)}};\n]|\s*$)|[:=]\s*{word}\s*[,;}}]|\(\s*{word}\s*\)\s*[;,]|\b{word}\s*\}}",
         word = regex::escape(&word)
@@ -162,20 +163,21 @@ pub(super) fn release(pair: &Pair<'_>, node: usize) -> Option<Lost> {
     if matches!(called.as_str(), "Done" | "Stop" | "Cancel" | "cancel" | "abort") && is_field {
         return None;
     }
-    pair.lost(Rule::Release, node, format!("`{}` was let go here with `{called}`.", name(&about)))
+    pair.build_loss(GuardRule::Release, node, format!("`{}` was let go here with `{called}`.", quote_condition(&about)))
 }
 
 /// Whether the field itself is given up in the change.
-fn is_reset(pair: &Pair<'_>, word: &str) -> bool {
+fn is_reset(pair: &FunctionPair<'_>, word: &str) -> bool {
     let gone = Regex::new(&format!(r"(?:\.|->){}=[^=]", regex::escape(word)));
     gone.is_ok_and(|gone| gone.is_match(&pair.around.gone)) || pair.around.adds(word)
 }
 
 /// A listener that is still added and never taken away.
-fn listener(pair: &Pair<'_>, node: usize, called: &str, about: &str) -> Option<Lost> {
+fn listener(pair: &FunctionPair<'_>, node: usize, called: &str, about: &str) -> Option<GuardLoss> {
     let outer = pair.new.functions.get(pair.new.functions.get(pair.is)?.outermost)?.node;
     let call = pair.old.call(call_of(pair.old, node)?)?;
-    let arguments: Vec<String> = call.arguments.iter().take(2).map(|argument| pair.old.say(*argument)).collect();
+    let arguments: Vec<String> =
+        call.arguments.iter().take(2).map(|argument| pair.old.normalized_text(*argument)).collect();
     let added = if called == "unsubscribe" || called == "disconnect" {
         let text = squeeze(pair.new.nodes.text(outer));
         ["=", "= new "].iter().any(|_| text.contains(&format!("{}=", squeeze(about))))
@@ -193,5 +195,5 @@ fn listener(pair: &Pair<'_>, node: usize, called: &str, about: &str) -> Option<L
     {
         return None;
     }
-    pair.lost(Rule::Release, node, format!("`{called}` was called here for what is still added."))
+    pair.build_loss(GuardRule::Release, node, format!("`{called}` was called here for what is still added."))
 }

@@ -1,0 +1,386 @@
+//! Prepares a change for an engine: collects it, opens its two trees and resolves the settings. Main type: [`Subject`].
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::diff_source::DiffOrigin;
+use super::dismissals::{self, DismissedFile};
+use super::error::AppError;
+use super::forge::ForgeEnvironment;
+use super::model::ProviderEnvironment;
+use super::packs;
+use super::project::{changed_settings, project_settings};
+use super::provider_table;
+use super::pull::FetchedPull;
+use crate::config::{self, Flags, ResolvedSettings, Settings, SettingsDocument, SettingsSources};
+use crate::domain::change::ChangeSet;
+use crate::domain::event::{Event, EventSink};
+use crate::domain::filter::PathFilter;
+use crate::domain::forge::ReviewedPull;
+use crate::domain::id::CommitId;
+use crate::domain::limits::LIMITS;
+use crate::domain::place::{DiffSide, WorkspaceAt};
+use crate::domain::request::{Compare, PatchSource, Previous, ReviewRequest, ReviewScope};
+use crate::domain::secret::Secret;
+use crate::domain::text::find_prompt_injection;
+use crate::git::{self, CollectOptions, ResolvedRange};
+use crate::present::{self, presenter};
+use crate::review::BranchHistory;
+use crate::rules::{PackFile, ScannerReports};
+use crate::store::Store;
+use crate::syntax::{ParserProbe, ProbeScope};
+use crate::sys::cancel::Cancel;
+use crate::sys::files;
+use crate::sys::repo::{Repo, RepoPool};
+use crate::tools::{Checkout, ToolContext, ToolLimits};
+use crate::workspace::{self, Workspace};
+
+/// The environment of the process. It is read once, by the command line, so that no other part reads it on its own. `Debug` shows no value
+/// of a variable: it may be a key.
+#[derive(Clone)]
+pub struct ProcessEnv {
+    /// The user's settings file, if any.
+    pub user_settings: Option<SettingsDocument>,
+    /// The environment variables with the prefix `REVIEW_`.
+    pub environment: Vec<(String, String)>,
+    /// The keys and addresses in the variables that the providers' own libraries read.
+    pub providers: ProviderEnvironment,
+    /// The forge's address and credentials.
+    pub forge: ForgeEnvironment,
+    /// The folder of saved runs.
+    pub state: PathBuf,
+    /// The process for trial parses; `None` if this process is not the program itself.
+    pub parser: Option<Arc<ParserProbe>>,
+}
+
+impl fmt::Debug for ProcessEnv {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { user_settings, environment, providers, forge, state, parser } = self;
+        let names: Vec<&str> = environment.iter().map(|(name, _)| name.as_str()).collect();
+        let mut shown = f.debug_struct("Surroundings");
+        shown.field("user_settings", user_settings).field("environment", &names).field("providers", providers);
+        shown.field("forge", forge).field("state", state).field("parser", parser).finish()
+    }
+}
+
+impl ProcessEnv {
+    /// Reads the environment of this process.
+    pub fn of_this_process() -> Result<Self, AppError> {
+        let (environment, user_settings) = (config::read_environment(), config::user_document()?);
+        let providers =
+            ProviderEnvironment::of_this_process(provider_table::load_table(user_settings.as_ref(), &environment)?);
+        let (forge, state) = (ForgeEnvironment::of_this_process(), Store::default_root()?);
+        let program =
+            if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { std::env::current_exe() };
+        let parser = program.ok().map(|program| Arc::new(ParserProbe::new(program, ProbeScope::GrowingScanners)));
+        Ok(Self { user_settings, environment, providers, forge, state, parser })
+    }
+
+    /// The trial parser for texts with the trust level of `scope`.
+    pub(super) fn parser(&self, scope: ProbeScope) -> Option<Arc<ParserProbe>> {
+        self.parser.as_ref().map(|parser| parser.with_scope(scope))
+    }
+}
+
+/// A change prepared for review.
+pub(super) struct PreparedChange {
+    pub(super) change: Arc<ChangeSet>,
+    pub(super) new: Arc<dyn Workspace>,
+    pub(super) old: Arc<dyn Workspace>,
+    pub(super) settings: Settings,
+    /// The target commit, from which the project's configuration is read; `None` for a patch.
+    pub(super) settings_at: Option<CommitId>,
+    /// The cancellation of the run, with the deadline of the settings.
+    pub(super) cancel: Cancel,
+    /// The repository's folder, absolute and without links; `None` for a patch.
+    pub(super) repository: Option<PathBuf>,
+    /// The folder of the working tree, if the reviewed state is the one checked out: places may link into it.
+    pub(super) root: Option<PathBuf>,
+    /// The source for the rest of a truncated diff.
+    pub(super) diffs: DiffOrigin,
+    /// Reports of other scanners on the change.
+    pub(super) reports: ScannerReports,
+    /// Notes for the receipt on how the change was reviewed.
+    pub(super) notes: Vec<String>,
+    /// The results of earlier reviews of the branch.
+    pub(super) known: BranchHistory,
+    /// The choice of the previous review.
+    pub(super) compare: Compare,
+    /// The project's dismissals as read; `known` has the parsed entries.
+    pub(super) dismissed: Option<DismissedFile>,
+    /// The rules that are not built in: the user's and the project's.
+    pub(super) rule_files: Vec<PackFile>,
+    /// The process for trial parses of its files.
+    pub(super) parser: Option<Arc<ParserProbe>>,
+}
+
+impl PreparedChange {
+    /// The context of the tools.
+    pub(super) fn tool_context(&self) -> ToolContext {
+        ToolContext {
+            change: Some(Arc::clone(&self.change)),
+            new: Arc::clone(&self.new),
+            old: Some(Arc::clone(&self.old)),
+            diff: Some(self.diffs.source(&self.change)),
+            from_merge_base: false,
+            // A model sees no path of this machine and cannot request another revision.
+            checkout: Checkout::default(),
+            cancel: self.cancel.clone(),
+            limits: ToolLimits::default(),
+        }
+    }
+}
+
+/// Maximum size in bytes of a secret file: a header carries no larger secret.
+const MAX_SECRET: u64 = 64 << 10;
+
+/// Reads a secret from a file, without the surrounding white space.
+pub fn secret_file(path: &Path) -> Result<Secret, AppError> {
+    let bytes =
+        files::open(path).and_then(|file| files::read_within(file, path, MAX_SECRET)).map_err(AppError::Input)?;
+    let text = String::from_utf8(bytes).map_err(|_| AppError::NotText { path: path.display().to_string() })?;
+    Ok(Secret::new(text).trimmed())
+}
+
+/// Collects the change and opens its trees.
+///
+/// `patch` is the result of [`read_patch`], for a patch scope.
+pub(super) fn collect(
+    request: &ReviewRequest,
+    patch: &[u8],
+    flags: &Flags,
+    around: &ProcessEnv,
+    cancel: &Cancel,
+    events: &dyn EventSink,
+) -> Result<PreparedChange, AppError> {
+    if let ReviewScope::Patch(source) = &request.scope {
+        return collect_patch(source, patch, flags, around, cancel);
+    }
+    let repo = Repo::open(&request.directory)?;
+    let range = git::resolve(&repo, &request.scope)?;
+    collect_range(repo, &range, None, request, flags, around, cancel, events)
+}
+
+/// Collects the change of a fetched pull request.
+pub(super) fn collect_pull(
+    fetched: &FetchedPull,
+    request: &ReviewRequest,
+    flags: &Flags,
+    around: &ProcessEnv,
+    cancel: &Cancel,
+    events: &dyn EventSink,
+) -> Result<PreparedChange, AppError> {
+    let FetchedPull { directory, base, head, pull, of, .. } = fetched;
+    let repo = Repo::open(directory)?;
+    let range = git::of_pull(&repo, *base, *head, &pull.base_ref, &pull.head_ref)?;
+    collect_range(repo, &range, Some(of), request, flags, around, cancel, events)
+}
+
+#[expect(clippy::too_many_arguments, reason = "what both ways of naming a range have in common")]
+fn collect_range(
+    repo: Repo,
+    range: &ResolvedRange,
+    of: Option<&ReviewedPull>,
+    request: &ReviewRequest,
+    flags: &Flags,
+    around: &ProcessEnv,
+    cancel: &Cancel,
+    events: &dyn EventSink,
+) -> Result<PreparedChange, AppError> {
+    for notice in &range.notices {
+        events.emit(Event::Notice { text: notice.clone() });
+    }
+    let settings = settings_for(&repo, range, request, flags, around)?;
+    let dismissed = dismissals::read(&repo, range.settings_at, request.settings_from_worktree)?;
+    let dismissals = dismissed.as_ref().map_or(Ok(Vec::new()), DismissedFile::parse)?;
+    let rule_files = packs::files(&settings, Some((&repo, range.settings_at)), request.settings_from_worktree)?;
+    let cancel = cancel.with_deadline(settings.timeout);
+    let options = options(&settings)?;
+    let mut change = git::collect(&repo, range, &options, &cancel, events)?;
+    if let Some(of) = of {
+        // A clone may have any name.
+        change.repository = of.id.repo.to_string();
+        change.pull = Some(of.clone());
+    }
+    let root = on_disk(&repo, range);
+    let repository = folder_of(&repo);
+    let mut notes: Vec<String> =
+        changed_settings(&repo, range, &change, request.settings_from_worktree)?.into_iter().collect();
+    notes.extend(note_prompt_injection(&change));
+    notes.extend(dismissals::report_removed(&dismissals, &repo, range, &cancel)?);
+    let pool = RepoPool::new(repo);
+    let new = workspace::open(Some(&pool), range.new_at, DiffSide::New, &[], options.filter.clone())?;
+    let old = workspace::open(Some(&pool), range.old_at, DiffSide::Old, &[], options.filter)?;
+    let (change, settings_at, diffs) = (Arc::new(change), range.settings_at, DiffOrigin::Repository(pool));
+    // The files of a pull request may come from a stranger.
+    let parser = around.parser(if of.is_some() { ProbeScope::Everything } else { ProbeScope::GrowingScanners });
+    let known = BranchHistory { dismissals, ..BranchHistory::default() };
+    let compare = Compare { with: Previous::None, full: false };
+    Ok(PreparedChange {
+        change,
+        new,
+        old,
+        settings,
+        settings_at,
+        cancel,
+        repository,
+        root,
+        diffs,
+        reports: ScannerReports::default(),
+        notes,
+        known,
+        compare,
+        dismissed,
+        rule_files,
+        parser,
+    })
+}
+
+/// The folder that identifies a repository on this machine: the working tree, or the git folder of a bare one, without links.
+pub(super) fn folder_of(repo: &Repo) -> Option<PathBuf> {
+    files::real_path(repo.workdir().unwrap_or_else(|| repo.git_dir())).ok()
+}
+
+/// The folder of the working tree, if the reviewed state is the one checked out.
+fn on_disk(repo: &Repo, range: &ResolvedRange) -> Option<PathBuf> {
+    let there = match range.new_at {
+        WorkspaceAt::Worktree | WorkspaceAt::Index => true,
+        WorkspaceAt::Revision(head) => repo.commit("HEAD").is_ok_and(|checked_out| checked_out == head),
+        WorkspaceAt::PatchOnly | WorkspaceAt::Empty => false,
+    };
+    repo.workdir().filter(|_| there).map(Path::to_owned)
+}
+
+/// Reads the patch of a patch scope; empty for the others. It may wait for a pipe forever.
+pub(super) fn read_patch(scope: &ReviewScope) -> Result<Vec<u8>, AppError> {
+    match scope {
+        ReviewScope::Patch(PatchSource::Stdin) => {
+            let name = Path::new("standard input");
+            files::read_within(std::io::stdin().lock(), name, LIMITS.patch_bytes).map_err(AppError::Input)
+        }
+        ReviewScope::Patch(PatchSource::File(path)) => {
+            let file = files::open(path).map_err(AppError::Input)?;
+            files::read_within(file, path, LIMITS.patch_bytes).map_err(AppError::Input)
+        }
+        ReviewScope::Branch { .. }
+        | ReviewScope::Commit(_)
+        | ReviewScope::Range { .. }
+        | ReviewScope::Staged
+        | ReviewScope::Uncommitted
+        | ReviewScope::Pull(_) => Ok(Vec::new()),
+    }
+}
+
+fn collect_patch(
+    source: &PatchSource,
+    bytes: &[u8],
+    flags: &Flags,
+    around: &ProcessEnv,
+    cancel: &Cancel,
+) -> Result<PreparedChange, AppError> {
+    // Without a target there are no project settings: only the user's apply.
+    let settings = resolve(None, flags, around)?.settings;
+    let name = match source {
+        PatchSource::Stdin => "(standard input)".to_owned(),
+        PatchSource::File(path) => path.display().to_string(),
+    };
+    let cancel = cancel.with_deadline(settings.timeout);
+    let options = options(&settings)?;
+    let patch = git::from_patch(&name, bytes, &options, &cancel)?;
+    let known = patch.known_files();
+    let open = |at, side| workspace::open(None, at, side, &known, options.filter.clone());
+    let new = open(patch.change.new_at, DiffSide::New)?;
+    let old = open(patch.change.old_at, DiffSide::Old)?;
+    let change = Arc::new(patch.change.clone());
+    let (repository, root, notes) = (None, None, Vec::new());
+    let diffs = DiffOrigin::Patch(Arc::new(patch));
+    let rule_files = packs::files(&settings, None, false)?;
+    // Nor are there dismissals without a target.
+    let (settings_at, known, dismissed) = (None, BranchHistory::default(), None);
+    let compare = Compare { with: Previous::None, full: false };
+    Ok(PreparedChange {
+        change,
+        new,
+        old,
+        settings,
+        settings_at,
+        cancel,
+        repository,
+        root,
+        diffs,
+        reports: ScannerReports::default(),
+        notes,
+        known,
+        compare,
+        dismissed,
+        rule_files,
+        parser: around.parser(ProbeScope::Everything),
+    })
+}
+
+/// The limits of a collection under these settings.
+pub(super) fn options(settings: &Settings) -> Result<CollectOptions, AppError> {
+    Ok(CollectOptions {
+        filter: filter(settings)?,
+        max_commits: settings.max_commits as usize,
+        ..CollectOptions::default()
+    })
+}
+
+/// The path filter of the settings, for the change and for everything read.
+pub(super) fn filter(settings: &Settings) -> Result<PathFilter, AppError> {
+    filter_of(&settings.include, &settings.exclude)
+}
+
+/// Builds a filter from groups of globs: a path must match one of each group of `include`, and none of `exclude`.
+pub(super) fn filter_of(include: &[Vec<String>], exclude: &[String]) -> Result<PathFilter, AppError> {
+    let all = PathFilter::new(&[], exclude);
+    let narrowed = include.iter().fold(all, |filter, globs| filter.and_then(|filter| filter.narrow(globs)));
+    Ok(narrowed.map_err(git::GitError::from)?)
+}
+
+/// Resolves the settings of a range: the project's are read from the target commit unless the working tree was requested.
+pub(super) fn settings_for(
+    repo: &Repo,
+    range: &ResolvedRange,
+    request: &ReviewRequest,
+    flags: &Flags,
+    around: &ProcessEnv,
+) -> Result<Settings, AppError> {
+    let project = project_settings(repo, range.settings_at, request.settings_from_worktree)?;
+    Ok(resolve(project, flags, around)?.settings)
+}
+
+/// Notes a prompt injection in the authors' description of the change. In the code itself, a rule reports it.
+fn note_prompt_injection(change: &ChangeSet) -> Option<String> {
+    let steers = |text: &str| !find_prompt_injection(text).is_empty();
+    let pull = change.pull.as_ref().is_some_and(|pull| steers(&pull.title) || steers(&pull.body));
+    let commits = change.commits.iter().any(|commit| steers(&commit.subject) || steers(&commit.body));
+    let place = match (pull, commits) {
+        (true, _) => "The description of the pull request",
+        (false, true) => "A commit message",
+        (false, false) => return None,
+    };
+    Some(format!("{place} tells the reviewer what to say; this review did not follow it."))
+}
+
+/// Merges the settings, with their origins.
+pub(super) fn resolve(
+    project: Option<SettingsDocument>,
+    flags: &Flags,
+    around: &ProcessEnv,
+) -> Result<ResolvedSettings, AppError> {
+    let (user, environment) = (around.user_settings.clone(), around.environment.clone());
+    let resolved = config::resolve(&SettingsSources { user, repository: project, environment, flags: flags.clone() })?;
+    // The names of the output formats are known only here; an unknown one would print nothing.
+    if presenter(&resolved.settings.format).is_none() {
+        let origin = resolved.origins.iter().find(|(key, _, _)| *key == "format");
+        return Err(AppError::Format {
+            origin: origin.map_or_else(String::new, |(_, _, origin)| origin.to_string()),
+            name: resolved.settings.format,
+            known: present::names().join(", "),
+        });
+    }
+    Ok(resolved)
+}

@@ -1,0 +1,114 @@
+//! Conversions from the plain types of the tables to the SDK's. All text is sanitized here, on its way out.
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    Annotations, CallToolResult, ContentBlock, ErrorData, JsonObject, MetaObject, PromptArgument, ProtocolVersion,
+    Resource, ResourceTemplate, Tool as WireTool, ToolAnnotations,
+};
+use serde_json::{Value, json};
+
+use crate::mcp::prompts::Prompt;
+use crate::mcp::pull_json;
+use crate::mcp::resources::{ListedResource, ReadFault, UriTemplate};
+use crate::mcp::sanitize;
+use crate::mcp::tool::{McpTool, McpToolResult, ToolHints};
+use crate::mcp::tool_selection::ToolSelection;
+
+/// Checks whether a client supports structured content and resource links: they came with revision 2025-06-18.
+pub(super) fn supports_structured_content(version: Option<&ProtocolVersion>) -> bool {
+    version.is_none_or(|version| version.as_str() >= ProtocolVersion::V_2025_06_18.as_str())
+}
+
+pub(super) fn tool(tool: &McpTool, offer: &ToolSelection, structure: bool) -> WireTool {
+    let hints = match (tool.hints)(offer) {
+        ToolHints::ReadsOnly => (true, false, true),
+        ToolHints::Keeps => (false, false, false),
+        ToolHints::Sends => (false, true, false),
+        ToolHints::Asks => (true, true, true),
+        ToolHints::Settles => (false, true, true),
+    };
+    let (read_only, open_world, idempotent) = hints;
+    let mut annotations = ToolAnnotations::with_title(tool.title).read_only(read_only).open_world(open_world);
+    if !read_only {
+        annotations = annotations.destructive(false).idempotent(idempotent);
+    }
+    let wire = WireTool::new(tool.name, tool.description.clone(), object((tool.input)(tool.name, offer)))
+        .with_annotations(annotations);
+    if structure { wire.with_title(tool.title).with_raw_output_schema(object((tool.output)(tool.name))) } else { wire }
+}
+
+/// Converts a schema; the rows hold JSON Schemas of objects, as a test checks.
+fn object(schema: Value) -> Arc<JsonObject> {
+    Arc::new(match schema {
+        Value::Object(fields) => fields,
+        _ => JsonObject::new(),
+    })
+}
+
+pub(super) fn result(answer: McpToolResult, structure: bool) -> CallToolResult {
+    let McpToolResult { structured, text, links, is_error } = answer;
+    let structured = structured.map(sanitize::value);
+    let text = match (text, &structured) {
+        (Some(text), _) => sanitize::text(&text),
+        (None, Some(fields)) => fields.to_string(),
+        (None, None) => String::new(),
+    };
+    let mut content = vec![ContentBlock::text(text)];
+    if structure {
+        let links = links.into_iter().map(|link| Resource::new(link.uri, link.name).with_mime_type(link.mime));
+        content.extend(links.map(ContentBlock::resource_link));
+    }
+    let mut result = if is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
+    result.structured_content = structured.filter(|_| structure);
+    result
+}
+
+pub(super) fn listed(listed: ListedResource) -> Resource {
+    let resource = Resource::new(listed.uri, sanitize::text(&listed.name))
+        .with_description(sanitize::text(&listed.description))
+        .with_mime_type(listed.mime);
+    let annotations =
+        listed.changed.and_then(|at| serde_json::from_value::<Annotations>(json!({ "lastModified": at })).ok());
+    match annotations {
+        Some(annotations) => resource.with_annotations(annotations),
+        None => resource,
+    }
+}
+
+pub(super) fn template(template: &UriTemplate) -> ResourceTemplate {
+    ResourceTemplate::new(template.uri, template.name)
+        .with_description(template.description)
+        .with_mime_type(template.mime)
+}
+
+pub(super) fn prompt(prompt: &Prompt) -> rmcp::model::Prompt {
+    let arguments = prompt.arguments.iter().map(|argument| {
+        PromptArgument::new(argument.name).with_description(argument.description).with_required(argument.required)
+    });
+    rmcp::model::Prompt::new(prompt.name, Some(prompt.description), Some(arguments.collect())).with_title(prompt.title)
+}
+
+/// Marks text by the repository's authors as untrusted, for clients that show where text comes from.
+pub(super) fn untrusted() -> MetaObject {
+    let mut meta = MetaObject::new();
+    meta.insert("review/untrusted".to_owned(), Value::Bool(true));
+    meta
+}
+
+/// Converts a read fault, with the error codes that clients know.
+pub(super) fn read_error(fault: &ReadFault, uri: Option<&str>) -> ErrorData {
+    let text = sanitize::text(&fault.to_string());
+    let mut data = uri.map(|uri| json!({ "uri": sanitize::text(uri) }));
+    match fault {
+        ReadFault::NotFound(_) => ErrorData::resource_not_found(text, data),
+        ReadFault::Failed(_) => ErrorData::internal_error(text, data),
+        ReadFault::Malformed(_) => ErrorData::invalid_params(text, data),
+        ReadFault::Afar(fault) => {
+            if let (Some(data), Value::Object(about)) = (&mut data, sanitize::value(pull_json::fault(fault))) {
+                about.into_iter().filter(|(name, _)| name != "message").for_each(|(name, value)| data[name] = value);
+            }
+            ErrorData::internal_error(text, data)
+        }
+    }
+}

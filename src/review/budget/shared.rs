@@ -1,0 +1,457 @@
+//! Shared budget of the conversations of a run. Main types: [`Purse`], [`Seat`].
+//!
+//! Tokens and money belong to the run; turns to each conversation. Three amounts are always reserved, so that every started conversation can also
+//! end:
+//!
+//! - the request that is under way in each open conversation;
+//! - the last turn of each open conversation;
+//! - the minimum of each conversation that was promised a start, in the order of the parts: so the first one cannot use up what all the others need.
+//!   The rest is used on a first come, first served basis.
+//!
+//! No conversation waits for another: one that finds too little takes its last turn, or is not started. All conversations are driven by one task, so
+//! that nothing happens between a check of the budget and the action that follows.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::{Amount, BudgetLimits, PROMISED, VerificationReserve, last_turn_takes};
+use crate::domain::money::Money;
+use crate::domain::review::{StopReason, Usage};
+use crate::llm::TurnUsage;
+
+/// Budget that all conversations of a run share.
+#[derive(Debug, Clone)]
+pub(in crate::review) struct SharedBudget(Arc<Mutex<SharedBudgetState>>);
+
+/// Share of one conversation.
+#[derive(Debug)]
+pub(in crate::review) struct BudgetShare {
+    purse: SharedBudget,
+    at: usize,
+    /// Provider's count in percent of the estimate, as far as known when the conversation began.
+    pub(super) scale: u64,
+}
+
+#[derive(Debug)]
+struct SharedBudgetState {
+    limits: BudgetLimits,
+    /// Consumption of all conversations, estimated if the provider did not report it.
+    spent: Amount,
+    turns: u32,
+    /// Sums of known numbers; `None` as soon as one turn's number is unknown.
+    usage: TurnUsage,
+    /// The longest turn.
+    longest: Duration,
+    /// Provider's latest count, in percent of the estimate.
+    scale: u64,
+    seats: Vec<ShareReservation>,
+    /// Minimum of each part that was promised a start and has not begun.
+    promised: Vec<Amount>,
+    kept: VerificationReserve,
+}
+
+/// Reservations of one conversation.
+#[derive(Debug, Clone, Copy, Default)]
+struct ShareReservation {
+    /// For the request under way.
+    asking: Amount,
+    /// For its last turn.
+    landing: Amount,
+    /// Number of its findings that will be verified.
+    findings: usize,
+}
+
+impl SharedBudget {
+    /// Creates the budget for parts whose first requests have these sizes, in tokens, in the order in which they begin.
+    pub(in crate::review) fn new(limits: BudgetLimits, sizes: &[u64]) -> Self {
+        // The part that verification may reserve is promised to no conversation.
+        let mut left = limits.total().saturating_sub(limits.total().part(PROMISED));
+        let needs = sizes.iter().map(|size| limits.least(*size));
+        let promised = needs.map(|need| {
+            // The riskiest come first: after the first one that does not fit, nothing more is promised.
+            let fits = need.check_within(left).is_ok();
+            left = if fits { left.saturating_sub(need) } else { Amount::default() };
+            if fits { need } else { Amount::default() }
+        });
+        Self(Arc::new(Mutex::new(SharedBudgetState {
+            limits,
+            spent: Amount::default(),
+            turns: 0,
+            usage: TurnUsage::NOTHING,
+            longest: Duration::ZERO,
+            scale: 100,
+            seats: Vec::new(),
+            promised: promised.collect(),
+            kept: VerificationReserve::default(),
+        })))
+    }
+
+    fn account(&self) -> MutexGuard<'_, SharedBudgetState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Checks whether a part whose first request takes `size` tokens may begin with this much time left: there must be room for that request, for one
+    /// more turn and for the last one, which is reserved from now on. The first part of all may always try. Its promise ends either way.
+    pub(in crate::review) fn start_part(
+        &self,
+        unit: usize,
+        size: u64,
+        left: Option<Duration>,
+    ) -> Result<BudgetShare, StopReason> {
+        let mut account = self.account();
+        if let Some(promised) = account.promised.get_mut(unit) {
+            *promised = Amount::default();
+        }
+        let need = account.limits.least(size.saturating_mul(account.scale) / 100);
+        if !account.seats.is_empty() {
+            let taken = account.spent.plus(account.reserved_by_others(None)).plus(account.kept.amount());
+            taken.plus(need).check_within(account.limits.total())?;
+            // With one request followed by an order to end, nothing would have been read.
+            let turns = last_turn_takes(account.longest, &account.limits).saturating_mul(2);
+            if left.is_some_and(|left| left < turns + account.kept.time) {
+                return Err(StopReason::Deadline);
+            }
+        }
+        account.seats.push(ShareReservation { landing: need, ..ShareReservation::default() });
+        Ok(BudgetShare { at: account.seats.len() - 1, scale: account.scale, purse: self.clone() })
+    }
+
+    /// Counts turns and consumption of earlier sessions. They are not counted again in a replay.
+    pub(in crate::review) fn add_recorded_turns(&self, turns: u32, usage: &TurnUsage, known: Amount) {
+        let mut account = self.account();
+        account.turns += turns;
+        account.spent = account.spent.plus(known);
+        account.add(usage);
+    }
+
+    /// Returns the share of a part that was begun in an earlier session and may continue: its last turn gets the same reservation as at its start.
+    pub(in crate::review) fn resume_part(&self, unit: usize, size: u64) -> BudgetShare {
+        let mut account = self.account();
+        if let Some(promised) = account.promised.get_mut(unit) {
+            *promised = Amount::default();
+        }
+        let landing = account.limits.least(size.saturating_mul(account.scale) / 100);
+        account.seats.push(ShareReservation { landing, ..ShareReservation::default() });
+        BudgetShare { at: account.seats.len() - 1, scale: account.scale, purse: self.clone() }
+    }
+
+    /// Returns a share without any reservation.
+    pub(super) fn open_share(&self) -> BudgetShare {
+        let mut account = self.account();
+        account.seats.push(ShareReservation::default());
+        BudgetShare { at: account.seats.len() - 1, scale: account.scale, purse: self.clone() }
+    }
+
+    /// Returns the number of parts that were promised a start.
+    pub(in crate::review) fn promised_parts(&self) -> usize {
+        self.account().promised.iter().filter(|promised| promised.tokens > 0).count()
+    }
+
+    pub(in crate::review) fn turns(&self) -> u32 {
+        self.account().turns
+    }
+}
+
+impl SharedBudgetState {
+    fn add(&mut self, usage: &TurnUsage) {
+        self.usage = self.usage.plus(*usage);
+    }
+
+    /// Returns the reservations of all conversations but one, and of promised parts.
+    fn reserved_by_others(&self, but: Option<usize>) -> Amount {
+        let others = self.seats.iter().enumerate().filter(|(at, _)| Some(*at) != but);
+        let others = others.map(|(_, sat)| sat.asking.plus(sat.landing));
+        others.chain(self.promised.iter().copied()).fold(Amount::default(), Amount::plus)
+    }
+
+    /// Returns the reservations without the promised parts: a last turn has priority over a part that has not begun.
+    fn open_reservations(&self, but: usize) -> Amount {
+        let others = self.seats.iter().enumerate().filter(|(at, _)| *at != but);
+        others.map(|(_, sat)| sat.asking.plus(sat.landing)).fold(Amount::default(), Amount::plus)
+    }
+}
+
+impl BudgetShare {
+    /// Checks whether a request may be sent at all, as the last one; otherwise returns the limit that forbids it.
+    pub(super) fn check_final_turn(&self, last: Amount) -> Result<(), StopReason> {
+        let account = self.purse.account();
+        account.spent.plus(account.open_reservations(self.at)).plus(last).check_within(account.limits.total())
+    }
+
+    /// Checks whether a request may be sent `now` so that the `next` one can be sent after it. `kept` is this conversation's own reserve.
+    pub(super) fn check_turn(&self, now: Amount, next: Amount, kept: Amount) -> Result<(), StopReason> {
+        let account = self.purse.account();
+        let taken = account.spent.plus(account.reserved_by_others(Some(self.at))).plus(kept);
+        taken.plus(now).plus(next).check_within(account.limits.total())
+    }
+
+    /// Reserves the request that is sent `now`, and the last one, `next`.
+    pub(super) fn reserve_turn(&self, now: Amount, next: Amount) {
+        if let Some(sat) = self.purse.account().seats.get_mut(self.at) {
+            (sat.asking, sat.landing) = (now, next);
+        }
+    }
+
+    /// Sets the prices for conversations that start from now on.
+    pub(super) fn set_prices(&self, limits: &BudgetLimits) {
+        let mut account = self.purse.account();
+        account.limits = account.limits.with_prices_of(limits);
+    }
+
+    /// Counts the possible cost of an attempt that was not reported. Returns `true` if it may be sent again, if only at the expense of the last turn.
+    pub(super) fn record_unbilled(&self, cost: Money) -> bool {
+        let mut account = self.purse.account();
+        account.spent.cost = account.spent.cost.plus(cost);
+        let asking = account.seats.get(self.at).map_or(Amount::default(), |sat| sat.asking);
+        account.spent.plus(account.open_reservations(self.at)).plus(asking).check_within(account.limits.total()).is_ok()
+    }
+
+    /// Returns the unreserved amount besides a last request.
+    pub(super) fn unreserved(&self, last: Amount) -> Amount {
+        let account = self.purse.account();
+        let taken = account.spent.plus(account.reserved_by_others(Some(self.at))).plus(last);
+        account.limits.total().saturating_sub(taken)
+    }
+
+    /// Returns that amount plus the promises to parts that have not begun.
+    pub(super) fn available_for_final_turn(&self, last: Amount) -> Amount {
+        let account = self.purse.account();
+        account.limits.total().saturating_sub(account.spent.plus(account.open_reservations(self.at)).plus(last))
+    }
+
+    /// Counts a turn.
+    pub(super) fn record_turn(&self, spent: Amount, usage: &TurnUsage, took: Duration, scale: u64) {
+        let mut account = self.purse.account();
+        if let Some(sat) = account.seats.get_mut(self.at) {
+            sat.asking = Amount::default();
+        }
+        account.turns += 1;
+        account.longest = account.longest.max(took);
+        account.scale = scale;
+        account.spent = account.spent.plus(spent);
+        account.add(usage);
+    }
+
+    /// Counts a turn of an earlier session; only the estimated numbers of it are new.
+    pub(super) fn record_replayed_turn(&self, estimated: Amount, took: Duration, scale: u64) {
+        let mut account = self.purse.account();
+        account.longest = account.longest.max(took);
+        account.scale = scale;
+        account.spent = account.spent.plus(estimated);
+    }
+
+    /// Returns the consumption of all conversations; unknown if there was no response.
+    pub(super) fn usage(&self) -> Usage {
+        let account = self.purse.account();
+        if account.turns == 0 {
+            return Usage::default();
+        }
+        account.usage.into_usage()
+    }
+
+    /// Returns the rest of the run's budget, including reservations.
+    pub(super) fn remaining(&self) -> Amount {
+        let account = self.purse.account();
+        account.limits.total().saturating_sub(account.spent)
+    }
+
+    /// Sets the number of this conversation's findings that will be verified; returns the number of the run.
+    pub(super) fn findings(&self, count: usize) -> usize {
+        let mut account = self.purse.account();
+        if let Some(sat) = account.seats.get_mut(self.at) {
+            sat.findings = count;
+        }
+        account.seats.iter().map(|sat| sat.findings).sum()
+    }
+
+    /// Sets the reserve for the verification of all findings.
+    pub(super) fn set_reserve(&self, kept: VerificationReserve) {
+        self.purse.account().kept = kept;
+    }
+
+    pub(super) fn turns(&self) -> u32 {
+        self.purse.turns()
+    }
+}
+
+impl Drop for BudgetShare {
+    /// Gives back what was set apart, however the conversation ended.
+    fn drop(&mut self) {
+        if let Some(sat) = self.purse.account().seats.get_mut(self.at) {
+            (sat.asking, sat.landing) = (Amount::default(), Amount::default());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{ConversationBudget, CostLimit, TurnPermit};
+    use super::*;
+    use crate::llm::Prices;
+
+    const LIMITS: BudgetLimits = BudgetLimits {
+        turns: 40,
+        input_tokens: 2_000_000,
+        window: 200_000,
+        max_output: 16_000,
+        time: Duration::from_mins(20),
+        cost: None,
+    };
+
+    fn answered(size: u64) -> TurnUsage {
+        TurnUsage { input: Some(size), output: Some(10), cache_read: None, cache_write: None, cost: None }
+    }
+
+    #[test]
+    fn the_riskiest_are_promised_to_begin_as_far_as_there_is_room() {
+        let promised = |tokens, sizes: &[u64]| {
+            SharedBudget::new(BudgetLimits { input_tokens: tokens, ..LIMITS }, sizes).promised_parts()
+        };
+        assert_eq!(promised(2_000_000, &[40_000; 20]), 11, "each needs 138 000, and a fifth is for the second look");
+        assert_eq!(promised(300_000, &[40_000, 90_000, 1_000]), 1, "nobody overtakes");
+        assert_eq!((promised(100_000, &[40_000]), promised(100_000, &[])), (0, 0));
+    }
+
+    #[test]
+    fn the_first_may_always_try_and_the_others_where_there_is_room() {
+        let purse = SharedBudget::new(BudgetLimits { input_tokens: 100_000, ..LIMITS }, &[40_000, 40_000]);
+        let first = ConversationBudget::for_share(purse.start_part(0, 40_000, None).unwrap(), LIMITS);
+        assert_eq!(first.reserve_turn(40_000, None), TurnPermit::Turn);
+        assert_eq!(
+            purse.start_part(1, 10_000, None).err(),
+            Some(StopReason::TokenLimit),
+            "its last turn would be eaten"
+        );
+        drop(first);
+        assert!(purse.start_part(1, 10_000, None).is_ok(), "whoever is over gives back what was set apart");
+    }
+
+    #[test]
+    fn nobody_begins_when_time_is_up() {
+        let purse = SharedBudget::new(LIMITS, &[1_000; 2]);
+        let mut first = ConversationBudget::for_share(purse.start_part(0, 1_000, None).unwrap(), LIMITS);
+        first.record_turn(1_000, &answered(1_000), Duration::from_mins(2));
+        let soon = purse.start_part(1, 1_000, Some(Duration::from_mins(5))).err();
+        assert_eq!(soon, Some(StopReason::Deadline));
+        assert!(purse.start_part(1, 1_000, Some(Duration::from_mins(7))).is_ok());
+    }
+
+    #[test]
+    fn what_one_reads_leaves_the_others_what_they_were_promised() {
+        let limits = BudgetLimits { input_tokens: 400_000, ..LIMITS };
+        let purse = SharedBudget::new(limits, &[40_000, 40_000]);
+        let mut first = ConversationBudget::for_share(purse.start_part(0, 40_000, None).unwrap(), limits);
+        let mut size = 40_000;
+        while first.reserve_turn(size, None) == TurnPermit::Turn {
+            first.record_turn(size, &answered(size), Duration::ZERO);
+            size += first.result_room(size).min(30_000);
+        }
+        first.record_turn(size, &answered(size), Duration::ZERO);
+        drop(first);
+        assert!(purse.start_part(1, 40_000, None).is_ok());
+    }
+
+    #[test]
+    fn turns_are_each_ones_own_and_what_was_spent_is_everybodys() {
+        let limits = BudgetLimits { turns: 3, ..LIMITS };
+        let purse = SharedBudget::new(limits, &[1_000; 2]);
+        let (mut a, mut b) = (ConversationBudget::shared(&purse, limits), ConversationBudget::shared(&purse, limits));
+        for budget in [&mut a, &mut b] {
+            for _ in 0..2 {
+                assert_eq!(budget.reserve_turn(1_000, None), TurnPermit::Turn);
+                budget.record_turn(1_000, &answered(1_000), Duration::ZERO);
+            }
+            assert_eq!(budget.reserve_turn(1_000, None), TurnPermit::Landing(StopReason::TurnLimit));
+        }
+        assert_eq!((a.turns(), a.turns_of_run(), purse.turns()), (2, 4, 4));
+        assert_eq!((a.usage().input_tokens, a.remaining().all.tokens), (Some(4_000), LIMITS.input_tokens - 4_000));
+        assert_eq!(
+            ConversationBudget::shared(&purse, limits).remaining().turns,
+            3,
+            "the second look has turns of its own"
+        );
+        assert_eq!((a.findings(2), b.findings(3)), (2, 5));
+    }
+
+    fn prices() -> Prices {
+        let usd = |text: &str| text.parse().unwrap();
+        let (cache_read, on) = (Some(usd("0.3")), "2026-11-01".parse().unwrap());
+        Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on, large: None }
+    }
+
+    /// One conversation of the simulation.
+    struct SimulatedConversation {
+        budget: ConversationBudget,
+        size: u64,
+        /// Permission, and maximum response.
+        asked: Option<(TurnPermit, u64)>,
+    }
+
+    proptest! {
+        #[test]
+        fn no_run_sends_more_than_it_may_and_whoever_began_can_end(
+            tokens in 20_000u64..900_000,
+            cents in prop::option::of(5u64..400),
+            sizes in prop::collection::vec(6_000u64..60_000, 1..12),
+            steps in prop::collection::vec((0usize..3, 0u64..16_000, 0u64..60_000, 0u8..10), 1..300),
+        ) {
+            let most = cents.map(|cents| Money::from_nanos(cents * 10_000_000));
+            let cost = most.map(|most| CostLimit { most, prices: prices() });
+            let limits = BudgetLimits { input_tokens: tokens, cost, ..LIMITS };
+            let purse = SharedBudget::new(limits, &sizes);
+            let promised = purse.promised_parts();
+            let (mut waiting, mut open, mut sent, mut paid, mut begun) = (0, Vec::<SimulatedConversation>::new(), 0, Money::NOTHING, Vec::new());
+            for (which, answer, wanted, end) in steps {
+                while open.len() < 3 && waiting < sizes.len() {
+                    if let Ok(seat) = purse.start_part(waiting, sizes[waiting], None) {
+                        open.push(SimulatedConversation { budget: ConversationBudget::for_share(seat, limits), size: sizes[waiting], asked: None });
+                        begun.push(waiting);
+                    }
+                    waiting += 1;
+                }
+                if open.is_empty() {
+                    break;
+                }
+                let at = which % open.len();
+                let it = &mut open[at];
+                match it.asked {
+                    None => {
+                        let reserved = it.budget.reserve_turn(it.size, None);
+                        if let TurnPermit::Nothing(_) = reserved {
+                            prop_assert!(it.budget.turns() == 0 && begun == [0], "{reserved:?} after {} turns", it.budget.turns());
+                            open.remove(at);
+                        } else {
+                            let most = match reserved {
+                                TurnPermit::Turn => it.budget.max_answer(it.size),
+                                TurnPermit::Landing(_) | TurnPermit::Nothing(_) => it.budget.last_answer(it.size),
+                            };
+                            it.asked = Some((reserved, u64::from(most)));
+                        }
+                    }
+                    Some((reserved, most)) => {
+                        let answer = answer.min(most);
+                        it.asked = None;
+                        it.size += if reserved == TurnPermit::Turn { 0 } else { super::super::LAST_WORDS };
+                        sent += it.size;
+                        let usage = TurnUsage { output: Some(answer), cost: limits.cost.map(|_| limits.amount(it.size, answer).cost), ..answered(it.size) };
+                        it.budget.record_turn(it.size, &usage, Duration::ZERO);
+                        prop_assert!(sent <= tokens, "{sent} of {tokens}");
+                        paid = paid.plus(usage.cost.unwrap_or_default());
+                        prop_assert!(limits.cost.is_none_or(|limit| paid <= limit.most), "{paid}");
+                        it.size += answer;
+                        it.size += wanted.min(it.budget.result_room(it.size));
+                        it.budget.reserve_final_turn(it.size);
+                        if reserved != TurnPermit::Turn || end == 0 {
+                            open.remove(at);
+                        }
+                    }
+                }
+            }
+            if waiting == sizes.len() {
+                prop_assert!((0..promised).all(|unit| begun.contains(&unit)), "{begun:?} of {promised} promised");
+            }
+        }
+    }
+}

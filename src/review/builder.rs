@@ -1,0 +1,338 @@
+//! Review under construction: the tool calls of the model applied to it, and the coverage. Main type: [`Desk`].
+//!
+//! The conversation passes each call of an engine tool ([`Desk::call`]) and reports what the model was shown; at the end the desk becomes a review
+//! ([`Desk::finish`]). Checking a finding belongs in `evidence`, reading an input in `engine_tools`.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::branch_history::BranchHistory;
+use super::calls::NO_END;
+use super::coverage::CoverageTracker;
+use super::draft::{EngineOutcome, FindingThresholds, ProvenanceInput, ReviewDraft};
+use super::engine_tools::{CallEnvironment, CallRefusal, ENGINE_TOOLS};
+use super::opening::{OmittedDiff, ShownDiff};
+use crate::domain::change::{ChangeSet, Omission};
+use crate::domain::claim::Claim;
+use crate::domain::finding::Finding;
+use crate::domain::guideline::Guidelines;
+use crate::domain::path::RepoPath;
+use crate::domain::review::{FileCoverage, Review, ReviewSection};
+use crate::evidence::GrammarLanguages;
+use crate::llm::{ToolDefinition, is_open};
+use crate::rules::Packs;
+use crate::sys::cancel::{Cancel, CancelReason};
+use crate::tools::{ErrorKind, ShownLines, ToolFault};
+use crate::workspace::Workspace;
+
+mod answer;
+mod close;
+mod finding;
+mod guideline;
+mod lead;
+mod parts;
+mod report;
+
+pub use answer::{CallEffect, EngineToolResponse};
+pub use lead::Lead;
+
+pub(super) use parts::ReturnedBuilder;
+
+pub(super) use close::Closing;
+pub(super) use report::FindingReport;
+
+use answer::ResponseFields;
+use close::FinishGate;
+use finding::AcceptedFinding;
+use lead::TrackedLead;
+use report::RefusedReport;
+
+/// More sections are not taken.
+const MOST_SECTIONS: usize = 20;
+
+/// Review under construction.
+pub struct ReviewBuilder {
+    change: Arc<ChangeSet>,
+    new: Arc<dyn Workspace>,
+    old: Arc<dyn Workspace>,
+    /// Guidelines of the project.
+    guidelines: Arc<Guidelines>,
+    draft: ReviewDraft,
+    seen: CoverageTracker,
+    /// Coverage and gaps, if other conversations reviewed the files.
+    covered: Option<(Vec<FileCoverage>, Vec<Omission>)>,
+    /// Accepted findings, in the order of their reports.
+    findings: Vec<AcceptedFinding>,
+    /// Number of findings ever accepted: numbers are not reused.
+    accepted: u32,
+    /// Rejected reports that were neither corrected nor withdrawn.
+    refused: Vec<RefusedReport>,
+    /// Number of rejected reports.
+    refusals: u32,
+    /// Number of withdrawn reports and findings.
+    withdrawn: u32,
+    /// Reports beyond the most that are taken.
+    beyond: u32,
+    leads: Vec<TrackedLead>,
+    /// The leads that the model was not given: the first message had no room for them.
+    kept_back: HashSet<String>,
+    sections: Vec<ReviewSection>,
+    gate: FinishGate,
+    summary: Option<String>,
+    /// Model that reports, once it is not the first one.
+    reporter: Option<String>,
+    /// Number of the turn, so that calls made at once are not taken for corrections of each other; 0 without turns.
+    turn: u32,
+}
+
+impl ReviewBuilder {
+    /// Creates the desk for the review of a change.
+    pub fn new(change: Arc<ChangeSet>, new: Arc<dyn Workspace>, old: Arc<dyn Workspace>) -> Self {
+        Self {
+            draft: ReviewDraft::new(Arc::clone(&change)),
+            seen: CoverageTracker::new(Arc::clone(&change)),
+            guidelines: Arc::default(),
+            covered: None,
+            change,
+            new,
+            old,
+            findings: Vec::new(),
+            accepted: 0,
+            refused: Vec::new(),
+            refusals: 0,
+            withdrawn: 0,
+            beyond: 0,
+            leads: Vec::new(),
+            kept_back: HashSet::new(),
+            sections: Vec::new(),
+            gate: FinishGate::default(),
+            summary: None,
+            reporter: None,
+            turn: 0,
+        }
+    }
+
+    /// Adds the guidelines of the project, on whose lines a finding may be based.
+    #[must_use]
+    pub fn with_guidelines(self, guidelines: Arc<Guidelines>) -> Self {
+        Self { guidelines, ..self }
+    }
+
+    /// Adds the grammars with which quotes and suggestions are checked.
+    #[must_use]
+    pub(super) fn with_languages(mut self, languages: GrammarLanguages) -> Self {
+        self.draft = self.draft.with_languages(languages);
+        self
+    }
+
+    /// Returns the definitions of the engine's tools, in a fixed order.
+    pub fn definitions() -> Vec<ToolDefinition> {
+        let definition = |tool: &super::engine_tools::EngineTool| ToolDefinition {
+            name: tool.name.to_owned(),
+            description: tool.description.to_owned(),
+            schema: (tool.schema)(),
+        };
+        ENGINE_TOOLS.iter().map(definition).collect()
+    }
+
+    /// Checks whether a tool is one of the engine's.
+    pub fn is_own(name: &str) -> bool {
+        ENGINE_TOOLS.iter().any(|tool| tool.name == name)
+    }
+
+    /// Carries out a call. `pending_reads` is how many calls of the same turn only read: the model has not seen their results yet.
+    pub fn call(
+        &mut self,
+        name: &str,
+        input: Map<String, Value>,
+        pending_reads: usize,
+        cancel: &Cancel,
+    ) -> Result<EngineToolResponse, CancelReason> {
+        cancel.check()?;
+        let Some(tool) = ENGINE_TOOLS.iter().find(|tool| tool.name == name) else {
+            let names: Vec<_> = ENGINE_TOOLS.iter().map(|tool| tool.name).collect();
+            let message = format!("there is no tool {name:?} here; there are: {}", names.join(", "));
+            return Ok(ToolFault::new(ErrorKind::UnknownTool, message).into());
+        };
+        let called = (tool.call)(self, Value::Object(input), &CallEnvironment { pending_reads, cancel });
+        if let Some(reporter) = self.reporter.clone() {
+            self.sign(&reporter);
+        }
+        match called {
+            Ok(answer) => Ok(answer),
+            Err(CallRefusal::Fault(fault)) => Ok(fault.into()),
+            Err(CallRefusal::Stopped(stopped)) => Err(stopped),
+        }
+    }
+
+    /// Handles a call whose input is no JSON object. An unreadable report stays open until it is repeated.
+    pub fn call_malformed(&mut self, name: &str, input: &str) -> EngineToolResponse {
+        let head: String = input.chars().take(80).collect();
+        let message = if is_open(input) {
+            NO_END.to_owned()
+        } else {
+            format!("the input is not a JSON object (it begins {head:?}): call {name} again with one")
+        };
+        let fault = ToolFault::new(ErrorKind::InvalidInput, message);
+        if name == super::engine_tools::REPORT { self.store_unreadable("", "", &fault) } else { fault.into() }
+    }
+
+    /// Switches the reporter to another model.
+    pub(super) fn change_model(&mut self, before: &str, now: String) {
+        self.sign(before);
+        self.reporter = Some(now);
+    }
+
+    /// Findings without a reporter get this one.
+    fn sign(&mut self, by: &str) {
+        for stood in self.findings.iter_mut().filter(|stood| stood.finding.origin.name.is_empty()) {
+            by.clone_into(&mut stood.finding.origin.name);
+        }
+    }
+
+    /// Begins another turn.
+    pub fn begin_turn(&mut self) {
+        self.turn += 1;
+    }
+
+    /// Marks that the model cannot read any more: it may finish despite open items.
+    pub fn last_turn(&mut self) {
+        self.gate.lift();
+    }
+
+    /// Marks that the model can read again: open items count again before the end.
+    pub(super) fn reopen(&mut self) {
+        self.gate = FinishGate::default();
+    }
+
+    /// Records everything that the trees could not provide so far.
+    pub(super) fn record_omissions(&self) {
+        let _ = self.new.omissions();
+    }
+
+    /// Records a file's diff that the first message does not show.
+    pub fn record_omitted_diff(&mut self, left_out: &OmittedDiff) {
+        self.seen.record_omitted_diff(left_out);
+    }
+
+    /// Records the part of a file's diff that was in a message the model answered.
+    pub fn record_shown_diff(&mut self, shown: &ShownDiff) {
+        self.seen.record_shown_diff(shown);
+    }
+
+    /// Records the references in results that the model has answered. It must be called before the calls of that response are made: a `finish_review`
+    /// among them checks the coverage.
+    pub fn record_shown_lines(&mut self, references: &[ShownLines]) {
+        for reference in references {
+            self.seen.record_shown_lines(reference);
+        }
+    }
+
+    /// Records which rules were run, and what they saw of each file.
+    pub(super) fn record_rules(&mut self, packs: &Packs, missed: impl IntoIterator<Item = RepoPath>) {
+        self.draft.record_rules(packs, missed);
+    }
+
+    /// Checks the rules' findings on code from before the change. They become no leads, because a model reports on the change alone.
+    pub fn add_existing_issues(&mut self, claims: &[Claim], cancel: &Cancel) {
+        for (at, claim) in claims.iter().enumerate() {
+            let (new, old) = (Arc::clone(&self.new), Arc::clone(&self.old));
+            let checked =
+                cancel.check().and_then(|()| self.draft.report_existing_issue(claim, new.as_ref(), old.as_ref()));
+            if let Err(stopped) = checked {
+                let rest = claims.len() - at;
+                self.draft.add_note(format!("{rest} matches of the rules were not checked: {stopped}"));
+                return;
+            }
+        }
+    }
+
+    /// Counts findings that a comment in the code silenced.
+    pub fn suppress(&mut self, count: u32) {
+        self.draft.suppress(count);
+    }
+
+    /// Adds a sentence to the receipt.
+    pub fn add_note(&mut self, note: String) {
+        self.draft.add_note(note);
+    }
+
+    /// Records what could not be shown or read.
+    pub fn add_omissions(&mut self, omissions: Vec<Omission>) {
+        self.draft.add_omissions(omissions);
+    }
+
+    /// Returns the number of accepted findings.
+    #[cfg(test)]
+    fn standing(&self) -> usize {
+        self.findings.len()
+    }
+
+    /// Checks whether `finish_review` was accepted.
+    #[cfg(test)]
+    fn is_finished(&self) -> bool {
+        self.gate.is_finished()
+    }
+
+    /// Returns the number of accepted findings that match.
+    pub(super) fn count_findings(&self, is_such: impl Fn(&Finding) -> bool) -> usize {
+        self.findings.iter().filter(|stood| is_such(&stood.finding)).count()
+    }
+
+    /// Ends the reporting: reports that were never corrected are withheld, unanswered leads are delivered or withheld, and the findings get their
+    /// order and their names. They may still be judged; `by` is the reporter, `ending` the outcome.
+    pub(super) fn settle_reports(&mut self, by: &str, ending: &EngineOutcome) -> &mut ReviewDraft {
+        if !self.draft.is_settled() {
+            self.deliver_findings(by);
+            self.deliver_leads(by, *ending == EngineOutcome::Done);
+            self.withhold_refused();
+            self.draft.sort_and_name();
+        }
+        &mut self.draft
+    }
+
+    /// Turns what was done into a review.
+    pub fn finish(
+        mut self,
+        ending: &EngineOutcome,
+        floor: FindingThresholds,
+        known: &BranchHistory,
+        made: ProvenanceInput,
+    ) -> Review {
+        let by = made.model.as_ref().map_or_else(String::new, super::draft::ModelContribution::name);
+        self.settle_reports(&by, ending);
+        self.draft.write(std::mem::take(&mut self.sections));
+        let (files, holes) = self.covered.take().unwrap_or_else(|| self.seen.coverage());
+        self.draft.cover(files);
+        self.draft.add_omissions(holes);
+        self.draft.add_omissions([self.new.omissions(), self.old.omissions()].concat());
+        self.draft.finish(ending, floor, known, self.summary, made)
+    }
+
+    /// Adds a section, or replaces the one of the same title.
+    pub(super) fn write(&mut self, section: ReviewSection, notes: &[String]) -> Result<EngineToolResponse, ToolFault> {
+        let title = super::title_similarity::normalize_title(&section.title);
+        let known =
+            self.sections.iter().position(|known| super::title_similarity::normalize_title(&known.title) == title);
+        let status = match known {
+            Some(known) => {
+                self.sections[known] = section;
+                "replaced"
+            }
+            None if self.sections.len() >= MOST_SECTIONS => {
+                let message = format!("there are {MOST_SECTIONS} sections already: replace one by its title");
+                return Err(ToolFault::new(ErrorKind::InvalidInput, message));
+            }
+            None => {
+                self.sections.push(section);
+                "accepted"
+            }
+        };
+        Ok(ResponseFields::status(status).notes(notes).answer())
+    }
+}
+
+#[cfg(test)]
+mod tests;

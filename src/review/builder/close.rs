@@ -1,0 +1,154 @@
+//! End of a review: open items are reported to the model once, then the end is accepted. Main types: [`Gate`], [`Farewell`].
+
+use serde_json::json;
+
+use super::ReviewBuilder;
+use super::answer::{CallEffect, EngineToolResponse, ResponseFields};
+use super::report::RefusedReport;
+use crate::domain::place::DiffSide;
+use crate::domain::text::count_noun;
+use crate::sys::cancel::{Cancel, CancelReason};
+
+/// Maximum number of unseen hunks, leads or reports that are named, each.
+const NAMED: usize = 20;
+/// Maximum number of cut lines that are listed for one side of a file.
+const MOST_CUT: usize = 60;
+/// A model that reads and finishes in one turn again and again is let go.
+const MOST_WAITS: u8 = 3;
+
+/// Closing words of the model.
+#[derive(Debug)]
+pub(in crate::review) struct Closing {
+    pub(in crate::review) summary: Option<String>,
+    pub(in crate::review) no_findings_reason: Option<String>,
+    /// Remarks for the model besides the outcome.
+    pub(in crate::review) notes: Vec<String>,
+    /// Reasons why some of its words cannot be shown.
+    pub(in crate::review) faults: Vec<String>,
+}
+
+/// State of the check before the end.
+#[derive(Debug, Default)]
+pub(super) struct FinishGate {
+    /// `true` once the open items were reported to the model.
+    told: bool,
+    /// Number of times it finished beside calls whose results it must see.
+    waits: u8,
+    finished: bool,
+}
+
+impl FinishGate {
+    /// Lifts the check.
+    pub(super) fn lift(&mut self) {
+        self.told = true;
+        self.waits = MOST_WAITS;
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_finished(&self) -> bool {
+        self.finished
+    }
+}
+
+impl ReviewBuilder {
+    /// Ends the review, or reports open items once.
+    pub(in crate::review) fn close(
+        &mut self,
+        farewell: Closing,
+        pending_reads: usize,
+        cancel: &Cancel,
+    ) -> Result<EngineToolResponse, CancelReason> {
+        cancel.check()?;
+        if pending_reads > 0 && self.gate.waits < MOST_WAITS {
+            self.gate.waits += 1;
+            let reason = "other calls of this turn read something that you have not seen yet: look at the results, then call finish_review alone";
+            return Ok(ResponseFields::status("not_accepted").with_field("reason", reason).answer());
+        }
+        if !self.gate.told
+            && let Some(answer) = self.still_open(&farewell)
+        {
+            self.gate.told = true;
+            return Ok(answer);
+        }
+        // Results beside the end would otherwise be lost before the model sees them.
+        if self.gate.waits < MOST_WAITS && self.refused.iter().any(|refused| !refused.was_known_in(self.turn)) {
+            self.gate.waits += 1;
+            let reason =
+                "a report of this turn was not accepted: correct or withdraw it, then call finish_review alone";
+            return Ok(ResponseFields::status("not_accepted").with_field("reason", reason).answer());
+        }
+        let Closing { summary, no_findings_reason, mut notes, faults } = farewell;
+        if !faults.is_empty() {
+            notes.push("What cannot be shown was left out.".to_owned());
+            self.draft.add_note(format!("some of the model's last words are left out: {}", faults.join("; ")));
+        }
+        // The reason for the absence of findings is only useful if there are none.
+        let reason = no_findings_reason.filter(|_| self.findings.is_empty());
+        self.summary = match (summary, reason) {
+            (Some(summary), Some(reason)) => Some(format!("{summary}\n\n{reason}")),
+            (summary, reason) => summary.or(reason),
+        };
+        self.gate.finished = true;
+        let missed = self.seen.unseen_hunks().next().is_some();
+        let seen = if missed { "not all of the change: the review is marked incomplete" } else { "all of the change" };
+        Ok(ResponseFields::status("accepted").with_field("seen", seen).notes(&notes).with_effect(CallEffect::Finished))
+    }
+
+    /// Lists what the model should examine before it ends; `None` if there is nothing.
+    fn still_open(&self, farewell: &Closing) -> Option<EngineToolResponse> {
+        let mut fields = ResponseFields::status("not_accepted");
+        let mut reasons = farewell.faults.clone();
+        if farewell.summary.is_none() && reasons.is_empty() {
+            reasons
+                .push("`summary` is empty: say in a few sentences what the change does and what you found".to_owned());
+        }
+        let (mut calls, mut hunks, mut files) = (Vec::new(), 0, 0);
+        for unseen in self.seen.unseen_hunks() {
+            files += 1;
+            hunks += unseen.hunks.iter().map(std::ops::Range::len).sum::<usize>();
+            for side in [DiffSide::Old, DiffSide::New] {
+                let on_side = unseen.cut.iter().filter(|(on, _)| *on == side).map(|(_, line)| *line);
+                let lines: Vec<u32> = on_side.take(MOST_CUT).collect();
+                let Some(first) = lines.first().filter(|_| calls.len() < NAMED) else { continue };
+                let mut input = json!({ "file_path": unseen.file.path_at(side).display_name(), "start_line": first, "end_line": first });
+                if side == DiffSide::Old {
+                    input["side"] = "old".into();
+                }
+                let how = "these lines were shown cut: one call for each, side by side";
+                calls.push(json!({ "lines": lines, "how": how, "tool": "read_file_part", "input": input }));
+            }
+            for run in unseen.hunks.iter().take(NAMED.saturating_sub(calls.len())) {
+                calls.push(json!({
+                    "hunks": if run.len() == 1 { run.start.to_string() } else { format!("{}-{}", run.start, run.end - 1) },
+                    "of": unseen.file.hunks.len(),
+                    "tool": "read_diff",
+                    "input": { "file_path": unseen.file.path.display_name(), "start": run.start },
+                }));
+            }
+        }
+        if hunks > 0 {
+            let (hunks, files) = (count_noun(hunks, "hunk"), count_noun(files, "file"));
+            reasons.push(format!(
+                "not all of the change was seen: {hunks} of {files} (`unseen` has calls that show them)"
+            ));
+            fields = fields.with_field("unseen", calls);
+        }
+        let leads: Vec<&str> = self.open_leads().map(|lead| lead.id.as_str()).collect();
+        if !leads.is_empty() {
+            reasons.push(format!("{} neither confirmed nor refuted", count_noun(leads.len(), "lead")));
+            fields = fields.with_field("leads", leads.into_iter().take(NAMED).collect::<Vec<_>>());
+        }
+        if !self.refused.is_empty() {
+            reasons.push(format!("{} not accepted: correct or withdraw", count_noun(self.refused.len(), "report")));
+            fields = fields.with_field(
+                "reports",
+                self.refused.iter().take(NAMED).map(RefusedReport::describe).collect::<Vec<_>>(),
+            );
+        }
+        if reasons.is_empty() {
+            return None;
+        }
+        let note = "A second finish_review is accepted as it is; the review is then marked incomplete for hunks that were never seen.";
+        Some(fields.with_field("reason", reasons.join("; ")).with_field("note", note).answer())
+    }
+}

@@ -1,0 +1,162 @@
+//! Splitting a desk into parts of a change, and joining them again. Main functions: [`Desk::split`], [`Desk::join`].
+//!
+//! The desk of a part accepts findings about any file, because defects cross parts; it must cover its own files, and the leads about them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::finding::FiledReceipt;
+use super::{AcceptedFinding, ReviewBuilder};
+use crate::domain::finding::Finding;
+use crate::domain::path::RepoPath;
+use crate::domain::place::DiffSide;
+use crate::domain::review::{CoverageState, FileCoverage, ReviewSection};
+use crate::review::coverage::CoverageDuty;
+use crate::review::title_similarity::normalize_title;
+
+/// Desk that returns from a part of the review.
+pub(in crate::review) struct ReturnedBuilder {
+    pub(in crate::review) desk: ReviewBuilder,
+    /// The places of the files that were its duty.
+    pub(in crate::review) files: Vec<usize>,
+    /// Reason why the files of an interrupted part are not wholly reviewed: a clause.
+    pub(in crate::review) broken_off: Option<String>,
+}
+
+impl ReviewBuilder {
+    /// Marks files that were reviewed before: they need no coverage, and leads about them are not given again.
+    pub(in crate::review) fn mark_carried(&mut self, carried: &BTreeMap<RepoPath, String>) {
+        if carried.is_empty() {
+            return;
+        }
+        self.seen.set_duties(|_, file| {
+            carried.get(&file.path).map_or(CoverageDuty::Own, |why| CoverageDuty::Carried(why.clone()))
+        });
+        let before = self.leads.len();
+        self.leads.retain(|leading| !carried.contains_key(&leading.lead.path));
+        let dropped = before - self.leads.len();
+        if dropped > 0 {
+            self.draft.add_note(format!(
+                "{dropped} of the rules' findings are about files that were reviewed before, and are not raised again"
+            ));
+        }
+    }
+
+    /// Creates a desk for each part: its files, and the leads about them. The first part also gets the leads of no part.
+    pub(in crate::review) fn split(&mut self, parts: &[Vec<usize>]) -> Vec<Self> {
+        let change = Arc::clone(&self.change);
+        let owners: HashMap<usize, usize> =
+            parts.iter().enumerate().flat_map(|(part, files)| files.iter().map(move |at| (*at, part))).collect();
+        let mut of_path: HashMap<(DiffSide, &RepoPath), usize> = HashMap::new();
+        for (at, file) in change.files.iter().enumerate() {
+            for side in [DiffSide::Old, DiffSide::New] {
+                of_path.insert((side, file.path_at(side)), owners.get(&at).copied().unwrap_or(0));
+            }
+        }
+        let mut desks: Vec<Self> = (0..parts.len()).map(|_| self.without_coverage()).collect();
+        for (part, desk) in desks.iter_mut().enumerate() {
+            desk.seen.set_duties(|at, _| {
+                if owners.get(&at) == Some(&part) { CoverageDuty::Own } else { CoverageDuty::Elsewhere }
+            });
+        }
+        for leading in std::mem::take(&mut self.leads) {
+            let part = of_path.get(&(leading.lead.side, &leading.lead.path)).copied().unwrap_or(0);
+            match desks.get_mut(part) {
+                Some(desk) => desk.leads.push(leading),
+                None => self.leads.push(leading),
+            }
+        }
+        desks
+    }
+
+    /// Creates a desk without coverage requirements, for a pass over files that others review.
+    pub(in crate::review) fn without_coverage(&self) -> Self {
+        let mut beside = Self::new(Arc::clone(&self.change), Arc::clone(&self.new), Arc::clone(&self.old))
+            .with_guidelines(Arc::clone(&self.guidelines))
+            .with_languages(self.draft.languages().clone());
+        beside.seen.set_duties(|_, _| CoverageDuty::Elsewhere);
+        beside
+    }
+
+    /// Joins the desks of all parts, in their order: equal reports of two become one finding, and each file is covered by its part.
+    pub(in crate::review) fn join(&mut self, returned: Vec<ReturnedBuilder>) {
+        let (mut files, mut holes) = self.covered.take().unwrap_or_else(|| self.seen.coverage());
+        for ReturnedBuilder { desk, files: own, broken_off } in returned {
+            let (covered, missed) = desk.seen.coverage();
+            for at in own {
+                let (Some(slot), Some(mut covered)) = (files.get_mut(at), covered.get(at).cloned()) else { continue };
+                if let Some(why) = &broken_off {
+                    mark_interrupted(&mut covered, why);
+                }
+                *slot = covered;
+            }
+            holes.extend(missed);
+            self.merge_builder(desk);
+        }
+        self.covered = Some((files, holes));
+        self.confirm_all();
+    }
+
+    /// Takes over the reports of another desk.
+    fn merge_builder(&mut self, desk: Self) {
+        let mut numbers: BTreeMap<u32, u32> = BTreeMap::new();
+        for AcceptedFinding { number, finding } in desk.findings {
+            let FiledReceipt { at, .. } = self.add_finding(finding);
+            if let Some(stood) = self.findings.get(at) {
+                numbers.insert(number, stood.number);
+            }
+        }
+        for mut leading in desk.leads {
+            leading.renumber(|number| numbers.get(&number).copied());
+            self.leads.push(leading);
+        }
+        self.kept_back.extend(desk.kept_back);
+        for refused in desk.refused {
+            self.refusals += 1;
+            self.refused.push(refused.with_number(self.refusals));
+        }
+        self.withdrawn += desk.withdrawn;
+        self.beyond += desk.beyond;
+        for section in desk.sections {
+            self.append(section);
+        }
+        self.draft.absorb(desk.draft);
+    }
+
+    /// Puts a section to the one of the same title, or after all.
+    fn append(&mut self, section: ReviewSection) {
+        let title = normalize_title(&section.title);
+        match self.sections.iter_mut().find(|known| normalize_title(&known.title) == title) {
+            Some(known) if known.body.contains(&section.body) => {}
+            Some(known) => known.body = format!("{}\n\n{}", known.body, section.body),
+            None => self.sections.push(section),
+        }
+    }
+
+    /// Returns the closing words of the model.
+    pub(in crate::review) fn closing_words(&self) -> Option<&str> {
+        self.summary.as_deref()
+    }
+
+    /// Sets the summary of all parts together.
+    pub(in crate::review) fn set_summary(&mut self, summary: Option<String>) {
+        self.summary = summary;
+    }
+
+    /// Returns the accepted findings so far.
+    pub(in crate::review) fn accepted_findings(&self) -> Vec<Finding> {
+        self.findings.iter().map(|stood| stood.finding.clone()).collect()
+    }
+}
+
+/// Marks a file whose part was interrupted: it was reviewed less closely than necessary, if at all.
+fn mark_interrupted(covered: &mut FileCoverage, why: &str) {
+    let reason = match (covered.state, covered.reason.take()) {
+        (CoverageState::Truncated, Some(known)) => format!("{known}; {why}"),
+        _ => why.to_owned(),
+    };
+    covered.reason = Some(reason);
+    if covered.state == CoverageState::Reviewed {
+        covered.state = CoverageState::Truncated;
+    }
+}

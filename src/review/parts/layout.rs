@@ -1,0 +1,216 @@
+//! Division of a change into parts, if necessary, and the size limit of each first message. Main type: [`Layout`].
+//!
+//! It is decided once, before the first request, and recorded: everything after it depends on it and on the change alone.
+
+use std::collections::{BTreeMap, HashMap};
+use std::thread;
+
+use super::links::find_links;
+use super::plan::{PlanMaterial, plan};
+use crate::domain::change::{ChangeSet, FileChange, FileStatus};
+use crate::domain::path::RepoPath;
+use crate::prompt::{LeadVars, PromptError};
+use crate::review::budget::SharedBudget;
+use crate::review::by_model::ModelRun;
+use crate::review::journal::JournalRecord;
+use crate::review::opening::{self, ChangePart, Opening};
+use crate::review::replay::JournalReplay;
+use crate::syntax::TreeCache;
+use crate::syntax::{Relations, relations};
+use crate::sys::cancel::Cancel;
+use crate::workspace::Workspace;
+
+/// A change that fits into this share of the first request's space besides the tools, in percent, is shown as a whole: omitted parts must be fetched,
+/// and take the same space then, and a turn.
+const WHOLE_OF_WINDOW: u64 = 95;
+/// Otherwise the opening takes this share, in percent; the rest is for reading.
+const PART_OF_WINDOW: u64 = 50;
+/// Divisor: the maximum share of the run's input tokens, because every turn sends the opening again.
+const OPENING_OF_TOKENS: u64 = 8;
+/// A small budget is not spent on less than this: the prompts alone take half of it.
+const LEAST_OPENING: u64 = 6_000;
+/// Maximum size of the first message about a part, however large the window: a smaller part needs fewer turns, and each turn sends less.
+const MOST_OF_UNIT: u64 = 40_000;
+/// Minimum space for diffs, in sevenths of a token: with less, most of a part's message would be what all of them repeat.
+const LEAST_DIFFS: u64 = 7 * 1_000;
+/// Minimum number of affordable parts: with fewer, the change stays one conversation, which repeats nothing.
+const LEAST_UNITS: usize = 2;
+/// Maximum number of files, the riskiest, whose relations are read; the others are grouped by folder.
+const MOST_RELATED: usize = 3_000;
+/// Maximum number of threads that read and parse files.
+const READERS: usize = 4;
+
+/// Division of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::review) struct ReviewLayout {
+    /// Size limit of a first message with the system text, in tokens.
+    pub(in crate::review) room: u64,
+    /// Parts, the riskiest first: indices of files in the change, in order. One if the change is reviewed as a whole.
+    pub(in crate::review) units: Vec<Vec<usize>>,
+}
+
+/// Material for the layout.
+pub(in crate::review) struct PlannedParts<'a> {
+    pub(in crate::review) run: &'a ModelRun,
+    /// Size of the tools in every request, in tokens.
+    pub(in crate::review) tools: u64,
+    pub(in crate::review) leads: &'a [LeadVars],
+    /// The files that were reviewed before.
+    pub(in crate::review) carried: &'a BTreeMap<RepoPath, String>,
+}
+
+impl ReviewLayout {
+    /// Returns the layout of an earlier session of the run, else the best one.
+    pub(in crate::review) fn of(laid: &PlannedParts<'_>) -> Result<Self, PromptError> {
+        match Self::recorded(&laid.run.past, &laid.run.change) {
+            Some(layout) => Ok(layout),
+            // In a replay without requests, the contents of messages do not matter.
+            None if laid.run.past.is_replay() => Ok(Self { room: LEAST_OPENING, units: vec![laid.files_to_review()] }),
+            None => Self::decide(laid),
+        }
+    }
+
+    /// Restores the layout from a journal.
+    fn recorded(past: &JournalReplay, change: &ChangeSet) -> Option<Self> {
+        let (units, room) = past.plan()?;
+        let places: HashMap<&RepoPath, usize> =
+            change.files.iter().enumerate().map(|(at, file)| (&file.path, at)).collect();
+        let unit = |paths: &Vec<RepoPath>| paths.iter().filter_map(|path| places.get(path).copied()).collect();
+        Some(Self { room, units: units.iter().map(unit).collect() })
+    }
+
+    /// Returns the journal record.
+    pub(in crate::review) fn record(&self, change: &ChangeSet, carried: &BTreeMap<RepoPath, String>) -> JournalRecord {
+        let path = |at: &usize| change.files.get(*at).map(|file| file.path.clone());
+        JournalRecord::Plan {
+            units: self.units.iter().map(|unit| unit.iter().filter_map(path).collect()).collect(),
+            room: self.room,
+            carried: carried.keys().cloned().collect(),
+        }
+    }
+
+    fn decide(laid: &PlannedParts<'_>) -> Result<Self, PromptError> {
+        let limits = &laid.run.limits;
+        let of_tokens = (limits.max_sent() / OPENING_OF_TOKENS).max(LEAST_OPENING);
+        let most = limits.most_request().saturating_sub(laid.tools);
+        let share = |percent: u64| (most / 100 * percent).max(LEAST_OPENING).min(most);
+        let whole = Self { room: of_tokens.min(share(WHOLE_OF_WINDOW)), units: vec![laid.files_to_review()] };
+        let opening = laid.opening(&whole, 0, laid.leads, &[])?;
+        if opening.left_out.is_empty() && opening.leads_left_out.is_empty() {
+            return Ok(whole);
+        }
+        let room = share(PART_OF_WINDOW).min(MOST_OF_UNIT);
+        let units = laid.divided(room)?.filter(|units| {
+            let sizes: Vec<u64> = units.iter().map(|unit| unit.size + laid.tools).collect();
+            sizes.len() >= LEAST_UNITS && SharedBudget::new(*limits, &sizes).promised_parts() >= LEAST_UNITS
+        });
+        Ok(match units {
+            Some(units) => Self { room, units: units.into_iter().map(|unit| unit.files).collect() },
+            None => Self { room: of_tokens.min(share(PART_OF_WINDOW)), ..whole },
+        })
+    }
+}
+
+/// Part, with the approximate size of its first message including the system text, in tokens.
+struct SizedPart {
+    files: Vec<usize>,
+    size: u64,
+}
+
+impl PlannedParts<'_> {
+    /// Returns the indices of the files that must be reviewed.
+    fn files_to_review(&self) -> Vec<usize> {
+        let files = self.run.change.files.iter().enumerate();
+        files.filter(|(_, file)| self.is_owed(file)).map(|(at, _)| at).collect()
+    }
+
+    fn is_owed(&self, file: &FileChange) -> bool {
+        file.reviewable() && !self.carried.contains_key(&file.path)
+    }
+
+    /// Returns the order of risk, which is the same for all parts.
+    pub(in crate::review) fn ranks(&self) -> Vec<usize> {
+        opening::ranked_files(&self.run.change, self.leads)
+    }
+
+    /// Returns the first message about a part. `leads` are those about its files.
+    pub(in crate::review) fn opening(
+        &self,
+        layout: &ReviewLayout,
+        at: usize,
+        leads: &[LeadVars],
+        ranks: &[usize],
+    ) -> Result<Opening, PromptError> {
+        let run = self.run;
+        let beside = run.project_context();
+        if layout.units.len() == 1 && self.carried.is_empty() {
+            return opening::open(&run.prompts, &run.change, leads, beside, layout.room);
+        }
+        let files = layout.units.get(at).map_or(&[][..], Vec::as_slice);
+        let part = ChangePart { number: at + 1, of: layout.units.len(), files, carried: self.carried };
+        let own;
+        let ranks = if ranks.is_empty() {
+            own = self.ranks();
+            &own
+        } else {
+            ranks
+        };
+        opening::open_part(&run.prompts, &run.change, (&part, ranks), leads, beside, layout.room)
+    }
+
+    /// Returns the change in parts whose first messages take at most `room`; `None` if that leaves too little for diffs.
+    fn divided(&self, room: u64) -> Result<Option<Vec<SizedPart>>, PromptError> {
+        let change = &self.run.change;
+        let diffs = match opening::room_for_diffs(&self.run.prompts, change, self.run.project_context(), room) {
+            Ok(diffs) if diffs >= LEAST_DIFFS => diffs,
+            Ok(_) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let (files, ranks) = (self.files_to_review(), self.ranks());
+        let weights = opening::weights(change);
+        let related: Vec<usize> =
+            ranks.iter().copied().filter(|at| files.binary_search(at).is_ok()).take(MOST_RELATED).collect();
+        let relations = read_relations(self.run, &related);
+        let links = find_links(change, &related, &relations);
+        let units =
+            plan(&PlanMaterial { change, files: &files, weights: &weights, ranks: &ranks, links: &links, room: diffs });
+        let beside = room.saturating_sub(diffs / 7);
+        let sized = |files: Vec<usize>| {
+            let weight: u64 = files.iter().filter_map(|at| weights.get(*at)).sum();
+            SizedPart { size: (beside + weight / 7).min(room), files }
+        };
+        Ok(Some(units.into_iter().map(sized).collect()))
+    }
+}
+
+/// Returns the relations of files, by index: for a deleted file, those it had.
+pub(in crate::review) fn read_relations(run: &ModelRun, files: &[usize]) -> HashMap<usize, Relations> {
+    let readers = thread::available_parallelism().map_or(1, usize::from).min(READERS);
+    let share = files.len().div_ceil(readers).max(1);
+    thread::scope(|scope| {
+        let read = |files: &[usize]| -> Vec<(usize, Relations)> {
+            let of = |at: &usize| Some((*at, relations_of(run, run.change.files.get(*at)?)?));
+            files.iter().filter_map(of).collect()
+        };
+        let readers: Vec<_> = files.chunks(share).map(|files| scope.spawn(move || read(files))).collect();
+        // A thread that panics returns nothing: its files are grouped by folder.
+        readers.into_iter().flat_map(|reader| reader.join().unwrap_or_default()).collect()
+    })
+}
+
+fn relations_of(run: &ModelRun, file: &FileChange) -> Option<Relations> {
+    let tree = if file.status == FileStatus::Deleted { &run.old } else { &run.new };
+    relations_at(tree.as_ref(), file.language, &file.path, &run.packs.trees(), &run.cancel)
+}
+
+/// Returns the relations of the file at a path of a tree.
+pub(in crate::review) fn relations_at(
+    tree: &dyn Workspace,
+    language: Option<&str>,
+    path: &RepoPath,
+    trees: &TreeCache,
+    cancel: &Cancel,
+) -> Option<Relations> {
+    cancel.check().ok()?;
+    relations(language?, tree.read(path).ok()?.text(), trees, cancel)
+}

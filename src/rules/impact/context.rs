@@ -1,0 +1,257 @@
+//! Read access for impact rules: both trees, with caches of texts and symbols. Main type: [`Ground`].
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::super::run::RulesInput;
+use super::super::target::{is_markup, read_text};
+use super::changed::{DefinitionChanges, DefinitionSite, Visibility};
+use super::memory::recall_symbols;
+use super::search::{NameHits, search};
+use crate::domain::id::BlobId;
+use crate::domain::language;
+use crate::domain::path::RepoPath;
+use crate::domain::place::DiffSide;
+use crate::domain::text::FileText;
+use crate::syntax::{Symbols, outline};
+use crate::sys::cancel::CancelReason;
+use crate::workspace::{TreeEntry, WorkspaceError};
+
+/// Maximum number of files of a package that is followed completely.
+const MOST_BESIDE: usize = 300;
+/// Maximum number of bytes parsed for one change.
+pub(super) const MOST_BYTES: usize = 48 << 20;
+
+/// Symbols of the files read so far; `None` for unreadable ones.
+type SymbolsByFile = HashMap<(DiffSide, SymbolDepth, RepoPath), Option<Arc<Symbols>>>;
+
+/// The level of detail at which a file is parsed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum SymbolDepth {
+    Outline,
+    All,
+}
+
+/// Read access to both sides of a change, for rules that look beyond its files.
+pub(super) struct ImpactContext<'a> {
+    pub(super) input: &'a RulesInput<'a>,
+    notes: RefCell<BTreeSet<String>>,
+    known: RefCell<SymbolsByFile>,
+    parsed: Cell<usize>,
+    changed: OnceCell<DefinitionChanges>,
+    hits: OnceCell<NameHits>,
+    files: OnceCell<Arc<[TreeEntry]>>,
+    touched: OnceCell<HashSet<RepoPath>>,
+}
+
+/// Languages that call each other by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum LanguageFamily {
+    Rust,
+    Python,
+    Script,
+    Go,
+    Java,
+    C,
+}
+
+impl LanguageFamily {
+    pub(super) fn of(path: &RepoPath) -> Option<Self> {
+        Some(match language::from_path(path)? {
+            "rust" => Self::Rust,
+            "python" => Self::Python,
+            "javascript" | "typescript" | "tsx" => Self::Script,
+            "go" => Self::Go,
+            "java" => Self::Java,
+            "c" | "cpp" => Self::C,
+            _ => return None,
+        })
+    }
+
+    /// Returns the globs of its files.
+    pub(super) fn globs(self) -> &'static [&'static str] {
+        match self {
+            Self::Rust => &["*.rs"],
+            Self::Python => &["*.py", "*.pyi"],
+            Self::Script => &["*.js", "*.jsx", "*.mjs", "*.cjs", "*.ts", "*.tsx", "*.mts", "*.cts"],
+            Self::Go => &["*.go"],
+            Self::Java => &["*.java"],
+            Self::C => &["*.c", "*.h", "*.cc", "*.cpp", "*.cxx", "*.hh", "*.hpp", "*.hxx", "*.inl"],
+        }
+    }
+}
+
+impl<'a> ImpactContext<'a> {
+    pub(super) fn new(input: &'a RulesInput<'a>) -> Self {
+        Self {
+            input,
+            notes: RefCell::default(),
+            known: RefCell::default(),
+            parsed: Cell::new(0),
+            changed: OnceCell::new(),
+            hits: OnceCell::new(),
+            files: OnceCell::new(),
+            touched: OnceCell::new(),
+        }
+    }
+
+    /// Reads the text of a file; `None` if there is none or it is unreadable.
+    pub(super) fn read(&self, side: DiffSide, path: &RepoPath) -> Result<Option<Arc<FileText>>, CancelReason> {
+        let tree = if side == DiffSide::Old { self.input.old } else { self.input.new };
+        read_text(tree, path)
+    }
+
+    /// Returns the definitions and uses in a file of the head; `None` if unknown.
+    pub(super) fn symbols(&self, path: &RepoPath) -> Result<Option<Arc<Symbols>>, CancelReason> {
+        self.known(DiffSide::New, SymbolDepth::All, path)
+    }
+
+    /// Returns the exported symbols of a file, without the bodies of its functions; `None` if unknown.
+    pub(super) fn outline(&self, side: DiffSide, path: &RepoPath) -> Result<Option<Arc<Symbols>>, CancelReason> {
+        self.known(side, SymbolDepth::Outline, path)
+    }
+
+    fn known(&self, side: DiffSide, depth: SymbolDepth, path: &RepoPath) -> Result<Option<Arc<Symbols>>, CancelReason> {
+        let key = (side, depth, path.clone());
+        if let Some(known) = self.known.borrow().get(&key) {
+            return Ok(known.clone());
+        }
+        self.input.cancel.check()?;
+        let found = match (language::from_path(path), self.read(side, path)?) {
+            (Some(language), Some(text)) if !is_markup(&text) => self.parse(language, (side, depth), path, &text)?,
+            _ => None,
+        };
+        self.known.borrow_mut().insert(key, found.clone());
+        Ok(found)
+    }
+
+    fn parse(
+        &self,
+        language: &str,
+        (side, depth): (DiffSide, SymbolDepth),
+        path: &RepoPath,
+        text: &FileText,
+    ) -> Result<Option<Arc<Symbols>>, CancelReason> {
+        let other = if depth == SymbolDepth::All { SymbolDepth::Outline } else { SymbolDepth::All };
+        let is_known = self.known.borrow().contains_key(&(side, other, path.clone()));
+        let parsed = self.parsed.get() + if is_known { 0 } else { text.text().len() };
+        if parsed > MOST_BYTES {
+            self.note(format!(
+                "what the change does beyond its files was not followed to its end: more than {} MiB would have to be parsed",
+                MOST_BYTES >> 20
+            ));
+            return Ok(None);
+        }
+        self.parsed.set(parsed);
+        let blob = self.blob(side, path)?;
+        let RulesInput { packs, trees, cancel, .. } = *self.input;
+        let found = match depth {
+            SymbolDepth::Outline => outline(language, text.text(), None, trees, cancel),
+            SymbolDepth::All => recall_symbols(packs.memory(), blob, language, text.text(), trees, cancel),
+        };
+        self.input.cancel.check()?;
+        if found.is_none() {
+            self.note(format!(
+                "{path} was not asked whether it uses what the change changes: it cannot be parsed in time"
+            ));
+        }
+        Ok(found)
+    }
+
+    /// Returns the blob id by which the contents of a file are identified.
+    fn blob(&self, side: DiffSide, path: &RepoPath) -> Result<Option<BlobId>, CancelReason> {
+        // The rules parse the files of the change anyway; storing their symbols would gain nothing.
+        if self.input.packs.memory().is_none() || side == DiffSide::Old || self.is_changed(path) {
+            return Ok(None);
+        }
+        let files = self.files()?;
+        let at = files.binary_search_by(|entry| entry.path.cmp(path)).ok();
+        Ok(at.and_then(|at| files.get(at)?.blob))
+    }
+
+    /// Checks whether the change touches a file of the head.
+    fn is_changed(&self, path: &RepoPath) -> bool {
+        let of_change = || self.input.change.files.iter().map(|file| file.path.clone()).collect();
+        self.touched.get_or_init(of_change).contains(path)
+    }
+
+    /// Returns the changes to definitions.
+    pub(super) fn changed(&self) -> Result<&DefinitionChanges, CancelReason> {
+        if let Some(changed) = self.changed.get() {
+            return Ok(changed);
+        }
+        let changed = DefinitionChanges::of(self)?;
+        Ok(self.changed.get_or_init(|| changed))
+    }
+
+    /// Returns the files at the head with the names that the change is about.
+    pub(super) fn name_hits(&self) -> Result<&NameHits, CancelReason> {
+        if let Some(hits) = self.hits.get() {
+            return Ok(hits);
+        }
+        let names: BTreeMap<LanguageFamily, BTreeSet<String>> = self.changed()?.names();
+        let hits = search(self, &names)?;
+        Ok(self.hits.get_or_init(|| hits))
+    }
+
+    /// Returns the files of the head that may name a definition; `None` if not all of them are known.
+    pub(super) fn visible_files(&self, home: &DefinitionSite) -> Result<Option<Vec<RepoPath>>, CancelReason> {
+        match home.reach {
+            Visibility::Tree => {
+                Ok(self.name_hits()?.of(home.family, home.searched_name()).map(|files| files.iter().cloned().collect()))
+            }
+            Visibility::File => Ok(Some(vec![home.path.clone()])),
+            Visibility::Folder => {
+                let folder = [home.path.folder(), b"/"].concat();
+                let start = if home.path.folder().is_empty() { &b""[..] } else { &folder };
+                let files = self.files()?;
+                let from = files.partition_point(|entry| entry.path.as_bytes() < start);
+                let inside = files[from..].iter().take_while(|entry| entry.path.as_bytes().starts_with(start));
+                let beside = inside.filter(|entry| entry.path.folder() == home.path.folder());
+                let same = beside.filter(|entry| LanguageFamily::of(&entry.path) == Some(home.family));
+                let mut same: Vec<RepoPath> = same.take(MOST_BESIDE + 1).map(|entry| entry.path.clone()).collect();
+                if same.len() > MOST_BESIDE {
+                    same.truncate(MOST_BESIDE);
+                    self.note(format!(
+                        "of the package of {} only {MOST_BESIDE} files were asked whether they use what the change changes",
+                        home.path
+                    ));
+                }
+                Ok(Some(same))
+            }
+        }
+    }
+
+    /// Returns all files of the head; none if they cannot be listed.
+    pub(super) fn files(&self) -> Result<&[TreeEntry], CancelReason> {
+        if let Some(files) = self.files.get() {
+            return Ok(files);
+        }
+        let files = match self.input.new.files(self.input.cancel) {
+            Ok(files) => files,
+            Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
+            Err(error) => {
+                self.note(format!(
+                    "the files of the head cannot be listed, so effects beyond the change are not told: {error}"
+                ));
+                Arc::from([])
+            }
+        };
+        Ok(self.files.get_or_init(|| files))
+    }
+
+    /// Checks whether there is such a file at the head.
+    pub(super) fn exists(&self, path: &[u8]) -> Result<bool, CancelReason> {
+        Ok(self.files()?.binary_search_by(|entry| entry.path.as_bytes().cmp(path)).is_ok())
+    }
+
+    /// Records what was not examined.
+    pub(super) fn note(&self, note: String) {
+        self.notes.borrow_mut().insert(note);
+    }
+
+    pub(super) fn into_notes(self) -> Vec<String> {
+        self.notes.into_inner().into_iter().collect()
+    }
+}

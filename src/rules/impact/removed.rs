@@ -1,0 +1,255 @@
+//! Removed definitions that are still used. Main type: [`RemovedButUsed`].
+
+use std::collections::BTreeMap;
+
+use super::super::checks::CheckInfo;
+use super::super::target::{ChangedLineIndex, is_test_path, word_positions};
+use super::ImpactRule;
+use super::changed::{DefinitionSite, RemovedModule, Visibility, exports};
+use super::claims::{AffectedPlace, RemoteEffect, with_count};
+use super::context::{ImpactContext, LanguageFamily};
+use super::lines::has_word;
+use super::resolve::{self, ResolvedUse};
+use crate::domain::change::{FileChange, FileStatus};
+use crate::domain::finding::{Category, Severity};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{DiffSide, LineRange};
+use crate::syntax::{DefinitionKind, Symbols, UseKind};
+use crate::sys::cancel::CancelReason;
+
+pub(super) struct RemovedButUsed;
+
+static INFO: CheckInfo = CheckInfo {
+    name: "impact/removed-but-used",
+    title: "Removed definition is still used elsewhere",
+    message: "That place fails when it is built or first run. Change it in the same change, or keep the old name for now.",
+    severity: Severity::High,
+    category: Category::SideEffects,
+    cwe: None,
+};
+
+impl ImpactRule for RemovedButUsed {
+    fn info(&self) -> &'static CheckInfo {
+        &INFO
+    }
+
+    fn find(&self, ground: &ImpactContext<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
+        let mut effects = Vec::new();
+        let changed = ground.changed()?;
+        for module in &changed.modules {
+            ground.input.cancel.check()?;
+            effects.extend(importers(ground, module)?);
+        }
+        for gone in &changed.gone {
+            ground.input.cancel.check()?;
+            let home = &gone.home;
+            // The import of a removed file is reported once.
+            if changed.modules.iter().any(|module| module.path == home.path) || !is_unprovided(ground, home)? {
+                continue;
+            }
+            let left = remaining_uses(ground, home)?;
+            if left.is_empty() || is_rewritten(ground, home) || may_be_dependency(ground, home) {
+                continue;
+            }
+            let only_tests = left.keys().all(is_test_path);
+            effects.push(RemoteEffect {
+                file: home.file,
+                side: DiffSide::Old,
+                lines: Some(home.lines),
+                title: Some(format!("`{}` is removed here and still used elsewhere", home.name)),
+                detail: with_count(&left, std::vec::Vec::len, "still use", "still uses", &home.name),
+                severity: only_tests.then_some(Severity::Medium),
+                elsewhere: elsewhere(&left, &home.name),
+            });
+        }
+        Ok(effects)
+    }
+}
+
+/// Checks whether the change writes the name again somewhere in C or C++, where templates and macros can replace a function declaration.
+fn is_rewritten(ground: &ImpactContext<'_>, home: &DefinitionSite) -> bool {
+    let adds_it = |file: &FileChange| {
+        let Ok(text) = ground.input.new.read(&file.path) else { return false };
+        let mut added = file.runs().filter_map(|run| run.new.range());
+        added.any(|lines| text.lines(lines).any(|(_, line)| has_word(line, &home.name)))
+    };
+    let files = ground.input.change.files.iter().filter(|file| file.without_text().is_none());
+    home.family == LanguageFamily::C && files.into_iter().any(adds_it)
+}
+
+/// Checks whether a Java class may come from a dependency now: the change edits the build's dependencies, and the class is not in the
+/// project's own packages.
+fn may_be_dependency(ground: &ImpactContext<'_>, home: &DefinitionSite) -> bool {
+    let files = &ground.input.change.files;
+    let is_build = |file: &FileChange| {
+        let names: [&[u8]; 4] = [b"pom.xml", b"build.gradle", b"build.gradle.kts", b"libs.versions.toml"];
+        file.additions > 0 && names.contains(&file.path.file_name())
+    };
+    let is_file_gone = files.get(home.file).is_some_and(|file| file.status == FileStatus::Deleted);
+    let may = home.family == LanguageFamily::Java && home.owner.is_none() && is_file_gone && files.iter().any(is_build);
+    let Some(root) = package_root(&home.path).filter(|_| may) else { return false };
+    let roots = files.iter().filter_map(|file| package_root(&file.path));
+    let (own, others): (Vec<_>, Vec<_>) = roots.partition(|other| *other == root);
+    others.len() > own.len()
+}
+
+/// Returns the first two folders of the package of a Java file, derived from its path: `org/apache`.
+fn package_root(path: &RepoPath) -> Option<String> {
+    let text = path.display_name();
+    let (_, package) = text.split_once("/java/").filter(|_| path.extension() == Some("java"))?;
+    let mut folders = package.rsplit_once('/')?.0.split('/');
+    Some(format!("{}/{}", folders.next()?, folders.next()?))
+}
+
+/// Returns the imports of a removed file.
+fn importers(ground: &ImpactContext<'_>, module: &RemovedModule) -> Result<Option<RemoteEffect>, CancelReason> {
+    let mut elsewhere = Vec::new();
+    for path in ground.name_hits()?.of(module.family, &module.stem).into_iter().flatten() {
+        let Some(symbols) = ground.symbols(path)? else { continue };
+        for import in symbols.imports.iter().filter(|import| !import.conditional) {
+            let broken = match module.family {
+                LanguageFamily::Script => {
+                    resolve::script::imports_module(path, &import.path, &module.path)
+                        && !resolve::script::module_exists(ground, path, &import.path)?
+                }
+                _ => {
+                    resolve::python::imports_module(ground, path, &import.path, &module.path)?
+                        && !resolve::python::module_exists(ground, &module.path)?
+                }
+            };
+            if broken {
+                let note = format!("This imports {}.", module.path);
+                elsewhere.push(AffectedPlace { path: path.clone(), lines: LineRange::line(import.line), note });
+                break;
+            }
+        }
+    }
+    let Some(first) = elsewhere.first() else { return Ok(None) };
+    let verb = if module.moved { "moved" } else { "removed" };
+    let more = if elsewhere.len() > 1 { format!(" and {} more files", elsewhere.len() - 1) } else { String::new() };
+    let side = if module.moved { DiffSide::New } else { DiffSide::Old };
+    let first_line = LineRange::line(1);
+    let touched = ChangedLineIndex::of(&ground.input.change.files[module.file], DiffSide::Old);
+    Ok(Some(RemoteEffect {
+        file: module.file,
+        side,
+        lines: (!module.moved && touched.first_in(first_line).is_some()).then_some(first_line),
+        title: Some(format!("{} is {verb} and still imported", module.path)),
+        detail: format!("{}{more} still import it by the old path.", first.path),
+        severity: elsewhere.iter().all(|one| is_test_path(&one.path)).then_some(Severity::Medium),
+        elsewhere,
+    }))
+}
+
+fn elsewhere(left: &BTreeMap<RepoPath, Vec<ResolvedUse>>, name: &str) -> Vec<AffectedPlace> {
+    let firsts = left.iter().filter_map(|(path, found)| Some((path, found.first()?)));
+    let note = format!("It still asks for {name}.");
+    firsts
+        .map(|(path, found)| AffectedPlace {
+            path: path.clone(),
+            lines: LineRange::line(found.line),
+            note: note.clone(),
+        })
+        .collect()
+}
+
+/// Checks whether nothing at the head provides the name any more that a use could mean.
+fn is_unprovided(ground: &ImpactContext<'_>, home: &DefinitionSite) -> Result<bool, CancelReason> {
+    if home.kind == DefinitionKind::Macro && home.family == LanguageFamily::C {
+        return Ok(false);
+    }
+    // A file-private name is unused if its own file does not use it.
+    if home.reach == Visibility::File {
+        let text = ground.read(DiffSide::New, &home.path)?;
+        if text.is_none_or(|text| word_positions(text.text(), &home.name).next().is_none()) {
+            return Ok(false);
+        }
+    }
+    let Some(files) = ground.visible_files(home)? else { return Ok(false) };
+    // A file-private name may come from another file now, by a wildcard import or a header.
+    if home.reach == Visibility::File && matches!(home.family, LanguageFamily::Rust | LanguageFamily::C) {
+        let symbols = ground.symbols(&home.path)?;
+        let all = |symbols: &Symbols| symbols.imports.iter().any(|import| import.name.as_deref() == Some("*"));
+        if home.family == LanguageFamily::C || symbols.is_none_or(|symbols| all(&symbols)) {
+            return Ok(false);
+        }
+    }
+    if let Some(owner) = &home.owner {
+        return owner_lacks_member(ground, home, owner);
+    }
+    for path in &files {
+        let Some(symbols) = ground.symbols(path)? else { return Ok(false) };
+        let named =
+            |kind: bool| symbols.definitions.iter().any(|one| one.name == home.name && (kind || one.owner.is_none()));
+        let gives_it = match home.family {
+            // By path: only the same file can provide it.
+            LanguageFamily::Python | LanguageFamily::Script => {
+                *path == home.path && exports(&symbols, &home.name, None)
+            }
+            LanguageFamily::Java => named(true),
+            LanguageFamily::Go => {
+                path.folder() == home.path.folder() && (named(false) || symbols.others.contains(&home.name))
+            }
+            LanguageFamily::Rust => {
+                let imports = symbols.imports.iter().filter(|one| one.name.as_deref() == Some(&home.name));
+                let mut foreign = false;
+                for import in imports {
+                    foreign |= !resolve::rust::is_crate_path(ground, path, &import.path)?;
+                }
+                named(true) || foreign || *path == home.path && symbols.open
+            }
+            LanguageFamily::C => named(true) || symbols.others.contains(&home.name),
+        };
+        if gives_it {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Checks whether a remaining type has no such member any more, and nothing from which it could inherit it.
+fn owner_lacks_member(ground: &ImpactContext<'_>, home: &DefinitionSite, owner: &str) -> Result<bool, CancelReason> {
+    if !matches!(home.family, LanguageFamily::Python | LanguageFamily::Script | LanguageFamily::Rust) {
+        return Ok(false);
+    }
+    let Some(symbols) = ground.symbols(&home.path)? else { return Ok(false) };
+    let owners: Vec<_> = symbols.definitions.iter().filter(|one| one.name == owner).collect();
+    let alone =
+        !owners.is_empty() && owners.iter().all(|one| one.bases.iter().all(|base| base == "object") && !one.open);
+    let assigned = symbols.uses.iter().any(|one| {
+        one.name == home.name
+            && one.call.is_none()
+            && matches!(&one.how, UseKind::Member(of) if of == "self" || of == "this")
+    });
+    let stands = symbols.definitions.iter().any(|one| one.name == home.name) || symbols.others.contains(&home.name);
+    // A trait may provide it to a Rust type, wherever that is defined.
+    let elsewhere = match ground.visible_files(home)? {
+        Some(files) if home.family == LanguageFamily::Rust => {
+            let mut any = false;
+            for path in &files {
+                let symbols = ground.symbols(path)?;
+                any |= symbols.is_none_or(|symbols| symbols.definitions.iter().any(|one| one.name == home.name));
+            }
+            any
+        }
+        found => found.is_none(),
+    };
+    Ok(alone && !assigned && !stands && !elsewhere && !symbols.open)
+}
+
+/// Returns the remaining uses.
+fn remaining_uses(
+    ground: &ImpactContext<'_>,
+    home: &DefinitionSite,
+) -> Result<BTreeMap<RepoPath, Vec<ResolvedUse>>, CancelReason> {
+    let mut left = BTreeMap::new();
+    for path in &ground.visible_files(home)?.unwrap_or_default() {
+        if let Some(symbols) = ground.symbols(path)? {
+            let found = resolve::resolve_uses(ground, path, &symbols, home)?;
+            if !found.is_empty() {
+                left.insert(path.clone(), found);
+            }
+        }
+    }
+    Ok(left)
+}

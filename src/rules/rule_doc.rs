@@ -1,0 +1,79 @@
+//! Reference pages of rules: description, source and effective settings. Main type: [`RuleSheet`].
+
+use std::collections::HashSet;
+
+use super::document::ReportedSide;
+use super::pack::PackOwner;
+use super::packs::{Packs, RuleInfo};
+use crate::domain::finding::Severity;
+
+/// The reference page of a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RulePage {
+    /// Its description, with the effective severity.
+    pub info: RuleInfo,
+    /// Its default severity.
+    pub own_severity: Severity,
+    /// `true` if the settings switch it off.
+    pub is_off: bool,
+    /// The languages that it applies to; empty for a language-independent check.
+    pub languages: Vec<&'static str>,
+    /// `true` if it is about removed code.
+    pub on_removed: bool,
+    /// Its owner, its file, and the line on which it begins there; `None` for built-in rules.
+    pub from: Option<(PackOwner, String, u32)>,
+    /// The document that defines it; `None` for a check.
+    pub text: Option<String>,
+}
+
+impl Packs {
+    /// Returns every rule, in the order of [`rules`](Self::rules).
+    pub fn rule_pages(&self) -> Vec<RulePage> {
+        let mut sheets = Vec::new();
+        for pack in &self.list {
+            for chunk in pack.chunks() {
+                let Some(rule) = pack.rules().iter().find(|rule| rule.line == chunk.line) else { continue };
+                sheets.push(RulePage {
+                    languages: rule.grammars.iter().map(|grammar| grammar.word()).collect(),
+                    on_removed: rule.on == ReportedSide::Removed,
+                    from: pack.from.as_ref().map(|(owner, file)| (*owner, file.clone(), rule.line)),
+                    text: Some(pack.display_name(&chunk.display_name())),
+                    ..self.sheet(rule.info.clone())
+                });
+            }
+        }
+        let known: HashSet<String> = sheets.iter().map(|sheet| sheet.info.name.clone()).collect();
+        sheets.extend(self.custom_rules().filter(|info| !known.contains(&info.name)).map(|info| self.sheet(info)));
+        sheets
+    }
+
+    fn sheet(&self, info: RuleInfo) -> RulePage {
+        let own_severity = info.severity;
+        let severity = self.severity_of(&info.name).unwrap_or(own_severity);
+        let is_hint = self.confidence(&info, false).is_some();
+        RulePage {
+            own_severity,
+            is_off: self.is_off(&info.name),
+            languages: Vec::new(),
+            on_removed: false,
+            from: None,
+            text: None,
+            info: RuleInfo { severity, is_hint, ..info },
+        }
+    }
+
+    /// Returns the fixture folder and the name of each rule.
+    pub(super) fn fixture_folders(&self) -> Vec<(String, String)> {
+        let mut folders = Vec::new();
+        for pack in &self.list {
+            for rule in pack.rules() {
+                let id = rule.info.name.rsplit('/').next().unwrap_or_default();
+                folders.push((format!("{}/{id}", pack.stem), rule.info.name.clone()));
+            }
+        }
+        let known: HashSet<String> = folders.iter().map(|(_, name)| name.clone()).collect();
+        let code = self.custom_rules().map(|info| info.name).filter(|name| !known.contains(name));
+        folders.extend(code.map(|name| (name.clone(), name)));
+        folders
+    }
+}

@@ -1,0 +1,261 @@
+//! Scans one text with the rules and returns the matches. Main types: [`Look`] → [`Looked`].
+
+use std::time::Duration;
+
+use super::checks::CHECKS;
+use super::document::ReportedSide;
+use super::pack::{Pack, PackRule};
+use super::packs::Packs;
+use super::target::{RuleMatch, RuleRef, RuleTarget, fold_into, is_markup, is_test_path};
+use crate::domain::text::FileText;
+use crate::syntax::{
+    ByteEdit, CodeScope, Grammar, MisreadLines, OtherVersion, ParseFailure, ParseLimits, RuleSet, SyntaxMatch,
+    SyntaxTree, TreeCache,
+};
+use crate::sys::cancel::{Cancel, CancelReason};
+
+/// Maximum size of a parsed text, in bytes.
+const LARGEST: usize = 1 << 20;
+/// Maximum length of a line with reported matches, in characters: longer lines are generated. The rest of the text is still scanned, so
+/// that one long comment does not hide a file.
+const LONGEST_LINE: usize = 5000;
+/// Time limit for one text.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A text to scan and the rules to apply.
+pub(super) struct ScanTarget<'a> {
+    pub(super) subject: RuleTarget<'a>,
+    /// The id of its language, if known.
+    pub(super) language: Option<&'static str>,
+    /// The other side of its file, if that was scanned before.
+    pub(super) beside: Option<&'a OtherVersion<'a>>,
+    pub(super) packs: &'a Packs,
+    pub(super) wanted: &'a RuleSelection<'a>,
+    pub(super) trees: &'a TreeCache,
+    pub(super) cancel: &'a Cancel,
+}
+
+/// Selection of rules for a text.
+pub(super) struct RuleSelection<'a> {
+    /// Selects rules about added code and checks, or rules about removed code.
+    pub(super) on: ReportedSide,
+    /// Filter on those rules.
+    pub(super) rules: &'a dyn Fn(RuleRef) -> bool,
+    /// `true` to return functions and types as well.
+    pub(super) scopes: bool,
+}
+
+/// The result of a scan.
+#[derive(Default)]
+pub(super) struct ScanResult {
+    pub(super) hits: Vec<(RuleRef, RuleMatch)>,
+    /// The functions and types, if requested and anything matched.
+    pub(super) scopes: Vec<CodeScope>,
+    /// Why the rules that need a parser did not run, or not completely; for the receipt.
+    pub(super) cut: Option<String>,
+    /// Long lines with matches that are not reported.
+    pub(super) long: Vec<u32>,
+    /// Lines that may be something else than the parser takes them for.
+    pub(super) misread: Vec<MisreadLines>,
+    /// Errors in the rules themselves.
+    pub(super) notes: Vec<String>,
+}
+
+pub(super) fn scan(look: &ScanTarget<'_>) -> Result<ScanResult, CancelReason> {
+    let mut looked = ScanResult::default();
+    let checks = if look.wanted.on == ReportedSide::Added { CHECKS } else { &[] };
+    for (index, check) in checks.iter().enumerate() {
+        let rule = RuleRef::Check(index);
+        if (look.wanted.rules)(rule) {
+            look.cancel.check()?;
+            looked.hits.extend(check.find(&look.subject).into_iter().map(|hit| (rule, hit)));
+        }
+    }
+    let Some(grammar) = look.language.and_then(Grammar::of).filter(|_| !is_markup(look.subject.text)) else {
+        return Ok(looked);
+    };
+    let unparsable = unparsable(look.subject.text);
+    // Checks that compare both sides parse the text too, even if no rule of a pack can match. A text that is too large is never parsed,
+    // so the test of the grammar's limits is skipped for it.
+    if unparsable.is_none()
+        && let Err(why) = grammar.check_limits(look.subject.text.text())
+    {
+        looked.cut = Some(line_by_line(&why.to_string()));
+        return Ok(looked);
+    }
+    let plans: Vec<PackPlan<'_>> =
+        look.packs.packs_for(grammar).filter_map(|(at, pack)| PackPlan::of(look, at, pack)).collect();
+    if plans.is_empty() {
+        return Ok(looked);
+    }
+    if let Some(why) = unparsable {
+        looked.cut = Some(line_by_line(&why));
+        return Ok(looked);
+    }
+    let watch = ParseLimits::new(look.cancel, PATIENCE);
+    let cut = match look.trees.parse_beside(grammar, look.subject.text.text(), look.beside, &watch) {
+        Ok(tree) => structural(look, &tree, grammar, &plans, &watch, &mut looked),
+        Err(error) => Err(error),
+    };
+    match cut {
+        Ok(()) => Ok(looked),
+        Err(ParseFailure::Stopped(stopped)) => Err(stopped),
+        Err(error) => {
+            looked.cut = Some(line_by_line(&error.to_string()));
+            Ok(looked)
+        }
+    }
+}
+
+/// The rules of one pack that can match in a text.
+struct PackPlan<'a> {
+    at: usize,
+    pack: &'a Pack,
+    rules: Vec<bool>,
+}
+
+impl<'a> PackPlan<'a> {
+    fn of(look: &ScanTarget<'_>, at: usize, pack: &'a Pack) -> Option<Self> {
+        let text = look.subject.text.text().as_bytes();
+        let in_tests = is_test_path(look.subject.path);
+        let may = |(index, rule): (usize, &PackRule)| {
+            rule.on == look.wanted.on
+                && !look.packs.is_off(&rule.info.name)
+                && (look.wanted.rules)(RuleRef::Pack { pack: at, rule: index })
+                && rule.paths.allows(look.subject.path)
+                && !(in_tests && rule.info.skips_tests)
+                && (rule.literals.is_empty()
+                    || rule.literals.iter().any(|word| memchr::memmem::find(text, word.as_bytes()).is_some()))
+        };
+        let rules: Vec<bool> = pack.rules().iter().enumerate().map(may).collect();
+        rules.contains(&true).then_some(Self { at, pack, rules })
+    }
+}
+
+fn structural(
+    look: &ScanTarget<'_>,
+    tree: &SyntaxTree,
+    grammar: Grammar,
+    plans: &[PackPlan<'_>],
+    watch: &ParseLimits<'_>,
+    looked: &mut ScanResult,
+) -> Result<(), ParseFailure> {
+    let long = long_lines(look.subject.text);
+    for plan in plans {
+        let wanted = |rule: usize| plan.rules.get(rule).copied().unwrap_or(false);
+        let set: &RuleSet = match plan.pack.compiled(grammar, &wanted) {
+            Some(Ok(set)) => set,
+            Some(Err(error)) => {
+                looked.notes.push(error.to_string());
+                looked.cut = Some(line_by_line("its rules cannot be used"));
+                continue;
+            }
+            None => continue,
+        };
+        let scan = set.scan(tree, &wanted, watch)?;
+        if scan.too_many {
+            looked.cut = Some("it has more matches than rules look for: some of them are not compared".to_owned());
+        }
+        for rule in scan.given_up.iter().filter_map(|rule| plan.pack.rules().get(*rule)) {
+            looked.cut = Some(format!("the rule {} took too long on it and was given up there", rule.info.name));
+        }
+        if scan.too_deep {
+            looked.cut = Some(line_by_line("it is nested deeper than rules look"));
+        }
+        for found in scan.found {
+            let skips = plan.pack.rules().get(found.rule).is_none_or(|rule| rule.info.skips_tests && found.in_test);
+            if !skips && long.binary_search(&found.lines.start()).is_ok() {
+                looked.long.push(found.lines.start());
+            } else if !skips {
+                let rule = RuleRef::Pack { pack: plan.at, rule: found.rule };
+                looked.hits.push((rule, hit(look.subject.text, &found)));
+            }
+        }
+    }
+    if look.wanted.on == ReportedSide::Added {
+        looked.misread = tree.misread_lines(watch)?;
+    }
+    if look.wanted.scopes && !looked.hits.is_empty() {
+        looked.scopes = tree.scopes(watch)?;
+    }
+    Ok(())
+}
+
+/// Returns the functions and types of a text; none if it cannot be parsed.
+pub(super) fn scopes_of(
+    language: Option<&'static str>,
+    text: &FileText,
+    trees: &TreeCache,
+    cancel: &Cancel,
+) -> Result<Vec<CodeScope>, CancelReason> {
+    let Some(grammar) = language.and_then(Grammar::of).filter(|_| unparsable(text).is_none()) else {
+        return Ok(Vec::new());
+    };
+    let watch = ParseLimits::new(cancel, PATIENCE);
+    match trees.parse(grammar, text.text(), &watch).and_then(|tree| tree.scopes(&watch)) {
+        Ok(scopes) => Ok(scopes),
+        Err(ParseFailure::Stopped(stopped)) => Err(stopped),
+        Err(_) => Ok(Vec::new()),
+    }
+}
+
+/// Builds the note about matches on a long line.
+pub(super) fn long_line_note(line: u32) -> String {
+    format!("line {line} has more than {LONGEST_LINE} characters: what rules that need a parser find there is not told")
+}
+
+/// Builds the note about lines that the parser misread.
+pub(super) fn misread_note(misread: &MisreadLines) -> String {
+    let (first, last) = (misread.lines.start(), misread.lines.end());
+    format!("lines {first} to {last} were checked line by line only: {}", misread.why)
+}
+
+fn line_by_line(why: &str) -> String {
+    format!("checked line by line only: {why}")
+}
+
+fn unparsable(text: &FileText) -> Option<String> {
+    (text.text().len() > LARGEST)
+        .then(|| format!("it has {} bytes, more than the {LARGEST} that are parsed", text.text().len()))
+}
+
+fn long_lines(text: &FileText) -> Vec<u32> {
+    let is_long = |line: &str| line.len() > LONGEST_LINE && line.chars().nth(LONGEST_LINE).is_some();
+    text.all_lines().filter(|(_, line)| is_long(line)).map(|(number, _)| number).collect()
+}
+
+fn hit(text: &FileText, found: &SyntaxMatch) -> RuleMatch {
+    let of = |bytes: &std::ops::Range<usize>| text.text().get(bytes.clone()).unwrap_or_default();
+    let mut key = String::new();
+    found.same.iter().for_each(|bytes| fold_into(&mut key, of(bytes)));
+    let replacement = found.edit.as_ref().and_then(|edit| whole_lines(text, found, edit));
+    let folded = |bytes: &std::ops::Range<usize>| {
+        let mut folded = String::new();
+        fold_into(&mut folded, of(bytes));
+        folded
+    };
+    let stays = found.stays.iter().map(folded).collect();
+    let guards = found.guards.iter().map(folded).collect();
+    let place = RuleMatch {
+        at: found.at,
+        around: found.around,
+        stays,
+        guards,
+        replacement,
+        ..RuleMatch::from_lines(text, found.lines)
+    };
+    RuleMatch { key, ..place }
+}
+
+/// Applies the edit to the lines of a match, without the last line ending.
+fn whole_lines(text: &FileText, found: &SyntaxMatch, edit: &ByteEdit) -> Option<String> {
+    let lines = text.byte_range(found.lines)?;
+    if edit.bytes.start < lines.start || edit.bytes.end > lines.end {
+        return None;
+    }
+    let (before, after) =
+        (text.text().get(lines.start..edit.bytes.start)?, text.text().get(edit.bytes.end..lines.end)?);
+    let whole = format!("{before}{}{after}", edit.text);
+    let whole = whole.strip_suffix('\n').unwrap_or(&whole);
+    Some(whole.strip_suffix('\r').unwrap_or(whole).to_owned())
+}

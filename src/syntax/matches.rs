@@ -1,0 +1,54 @@
+//! Matches of rules in a text. Main types: [`Found`] (a match), [`Scan`] (all of them, and what was not examined).
+//!
+//! Matching belongs in `matching`.
+
+use std::ops::Range;
+
+use crate::domain::place::LineRange;
+
+/// A match of a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyntaxMatch {
+    /// The index of the rule in its set.
+    pub rule: usize,
+    /// The bytes of the match.
+    pub bytes: Range<usize>,
+    /// The lines of the match.
+    pub lines: LineRange,
+    /// The lines at which it is reported: those of the metavariable that the rule names, else its own.
+    pub at: LineRange,
+    /// The key by which two matches are equal.
+    pub same: Vec<Range<usize>>,
+    /// The texts of the metavariables that must still exist where the match was removed.
+    pub stays: Vec<Range<usize>>,
+    /// The texts of those that must still exist after the place of the removed match.
+    pub guards: Vec<Range<usize>>,
+    /// The lines of the nearest enclosing node that has more lines.
+    pub around: LineRange,
+    /// `true` if it is in test-only code (known for Rust: `#[test]`, `#[cfg(test)]`).
+    pub in_test: bool,
+    /// The replacement that the rule suggests.
+    pub edit: Option<ByteEdit>,
+}
+
+/// A replacement of bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ByteEdit {
+    /// The replaced bytes.
+    pub bytes: Range<usize>,
+    /// The new text.
+    pub text: String,
+}
+
+/// All matches in a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SyntaxScan {
+    /// In the order of the text.
+    pub found: Vec<SyntaxMatch>,
+    /// `true` if something was nested too deep to be examined.
+    pub too_deep: bool,
+    /// `true` if the limit of matches was reached.
+    pub too_many: bool,
+    /// The indices of rules that took too many steps and were aborted.
+    pub given_up: Vec<usize>,
+}

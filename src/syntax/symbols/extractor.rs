@@ -1,0 +1,245 @@
+//! Walks a tree and extracts its symbols. Main types: [`Seer`], [`Frame`].
+//!
+//! The nodes of one language are handled in the file of that language.
+
+use std::collections::HashSet;
+
+use tree_sitter::{Node, TreeCursor};
+
+use super::{
+    ArgumentShape, DefinitionKind, LONGEST, MOST, NAMES, SymbolDefinition, SymbolImport, SymbolUse, Symbols, UseKind,
+    ValueSwitch, line_of,
+};
+use crate::syntax::grammar::{Grammar, ParseLimits};
+
+pub(super) type NodeVisitor = fn(&mut SymbolExtractor<'_>, Node<'_>, SymbolFrame) -> Option<SymbolFrame>;
+
+/// The context of a node.
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "any of them may hold with any other")]
+pub(super) struct SymbolFrame {
+    pub(super) owner: Option<usize>,
+    /// In a function.
+    pub(super) function: bool,
+    /// Number of enclosing modules within the text.
+    pub(super) depth: u32,
+    pub(super) conditional: bool,
+    /// The signatures of definitions here are unknown.
+    pub(super) decorated: bool,
+    /// Functions defined here take no receiver.
+    pub(super) of_type: bool,
+    /// Definitions here are visible to other files.
+    pub(super) exported: bool,
+}
+
+impl SymbolFrame {
+    pub(super) fn as_nested(self) -> bool {
+        self.function || self.depth > 0
+    }
+
+    pub(super) fn inside_function(self) -> Self {
+        Self { function: true, decorated: false, of_type: false, ..self }
+    }
+}
+
+pub(super) struct SymbolExtractor<'a> {
+    pub(super) text: &'a str,
+    pub(super) grammar: Grammar,
+    pub(super) symbols: Symbols,
+    /// Starts of the names that were handled.
+    pub(super) claimed: HashSet<usize>,
+    /// `true` if what comes next is conditional.
+    pub(super) pending: bool,
+    /// `true` if the bodies of functions are skipped.
+    pub(super) outline: bool,
+}
+
+impl<'a> SymbolExtractor<'a> {
+    /// Walks the tree without recursion: deep nesting takes no stack.
+    pub(super) fn walk(
+        &mut self,
+        cursor: &mut TreeCursor<'_>,
+        see: NodeVisitor,
+        watch: &ParseLimits<'_>,
+    ) -> Option<()> {
+        let mut around = SymbolFrame::default();
+        let mut frames = Vec::new();
+        let mut steps = 0u32;
+        loop {
+            steps = steps.wrapping_add(1);
+            if steps.is_multiple_of(1024) {
+                watch.check().ok()?;
+            }
+            if let Some(inside) = self.visit(cursor.node(), see, around)
+                && !(self.outline && inside.function)
+                && cursor.goto_first_child()
+            {
+                frames.push(std::mem::replace(&mut around, inside));
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return Some(());
+                }
+                around = frames.pop()?;
+            }
+        }
+    }
+
+    pub(super) fn visit(&mut self, node: Node<'_>, see: NodeVisitor, around: SymbolFrame) -> Option<SymbolFrame> {
+        if !node.is_named() || node.is_extra() {
+            return None;
+        }
+        if NAMES.contains(&node.kind()) {
+            if !self.claimed.contains(&node.start_byte()) {
+                let name = self.text_of(node);
+                // Most names stand in a text many times.
+                let is_new = !self.symbols.others.contains(name);
+                if is_new && name.len() <= LONGEST && self.symbols.others.len() < MOST {
+                    self.symbols.others.insert(name.to_owned());
+                }
+            }
+            return None;
+        }
+        see(self, node, around)
+    }
+
+    pub(super) fn text_of(&self, node: Node<'_>) -> &'a str {
+        self.text.get(node.byte_range()).unwrap_or_default()
+    }
+
+    /// Returns the text of a field if that is short.
+    pub(super) fn field(&self, node: Node<'_>, field: &str) -> Option<&'a str> {
+        node.child_by_field_name(field).map(|child| self.text_of(child)).filter(|text| text.len() <= LONGEST)
+    }
+
+    pub(super) fn claim(&mut self, node: Node<'_>) {
+        self.claimed.insert(node.start_byte());
+    }
+
+    /// Adds a definition whose name is `name`; the caller handles its contents.
+    pub(super) fn define(
+        &mut self,
+        kind: DefinitionKind,
+        node: Node<'_>,
+        name: Node<'_>,
+        around: SymbolFrame,
+    ) -> usize {
+        self.claim(name);
+        let at = self.define_as(kind, node, self.text_of(name), around);
+        let end = line_of(name.end_position().row);
+        if let Some(definition) = self.symbols.definitions.get_mut(at) {
+            definition.lines.1 = definition.lines.1.max(end);
+        }
+        at
+    }
+
+    /// Adds a definition under a given name.
+    pub(super) fn define_as(&mut self, kind: DefinitionKind, node: Node<'_>, name: &str, around: SymbolFrame) -> usize {
+        let at = self.symbols.definitions.len();
+        if at >= MOST || name.len() > LONGEST {
+            self.symbols.cut = true;
+            return usize::MAX;
+        }
+        let start = line_of(node.start_position().row);
+        self.symbols.definitions.push(SymbolDefinition {
+            name: name.to_owned(),
+            kind,
+            lines: (start, start),
+            owner: around.owner.filter(|_| !around.function),
+            parameters: None,
+            body: false,
+            bases: Vec::new(),
+            conditional: around.conditional,
+            nested: around.as_nested(),
+            open: false,
+            public: match self.grammar {
+                Grammar::JavaScript | Grammar::TypeScript | Grammar::Tsx => around.exported || around.owner.is_some(),
+                Grammar::Go => name.starts_with(char::is_uppercase),
+                Grammar::Python => !name.starts_with('_'),
+                _ => true,
+            },
+        });
+        at
+    }
+
+    pub(super) fn definition(&mut self, at: usize) -> Option<&mut SymbolDefinition> {
+        self.symbols.definitions.get_mut(at)
+    }
+
+    /// Extends the head of a definition to the end of `node`.
+    pub(super) fn extend_to(&mut self, at: usize, node: Node<'_>) {
+        let end = line_of(node.end_position().row);
+        if let Some(definition) = self.symbols.definitions.get_mut(at) {
+            definition.lines.1 = definition.lines.1.max(end);
+        }
+    }
+
+    pub(super) fn import(
+        &mut self,
+        node: Node<'_>,
+        path: String,
+        name: Option<&str>,
+        alias: Option<&str>,
+        around: SymbolFrame,
+    ) {
+        if self.symbols.imports.len() >= MOST || path.len() > 4 * LONGEST {
+            self.symbols.cut = true;
+            return;
+        }
+        self.symbols.imports.push(SymbolImport {
+            path,
+            name: name.map(str::to_owned),
+            alias: alias.map(str::to_owned),
+            line: line_of(node.start_position().row),
+            conditional: around.conditional,
+            depth: around.depth,
+        });
+    }
+
+    pub(super) fn record_use(
+        &mut self,
+        name: Node<'_>,
+        how: UseKind,
+        call: Option<ArgumentShape>,
+        around: SymbolFrame,
+    ) {
+        self.claim(name);
+        let text = self.text_of(name);
+        if self.symbols.uses.len() >= MOST || text.len() > LONGEST {
+            self.symbols.cut = true;
+            return;
+        }
+        self.symbols.uses.push(SymbolUse {
+            name: text.to_owned(),
+            how,
+            call,
+            line: line_of(name.start_position().row),
+            conditional: around.conditional,
+            owner: around.owner,
+        });
+    }
+
+    /// Counts the arguments of a call; `spread` are the nodes that represent any number of them, `keyword` is a named one.
+    pub(super) fn arguments(&self, list: Node<'_>, spread: &[&str], keyword: &str) -> ArgumentShape {
+        let mut found = ArgumentShape { count: 0, open: false, keywords: Vec::new() };
+        for child in list.children(&mut list.walk()).take(MOST) {
+            found.open |= child.kind() == "..." || child.is_error();
+            if child.is_named() && !child.is_extra() {
+                found.count += 1;
+                found.open |= spread.contains(&child.kind());
+                if !keyword.is_empty() && child.kind() == keyword {
+                    found.keywords.extend(self.field(child, "name").map(str::to_owned));
+                }
+            }
+        }
+        found
+    }
+
+    pub(super) fn switch(&mut self, node: Node<'_>, labels: Vec<Option<String>>, otherwise: bool) {
+        let labels = labels.into_iter().collect::<Option<Vec<_>>>().unwrap_or_default();
+        if !labels.is_empty() && self.symbols.switches.len() < MOST {
+            self.symbols.switches.push(ValueSwitch { line: line_of(node.start_position().row), labels, otherwise });
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! A cache of parsed texts, so that a text with several queries is parsed once. Main type: [`Trees`].
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
+
+use super::grammar::{Grammar, ParseFailure, ParseLimits, SyntaxTree};
+use super::other_version::OtherVersion;
+use super::probe::ParserProbe;
+use super::symbols::Symbols;
+
+/// Maximum bytes of text whose trees are cached at a time; a tree takes some forty times as much memory as its text. The cached trees of
+/// a large change should fit into the processor's cache.
+const MOST: usize = 192 << 10;
+/// Maximum number of larger trees in the cache: both sides of a file, for as many threads as examine files.
+const FEWEST: usize = 8;
+/// Bytes of text above which only the last two trees are cached.
+const MOST_OF_FEW: usize = 1 << 20;
+
+/// Caches trees by their texts for a while, and short results for the whole run. A caller with several queries about a file has it parsed
+/// once, and large changes take no more memory than small ones.
+#[derive(Default)]
+pub struct TreeCache {
+    hasher: RandomState,
+    kept: Mutex<TreeCacheState>,
+    /// The probe that tries texts first.
+    probe: Option<Arc<ParserProbe>>,
+}
+
+/// A text under a grammar, by its hash and its length.
+type TreeKey = (Grammar, u64, usize);
+
+#[derive(Default)]
+struct TreeCacheState {
+    trees: HashMap<TreeKey, Arc<SyntaxTree>>,
+    /// In order of insertion, with the inserting thread.
+    order: VecDeque<(TreeKey, ThreadId)>,
+    /// Bytes of the texts of the trees.
+    bytes: usize,
+    said: HashMap<TreeKey, TextAnswer>,
+}
+
+/// Short results for a text, which outlive its tree.
+#[derive(Default)]
+pub(super) struct TextAnswer {
+    /// The names around its lines: none if there is none at a line.
+    pub(super) names: HashMap<u32, Option<Vec<String>>>,
+    /// Its symbols.
+    pub(super) symbols: Option<Arc<Symbols>>,
+    /// Its exported symbols.
+    pub(super) outline: Option<Arc<Symbols>>,
+    /// Its number of errors.
+    pub(super) errors: Option<usize>,
+}
+
+impl std::fmt::Debug for TreeCache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Trees")
+    }
+}
+
+impl TreeCache {
+    /// Creates a cache that parses only texts that `probe` survived.
+    pub fn with_probe(probe: Option<Arc<ParserProbe>>) -> Self {
+        Self { probe, ..Self::default() }
+    }
+
+    /// Returns the tree of a text, as [`Tree::parse`] makes it.
+    pub fn parse(
+        &self,
+        grammar: Grammar,
+        text: &str,
+        watch: &ParseLimits<'_>,
+    ) -> Result<Arc<SyntaxTree>, ParseFailure> {
+        self.parse_beside(grammar, text, None, watch)
+    }
+
+    /// Returns the tree of a text, reusing the common parts of another version whose tree is still cached.
+    pub fn parse_beside(
+        &self,
+        grammar: Grammar,
+        text: &str,
+        beside: Option<&OtherVersion<'_>>,
+        watch: &ParseLimits<'_>,
+    ) -> Result<Arc<SyntaxTree>, ParseFailure> {
+        let key = self.key(grammar, text);
+        if let Some(known) = self.known(key, text) {
+            watch.check()?;
+            return Ok(known);
+        }
+        let probe = self.probe.as_ref().filter(|probe| probe.covers(grammar));
+        if let Some(probe) = probe {
+            probe.check(grammar, text, watch)?;
+        }
+        // A trial does not cover reuse of another tree.
+        let other = beside.filter(|_| probe.is_none()).and_then(|beside| {
+            let other = self.known(self.key(grammar, beside.other), beside.other)?;
+            Some((other, beside))
+        });
+        let tree = Arc::new(match other {
+            Some((other, beside)) => SyntaxTree::parse_beside(text, &other, beside, watch)?,
+            None => SyntaxTree::parse(grammar, text, watch)?,
+        });
+        let left = self.kept().keep(key, tree.clone());
+        // Freeing a large tree takes time, and is not done under the lock.
+        drop(left);
+        Ok(tree)
+    }
+
+    /// Returns the cached result at `place` for a text, or computes it with `answer`. `None` is not cached.
+    pub(super) fn get_or_compute<T: Clone>(
+        &self,
+        (grammar, text): (Grammar, &str),
+        place: impl Fn(&mut TextAnswer) -> &mut Option<T>,
+        answer: impl FnOnce() -> Option<T>,
+    ) -> Option<T> {
+        let key = self.key(grammar, text);
+        if let Some(known) = self.kept().said.get_mut(&key).and_then(|said| place(said).clone()) {
+            return Some(known);
+        }
+        let answer = answer()?;
+        *place(self.kept().said.entry(key).or_default()) = Some(answer.clone());
+        Some(answer)
+    }
+
+    fn known(&self, key: TreeKey, text: &str) -> Option<Arc<SyntaxTree>> {
+        let known = self.kept().trees.get(&key).cloned();
+        known.filter(|tree| tree.text() == text.as_bytes())
+    }
+
+    fn key(&self, grammar: Grammar, text: &str) -> TreeKey {
+        (grammar, self.hasher.hash_one(text), text.len())
+    }
+
+    fn kept(&self) -> MutexGuard<'_, TreeCacheState> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl TreeCacheState {
+    /// Inserts a tree, and returns those evicted for it.
+    fn keep(&mut self, key: TreeKey, tree: Arc<SyntaxTree>) -> Vec<Arc<SyntaxTree>> {
+        let own = std::thread::current().id();
+        if self.trees.insert(key, tree).is_none() {
+            self.order.push_back((key, own));
+            self.bytes += key.2;
+        }
+        let mut left = Vec::new();
+        let is_over = |kept: &Self| {
+            let few = if kept.bytes > MOST_OF_FEW { 2 } else { FEWEST };
+            kept.bytes > MOST && kept.order.len() > few
+        };
+        while is_over(self) {
+            // A tree is freed fastest by the thread that made it; the last two are both sides of the file that it examines.
+            let older = self.order.len().saturating_sub(2);
+            let first = self.order.iter().take(older).position(|(_, thread)| *thread == own).unwrap_or(0);
+            let Some((first, _)) = self.order.remove(first) else { break };
+            self.bytes -= first.2;
+            left.extend(self.trees.remove(&first));
+        }
+        left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::cancel::Cancel;
+    use std::time::Duration;
+
+    #[test]
+    fn a_text_is_parsed_once_and_another_one_anew() {
+        let (trees, cancel) = (TreeCache::default(), Cancel::never());
+        let watch = ParseLimits::new(&cancel, Duration::from_mins(1));
+        let parse = |grammar, text: &str| trees.parse(grammar, text, &watch).unwrap();
+        let first = parse(Grammar::Rust, "fn a() {}");
+        assert!(Arc::ptr_eq(&first, &parse(Grammar::Rust, "fn a() {}")));
+        assert!(!Arc::ptr_eq(&first, &parse(Grammar::Go, "fn a() {}")));
+        assert!(!Arc::ptr_eq(&first, &parse(Grammar::Rust, "fn b() {}")));
+    }
+
+    #[test]
+    fn the_trees_of_the_last_texts_are_kept() {
+        let (trees, cancel) = (TreeCache::default(), Cancel::never());
+        let watch = ParseLimits::new(&cancel, Duration::from_mins(1));
+        let texts: Vec<String> = (0..12).map(|at| format!("# {at}\n{}", "# filler\n".repeat(MOST / 90))).collect();
+        let parse = |text: &String| trees.parse(Grammar::Bash, text, &watch).unwrap();
+        let first: Vec<_> = texts.iter().map(parse).collect();
+        let (bytes, kept, order) = {
+            let kept = trees.kept();
+            (kept.bytes, kept.trees.len(), kept.order.len())
+        };
+        assert!(bytes <= MOST && kept == order);
+        assert!(Arc::ptr_eq(&first[11], &parse(&texts[11])) && Arc::ptr_eq(&first[10], &parse(&texts[10])));
+        assert!(!Arc::ptr_eq(&first[0], &parse(&texts[0])));
+    }
+
+    #[test]
+    fn however_large_both_sides_of_a_file_are_kept() {
+        let (trees, cancel) = (TreeCache::default(), Cancel::never());
+        let watch = ParseLimits::new(&cancel, Duration::from_mins(1));
+        let texts = ["# one\n", "# two\n"].map(|text| text.repeat(MOST / 6 + 1));
+        let parse = |text: &String| trees.parse(Grammar::Bash, text, &watch).unwrap();
+        let first = [parse(&texts[0]), parse(&texts[1])];
+        assert!(Arc::ptr_eq(&first[0], &parse(&texts[0])) && Arc::ptr_eq(&first[1], &parse(&texts[1])));
+    }
+
+    #[test]
+    fn an_answer_is_kept_and_its_absence_is_not() {
+        let trees = TreeCache::default();
+        let ask = |text, line: u32, answer: Option<&str>| {
+            let answer = || answer.map(|name| vec![name.to_owned()]);
+            let found = trees.get_or_compute((Grammar::Go, text), |said| said.names.entry(line).or_default(), answer);
+            found.map(|names| names.concat())
+        };
+        assert_eq!(ask("a", 1, None), None);
+        assert_eq!(ask("a", 1, Some("f")).as_deref(), Some("f"));
+        assert_eq!(ask("a", 1, Some("g")).as_deref(), Some("f"));
+        assert_eq!(ask("a", 2, Some("g")).as_deref(), Some("g"));
+        assert_eq!(ask("b", 1, Some("h")).as_deref(), Some("h"));
+    }
+}
