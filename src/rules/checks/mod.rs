@@ -6,7 +6,6 @@ mod conflict_marker;
 mod debug_leftover;
 mod deleted_tests;
 mod disabled_test;
-mod documented;
 mod guards;
 mod invisible_character;
 mod key_twice;
@@ -56,7 +55,6 @@ pub(super) const CHECKS: &[&dyn Check] = &[
     &guards::AssertionRemoved,
     &links::LeadsNowhere,
     &key_twice::KeyTwice,
-    &documented::DocumentedParameterGone,
 ];
 
 /// Checks that tell a fact, which no reading of the code around it can make untrue: a secret stands there, or a text that is aimed at the reviewer.
