@@ -139,7 +139,7 @@ pub fn draft_comments(
         match ground.find_place(finding) {
             Err(why) => draft.beside.push(beside(why)),
             Ok(_) if draft.comments.len() >= limits.comments => {
-                draft.beside.push(beside(SummaryOnlyReason::BeyondLimit))
+                draft.beside.push(beside(SummaryOnlyReason::BeyondLimit));
             }
             Ok(spot) => draft.comments.push(comment(review, finding, &spot, limits, guard, trust)),
         }

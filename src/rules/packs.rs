@@ -21,6 +21,9 @@ use crate::syntax::{Grammar, ParserProbe, TreeCache};
 const MOST_RULES: usize = 200;
 const MOST_REGEXES: usize = 400;
 
+/// Rules of earlier versions that are gone because they found nothing on real code. Settings that name them stay valid.
+const REMOVED: &[&str] = &["general/documented-parameter-gone"];
+
 /// Description of a rule, without how it matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleInfo {
@@ -184,7 +187,7 @@ impl Packs {
     /// settings apply to all projects.
     pub fn knows(&self, name: &str) -> bool {
         let is_projects = name == OF_PROJECT || name.starts_with("project/");
-        is_projects || self.index().any(|(rule, _)| names(name, rule))
+        is_projects || REMOVED.contains(&name) || self.index().any(|(rule, _)| names(name, rule))
     }
 
     fn must_know(&self, setting: &'static str, name: &str) -> Result<(), RuleError> {

@@ -358,7 +358,7 @@ impl<S: SearchableTree> SearchTask<'_, S> {
             }
             SearchContent::Text { .. } | SearchContent::Binary | SearchContent::NotKept => {}
             SearchContent::TooLarge(size) => {
-                hits.add_unread(RepoPath::from_bytes(path)?, format!("it has {size} bytes"))
+                hits.add_unread(RepoPath::from_bytes(path)?, format!("it has {size} bytes"));
             }
         }
         Ok(())

@@ -439,8 +439,11 @@ fn an_endless_file_that_a_library_reads_is_given_up_by_its_memory() {
 fn lists_of_borrowed_objects_end_somewhere() {
     let repo = project();
     let borrowed = (0..65).map(|at| repo.beside(&format!("borrowed/{at}"))).collect::<Vec<_>>();
-    borrowed.iter().for_each(|folder| std::fs::create_dir_all(folder).expect("a folder"));
-    let many: String = borrowed.iter().map(|folder| format!("{}\n", folder.display())).collect();
+    let mut many = String::new();
+    for folder in &borrowed {
+        std::fs::create_dir_all(folder).expect("a folder");
+        many.push_str(&format!("{}\n", folder.display()));
+    }
     for text in [many, "/nowhere\n".repeat(120_000)] {
         repo.write(".git/objects/info/alternates", text);
         let ran = run(repo.root(), "--target main --no-model");

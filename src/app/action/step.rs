@@ -342,7 +342,7 @@ fn log(did: Result<StepOutcome, AppError>, acted: &mut ActionResult) {
                     // GitHub shows at most ten errors of a step, and other errors need them.
                     PostDestination::Annotations(_) => acted.said.push(format!("review: {why}")),
                     PostDestination::Review { .. } | PostDestination::Nowhere(_) => {
-                        acted.commands.push_str(&annotate(AnnotationLevel::Error, &why))
+                        acted.commands.push_str(&annotate(AnnotationLevel::Error, &why));
                     }
                 }
             }

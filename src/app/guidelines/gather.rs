@@ -199,7 +199,7 @@ impl GuidelineGatherer<'_> {
             GuidelineOrigin { kind: GuidelineKind::Named, applies: GuidelineApplication::Everywhere, via: None };
         match resolve(self.ground, b"", path.as_bytes())? {
             Err(astray) => {
-                self.fault(&path.display_name(), &format!("the setting guideline_files names it, and {astray}"))
+                self.fault(&path.display_name(), &format!("the setting guideline_files names it, and {astray}"));
             }
             Ok(there) => {
                 let reach =

@@ -58,7 +58,7 @@ impl FaultContext {
     }
 
     /// Returns the failure for an unsuccessful status.
-    pub(super) fn from_status(&self, api: GitHubApi, answer: &ForgeResponse) -> ForgeError {
+    pub(super) fn status_error(&self, api: GitHubApi, answer: &ForgeResponse) -> ForgeError {
         let said = self.said(&words(&answer.body));
         let status = answer.status;
         let host = &self.host;
@@ -97,7 +97,7 @@ impl FaultContext {
     }
 
     /// Returns the failure for the errors of a GraphQL response: the worst of them.
-    pub(super) fn from_graphql(&self, answer: &ForgeResponse, errors: &[GraphError]) -> ForgeError {
+    pub(super) fn graphql_error(&self, answer: &ForgeResponse, errors: &[GraphError]) -> ForgeError {
         let said = errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>().join("; ");
         let said = self.said(&said);
         let has = |kinds: &[&str]| errors.iter().any(|error| kinds.contains(&error.kind.as_str()));
@@ -297,7 +297,7 @@ mod tests {
 
     fn told(host: &str, api: GitHubApi, status: u16, body: &str) -> ForgeError {
         let answer = ForgeResponse { status, headers: http::HeaderMap::new(), body: body.as_bytes().to_vec() };
-        FaultContext::new(host, false, Vec::new()).from_status(api, &answer)
+        FaultContext::new(host, false, Vec::new()).status_error(api, &answer)
     }
 
     #[test]

@@ -240,16 +240,16 @@ impl GitHub {
                 let may = ask.method == Method::GET || matches!(answer.status, 307 | 308);
                 let to = answer.header("location").filter(|_| may).and_then(|to| same_server(uri, to));
                 Some(to.map_or_else(
-                    || RetryDecision::Fail(self.shared.blame.from_status(ask.api, answer)),
+                    || RetryDecision::Fail(self.shared.blame.status_error(ask.api, answer)),
                     RetryDecision::Elsewhere,
                 ))
             }
             status @ 500.. => {
-                let error = unsure(ask, self.shared.blame.from_status(ask.api, answer));
+                let error = unsure(ask, self.shared.blame.status_error(ask.api, answer));
                 let may_repeat = status != 501 && ask.effect != RequestEffect::Creates;
                 Some(if may_repeat { RetryDecision::Again(error) } else { RetryDecision::Fail(error) })
             }
-            _ => Some(RetryDecision::Fail(self.shared.blame.from_status(ask.api, answer))),
+            _ => Some(RetryDecision::Fail(self.shared.blame.status_error(ask.api, answer))),
         }
     }
 

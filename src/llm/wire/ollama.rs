@@ -44,7 +44,7 @@ fn assistant(parts: &[MessagePart]) -> Value {
         match part {
             MessagePart::Text { text } => words.push_str(text),
             MessagePart::Call(call) => {
-                calls.push(json!({ "function": { "name": call.name, "arguments": input(call) } }))
+                calls.push(json!({ "function": { "name": call.name, "arguments": input(call) } }));
             }
             MessagePart::Opaque { value } => {
                 if let Some(Opaque::Reasoning(thinking)) = Opaque::read(value) {

@@ -62,6 +62,25 @@ pub(in crate::review) struct ModelReviewOutcome {
     pub(in crate::review) journal: Journal,
 }
 
+/// Drives the parts to their ends, and returns them in their order. The first `promised` ones run side by side.
+async fn drive_parts(
+    mut units: Vec<BoxFuture<'_, Result<FinishedPart, EngineError>>>,
+    promised: usize,
+) -> Result<Vec<FinishedPart>, EngineError> {
+    // Parts without a promise depend on what the others leave: each waits for the end of all before it, so that its budget does not depend on timing,
+    // and an interrupted run begins the same ones when resumed.
+    let rest = units.split_off(promised.min(units.len()));
+    let mut done: Vec<FinishedPart> = Vec::with_capacity(units.len() + rest.len());
+    for (units, at_once) in [(units, AT_ONCE), (rest, 1)] {
+        let mut driven = stream::iter(units).buffer_unordered(at_once);
+        while let Some(unit) = driven.next().await {
+            done.push(unit?);
+        }
+    }
+    done.sort_by_key(|done| done.end.at);
+    Ok(done)
+}
+
 /// Reviews a change, as a whole or in its parts. `over` is the outcome if it ended before it began.
 pub(in crate::review) async fn review(
     run: &Arc<ModelRun>,
@@ -126,17 +145,7 @@ pub(in crate::review) async fn review(
             Ok(done)
         }));
     }
-    // Parts without a promise depend on what the others leave: each waits for the end of all before it, so that its budget does not depend on timing,
-    // and an interrupted run begins the same ones when resumed.
-    let rest = units.split_off(promised.min(units.len()));
-    let mut done: Vec<FinishedPart> = Vec::with_capacity(team.of);
-    for (units, at_once) in [(units, AT_ONCE), (rest, 1)] {
-        let mut driven = stream::iter(units).buffer_unordered(at_once);
-        while let Some(unit) = driven.next().await {
-            done.push(unit?);
-        }
-    }
-    done.sort_by_key(|done| done.end.at);
+    let done = drive_parts(units, promised).await?;
     let mut together = CombinedParts::combine(desk, done);
     let desk = together.desk.without_coverage();
     let units = layout.units;

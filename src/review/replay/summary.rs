@@ -78,7 +78,7 @@ impl JournalSummary {
             JournalRecord::Request { .. } => self.unanswered += 1,
             // A refused request is no longer pending: it is sent again, in another way or to another model.
             JournalRecord::Takeover { .. } | JournalRecord::Window { .. } => {
-                self.unanswered = self.unanswered.saturating_sub(1)
+                self.unanswered = self.unanswered.saturating_sub(1);
             }
             JournalRecord::Answer { response, .. } => {
                 self.unanswered = self.unanswered.saturating_sub(1);

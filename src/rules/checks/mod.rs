@@ -6,7 +6,6 @@ mod conflict_marker;
 mod debug_leftover;
 mod deleted_tests;
 mod disabled_test;
-mod documented;
 mod duplicate_key;
 mod guards;
 mod invisible_character;
@@ -56,7 +55,6 @@ pub(super) const CHECKS: &[&dyn Check] = &[
     &guards::AssertionRemoved,
     &links::DeadLinkCheck,
     &duplicate_key::DuplicateKey,
-    &documented::DocumentedParameterGone,
 ];
 
 /// Checks that report a fact, which no reading of the surrounding code can refute: a secret, or a prompt injection. A model must not be

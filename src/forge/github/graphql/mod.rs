@@ -57,14 +57,14 @@ impl GitHub {
         let envelope: Envelope = serde_json::from_slice(&answer.body).ok()?;
         let is_empty = envelope.data.is_none_or(|data| data.is_null());
         let failed = envelope.errors.iter().any(|error| error.message.contains(FAILED));
-        (is_empty && failed).then(|| self.shared.blame.from_graphql(answer, &envelope.errors))
+        (is_empty && failed).then(|| self.shared.blame.graphql_error(answer, &envelope.errors))
     }
 
     fn data<T: DeserializeOwned>(&self, answer: &ForgeResponse) -> Result<T, ForgeError> {
         let envelope: Envelope = self.read(answer)?;
         let grave: Vec<GraphError> = envelope.errors.into_iter().filter(|error| !is_harmless(error)).collect();
         if !grave.is_empty() {
-            return Err(self.shared.blame.from_graphql(answer, &grave));
+            return Err(self.shared.blame.graphql_error(answer, &grave));
         }
         let data = envelope.data.unwrap_or_default();
         serde_path_to_error::deserialize(data)
