@@ -33,7 +33,7 @@ pub(super) fn parse_link(source: &str, open: usize, close: usize, limit: usize) 
     let length = balanced(line).or_else(|| first(line))?;
     let written = line[..length].trim();
     let target = parse_destination(written, DestinationSyntax::Loose)?;
-    is_meant(written).then_some(LenientLink { end: start + length + 1, written, target })
+    is_intended(written).then_some(LenientLink { end: start + length + 1, written, target })
 }
 
 /// Finds the first closing parenthesis that is not opened inside.
@@ -59,7 +59,7 @@ fn first(line: &str) -> Option<usize> {
 }
 
 /// Checks whether this is an intended reference, not just words in parentheses.
-fn is_meant(written: &str) -> bool {
+fn is_intended(written: &str) -> bool {
     let rest = written.strip_prefix("dialectic:").or_else(|| written.strip_prefix("file:"));
     let cut = find_path_end(written);
     let path = &written[..cut.unwrap_or(written.len())];

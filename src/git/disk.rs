@@ -27,7 +27,7 @@ use super::{GitError, nested};
 /// A larger file that the library takes for changed is not read to see whether it is.
 const MAX_EQUAL: u64 = 128 << 20;
 
-/// What lies on the disk, untracked files included and ignored ones left out, against a tree (`None`: against nothing).
+/// Compares the working tree, with untracked and without ignored files, with a tree (`None`: with nothing).
 pub(super) fn diff_disk(repo: &Repo, old: Option<TreeId>, cancel: &Cancel) -> Result<TreeDifferences, GitError> {
     refuse_unreadable_ignores(repo)?;
     let mut candidates = candidates(repo, old)?;
@@ -120,7 +120,7 @@ fn passed_over(repo: &Repo, cancel: &Cancel) -> Result<Vec<Omission>, GitError> 
     Ok(omissions)
 }
 
-/// Whether a file is on the disk and not as the index has it.
+/// Checks whether a file is on the disk and not as the index has it.
 fn is_rewritten(repo: &Repo, path: &RepoPath, entry: &git2::IndexEntry) -> bool {
     let kind = repo.checkout().and_then(|checkout| absent(checkout.kind(path.stored())));
     let mode = match kind {
@@ -158,7 +158,7 @@ fn candidates(repo: &Repo, old: Option<TreeId>) -> Result<BTreeMap<Vec<u8>, Opti
     Ok(paths)
 }
 
-/// Whether a sparse checkout leaves the file out: that it is not on the disk is no change.
+/// Checks whether a sparse checkout leaves the file out: that it is not on the disk is no change.
 fn sparse(repo: &Repo, path: &[u8]) -> bool {
     let Ok(index) = repo.raw().index() else { return false };
     let Some(entry) = index.get_path(&native(path), 0) else { return false };
@@ -175,7 +175,7 @@ fn absent(kind: io::Result<Kind>) -> io::Result<Option<Kind>> {
     }
 }
 
-/// What stands at a path of the disk; `None` for nothing and for what git does not store.
+/// Returns the entry at a path of the disk; `None` for nothing and for what git does not store.
 fn on_disk(
     repo: &Repo,
     path: &RepoPath,
@@ -217,7 +217,7 @@ fn filtered(repo: &Repo, path: &RepoPath, after: Option<ChangedEntry>) -> Option
     })
 }
 
-/// Whether the disk holds something else than the tree: the library only suspects it.
+/// Checks whether the disk holds something else than the tree: the library only suspects it.
 fn differs(repo: &Repo, path: &RepoPath, before: Option<ChangedEntry>, after: Option<ChangedEntry>) -> bool {
     if let (Some(one), Some(other)) = (before, after)
         && one.mode == other.mode
@@ -314,7 +314,7 @@ fn as_stored(repo: &Repo, path: &Path, bytes: Vec<u8>) -> Vec<u8> {
     without_returns(&bytes)
 }
 
-/// Whether the index holds the file with carriage returns: then git leaves them unless it is told that the file is text.
+/// Checks whether the index holds the file with carriage returns: then git leaves them unless it is told that the file is text.
 fn stored_with_returns(repo: &Repo, path: &Path) -> bool {
     let Ok(index) = repo.raw().index() else { return false };
     let Some(entry) = index.get_path(path, 0) else { return false };

@@ -35,7 +35,7 @@ pub fn read_pending(repo: &Repo, path: Option<&RepoPath>) -> Result<Option<Pendi
         if folder.is_some_and(|folder| root.join(native(folder)).join(".git").symlink_metadata().is_ok()) {
             continue;
         }
-        match stands(entry.status()) {
+        match pending_of(entry.status()) {
             Some(Pending::OnDisk) => return Ok(Some(Pending::OnDisk)),
             Some(Pending::InIndex) => found = Some(Pending::InIndex),
             None => {}
@@ -44,7 +44,7 @@ pub fn read_pending(repo: &Repo, path: Option<&RepoPath>) -> Result<Option<Pendi
     Ok(found)
 }
 
-fn stands(status: Status) -> Option<Pending> {
+fn pending_of(status: Status) -> Option<Pending> {
     if status.is_empty() || status.contains(Status::IGNORED) {
         return None;
     }

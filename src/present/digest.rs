@@ -61,7 +61,7 @@ pub(crate) fn verdict(review: &Review) -> String {
     );
     let more = describe_not_shown(review).map_or_else(String::new, |more| format!(" ({more})"));
     match (review.outcome, total) {
-        (ReviewOutcome::Complete, 0) => match looked_at(review) {
+        (ReviewOutcome::Complete, 0) => match count_reviewed(review) {
             0 => format!("No findings{more} — complete, though no file had lines to look at"),
             files => format!("No findings{more} in {} — complete", count_noun(files, "changed file")),
         },
@@ -99,7 +99,7 @@ pub(crate) fn incomplete_label(review: &Review) -> &'static str {
     }
 }
 
-fn looked_at(review: &Review) -> usize {
+fn count_reviewed(review: &Review) -> usize {
     review.coverage.files.iter().filter(|file| file.state != CoverageState::Skipped).count()
 }
 

@@ -131,7 +131,7 @@ impl SummaryBuilder<'_> {
             let is_fixed = entry.item.act == DeliveryAct::Resolved;
             return entry.kept.clone().map(|mark| SummaryOnlyMark { is_fixed, ..mark });
         }
-        beside(entry)?;
+        summary_only(entry)?;
         let finding = self.review.findings.iter().find(|finding| finding.id == entry.item.finding)?;
         let counts = !finding.status.is_resolved() && finding.severity <= KEPT;
         counts.then(|| SummaryOnlyMark::of(finding)).flatten()
@@ -162,7 +162,7 @@ fn is_on_lines(entry: &PlanEntry) -> bool {
     entry.is_found && matches!(entry.item.act, Posted | Left | Reopened | PostedAgain)
 }
 
-fn beside(entry: &PlanEntry) -> Option<SummaryOnly> {
+fn summary_only(entry: &PlanEntry) -> Option<SummaryOnly> {
     matches!(entry.item.act, DeliveryAct::InSummary | DeliveryAct::InArtefact | DeliveryAct::Refused).then(|| {
         SummaryOnly { finding: entry.item.finding.clone(), why: entry.beside.unwrap_or(SummaryOnlyReason::Unplaced) }
     })

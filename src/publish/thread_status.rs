@@ -173,16 +173,16 @@ pub fn saw_finding(finding: &Finding, then: &dyn Workspace) -> bool {
 
 fn saw_place(anchor: &Anchor, then: &dyn Workspace) -> bool {
     match (then.read(&anchor.path), anchor.side) {
-        (Ok(text), DiffSide::New) => stands_as_is(&text, anchor),
+        (Ok(text), DiffSide::New) => is_unchanged(&text, anchor),
         // Lines of before the change: the deletion was seen if they were gone by then.
-        (Ok(text), DiffSide::Old) => !stands_as_is(&text, anchor),
+        (Ok(text), DiffSide::Old) => !is_unchanged(&text, anchor),
         (Err(WorkspaceError::NotFound(_)), DiffSide::Old) => true,
         (Err(_), _) => false,
     }
 }
 
 /// Checks whether the lines stand somewhere in the text, indented as they are.
-fn stands_as_is(text: &FileText, anchor: &Anchor) -> bool {
+fn is_unchanged(text: &FileText, anchor: &Anchor) -> bool {
     let place = match locate(text, &anchor.quote, anchor.lines) {
         QuoteLocation::Exact(place) | QuoteLocation::Moved(place) => Some(place),
         QuoteLocation::Ambiguous(places) => places.first().copied(),

@@ -177,7 +177,7 @@ pub(super) async fn execute(
     let mut own = open(&done, true);
     // Reports in the same turn count, in any order.
     own.sort_by_key(|(at, call)| (call.name == FINISH, *at));
-    for (at, called) in at_the_desk(own, pending, hands).await? {
+    for (at, called) in call_engine_tool(own, pending, hands).await? {
         done[at] = Some(called);
     }
     // Every call was one of the three; each needs a result all the same.
@@ -260,7 +260,7 @@ fn at_once(at: usize, call: &ModelToolCall, hands: &CallContext<'_>) -> Option<C
     None
 }
 
-async fn at_the_desk(
+async fn call_engine_tool(
     calls: Vec<(usize, ModelToolCall)>,
     pending: usize,
     hands: &CallContext<'_>,

@@ -161,7 +161,7 @@ impl ReviewConversation<'_> {
 
     fn reserve(&mut self) -> TurnPermit {
         if let Some(which) = self.second_look {
-            let findings = self.desk().count_findings(|finding| which.selects(finding));
+            let findings = self.builder().count_findings(|finding| which.selects(finding));
             let findings = self.budget.findings(findings);
             self.budget.set_reserve(verify::reserve_for(findings, &self.budget.limits()));
         }
@@ -244,7 +244,7 @@ impl ReviewConversation<'_> {
         });
     }
 
-    fn desk(&self) -> std::sync::MutexGuard<'_, ReviewBuilder> {
+    fn builder(&self) -> std::sync::MutexGuard<'_, ReviewBuilder> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -330,7 +330,7 @@ impl ReviewConversation<'_> {
     fn credit(&mut self) {
         let opening = std::mem::take(&mut self.unanswered.opening);
         let results = std::mem::take(&mut self.unanswered.results);
-        let mut desk = self.desk();
+        let mut desk = self.builder();
         for shown in &opening {
             desk.record_shown_diff(shown);
         }
@@ -360,7 +360,7 @@ impl ReviewConversation<'_> {
 
     /// Puts the results into the conversation, as far as there is room.
     fn answer(&mut self, calls: &[ModelToolCall], called: &mut [CallOutcome]) -> Result<(), ReplayDivergence> {
-        self.desk().record_omissions();
+        self.builder().record_omissions();
         let room = self.budget.result_room(self.unanswered.size);
         let (end, always) =
             ("Report what you have and call finish_review", |call: &ModelToolCall| ReviewBuilder::is_own(&call.name));

@@ -36,7 +36,7 @@ impl SyntheticChange {
     }
 
     /// `<rule> <path>:<line>` of every claim.
-    pub(super) fn told(&self) -> Vec<String> {
+    pub(super) fn reported(&self) -> Vec<String> {
         let claims = self.review().claims;
         let line = |claim: &crate::domain::claim::Claim| claim.place.lines.unwrap().start();
         claims.iter().map(|claim| format!("{} {}:{}", claim.origin.name, claim.place.path, line(claim))).collect()

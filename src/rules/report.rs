@@ -317,7 +317,7 @@ mod tests {
     #[test]
     fn a_match_that_takes_the_place_of_another_is_not_new_and_one_more_is() {
         let old = "def f(a, more=[]):\n    more.append(a)\n    return more\n";
-        let told = |new: &str| SyntheticChange::default().was("a.py", old).now("a.py", new).told();
+        let told = |new: &str| SyntheticChange::default().was("a.py", old).now("a.py", new).reported();
         assert_eq!(told(&old.replace("more", "rest")), [""; 0]);
         let twice = format!("{}{}", old.replace("more", "rest"), old.replace("f(", "g(").replace("more", "others"));
         assert_eq!(told(&twice), ["python/mutable-default a.py:4"]);

@@ -241,14 +241,14 @@ mod tests {
     #[test]
     fn code_that_moved_to_another_file_is_not_told() {
         let change = SyntheticChange::default().was("src/a.rs", LOOSE).now("src/b.rs", &format!("// moved\n{LOOSE}"));
-        assert_eq!(change.told(), [""; 0]);
+        assert_eq!(change.reported(), [""; 0]);
     }
 
     #[test]
     fn code_that_is_indented_anew_is_not_told() {
         let old = "fn a() {\n    b(f64::NAN\n      == c);\n    d == f64::NAN;\n}\n";
         let new = "fn a() {\n    if e {\n        d == f64::NAN;\n    }\n}\n";
-        assert_eq!(SyntheticChange::default().was("src/a.rs", old).now("src/a.rs", new).told(), [""; 0]);
+        assert_eq!(SyntheticChange::default().was("src/a.rs", old).now("src/a.rs", new).reported(), [""; 0]);
     }
 
     #[test]
@@ -256,21 +256,21 @@ mod tests {
         let change = SyntheticChange::default()
             .was("src/a.rs", LOOSE)
             .now("src/a.rs", &format!("{LOOSE}{}", LOOSE.replace('a', "b")));
-        assert_eq!(change.told(), ["rust/unfinished-code src/a.rs:5"]);
+        assert_eq!(change.reported(), ["rust/unfinished-code src/a.rs:5"]);
     }
 
     #[test]
     fn what_stood_there_before_is_not_told() {
         let change =
             SyntheticChange::default().was("src/a.rs", LOOSE).now("src/a.rs", &format!("{LOOSE}\nfn b() {{}}\n"));
-        assert_eq!(change.told(), [""; 0]);
+        assert_eq!(change.reported(), [""; 0]);
     }
 
     #[test]
     fn a_match_that_left_the_tests_for_the_code_is_new() {
         let old = format!("#[cfg(test)]\nmod t {{\n{LOOSE}}}\n");
         let change = SyntheticChange::default().was("src/t.rs", &old).was("tests/a.rs", LOOSE).now("src/a.rs", LOOSE);
-        assert_eq!(change.told(), ["rust/unfinished-code src/a.rs:2"]);
+        assert_eq!(change.reported(), ["rust/unfinished-code src/a.rs:2"]);
     }
 
     #[test]

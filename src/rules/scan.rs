@@ -93,7 +93,7 @@ pub(super) fn scan(look: &ScanTarget<'_>) -> Result<ScanResult, CancelReason> {
         return Ok(looked);
     }
     let watch = ParseLimits::new(look.cancel, PATIENCE);
-    let cut = match look.trees.parse_beside(grammar, look.subject.text.text(), look.beside, &watch) {
+    let cut = match look.trees.parse_with_other(grammar, look.subject.text.text(), look.beside, &watch) {
         Ok(tree) => structural(look, &tree, grammar, &plans, &watch, &mut looked),
         Err(error) => Err(error),
     };

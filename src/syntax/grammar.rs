@@ -173,7 +173,7 @@ impl SyntaxTree {
 
     /// Parses `text`, reusing the tree of another version. The result is the tree that [`parse`](Self::parse) makes: if either text has a
     /// syntax error, from which there is more than one way to recover, nothing is reused.
-    pub(super) fn parse_beside(
+    pub(super) fn parse_with_other(
         text: &str,
         other: &Self,
         beside: &OtherVersion<'_>,

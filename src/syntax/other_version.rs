@@ -194,7 +194,7 @@ mod tests {
         let beside = OtherVersion::of(file, DiffSide::Old, &old, &new).expect("they differ where the change says");
         let trees = TreeCache::default();
         let other = trees.parse(grammar, new.text(), &watch).unwrap();
-        let taken = trees.parse_beside(grammar, old.text(), Some(&beside), &watch).unwrap();
+        let taken = trees.parse_with_other(grammar, old.text(), Some(&beside), &watch).unwrap();
         let alone = TreeCache::default().parse(grammar, old.text(), &watch).unwrap();
         assert_eq!(nodes(&taken), nodes(&alone), "{grammar:?}\n{}\n---\n{}", old.text(), new.text());
         shared(&taken, &other)

@@ -267,7 +267,7 @@ fn cached_symbols(
     }
     let read = || {
         let watch = ParseLimits::new(cancel, QUESTION);
-        let tree = trees.parse_beside(grammar, text, beside, &watch).ok()?;
+        let tree = trees.parse_with_other(grammar, text, beside, &watch).ok()?;
         let root = tree.root.root();
         let mut seer = SymbolExtractor {
             text,

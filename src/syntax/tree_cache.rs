@@ -73,11 +73,11 @@ impl TreeCache {
         text: &str,
         watch: &ParseLimits<'_>,
     ) -> Result<Arc<SyntaxTree>, ParseFailure> {
-        self.parse_beside(grammar, text, None, watch)
+        self.parse_with_other(grammar, text, None, watch)
     }
 
     /// Returns the tree of a text, reusing the common parts of another version whose tree is still cached.
-    pub fn parse_beside(
+    pub fn parse_with_other(
         &self,
         grammar: Grammar,
         text: &str,
@@ -99,7 +99,7 @@ impl TreeCache {
             Some((other, beside))
         });
         let tree = Arc::new(match other {
-            Some((other, beside)) => SyntaxTree::parse_beside(text, &other, beside, watch)?,
+            Some((other, beside)) => SyntaxTree::parse_with_other(text, &other, beside, watch)?,
             None => SyntaxTree::parse(grammar, text, watch)?,
         });
         let left = self.kept().keep(key, tree.clone());

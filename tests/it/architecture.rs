@@ -51,7 +51,7 @@ const BEHIND: &[(&str, &[&str])] = &[
     ("axum", &["mcp/protocol"]),
     ("hyper_util", &["mcp/protocol"]),
     ("pulldown_cmark", &["document"]),
-    ("toml_edit", &["app/clients", "config/dismissed"]),
+    ("toml_edit", &["app/clients", "config/dismissals"]),
     ("reqwest", &["sys/http.rs"]),
     ("rustls", &["sys/http.rs"]),
     ("minijinja", &["prompt"]),
@@ -163,7 +163,7 @@ fn the_detector_sees_every_way_to_import() {
     assert_eq!(seen("git/a.rs", "fn f() { crate::app::go(); vec![crate::cli::X] }"), ["app::go", "cli::X"]);
 }
 
-struct Source {
+pub(super) struct Source {
     name: String,
     text: String,
 }
@@ -173,7 +173,7 @@ struct Import {
     line: usize,
 }
 
-fn sources() -> Vec<Source> {
+pub(super) fn sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut found = BTreeMap::new();
     let mut folders = vec![root.clone()];

@@ -75,6 +75,7 @@ mod model_session;
 mod model_trust;
 mod model_windows;
 mod models;
+mod names;
 mod opening;
 mod own_rules;
 mod post_again;

@@ -236,7 +236,7 @@ fn tell(given: &ActionVariables, did: Result<StepOutcome, AppError>, verdict: St
         acted.commands.push_str(&annotate(AnnotationLevel::Warning, &text));
         beside.push(text);
     }
-    beside.extend(beside_the_review(&did, verdict));
+    beside.extend(summary_notes(&did, verdict));
     if let Ok(StepOutcome::Reviewed(made)) = &did
         && let Some(text) = gate::describe_refuted(&made.delivered.review)
     {
@@ -260,7 +260,7 @@ fn tell(given: &ActionVariables, did: Result<StepOutcome, AppError>, verdict: St
 }
 
 /// Collects the notes of the summary: why the step fails, deviations in posting, and failures.
-fn beside_the_review(did: &Result<StepOutcome, AppError>, verdict: StepVerdict) -> Vec<String> {
+fn summary_notes(did: &Result<StepOutcome, AppError>, verdict: StepVerdict) -> Vec<String> {
     let (posted, receipt, failures) = match did {
         Ok(StepOutcome::Reviewed(made)) => (&made.posted, made.receipt(), &made.delivered.failures),
         Ok(StepOutcome::Posted { receipt, posted }) => (posted, Some(&**receipt), &receipt.failures),

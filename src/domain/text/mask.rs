@@ -22,7 +22,7 @@ use aho_corasick::{AhoCorasick, MatchKind, packed};
 
 use detector::{DETECTORS, Detector};
 
-/// What every mask begins with.
+/// The beginning of every mask.
 pub const MASK_PREFIX: &str = "[masked:";
 
 /// Text without its secrets.
@@ -32,22 +32,22 @@ pub struct Masked {
     pub text: String,
     /// The lines (1-indexed, ascending) on which something was masked.
     pub lines: Vec<u32>,
-    /// What tells the secrets of each of these lines from others, in the order of `lines`; made with a key of this process.
+    /// A hash for each of these lines that distinguishes its secrets from others, in the order of `lines`; made with a key of this process.
     pub prints: Vec<u64>,
 }
 
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretHit {
-    /// What kind it is (`aws-access-key`).
+    /// Its kind (`aws-access-key`).
     pub kind: &'static str,
     /// Its bytes; never a line ending.
     pub range: Range<usize>,
 }
 
-/// So many words one pass looks for: with more there are no vector instructions for it, and several passes are much faster than one without.
+/// Maximum number of words for one pass: with more there are no vector instructions for it, and several passes are much faster than one without.
 const WORDS_A_PASS: usize = 64;
-/// So many of a word's first bytes the vector instructions compare. Words that are shorter have a pass of their own: there they do not make the others
+/// Number of a word's first bytes that the vector instructions compare. Words that are shorter have a pass of their own: there they do not make the others
 /// stop at three bytes, which costs half of the speed.
 const COMPARED: usize = 4;
 
@@ -59,10 +59,10 @@ struct DetectorWords {
     owners: Vec<WordDetectors>,
 }
 
-/// Who is asked about a word, each with its place in the table.
+/// The detectors of a word, each with its index in the table.
 type WordDetectors = Vec<(usize, &'static dyn Detector)>;
 
-/// What was found so far, and the place in the table of who found each.
+/// The hits so far, and the table index of the detector of each.
 #[derive(Default)]
 struct SecretHits {
     hits: Vec<SecretHit>,

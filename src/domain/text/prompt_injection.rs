@@ -91,7 +91,7 @@ pub fn find_prompt_injection(text: &str) -> Vec<Range<usize>> {
         let places = regex.find_iter(line).filter(|place| {
             !says_where(&line[place.end()..])
                 && !is_about_requests(place.as_str(), &line[place.end()..])
-                && !is_told_of_a_program(&line[..place.start()], place.as_str())
+                && !is_about_a_program(&line[..place.start()], place.as_str())
         });
         found.extend(places.map(|place| start + place.start()..start + place.end()));
     }
@@ -135,7 +135,7 @@ fn says_where(rest: &str) -> bool {
 }
 
 /// Checks whether a command is not meant as one: a test says what a program *should report*.
-fn is_told_of_a_program(before: &str, phrase: &str) -> bool {
+fn is_about_a_program(before: &str, phrase: &str) -> bool {
     let mut words = before.split_ascii_whitespace().rev();
     let is_modal = words.next().is_some_and(|word| {
         ["should", "will", "would", "to", "can", "may"].iter().any(|modal| word.eq_ignore_ascii_case(modal))

@@ -118,7 +118,7 @@ impl FaultContext {
 
     /// Returns the failure for too many requests.
     pub(super) fn rate_limited(&self, limited: RateLimited, answer: Option<&ForgeResponse>) -> ForgeError {
-        let wait = spoken(limited.wait);
+        let wait = format_wait(limited.wait);
         let what =
             if limited.is_secondary { "too many requests at once" } else { "all requests of this hour are used up" };
         let action = if self.origin.is_none() && self.secrets.is_empty() {
@@ -161,7 +161,7 @@ impl FaultContext {
         let error = ForgeError::new(
             FaultKind::CircuitOpen,
             format!("{} failed several times in a row and is left alone", self.host),
-            format!("try again in {}", spoken(wait)),
+            format!("try again in {}", format_wait(wait)),
         );
         ForgeError { retry_after: Some(wait), ..error }
     }
@@ -282,7 +282,7 @@ fn host_of(address: &str) -> Option<&str> {
 }
 
 /// A wait as people say it, rounded up.
-fn spoken(wait: Duration) -> String {
+fn format_wait(wait: Duration) -> String {
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     match seconds {
         0 | 1 => "a second".to_owned(),

@@ -169,7 +169,7 @@ impl PlanExecutor<'_> {
         verdict: Option<DeliveryVerdict>,
         comments: Vec<NewComment>,
     ) -> NewReview {
-        NewReview { commit: self.head, verdict, body: (self.introduce)(&done.told()), comments }
+        NewReview { commit: self.head, verdict, body: (self.introduce)(&done.progress()), comments }
     }
 
     async fn reopen(&self, done: &mut PostResult) {
@@ -269,7 +269,7 @@ fn new_comments(done: &PostResult) -> Vec<(usize, NewComment)> {
 }
 
 impl PostResult {
-    fn told(&self) -> PostProgress<'_> {
+    fn progress(&self) -> PostProgress<'_> {
         PostProgress { entries: &self.entries, verdict: self.verdict, failures: &self.failures }
     }
 

@@ -1,4 +1,4 @@
-//! What hostile Markdown becomes in a comment: read back by a parser that knows what a forge knows.
+//! Tests of hostile Markdown in a comment: read back by a parser that knows what a forge knows.
 
 use proptest::prelude::*;
 

@@ -144,7 +144,7 @@ pub(super) fn commit() -> CommitId {
     CommitId(ObjectId::new([7; 20]))
 }
 
-/// What is different from a review of an open pull request on which threads of ours stand whose lines are gone.
+/// The differences from a review of an open pull request with threads of ours whose lines are gone.
 pub(super) struct PlanCase {
     pub(super) author: &'static str,
     pub(super) floor: Option<Severity>,

@@ -1,4 +1,4 @@
-//! What becomes of each finding and of each thread of ours.
+//! Tests of the outcome for each finding and each thread of ours.
 
 use std::collections::HashMap;
 

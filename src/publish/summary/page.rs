@@ -154,7 +154,7 @@ impl<'a> SummaryPage<'a> {
                     digest::count_noun(self.silent(), "finding")
                 )
             }
-            ReviewOutcome::Complete => match self.looked_at() {
+            ReviewOutcome::Complete => match self.count_reviewed() {
                 0 => format!("**Nothing was found**, though no file of {what} had lines to look at."),
                 files => {
                     let (were, files) =
@@ -175,7 +175,7 @@ impl<'a> SummaryPage<'a> {
         self.parts.by_others.len() + self.parts.late.len()
     }
 
-    fn looked_at(&self) -> usize {
+    fn count_reviewed(&self) -> usize {
         let files = &self.review.coverage.files;
         files.iter().filter(|file| file.state != crate::domain::review::CoverageState::Skipped).count()
     }

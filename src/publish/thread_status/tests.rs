@@ -1,4 +1,4 @@
-//! What is gone, and what was seen.
+//! Tests of lines that are gone, and of lines that were seen.
 
 use super::*;
 use crate::domain::change::{ChangeRun, FileChange, Hunk, HunkSpan};

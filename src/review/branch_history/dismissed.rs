@@ -49,7 +49,7 @@ pub(super) fn apply(
             if step == DismissalStep::Alone && used[entry] {
                 continue;
             }
-            let meant = settling.meant(step, dismissal, findings);
+            let meant = settling.find_mark(step, dismissal, findings);
             match meant {
                 DismissalMatch::These(places) => {
                     used[entry] |= !places.is_empty();
@@ -145,7 +145,7 @@ struct DismissalPass<'a> {
 }
 
 impl DismissalPass<'_> {
-    fn meant(&self, step: DismissalStep, dismissal: &Dismissal, findings: &[&mut Finding]) -> DismissalMatch {
+    fn find_mark(&self, step: DismissalStep, dismissal: &Dismissal, findings: &[&mut Finding]) -> DismissalMatch {
         let alike = self.alike.get(&dismissal.fingerprint.0).map_or(&[][..], Vec::as_slice);
         let is_open = |at: &&usize| !self.dismissed.contains(*at) && self.is_in_reach(dismissal, findings[**at]);
         let places: Vec<usize> = alike.iter().filter(is_open).copied().collect();

@@ -128,7 +128,7 @@ impl TrackedLead {
         matches!(self.state, LeadState::Unanswered)
     }
 
-    fn stands_on(&self, anchors: &[Anchor]) -> bool {
+    fn covers_any(&self, anchors: &[Anchor]) -> bool {
         let own = self.finding.anchors.first();
         own.is_some_and(|own| anchors.iter().any(|anchor| anchors_overlap(own, anchor)))
     }
@@ -248,7 +248,7 @@ impl ReviewBuilder {
         if let Some(named) = named {
             match self.leads.iter_mut().find(|leading| leading.lead.id == lead_id(named)) {
                 None => notes.push(format!("There is no lead {named:?}.")),
-                Some(leading) if !leading.stands_on(anchors) => notes.push(format!(
+                Some(leading) if !leading.covers_any(anchors) => notes.push(format!(
                     "{} is not confirmed: it is about {}, and none of the quotes stands there.",
                     leading.lead.id,
                     place(&leading.lead)
@@ -261,7 +261,7 @@ impl ReviewBuilder {
         }
         for leading in self.leads.iter_mut().filter(|leading| leading.is_unanswered()) {
             let lead = &leading.lead;
-            if leading.stands_on(anchors.get(..1).unwrap_or_default())
+            if leading.covers_any(anchors.get(..1).unwrap_or_default())
                 && (lead.category == claim.category || are_similar(&lead.title, &claim.title))
             {
                 leading.state = LeadState::Confirmed { by: number, named: false };
@@ -275,7 +275,7 @@ impl ReviewBuilder {
         for leading in self.leads.iter_mut().filter(|leading| leading.is_unanswered()) {
             let lead = &leading.lead;
             let confirms = |finding: &Finding| {
-                leading.stands_on(finding.anchors.get(..1).unwrap_or_default())
+                leading.covers_any(finding.anchors.get(..1).unwrap_or_default())
                     && (lead.category == finding.category || are_similar(&lead.title, &finding.title))
             };
             if let Some(stood) = self.findings.iter().find(|stood| confirms(&stood.finding)) {

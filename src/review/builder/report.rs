@@ -104,7 +104,7 @@ impl ReviewBuilder {
         let turn = self.turn;
         let (mut corrected, kept): (Vec<RefusedReport>, Vec<RefusedReport>) = std::mem::take(&mut self.refused)
             .into_iter()
-            .partition(|refused| refused.is_meant(&claim.title, Some(&claim.place.path), turn));
+            .partition(|refused| refused.is_corrected_by(&claim.title, Some(&claim.place.path), turn));
         self.refused = kept;
         // An unreadable report cannot be matched to another: each accepted one afterwards counts as the correction of one.
         if corrected.is_empty()
@@ -181,7 +181,7 @@ impl ReviewBuilder {
         (elsewhere, unread): (bool, bool),
     ) -> (String, u32) {
         let turn = self.turn;
-        if let Some(known) = self.refused.iter_mut().find(|refused| refused.is_meant(title, path, turn)) {
+        if let Some(known) = self.refused.iter_mut().find(|refused| refused.is_corrected_by(title, path, turn)) {
             known.tries += 1;
             known.reason = reason;
             known.elsewhere = elsewhere;
@@ -233,7 +233,7 @@ impl RefusedReport {
     }
 
     /// Checks whether a report corrects this one: the same title, or a similar one in the same file, and made after the model knew of the rejection.
-    fn is_meant(&self, title: &str, path: Option<&RepoPath>, turn: u32) -> bool {
+    fn is_corrected_by(&self, title: &str, path: Option<&RepoPath>, turn: u32) -> bool {
         let same_file = self.path.as_ref() == path;
         let may_be_there = same_file || self.elsewhere || self.path.is_none();
         self.was_known_in(turn)

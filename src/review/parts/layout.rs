@@ -121,10 +121,10 @@ impl PlannedParts<'_> {
     /// Returns the indices of the files that must be reviewed.
     fn files_to_review(&self) -> Vec<usize> {
         let files = self.run.change.files.iter().enumerate();
-        files.filter(|(_, file)| self.is_owed(file)).map(|(at, _)| at).collect()
+        files.filter(|(_, file)| self.is_reviewable(file)).map(|(at, _)| at).collect()
     }
 
-    fn is_owed(&self, file: &FileChange) -> bool {
+    fn is_reviewable(&self, file: &FileChange) -> bool {
         file.reviewable() && !self.carried.contains_key(&file.path)
     }
 

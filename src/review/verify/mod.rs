@@ -151,14 +151,14 @@ pub(super) async fn verify_findings(
         Err(why) => (0, none(&why)),
     };
     let before = run.past.other_verifications(units.get(..looked_at).unwrap_or_default());
-    let by = looked_by(ActiveModel::for_verification(run, second), asked.iter().map(|(_, tally)| tally));
+    let by = verified_by(ActiveModel::for_verification(run, second), asked.iter().map(|(_, tally)| tally));
     let mut looked = gather(&chosen, asked, before, by);
     looked.interrupted = interrupted(run, ending, &mut journal)?;
     Ok(Some(looked))
 }
 
 /// Returns the models of the verification: one, or several after a failover.
-fn looked_by<'a>(mut line: ActiveModel<'_>, tallies: impl Iterator<Item = &'a VerificationStats>) -> String {
+fn verified_by<'a>(mut line: ActiveModel<'_>, tallies: impl Iterator<Item = &'a VerificationStats>) -> String {
     let mut all: Vec<u32> = tallies.filter(|tally| tally.turns > 0).map(|tally| tally.at).collect();
     all.sort_unstable();
     all.dedup();

@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn a_carriage_return_within_a_line_of_code_is_told() {
         use super::super::super::synthetic_change::SyntheticChange;
-        let told = |path: &str, text: &str| SyntheticChange::default().now(path, text).told().len();
+        let told = |path: &str, text: &str| SyntheticChange::default().now(path, text).reported().len();
         let text = "a\r\nb # fine\rc()\r\n";
         assert_eq!(["a.py", "tests/a.js", "a.rs", "Makefile"].map(|path| told(path, text)), [1; 4]);
         assert_eq!(["a.md", "a.csv", "a.json", "a.cast", "dist/a.js"].map(|path| told(path, text)), [0; 5]);
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn a_control_character_in_code_is_told() {
         use super::super::super::synthetic_change::SyntheticChange;
-        let told = |path: &str, text: &str| SyntheticChange::default().now(path, text).told().len();
+        let told = |path: &str, text: &str| SyntheticChange::default().now(path, text).reported().len();
         for c in ['\u{1}', '\u{8}', '\u{1b}', '\u{1c}', '\u{7f}', '\u{85}', '\u{9b}'] {
             let text = format!("a\nb{c}c\n");
             assert_eq!(
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn a_file_without_a_language_is_looked_at() {
         use super::super::super::synthetic_change::SyntheticChange;
-        let told = |path: &str, text: &str| SyntheticChange::default().now(path, text).told().len();
+        let told = |path: &str, text: &str| SyntheticChange::default().now(path, text).reported().len();
         let turned = "allow = \"user\u{202e} \u{2066}# admin\u{2069} \u{2066}\"\n";
         assert_eq!(["x.conf", "justfile", ".envrc"].map(|path| told(path, turned)), [1; 3]);
         assert_eq!(told("x.conf", "a\u{e0049}\u{e0067}\n"), 1);
@@ -294,7 +294,7 @@ mod tests {
         use super::super::super::synthetic_change::SyntheticChange;
         let list = "a=/[\u{fff9}-\u{202d}\u{202e}\u{2066}\u{2067}\u{2069}]/;\n";
         let turned = "if (a != \"user\u{202e} \u{2066}// admin\u{2069} \u{2066}\") {}\n";
-        let told = |path: &str, text: &str| SyntheticChange::default().now(path, text).told();
+        let told = |path: &str, text: &str| SyntheticChange::default().now(path, text).reported();
         assert_eq!(told("ui/dist/a.js", list), [""; 0]);
         assert_eq!(told("ui/dist/a.js", turned), ["general/invisible-character ui/dist/a.js:1"]);
         assert_eq!(told("ui/src/a.js", list), ["general/invisible-character ui/src/a.js:1"]);

@@ -237,7 +237,7 @@ mod tests {
         format!("ghp_{}", noise(at, 36))
     }
 
-    fn told(path: &str, text: &str) -> Vec<(String, Severity)> {
+    fn reported(path: &str, text: &str) -> Vec<(String, Severity)> {
         let claims = SyntheticChange::default().now(path, text).review().claims;
         let secret = claims.into_iter().filter(|claim| claim.origin.name == INFO.name);
         secret.map(|claim| (claim.title, claim.severity)).collect()
@@ -247,18 +247,21 @@ mod tests {
     fn a_secret_that_takes_the_place_of_another_is_new() {
         let line = |at: usize| format!("a = 1\ntoken = '{}'\n", token(at));
         let rotated = SyntheticChange::default().was("src/a.py", &line(0)).now("src/a.py", &line(5));
-        assert_eq!(rotated.told(), ["general/secret-added src/a.py:2"]);
+        assert_eq!(rotated.reported(), ["general/secret-added src/a.py:2"]);
         let moved = SyntheticChange::default().was("src/a.py", &line(0)).now("src/b.py", &line(0));
-        assert_eq!(moved.told(), [""; 0]);
+        assert_eq!(moved.reported(), [""; 0]);
         let edited = line(0).replace("token =", "key  =").replace("a = 1", "a = 2");
         let moved =
             SyntheticChange::default().was("src/a.py", &line(0)).now("src/a.py", &edited.replace("key  =", "token ="));
-        assert_eq!(moved.told(), [""; 0]);
+        assert_eq!(moved.reported(), [""; 0]);
         let written_anew = line(0).replace("token = ", "send(1, ").replace("'\n", "')\n");
-        assert_eq!(SyntheticChange::default().was("src/a.py", &line(0)).now("src/a.py", &written_anew).told(), [""; 0]);
+        assert_eq!(
+            SyntheticChange::default().was("src/a.py", &line(0)).now("src/a.py", &written_anew).reported(),
+            [""; 0]
+        );
         let twice = [line(0), line(0), line(5)].concat();
         assert_eq!(
-            SyntheticChange::default().now("src/a.py", &twice).told(),
+            SyntheticChange::default().now("src/a.py", &twice).reported(),
             ["general/secret-added src/a.py:2", "general/secret-added src/a.py:6"]
         );
     }

@@ -61,11 +61,11 @@ struct Kind {
     manifest: &'static str,
     /// Lock files, the first that is there counts.
     locks: &'static [&'static str],
-    /// Whether the lock file may stand in a folder above.
+    /// `true` if the lock file may stand in a folder above.
     above: bool,
-    /// What a manifest asks for; `None` where it cannot be read.
+    /// The requirements of a manifest; `None` where it cannot be read.
     wanted: fn(&str) -> Option<Vec<Wanted>>,
-    /// Whether the lock file lacks it; `None` where nobody can say.
+    /// `true` if the lock file lacks it; `None` where nobody can say.
     lacks: fn(&Pair<'_>, &Wanted) -> Option<bool>,
 }
 
@@ -131,7 +131,7 @@ impl ImpactRule for ManifestWithoutLock {
     }
 }
 
-/// What of one manifest the lock file does not follow.
+/// The requirements of one manifest that the lock file does not follow.
 fn compare(
     ground: &ImpactContext<'_>,
     at: usize,
@@ -207,7 +207,7 @@ fn effect(at: usize, lock_path: &RepoPath, lock: &FileText, found: &[(LineRange,
     })
 }
 
-/// Whether a folder above has the lock file of a whole pnpm workspace, so that this one lies there unused.
+/// Checks whether a folder above has the lock file of a whole pnpm workspace, so that this one lies there unused.
 fn is_of_a_workspace(ground: &ImpactContext<'_>, lock: &RepoPath) -> Result<bool, CancelReason> {
     let mut folder = lock.folder();
     while let Some(above) = above(folder) {

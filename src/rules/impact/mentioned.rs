@@ -254,12 +254,12 @@ mod tests {
     const WAS: &str = "def open_the_gate(key):\n    return key\n\n\ndef main():\n    return 1\n";
     const NOW: &str = "def main():\n    return 1\n";
 
-    fn told(others: &[(&str, &str)]) -> Vec<String> {
+    fn reported(others: &[(&str, &str)]) -> Vec<String> {
         let mut change = SyntheticChange::default().was("gate.py", WAS).now("gate.py", NOW);
         for (path, text) in others {
             change = change.was(path, text).now(path, text);
         }
-        change.told()
+        change.reported()
     }
 
     #[test]
@@ -295,7 +295,7 @@ mod tests {
             .now("a.ts", "export const a = 1;\n")
             .was("README.md", "Set `GATE_KEY_FILE`.\n")
             .now("README.md", "Set `GATE_KEY_FILE`.\n");
-        assert_eq!(change.told(), ["impact/removed-but-mentioned a.ts:1"]);
+        assert_eq!(change.reported(), ["impact/removed-but-mentioned a.ts:1"]);
     }
 
     #[test]

@@ -126,7 +126,7 @@ fn setting(line: &str) -> Option<Setting> {
     (telling && says_something(&value, parts)).then(|| Setting { words, name: name.to_owned(), value })
 }
 
-/// Whether a value is one that two places hardly have by chance: no small or round number, no word that many things may be set to.
+/// Checks whether a value is one that two places hardly have by chance: no small or round number, no word that many things may be set to.
 fn says_something(value: &str, parts: usize) -> bool {
     let digits = value.trim_matches(|c: char| !c.is_ascii_digit() || c == '0');
     if value.starts_with(|c: char| c.is_ascii_digit()) {
@@ -184,7 +184,7 @@ fn settings(text: &FileText, span: HunkSpan) -> Vec<(u32, Setting)> {
     lines.take(2000).filter_map(|(number, line)| Some((number, setting(line)?))).collect()
 }
 
-/// Whether the values in a file are its own: of what was, of tests, of looks, of one language of many, of one job of many.
+/// Checks whether the values in a file are its own: of what was, of tests, of looks, of one language of many, of one job of many.
 fn is_apart(path: &RepoPath) -> bool {
     let text = format!("/{}", path.display_name().to_ascii_lowercase());
     let marks = [
@@ -226,7 +226,7 @@ fn is_apart(path: &RepoPath) -> bool {
 
 type Places = BTreeMap<(String, String), Vec<AffectedPlace>>;
 
-/// Where the same name still has the old value, and the names that have other values elsewhere.
+/// The places where the same name still has the old value, and the names that have other values elsewhere.
 fn still(
     ground: &ImpactContext<'_>,
     moved: &BTreeMap<(String, String), Moved>,

@@ -38,7 +38,7 @@ const CODE: &[&str] = &["ts", "tsx", "mts", "js", "jsx", "mjs", "vue", "svelte"]
 const LARGEST: usize = 2 << 20;
 /// … and no more files of texts than this: with those of a monorepo nobody can say which one is meant.
 const MOST_FILES: usize = 200;
-/// So many other names of the file must be there.
+/// Minimum number of other names of the file that must exist.
 const FEWEST: usize = 3;
 
 /// A question with nothing but the name and the values in it: what follows may be a default.
@@ -49,7 +49,7 @@ static ASKED: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// A name that is asked for, and the line.
-struct Asked<'a> {
+struct TextRequest<'a> {
     name: &'a str,
     line: u32,
 }
@@ -60,13 +60,13 @@ struct Known {
     names: BTreeSet<String>,
     /// The texts of the language that most are written in first.
     first: Vec<(RepoPath, Vec<KeyedString>)>,
-    /// Whether the names of the other languages are among them.
+    /// `true` if the names of the other languages are among them.
     whole: bool,
     too_many: bool,
 }
 
 impl Known {
-    /// Whether there is such a text, in a namespace or not.
+    /// Checks whether there is such a text, in a namespace or not.
     fn has(&self, name: &str) -> bool {
         self.names.contains(bare(name))
     }
@@ -121,7 +121,7 @@ impl ImpactRule for TextKeyMissing {
                 return Ok(Vec::new());
             }
             for (name, line) in lost {
-                if !known.has(name) && !was_asked(ground, name)? {
+                if !known.has(name) && !was_requested(ground, name)? {
                     effects.extend(effect(at, &text, name, line, known));
                 }
             }
@@ -138,7 +138,8 @@ fn fresh(
 ) -> Result<BTreeMap<String, u32>, CancelReason> {
     let touched = ChangedLineIndex::of(file, DiffSide::New);
     let mut fresh = BTreeMap::new();
-    for asked in asked(text).into_iter().filter(|asked| is_told(asked.name) && touched.covers(asked.line)) {
+    for asked in requested_texts(text).into_iter().filter(|asked| is_key_like(asked.name) && touched.covers(asked.line))
+    {
         fresh.entry(asked.name.to_owned()).or_insert(asked.line);
     }
     if !fresh.is_empty()
@@ -149,8 +150,8 @@ fn fresh(
     Ok(fresh)
 }
 
-/// What a file asks for.
-fn asked(text: &FileText) -> Vec<Asked<'_>> {
+/// The texts that a file asks for.
+fn requested_texts(text: &FileText) -> Vec<TextRequest<'_>> {
     let Some(pattern) = ASKED.as_ref().filter(|_| text.text().contains("t(")) else { return Vec::new() };
     let lines = text.all_lines().filter(|(_, line)| line.contains("t(") && line.len() < 2_000);
     lines
@@ -158,13 +159,13 @@ fn asked(text: &FileText) -> Vec<Asked<'_>> {
             let found = pattern.captures_iter(words);
             let of_values = |values: &str| values.contains("efault");
             let plain = found.filter(move |found| !found.get(3).is_some_and(|values| of_values(values.as_str())));
-            plain.filter_map(move |found| Some(Asked { name: found.get(1).or(found.get(2))?.as_str(), line }))
+            plain.filter_map(move |found| Some(TextRequest { name: found.get(1).or(found.get(2))?.as_str(), line }))
         })
         .collect()
 }
 
-/// Whether nobody would take a name for a text: `users.title`, `usersTitle`, `users_title`.
-fn is_told(name: &str) -> bool {
+/// Checks whether nobody would take a name for a text: `users.title`, `usersTitle`, `users_title`.
+fn is_key_like(name: &str) -> bool {
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b':'));
     let whole = name.starts_with(|c: char| c.is_ascii_lowercase()) && !name.ends_with(['.', '_', '-', ':']);
     let humps = name.as_bytes().windows(2).any(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase());
@@ -205,7 +206,7 @@ fn learn(ground: &ImpactContext<'_>, first: bool) -> Result<Known, CancelReason>
     Ok(known)
 }
 
-/// Whether there is a source that a file translates.
+/// Checks whether there is a source that a file translates.
 fn translates(ground: &ImpactContext<'_>, path: &str, kind: TranslationFormat) -> Result<bool, CancelReason> {
     for source in source_paths(path, kind) {
         if ground.exists(source.as_bytes())? {
@@ -252,12 +253,13 @@ fn lost<'a>(text: &FileText, fresh: &'a BTreeMap<String, u32>, known: &Known) ->
 
 /// The names that a file asks for and that there are, and how many it asks for.
 fn there<'a>(text: &'a FileText, known: &Known) -> (Vec<&'a str>, usize) {
-    let all: BTreeSet<&str> = asked(text).into_iter().map(|asked| asked.name).filter(|name| is_told(name)).collect();
+    let all: BTreeSet<&str> =
+        requested_texts(text).into_iter().map(|asked| asked.name).filter(|name| is_key_like(name)).collect();
     (all.iter().copied().filter(|name| known.has(name)).collect(), all.len())
 }
 
-/// Whether a file of the change asked for it before: what moves was not brought in.
-fn was_asked(ground: &ImpactContext<'_>, name: &str) -> Result<bool, CancelReason> {
+/// Checks whether a file of the change asked for it before: what moves was not brought in.
+fn was_requested(ground: &ImpactContext<'_>, name: &str) -> Result<bool, CancelReason> {
     for file in &ground.input.change.files {
         let path = file.path_at(DiffSide::Old);
         if CODE.contains(&path.extension().unwrap_or_default())
@@ -318,10 +320,10 @@ mod tests {
     #[test]
     fn names_are_told_from_texts() {
         for name in ["users.title", "usersTitle", "users_title", "ns:users.title"] {
-            assert!(is_told(name), "{name}");
+            assert!(is_key_like(name), "{name}");
         }
         for name in ["Save", "save", "Save it", "auto-select", "iOS", "day(s)", "users.", "a.b", ""] {
-            assert!(!is_told(name), "{name}");
+            assert!(!is_key_like(name), "{name}");
         }
     }
 
@@ -330,7 +332,7 @@ mod tests {
         let code = "t('a.first'); $t(\"a.second\", { n: 1 }); set('a.third'); t('a.fourth', 'Fourth');\n\
                     t('a.fifth', { defaultValue: 'x' }); t('a.' + b); i18n.t('a.sixth', [1]); x.t('a.seventh')\n";
         let text = FileText::new(code, "UTF-8");
-        let names: Vec<&str> = asked(&text).into_iter().map(|asked| asked.name).collect();
+        let names: Vec<&str> = requested_texts(&text).into_iter().map(|asked| asked.name).collect();
         assert_eq!(names, ["a.first", "a.second", "a.sixth"]);
     }
 
@@ -339,11 +341,11 @@ mod tests {
         let en = "{\"a\": {\"first\": \"1\", \"second\": \"2\", \"third\": \"3\"}}\n";
         let there = SyntheticChange::default().was("l/en.json", en).now("l/en.json", en);
         let code = |last: &str| format!("t('a.first')\nt('a.second')\nt('a.third')\nt('{last}')\n");
-        assert_eq!(there.clone().now("a.ts", &code("a.fourth")).told(), ["impact/text-key-missing a.ts:4"]);
-        assert_eq!(there.clone().now("a.ts", &code("pack.fourth")).told(), [""; 0]);
-        assert_eq!(there.clone().now("a.ts", &code("a")).told(), [""; 0]);
+        assert_eq!(there.clone().now("a.ts", &code("a.fourth")).reported(), ["impact/text-key-missing a.ts:4"]);
+        assert_eq!(there.clone().now("a.ts", &code("pack.fourth")).reported(), [""; 0]);
+        assert_eq!(there.clone().now("a.ts", &code("a")).reported(), [""; 0]);
         let fr = "{\"a\": {\"fourth_one\": \"4\"}}\n";
         let french = there.was("l/fr.json", fr).now("l/fr.json", fr);
-        assert_eq!(french.now("a.ts", &code("a.fourth")).told(), [""; 0]);
+        assert_eq!(french.now("a.ts", &code("a.fourth")).reported(), [""; 0]);
     }
 }

@@ -44,9 +44,9 @@ struct Left {
     file: usize,
     path: RepoPath,
     family: LanguageFamily,
-    /// Where it was used, at the base.
+    /// Its uses at the base.
     used: LineRange,
-    /// Where it stands, at the head.
+    /// Its place at the head.
     stands: LineRange,
 }
 
@@ -152,7 +152,7 @@ fn of_file(ground: &ImpactContext<'_>, at: usize, file: &FileChange) -> Result<V
     Ok(found)
 }
 
-/// Whether only its own file, or its own package, can name a function.
+/// Checks whether only its own file, or its own package, can name a function.
 fn is_private(family: LanguageFamily, symbols: &Symbols, one: &SymbolDefinition) -> bool {
     let is_plain = one.kind == DefinitionKind::Function
         && one.name.len() >= SHORTEST
@@ -229,12 +229,12 @@ fn has_name(line: &str, name: &str) -> bool {
 mod tests {
     use super::super::super::synthetic_change::SyntheticChange;
 
-    fn told(path: &str, was: &str, now: &str, others: &[(&str, &str)]) -> Vec<String> {
+    fn reported(path: &str, was: &str, now: &str, others: &[(&str, &str)]) -> Vec<String> {
         let mut change = SyntheticChange::default().was(path, was).now(path, now);
         for (path, text) in others {
             change = change.was(path, text).now(path, text);
         }
-        change.told()
+        change.reported()
     }
 
     const PYTHON: &str = "def _measure(a):\n    return a\n\n\ndef run(a):\n    return _measure(a)\n";

@@ -15,7 +15,7 @@ fn weighed(text: &str) -> String {
     text.chars().filter(|c| !(is_invisible(*c) || (c.is_control() && !c.is_whitespace()))).collect()
 }
 
-/// What the runner of GitHub Actions would obey, were every name an order: `TryParseV2`, then `TryParse`.
+/// The commands that the runner of GitHub Actions would obey if every name were one: `TryParseV2`, then `TryParse`.
 fn github(text: &str) -> Option<String> {
     lines(text).find_map(|line| {
         let line = line.trim_start();
@@ -28,7 +28,7 @@ fn github(text: &str) -> Option<String> {
     })
 }
 
-/// What the agent of Azure Pipelines would obey, warn of, or colour.
+/// The lines that the agent of Azure Pipelines would obey, warn of, or color.
 fn azure(text: &str) -> Option<String> {
     lines(text).find_map(|line| {
         let line = weighed(line).to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! What is a secret by where it stands: blocks of keys, passwords in URLs, values of names that say so. The table is [`PLACED`].
+//! Secrets by their position: blocks of keys, passwords in URLs, values of names that say so. The table is [`PLACED`].
 
 use super::patterns::{SecretLocation, SecretPattern, group, pattern, secret};
 use super::values::{
@@ -87,7 +87,7 @@ pub(super) static PLACED: &[SecretPattern] = &[
     ),
 ];
 
-/// Where a name says that its value is a secret.
+/// Parts of names whose values are secrets.
 const NAMES: &[&str] = &[
     "passw",
     "Passw",

@@ -1,4 +1,4 @@
-//! Who knows what secrets look like. Main types: the trait [`Detector`] and the table [`DETECTORS`].
+//! The detectors of secrets. Main types: the trait [`Detector`] and the table [`DETECTORS`].
 
 use std::sync::LazyLock;
 

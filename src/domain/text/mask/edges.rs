@@ -1,11 +1,11 @@
-//! Where a secret may begin and end. Main function: [`masked_range`].
+//! The edges of a secret. Main function: [`masked_range`].
 //!
 //! A value that is a word of its own is what it looks like. Inside of a longer word, behind `TOKEN_` or letters, it is one as long as nothing speaks for
 //! the word being a hash, a name, or the base64 of something else.
 
 use std::ops::Range;
 
-/// So many letters and digits around a value that has no sign of its own near its beginning: with more it is a chance hit in a block of base64, or in
+/// Maximum number of letters and digits around a value that has no sign of its own near its beginning: with more it is a chance hit in a block of base64, or in
 /// a sequence of proteins.
 const MOST_AROUND: usize = 24;
 /// How far into a value its own sign stands, in bytes: the `_` of `rubygems_`.
@@ -40,7 +40,7 @@ pub(super) fn masked_range(text: &str, at: usize, range: Range<usize>) -> Option
     (!is_name && !is_block && (ends || !is_hash)).then(|| range.start..range.end + follows())
 }
 
-/// Whether all letters are of one case; names of mixed case have their letters from words.
+/// Checks whether all letters are of one case; names of mixed case have their letters from words.
 fn one_class(part: &str) -> bool {
     !part.bytes().any(|byte| byte.is_ascii_lowercase()) || !part.bytes().any(|byte| byte.is_ascii_uppercase())
 }
@@ -58,7 +58,7 @@ fn is_word(byte: u8) -> bool {
 /// The longest escape that is read, in bytes (`\U0001F600`).
 const LONGEST: usize = 10;
 
-/// Whether a text ends in the escape of a character, as programs, URLs and mails write it: `\n`, `\x20`, `\u0020`, `\040`, `%3D`, `%253D`, `=3D`,
+/// Checks whether a text ends in the escape of a character, as programs, URLs and mails write it: `\n`, `\x20`, `\u0020`, `\040`, `%3D`, `%253D`, `=3D`,
 /// `\e[31m`.
 pub(super) fn ends_in_escape(text: &[u8]) -> bool {
     let tail = &text[text.len().saturating_sub(LONGEST)..];
@@ -80,7 +80,7 @@ pub(super) fn ends_in_escape(text: &[u8]) -> bool {
         || ends_in_color(tail)
 }
 
-/// Whether a text ends in what colors a terminal (ECMA-48, SGR): `[31m`.
+/// Checks whether a text ends in what colors a terminal (ECMA-48, SGR): `[31m`.
 fn ends_in_color(tail: &[u8]) -> bool {
     let Some(codes) = tail.strip_suffix(b"m") else { return false };
     let length = codes.iter().rev().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();

@@ -71,10 +71,10 @@ pub(super) fn find(text: &str, hits: &mut Vec<SecretHit>) {
     }
 }
 
-/// So many bytes are looked at at once.
+/// Number of bytes examined at once.
 const WORD: usize = 8;
 
-/// Whether all eight bytes may be letters of base64. Some signs are taken for letters; a byte at a time is told apart afterwards.
+/// Checks whether all eight bytes may be letters of base64. Some signs are taken for letters; a byte at a time is told apart afterwards.
 fn may_be_letters(word: u64) -> bool {
     const ALL: u64 = u64::MAX / 255;
     const HIGH: u64 = ALL << 7;
@@ -102,7 +102,7 @@ fn is_letter(byte: u8) -> bool {
 struct EncodedBlock {
     /// Its letters, in the alphabet of RFC 4648 §4.
     letters: String,
-    /// Where they stand in the text, by line.
+    /// Their ranges in the text, by line.
     lines: Vec<Range<usize>>,
 }
 

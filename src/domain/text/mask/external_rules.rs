@@ -20,7 +20,7 @@ use super::values::{entropy, is_placeholder_key};
 
 /// A shorter text at the beginning tells too little.
 const TELLING: usize = 4;
-/// So many texts a rule may begin with.
+/// Maximum number of prefixes of a rule.
 const MOST_WORDS: usize = 8;
 
 /// A rule of the kept set.

@@ -14,7 +14,7 @@ use super::values::{entropy, is_placeholder_key};
 
 /// A kind of secret.
 pub(super) struct SecretPattern {
-    /// What it is called in the mask.
+    /// Its name in the mask.
     pub(super) kind: &'static str,
     /// Texts at which the pattern begins.
     pub(super) words: &'static [&'static str],
@@ -26,7 +26,7 @@ pub(super) enum SecretLocation {
     /// Tried at the word. The group `secret`, else the first, is the secret.
     Regex {
         at_word: Lazy,
-        /// Whether it may begin anywhere in a word and say nothing of it: what tells of the secret is not the word at which it begins.
+        /// `true` if it may begin anywhere in a word: the secret is not recognized by the word at which it begins.
         inside_words: bool,
         /// The last word on a match, with the text before it.
         is_secret: fn(&Captures<'_>, &str) -> bool,

@@ -12,7 +12,7 @@ static BEGIN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// What stands before the private half in a file of `PuTTY`: how many lines it has.
+/// The header of the private half in a file of `PuTTY`: its number of lines.
 static PUTTY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\APrivate-Lines: ([0-9]{1,3})\b").ok());
 
 /// A body is no longer than this many lines.
@@ -71,7 +71,7 @@ pub(super) fn body_lines(text: &str, at: usize) -> Vec<Range<usize>> {
     if is_key { found } else { Vec::new() }
 }
 
-/// Whether a line is a header of the block (`DEK-Info: …`, RFC 1421).
+/// Checks whether a line is a header of the block (`DEK-Info: …`, RFC 1421).
 fn is_header(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
     let Some(colon) = memchr::memmem::find(line, b": ") else { return false };
@@ -110,7 +110,7 @@ fn runs(text: &[u8], line: Range<usize>) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a line holds nothing but the key, besides indentation and what a string or a comment needs.
+/// Checks whether a line holds nothing but the key, besides indentation and what a string or a comment needs.
 fn is_alone(line: &[u8], is_key: impl Fn(u8) -> bool) -> bool {
     let dressing = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`,+\\#/*".contains(byte);
     let Some(first) = line.iter().position(|byte| !dressing(byte)) else { return false };

@@ -23,7 +23,7 @@ const KINDS: &[(&str, &str)] = &[
     ("sendgrid-key", "SG\\.[A-Za-z0-9]{21}[0-9]\\.[A-Za-z0-9]{42}[0-9]"),
 ];
 
-/// What a token may stand in: `{}` is the token, `{base64}` and its kin what is said of it there.
+/// Surroundings of a token: `{}` is the token, `{base64}` and its kin its encoded forms.
 const SURROUNDINGS: &[&str] = &[
     // Quotes and blanks.
     "let key = \"{}\";",

@@ -1,4 +1,4 @@
-//! What is masked and what is not. Keys are put together here, so that no scanner takes this file for a leak.
+//! Tests of texts that are masked and texts that are not. Keys are put together here, so that no scanner takes this file for a leak.
 
 use super::*;
 use base64::Engine as _;

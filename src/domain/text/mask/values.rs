@@ -1,4 +1,4 @@
-//! What a value must be like to be a secret rather than a name, a path or a made-up one.
+//! Properties that distinguish a secret from a name, a path or a placeholder.
 
 /// Bits of information a character, by the frequency of the bytes in `value` (Shannon).
 pub(super) fn entropy(value: &str) -> f64 {
@@ -19,10 +19,10 @@ const SHOWN: &[&str] =
     &["example", "xxxx", "placeholder", "redacted", "dummy", "fake", "sample", "your", "secret", "test"];
 /// Keys that a manual gives to everybody: of the storage emulator for Azure.
 const KNOWN: &[&str] = &["Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq"];
-/// So many equal characters in a row, or each following on the one before, are no chance.
+/// Minimum number of equal characters in a row, or each following on the one before, are no chance.
 const RUN: usize = 6;
 
-/// Whether a key of a provider's format was written by hand: it says so, counts up, repeats a character or itself.
+/// Checks whether a key of a provider's format was written by hand: it says so, counts up, repeats a character or itself.
 pub(super) fn is_placeholder_key(value: &str) -> bool {
     // Its prefix is the provider's and may say anything.
     let body = value.rsplit(['_', '-', '.', ':']).find(|part| part.len() >= 12).unwrap_or(value);
@@ -31,7 +31,7 @@ pub(super) fn is_placeholder_key(value: &str) -> bool {
     known || SHOWN.iter().any(|word| low.contains(word)) || is_run(low.as_bytes()) || is_repeated(low.as_bytes())
 }
 
-/// Whether characters count up or stay the same for long.
+/// Checks whether characters count up or stay the same for long.
 fn is_run(bytes: &[u8]) -> bool {
     let (mut same, mut up) = (1, 1);
     bytes.windows(2).any(|pair| {
@@ -42,7 +42,7 @@ fn is_run(bytes: &[u8]) -> bool {
     })
 }
 
-/// Whether a value is a shorter text three times or more. Longer ones than any key of one line are not looked at.
+/// Checks whether a value is a shorter text three times or more. Longer ones than any key of one line are not looked at.
 fn is_repeated(bytes: &[u8]) -> bool {
     bytes.len() <= 256 && (1..=bytes.len() / 3).any(|period| bytes.iter().zip(&bytes[period..]).all(|(a, b)| a == b))
 }
@@ -141,7 +141,7 @@ const ABOUT: &[&str] = &[
     "salt_rounds",
 ];
 
-/// What names begin with that hold something with the shape of a secret that is none: made to be shown, or a mark of a place.
+/// Prefixes of names whose values look like secrets and are none: made to be shown, or a mark of a place.
 const SHARED: &[&str] = &[
     "public",
     "publish",
@@ -165,7 +165,7 @@ const SHARED: &[&str] = &[
     "cancel",
 ];
 
-/// Whether a value that is assigned to a name with `secret`, `token` and the like in it is one.
+/// Checks whether a value that is assigned to a name with `secret`, `token` and the like in it is one.
 ///
 /// `before` is what stands before the word, `name` the word and the rest of the name.
 pub(super) fn is_assigned_secret(before: &str, name: &str, value: &str) -> bool {
@@ -197,14 +197,14 @@ pub(super) fn is_parameter_secret(before: &str, name: &str, value: &str) -> bool
     ahead.ends_with(['?', '&', ';', '"', '\'', '`']) && is_scrambled(value) && is_assigned_secret(before, name, value)
 }
 
-/// Whether the user and the password of an `Authorization` header, in base64, are those of somebody.
+/// Checks whether the user and the password of an `Authorization` header, in base64, are those of somebody.
 pub(super) fn is_basic_password(pair: &str) -> bool {
     let pair = decode(pair).and_then(|pair| String::from_utf8(pair).ok());
     let Some((_, password)) = pair.as_deref().and_then(|pair| pair.split_once(':')) else { return false };
     password.len() >= 8 && password.bytes().all(|byte| byte.is_ascii_graphic()) && is_random_text(password)
 }
 
-/// Whether upper case, lower case and digits alternate as they do by chance; in names they stand in groups.
+/// Checks whether upper case, lower case and digits alternate as they do by chance; in names they stand in groups.
 fn is_scrambled(value: &str) -> bool {
     let Some(part) = value.split(|c: char| !c.is_ascii_alphanumeric()).max_by_key(|part| part.len()) else {
         return false;
@@ -318,7 +318,7 @@ const USUAL: &[&str] = &[
     "local",
 ];
 
-/// Whether the password of a URL is one that guards something.
+/// Checks whether the password of a URL is one that guards something.
 pub(super) fn is_url_password(user: &str, password: &str, host: &str) -> bool {
     let low = password.to_ascii_lowercase();
     let shown = USUAL.contains(&low.as_str())
@@ -352,7 +352,7 @@ pub(super) fn is_url_password(user: &str, password: &str, host: &str) -> bool {
     !(shown || near || nobody || password.len() < 4)
 }
 
-/// Whether three parts are a token: the first decodes to JSON with an algorithm, and it is not the one of every tutorial.
+/// Checks whether three parts are a token: the first decodes to JSON with an algorithm, and it is not the one of every tutorial.
 pub(super) fn is_jwt(token: &str) -> bool {
     let mut parts = token.split('.');
     let (Some(header), Some(payload)) = (parts.next(), parts.next()) else { return false };

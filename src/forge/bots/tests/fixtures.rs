@@ -14,7 +14,7 @@ use crate::domain::finding::Severity;
 use crate::domain::forge::{Comment, PullFile, Remark};
 use crate::domain::path::RepoPath;
 
-/// What a case is.
+/// A case.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BotCase {

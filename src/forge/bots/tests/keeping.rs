@@ -1,4 +1,4 @@
-//! What is resolved, and who may say so.
+//! Tests of resolved remarks, and of who may resolve them.
 
 use super::super::state::{RemarkState, ReopenResult, ResolveResult, Tracker};
 use super::super::{read_remarks, summarize_remarks};

@@ -1,4 +1,4 @@
-//! Who we are: nobody, a token, an App.
+//! Tests of logins: none, a token, an App.
 
 use super::*;
 use crate::domain::secret::Secret;

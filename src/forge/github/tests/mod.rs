@@ -59,7 +59,7 @@ impl MockReply {
     }
 }
 
-/// What the server was asked.
+/// The requests that the server received.
 #[derive(Debug, Clone)]
 struct MockRequest {
     /// `GET /repos/…`.

@@ -1,4 +1,4 @@
-//! What is sent to write, byte for byte.
+//! Tests of write requests, byte for byte.
 
 use super::*;
 use crate::domain::forge::{DeliveryVerdict, ReviewVerdict};

@@ -1,4 +1,4 @@
-//! What no settings, no server and no name can bring about.
+//! Tests of effects that no settings, no server and no name can have.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;

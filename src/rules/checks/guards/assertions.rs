@@ -114,7 +114,7 @@ fn is_java_test(file: &FileChange) -> bool {
     file.path.as_bytes().ends_with(b"Test.java") || file.path.as_bytes().ends_with(b"Tests.java")
 }
 
-/// Whether an added line may be the first one of a test: parsing costs much more than asking.
+/// Checks whether an added line may be the first one of a test: parsing costs much more than asking.
 fn may_begin_a_test(grammar: Grammar, text: &FileText, added: &ChangedLineIndex) -> bool {
     let marks: &[&str] = match grammar {
         Grammar::Go => &["Test"],
@@ -198,7 +198,7 @@ fn script_test(code: &GuardCode<'_>, node: usize) -> Option<Test> {
     Some(Test { name: code.nodes.text(*title).to_owned(), node, body: code.nodes.child(*run, "body")? })
 }
 
-/// Whether the test calls something that this file defines, which may well assert.
+/// Checks whether the test calls something that this file defines, which may well assert.
 fn calls_own(code: &GuardCode<'_>, test: &Test) -> bool {
     let own: Vec<&str> = code.functions.iter().filter_map(|function| function.key.rsplit('/').next()).collect();
     code.nodes
@@ -300,7 +300,7 @@ fn may_assert(line: &str) -> bool {
     ["ssert", "expect(", "require."].iter().any(|mark| line.contains(mark))
 }
 
-/// Whether the file has fewer assertions: where each made room for another one, here or in a new test, none is gone.
+/// Checks whether the file has fewer assertions: where each made room for another one, here or in a new test, none is gone.
 fn has_fewer(file: &FileChange, old: &FileText, new: &FileText) -> bool {
     let count = |text: &FileText, span: HunkSpan| {
         span.range().map_or(0, |lines| text.lines(lines).filter(|(_, line)| may_assert(line)).count())

@@ -9,7 +9,7 @@ use super::pair::{ChangedText, GuardLoss, GuardRule, squeeze};
 use crate::domain::place::LineRange;
 use crate::domain::text::FileText;
 
-/// What attributes are sought, by the extension of the file, and what is lost with them.
+/// The attributes that are sought, by the extension of the file, and what is lost with them.
 const SOUGHT: &[(&[&str], &str, GuardRule, &str)] = &[
     (
         &["rs"],
@@ -83,7 +83,7 @@ pub(super) fn attributes(
         for (number, line) in old.all_lines().filter(|(number, line)| removed.covers(*number) && pattern.is_match(line))
         {
             let last = |line: &str| pattern.is_match(line);
-            if stands_bare(old, new, number, line, &last) && !around.adds(line) {
+            if lost_its_attribute(old, new, number, line, &last) && !around.adds(line) {
                 lost.push(GuardLoss { rule: *rule, lines: LineRange::line(number), detail: (*detail).to_owned() });
             }
         }
@@ -94,8 +94,8 @@ pub(super) fn attributes(
     lost
 }
 
-/// Whether what the attribute stood on stands in the new text, in the same place, without one.
-fn stands_bare(old: &FileText, new: &FileText, number: u32, line: &str, is_one: &dyn Fn(&str) -> bool) -> bool {
+/// Checks whether what the attribute stood on stands in the new text, in the same place, without one.
+fn lost_its_attribute(old: &FileText, new: &FileText, number: u32, line: &str, is_one: &dyn Fn(&str) -> bool) -> bool {
     let is_mark = |line: &str| {
         let line = line.trim_start();
         line.is_empty() || line.starts_with(['@', '#', '/', '*', ')'])

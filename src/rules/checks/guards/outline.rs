@@ -30,7 +30,7 @@ pub(super) fn parse_changed_functions<'t>(
     watch: &ParseLimits<'_>,
 ) -> Result<Option<(GuardCode<'t>, GuardCode<'t>)>, ParseFailure> {
     let new_tree = trees.parse(grammar, new, watch)?;
-    let old_tree = trees.parse_beside(grammar, old, beside, watch)?;
+    let old_tree = trees.parse_with_other(grammar, old, beside, watch)?;
     let outline = |tree: &SyntaxTree, text: &'t str| -> Result<Vec<OuterFunction>, ParseFailure> {
         let mut left_out = Vec::new();
         let code = GuardCode::of(tree, text, watch, &mut |nodes, body| {

@@ -53,7 +53,7 @@ pub(super) fn weaker(pair: &FunctionPair<'_>) -> Vec<GuardLoss> {
     lost
 }
 
-/// What an expression does to another, and which one.
+/// The effect of an expression on another, and that other one.
 fn wrapped(code: &GuardCode<'_>, node: usize) -> Option<(GuardRule, usize, String)> {
     let kind = code.nodes.kind(node);
     if matches!(kind, "await_expression" | "await") && !code.nodes.is_token(node) && code.grammar != Grammar::Rust {
@@ -127,7 +127,7 @@ fn unit(code: &GuardCode<'_>, node: usize, stays: usize) -> Option<usize> {
     })
 }
 
-/// Whether it is one of a list.
+/// Checks whether it is one of a list.
 fn is_part(code: &GuardCode<'_>, node: usize) -> bool {
     matches!(
         code.nodes.kind(node),
@@ -137,7 +137,7 @@ fn is_part(code: &GuardCode<'_>, node: usize) -> bool {
     })
 }
 
-/// What an argument is handed to, or else nothing: in another call, even one in its place, it does not stand bare.
+/// The receiver of an argument, or else nothing: in another call, even one in its place, it does not stand bare.
 fn handed_to(code: &GuardCode<'_>, node: usize) -> String {
     let arguments = code.nodes.parent(node).filter(|at| matches!(code.nodes.kind(*at), "arguments" | "argument_list"));
     let call = arguments.and_then(|at| code.nodes.parent(at)).and_then(|at| code.call(at));
@@ -159,7 +159,7 @@ fn fresh_units(pair: &FunctionPair<'_>) -> HashMap<String, usize> {
     units
 }
 
-/// Whether the change says that there is nothing to wait for: the function it calls, or this one, is not asynchronous any more.
+/// Checks whether the change says that there is nothing to wait for: the function it calls, or this one, is not asynchronous any more.
 fn is_no_promise(pair: &FunctionPair<'_>, call: usize) -> bool {
     let Some(called) = pair.old.call(call) else { return true };
     let called = pair.old.nodes.text(called.name);

@@ -90,7 +90,7 @@ fn fold(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// The same, without the number that distinguishes repeated headings.
+/// The heading without the number that distinguishes repeated headings.
 fn without_number(text: &str) -> String {
     fold(text.trim_end_matches(|c: char| c.is_ascii_digit()))
 }

@@ -209,7 +209,7 @@ impl<'a> LinkChecker<'a> {
     }
 
     /// Collects the destinations that were in the file before.
-    fn stood(&self, file: &FileChange) -> Result<BTreeSet<String>, CancelReason> {
+    fn old_destinations(&self, file: &FileChange) -> Result<BTreeSet<String>, CancelReason> {
         if file.status == FileStatus::Added {
             return Ok(BTreeSet::new());
         }
@@ -295,7 +295,7 @@ impl LinkTally {
         self.anchors.good.extend(to.fragment.clone());
     }
 
-    fn stood(&mut self, why: &DeadLinkReason) {
+    fn count_old(&mut self, why: &DeadLinkReason) {
         match why {
             DeadLinkReason::NoFile(path) | DeadLinkReason::OtherCase(path) => {
                 self.files.stood.insert(path.display_name().into_owned())

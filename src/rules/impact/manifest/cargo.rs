@@ -6,7 +6,7 @@ use super::{Pair, Wanted};
 
 const SECTIONS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
-/// What a manifest asks for under its own name; what it takes from elsewhere by path or from a repository has no version to compare.
+/// The requirements of a manifest under their own names; what it takes from elsewhere by path or from a repository has no version to compare.
 pub(super) fn wanted(text: &str) -> Option<Vec<Wanted>> {
     let table: Table = text.parse().ok()?;
     let mut found = Vec::new();
@@ -73,7 +73,7 @@ pub(super) fn lacks(pair: &Pair<'_>, wanted: &Wanted) -> Option<bool> {
         Some(package) => (package, ""),
         None => (wanted.name.as_str(), wanted.version.as_str()),
     };
-    let only_offered = package.is_none() || !asked_by_package(&manifest, &wanted.name);
+    let only_offered = package.is_none() || !required_by_package(&manifest, &wanted.name);
     let versions = locked(name);
     match version {
         // What the workspace offers may have another name.
@@ -90,7 +90,7 @@ pub(super) fn lacks(pair: &Pair<'_>, wanted: &Wanted) -> Option<bool> {
     }
 }
 
-fn asked_by_package(manifest: &Table, name: &str) -> bool {
+fn required_by_package(manifest: &Table, name: &str) -> bool {
     let has = |holder: &Table| {
         SECTIONS.iter().any(|section| holder.get(*section).is_some_and(|list| list.get(name).is_some()))
     };
@@ -98,7 +98,7 @@ fn asked_by_package(manifest: &Table, name: &str) -> bool {
     has(manifest) || targets.is_some_and(|targets| targets.values().filter_map(Value::as_table).any(has))
 }
 
-/// Whether a locked version is one that a plain requirement (`1`, `^1.2`, `=1.2.3`) allows; `None` for any other.
+/// Checks whether a locked version is one that a plain requirement (`1`, `^1.2`, `=1.2.3`) allows; `None` for any other.
 fn satisfies(locked: &str, requirement: &str) -> Option<bool> {
     let exact = requirement.trim().strip_prefix('=');
     let plain = exact.unwrap_or_else(|| requirement.trim().trim_start_matches('^')).trim();

@@ -2,7 +2,7 @@
 
 use super::{Pair, Wanted};
 
-/// What is required directly; what came with that is for the tool to list.
+/// The direct requirements; what came with that is for the tool to list.
 #[expect(clippy::unnecessary_wraps, reason = "one of several functions of a table")]
 pub(super) fn wanted(text: &str) -> Option<Vec<Wanted>> {
     let mut found = Vec::new();

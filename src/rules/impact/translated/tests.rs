@@ -5,7 +5,7 @@ use super::format::{TranslationFormat, source_paths};
 use super::placeholders::{PlaceholderDialect, placeholder_faults};
 use super::{KeyedString, object, pairs, plain, said};
 
-fn told(dialect: PlaceholderDialect, source: &str, translation: &str) -> Vec<String> {
+fn reported(dialect: PlaceholderDialect, source: &str, translation: &str) -> Vec<String> {
     placeholder_faults(dialect, &[source], translation, false).iter().map(said).collect()
 }
 
@@ -130,10 +130,10 @@ fn what_is_no_file_of_texts_harms_nobody() {
 fn what_stood_before_or_moved_is_not_told() {
     let (en, de) = ("{\"a\": \"{x} left\"}\n", "{\"a\": \"noch {y}\"}\n");
     let there = SyntheticChange::default().was("l/en.json", en).now("l/en.json", en);
-    assert_eq!(there.clone().now("l/de.json", de).told(), ["impact/translation-placeholder l/de.json:1"]);
+    assert_eq!(there.clone().now("l/de.json", de).reported(), ["impact/translation-placeholder l/de.json:1"]);
     let again = "{\n  \"a\": \"noch {y}\"\n}\n";
-    assert_eq!(there.clone().was("l/de.json", de).now("l/de.json", again).told(), [""; 0]);
-    assert_eq!(there.was("k/de.json", de).now("l/de.json", again).told(), [""; 0]);
+    assert_eq!(there.clone().was("l/de.json", de).now("l/de.json", again).reported(), [""; 0]);
+    assert_eq!(there.was("k/de.json", de).now("l/de.json", again).reported(), [""; 0]);
 }
 
 #[test]

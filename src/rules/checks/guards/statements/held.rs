@@ -166,7 +166,7 @@ pub(super) fn release(pair: &FunctionPair<'_>, node: usize) -> Option<GuardLoss>
     pair.build_loss(GuardRule::Release, node, format!("`{}` was let go here with `{called}`.", quote_condition(&about)))
 }
 
-/// Whether the field itself is given up in the change.
+/// Checks whether the field itself is given up in the change.
 fn is_reset(pair: &FunctionPair<'_>, word: &str) -> bool {
     let gone = Regex::new(&format!(r"(?:\.|->){}=[^=]", regex::escape(word)));
     gone.is_ok_and(|gone| gone.is_match(&pair.around.gone)) || pair.around.adds(word)
