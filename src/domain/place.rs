@@ -9,6 +9,7 @@ use super::id::CommitId;
     Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "Side")]
 pub enum DiffSide {
     /// Before the change (the merge base).
     Old,

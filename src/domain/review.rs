@@ -47,6 +47,7 @@ pub struct Review {
 /// How a review ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "Outcome")]
 pub enum ReviewOutcome {
     /// Every reviewable hunk was seen, and the engine said that it was done.
     Complete,

@@ -139,7 +139,7 @@ mod tests {
         run       started (UTC)     repository  change               outcome   cost     findings
         a0000000  2026-11-20 18:56  日本        main → feature (#5)  complete  $0.42    3 (1 high, 2 low)
         b0000000  2026-11-19 01:02  -           -                    damaged: there is no run.json (the run did not finish)
-        c0000000  2026-11-20 18:56  xy          main → feature       complete  unknown  none
+        c0000000  2026-11-20 18:56  x<U+0007>y  main → feature       complete  unknown  none
         d0000000  2026-11-18 01:02  demo        main → topic         unfinished: review --resume d0000000
         e0000000  2026-11-18 01:02  demo        main → topic         unfinished: review it again
         f0000000  2026-11-18 01:02  demo        main → topic         going on

@@ -99,7 +99,7 @@ impl SummaryBuilder<'_> {
                 .entries
                 .iter()
                 .filter(|entry| entry.is_found && !dismissed(entry))
-                .filter_map(beside)
+                .filter_map(summary_only)
                 .collect(),
             still_open: of(DeliveryAct::StillOpen, false),
             fixed: fixed(all.clone()),

@@ -117,7 +117,7 @@ impl<'a> ConditionCounter<'a> {
 mod tests {
     use super::*;
 
-    fn reported(rule: &str) -> String {
+    fn told(rule: &str) -> String {
         let documents: Vec<Value> = crate::syntax::documents(rule).unwrap();
         check_rule_bounds(&documents[0]).err().map(|fault| fault.to_string()).unwrap_or_default()
     }

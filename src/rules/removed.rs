@@ -348,7 +348,7 @@ mod tests {
         literals: ['await']\nrule: {pattern: 'await $CALL'}\nsame: [$CALL]\nstays: [CALL]\n";
 
     /// Matches reported with the rules above, `<rule>:<line>`, all on the old side.
-    fn reported(change: &SyntheticChange) -> Vec<String> {
+    fn told(change: &SyntheticChange) -> Vec<String> {
         let (file, stem) = ("javascript-p.yml".to_owned(), "javascript-p".to_owned());
         let pack = PackFile { owner: PackOwner::User, file, stem, text: PACK.to_owned() };
         let report = change.review_with(&Packs::only(&[pack]).unwrap());

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 
-/// The layers, lowest first. Folders on one floor never meet. A new folder gets its floor here.
+/// The layers, lowest first. Folders of one layer never import each other. A new folder gets its layer here.
 const LAYERS: &[&[&str]] = &[
     &["domain"],
     &["sys"],
@@ -22,9 +22,9 @@ const LAYERS: &[&[&str]] = &[
     &["cli"],
 ];
 
-/// From below, the rim sees only these (and `app`).
-const RIM: &[&str] = &["cli", "mcp"];
-const SEEN_FROM_RIM: &[&str] = &["app", "config", "domain", "mcp", "present", "tools"];
+/// From below, the adapters see only these (and `app`).
+const ADAPTERS: &[&str] = &["cli", "mcp"];
+const SEEN_FROM_ADAPTERS: &[&str] = &["app", "config", "domain", "mcp", "present", "tools"];
 
 /// Big dependencies and the folders (or files) that may name them.
 const BEHIND: &[(&str, &[&str])] = &[
@@ -76,14 +76,14 @@ fn imports_point_down_and_siblings_never_meet() {
     let mut faults = String::new();
     for file in sources() {
         let Some(from) = file.folder() else { continue };
-        let floor = floor_of(&from).unwrap_or_else(|| panic!("{from} has no floor in LAYERS"));
+        let layer = layer_of(&from).unwrap_or_else(|| panic!("{from} has no layer in LAYERS"));
         for import in file.imports() {
             let Some(to) = import.path.first().filter(|first| **first != from && is_folder(first)) else { continue };
-            let below = floor_of(to).unwrap_or_else(|| panic!("{to} has no floor in LAYERS"));
-            let fault = if below >= floor {
+            let below = layer_of(to).unwrap_or_else(|| panic!("{to} has no layer in LAYERS"));
+            let fault = if below >= layer {
                 "does not point down"
-            } else if RIM.contains(&from.as_str()) && !SEEN_FROM_RIM.contains(&to.as_str()) {
-                "is not for the rim: go through app"
+            } else if ADAPTERS.contains(&from.as_str()) && !SEEN_FROM_ADAPTERS.contains(&to.as_str()) {
+                "is not for adapters: go through app"
             } else {
                 continue;
             };
@@ -164,8 +164,8 @@ fn the_detector_sees_every_way_to_import() {
 }
 
 pub(super) struct Source {
-    name: String,
-    text: String,
+    pub(super) name: String,
+    pub(super) text: String,
 }
 
 struct Import {
@@ -192,8 +192,8 @@ pub(super) fn sources() -> Vec<Source> {
     found.into_iter().map(|(name, text)| Source { name, text }).collect()
 }
 
-fn floor_of(folder: &str) -> Option<usize> {
-    LAYERS.iter().position(|floor| floor.contains(&folder))
+fn layer_of(folder: &str) -> Option<usize> {
+    LAYERS.iter().position(|layer| layer.contains(&folder))
 }
 
 fn is_folder(name: &str) -> bool {

@@ -96,7 +96,7 @@ fn a_dismissed_finding_is_shown_with_its_reason_and_fails_no_gate() {
         lines[0].to_owned()
     };
     assert!(line("markdown", "it is meant so").starts_with("- dismissed: "));
-    assert!(line("terminal", "  dismissed: ").contains("An assertion"), "the line may be wrapped");
+    assert!(line("terminal", "  dismissed: ").contains("Assertion on"), "the line may be wrapped");
     let sarif = program.words("--target main --format sarif").ended(0).json();
     let results = sarif["runs"][0]["results"].as_array().unwrap();
     let silent: Vec<&Value> = results.iter().filter(|one| one["suppressions"] != json!([])).collect();
@@ -346,7 +346,7 @@ fn a_model_is_not_asked_about_what_was_dismissed_and_its_own_findings_can_be() {
     on_main(&repo, &entry(medium));
     let told = |name: &str, fail_on: &str, code: i32| {
         let steps = [
-            json!({ "when": { "turn": 0, "user_contains": ["An assertion"], "user_lacks": [medium["title"]] },
+            json!({ "when": { "turn": 0, "user_contains": ["Assertion on"], "user_lacks": [medium["title"]] },
                 "say": { "calls": [{ "name": "report_finding", "input": { "title": "Nothing is added", "body": "It goes wrong.",
                     "severity": "critical", "category": "quality", "file_path": "a.py", "quote": "    return items" } }] } }),
             json!({ "when": { "turn": 1 },

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// What ended the engine's work. Only [`Finished`](Self::Finished) can be complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "Ended")]
 pub enum StopReason {
     /// It said that it was done.
     Finished,

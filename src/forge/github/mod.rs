@@ -76,8 +76,8 @@ impl ApiClient {
         Ok(Self { base, http })
     }
 
-    /// To another address; with the same client where that is on the same server.
-    fn beside(&self, base: ServerAddress) -> Result<Self, ForgeError> {
+    /// Connects to another address; with the same client if that is on the same server.
+    fn for_address(&self, base: ServerAddress) -> Result<Self, ForgeError> {
         let is_same = self.base.host() == base.host() && self.base.is_encrypted() == base.is_encrypted();
         if is_same { Ok(Self { base, http: self.http.clone() }) } else { Self::new(base) }
     }
@@ -95,7 +95,7 @@ impl GitHub {
         let identity = login::ForgeIdentity::new(login)?;
         let rest = ApiClient::new(api)?;
         let shared = GitHubShared {
-            graphql: rest.beside(graphql)?,
+            graphql: rest.for_address(graphql)?,
             rest,
             server,
             identity,

@@ -103,6 +103,7 @@ enum ToolReviewState {
 
 /// A review as the tool answers.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Output")]
 struct ReviewToolOutput {
     /// Marks the texts of the other fields as data.
     untrusted: &'static str,

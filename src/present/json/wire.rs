@@ -54,6 +54,7 @@ pub(super) struct ReviewJson {
 
 /// The review in short. `total` is `resolved` and `unresolved` together; the maps count unresolved findings.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Summary")]
 pub(super) struct SummaryJson {
     /// A few sentences: Markdown.
     pub(super) text: String,
@@ -76,6 +77,7 @@ pub(super) struct SummaryJson {
 
 /// A defect with proved evidence.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Finding")]
 pub(super) struct FindingJson {
     /// Its stable id, the same on every surface.
     pub(super) id: String,
@@ -112,6 +114,7 @@ pub(super) struct FindingJson {
 
 /// A place that was proved to exist.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Anchor")]
 pub(super) struct AnchorJson {
     /// The kind of place.
     pub(super) kind: AnchorKind,
@@ -136,6 +139,7 @@ pub(super) struct AnchorJson {
 
 /// A replacement of whole lines at the head.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Suggestion")]
 pub(super) struct SuggestionJson {
     /// The file.
     pub(super) path: String,
@@ -151,6 +155,7 @@ pub(super) struct SuggestionJson {
 
 /// The result of verification.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Verification")]
 pub(super) struct VerificationJson {
     /// The verdict.
     pub(super) state: VerificationState,
@@ -162,6 +167,7 @@ pub(super) struct VerificationJson {
 
 /// The origin of a finding.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Origin")]
 pub(super) struct OriginJson {
     /// The kind.
     pub(super) kind: OriginKind,
@@ -171,6 +177,7 @@ pub(super) struct OriginJson {
 
 /// The line of a guideline.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Guideline")]
 pub(super) struct GuidelineJson {
     /// The guideline file.
     pub(super) path: String,
@@ -180,6 +187,7 @@ pub(super) struct GuidelineJson {
 
 /// A titled part of the review.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Section")]
 pub(super) struct SectionJson {
     /// Its heading.
     pub(super) title: String,
@@ -189,6 +197,7 @@ pub(super) struct SectionJson {
 
 /// Coverage: reviewed files, and those that were not.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Coverage")]
 pub(super) struct CoverageJson {
     /// Every changed file.
     pub(super) files: Vec<FileCoverageJson>,
@@ -224,6 +233,7 @@ pub(super) struct CoverageJson {
 
 /// The coverage of one file.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "FileCoverage")]
 pub(super) struct FileCoverageJson {
     /// The file.
     pub(super) path: String,
@@ -235,6 +245,7 @@ pub(super) struct FileCoverageJson {
 
 /// The results of the leads that a model was given.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Leads")]
 pub(super) struct LeadsJson {
     /// Number of leads.
     pub(super) given: u32,
@@ -248,6 +259,7 @@ pub(super) struct LeadsJson {
 
 /// The engine that made the review, and its cost.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Provenance")]
 pub(super) struct ProvenanceJson {
     /// The version of the program.
     pub(super) version: String,
@@ -285,6 +297,7 @@ pub(super) struct ProvenanceJson {
 
 /// A guideline of the project that the model was given.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "GivenGuideline")]
 pub(super) struct GivenGuidelineJson {
     /// The file.
     pub(super) path: String,
@@ -294,6 +307,7 @@ pub(super) struct GivenGuidelineJson {
 
 /// A model, and its number of turns.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Answered")]
 pub(super) struct ModelTurnsJson {
     /// Its provider.
     pub(super) provider: String,
@@ -305,6 +319,7 @@ pub(super) struct ModelTurnsJson {
 
 /// The results and cost of verification.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SecondLook")]
 pub(super) struct VerificationTotalsJson {
     /// The verifying model, as `--verify-model` names it.
     pub(super) by: String,

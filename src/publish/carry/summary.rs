@@ -28,7 +28,7 @@ fn without_run(text: &str) -> Cow<'_, str> {
 impl PlanExecutor<'_> {
     /// The summary's text. What has no room in it is marked as standing only in the kept review.
     pub(super) fn summary_text(&self, done: &mut PostResult) -> String {
-        let summarised = (self.summarise)(&done.told());
+        let summarised = (self.summarise)(&done.progress());
         for at in summarised.left_out {
             if let Some(entry) = done.entries.get_mut(at)
                 && entry.item.act == DeliveryAct::InSummary

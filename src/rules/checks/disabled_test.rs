@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     /// Decides whether the mark is reported, and whether as a hint.
-    fn reported(path: &str, old: &str, new: &str) -> Vec<bool> {
+    fn told(path: &str, old: &str, new: &str) -> Vec<bool> {
         let report = SyntheticChange::default().was(path, old).now(path, new).review();
         let own = report.claims.iter().filter(|claim| claim.origin.name == DISABLED.name);
         own.map(|claim| claim.confidence.is_some()).collect()

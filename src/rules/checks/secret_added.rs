@@ -237,7 +237,7 @@ mod tests {
         format!("ghp_{}", noise(at, 36))
     }
 
-    fn reported(path: &str, text: &str) -> Vec<(String, Severity)> {
+    fn told(path: &str, text: &str) -> Vec<(String, Severity)> {
         let claims = SyntheticChange::default().now(path, text).review().claims;
         let secret = claims.into_iter().filter(|claim| claim.origin.name == INFO.name);
         secret.map(|claim| (claim.title, claim.severity)).collect()

@@ -254,7 +254,7 @@ mod tests {
     const WAS: &str = "def open_the_gate(key):\n    return key\n\n\ndef main():\n    return 1\n";
     const NOW: &str = "def main():\n    return 1\n";
 
-    fn reported(others: &[(&str, &str)]) -> Vec<String> {
+    fn told(others: &[(&str, &str)]) -> Vec<String> {
         let mut change = SyntheticChange::default().was("gate.py", WAS).now("gate.py", NOW);
         for (path, text) in others {
             change = change.was(path, text).now(path, text);

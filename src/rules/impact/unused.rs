@@ -229,7 +229,7 @@ fn has_name(line: &str, name: &str) -> bool {
 mod tests {
     use super::super::super::synthetic_change::SyntheticChange;
 
-    fn reported(path: &str, was: &str, now: &str, others: &[(&str, &str)]) -> Vec<String> {
+    fn told(path: &str, was: &str, now: &str, others: &[(&str, &str)]) -> Vec<String> {
         let mut change = SyntheticChange::default().was(path, was).now(path, now);
         for (path, text) in others {
             change = change.was(path, text).now(path, text);

@@ -214,7 +214,7 @@ mod tests {
         )
     }
 
-    fn reported(results: &[String]) -> (Vec<String>, Vec<String>) {
+    fn told(results: &[String]) -> (Vec<String>, Vec<String>) {
         let made = SyntheticChange::default().was("src/a.py", BEFORE).now("src/a.py", AFTER);
         let (change, old, new) = made.build();
         let (packs, cancel) = (Packs::built_in().unwrap(), Cancel::never());

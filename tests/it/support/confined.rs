@@ -57,8 +57,12 @@ impl Program {
             stdout: stdout.join().expect("the reader ends"),
             stderr: String::from_utf8_lossy(&stderr).into_owned(),
         };
-        // What is accounted to an ended process begins with the size of the one that started it, so it counts only where nothing else is known.
-        let peak = if seen == 0 { used.rusage.maxrss >> 20 } else { seen };
+        // What is accounted to an ended process begins with the size of the one that started it, so it counts only where it is more.
+        let accounted = used.rusage.maxrss >> 20;
+        let own = peak_megabytes(
+            Pid::from_raw(i32::try_from(std::process::id()).expect("a process id")).expect("a process id"),
+        );
+        let peak = if accounted > own { seen.max(accounted) } else { seen };
         assert!(killed.is_none(), "{}\nstderr:\n{}", killed.unwrap_or_default(), ran.stderr);
         assert!(ran.code >= 0, "a signal ended it: {:?}\nstderr:\n{}", used.status, ran.stderr);
         assert!(peak <= limits.megabytes, "{peak} MB of {} MB\nstderr:\n{}", limits.megabytes, ran.stderr);

@@ -7,6 +7,7 @@ use crate::domain::change::FileStatus;
 
 /// The change that was reviewed.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Change")]
 pub(in crate::present::json) struct ChangeJson {
     /// The name of the repository.
     pub(in crate::present::json) repository: String,
@@ -35,6 +36,7 @@ pub(in crate::present::json) struct ChangeJson {
 
 /// A pull request.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "PullRequest")]
 pub(in crate::present::json) struct PullRequestJson {
     /// The URL of the forge (`https://github.com`).
     pub(in crate::present::json) server: String,
@@ -52,6 +54,7 @@ pub(in crate::present::json) struct PullRequestJson {
 
 /// One commit of the change.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Commit")]
 pub(in crate::present::json) struct CommitJson {
     /// Its id.
     pub(in crate::present::json) id: String,
@@ -67,6 +70,7 @@ pub(in crate::present::json) struct CommitJson {
 
 /// One changed file. A path that is not plain UTF-8 is spelled in git's C quoting, here and everywhere.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "File")]
 pub(in crate::present::json) struct ChangedFileJson {
     /// Its path at the head; for a deletion, the path it had.
     pub(in crate::present::json) path: String,

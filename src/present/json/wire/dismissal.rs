@@ -7,6 +7,7 @@ use crate::domain::dismissal::DismissedBy;
 
 /// The dismissal of a finding.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Dismissed")]
 pub(in crate::present::json) struct DismissalJson {
     /// The reason, in one line.
     pub(in crate::present::json) reason: String,

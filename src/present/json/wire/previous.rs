@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The previous review, and its findings that were settled without a change of their code.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Compared")]
 pub(in crate::present::json) struct PreviousReviewJson {
     /// Its run: a UUID.
     #[schemars(extend("format" = "uuid"))]

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A claim that was withheld.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Withheld")]
 pub(in crate::present::json) struct WithheldClaimJson {
     /// The title of the claim.
     pub(in crate::present::json) title: String,

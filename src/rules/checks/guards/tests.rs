@@ -3,7 +3,7 @@
 use super::super::super::synthetic_change::SyntheticChange;
 
 /// The rules of this folder that fire on a change of one file, with the lines of the old side.
-fn reported(path: &str, old: &str, new: &str) -> Vec<String> {
+fn told(path: &str, old: &str, new: &str) -> Vec<String> {
     let report = SyntheticChange::default().was(path, old).now(path, new).review();
     let removed = report.claims.iter().filter(|claim| claim.place.side == crate::domain::place::DiffSide::Old);
     removed

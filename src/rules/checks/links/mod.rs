@@ -149,7 +149,7 @@ impl<'a> LinkChecker<'a> {
     ) -> Result<Vec<DeadLink>, CancelReason> {
         let mut tally = LinkTally::default();
         let mut dead: Vec<(DeadLink, bool)> = Vec::new();
-        let stood = self.stood(file)?;
+        let stood = self.old_destinations(file)?;
         for link in &DocumentLinks::of(text.text()).links {
             let Some(destination) = LinkDestination::of(&file.path, &link.destination) else { continue };
             let Some(why) = self.dead(DiffSide::New, &file.path, &destination)? else {
@@ -168,7 +168,7 @@ impl<'a> LinkChecker<'a> {
                     let dead_link = DeadLink { file: 0, hit, why, destination: link.destination.clone() };
                     dead.push((dead_link, was_dead == Some(false)));
                 }
-                _ => tally.stood(&why),
+                _ => tally.count_old(&why),
             }
         }
         let is_sure = |(link, was_alive): &(DeadLink, bool)| *was_alive || tally.is_sure(&link.why);

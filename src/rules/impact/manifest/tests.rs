@@ -2,7 +2,7 @@
 
 use super::super::super::synthetic_change::SyntheticChange;
 
-fn reported(manifest: &str, was: &str, now: &str, lock: (&str, &str)) -> bool {
+fn told(manifest: &str, was: &str, now: &str, lock: (&str, &str)) -> bool {
     let change =
         SyntheticChange::default().was(manifest, was).now(manifest, now).was(lock.0, lock.1).now(lock.0, lock.1);
     let report = change.review();

@@ -5,7 +5,7 @@ use super::format::{TranslationFormat, source_paths};
 use super::placeholders::{PlaceholderDialect, placeholder_faults};
 use super::{KeyedString, object, pairs, plain, said};
 
-fn reported(dialect: PlaceholderDialect, source: &str, translation: &str) -> Vec<String> {
+fn told(dialect: PlaceholderDialect, source: &str, translation: &str) -> Vec<String> {
     placeholder_faults(dialect, &[source], translation, false).iter().map(said).collect()
 }
 
