@@ -20,7 +20,7 @@
 //!    conversation (`review::verify`).
 //! 4. [`evidence`] checks each claim against the text: it becomes a [`Finding`](domain::finding::Finding), or is withheld and counted.
 //!    Findings of the previous review are mapped onto the current change (`app::prior`), and those that the project dismissed are marked
-//!    (`app::dismissed`); [`review::Draft::finish`] combines them.
+//!    (`app::dismissals`); [`review::ReviewDraft::finish`] combines them.
 //! 5. [`present`] renders the one [`Review`](domain::review::Review) for each surface; [`store`] saves the run.
 //! 6. If requested, [`publish`] posts it on a pull request: a draft checked against the hunks, a plan based on the existing comments, and a
 //!    receipt of the result.
@@ -89,7 +89,7 @@
 //!
 //! # Guarantees and their place
 //!
-//! *Evidence*: [`evidence::anchor`] is the only way from a claim to a finding. *No false pass*: [`review::Draft::finish`] computes the
+//! *Evidence*: [`evidence::anchor`] is the only way from a claim to a finding. *No false pass*: [`review::ReviewDraft::finish`] computes the
 //! outcome from the actual coverage. *Safe on hostile changes*: secrets are masked once, in [`FileText`](domain::text::FileText), and control
 //! characters are stripped once per surface, in [`present`] and [`publish`]; commands to a build log are escaped once, where [`cli`] writes;
 //! settings come from the target commit; other programs are started in [`sys::process`] only. *No checkout*: see [`workspace`].

@@ -1,4 +1,4 @@
-//! The end of a run: saves it, writes the requested files and determines the exit code. Main type: [`Delivered`].
+//! The end of a run: saves it, writes the requested files and determines the exit code. Main type: [`DeliveredReview`].
 
 use std::path::PathBuf;
 

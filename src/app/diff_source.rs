@@ -1,4 +1,4 @@
-//! Sources for the rest of a truncated diff: the repository, or the patch. Main type: [`Diffs`].
+//! Sources for the rest of a truncated diff: the repository, or the patch. Main type: [`DiffOrigin`].
 
 use std::sync::Arc;
 

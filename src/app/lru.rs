@@ -1,4 +1,4 @@
-//! Small LRU cache. Main type: [`Recent`].
+//! Small LRU cache. Main type: [`LruCache`].
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! The choice of the reviewing model, its key and its address. Main function: [`choose`]; main type: [`Chosen`].
+//! The choice of the reviewing model, its key and its address. Main function: [`choose`]; main type: [`ChosenModel`].
 //!
 //! Keys and addresses come from the user alone: their settings first (`[anthropic]` `api_key`, `base_url`, also as `REVIEW_…`
 //! variables), then the variables that the providers' own libraries read. A repository can set neither (`config::trust`).

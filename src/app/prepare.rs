@@ -1,4 +1,4 @@
-//! Prepares a change for an engine: collects it, opens its two trees and resolves the settings. Main type: [`Subject`].
+//! Prepares a change for an engine: collects it, opens its two trees and resolves the settings. Main type: [`PreparedChange`].
 
 use std::fmt;
 use std::path::{Path, PathBuf};

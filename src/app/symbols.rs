@@ -1,4 +1,4 @@
-//! The symbol cache shared by runs. Main type: [`Remembered`].
+//! The symbol cache shared by runs. Main type: [`SymbolFileCache`].
 
 use std::path::Path;
 

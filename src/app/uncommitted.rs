@@ -1,4 +1,4 @@
-//! Uncommitted changes, for tools that read `HEAD` and did not find what they looked for. Main types: [`NotCommitted`], [`Asking`].
+//! Uncommitted changes, for tools that read `HEAD` and did not find what they looked for. Main types: [`UncommittedCheck`], [`UncommittedRequest`].
 
 use crate::domain::filter::PathFilter;
 use crate::domain::id::CommitId;

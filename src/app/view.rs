@@ -1,7 +1,7 @@
-//! The input of the reading tools, found with as little work as a call needs. Main type: [`View`].
+//! The input of the reading tools, found with as little work as a call needs. Main type: [`RepositoryView`].
 //!
 //! Reading, searching and listing use one tree: no change is collected for them. Calls by hand and servers share this code; they differ
-//! only in the lifetime of an [`Opened`]. The allowed folders belong in `service`.
+//! only in the lifetime of an [`ViewCache`]. The allowed folders belong in `service`.
 
 use std::sync::Arc;
 use std::time::Duration;

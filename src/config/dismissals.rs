@@ -1,4 +1,4 @@
-//! The dismissals of a project: the file `.review/dismissed.toml`. Main functions: [`parse`], [`set`].
+//! The dismissals of a project: the file `.review/dismissed.toml`. Main functions: [`parse`], [`set_entry`].
 //!
 //! Whoever reads it may be bitten by it, so nothing is guessed: an entry that cannot be read is an error with its line, never an entry
 //! less. Where the file is read from is a question of trust, as for the settings; which finding an entry means belongs in `review`.

@@ -1,4 +1,4 @@
-//! The shape of a settings file: TOML text → keys with lines. Main type: [`Document`].
+//! The shape of a settings file: TOML text → keys with lines. Main type: [`SettingsDocument`].
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The origins of values, and errors in settings. Main types: [`Origin`], [`ConfigError`].
+//! The origins of values, and errors in settings. Main types: [`SettingOrigin`], [`ConfigError`].
 
 use std::fmt;
 

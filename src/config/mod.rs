@@ -1,4 +1,4 @@
-//! Settings: file shape → merged layers → resolved [`Settings`], each value with its [`Origin`].
+//! Settings: file shape → merged layers → resolved [`Settings`], each value with its [`SettingOrigin`].
 //!
 //! Layers, later wins: built-in `defaults.toml` < the user's file < the repository's file < the environment (`REVIEW_…`) <
 //! flags. [`resolve`] is pure: callers read the files, because where the repository's comes from (the target's tip or the disk)
@@ -12,7 +12,7 @@
 //! `base_url`, `api_key`, `context_window` and so on) has no default: `llm` knows the usual ones, and a test in `app` holds the names to its
 //! table.
 //!
-//! The [dismissals](dismissed) of a project are not settings but a file of their own, read under the same trust rule.
+//! The [`dismissals`] of a project are not settings but a file of their own, read under the same trust rule.
 //!
 //! Keys are [`Secret`](crate::domain::secret::Secret)s from the moment they are read: no message, origin or `Debug` shows one.
 

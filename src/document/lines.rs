@@ -1,4 +1,4 @@
-//! Parses line numbers after a path: `42`, `42-50`, `42:7`, `42:7-50:1`, and as a fragment `L42-L50`. Main type: [`Span`].
+//! Parses line numbers after a path: `42`, `42-50`, `42:7`, `42:7-50:1`, and as a fragment `L42-L50`. Main type: [`LineSpec`].
 
 use crate::domain::place::LineRange;
 

@@ -1,4 +1,4 @@
-//! The links and headings of a document. Main type: [`Page`].
+//! The links and headings of a document. Main type: [`DocumentLinks`].
 //!
 //! Checking whether a destination exists belongs in `rules`. References in presented text, which have forms of their own, are in
 //! `references`.

@@ -1,7 +1,7 @@
 //! Presented Markdown: editing sections, finding and rewriting references. The only module that names the Markdown parser.
 //!
 //! Main functions: [`edit()`] inserts content into a document, [`references()`] finds references to files, [`rewrite()`] rewrites those for
-//! one surface, [`Page`] lists the links of a document. All of it is pure, runs in time linear to the text, and works by splicing:
+//! one surface, [`DocumentLinks`] lists the links of a document. All of it is pure, runs in time linear to the text, and works by splicing:
 //! unaffected bytes are never touched.
 //! Checking whether a reference exists belongs in `evidence`; permission to present, in `app`.
 

@@ -1,4 +1,4 @@
-//! The references to files in a document. Main function: [`references()`]; main type: [`Found`].
+//! The references to files in a document. Main function: [`references()`]; main type: [`DocumentReference`].
 //!
 //! The parser tells text, code, HTML and links apart. It does not know two forms: links whose destination has spaces (`loose`), and paths
 //! in plain text (`plain`). Those are searched for in runs of text as written, so that each reference has its byte range.

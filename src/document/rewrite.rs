@@ -1,4 +1,4 @@
-//! Rewrites references for one surface. Main function: [`rewrite()`]; main type: [`Dialect`].
+//! Rewrites references for one surface. Main function: [`rewrite()`]; main type: [`ReferenceStyle`].
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The doctor report: checks of everything a review depends on, the model and the environment. Main type: [`Checkup`].
+//! The doctor report: checks of everything a review depends on, the model and the environment. Main type: [`DoctorReport`].
 //!
 //! Running the checks belongs in `app`.
 

@@ -1,4 +1,4 @@
-//! The language of a file, by its name. Main function: [`of`].
+//! The language of a file, by its name. Main function: [`from_path`].
 //!
 //! Data only; what a language's grammar is belongs in `syntax`.
 

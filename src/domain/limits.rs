@@ -1,4 +1,4 @@
-//! The limits on what one input may take of this machine, each by its name. Main types: [`InputLimits`], [`Allowance`], [`OmissionList`].
+//! The limits on what one input may take of this machine, each by its name. Main types: [`InputLimits`], [`RemainingLimit`], [`OmissionList`].
 //!
 //! Whatever comes from a repository, a patch or a saved run can claim any size in a few bytes. Memory is charged to the allowance of its limit
 //! where it is taken; beyond the limit something is left out, and the receipt says what. `docs/big-changes.md` has the same table for users.

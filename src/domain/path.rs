@@ -234,7 +234,7 @@ fn quoted(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The bytes that a spelling stands for (undoes [`spell`]); what begins with `"` and is no C quoting stands for itself.
+/// The bytes that a spelling stands for (undoes [`display_path`]); what begins with `"` and is no C quoting stands for itself.
 pub fn display_bytes(spelled: &str) -> Cow<'_, [u8]> {
     let quoted = if spelled.starts_with('"') { unquote(spelled).ok() } else { None };
     quoted.map_or(Cow::Borrowed(spelled.as_bytes()), Cow::Owned)

@@ -1,4 +1,4 @@
-//! Percent-encoding (RFC 3986 §2.1). Main functions: [`encode_path`], [`encode_part`], [`file_uri`], [`decode`].
+//! Percent-encoding (RFC 3986 §2.1). Main functions: [`encode_path`], [`encode_part`], [`encode_file_uri`], [`decode`].
 //!
 //! Interpreting a URI belongs to its reader.
 

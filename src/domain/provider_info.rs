@@ -1,4 +1,4 @@
-//! The providers and models available for reviews, and the obstacles to using them. Main type: [`Offer`].
+//! The providers and models available for reviews, and the obstacles to using them. Main type: [`ProviderInfo`].
 //!
 //! Connecting to a provider belongs in `llm`; rendering, in `present`.
 

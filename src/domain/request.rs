@@ -1,4 +1,4 @@
-//! The request for a review. Main types: [`ReviewRequest`], [`Scope`].
+//! The request for a review. Main types: [`ReviewRequest`], [`ReviewScope`].
 
 use std::path::PathBuf;
 
@@ -67,7 +67,7 @@ pub enum InvalidScope {
 }
 
 impl ReviewScope {
-    /// The names that [`named`](Self::named) takes besides revisions and ranges.
+    /// The names that [`named`](Self::from_name) takes besides revisions and ranges.
     pub const WORDS: [&str; 2] = ["staged", "uncommitted"];
 
     /// Reads how other programs name a change: a revision (compared with `target`, or with what it was made from), `A..B`, `A...B`, `staged`,

@@ -1,4 +1,4 @@
-//! The totals of the verification pass: outcomes and usage. Main type: [`SecondLook`].
+//! The totals of the verification pass: outcomes and usage. Main type: [`VerificationTotals`].
 
 use super::review::Usage;
 

@@ -49,7 +49,7 @@ pub trait LanguageInfo {
     fn enclosing_symbol(&self, path: &RepoPath, text: &FileText, line: u32) -> Option<String>;
 }
 
-/// A [`Grammar`] that supports no language.
+/// A [`LanguageInfo`] that supports no language.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoLanguageInfo;
 

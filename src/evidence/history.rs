@@ -1,4 +1,4 @@
-//! Matches findings of an earlier state: the current place of their lines ([`again`]), and the equal finding of today ([`same`]). Pure
+//! Matches findings of an earlier state: the current place of their lines ([`find_again`]), and the equal finding of today ([`match_findings`]). Pure
 //! functions on texts and findings.
 //!
 //! Reading the earlier state belongs in `app`; its consequences for a review in `review`.

@@ -1,4 +1,4 @@
-//! Syntax queries with the built-in grammars. Main type: [`Languages`].
+//! Syntax queries with the built-in grammars. Main type: [`GrammarLanguages`].
 
 use std::sync::Arc;
 

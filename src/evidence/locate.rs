@@ -35,7 +35,7 @@ pub enum QuoteLocation {
     Empty,
 }
 
-/// A [`Located`] with the corrections made to the quote.
+/// A [`QuoteLocation`] with the corrections made to the quote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct QuoteReading {
     pub(super) located: QuoteLocation,

@@ -1,4 +1,4 @@
-//! Index of changed lines, for checking many places of a file. Main type: [`Touched`].
+//! Index of changed lines, for checking many places of a file. Main type: [`ReachableLines`].
 
 use crate::domain::change::FileChange;
 use crate::domain::place::{DiffSide, LineRange};

@@ -1,4 +1,4 @@
-//! The changed paths, before their contents are compared. Main types: [`Delta`], [`Entry`], [`Content`].
+//! The changed paths, before their contents are compared. Main types: [`Delta`], [`ChangedEntry`], [`SideContent`].
 
 use std::collections::HashSet;
 

@@ -1,6 +1,6 @@
 //! Collecting a change: from what was asked for to a [`ChangeSet`](crate::domain::change::ChangeSet).
 //!
-//! Two steps, both plain functions: [`resolve`] finds the commits of a [`Scope`](crate::domain::request::Scope), [`collect()`] finds what
+//! Two steps, both plain functions: [`resolve`] finds the commits of a [`ReviewScope`](crate::domain::request::ReviewScope), [`collect()`] finds what
 //! lies between them. A patch text needs no repository: [`from_patch`]. What a tool shows of a cut diff: [`file_patch()`].
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! The lines of a patch text, found as they are asked for. Main type: [`Lines`].
+//! The lines of a patch text, found as they are asked for. Main type: [`AscendingLines`].
 //!
 //! A list of all of them would take sixteen bytes for each, whatever the patch is.
 

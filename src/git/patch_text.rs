@@ -1,4 +1,4 @@
-//! The text of a diff, from hunks and the lines of both sides. Main types: [`Side`], [`Limits`], [`Rendered`].
+//! The text of a diff, from hunks and the lines of both sides. Main types: [`PatchSide`], [`PatchTextLimits`], [`RenderedLines`].
 //!
 //! Secrets are masked and lines over [`MAX_LINE`] characters shortened here. A carriage return before a line feed is dropped where all
 //! lines of both sides end in one; where they do not, it is kept: it may be what changed.

@@ -1,4 +1,4 @@
-//! From a scope to the commits it means. Main type: [`Range`].
+//! From a scope to the commits it means. Main type: [`ResolvedRange`].
 
 use crate::domain::id::CommitId;
 use crate::domain::place::WorkspaceAt;
@@ -142,12 +142,12 @@ fn refuse_grafts(repo: &Repo) -> Result<(), GitError> {
     }
 }
 
-/// The parts of a [`Range`] that are known without searching for the merge base.
+/// The parts of a [`ResolvedRange`] that are known without searching for the merge base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RangeEnds {
     /// The tree with the new contents.
     pub new_at: WorkspaceAt,
-    /// As in [`Range`].
+    /// As in [`ResolvedRange`].
     pub settings_at: Option<CommitId>,
 }
 

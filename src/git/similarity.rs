@@ -1,4 +1,4 @@
-//! The similarity of two files, counted as git does (`diffcore-delta.c`). Main type: [`Fingerprint`].
+//! The similarity of two files, counted as git does (`diffcore-delta.c`). Main type: [`FileFingerprint`].
 //!
 //! A file is cut into pieces that end at a line feed or after 64 bytes; the bytes of the pieces that both have, over the size of the
 //! larger file, are the similarity.

@@ -1,4 +1,4 @@
-//! HTTP client of one provider. Main type: [`Client`].
+//! HTTP client of one provider. Main type: [`HttpProvider`].
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

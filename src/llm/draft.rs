@@ -1,4 +1,4 @@
-//! Response under construction. Main type: [`Draft`].
+//! Response under construction. Main type: [`ResponseDraft`].
 
 use std::collections::HashSet;
 

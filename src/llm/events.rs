@@ -1,4 +1,4 @@
-//! Splitting of a response into documents, in linear time. Main types: [`Splitter`], [`Framing`].
+//! Splitting of a response into documents, in linear time. Main types: [`EventSplitter`], [`Framing`].
 //!
 //! Server-sent events are read as the HTML standard says (§9.2.6, "Interpreting an event stream"), with two exceptions that servers make necessary:
 //! the last event counts without the empty line after it, and names of events are ignored, because each document identifies itself. The meaning of a

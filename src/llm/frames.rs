@@ -1,4 +1,4 @@
-//! Frames of a stream, and the response they form. Main types: [`Frames`], [`Decoder`].
+//! Frames of a stream, and the response they form. Main types: [`FrameReader`], [`Decoder`].
 //!
 //! A frame is one document of the stream, as `events` cuts it. This module keeps the contract of a turn: the order of the parts, whether the end was
 //! seen, whether a number was sent or assumed. Everything is bounded, because a server may send anything.

@@ -1,4 +1,4 @@
-//! Fields that a server may not know. They are sent until it refuses them, and then never again. Main type: [`Given`].
+//! Fields that a server may not know. They are sent until it refuses them, and then never again. Main type: [`RequestFields`].
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

@@ -1,4 +1,4 @@
-//! Rate limiter: requests and tokens per minute, from the settings and from the provider's headers. Main types: [`Paces`] of a process, [`Pace`] of
+//! Rate limiter: requests and tokens per minute, from the settings and from the provider's headers. Main types: [`RateLimiters`] of a process, [`RateLimiter`] of
 //! one key.
 //!
 //! A limit is respected by waiting before a request is sent, instead of running into refusals. All conversations of a process that use the same key

@@ -1,4 +1,4 @@
-//! Conversion of failures to a [`TurnFault`]: transport errors, error bodies, waits. Main type: [`Blame`].
+//! Conversion of failures to a [`TurnFault`]: transport errors, error bodies, waits. Main type: [`FaultSource`].
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Token counts of servers, normalized to one meaning. Main type: [`Counted`].
+//! Token counts of servers, normalized to one meaning. Main type: [`ReportedUsage`].
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! A server's state over a small repository, for the tests of the tables. Main type: [`Fixture`].
+//! A server's state over a small repository, for the tests of the tables. Main type: [`ServerFixture`].
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! A tool of the server, independent of the protocol. Main types: [`Tool`], [`Call`], [`Answer`].
+//! A tool of the server, independent of the protocol. Main types: [`McpTool`], [`McpToolCall`], [`McpToolResult`].
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) struct McpTool {
     pub(super) by_default: bool,
     /// The word in `--tools` that offers it together with others.
     pub(super) group: Option<&'static str>,
-    /// Runs it. An error that the caller can act on is an [`Answer`] too.
+    /// Runs it. An error that the caller can act on is an [`McpToolResult`] too.
     pub(super) call: fn(McpToolCall) -> BoxFuture<'static, McpToolResult>,
 }
 

@@ -1,4 +1,4 @@
-//! The selection of tools that a server offers (`--tools`). Main type: [`Offer`].
+//! The selection of tools that a server offers (`--tools`). Main type: [`ToolSelection`].
 
 use super::tool::McpTool;
 use super::tools;

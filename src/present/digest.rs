@@ -1,6 +1,6 @@
 //! Texts that several outputs share: the verdict, the reviewer, the size of the change, the receipt in few rows.
 //!
-//! Main type: [`Row`]. Texts of the change and of a model leave this file unchanged; each output sanitizes them for its surface.
+//! Main type: [`ReceiptRow`]. Texts of the change and of a model leave this file unchanged; each output sanitizes them for its surface.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,4 @@
-//! Events of a run, for programs: NDJSON, one object a line (`docs/events.md`). Main types: [`Events`], [`FanOut`].
+//! Events of a run, for programs: NDJSON, one object a line (`docs/events.md`). Main types: [`EventStream`], [`FanOut`].
 //!
 //! A separate thread writes the events from a bounded queue: a slow reader misses some, which the next line reports, and never delays the
 //! review. The last line, with the review or the error, is always written, and so is the receipt of a posting before it.

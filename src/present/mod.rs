@@ -3,8 +3,8 @@
 //! Main type: [`Presenter`]; the table is [`PRESENTERS`]. A new output is one file with a `PRESENTER` and one line in the table. Texts that
 //! several outputs share are in `digest` (the verdict, the receipt), `patch` (quotes and suggestions as a small diff) and `report`
 //! (findings for programs that read linter reports). [`brief()`] is a review in a few lines, [`progress`] shows a run in progress to a
-//! person, [`events`] reports it to a program, [`runs`] lists saved runs, [`presented`] lays out a presented document, [`applied`] draws
-//! the change of applied suggestions, [`offers`] lists models, [`checkup`] renders the report of `review doctor`. Nothing here decides the
+//! person, [`events`] reports it to a program, [`runs`] lists saved runs, [`presented`] lays out a presented document, [`suggestion_diff`] draws
+//! the change of applied suggestions, [`model_list`] lists models, [`doctor`] renders the report of `review doctor`. Nothing here decides the
 //! contents of a review, and nothing reads a file.
 
 pub mod annotations;

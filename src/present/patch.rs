@@ -1,6 +1,6 @@
 //! Quoted lines and a suggestion as rows of a small diff, for the outputs that people read.
 //!
-//! Main type: [`Row`]. Suggestions were verified before; here they are only drawn.
+//! Main type: [`DiffRow`]. Suggestions were verified before; here they are only drawn.
 
 use crate::domain::finding::{Anchor, Finding, Suggestion};
 use crate::domain::place::DiffSide;

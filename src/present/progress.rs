@@ -1,4 +1,4 @@
-//! The progress display of a run: a live line on a terminal (`bar`), plain lines elsewhere (`lines`). Main type: [`Progress`].
+//! The progress display of a run: a live line on a terminal (`bar`), plain lines elsewhere (`lines`). Main type: [`ProgressDisplay`].
 //!
 //! Writes to the stderr that it is given. A separate thread shows the events from a bounded queue, so that a slow terminal drops events and
 //! never delays the review. Events are interpreted elsewhere.
@@ -43,7 +43,7 @@ impl ProgressMode {
 
 /// Events waiting for the thread; more are dropped.
 const QUEUE: usize = 1024;
-/// Maximum silence of [`Mode::Lines`].
+/// Maximum silence of [`ProgressMode::LineProgress`].
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// Interval between redraws of a bar.
 const TICK: Duration = Duration::from_millis(120);

@@ -1,4 +1,4 @@
-//! Reviewdog's `DiagnosticResult` as JSON. Main function: [`diagnostic`], which `rdjsonl` uses too.
+//! Reviewdog's `RdjsonResult` as JSON. Main function: [`diagnostic`], which `rdjsonl` uses too.
 //!
 //! The format: `proto/rdf/reviewdog.proto` of reviewdog. Lines without columns mean whole lines, the last one included; findings quote
 //! whole lines, so no column is ever written. Reviewdog posts a message as Markdown, so text of a model is sanitized like in our own
@@ -32,7 +32,7 @@ struct RdjsonResult {
     diagnostics: Vec<RdjsonDiagnostic>,
 }
 
-/// A `Diagnostic` of reviewdog.
+/// A `RdjsonDiagnostic` of reviewdog.
 #[derive(Serialize)]
 pub(super) struct RdjsonDiagnostic {
     message: String,

@@ -1,4 +1,4 @@
-//! Shared by the outputs for programs that read linter reports: one [`Entry`] for each finding, at a place that exists at the head, and
+//! Shared by the outputs for programs that read linter reports: one [`ReportEntry`] for each finding, at a place that exists at the head, and
 //! another one if the review is not complete.
 //!
 //! Such formats know only findings: a review that covered half of the change would look like one without findings. Writing an entry in a

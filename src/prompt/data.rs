@@ -1,4 +1,4 @@
-//! Text that others wrote, and the fence around it. Main types: [`Data`], [`Mark`].
+//! Text that others wrote, and the fence around it. Main types: [`UntrustedText`], [`FenceMark`].
 //!
 //! A message has one mark, made from all data in it, so that equal messages are equal to the byte; a mark never occurs in what it fences.
 

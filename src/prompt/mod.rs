@@ -1,6 +1,6 @@
 //! Prompts for models: templates under `prompts/`, rendered with typed variables. Main type: [`Prompts`].
 //!
-//! What goes into the variables is decided by the engine; repository text is fenced and marked as data here, once ([`Data`]).
+//! What goes into the variables is decided by the engine; repository text is fenced and marked as data here, once ([`UntrustedText`]).
 //!
 //! To add a template: a file in `prompts/`, a line in the table, and a method of [`Prompts`] with its variables.
 

@@ -1,4 +1,4 @@
-//! Variables of the prompts about a part of a large change. Main types: [`PartVars`], [`AcrossVars`].
+//! Variables of the prompts about a part of a large change. Main types: [`PartVars`], [`CrossPartVars`].
 
 use minijinja::Value;
 

@@ -1,4 +1,4 @@
-//! Variables of the verification prompts. Main type: [`SecondLookVars`].
+//! Variables of the verification prompts. Main type: [`VerificationVars`].
 
 use minijinja::Value;
 

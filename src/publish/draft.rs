@@ -1,4 +1,4 @@
-//! The draft: which finding stands on which lines of a pull request, and with what words. Main types: [`Draft`], [`DraftComment`].
+//! The draft: which finding stands on which lines of a pull request, and with what words. Main types: [`PostDraft`], [`DraftComment`].
 //!
 //! Worked out from the hunks alone, so that a forge has no reason to refuse a comment: nothing is asked. What stands on the pull request already
 //! is the business of the plan.

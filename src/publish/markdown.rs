@@ -1,4 +1,4 @@
-//! Untrusted text on its way into a comment: secrets out, Markdown harmless, never longer than its room. Main type: [`Writer`].
+//! Untrusted text on its way into a comment: secrets out, Markdown harmless, never longer than its room. Main type: [`CommentWriter`].
 //!
 //! Sanitizing Markdown is shared with files (`present::safe`); detecting secrets belongs in `guard`.
 

@@ -1,9 +1,9 @@
 //! Posting a review on a pull request: the draft of its comments, the plan against what exists there, and its execution.
 //!
 //! Everything but the last step is pure and offline: places are checked against the hunks before anything is sent. What a forge says over the
-//! wire belongs in `forge`; who asks for it, in `app`. [`draft()`] says which finding can stand on which lines, [`summary()`] writes the one comment
-//! that says it all, [`Guard`] keeps the secrets of this process out of both, [`plan()`] says what becomes of each finding and of each thread of
-//! ours, [`Carry`] does it.
+//! wire belongs in `forge`; who asks for it, in `app`. [`draft_comments()`] says which finding can be posted on which lines, [`render_summary()`] writes the one comment
+//! that says it all, [`SecretGuard`] keeps the secrets of this process out of both, [`plan_post()`] decides the outcome of each finding and of each thread of
+//! ours, [`PlanExecutor`] does it.
 
 mod bisect;
 mod carry;

@@ -1,7 +1,7 @@
 //! The one comment that says it all: how the review ended, what it found, where that stands, and what was not looked at.
 //!
-//! Main types: [`SummaryParts`], [`Rendered`]. The same input gives the same bytes, so that bringing it up to date changes nothing where nothing
-//! changed. It is never longer than a forge takes; what it has no room for is named in [`Rendered::in_artefact`].
+//! Main types: [`SummaryParts`], [`SummaryText`]. The same input gives the same bytes, so that bringing it up to date changes nothing where nothing
+//! changed. It is never longer than a forge takes; what it has no room for is named in [`SummaryText::in_artefact`].
 
 mod page;
 mod untrusted;

@@ -1,4 +1,4 @@
-//! From what became of everything to the words of the summary. Main type: [`Telling`].
+//! From what became of everything to the words of the summary. Main type: [`SummaryBuilder`].
 //!
 //! The summary tells how things stand, not what was done in this run: so a second run that changes nothing writes nothing.
 

@@ -1,7 +1,7 @@
-//! Limits of a run: turns, tokens, money, the context window, time. Main types: [`Budget`] of one conversation, [`Purse`] of all.
+//! Limits of a run: turns, tokens, money, the context window, time. Main types: [`ConversationBudget`] of one conversation, [`SharedBudget`] of all.
 //!
 //! A turn is reserved before it is sent and settled after its response. A limit never comes as a surprise: one last turn is always kept in reserve,
-//! in which the model is asked to finish. If several conversations share a run, their tokens and their money come from one [`Purse`].
+//! in which the model is asked to finish. If several conversations share a run, their tokens and their money come from one [`SharedBudget`].
 
 mod amount;
 mod describe;

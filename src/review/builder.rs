@@ -1,7 +1,7 @@
-//! Review under construction: the tool calls of the model applied to it, and the coverage. Main type: [`Desk`].
+//! Review under construction: the tool calls of the model applied to it, and the coverage. Main type: [`ReviewBuilder`].
 //!
-//! The conversation passes each call of an engine tool ([`Desk::call`]) and reports what the model was shown; at the end the desk becomes a review
-//! ([`Desk::finish`]). Checking a finding belongs in `evidence`, reading an input in `engine_tools`.
+//! The conversation passes each call of an engine tool ([`ReviewBuilder::call`]) and reports what the model was shown; at the end the desk becomes a review
+//! ([`ReviewBuilder::finish`]). Checking a finding belongs in `evidence`, reading an input in `engine_tools`.
 
 use std::collections::HashSet;
 use std::sync::Arc;

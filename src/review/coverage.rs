@@ -1,4 +1,4 @@
-//! Coverage: the changed lines that a model was shown, and so the hunks and files. Main type: [`Seen`].
+//! Coverage: the changed lines that a model was shown, and so the hunks and files. Main type: [`CoverageTracker`].
 //!
 //! Only changed lines count: a hunk is covered when every line that it adds and every line that it removes was shown, by any message or tool, to its
 //! end; a line whose end was cut off was not shown. Messages report whole hunks, tools report references; both are stored as lines of a side.

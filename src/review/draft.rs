@@ -1,4 +1,4 @@
-//! Draft of a review, and the one place that turns it into a review. Main type: [`Draft`].
+//! Draft of a review, and the one place that turns it into a review. Main type: [`ReviewDraft`].
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -106,7 +106,7 @@ pub struct ReviewDraft {
     omissions: Vec<Omission>,
     leads: LeadCounts,
     suppressed: u32,
-    /// `true` if [`Draft::files`] is the whole coverage.
+    /// `true` if [`ReviewDraft::files`] is the whole coverage.
     is_alone: bool,
     /// Reported findings: reporter, text and place.
     told: HashSet<(String, String, Option<FindingPlace>)>,

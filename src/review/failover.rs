@@ -1,4 +1,4 @@
-//! Failover between the models of a run, in the order of the user's list. Main types: [`Runner`], [`Relay`] of a run, [`Line`] of a conversation.
+//! Failover between the models of a run, in the order of the user's list. Main types: [`FailoverCandidate`], [`Failover`] of a run, [`ActiveModel`] of a conversation.
 //!
 //! When a model fails for good, the next one takes over for the rest of the run, in all its conversations. This is recorded, so that a resumed run
 //! continues with the last model, and a replay has the same outcome. Data that a conversation must lose is removed in `llm`; the limits of the run do

@@ -1,5 +1,5 @@
 //! Invalid answers: each kind is reprompted once, and ends the conversation when it happens again. If another format of calls may help, it is tried
-//! in between. Main types: [`Strike`], [`Strikes`].
+//! in between. Main types: [`InvalidAnswer`], [`InvalidAnswerPolicy`].
 
 use super::draft::EngineOutcome;
 use crate::domain::review::StopReason;

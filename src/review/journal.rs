@@ -1,6 +1,6 @@
 //! Journal of a run: requests, responses and decisions, one JSON object per line. Main types: [`JournalEntry`], [`JournalSink`].
 //!
-//! It holds the requests in the types of [`llm`](crate::llm) (after masking; credentials are in headers and not part of it), so that [`Rebuilt`]
+//! It holds the requests in the types of [`llm`](crate::llm) (after masking; credentials are in headers and not part of it), so that [`RebuiltConversation`]
 //! reproduces every request. Each entry is keyed by (unit, turn, call). The destination is up to the sink.
 
 mod record;
@@ -111,7 +111,7 @@ impl SharedSink {
     }
 }
 
-/// Returns the hash that a [`Record::Request`] carries.
+/// Returns the hash that a [`JournalRecord::Request`] carries.
 pub(super) fn digest(request: &TurnRequest) -> String {
     struct RequestHash(Sha256);
     impl std::io::Write for RequestHash {

@@ -1,4 +1,4 @@
-//! Loop detector: repeated calls, and turns without progress. Main type: [`Course`].
+//! Loop detector: repeated calls, and turns without progress. Main type: [`LoopDetector`].
 //!
 //! Everything follows from the calls and their results, so that a replay has the same outcome.
 

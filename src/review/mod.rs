@@ -1,10 +1,11 @@
 //! The engine: from a collected change and its two trees to a [`Review`](crate::domain::review::Review).
 //!
-//! There are two: [`by_rules`], which needs no model, and [`by_model`], the conversation with a model. Either way, the draft is turned into a review
-//! in one place ([`Draft::finish`]), so that no engine can call a review complete that is not. The path with a model: `opening` (the first message) →
-//! `units` (one conversation, or one for each part of a large change) → `turns` (the loop: `attempts`, `budget`, `calls`, `compact`, `course`,
-//! `exchange`, `strikes`, `tally`, `journal`) → `desk` (the model's reports, and the coverage) → `verify` (verification of findings). External input
-//! of a run is recorded in its `journal`, and `past` replays it when the run is resumed or replayed; `known` holds earlier findings and dismissals.
+//! There are two: [`review_with_rules`], which needs no model, and [`review_with_model`], the conversation with a model. Either way, the draft is turned into a review
+//! in one place ([`ReviewDraft::finish`]), so that no engine can call a review complete that is not. The path with a model: `opening` (the first message) →
+//! `parts` (one conversation, or one for each part of a large change) → `turns` (the loop: `attempts`, `budget`, `calls`, `compact`, `exchange`,
+//! `invalid_answers`, `journal`, `loop_detector`, `stats`) → `builder` (the model's reports, and the coverage) → `verify` (verification of findings).
+//! External input of a run is recorded in its `journal`, and `replay` replays it when the run is resumed or replayed; `branch_history` holds earlier
+//! findings and dismissals.
 //! Collecting, storing and presenting a review do not belong here.
 
 mod attempts;

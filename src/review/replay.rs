@@ -1,8 +1,8 @@
-//! Recording of earlier sessions of a run, for resuming and replaying it. Main type: [`Past`].
+//! Recording of earlier sessions of a run, for resuming and replaying it. Main type: [`JournalReplay`].
 //!
 //! The engine runs as it always does; before it asks a model, reads a tree or the clock, it consults the recording. So an interrupted run resumes
 //! where it stopped, and a finished one is replayed without any request. The replay must match: each request is verified by its digest, each result
-//! of the engine's own tools by its text, and a difference ends the run with [`Diverged`]. Storing a journal belongs in `store`, deciding whether a
+//! of the engine's own tools by its text, and a difference ends the run with [`ReplayDivergence`]. Storing a journal belongs in `store`, deciding whether a
 //! run may be resumed in `app`.
 
 mod comparison;

@@ -1,4 +1,4 @@
-//! Statistics of a conversation. Main types: [`Tally`], [`Unanswered`], [`Lost`].
+//! Statistics of a conversation. Main types: [`ConversationStats`], [`InFlightRequest`], [`UnbilledAttempts`].
 
 use std::ops::AddAssign;
 

@@ -1,4 +1,4 @@
-//! Conversation loop: request, tool calls, results, until the model finishes or something ends it. Main type: [`Turns`].
+//! Conversation loop: request, tool calls, results, until the model finishes or something ends it. Main type: [`ReviewConversation`].
 //!
 //! The effect of a call belongs in `calls` and `desk`, limits in `budget`, waiting for a response in `attempts`.
 

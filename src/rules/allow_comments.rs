@@ -1,4 +1,4 @@
-//! Suppression comments in the code, `review:allow(rust/a-rule) why`, and the findings they silence. Main type: [`Allowed`].
+//! Suppression comments in the code, `review:allow(rust/a-rule) why`, and the findings they silence. Main type: [`AllowFilter`].
 //!
 //! The comment is on the line of the finding or on the lines right above it; it names rules or packs and gives a reason. A change cannot
 //! allow what it adds: a comment added by the change silences only findings below high severity, and the receipt says that the change

@@ -1,4 +1,4 @@
-//! One rule as written in a pack: a YAML document. Main types: [`Chunk`] (its text and position), [`Document`].
+//! One rule as written in a pack: a YAML document. Main types: [`YamlChunk`] (its text and position), [`RuleDocument`].
 //!
 //! Compiling belongs in `packs`, matching in `syntax`.
 

@@ -23,7 +23,7 @@ pub(super) struct HeadMatch {
     /// The first changed line in it, and `true` if that is a line rather than a deletion point; `None` if the match is outside the
     /// change.
     pub(super) touched: Option<(u32, bool)>,
-    /// The base line of the first line of [`Hit::at`]; `None` if the change added that line.
+    /// The base line of the first line of [`RuleMatch::at`]; `None` if the change added that line.
     pub(super) was_at: Option<u32>,
 }
 

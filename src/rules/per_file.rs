@@ -1,4 +1,4 @@
-//! Evaluates all single-file rules in one pass while the syntax trees are in memory. Main type: [`Alone`]; main function: [`ask`].
+//! Evaluates all single-file rules in one pass while the syntax trees are in memory. Main type: [`PerFileResults`]; main function: [`ask`].
 //!
 //! A tree takes forty times the memory of its text, and going through memory dominates the cost of a large change. So whatever does not
 //! depend on other files is computed when the file is first parsed. This is only a cache: a missing result is computed on demand.

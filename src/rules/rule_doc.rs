@@ -1,4 +1,4 @@
-//! Reference pages of rules: description, source and effective settings. Main type: [`RuleSheet`].
+//! Reference pages of rules: description, source and effective settings. Main type: [`RulePage`].
 
 use std::collections::HashSet;
 

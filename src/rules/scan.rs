@@ -1,4 +1,4 @@
-//! Scans one text with the rules and returns the matches. Main types: [`Look`] → [`Looked`].
+//! Scans one text with the rules and returns the matches. Main types: [`ScanTarget`] → [`ScanResult`].
 
 use std::time::Duration;
 

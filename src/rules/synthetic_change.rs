@@ -1,4 +1,4 @@
-//! Synthetic changes built from texts, for fixtures and tests. Main type: [`MadeUp`].
+//! Synthetic changes built from texts, for fixtures and tests. Main type: [`SyntheticChange`].
 //!
 //! The format of fixtures belongs in `trial`.
 

@@ -1,4 +1,4 @@
-//! The text that a rule examines, and a match in it. Main types: [`Subject`], [`Hit`].
+//! The text that a rule examines, and a match in it. Main types: [`RuleTarget`], [`RuleMatch`].
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Saved runs: one folder for each under `$XDG_STATE_HOME/review/runs/`, named by the run's id. There is no index: the folders are the
 //! store.
 //!
-//! Main type: [`Store`]; [`Documents`] stores presented documents next to them. Only the files that a list shows (`begun.json`, `run.json`:
+//! Main type: [`Store`]; [`PresentedStore`] stores presented documents next to them. Only the files that a list shows (`begun.json`, `run.json`:
 //! see `record`) and the change of a run ([`change`]) are parsed here; the contents of the other files belong to the modules that write
 //! them. A run whose process is alive holds its `run.lock`. Folders have mode 0700, files 0600; writes are atomic.
 
@@ -151,7 +151,7 @@ impl Store {
         Ok((file.truncate_to_whole_lines(LIMITS.kept_file_bytes)?, file))
     }
 
-    /// Records that a run begins, and locks it (see [`hold`](Self::hold)).
+    /// Records that a run begins, and locks it (see [`hold`](Self::lock)).
     pub fn start(&self, run: &StartedRun) -> Result<FileLock, StoreError> {
         let bytes = record::write_start(run).map_err(StoreError::Record)?;
         self.save(run.id, record::BEGUN, &bytes)?;

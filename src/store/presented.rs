@@ -1,6 +1,6 @@
 //! Presented documents: one folder each under `$XDG_STATE_HOME/review/presented/`, named by the document's id.
 //!
-//! Main type: [`Documents`]. `document.md` is the Markdown as it was presented, readable by people; `document.json` (`wire`) records what
+//! Main type: [`PresentedStore`]. `document.md` is the Markdown as it was presented, readable by people; `document.json` (`wire`) records what
 //! it was checked against. The two are written one after the other: if they do not match, the reader is told to check again.
 
 mod wire;

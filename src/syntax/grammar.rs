@@ -1,4 +1,4 @@
-//! Languages and parsing. Main types: [`Grammar`], [`Tree`].
+//! Languages and parsing. Main types: [`Grammar`], [`SyntaxTree`].
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};

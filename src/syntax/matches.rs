@@ -1,4 +1,4 @@
-//! Matches of rules in a text. Main types: [`Found`] (a match), [`Scan`] (all of them, and what was not examined).
+//! Matches of rules in a text. Main types: [`SyntaxMatch`] (a match), [`SyntaxScan`] (all of them, and what was not examined).
 //!
 //! Matching belongs in `matching`.
 

@@ -67,9 +67,9 @@ pub struct RuleParts<'a> {
     pub at: Option<&'a str>,
     /// The metavariables whose texts identify a match; if empty, the text at which it is reported.
     pub same: &'a [String],
-    /// The metavariables whose texts are returned in [`Found::stays`](super::Found::stays).
+    /// The metavariables whose texts are returned in [`SyntaxMatch::stays`](super::SyntaxMatch::stays).
     pub stays: &'a [String],
-    /// The metavariables whose texts are returned in [`Found::guards`](super::Found::guards).
+    /// The metavariables whose texts are returned in [`SyntaxMatch::guards`](super::SyntaxMatch::guards).
     pub guards: &'a [String],
     /// A field of the matched node whose text must equal the same field of an earlier node under the same parent: tested first, because
     /// it costs nothing.

@@ -1,6 +1,6 @@
 //! Parses texts and matches structural rules on them.
 //!
-//! Main types: [`Grammar`] (a language), [`Tree`] (a parsed text), [`RuleSet`] (rules compiled for one grammar). This is the only place
+//! Main types: [`Grammar`] (a language), [`SyntaxTree`] (a parsed text), [`RuleSet`] (rules compiled for one grammar). This is the only place
 //! that names tree-sitter and ast-grep. The meaning of a rule (its description, its severity, whether a match counts) belongs in `rules`.
 //! A language is one line in [`Grammar`]'s table.
 

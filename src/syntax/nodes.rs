@@ -1,4 +1,4 @@
-//! A parsed text as a flat list of nodes that can be walked in all directions. Main type: [`Nodes`].
+//! A parsed text as a flat list of nodes that can be walked in all directions. Main type: [`NodeTable`].
 //!
 //! Nodes are identified by their index, in the order of the text: those inside node `i` are `i + 1 .. until(i)`. Kinds and fields are the
 //! names in the grammar. Their meaning belongs in `rules`.

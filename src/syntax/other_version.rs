@@ -1,4 +1,4 @@
-//! Incremental parsing: a text and another version of it, so that their common parts are parsed once. Main type: [`Beside`].
+//! Incremental parsing: a text and another version of it, so that their common parts are parsed once. Main type: [`OtherVersion`].
 //!
 //! A parser that has the tree of the other version reuses what lies between the changes. That is only done if the text there is the same
 //! to the byte; the places of changes come from the diff and are not compared here.

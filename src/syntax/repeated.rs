@@ -1,5 +1,5 @@
 //! Detects repeated siblings in one walk: a rule that compares each with all before it takes time quadratic in their number. Main type:
-//! [`Repeated`].
+//! [`RepeatedTexts`].
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! The functions and types of a text, by name. Main type: [`Scope`].
+//! The functions and types of a text, by name. Main type: [`CodeScope`].
 
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_language::SupportLang;

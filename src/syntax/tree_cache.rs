@@ -1,4 +1,4 @@
-//! A cache of parsed texts, so that a text with several queries is parsed once. Main type: [`Trees`].
+//! A cache of parsed texts, so that a text with several queries is parsed once. Main type: [`TreeCache`].
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
@@ -66,7 +66,7 @@ impl TreeCache {
         Self { probe, ..Self::default() }
     }
 
-    /// Returns the tree of a text, as [`Tree::parse`] makes it.
+    /// Returns the tree of a text, as [`SyntaxTree::parse`] makes it.
     pub fn parse(
         &self,
         grammar: Grammar,

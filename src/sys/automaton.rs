@@ -1,4 +1,4 @@
-//! Regular expressions that are searched at a bounded cost for each byte. Main function: [`lazy`].
+//! Regular expressions that are searched at a bounded cost for each byte. Main function: [`build_lazy`].
 //!
 //! There are short patterns whose states are so many that a search builds new ones at every byte: hours for a file of some MiB, and nothing stops
 //! it. A lazy automaton that is told how much to keep gives up instead, and whoever asked says so.

@@ -1,4 +1,4 @@
-//! Files below one folder, opened so that nothing leads out of it. Main type: [`Beneath`].
+//! Files below one folder, opened so that nothing leads out of it. Main type: [`ContainedFolder`].
 //!
 //! No link is followed, neither at the end of a path nor on the way. A pipe or a device is never waited for. What may be read belongs
 //! in `workspace`.
@@ -246,7 +246,7 @@ impl ContainedFolder {
     }
 }
 
-/// The result of [`Beneath::read`].
+/// The result of [`ContainedFolder::read`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum ReadFile<'b> {
     /// All its bytes.

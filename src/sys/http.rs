@@ -1,4 +1,4 @@
-//! HTTP: one client for everything that goes over the network, and the addresses it is given. Main types: [`Http`], [`Address`].
+//! HTTP: one client for everything that goes over the network, and the addresses it is given. Main types: [`Http`], [`ServerAddress`].
 //!
 //! The only file that names the HTTP library and the TLS stack. What is said over it (wire formats, faults) belongs in the folders above.
 //!

@@ -1,4 +1,4 @@
-//! Packed objects, looked at before libgit2 inflates them. Main types: [`PackedObjects`], [`Stored`].
+//! Packed objects, looked at before libgit2 inflates them. Main types: [`PackedObjects`], [`StoredObject`].
 //!
 //! A few bytes of a pack can stand for an object of any size: a delta says what it makes, not what it is made from, so a file of six bytes may
 //! pass through one of gigabytes. libgit2 bounds none of it, follows deltas that lead back to themselves forever, and its binding panics on

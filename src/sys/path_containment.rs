@@ -1,4 +1,4 @@
-//! Containment of local paths in folders. Main functions: [`inside`], and [`below`], which is lexical only.
+//! Containment of local paths in folders. Main functions: [`path_inside`], and [`path_below`], which is lexical only.
 
 use std::path::{Component, Path, PathBuf};
 

@@ -25,7 +25,7 @@ const TIDY_UP: Duration = Duration::from_secs(2);
 /// The time for which a pipe is read after its child ended: a background program may keep it open.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// The reason why a program did not do what it was started for. What the program itself says is in [`Ended`].
+/// The reason why a program did not do what it was started for. What the program itself says is in [`ProcessOutput`].
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
     /// It is not installed.

@@ -132,7 +132,7 @@ fn libgit2_once() {
 }
 
 impl Repo {
-    /// Opens the repository that `start` is in; refused if its parts do not belong together, see [`place`].
+    /// Opens the repository that `start` is in; refused if its parts do not belong together, see `repository_layout`.
     pub fn open(start: &Path) -> Result<Self, RepoError> {
         libgit2_once();
         repository_layout::refuse_pipes(start)?;

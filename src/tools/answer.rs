@@ -1,4 +1,4 @@
-//! Shared fields of tool responses, and their schema. Main type: [`Whole`].
+//! Shared fields of tool responses, and their schema. Main type: [`ToolAnswer`].
 //!
 //! Each tool builds its response from a struct, and the schema is generated from the same struct, so that the two cannot differ.
 

@@ -1,6 +1,6 @@
 //! Tools that a model may call: one file per tool, and the table [`TOOLS`].
 //!
-//! Main types: [`ToolBox`] (calls a tool by name), [`ToolContext`] (what the tools read), [`ToolOutcome`] (the response). The engine, other agents
+//! Main types: [`Toolbox`] (calls a tool by name), [`ToolContext`] (what the tools read), [`ToolOutcome`] (the response). The engine, other agents
 //! and `review tool` share this code. Reading trees belongs in `workspace`.
 //!
 //! To add a tool: one file with its input, its schema and its `call`, and one line in the table.

@@ -1,4 +1,4 @@
-//! Results of tool calls. Main types: [`ToolOutcome`], [`Reply`].
+//! Results of tool calls. Main types: [`ToolOutcome`], [`ToolReply`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Size limits of responses: numbered lines, cut lines, and the space used. Main type: [`Room`].
+//! Size limits of responses: numbered lines, cut lines, and the space used. Main type: [`OutputRoom`].
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Calling a tool by its name. Main types: [`ToolBox`], [`ToolContext`].
+//! Calling a tool by its name. Main types: [`Toolbox`], [`ToolContext`].
 
 use std::borrow::Cow;
 use std::sync::Arc;

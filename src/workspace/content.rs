@@ -1,4 +1,4 @@
-//! The cache of file contents during a run, under one cap. Main types: [`Content`], [`Kept`].
+//! The cache of file contents during a run, under one cap. Main types: [`SearchContent`], [`MaskedTextCache`].
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -47,7 +47,7 @@ pub struct TreeEntry {
 /// The reason why a file could not be read or listed.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
-    /// No such file. Whoever has a person or a model before them adds names like it, with [`near()`].
+    /// No such file. Callers that answer a person or a model add similar names, with [`nearest_paths()`].
     #[error("file not found: {0}")]
     NotFound(RepoPath),
     /// It is there but has no text: binary, a submodule, a folder, a link that leaves the tree.

@@ -32,7 +32,7 @@ pub fn nearest_paths_in(
     Ok(nearest.into_paths())
 }
 
-/// The likeliest of the paths that were compared with one so far. Main functions: [`offer`](Self::offer), [`found`](Self::found).
+/// The likeliest of the paths that were compared with one so far. Main functions: [`add`](Self::add), [`into_paths`](Self::into_paths).
 pub struct NearestPaths {
     name: String,
     whole: String,

@@ -1,4 +1,4 @@
-//! The pattern of a search. Main type: [`Pattern`].
+//! The pattern of a search. Main type: [`LineRegex`].
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub struct LineRegex {
 pub struct PatternError(pub String);
 
 impl LineRegex {
-    /// Compiles a regular expression; what is not one is searched as plain text (see [`literal_because`](Self::literal_because)).
+    /// Compiles a regular expression; what is not one is searched as plain text (see [`literal_because`](Self::literal_after_error)).
     pub fn new(pattern: &str) -> Result<Self, PatternError> {
         let mut builder = RegexMatcherBuilder::new();
         builder.multi_line(true).crlf(true).size_limit(SIZE_LIMIT).dfa_size_limit(SIZE_LIMIT);

@@ -1,4 +1,4 @@
-//! Searching a tree: in parallel, and yet with the same answer every time. Main types: [`Query`], [`Hits`].
+//! Searching a tree: in parallel, and yet with the same answer every time. Main types: [`Query`], [`SearchHits`].
 //!
 //! Threads take chunks of files in path order. Each puts what it found into the slot of its chunk; when the slots from the first on hold
 //! enough, the number of the last of them is published and nobody goes past it. So the hits are the first ones in path order however the

@@ -1,4 +1,4 @@
-//! The gate of a step: its result and exit code. Main types: [`Verdict`], [`Kind`]. `docs/gate.md` has the complete table.
+//! The gate of a step: its result and exit code. Main types: [`StepVerdict`], [`Kind`]. `docs/gate.md` has the complete table.
 
 use super::inputs::ErrorPolicy;
 use crate::domain::finding::Severity;

@@ -1,4 +1,4 @@
-//! The inputs of a step, each checked separately, so that a message can name it. Main type: [`Inputs`].
+//! The inputs of a step, each checked separately, so that a message can name it. Main type: [`ActionInputs`].
 
 use std::path::PathBuf;
 

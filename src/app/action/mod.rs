@@ -7,7 +7,7 @@
 //!
 //! `given` is read once; `inputs` and `event` are checked before any request; `what` derives the task of a step and `who` its reviewer;
 //! `step` performs it; `gate` determines the exit code (the table in `docs/gate.md`). Reviewing and posting belong elsewhere in `app`.
-//! Main function: [`act`].
+//! Main function: [`run_action`].
 
 mod commands;
 mod error;

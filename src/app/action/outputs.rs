@@ -1,4 +1,4 @@
-//! The outputs of a step, as its runner reads them. Main type: [`Outputs`].
+//! The outputs of a step, as its runner reads them. Main type: [`ActionOutputs`].
 
 use super::variables::{self, ActionVariables};
 use crate::sys::files::{AppendFile, FileError};

@@ -1,4 +1,4 @@
-//! Derives the task of a step from its event and inputs, without requests. Main type: [`What`].
+//! Derives the task of a step from its event and inputs, without requests. Main type: [`StepTask`].
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The environment variables of a workflow step, as of the start of the process. Main type: [`Given`].
+//! The environment variables of a workflow step, as of the start of the process. Main type: [`ActionVariables`].
 //!
 //! Parsing their values belongs in [`inputs`](super::inputs) and [`event`](super::event).
 

@@ -1,4 +1,4 @@
-//! Matches an artefact with its pull request: the expected run, the claim, and the forge's current state. Main types: [`Expected`].
+//! Matches an artefact with its pull request: the expected run, the claim, and the forge's current state. Main types: [`ExpectedArtefact`].
 
 use std::path::Path;
 

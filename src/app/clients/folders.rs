@@ -1,4 +1,4 @@
-//! The folders in which programs store a user's settings on this system. Main type: [`Folders`].
+//! The folders in which programs store a user's settings on this system. Main type: [`ClientFolders`].
 
 use std::path::PathBuf;
 

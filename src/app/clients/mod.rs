@@ -1,4 +1,4 @@
-//! The MCP clients and how to configure each of them to start the server. Main types: [`Client`], [`Setup`]; the table [`CLIENTS`].
+//! The MCP clients and how to configure each of them to start the server. Main types: [`McpClient`], [`ClientSetup`]; the table [`CLIENTS`].
 //!
 //! The entry is made in `setup`; editing a file without changing the rest, in `json` and `toml`; writing it, in `write`. To add a client:
 //! one row.

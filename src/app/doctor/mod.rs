@@ -2,7 +2,7 @@
 //! [`doctor`].
 //!
 //! Nothing of a repository is sent anywhere. Each file covers one area and returns [`Check`]s; `probe` sends requests to a model. Rendering
-//! a [`Checkup`] belongs in `present`.
+//! a [`DoctorReport`] belongs in `present`.
 
 mod advice;
 mod forge;

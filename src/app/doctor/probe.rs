@@ -1,4 +1,4 @@
-//! Sends probes to a model: each is a conversation of its own, with fixed texts. Main type: [`Prober`].
+//! Sends probes to a model: each is a conversation of its own, with fixed texts. Main type: [`ModelProbe`].
 //!
 //! Evaluating the responses belongs in `judged`.
 

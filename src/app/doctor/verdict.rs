@@ -1,4 +1,4 @@
-//! Evaluates a model's responses to the probes. Main type: [`Judged`].
+//! Evaluates a model's responses to the probes. Main type: [`ProbeVerdict`].
 //!
 //! A model that responds, but not as requested, is reported as weak: reviews can handle that. Failures of the server belong in `advice`.
 

@@ -1,4 +1,4 @@
-//! A case as written in `case.toml`, beside the folders of its change. Main type: [`Case`].
+//! A case as written in `case.toml`, beside the folders of its change. Main type: [`EvalCase`].
 //!
 //! Building its change belongs in `recipe`.
 

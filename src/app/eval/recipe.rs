@@ -1,4 +1,4 @@
-//! Builds the change of a case in the place where a review finds it. Main types: [`Recipe`], [`Prepared`].
+//! Builds the change of a case in the place where a review finds it. Main types: [`CaseRecipe`], [`PreparedCase`].
 
 use std::path::{Path, PathBuf};
 

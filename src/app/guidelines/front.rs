@@ -1,4 +1,4 @@
-//! The front matter of a file: the lines between two of `---`. Main type: [`Front`].
+//! The front matter of a file: the lines between two of `---`. Main type: [`FrontMatter`].
 //!
 //! A parser of its own, because most front matter looks like YAML without being it: `globs: *.ts` is an alias to a YAML parser. Only the
 //! documented forms are read: one key per line, a string, a list in brackets, or a list of lines with dashes.

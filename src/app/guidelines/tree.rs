@@ -1,4 +1,4 @@
-//! The tree that guidelines are read from: a commit, or the working tree if requested. Main type: [`Ground`].
+//! The tree that guidelines are read from: a commit, or the working tree if requested. Main type: [`TargetTree`].
 //!
 //! Nothing outside of it can be reached, and no link is followed here: `resolve` does so, within the tree.
 

@@ -1,4 +1,4 @@
-//! Hashes that detect changes of a reviewed patch or working tree. Main type: [`Contents`].
+//! Hashes that detect changes of a reviewed patch or working tree. Main type: [`ContentHashes`].
 
 use std::collections::BTreeMap;
 

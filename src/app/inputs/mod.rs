@@ -1,4 +1,4 @@
-//! The pinned inputs of a run: `given.json`, written to its folder before the engine begins, beside the change. Main type: [`Given`].
+//! The pinned inputs of a run: `given.json`, written to its folder before the engine begins, beside the change. Main type: [`RunInputs`].
 //!
 //! Together with the journal they suffice to resume or replay a run. The request belongs in `asked`, settings that affect the outcome in
 //! `shaping`, the model in `reviewer`; writing and reading the folder in `folder`. No key is in any of them.

@@ -1,4 +1,4 @@
-//! The request of a run, stored so that it can be repeated from any folder. Main type: [`Asked`].
+//! The request of a run, stored so that it can be repeated from any folder. Main type: [`RunRequest`].
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub(in crate::app) struct RunRequest {
     pub(in crate::app) flags: Flags,
 }
 
-/// A [`Scope`].
+/// A [`GuidelineScope`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum RecordedScope {
@@ -38,7 +38,7 @@ enum RecordedScope {
     Pull(String),
 }
 
-/// A [`Whose`].
+/// A [`TrustLevel`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum RecordedTrust {

@@ -1,4 +1,4 @@
-//! The recorded reviewer of a run: model, context and limits. Main type: [`Reviewer`].
+//! The recorded reviewer of a run: model, context and limits. Main type: [`RecordedReviewer`].
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ pub(in crate::app) struct RecordedReviewer {
     pub(in crate::app) next: Vec<RecordedCandidate>,
 }
 
-/// A [`Runner`].
+/// A [`FailoverCandidate`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::app) struct RecordedCandidate {
     /// The model.
@@ -100,7 +100,7 @@ pub(in crate::app) struct RecordedVerification {
     limits: RecordedLimits,
 }
 
-/// A [`Which`].
+/// A [`PinnedVerify`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum RecordedVerifyScope {

@@ -1,4 +1,4 @@
-//! The settings of a run that affect its outcome. Main type: [`Shaping`].
+//! The settings of a run that affect its outcome. Main type: [`PinnedSettings`].
 //!
 //! Budgets, outputs and gates are not among them: a resumed run may change them.
 

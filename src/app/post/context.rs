@@ -1,4 +1,4 @@
-//! Builds a plan from the state of a forge and a repository. Main types: [`Ground`], [`Prepared`]. It blocks.
+//! Builds a plan from the state of a forge and a repository. Main types: [`PostContext`], [`PreparedPost`]. It blocks.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

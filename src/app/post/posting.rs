@@ -1,4 +1,4 @@
-//! One posting: reads the forge's state, plans, sends, and writes the receipt. Main type: [`Posting`].
+//! One posting: reads the forge's state, plans, sends, and writes the receipt. Main type: [`PostJob`].
 
 use std::collections::HashSet;
 use std::path::PathBuf;

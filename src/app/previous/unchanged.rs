@@ -53,7 +53,7 @@ impl ReviewerIdentity {
 }
 
 impl ReviewerIdentity {
-    /// Checks that all guidelines of the earlier review still apply. Additional ones affect some files only: see [`Who::was_given`].
+    /// Checks that all guidelines of the earlier review still apply. Additional ones affect some files only: see [`ReviewerIdentity::was_given`].
     fn has_all(&self, then: &ReviewProvenance) -> bool {
         let now = self.guidelines.provenance();
         then.guidelines.iter().all(|given| now.contains(given))

@@ -1,4 +1,4 @@
-//! Differences between two requests, or two documents. Main types: [`ChangedRequest`], [`Piece`].
+//! Differences between two requests, or two documents. Main types: [`ChangedRequest`], [`RequestPart`].
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! The provider of a replay, which is never reached. Main type: [`Nobody`].
+//! The provider of a replay, which is never reached. Main type: [`UnreachableModel`].
 
 use std::time::Duration;
 

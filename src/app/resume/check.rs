@@ -1,4 +1,4 @@
-//! Reopens what a run reviews, and compares it with the recording. Main type: [`Ground`].
+//! Reopens what a run reviews, and compares it with the recording. Main type: [`ResumeCheck`].
 //!
 //! Commits are read as recorded, whatever branches point to now. Uncommitted files (the working tree, the index, a patch) are collected
 //! again, and must be equal.

@@ -1,4 +1,4 @@
-//! Differences from the start of a run. Main type: [`Changes`].
+//! Differences from the start of a run. Main type: [`DriftReport`].
 
 use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::forge::PullRequest;

@@ -1,4 +1,4 @@
-//! Resumes a run: `--resume`. Main function: [`resume`]; main type: [`Resume`].
+//! Resumes a run: `--resume`. Main function: [`resume`]; main type: [`ResumeRequest`].
 //!
 //! The run continues with its recorded inputs and journal: responses that were paid for are not requested again. External inputs (commits,
 //! files, settings, prompts, rules, the model) are compared first: if one of them changed, the run continues only on request. Reading the

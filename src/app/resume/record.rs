@@ -1,4 +1,4 @@
-//! A saved run, opened to resume or replay it. Main type: [`Opened`].
+//! A saved run, opened to resume or replay it. Main type: [`RecordedRun`].
 
 use std::time::Duration;
 

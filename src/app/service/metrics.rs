@@ -1,4 +1,4 @@
-//! Call metrics of a server: counts, times, and an optional log. Main type: [`Ledger`].
+//! Call metrics of a server: counts, times, and an optional log. Main type: [`CallMetrics`].
 //!
 //! Neither contains requests or responses: both are for the operator of the server, not for its users.
 

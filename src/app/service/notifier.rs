@@ -1,4 +1,4 @@
-//! Broadcasts change notifications to subscribers. Main type: [`Changes`].
+//! Broadcasts change notifications to subscribers. Main type: [`Notifier`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

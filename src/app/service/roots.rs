@@ -1,4 +1,4 @@
-//! The folders that a server may read. Main type: [`Roots`].
+//! The folders that a server may read. Main type: [`AllowedRoots`].
 //!
 //! A client is controlled by another program's model; the paths it names are checked here before anything is opened.
 

@@ -1,4 +1,4 @@
-//! Counts the uncommitted files that a review of commits does not include. Main type: [`LeftOut`].
+//! Counts the uncommitted files that a review of commits does not include. Main type: [`UncommittedCount`].
 
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver};

@@ -1,4 +1,4 @@
-//! The flags for resuming a run. Main type: [`AgainArgs`].
+//! The flags for resuming a run. Main type: [`ResumeArgs`].
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;

@@ -1,4 +1,4 @@
-//! The metrics of an evaluation. Main types: [`Figures`], [`Share`].
+//! The metrics of an evaluation. Main types: [`Figures`], [`EvalRatio`].
 
 use super::result::{CaseResult, CaseRun, Evaluation, RunEnd};
 use super::score::{Extra, IssueMatch, IssueResult};

@@ -1,4 +1,4 @@
-//! The expected result of a case. Main types: [`Expected`], [`Golden`].
+//! The expected result of a case. Main types: [`ExpectedResult`], [`Golden`].
 
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;

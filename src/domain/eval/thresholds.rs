@@ -1,4 +1,4 @@
-//! The thresholds that an evaluation must reach. Main type: [`Floors`].
+//! The thresholds that an evaluation must reach. Main type: [`EvalThresholds`].
 
 use std::str::FromStr;
 

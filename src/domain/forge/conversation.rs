@@ -1,4 +1,4 @@
-//! The conversation on a pull request. Main types: [`Conversation`], [`Thread`], [`Comment`].
+//! The conversation on a pull request. Main types: [`PullConversation`], [`Thread`], [`Comment`].
 
 use crate::domain::id::CommitId;
 use crate::domain::path::RepoPath;

@@ -2,7 +2,7 @@
 //!
 //! A mark proves nothing on its own, anybody can write one: it counts only in a text that the forge says our own account wrote. It stands at the
 //! end of a text, on a line of its own below an empty line or another mark, and outside of fences; a text that has two of a kind has none.
-//! Marks are read back only in exactly the form in which they are written. Marks of [`Trust::Untrusted`] are of other kinds, so that no
+//! Marks are read back only in exactly the form in which they are written. Marks of [`MarkTrust::Untrusted`] are of other kinds, so that no
 //! reader of the one takes the other for its own.
 
 mod summary_only;

@@ -1,6 +1,6 @@
 //! Pull requests as plain data: their names, what stands on them, and the receipt of what was put there.
 //!
-//! Main types: [`PullId`], [`PullRequest`], [`Conversation`], [`Remark`], [`Delivery`]. How a forge is asked belongs in `forge`; what is to be
+//! Main types: [`PullId`], [`PullRequest`], [`PullConversation`], [`Remark`], [`Delivery`]. How a forge is asked belongs in `forge`; what is to be
 //! posted, in `publish`.
 
 mod conversation;

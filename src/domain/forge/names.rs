@@ -1,4 +1,4 @@
-//! The names of repositories and pull requests. Main types: [`RepoName`], [`PullNumber`], [`PullId`], [`PullAsk`].
+//! The names of repositories and pull requests. Main types: [`RepoName`], [`PullNumber`], [`PullId`], [`PullSpecifier`].
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! A pull request itself. Main types: [`PullRequest`], [`PullOf`].
+//! A pull request itself. Main types: [`PullRequest`], [`ReviewedPull`].
 
 use super::conversation::Actor;
 use super::names::{PullId, RepoName};

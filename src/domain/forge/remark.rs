@@ -1,4 +1,4 @@
-//! The remarks of review bots and people, by author and severity. Main types: [`Remark`], [`Summary`].
+//! The remarks of review bots and people, by author and severity. Main types: [`Remark`], [`RemarkSummary`].
 
 use std::collections::BTreeMap;
 

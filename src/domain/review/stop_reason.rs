@@ -1,4 +1,4 @@
-//! The reasons why an engine's work ends. Main type: [`Ended`].
+//! The reasons why an engine's work ends. Main type: [`StopReason`].
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! Text for the log of a build service, some of which obey what they read: a line of code must not become an order there.
 //!
-//! Main types: [`BuildLogs`], which logs this process writes into; [`Spelling`], the bytes of one output with the orders in them spelled so that
+//! Main types: [`BuildLogs`], which logs this process writes into; [`CommandEscaper`], the bytes of one output with the orders in them spelled so that
 //! they stay text. What the services look for, by their own sources:
 //!
 //! - GitHub Actions (actions/runner, `ActionCommand.cs`): a line that begins with `::`, white space aside, and the older `##[` anywhere in a

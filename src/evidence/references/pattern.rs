@@ -1,4 +1,4 @@
-//! Searches the pattern of a reference in a file. Main type: [`Needle`].
+//! Searches the pattern of a reference in a file. Main type: [`SearchPattern`].
 //!
 //! Patterns are untrusted, and there are short ones whose search takes hours in a file of some MiB. So the lazy automaton searches, at a
 //! constant cost for each byte, and if it gives up the pattern counts as too costly.

@@ -1,4 +1,4 @@
-//! The `<details>` blocks of a text, however they are nested. Main type: [`Block`].
+//! The `<details>` blocks of a text, however they are nested. Main type: [`HtmlBlock`].
 //!
 //! Bots fold what they list into such blocks, and fold again inside them. Blocks are found in one pass over the tags, so a block ends where its
 //! own end stands, not where the first end stands. Tags in code and in HTML comments are no tags.

@@ -1,6 +1,6 @@
 //! Recognition of review bots' remarks: one file per bot, and one row in the table `BOTS`.
 //!
-//! [`remarks()`] makes one list of all that was remarked on a pull request, [`summary()`] counts it, [`state`] reads and writes what is
+//! [`read_remarks()`] makes one list of all that was remarked on a pull request, [`summarize_remarks()`] counts it, [`state`] reads and writes what is
 //! resolved where the forge has no place for it. Everything here is pure and takes time in proportion to what it is given. Texts are of
 //! anybody: a login and a mark label a remark, they never make it trusted.
 //!

@@ -1,4 +1,4 @@
-//! Remarks that bots list in one text, without a thread for each entry. Main types: [`Asked`], [`Found`].
+//! Remarks that bots list in one text, without a thread for each entry. Main types: [`ListContext`], [`ListedRemarks`].
 
 use crate::domain::forge::{Comment, Held, PullConversation, PullFile, Remark, RemarkSeverity, Source};
 use crate::domain::path::RepoPath;

@@ -1,7 +1,7 @@
-//! The resolved state that the forge cannot store itself: entries of lists and parts of remarks. Main types: [`State`], [`Tracker`].
+//! The resolved state that the forge cannot store itself: entries of lists and parts of remarks. Main types: [`RemarkState`], [`Tracker`].
 //!
 //! `pr-review-mcp` keeps this in comments of the pull request, and reads the first comment that holds its mark, whoever wrote it. Here only
-//! comments of our own account and of accounts with rights in the repository are read ([`State::read`]), all of them together; only our own is
+//! comments of our own account and of accounts with rights in the repository are read ([`RemarkState::read`]), all of them together; only our own is
 //! ever written. What another account's comment says is resolved cannot be reopened here, and it is said so.
 
 pub use super::tracker::Tracker;
@@ -80,7 +80,7 @@ impl RemarkState {
         &self.notes
     }
 
-    /// The number of the comment that is to be replaced by what [`State::write`] gives; `None` where one is to be made.
+    /// The number of the comment that is to be replaced by what [`RemarkState::write`] gives; `None` where one is to be made.
     pub fn number(&self) -> Option<u64> {
         self.number
     }

@@ -27,7 +27,7 @@ pub struct Tracker {
 }
 
 impl Tracker {
-    /// Reads the comments of a pull request; whose are believed is as for [`State`](super::state::State).
+    /// Reads the comments of a pull request; whose are believed is as for [`RemarkState`](super::state::RemarkState).
     pub fn read(comments: &[Comment]) -> Self {
         let mut tracker = Self::default();
         let mut unbelieved = 0;

@@ -1,4 +1,4 @@
-//! A server that fails again and again is left alone for a while. Main type: [`Breaker`].
+//! A server that fails again and again is left alone for a while. Main type: [`CircuitBreaker`].
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Translation of responses, or of their absence, to a [`ForgeError`] with advice. Main type: [`Blame`].
+//! Translation of responses, or of their absence, to a [`ForgeError`] with advice. Main type: [`FaultContext`].
 
 use std::time::Duration;
 

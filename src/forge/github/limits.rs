@@ -1,4 +1,4 @@
-//! GitHub's limits: how an answer says that there were too many requests, and who waits for how long. Main types: [`Limits`], [`Limited`].
+//! GitHub's limits: how an answer says that there were too many requests, and who waits for how long. Main types: [`ForgeRateLimits`], [`RateLimited`].
 //!
 //! Two kinds, as GitHub's pages on rate limits for REST and for GraphQL describe them: *primary* (so many an hour; `x-ratelimit-remaining: 0`,
 //! and `x-ratelimit-reset` says when the hour ends) and *secondary* (too much at once; `retry-after`, or only words). GraphQL may say either with

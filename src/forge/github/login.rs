@@ -1,4 +1,4 @@
-//! Authentication: the headers that carry a token, and how an App gets one. Main type: [`Identity`].
+//! Authentication: the headers that carry a token, and how an App gets one. Main type: [`ForgeIdentity`].
 //!
 //! An App signs a short-lived token of its own with its key, and asks with it for a token of one of its installations (GitHub's pages on
 //! authenticating as an App). That one lives an hour and is kept for most of it.

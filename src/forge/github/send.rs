@@ -1,4 +1,4 @@
-//! One request: its deadline, how large its answer may be, how often it is tried, where it may be redirected. Main types: [`Ask`], [`Answer`].
+//! One request: its deadline, how large its answer may be, how often it is tried, where it may be redirected. Main types: [`ForgeRequest`], [`ForgeResponse`].
 //!
 //! A token goes to the address that the user gave and nowhere else: a redirect to another server ends the request.
 

@@ -152,7 +152,7 @@ pub struct ListedPull {
     pub comments: usize,
 }
 
-/// The state of a pull request at the last poll, which [`GitHub::changed`](super::GitHub::changed) compares with.
+/// The state of a pull request at the last poll, which [`GitHub::changed`](super::GitHub::poll_changes) compares with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Marks {
     /// The entity tags, in the order in which the resources are asked for.

@@ -1,4 +1,4 @@
-//! The forge repository that a local repository is a clone of. Main types: [`RemoteAddress`], [`Place`].
+//! The forge repository that a local repository is a clone of. Main types: [`RemoteAddress`], [`RepositoryPlace`].
 
 use std::path::{Path, PathBuf};
 

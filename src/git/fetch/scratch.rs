@@ -1,4 +1,4 @@
-//! The git folder in which git is run: ours, empty, with another repository's objects. Main type: [`Scratch`].
+//! The git folder in which git is run: ours, empty, with another repository's objects. Main type: [`ScratchRepository`].
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! Histories that are cut: how much more is needed, and what of it the repository is told. Main type: [`Cuts`].
+//! Histories that are cut: how much more is needed, and what of it the repository is told. Main type: [`ShallowCuts`].
 //!
 //! In a cut history `git merge-base` may find a commit that is not where two branches met, because the way to that one is hidden. It is
 //! certain when no commit that only one of the two has is one whose parents are hidden; until then more is brought.

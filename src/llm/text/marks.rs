@@ -1,4 +1,4 @@
-//! Marks at the beginning of protocol lines, and the escaping of text that looks like one. Main type: [`Mark`].
+//! Marks at the beginning of protocol lines, and the escaping of text that looks like one. Main type: [`MarkLine`].
 
 use std::borrow::Cow;
 

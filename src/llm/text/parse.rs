@@ -1,4 +1,4 @@
-//! Parser of responses in the text protocol. Main type: [`Parser`].
+//! Parser of responses in the text protocol. Main type: [`AnswerParser`].
 //!
 //! It accepts pieces that may be cut anywhere and decides line by line, reading each byte once. For any input, its output is no larger than the
 //! input.

@@ -1,4 +1,4 @@
-//! Wire formats: building requests and reading responses. Main types: [`Setup`], [`Said`].
+//! Wire formats: building requests and reading responses. Main types: [`WireSetup`], [`WireRequest`].
 //!
 //! One file per format, all alike: `request` and a `Decoder`. A body is written in the order in which providers cache: first what all requests of a
 //! conversation share (model, tools, system), then the conversation, then what may change in a single turn. So each body is a prefix of the next,

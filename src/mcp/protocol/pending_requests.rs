@@ -1,4 +1,4 @@
-//! The requests of a client that have no response yet. Main type: [`Due`].
+//! The requests of a client that have no response yet. Main type: [`PendingRequests`].
 //!
 //! The SDK accepts every request at once and holds each response until it is written: a client that sends requests and reads nothing would
 //! exhaust the memory. So reading from it stops while too many requests are pending.

@@ -1,4 +1,4 @@
-//! Standard input and output as a transport: one JSON message a line. Main type: [`Lines`].
+//! Standard input and output as a transport: one JSON message a line. Main type: [`StdioTransport`].
 //!
 //! The SDK's own transport ignores unreadable messages, and their sender waits forever. This one responds: with the id of the request if it
 //! has one.

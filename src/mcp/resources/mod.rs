@@ -1,4 +1,4 @@
-//! The resources of the server: one file for each family of URIs, and the table [`FAMILIES`]. Main types: [`Family`], [`Contents`].
+//! The resources of the server: one file for each family of URIs, and the table [`FAMILIES`]. Main types: [`ResourceFamily`], [`ResourceText`].
 
 mod presented;
 mod pulls;

@@ -1,4 +1,4 @@
-//! Progress on a terminal: one live line that is redrawn in place. Main type: [`Bar`].
+//! Progress on a terminal: one live line that is redrawn in place. Main type: [`BarProgress`].
 
 use std::io::Write;
 use std::time::Instant;

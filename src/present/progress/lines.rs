@@ -1,4 +1,4 @@
-//! Progress without a terminal on stderr: plain lines at limited intervals. Main type: [`Lines`].
+//! Progress without a terminal on stderr: plain lines at limited intervals. Main type: [`LineProgress`].
 
 use std::io::Write;
 use std::time::Instant;

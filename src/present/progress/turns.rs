@@ -1,4 +1,4 @@
-//! The activity of a model's engine, in one line. Main type: [`Turns`].
+//! The activity of a model's engine, in one line. Main type: [`TurnProgress`].
 
 use std::fmt::Write as _;
 use std::time::Duration;

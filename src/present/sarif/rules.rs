@@ -1,4 +1,4 @@
-//! The rules of results. Main type: [`Rules`].
+//! The rules of results. Main type: [`RuleDescriptors`].
 //!
 //! A finding of a rule has that rule, a finding of a model `review/<category>`, a report of a build tool `build/<tool>`. Code scanning
 //! takes the severity of a weakness from its rule, not from the result, so the two categories about attacks have a rule for each severity;

@@ -1,4 +1,4 @@
-//! A page of text: wrapping, cutting and colouring. Main type: [`Page`].
+//! A page of text: wrapping, cutting and colouring. Main type: [`TerminalPage`].
 //!
 //! It knows columns and styles; the contents of a review do not belong here.
 

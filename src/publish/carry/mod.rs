@@ -1,4 +1,4 @@
-//! Carrying a plan out: what is sent, in which order, and what becomes of it. Main type: [`Carry`].
+//! Carrying a plan out: what is sent, in which order, and what becomes of it. Main type: [`PlanExecutor`].
 //!
 //! Threads are opened again first (what is refused there is said anew), then one review brings all new comments, then threads are resolved, and
 //! the summary comes last: it is what the next run believes, so it never says more than what arrived. A run that breaks off in the middle is
@@ -110,7 +110,7 @@ impl PlanExecutor<'_> {
         }
     }
 
-    /// Returns the exact requests that [`out`](Self::out) sends if everything succeeds, in order.
+    /// Returns the exact requests that [`out`](Self::execute) sends if everything succeeds, in order.
     pub fn requests(&self) -> Vec<Value> {
         let mut done = self.as_planned();
         let pull = format!("/repos/{}/pulls/{}", self.pull.repo, self.pull.number);

@@ -1,4 +1,4 @@
-//! The positions in the diff where a finding may be placed. Main types: [`Ground`], [`Spot`].
+//! The positions in the diff where a finding may be placed. Main types: [`ChangedFiles`], [`InlinePosition`].
 //!
 //! A forge takes a comment on lines that lie in one hunk, on the side where they are: on the new side added lines and context, on the old side
 //! removed lines and context.

@@ -1,4 +1,4 @@
-//! A suggestion that can be committed with one click. Main type: [`Offer`].
+//! A suggestion that can be committed with one click. Main type: [`SuggestedLines`].
 //!
 //! It replaces exactly the lines of its comment, so those are worked out here from what stands on them; where that is not known to the letter
 //! there is no offer, and the suggestion is shown as a small diff.

@@ -1,4 +1,4 @@
-//! One line of a plan: what becomes of a finding or a thread, and what is sent for it. Main type: [`Entry`].
+//! One line of a plan: what becomes of a finding or a thread, and what is sent for it. Main type: [`PlanEntry`].
 
 use crate::domain::forge::{DeliveryItem, SummaryOnlyMark};
 use crate::forge::NewComment;

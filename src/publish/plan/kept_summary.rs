@@ -1,4 +1,4 @@
-//! Findings of earlier reviews that have no thread: only the summary names them. Main type: [`Kept`].
+//! Findings of earlier reviews that have no thread: only the summary names them. Main type: [`KeptSummary`].
 //!
 //! They are carried on like threads of ours, but there is nothing to resolve.
 

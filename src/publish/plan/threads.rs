@@ -1,4 +1,4 @@
-//! Our threads, and the finding that each of them is about. Main types: [`OwnThread`], [`Spot`].
+//! Our threads, and the finding that each of them is about. Main types: [`OwnThread`], [`ThreadMatchKey`].
 //!
 //! A thread is ours when the forge says that our account wrote its first comment, and that comment ends with a finding's mark. A mark in
 //! anybody else's comment means nothing, and so does one of another trust. What follows from a match belongs in `plan`.

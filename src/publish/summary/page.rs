@@ -1,4 +1,4 @@
-//! The parts of a summary, each in its own room. Main type: [`Page`].
+//! The parts of a summary, each in its own room. Main type: [`SummaryPage`].
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

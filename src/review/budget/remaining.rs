@@ -1,4 +1,4 @@
-//! Remaining budget of a run, and the reserve within it. Main types: [`Left`], [`Kept`].
+//! Remaining budget of a run, and the reserve within it. Main types: [`Left`], [`VerificationReserve`].
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Worst-case cost of a turn, reserved before it is sent, in tokens and money, so that the last turn after it can be paid for, too. Main type:
-//! [`Asked`].
+//! [`TurnReservation`].
 //!
-//! What follows from it for a conversation is decided by [`Budget`].
+//! What follows from it for a conversation is decided by [`ConversationBudget`].
 
 use super::{Amount, ConversationBudget, LAST_WORDS};
 use crate::domain::review::StopReason;

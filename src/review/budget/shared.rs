@@ -1,4 +1,4 @@
-//! Shared budget of the conversations of a run. Main types: [`Purse`], [`Seat`].
+//! Shared budget of the conversations of a run. Main types: [`SharedBudget`], [`BudgetShare`].
 //!
 //! Tokens and money belong to the run; turns to each conversation. Three amounts are always reserved, so that every started conversation can also
 //! end:

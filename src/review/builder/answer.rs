@@ -1,4 +1,4 @@
-//! Results of the engine's tools for the model. Main types: [`Answer`], [`Effect`].
+//! Results of the engine's tools for the model. Main types: [`EngineToolResponse`], [`CallEffect`].
 
 use serde_json::{Map, Value};
 

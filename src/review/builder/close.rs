@@ -1,4 +1,4 @@
-//! End of a review: open items are reported to the model once, then the end is accepted. Main types: [`Gate`], [`Farewell`].
+//! End of a review: open items are reported to the model once, then the end is accepted. Main types: [`FinishGate`], [`Closing`].
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Accepted findings: duplicates, receipts for the model, and withdrawal. Main type: [`Stood`].
+//! Accepted findings: duplicates, receipts for the model, and withdrawal. Main type: [`AcceptedFinding`].
 
 use super::answer::{CallEffect, EngineToolResponse, ResponseFields};
 use super::{Lead, ReviewBuilder};

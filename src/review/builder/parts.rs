@@ -1,4 +1,4 @@
-//! Splitting a desk into parts of a change, and joining them again. Main functions: [`Desk::split`], [`Desk::join`].
+//! Splitting a desk into parts of a change, and joining them again. Main functions: [`ReviewBuilder::split`], [`ReviewBuilder::join`].
 //!
 //! The desk of a part accepts findings about any file, because defects cross parts; it must cover its own files, and the leads about them.
 

@@ -1,4 +1,4 @@
-//! Provenance of a review. Main types: [`Made`], [`Asked`].
+//! Provenance of a review. Main types: [`ProvenanceInput`], [`ModelContribution`].
 
 use sha2::{Digest as _, Sha256};
 

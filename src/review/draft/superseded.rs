@@ -1,4 +1,4 @@
-//! Rule findings superseded by an equivalent model finding. Main type: [`Behind`].
+//! Rule findings superseded by an equivalent model finding. Main type: [`SupersededRuleFinding`].
 //!
 //! A lead that a finding confirms is reported by that finding. If the finding is not delivered after all, because verification refuted it or its
 //! confidence is too low, the rule's finding is delivered again: it is proven by code, and a model's doubt about a model's claim must not remove it.

@@ -1,4 +1,4 @@
-//! Format of the journal. Main types: [`JournalEntry`], [`Record`].
+//! Format of the journal. Main types: [`JournalEntry`], [`JournalRecord`].
 //!
 //! Every external input of a run is here: responses, tree content, and every decision that depended on the clock or on the order of concurrent
 //! conversations. All else follows from it.

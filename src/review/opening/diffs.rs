@@ -1,4 +1,4 @@
-//! Selection of the diffs in the first message. Main type: [`Diffs`].
+//! Selection of the diffs in the first message. Main type: [`DiffSelection`].
 //!
 //! Diffs are selected by risk and shown in the order of the change. A diff is cut between hunks only, unless collection cut it already.
 

@@ -1,4 +1,4 @@
-//! Project guidelines in a first message. Main type: [`Said`].
+//! Project guidelines in a first message. Main type: [`GuidelineText`].
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! The list of changed files, bounded: named one by one as far as there is room, the rest counted by folder. Main type: [`Listing`].
+//! The list of changed files, bounded: named one by one as far as there is room, the rest counted by folder. Main type: [`FileListing`].
 
 use std::collections::HashMap;
 

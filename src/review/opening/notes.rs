@@ -1,4 +1,4 @@
-//! The texts beside the diffs: names, commits, leads. Main type: [`Entries`].
+//! The texts beside the diffs: names, commits, leads. Main type: [`NoteList`].
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Scope of a first message: the files that it is about. Main types: [`Part`], [`Scope`].
+//! Scope of a first message: the files that it is about. Main types: [`ChangePart`], [`MessageScope`].
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Combined results of the parts of a change. Main type: [`Together`].
+//! Combined results of the parts of a change. Main type: [`CombinedParts`].
 //!
 //! Merging findings, outcomes and summaries belongs in `merge`.
 

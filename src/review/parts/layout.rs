@@ -1,4 +1,4 @@
-//! Division of a change into parts, if necessary, and the size limit of each first message. Main type: [`Layout`].
+//! Division of a change into parts, if necessary, and the size limit of each first message. Main type: [`ReviewLayout`].
 //!
 //! It is decided once, before the first request, and recorded: everything after it depends on it and on the change alone.
 

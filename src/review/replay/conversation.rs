@@ -1,4 +1,4 @@
-//! Recorded conversation, replayed turn by turn. Main type: [`Told`].
+//! Recorded conversation, replayed turn by turn. Main type: [`ReplayedConversation`].
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Errors of replaying and resuming. Main types: [`PastError`], [`Diverged`].
+//! Errors of replaying and resuming. Main types: [`JournalReplayError`], [`ReplayDivergence`].
 
 use crate::review::journal::ConversationId;
 

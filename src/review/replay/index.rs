@@ -1,4 +1,4 @@
-//! A journal sorted by conversation, turn and call. Main type: [`Index`].
+//! A journal sorted by conversation, turn and call. Main type: [`JournalIndex`].
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

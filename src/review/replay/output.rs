@@ -1,4 +1,4 @@
-//! State shared by all conversations of a replayed run. Main type: [`Written`].
+//! State shared by all conversations of a replayed run. Main type: [`ReplayOutput`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};

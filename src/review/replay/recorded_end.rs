@@ -1,4 +1,4 @@
-//! Recorded end of a conversation. Main type: [`End`].
+//! Recorded end of a conversation. Main type: [`RecordedEnd`].
 
 use std::fmt;
 

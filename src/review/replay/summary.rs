@@ -1,4 +1,4 @@
-//! Summary of a run, read from its journal. Main type: [`Account`].
+//! Summary of a run, read from its journal. Main type: [`JournalSummary`].
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const LEAST: u32 = 3;
 /// Summary of a run in a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalSummary {
-    /// The run, as it was written down at its beginning: always a [`Record::Run`].
+    /// The run, as it was written down at its beginning: always a [`JournalRecord::Run`].
     pub run: JournalRecord,
     /// Start: RFC 3339, UTC.
     pub started_at: String,
@@ -23,7 +23,7 @@ pub struct JournalSummary {
     pub limits: Option<BudgetLimits>,
     /// Last end of the engine, and its reason; `None` if the process was killed. Ends that a later session undid are omitted.
     pub ended: Option<(StopReason, Option<String>)>,
-    /// Wall time of all sessions. From [`Record::Done`] if present, otherwise from the times of the entries.
+    /// Wall time of all sessions. From [`JournalRecord::Done`] if present, otherwise from the times of the entries.
     pub took: Duration,
     /// `true` if the run reached its end, of whatever kind.
     pub done: bool,

@@ -1,4 +1,4 @@
-//! Trees that remember what was read of them. Main type: [`Trees`].
+//! Trees that remember what was read of them. Main type: [`RecordedTrees`].
 //!
 //! Tree content that is read to check a claim is recorded once for each side and path, and read from the recording ever after: so a run can be
 //! replayed without its repository, and a resumed one sees the same content. Content that tools show is recorded with their results and does not pass

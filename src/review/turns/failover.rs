@@ -1,4 +1,4 @@
-//! Recovery of a turn without a response: the conversation is shortened, or another model takes over. Main type: [`Asked`].
+//! Recovery of a turn without a response: the conversation is shortened, or another model takes over. Main type: [`PendingFailover`].
 //!
 //! The next model is chosen in `relay`; here is the effect on one conversation.
 

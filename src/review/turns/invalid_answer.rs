@@ -1,4 +1,4 @@
-//! Handling of invalid answers: the corrective prompt, and the switch to the text protocol. Extends [`Turns`].
+//! Handling of invalid answers: the corrective prompt, and the switch to the text protocol. Extends [`ReviewConversation`].
 //!
 //! Classifying such answers, and limiting the prompts, belongs in `strikes`.
 

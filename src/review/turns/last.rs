@@ -1,4 +1,4 @@
-//! Last turn of a conversation: the request to finish, the end, and resuming after it. Extends [`Turns`].
+//! Last turn of a conversation: the request to finish, the end, and resuming after it. Extends [`ReviewConversation`].
 //!
 //! The limit that requires it is determined in `budget`.
 

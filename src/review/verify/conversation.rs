@@ -1,4 +1,4 @@
-//! Verification of one finding: requests and tool calls until there is a verdict or another end. Main type: [`Look`].
+//! Verification of one finding: requests and tool calls until there is a verdict or another end. Main type: [`VerificationConversation`].
 
 mod failover;
 mod retries;

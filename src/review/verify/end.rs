@@ -1,4 +1,4 @@
-//! End of a verification, and its statistics. Main type: [`Judged`].
+//! End of a verification, and its statistics. Main type: [`VerificationEnd`].
 
 use super::verdict::VerificationVerdict;
 use crate::domain::review::Usage;

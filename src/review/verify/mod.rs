@@ -1,5 +1,5 @@
 //! Verification: in a fresh conversation and with the reading tools, a model tries to refute findings of a model. Main function: [`second_look`];
-//! main types: [`SecondLook`], [`Looked`].
+//! main types: [`VerificationSettings`], [`VerificationOutcome`].
 //!
 //! Each finding gets a conversation of its own (`question` → `look` → `verdict`, or `as_text` if the model calls no tools); some run concurrently,
 //! and `share` limits each beforehand. Findings of rules are not verified: they are proven by code and mean the same with or without a model. A

@@ -1,6 +1,6 @@
-//! Verdict of a verification. Main type: [`Verdict`].
+//! Verdict of a verification. Main type: [`VerificationVerdict`].
 //!
-//! A verdict is a word and a number, and the two must agree ([`Word::of`]). If they contradict each other, or if two verdicts were given, the
+//! A verdict is a word and a number, and the two must agree ([`VerdictWord::of`]). If they contradict each other, or if two verdicts were given, the
 //! intended one is unknown: the finding is then uncertain.
 
 use schemars::JsonSchema;

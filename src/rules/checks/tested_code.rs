@@ -1,4 +1,4 @@
-//! The code that a deleted test covers: what it calls, found by the names of files. Main type: [`Code`].
+//! The code that a deleted test covers: what it calls, found by the names of files. Main type: [`TestableCode`].
 //!
 //! Recognizing tests belongs in `deleted_tests`.
 

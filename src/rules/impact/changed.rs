@@ -1,4 +1,4 @@
-//! Changes to the definitions of the changed files. Main type: [`Changed`].
+//! Changes to the definitions of the changed files. Main type: [`DefinitionChanges`].
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;

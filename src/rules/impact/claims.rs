@@ -1,4 +1,4 @@
-//! Builds the claim for an effect, which `evidence` will check. Main type: [`Effect`].
+//! Builds the claim for an effect, which `evidence` will check. Main type: [`RemoteEffect`].
 
 use super::super::checks::CheckInfo;
 use super::super::run::RulesInput;

@@ -1,4 +1,4 @@
-//! Read access for impact rules: both trees, with caches of texts and symbols. Main type: [`Ground`].
+//! Read access for impact rules: both trees, with caches of texts and symbols. Main type: [`ImpactContext`].
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

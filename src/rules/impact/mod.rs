@@ -1,6 +1,6 @@
 //! Effects of a change beyond the files it touches: outdated callers, uses of removed names, lock files out of date.
 //!
-//! Main type: the trait [`Impact`]; an impact rule is a file here and a line in [`IMPACTS`]. Each of its claims is anchored at the change
+//! Main type: the trait [`ImpactRule`]; an impact rule is a file here and a line in [`IMPACTS`]. Each of its claims is anchored at the change
 //! and names the other place as a related one. The names that a change is about are searched first, in one pass, and only files that have
 //! one are parsed (`ground`). Extracting definitions and uses belongs in `syntax`; matching within one text belongs in the packs.
 

@@ -1,4 +1,4 @@
-//! Searches the tree for the names that a change is about, in one pass. Main type: [`Hits`].
+//! Searches the tree for the names that a change is about, in one pass. Main type: [`NameHits`].
 
 use std::collections::{BTreeMap, BTreeSet};
 

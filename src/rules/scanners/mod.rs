@@ -1,4 +1,4 @@
-//! Imports results of other scanners in SARIF 2.1.0; they become claims like those of a rule. Main types: [`Reports`], [`Reported`]; main
+//! Imports results of other scanners in SARIF 2.1.0; they become claims like those of a rule. Main types: [`ScannerReports`], [`ScannerResult`]; main
 //! functions: [`read`], [`run_with`].
 //!
 //! A report is untrusted data, often about untrusted code: its texts are masked, stripped and cut, its numbers bounded, and no path leads

@@ -1,4 +1,4 @@
-//! Wire format of SARIF 2.1.0 (OASIS, 2020), limited to the fields that are used. Main type: [`Log`].
+//! Wire format of SARIF 2.1.0 (OASIS, 2020), limited to the fields that are used. Main type: [`SarifLog`].
 //!
 //! Handwritten types rather than those generated from the schema: scanners deviate from it in details, and one odd result must not
 //! invalidate the others. Every field may be missing.

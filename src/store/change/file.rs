@@ -1,4 +1,4 @@
-//! Wire types of a changed file in `change.json`. Main type: [`File`]. Nothing else knows these field names.
+//! Wire types of a changed file in `change.json`. Main type: [`StoredFile`]. Nothing else knows these field names.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ enum StoredGenerated {
     Name,
 }
 
-/// The stored form of a [`change::Span`]: `[start, count]`.
+/// The stored form of a [`change::StoredSpan`]: `[start, count]`.
 #[derive(Serialize, Deserialize)]
 struct StoredSpan(u32, u32);
 

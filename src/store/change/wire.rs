@@ -1,4 +1,4 @@
-//! Wire types of `change.json` apart from its files. Main type: [`Change`]. Nothing else knows these field names.
+//! Wire types of `change.json` apart from its files. Main type: [`StoredChange`]. Nothing else knows these field names.
 
 use std::fmt;
 
@@ -63,7 +63,7 @@ enum StoredWorkspaceAt {
     Empty,
 }
 
-/// The stored form of a [`PullOf`].
+/// The stored form of a [`ReviewedPull`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredPull {

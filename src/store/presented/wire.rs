@@ -1,4 +1,4 @@
-//! `document.json`: the versioned record of a presented document, apart from its text. Main type: [`Document`].
+//! `document.json`: the versioned record of a presented document, apart from its text. Main type: [`StoredDocument`].
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Walks a tree and extracts its symbols. Main types: [`Seer`], [`Frame`].
+//! Walks a tree and extracts its symbols. Main types: [`SymbolExtractor`], [`SymbolFrame`].
 //!
 //! The nodes of one language are handled in the file of that language.
 

@@ -1,4 +1,4 @@
-//! Running the program itself, with nothing of this machine around it. Main types: [`Program`], [`Ran`].
+//! Running the program itself, with nothing of this machine around it. Main types: [`Program`], [`RuleCoverage`].
 
 use std::ffi::OsStr;
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! The shared parts of a step's reviews. Main type: [`Step`].
+//! The shared parts of a step's reviews. Main type: [`ActionStep`].
 
 use std::path::PathBuf;
 use std::sync::Arc;

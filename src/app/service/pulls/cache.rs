@@ -1,4 +1,4 @@
-//! A short-lived cache, so that a resource and its children are requested once. Main type: [`Cache`].
+//! A short-lived cache, so that a resource and its children are requested once. Main type: [`AsyncCache`].
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! The pull requests of a server: read from the forge on request, cached briefly, and watched for subscribers.
 //!
-//! Main types: [`PullRead`], [`PullFault`]; main method: [`Service::pull`]. Requests to the forge belong in `forge`, the presentation to
+//! Main types: [`PullView`], [`PullFault`]; main method: [`Service::pull`]. Requests to the forge belong in `forge`, the presentation to
 //! clients in `mcp`. All texts in it come from others: they are data.
 
 mod cache;

@@ -1,4 +1,4 @@
-//! Changes on a pull request since a client's last request. Main type: [`Since`].
+//! Changes on a pull request since a client's last request. Main type: [`PullUpdates`].
 //!
 //! GitHub does not report when a thread was resolved or became outdated. So a cursor identifies the state shown to its holder, which is
 //! stored here for a while; a client with an unknown cursor starts over, and is notified.
@@ -27,7 +27,7 @@ pub enum RemarkChange {
 pub struct PullUpdates {
     /// The pull request as read.
     pub read: Arc<PullView>,
-    /// The indices of the remarks in [`PullRead::remarks`], and how they changed.
+    /// The indices of the remarks in [`PullView::remarks`], and how they changed.
     pub remarks: Vec<(usize, RemarkChange)>,
     /// Remarks shown before that no longer exist.
     pub gone: Vec<String>,

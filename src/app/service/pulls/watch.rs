@@ -1,4 +1,4 @@
-//! Watches pull requests for changes by polling the forge. Main type: [`Watching`].
+//! Watches pull requests for changes by polling the forge. Main type: [`PullWatch`].
 //!
 //! No request is made without a watcher. A forge that fails or limits the rate is polled less and less often.
 
@@ -59,7 +59,7 @@ impl Drop for PullWatch {
 }
 
 impl Service {
-    /// Starts to send [`Changed::Pull`] or [`Changed::Pulls`] for each change.
+    /// Starts to send [`ChangeNotice::Pull`] or [`ChangeNotice::Pulls`] for each change.
     pub fn watch_pulls(self: &Arc<Self>, what: &WatchTarget) -> Result<PullWatch, PullFault> {
         self.check_forge_access()?;
         let what = key(what);

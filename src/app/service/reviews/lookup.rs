@@ -1,4 +1,4 @@
-//! The reviews that a server's clients may read, and the resolution of their names. Main type: [`Listing`].
+//! The reviews that a server's clients may read, and the resolution of their names. Main type: [`ReviewListing`].
 //!
 //! A review quotes its code: a client that may not read a repository does not see its reviews either.
 

@@ -1,4 +1,4 @@
-//! Background reviews of a server: start, wait, stop. Main types: [`StartReview`], [`Snapshot`].
+//! Background reviews of a server: start, wait, stop. Main types: [`StartReview`], [`ReviewSnapshot`].
 //!
 //! The state of a running review belongs in `run`, finding those that ended in `lookup`. At most [`AT_ONCE`] run concurrently: a further
 //! one is refused with the ids of those, because the client can wait, while a queue would hide the delay.

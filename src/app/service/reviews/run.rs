@@ -1,4 +1,4 @@
-//! One review that is running or just ended. Main types: [`Run`], [`Snapshot`].
+//! One review that is running or just ended. Main types: [`ServiceRun`], [`ReviewSnapshot`].
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The mark of a finding that has no thread: it stands in the summary alone. Main type: [`BesideMark`].
+//! The mark of a finding that has no thread: it stands in the summary alone. Main type: [`SummaryOnlyMark`].
 
 use super::{
     CLOSING, FindingMark, LONGEST, QUOTE_DIGITS, ends_in_fence, escaped, fields, marks_at_end, opening, unescaped,

@@ -1,4 +1,4 @@
-//! The one form in which texts and secrets are compared: ASCII letters and digits in lower case, and where each comes from. Main type: [`Form`].
+//! The one form in which texts and secrets are compared: ASCII letters and digits in lower case, and where each comes from. Main type: [`NormalizedText`].
 
 use std::ops::Range;
 

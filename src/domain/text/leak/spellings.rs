@@ -1,4 +1,4 @@
-//! The spellings of one secret: plain, reversed, and in common encodings. Main type: [`Spelling`].
+//! The spellings of one secret: plain, reversed, and in common encodings. Main type: [`SecretSpelling`].
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;

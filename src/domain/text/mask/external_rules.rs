@@ -1,4 +1,4 @@
-//! Formats from a rule set that others keep (the crate `nosecrets-rules`), as far as they can be trusted with masking. Main type: [`Kept`].
+//! Formats from a rule set that others keep (the crate `nosecrets-rules`), as far as they can be trusted with masking. Main type: [`ExternalSecretRule`].
 //!
 //! Taken is a rule whose every match begins with one of a few telling texts, in one spelling: only those can be looked for without reading a text
 //! once a rule, and without masking what merely stands near a word. Its value must be as random as that of our own formats, and a rule for a text

@@ -1,4 +1,4 @@
-//! One way to know a secret: words to look for, the pattern from there on, what a value must be like. Main type: [`Pattern`].
+//! One way to know a secret: words to look for, the pattern from there on, what a value must be like. Main type: [`SecretPattern`].
 //!
 //! The formats of providers stand in `providers`, what is a secret only by where it stands in `placed`.
 

@@ -1,4 +1,4 @@
-//! Wire types of the reviewed change. Main type: [`Change`].
+//! Wire types of the reviewed change. Main type: [`ChangeJson`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

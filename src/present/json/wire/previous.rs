@@ -1,4 +1,4 @@
-//! Wire type of the previous review. Main type: [`Compared`].
+//! Wire type of the previous review. Main type: [`PreviousReviewJson`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Wire type of a withheld claim. Main type: [`Withheld`].
+//! Wire type of a withheld claim. Main type: [`WithheldClaimJson`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Delays and early ends of a verification. Main type: [`Retries`].
+//! Delays and early ends of a verification. Main type: [`RetryReporter`].
 
 use crate::domain::event::{Event, EventSink};
 use crate::domain::review::StopReason;

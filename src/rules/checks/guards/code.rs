@@ -1,4 +1,4 @@
-//! Functions, statements and expressions of a parsed text, in terms that apply to every supported grammar. Main type: [`Code`].
+//! Functions, statements and expressions of a parsed text, in terms that apply to every supported grammar. Main type: [`GuardCode`].
 
 use std::collections::HashMap;
 

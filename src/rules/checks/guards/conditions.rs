@@ -27,7 +27,7 @@ pub(super) enum GuardTest {
 #[derive(Debug, Clone)]
 pub(super) struct GuardCondition {
     pub(super) asks: GuardTest,
-    /// The tested expression, normalized; empty for [`Asks::Other`].
+    /// The tested expression, normalized; empty for [`GuardTest::Other`].
     pub(super) about: String,
     /// The node of the test.
     pub(super) node: usize,

@@ -1,8 +1,8 @@
 //! Removed guards whose guarded code remains: checks, locks, releases, awaits, exits of error branches.
 //!
-//! Main types: [`Guard`] (one rule of [`GUARDS`]), [`Taken`] (the removed guards; computed once per run). Both sides of a file are
+//! Main types: [`GuardRuleInfo`] (one rule of [`GUARDS`]), [`RemovedGuard`] (the removed guards; computed once per run). Both sides of a file are
 //! parsed, functions are paired by name (`pair`), and each pair is compared: `unguarded` (removed conditions), `statements` (removed
-//! statements). A guard that the change moved is not lost: [`pair::Around`] holds the lines added in all files.
+//! statements). A guard that the change moved is not lost: [`pair::ChangedText`] holds the lines added in all files.
 
 mod assertions;
 mod attributes;

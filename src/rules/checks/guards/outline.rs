@@ -89,7 +89,7 @@ fn loses_lines(outer: &OuterFunction, removed: &ChangedLineIndex) -> bool {
     lines.is_ok_and(|lines| removed.first_in(lines).is_some_and(|(_, stands)| stands))
 }
 
-/// Checks whether a node is the body of a function that [`Code`] names; called before what follows the node is known.
+/// Checks whether a node is the body of a function that [`GuardCode`] names; called before what follows the node is known.
 fn is_of_function(nodes: &NodeTable<'_>, body: usize) -> bool {
     let Some(holder) = nodes.parent(body) else { return false };
     let has = |node: usize, fields: &[&str]| fields.iter().any(|field| nodes.child(node, field).is_some());

@@ -1,4 +1,4 @@
-//! A function before and after the change. Main types: [`Pair`], [`Around`] (the lines of the whole change).
+//! A function before and after the change. Main types: [`Pair`], [`ChangedText`] (the lines of the whole change).
 
 use std::collections::HashMap;
 

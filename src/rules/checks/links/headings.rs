@@ -1,4 +1,4 @@
-//! The link targets inside a Markdown file. Main type: [`Headings`].
+//! The link targets inside a Markdown file. Main type: [`HeadingAnchors`].
 //!
 //! Forges and sites derive anchors from headings with different handling of dashes, dots and accented letters. An anchor counts as
 //! present if one of those ways may produce it: only letters and digits are compared.

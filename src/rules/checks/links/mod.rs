@@ -1,4 +1,4 @@
-//! Dead links in Markdown files: no such file, or no such heading. Main type: [`LeadsNowhere`].
+//! Dead links in Markdown files: no such file, or no such heading. Main type: [`DeadLinkCheck`].
 //!
 //! Resolving a path in the tree belongs in `target`, link targets inside a file in `headings`. Sites built from Markdown have conventions
 //! of their own; whether a file follows plain Markdown is inferred from its other links. Links from untouched files to what a change

@@ -1,4 +1,4 @@
-//! Resolves the destination of a link in a tree. Main types: [`Destination`], [`Tree`].
+//! Resolves the destination of a link in a tree. Main types: [`LinkDestination`], [`FileIndex`].
 
 use std::sync::Arc;
 
