@@ -12,7 +12,7 @@ use crate::sys::charset;
 pub const READ_LIMIT: u64 = 32 << 20;
 
 /// The capacity of the cache, in bytes of text.
-const KEEP_LIMIT: u64 = 256 << 20;
+const KEEP_LIMIT: u64 = 128 << 20;
 /// A text that takes more bytes is read again when it is wanted again: a few of them, which few changes have, would take all the room.
 const KEEP_EACH: u64 = 16 << 20;
 
