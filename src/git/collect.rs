@@ -257,6 +257,7 @@ fn unread_text(file: &FileChange, old: &[u8], new: &[u8]) -> Option<String> {
         () if is_text(old) => "it was text before",
         () if is_text(new) => "only before the change",
         () if charset::is_text_with_nuls(new) => "the rest of it is text",
+        () if file.path.extension().is_none() && charset::begins_as_a_script(new) => "a shell would run it",
         () => return None,
     };
     Some(format!("not read: git takes it for binary (it has NUL bytes), but {why}"))

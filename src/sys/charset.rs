@@ -53,6 +53,14 @@ pub fn is_text_with_nuls(bytes: &[u8]) -> bool {
     odd * 32 <= all && visible > 0
 }
 
+/// Checks whether a shell would run bytes that git calls binary: it looks for a NUL in the first line alone. The formats of programs and archives
+/// have one there; of pictures a PNG has none.
+pub fn begins_as_a_script(bytes: &[u8]) -> bool {
+    const LONGEST_FIRST_LINE: usize = 256;
+    let line = memchr::memchr(b'\n', &bytes[..bytes.len().min(LONGEST_FIRST_LINE)]).map(|end| &bytes[..end]);
+    line.is_some_and(|line| !line.is_empty() && !line.contains(&0) && !line.starts_with(b"\x89PNG"))
+}
+
 /// Checks whether bytes begin as an archive of files that are not compressed does: tar (POSIX.1-1988 and later, GNU) or cpio (`newc`, `odc`).
 ///
 /// The magic alone is not enough, since anybody can write it into a comment of a script: the header must be a whole one, on one line, that no

@@ -95,6 +95,10 @@ fn a_nul_hides_no_text_file_whatever_its_name() {
         assert_eq!(code, 3, "{name}");
         assert!(review["reasons"].to_string().contains("NUL"), "{name}: {review}");
     }
+    for head in [&b"# settings \xe9"[..], b"\x7fELF", b"\x1f\x8b\x08# settings", b"# settings\x01"] {
+        let (code, review) = of_file("hooks/pre-commit", [head, b"\n# \0\neval \"$@\"\n"].concat());
+        assert_eq!(code, 3, "{review}");
+    }
     let (code, review) =
         of_file("x.reg", "\u{feff}[HKEY]\n".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>());
     assert_eq!(code, 3, "{review}");
