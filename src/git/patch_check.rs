@@ -37,21 +37,17 @@ pub(super) fn detect_other_format(line: &[u8], next: &[u8]) -> Option<&'static s
     let (inner, after) = (line.trim_ascii_start(), next.trim_ascii_start());
     let digits = |text: &[u8]| !text.is_empty() && text.iter().all(|byte| byte.is_ascii_digit() || *byte == b',');
     let command = line.trim_ascii_end();
-    let letter = command.iter().position(u8::is_ascii_alphabetic);
-    let around = letter.map(|at| (&command[..at], command[at], &command[at + 1..]));
-    let is_command = |(before, letter, after): (&[u8], u8, &[u8])| {
-        matches!(letter, b'a' | b'c' | b'd') && digits(before) && digits(after)
-    };
-    let is_ed = |(before, letter, after): (&[u8], u8, &[u8])| {
-        matches!(letter, b'a' | b'c' | b'd' | b'i') && digits(before) && after.is_empty()
-    };
+    // The letter of a command behind the lines that it is for, and what follows it.
+    let letter = command.iter().position(u8::is_ascii_alphabetic).filter(|at| digits(&command[..*at]));
+    let letter = letter.map(|at| (command[at], &command[at + 1..]));
+    let is_change = matches!(letter, Some((b'a' | b'c' | b'd', lines)) if digits(lines));
     if inner.len() < line.len() && inner.starts_with(b"--- ") && after.starts_with(b"+++ ") {
         Some("an indented diff, which `patch` would apply; take the blanks before its lines away, or the diff out")
     } else if inner.starts_with(b"*** ") && after.starts_with(b"--- ") {
         Some("a diff with `***` lines, which `patch` would apply; make it with `diff -u`, or take it out")
-    } else if around.is_some_and(is_command) && (next.starts_with(b"< ") || next.starts_with(b"> ")) {
+    } else if is_change && (next.starts_with(b"< ") || next.starts_with(b"> ")) {
         Some("a diff without context, which `patch` would apply; make it with `diff -u`, or take it out")
-    } else if around.is_some_and(is_ed) {
+    } else if matches!(letter, Some((b'a' | b'c' | b'd' | b'i', []))) {
         Some("a script for ed, which `patch` would apply; make a diff with `diff -u`, or take it out")
     } else if is_encoded_mail(line) {
         Some("an encoded mail, which `git am` would decode; save it decoded, or review the commits with --range")

@@ -32,14 +32,14 @@ impl SyntaxTree {
         }
         found.extend(escaped_lines(self.grammar, text, root.end_position().row));
         if root.has_error() {
-            found.extend(each_node(root, watch, usize::MAX, |node| given_up_lines(node, self.grammar, text))?);
             let faults = each_node(root, watch, usize::MAX, |node| {
+                found.extend(given_up_lines(node, self.grammar, text));
                 let is_fault = (node.is_error() || node.is_missing()) && node.id() != root.id();
                 is_fault.then(|| [node.start_position().row, node.end_position().row])
             })?;
             let mut faults = faults.concat();
             faults.sort_unstable();
-            found.extend(each_node(root, watch, usize::MAX, |node| is_swallowed_code(node, &faults))?);
+            found.extend(each_node(root, watch, usize::MAX, |node| swallowed_lines(node, &faults))?);
         }
         Ok(found)
     }
@@ -141,7 +141,7 @@ fn is_superset_of_ascii(encoding: &str) -> bool {
 }
 
 /// Checks for a text of several lines that begins on a line with a syntax error: the error may be that it is not a text.
-fn is_swallowed_code(node: &Node<'_>, faults: &[usize]) -> Option<MisreadLines> {
+fn swallowed_lines(node: &Node<'_>, faults: &[usize]) -> Option<MisreadLines> {
     const TEXTS: &[&str] = &["string", "comment", "jsx_text", "regex", "scalar"];
     let (first, last) = (node.start_position().row, node.end_position().row);
     let kind = node.kind();

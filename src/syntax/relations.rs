@@ -29,7 +29,7 @@ const DEEPEST_IMPORT: usize = 16;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Relations {
     /// As written, in order, each once: the path of a module, or the name of a file. If a name is imported from a module it is the last
-    /// part: `crate::a::PatchFileName`, `a.b.name`, `.name`. A Rust `mod name;` is `self::name`.
+    /// part: `crate::a::Name`, `a.b.name`, `.name`. A Rust `mod name;` is `self::name`.
     pub imports: Vec<String>,
     /// Names of functions, methods, types, and of top-level constants and variables, in order, each once.
     pub defines: Vec<String>,

@@ -62,12 +62,10 @@ pub fn strip_block(text: &str) -> String {
     while let Some(c) = rest.chars().next() {
         let after = &rest[c.len_utf8()..];
         rest = match c {
-            '\x1b' => {
-                if !begins_sequence(after) {
-                    let _ = write!(out, "<U+001B>");
-                }
-                after_escape(after)
-            }
+            '\x1b' => after_escape(after).unwrap_or_else(|| {
+                out.push_str("<U+001B>");
+                after
+            }),
             '\u{9b}' => after_csi(after),
             '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => after_string(after),
             _ => {
@@ -123,24 +121,19 @@ fn needs_joiners(c: char) -> bool {
     matches!(c, '\u{0620}'..='\u{109f}' | '\u{1780}'..='\u{17b3}') && !is_invisible(c)
 }
 
-/// Checks whether an escape sequence of more than two characters begins here, behind its ESC. Of a shorter one the second character may be text.
-fn begins_sequence(rest: &str) -> bool {
-    rest.starts_with(|c| matches!(c, '[' | ']' | 'P' | 'X' | '^' | '_' | '\\' | ' '..='/'))
-}
-
-/// Returns the text after an escape sequence, given the text after its ESC.
-fn after_escape(rest: &str) -> &str {
-    match rest.bytes().next() {
-        Some(b'[') => after_csi(&rest[1..]),
-        Some(b']' | b'P' | b'X' | b'^' | b'_') => after_string(&rest[1..]),
-        Some(b' '..=b'/') => {
+/// Returns the text after an escape sequence, given the text after its ESC; `None` for one of two characters, of which the second may be text.
+fn after_escape(rest: &str) -> Option<&str> {
+    Some(match rest.bytes().next()? {
+        b'[' => after_csi(&rest[1..]),
+        b']' | b'P' | b'X' | b'^' | b'_' => after_string(&rest[1..]),
+        b' '..=b'/' => {
             let tail = rest.trim_start_matches(|c| matches!(c, ' '..='/'));
             tail.strip_prefix(|c| matches!(c, '0'..='~')).unwrap_or(rest)
         }
         // The end of a string that was broken off.
-        Some(b'\\') => &rest[1..],
-        _ => rest,
-    }
+        b'\\' => &rest[1..],
+        _ => return None,
+    })
 }
 
 /// Returns the text after a control sequence, given the text after its introducer. A malformed sequence ends where it becomes invalid.

@@ -1,5 +1,5 @@
 //! The engine by itself, on a real change and with a model that is a function: runs that are killed, taken up and told again. Main types:
-//! [`DismissalScope`], [`ModelEntry`], [`Disk`].
+//! [`Scene`], [`Model`], [`Disk`].
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,4 +1,4 @@
-//! A pull request on a fake GitHub, and the program that reviews and posts on it. Main type: [`ReviewBuilder`].
+//! A pull request on a fake GitHub, and the program that reviews and posts on it. Main type: [`Desk`].
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Running the program itself, with nothing of this machine around it. Main types: [`Program`], [`RuleCoverage`].
+//! Running the program itself, with nothing of this machine around it. Main types: [`Program`], [`Ran`].
 
 use std::ffi::OsStr;
 use std::io::Write as _;

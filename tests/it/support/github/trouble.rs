@@ -1,4 +1,4 @@
-//! What goes wrong, and when. Main types: [`ReportedSide`], [`Trouble`].
+//! What goes wrong, and when. Main types: [`On`], [`Trouble`].
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Requests held against the answers that went before them. Main type: [`CallMetrics`].
+//! Requests held against the answers that went before them. Main type: [`Ledger`].
 //!
 //! For each request of a conversation:
 //! - its system message, its tools and the messages of the request before it came again, byte for byte, cache marks aside; tools may

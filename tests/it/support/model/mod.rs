@@ -2,7 +2,7 @@
 //!
 //! A request is read into one neutral form (`Asked`), a step of the session is chosen by its content, and the step's words are
 //! written in the language the request came in, so that a session is written once and runs everywhere. On the way each request is
-//! held against the one before it: see [`CallMetrics`](ledger::Ledger). The format of sessions is in `fixtures/sessions/README.md`.
+//! held against the one before it: see [`Ledger`](ledger::Ledger). The format of sessions is in `fixtures/sessions/README.md`.
 //!
 //! It stands on nothing else of the tests, so that a bench may take it in with `#[path]`.
 //!

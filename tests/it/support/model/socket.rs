@@ -1,4 +1,4 @@
-//! Connections that can be reset, and on which something else than HTTP can be said. Main types: [`McpTransport`], [`Line`].
+//! Connections that can be reset, and on which something else than HTTP can be said. Main types: [`Door`], [`Line`].
 
 use std::io;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! The languages. Main type: [`WireFormat`].
+//! The languages. Main type: [`Wire`].
 //!
 //! Each file reads requests of one language and writes answers in it, streamed and whole, as the provider's own documents say.
 
