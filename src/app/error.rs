@@ -357,7 +357,7 @@ impl AppError {
             Self::Stopped(CancelReason::DeadlinePassed)
             | Self::Git(GitError::Stopped(_))
             | Self::Workspace(WorkspaceError::Stopped(_))
-            | Self::Engine(EngineError::Unfinished(_) | EngineError::Broken)
+            | Self::Engine(EngineError::Unfinished(_))
             | Self::Unfinished(_)
             | Self::Broken => 3,
             Self::Artefact(error) => error.exit_code(),

@@ -1,6 +1,6 @@
 //! Review under construction: the tool calls of the model applied to it, and the coverage. Main type: [`ReviewBuilder`].
 //!
-//! The conversation passes each call of an engine tool ([`ReviewBuilder::call`]) and reports what the model was shown; at the end the desk becomes a review
+//! The conversation passes each call of an engine tool ([`ReviewBuilder::call`]) and reports what the model was shown; at the end the builder becomes a review
 //! ([`ReviewBuilder::finish`]). Checking a finding belongs in `evidence`, reading an input in `engine_tools`.
 
 use std::collections::HashSet;
@@ -52,7 +52,8 @@ use report::RefusedReport;
 /// More sections are not taken.
 const MOST_SECTIONS: usize = 20;
 
-/// Review under construction.
+/// Review under construction. A copy of it takes the calls of a turn, so that it stands as it was if they never end.
+#[derive(Clone)]
 pub struct ReviewBuilder {
     change: Arc<ChangeSet>,
     new: Arc<dyn Workspace>,
@@ -88,7 +89,7 @@ pub struct ReviewBuilder {
 }
 
 impl ReviewBuilder {
-    /// Creates the desk for the review of a change.
+    /// Creates the builder for the review of a change.
     pub fn new(change: Arc<ChangeSet>, new: Arc<dyn Workspace>, old: Arc<dyn Workspace>) -> Self {
         Self {
             draft: ReviewDraft::new(Arc::clone(&change)),

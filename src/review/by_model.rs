@@ -114,9 +114,9 @@ pub async fn review_with_model(mut run: ModelRun) -> Result<Review, EngineError>
         None if begin.layout.units.iter().all(Vec::is_empty) => Some(EngineOutcome::Done),
         None => None,
     };
-    let ModelReviewOutcome { mut desk, ending, mut tally, budget, mut journal } =
+    let ModelReviewOutcome { mut builder, ending, mut tally, budget, mut journal } =
         Box::pin(parts::review(&run, begin, journal, over)).await?;
-    let draft = desk.settle_reports(&name_of(run.provider.capabilities()), &ending);
+    let draft = builder.settle_reports(&name_of(run.provider.capabilities()), &ending);
     draft.apply_history(&run.known);
     let looked = verify_findings(&run, draft.findings(), &ending, &budget, (&journal, &trees)).await?;
     // An interrupt of the verification interrupts the review.
@@ -133,21 +133,21 @@ pub async fn review_with_model(mut run: ModelRun) -> Result<Review, EngineError>
         spent.usage = spent.usage.plus(numbers.usage);
         spent.second_look = Some(numbers);
     }
-    run.past.notes().into_iter().for_each(|note| desk.add_note(note));
-    desk.record_omissions();
+    run.past.notes().into_iter().for_each(|note| builder.add_note(note));
+    builder.record_omissions();
     let took_ms = record_end(&run, &mut journal);
-    Ok(finish(&run, desk, &ending, &tally, (spent, took_ms)))
+    Ok(finish(&run, builder, &ending, &tally, (spent, took_ms)))
 }
 
 /// Returns the review of a run whose preparations never finished: nothing was reviewed, and the receipt says why.
 fn review_unprepared(run: &ModelRun, journal: &Journal, lost: &BlockingFailure) -> Review {
     let trees =
         RecordedTrees::new([Arc::clone(&run.new), Arc::clone(&run.old)], &run.past, journal.of(ConversationId::WHOLE));
-    let desk = ReviewBuilder::new(Arc::clone(&run.change), Arc::clone(&trees.new), Arc::clone(&trees.old));
+    let builder = ReviewBuilder::new(Arc::clone(&run.change), Arc::clone(&trees.new), Arc::clone(&trees.old));
     let spent = ModelSpending { turns: 0, usage: Usage::default(), second_look: None };
     let took_ms =
         u64::try_from((run.past.recorded_duration() + run.started.1.elapsed()).as_millis()).unwrap_or(u64::MAX);
-    finish(run, desk, &abandoned_outcome(lost), &ConversationStats::default(), (spent, took_ms))
+    finish(run, builder, &abandoned_outcome(lost), &ConversationStats::default(), (spent, took_ms))
 }
 
 /// Writes down what run this is, or that it is taken up again.
@@ -208,16 +208,16 @@ pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<PreparedRevie
     let mut journal = journal.of(ConversationId::WHOLE);
     let trees =
         RecordedTrees::new([Arc::clone(&run.new), Arc::clone(&run.old)], &run.past, journal.of(ConversationId::WHOLE));
-    let mut desk = ReviewBuilder::new(Arc::clone(&run.change), Arc::clone(&trees.new), Arc::clone(&trees.old))
+    let mut builder = ReviewBuilder::new(Arc::clone(&run.change), Arc::clone(&trees.new), Arc::clone(&trees.old))
         .with_guidelines(Arc::clone(&run.guidelines))
         .with_languages(GrammarLanguages::with(Arc::new(run.packs.trees())));
-    let stopped = add_rule_leads(run, &trees, &mut desk, &mut journal);
-    desk.add_earlier(&run.known);
-    desk.set_aside_dismissed(&run.known, &run.started.0);
+    let stopped = add_rule_leads(run, &trees, &mut builder, &mut journal);
+    builder.add_earlier(&run.known);
+    builder.set_aside_dismissed(&run.known, &run.started.0);
     let carried = run.known.carried_files();
-    desk.mark_carried(&carried);
+    builder.mark_carried(&carried);
     let tools = definitions();
-    let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
+    let leads: Vec<LeadVars> = builder.leads().map(vars).collect();
     let laid = PlannedParts { run, tools: size_of(&tools), leads: &leads, carried: &carried };
     let layout = ReviewLayout::of(&laid)?;
     if run.past.plan().is_none() {
@@ -226,14 +226,14 @@ pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<PreparedRevie
     let (mut parts, mut whole) = (Vec::new(), None);
     if layout.units.len() > 1 {
         let ranks = laid.ranks();
-        for (at, mut part) in desk.split(&layout.units).into_iter().enumerate() {
+        for (at, mut part) in builder.split(&layout.units).into_iter().enumerate() {
             let opening = open_conversation(&laid, &layout, at, &mut part, &ranks)?;
             parts.push((part, opening));
         }
     } else {
-        whole = Some(open_conversation(&laid, &layout, 0, &mut desk, &[])?);
+        whole = Some(open_conversation(&laid, &layout, 0, &mut builder, &[])?);
     }
-    let begin = ModelReviewInput { desk, tools_size: laid.tools, tools, layout, parts, whole };
+    let begin = ModelReviewInput { builder, tools_size: laid.tools, tools, layout, parts, whole };
     Ok(PreparedReview { begin, trees, stopped })
 }
 
@@ -241,7 +241,7 @@ pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<PreparedRevie
 fn add_rule_leads(
     run: &ModelRun,
     trees: &RecordedTrees,
-    desk: &mut ReviewBuilder,
+    builder: &mut ReviewBuilder,
     journal: &mut Journal,
 ) -> Option<CancelReason> {
     if let Some(RecordedRules { claims, notes, stopped, missed, unchecked, standing, suppressed }) = run.past.rules() {
@@ -250,17 +250,17 @@ fn add_rule_leads(
             _ => CancelReason::Interrupted,
         });
         let (checked, rest) = claims.split_at(claims.len().saturating_sub(*unchecked));
-        desk.add_leads(checked, &Cancel::never());
+        builder.add_leads(checked, &Cancel::never());
         if let Some(stopped) = stopped {
-            desk.add_leads(rest, &Cancel::stopped(stopped));
+            builder.add_leads(rest, &Cancel::stopped(stopped));
         }
-        desk.add_existing_issues(standing, &Cancel::never());
-        desk.suppress(*suppressed);
+        builder.add_existing_issues(standing, &Cancel::never());
+        builder.suppress(*suppressed);
         if stopped.is_none() {
-            desk.record_rules(&run.packs, missed.iter().cloned());
+            builder.record_rules(&run.packs, missed.iter().cloned());
         }
         for note in notes {
-            desk.add_note(note.clone());
+            builder.add_note(note.clone());
         }
         return stopped;
     }
@@ -277,14 +277,14 @@ fn add_rule_leads(
         events: run.events.as_ref(),
     };
     let report = rules::run_with_reports(&input, &run.reports);
-    let rest = desk.add_leads(&report.claims, &run.cancel);
-    desk.add_existing_issues(&report.standing, &run.cancel);
-    desk.suppress(report.suppressed);
-    report.notes.iter().for_each(|note| desk.add_note(note.clone()));
+    let rest = builder.add_leads(&report.claims, &run.cancel);
+    builder.add_existing_issues(&report.standing, &run.cancel);
+    builder.suppress(report.suppressed);
+    report.notes.iter().for_each(|note| builder.add_note(note.clone()));
     let stopped = report.stopped.or(rest.map(|(_, stopped)| stopped));
     let missed: Vec<RepoPath> = unreviewed_files(&report.files).collect();
     if stopped.is_none() {
-        desk.record_rules(&run.packs, missed.iter().cloned());
+        builder.record_rules(&run.packs, missed.iter().cloned());
     }
     let ended = stopped.map(|stopped| EngineOutcome::Stopped(stopped).stop_reason());
     let unchecked = u32::try_from(rest.map_or(0, |(unchecked, _)| unchecked)).unwrap_or(u32::MAX);
@@ -304,19 +304,19 @@ fn add_rule_leads(
     stopped
 }
 
-/// Builds the first message; what it does not show is recorded in the desk.
+/// Builds the first message; what it does not show is recorded in the builder.
 fn open_conversation(
     laid: &PlannedParts<'_>,
     layout: &ReviewLayout,
     at: usize,
-    desk: &mut ReviewBuilder,
+    builder: &mut ReviewBuilder,
     ranks: &[usize],
 ) -> Result<Opening, PromptError> {
-    let leads: Vec<LeadVars> = desk.leads().map(vars).collect();
+    let leads: Vec<LeadVars> = builder.leads().map(vars).collect();
     let opening = laid.opening(layout, at, &leads, ranks)?;
-    opening.left_out.iter().for_each(|left_out| desk.record_omitted_diff(left_out));
-    desk.withhold_leads(opening.leads_left_out.iter().cloned());
-    opening.notes.iter().for_each(|note| desk.add_note(note.clone()));
+    opening.left_out.iter().for_each(|left_out| builder.record_omitted_diff(left_out));
+    builder.withhold_leads(opening.leads_left_out.iter().cloned());
+    opening.notes.iter().for_each(|note| builder.add_note(note.clone()));
     Ok(opening)
 }
 
@@ -344,21 +344,21 @@ fn is_nothing_sent(run: &ModelRun, ending: &EngineOutcome, tally: &ConversationS
 
 fn finish(
     run: &ModelRun,
-    mut desk: ReviewBuilder,
+    mut builder: ReviewBuilder,
     ending: &EngineOutcome,
     tally: &ConversationStats,
     (spent, took_ms): (ModelSpending, u64),
 ) -> Review {
-    run.notes.iter().for_each(|note| desk.add_note(note.clone()));
+    run.notes.iter().for_each(|note| builder.add_note(note.clone()));
     if let Some(note) = tally.broken_off.receipt_note() {
-        desk.add_note(note);
+        builder.add_note(note);
     }
-    run.handovers().into_iter().for_each(|note| desk.add_note(note));
+    run.handovers().into_iter().for_each(|note| builder.add_note(note));
     if let Some(note) = tally.compaction.receipt_note() {
-        desk.add_note(note);
+        builder.add_note(note);
     }
     if let Some(why) = tally.in_text {
-        desk.add_note(format!("The model called its tools in the text, because {why}."));
+        builder.add_note(format!("The model called its tools in the text, because {why}."));
     }
     let unasked = *ending == EngineOutcome::Done && spent.turns == 0;
     if unasked {
@@ -368,10 +368,10 @@ fn finish(
         } else {
             "No changed file has lines to review"
         };
-        desk.add_note(format!("{why}, so the model was not asked and nothing was sent."));
+        builder.add_note(format!("{why}, so the model was not asked and nothing was sent."));
     }
     let capabilities = run.provider.capabilities();
-    desk.finish(
+    builder.finish(
         ending,
         run.floor,
         &run.known,

@@ -1,6 +1,5 @@
 //! Tool calls of one turn: reading ones run concurrently, the engine's own in order, and all results are in order. Main function: [`execute`].
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -36,8 +35,6 @@ const WORTH_READING: u64 = 300;
 pub(super) struct CallContext<'a> {
     /// The reading tools.
     pub(super) tools: &'a Toolbox,
-    /// The engine's own tools.
-    pub(super) desk: &'a Arc<Mutex<ReviewBuilder>>,
     /// Verdict of the loop detector on each call.
     pub(super) turned: &'a [CallRepetition],
     /// `true` in the last turn, in which nothing is read any more.
@@ -76,10 +73,15 @@ impl CallOutcome {
         }
     }
 
+    /// Creates the result of a call that was stopped with the whole run.
+    pub(super) fn stopped() -> Self {
+        Self::refuse("stopped", "interrupted")
+    }
+
     /// Returns the recorded result of a call. Calls that read something, or were stopped with the whole run, are made again.
     fn recorded_result(at: usize, call: &ModelToolCall, told: &ReplayedConversation) -> Option<Self> {
         if told.is_call_skipped(at) {
-            return Some(Self::refuse("stopped", "interrupted"));
+            return Some(Self::stopped());
         }
         let (result, shown) = told.result(at).filter(|_| !ReviewBuilder::is_own(&call.name))?;
         Some(Self {
@@ -137,7 +139,7 @@ impl From<ToolOutcome> for CallOutcome {
     fn from(outcome: ToolOutcome) -> Self {
         // Text that a replay recognizes.
         if outcome.error == Some(ErrorKind::Stopped) {
-            return Self::refuse("stopped", "interrupted");
+            return Self::stopped();
         }
         Self {
             text: outcome.text,
@@ -150,10 +152,11 @@ impl From<ToolOutcome> for CallOutcome {
     }
 }
 
-/// Makes the calls; the results are in the order of the calls.
+/// Makes the calls; the results are in the order of the calls. The engine's own tools change `builder`.
 pub(super) async fn execute(
     calls: &[ModelToolCall],
     hands: &CallContext<'_>,
+    builder: &mut ReviewBuilder,
 ) -> Result<Vec<CallOutcome>, BlockingFailure> {
     let mut done: Vec<Option<CallOutcome>> =
         calls.iter().enumerate().map(|(at, call)| at_once(at, call, hands)).collect();
@@ -177,7 +180,7 @@ pub(super) async fn execute(
     let mut own = open(&done, true);
     // Reports in the same turn count, in any order.
     own.sort_by_key(|(at, call)| (call.name == FINISH, *at));
-    for (at, called) in call_engine_tool(own, pending, hands).await? {
+    for (at, called) in call_engine_tool(own, pending, hands, builder).await? {
         done[at] = Some(called);
     }
     // Every call was one of the three; each needs a result all the same.
@@ -212,7 +215,7 @@ pub(super) async fn run_reading_calls(
                     Ok(_) | Err(BlockingFailure::Abandoned { .. }) if cancel.is_stopped() && !run.is_stopped() => {
                         Ok((at, CallOutcome::refuse("too_slow", &too_long())))
                     }
-                    Err(BlockingFailure::Abandoned { .. }) => Ok((at, CallOutcome::refuse("stopped", "interrupted"))),
+                    Err(BlockingFailure::Abandoned { .. }) => Ok((at, CallOutcome::stopped())),
                     done => done.map(|called| (at, called)),
                 }
             }
@@ -264,11 +267,12 @@ async fn call_engine_tool(
     calls: Vec<(usize, ModelToolCall)>,
     pending: usize,
     hands: &CallContext<'_>,
+    builder: &mut ReviewBuilder,
 ) -> Result<Vec<(usize, CallOutcome)>, BlockingFailure> {
     if calls.is_empty() {
         return Ok(Vec::new());
     }
-    let (desk, cancel) = (Arc::clone(hands.desk), hands.cancel);
+    let cancel = hands.cancel;
     // Recorded calls are replayed completely, despite an interrupt: the outcome must be the recorded one.
     let calls: Vec<(usize, ModelToolCall, Cancel)> = calls
         .into_iter()
@@ -278,25 +282,28 @@ async fn call_engine_tool(
         })
         .collect();
     let limit = hands.cancel.clone();
+    // Calls that never end keep their copy.
+    let mut copy = builder.clone();
     let work = blocking::run("checking the model's reports", &limit, move || {
-        // A tool that panicked left at worst a finding that was not stored.
-        let mut desk = desk.lock().unwrap_or_else(PoisonError::into_inner);
-        desk.begin_turn();
+        copy.begin_turn();
         let answer = |(at, call, cancel): (usize, ModelToolCall, Cancel)| {
             let stopped = |stopped| CallOutcome::refuse("stopped", &format!("{stopped}"));
             let called = match call.input {
                 ToolInput::Object(input) => {
-                    desk.call(&call.name, input, pending, &cancel).map_or_else(stopped, CallOutcome::from)
+                    copy.call(&call.name, input, pending, &cancel).map_or_else(stopped, CallOutcome::from)
                 }
                 ToolInput::Malformed(text) => {
-                    CallOutcome { well_formed: false, ..CallOutcome::from(desk.call_malformed(&call.name, &text)) }
+                    CallOutcome { well_formed: false, ..CallOutcome::from(copy.call_malformed(&call.name, &text)) }
                 }
             };
             (at, called)
         };
-        calls.into_iter().map(answer).collect()
+        let called = calls.into_iter().map(answer).collect();
+        (called, copy)
     });
-    work.await
+    let called;
+    (called, *builder) = work.await?;
+    Ok(called)
 }
 
 /// Describes a call for the progress.

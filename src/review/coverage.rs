@@ -15,7 +15,7 @@ use crate::domain::review::{CoverageState, FileCoverage};
 use crate::tools::ShownLines;
 
 /// Lines of every changed file that were shown.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct CoverageTracker {
     change: Arc<ChangeSet>,
     files: Vec<TrackedFile>,
@@ -36,7 +36,7 @@ pub(super) enum CoverageDuty {
     Carried(String),
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct TrackedFile {
     duty: CoverageDuty,
     old: LineSet,
@@ -309,7 +309,7 @@ fn before(span: HunkSpan) -> u64 {
 }
 
 /// A set of lines: ranges in order that neither overlap nor touch.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct LineSet(Vec<LineRange>);
 
 impl LineSet {

@@ -93,7 +93,7 @@ pub struct FindingThresholds {
 }
 
 /// Findings and coverage as they grow during a review.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ReviewDraft {
     change: Arc<ChangeSet>,
     findings: Vec<Finding>,

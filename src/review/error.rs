@@ -18,9 +18,6 @@ pub enum EngineError {
     /// A part of the program did not end, or panicked.
     #[error(transparent)]
     Unfinished(#[from] BlockingFailure),
-    /// The program contradicts itself.
-    #[error("a part of the program failed unexpectedly; this is a defect of review, please report it")]
-    Broken,
 }
 
 impl From<ReplayDivergence> for EngineError {

@@ -64,9 +64,12 @@ fn plan(run: &ModelRun, begin: ModelReviewInput) -> Result<ReviewPlan, PromptErr
         ToolCallFormat::Native => 0,
         ToolCallFormat::Text => estimate_tokens(&run.prompts.text_protocol()?),
     };
-    let ModelReviewInput { desk, tools_size, layout, parts, whole, .. } = begin;
-    let leads =
-        if parts.is_empty() { desk.leads().len() } else { parts.iter().map(|(desk, _)| desk.leads().len()).sum() };
+    let ModelReviewInput { builder, tools_size, layout, parts, whole, .. } = begin;
+    let leads = if parts.is_empty() {
+        builder.leads().len()
+    } else {
+        parts.iter().map(|(builder, _)| builder.leads().len()).sum()
+    };
     let openings: Vec<Opening> = whole.into_iter().chain(parts.into_iter().map(|(_, opening)| opening)).collect();
     let notes = openings.iter().flat_map(|opening| opening.notes.iter().cloned()).collect();
     let files = files(run, &layout.units, &openings);

@@ -1,16 +1,15 @@
 //! Conversation loop: request, tool calls, results, until the model finishes or something ends it. Main type: [`ReviewConversation`].
 //!
-//! The effect of a call belongs in `calls` and `desk`, limits in `budget`, waiting for a response in `attempts`.
+//! The effect of a call belongs in `calls` and `builder`, limits in `budget`, waiting for a response in `attempts`.
 
 mod failover;
 mod invalid_answer;
 mod last;
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use super::attempts::{AttemptContext, AttemptError};
 use super::budget::{ConversationBudget, TurnPermit};
 use super::builder::{CallEffect, ReviewBuilder};
+use super::by_rules::abandoned_outcome;
 use super::calls::{CallContext, CallOutcome, describe_call, execute};
 use super::compact::CompactionGoal;
 use super::draft::EngineOutcome;
@@ -29,6 +28,7 @@ use crate::domain::review::StopReason;
 use crate::domain::text::strip_line;
 use crate::llm::{FinishReason, Message, ModelToolCall, ToolInput, TurnRequest, TurnResponse, was_text};
 use crate::prompt::Prompts;
+use crate::sys::blocking::BlockingFailure;
 use crate::sys::cancel::Cancel;
 use crate::tools::Toolbox;
 
@@ -40,7 +40,7 @@ pub(super) struct ReviewConversation<'a> {
     pub(super) line: ActiveModel<'a>,
     pub(super) prompts: &'a Prompts,
     pub(super) tools: &'a Toolbox,
-    pub(super) desk: Arc<Mutex<ReviewBuilder>>,
+    pub(super) builder: ReviewBuilder,
     pub(super) budget: ConversationBudget,
     /// Findings that will be verified: a part of the budget is reserved for them.
     pub(super) second_look: Option<VerificationScope>,
@@ -81,7 +81,7 @@ fn short(ended: StopReason, why: impl Into<String>) -> EngineOutcome {
 }
 
 impl ReviewConversation<'_> {
-    /// Runs the conversation to its end. The desk holds the results, whatever happens.
+    /// Runs the conversation to its end. The builder holds the results, whatever happens.
     pub(super) async fn run(&mut self) -> Result<EngineOutcome, EngineError> {
         self.told.restart_unless_same(&self.request);
         if !self.request.speech.is_native() {
@@ -161,7 +161,7 @@ impl ReviewConversation<'_> {
 
     fn reserve(&mut self) -> TurnPermit {
         if let Some(which) = self.second_look {
-            let findings = self.builder().count_findings(|finding| which.selects(finding));
+            let findings = self.builder.count_findings(|finding| which.selects(finding));
             let findings = self.budget.findings(findings);
             self.budget.set_reserve(verify::reserve_for(findings, &self.budget.limits()));
         }
@@ -244,10 +244,6 @@ impl ReviewConversation<'_> {
         });
     }
 
-    fn builder(&self) -> std::sync::MutexGuard<'_, ReviewBuilder> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Handles a response: makes its calls, or reports what was wrong with it.
     async fn handle_response(
         &mut self,
@@ -281,13 +277,19 @@ impl ReviewConversation<'_> {
         let turned = self.course.record_calls(&calls);
         let hands = CallContext {
             tools: self.tools,
-            desk: &self.desk,
             turned: &turned,
             landing: landing.is_some(),
             told: &self.told,
             cancel: self.cancel,
         };
-        let mut called = execute(&calls, &hands).await?;
+        let mut called = match execute(&calls, &hands, &mut self.builder).await {
+            Err(lost @ BlockingFailure::Abandoned { .. }) => {
+                // The next session makes them all.
+                self.count(&calls.iter().map(|_| CallOutcome::stopped()).collect::<Vec<_>>());
+                return Ok(LoopControl::End(abandoned_outcome(&lost)));
+            }
+            called => called?,
+        };
         let finished = called.iter().any(|called| matches!(called.effect, CallEffect::Finished));
         let malformed = called.iter().all(|called| !called.well_formed);
         // A result that is not sent needs no room.
@@ -330,11 +332,10 @@ impl ReviewConversation<'_> {
     fn credit(&mut self) {
         let opening = std::mem::take(&mut self.unanswered.opening);
         let results = std::mem::take(&mut self.unanswered.results);
-        let mut desk = self.builder();
         for shown in &opening {
-            desk.record_shown_diff(shown);
+            self.builder.record_shown_diff(shown);
         }
-        desk.record_shown_lines(&results);
+        self.builder.record_shown_lines(&results);
     }
 
     fn count(&mut self, called: &[CallOutcome]) {
@@ -360,7 +361,7 @@ impl ReviewConversation<'_> {
 
     /// Puts the results into the conversation, as far as there is room.
     fn answer(&mut self, calls: &[ModelToolCall], called: &mut [CallOutcome]) -> Result<(), ReplayDivergence> {
-        self.builder().record_omissions();
+        self.builder.record_omissions();
         let room = self.budget.result_room(self.unanswered.size);
         let (end, always) =
             ("Report what you have and call finish_review", |call: &ModelToolCall| ReviewBuilder::is_own(&call.name));

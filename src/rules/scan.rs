@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::checks::CHECKS;
+use super::checks::{CHECKS, MOST_MATCHES};
 use super::document::ReportedSide;
 use super::pack::{Pack, PackRule};
 use super::packs::Packs;
@@ -19,6 +19,8 @@ const LARGEST: usize = 1 << 20;
 /// Maximum length of a line with reported matches, in characters: longer lines are generated. The rest of the text is still scanned, so
 /// that one long comment does not hide a file.
 const LONGEST_LINE: usize = 5000;
+/// Reason for which a text with too many matches is not reviewed completely.
+const TOO_MANY: &str = "it has more matches than rules look for: some of them are not compared";
 /// Time limit for one text.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -68,7 +70,11 @@ pub(super) fn scan(look: &ScanTarget<'_>) -> Result<ScanResult, CancelReason> {
         let rule = RuleRef::Check(index);
         if (look.wanted.rules)(rule) {
             look.cancel.check()?;
-            looked.hits.extend(check.find(&look.subject).into_iter().map(|hit| (rule, hit)));
+            let hits = check.find(&look.subject);
+            if hits.len() > MOST_MATCHES {
+                looked.cut = Some(TOO_MANY.to_owned());
+            }
+            looked.hits.extend(hits.into_iter().take(MOST_MATCHES).map(|hit| (rule, hit)));
         }
     }
     let Some(grammar) = look.language.and_then(Grammar::of).filter(|_| !is_markup(look.subject.text)) else {
@@ -154,7 +160,7 @@ fn structural(
         };
         let scan = set.scan(tree, &wanted, watch)?;
         if scan.too_many {
-            looked.cut = Some("it has more matches than rules look for: some of them are not compared".to_owned());
+            looked.cut = Some(TOO_MANY.to_owned());
         }
         for rule in scan.given_up.iter().filter_map(|rule| plan.pack.rules().get(*rule)) {
             looked.cut = Some(format!("the rule {} took too long on it and was given up there", rule.info.name));

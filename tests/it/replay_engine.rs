@@ -99,6 +99,36 @@ fn substance(review: &Review) -> String {
 }
 
 #[test]
+fn a_report_that_never_ends_costs_its_turn_and_not_the_review() {
+    let repo = shop();
+    let far = || {
+        let mut far = report("It is far away")["input"].clone();
+        far["related"] = json!([{ "file_path": "README.md", "quote": "A shop." }]);
+        ("report_finding", far)
+    };
+    let model = Model::that(move |request| {
+        Ok(match spoken(request) {
+            0 => calls("", &[read("src/cart.py"), read("src/stock.py")]),
+            1 => calls("", &[found(DISCOUNT)]),
+            2 => calls("", &[found(STOCK), far()]),
+            _ => finish(),
+        })
+    });
+    let disk = Disk::default();
+    let stuck = Scene::of(&repo, LIMITS).stuck_at("README.md");
+    let review = stuck.review(&model, &disk);
+    assert_eq!((review.outcome, review.ended), (ReviewOutcome::Incomplete, StopReason::Interrupted));
+    let titles: Vec<&str> = review.findings.iter().map(|finding| finding.title.as_str()).collect();
+    assert_eq!((titles, model.asked()), (vec![DISCOUNT], 3));
+    assert!(review.reasons[0].starts_with("checking the model's reports did not end: interrupted."));
+    let (bytes, entries) = disk.cut();
+    assert_eq!(rendered(&stuck.told(&entries).unwrap()), rendered(&review));
+    let past = JournalReplay::resume(&entries).unwrap();
+    let whole = Scene::of(&repo, LIMITS).sit(past, &model, &Disk::with(&bytes)).unwrap().unwrap();
+    assert_eq!((whole.outcome, whole.findings.len(), model.asked()), (ReviewOutcome::Complete, 3, 4));
+}
+
+#[test]
 fn a_run_is_told_again_as_it_was_without_its_trees_and_its_model() {
     let repo = shop();
     let (scene, model, disk) = (scene(&repo), model(), Disk::default());

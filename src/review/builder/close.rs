@@ -28,7 +28,7 @@ pub(in crate::review) struct Closing {
 }
 
 /// State of the check before the end.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct FinishGate {
     /// `true` once the open items were reported to the model.
     told: bool,

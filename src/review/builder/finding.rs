@@ -18,6 +18,7 @@ const LINES_SHOWN: usize = 12;
 const LINE_SHOWN: usize = 200;
 
 /// Finding with verified evidence.
+#[derive(Clone)]
 pub(super) struct AcceptedFinding {
     /// `F` and this is what the model calls it.
     pub(super) number: u32,

@@ -53,6 +53,7 @@ pub struct Lead {
 }
 
 /// Lead and its result.
+#[derive(Clone)]
 pub(super) struct TrackedLead {
     pub(super) lead: Lead,
     /// The rule's own finding.
@@ -62,6 +63,7 @@ pub(super) struct TrackedLead {
     state: LeadState,
 }
 
+#[derive(Clone)]
 enum LeadState {
     Unanswered,
     /// By a finding.

@@ -1,6 +1,6 @@
-//! Splitting a desk into parts of a change, and joining them again. Main functions: [`ReviewBuilder::split`], [`ReviewBuilder::join`].
+//! Splitting a builder into parts of a change, and joining them again. Main functions: [`ReviewBuilder::split`], [`ReviewBuilder::join`].
 //!
-//! The desk of a part accepts findings about any file, because defects cross parts; it must cover its own files, and the leads about them.
+//! The builder of a part accepts findings about any file, because defects cross parts; it must cover its own files, and the leads about them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::review::title_similarity::normalize_title;
 
 /// Desk that returns from a part of the review.
 pub(in crate::review) struct ReturnedBuilder {
-    pub(in crate::review) desk: ReviewBuilder,
+    pub(in crate::review) builder: ReviewBuilder,
     /// The places of the files that were its duty.
     pub(in crate::review) files: Vec<usize>,
     /// Reason why the files of an interrupted part are not wholly reviewed: a clause.
@@ -42,7 +42,7 @@ impl ReviewBuilder {
         }
     }
 
-    /// Creates a desk for each part: its files, and the leads about them. The first part also gets the leads of no part.
+    /// Creates a builder for each part: its files, and the leads about them. The first part also gets the leads of no part.
     pub(in crate::review) fn split(&mut self, parts: &[Vec<usize>]) -> Vec<Self> {
         let change = Arc::clone(&self.change);
         let owners: HashMap<usize, usize> =
@@ -53,23 +53,23 @@ impl ReviewBuilder {
                 of_path.insert((side, file.path_at(side)), owners.get(&at).copied().unwrap_or(0));
             }
         }
-        let mut desks: Vec<Self> = (0..parts.len()).map(|_| self.without_coverage()).collect();
-        for (part, desk) in desks.iter_mut().enumerate() {
-            desk.seen.set_duties(|at, _| {
+        let mut builders: Vec<Self> = (0..parts.len()).map(|_| self.without_coverage()).collect();
+        for (part, builder) in builders.iter_mut().enumerate() {
+            builder.seen.set_duties(|at, _| {
                 if owners.get(&at) == Some(&part) { CoverageDuty::Own } else { CoverageDuty::Elsewhere }
             });
         }
         for leading in std::mem::take(&mut self.leads) {
             let part = of_path.get(&(leading.lead.side, &leading.lead.path)).copied().unwrap_or(0);
-            match desks.get_mut(part) {
-                Some(desk) => desk.leads.push(leading),
+            match builders.get_mut(part) {
+                Some(builder) => builder.leads.push(leading),
                 None => self.leads.push(leading),
             }
         }
-        desks
+        builders
     }
 
-    /// Creates a desk without coverage requirements, for a pass over files that others review.
+    /// Creates a builder without coverage requirements, for a pass over files that others review.
     pub(in crate::review) fn without_coverage(&self) -> Self {
         let mut beside = Self::new(Arc::clone(&self.change), Arc::clone(&self.new), Arc::clone(&self.old))
             .with_guidelines(Arc::clone(&self.guidelines))
@@ -78,11 +78,11 @@ impl ReviewBuilder {
         beside
     }
 
-    /// Joins the desks of all parts, in their order: equal reports of two become one finding, and each file is covered by its part.
+    /// Joins the builders of all parts, in their order: equal reports of two become one finding, and each file is covered by its part.
     pub(in crate::review) fn join(&mut self, returned: Vec<ReturnedBuilder>) {
         let (mut files, mut holes) = self.covered.take().unwrap_or_else(|| self.seen.coverage());
-        for ReturnedBuilder { desk, files: own, broken_off } in returned {
-            let (covered, missed) = desk.seen.coverage();
+        for ReturnedBuilder { builder, files: own, broken_off } in returned {
+            let (covered, missed) = builder.seen.coverage();
             for at in own {
                 let (Some(slot), Some(mut covered)) = (files.get_mut(at), covered.get(at).cloned()) else { continue };
                 if let Some(why) = &broken_off {
@@ -91,36 +91,36 @@ impl ReviewBuilder {
                 *slot = covered;
             }
             holes.extend(missed);
-            self.merge_builder(desk);
+            self.merge_builder(builder);
         }
         self.covered = Some((files, holes));
         self.confirm_all();
     }
 
-    /// Takes over the reports of another desk.
-    fn merge_builder(&mut self, desk: Self) {
+    /// Takes over the reports of another builder.
+    fn merge_builder(&mut self, builder: Self) {
         let mut numbers: BTreeMap<u32, u32> = BTreeMap::new();
-        for AcceptedFinding { number, finding } in desk.findings {
+        for AcceptedFinding { number, finding } in builder.findings {
             let FiledReceipt { at, .. } = self.add_finding(finding);
             if let Some(stood) = self.findings.get(at) {
                 numbers.insert(number, stood.number);
             }
         }
-        for mut leading in desk.leads {
+        for mut leading in builder.leads {
             leading.renumber(|number| numbers.get(&number).copied());
             self.leads.push(leading);
         }
-        self.kept_back.extend(desk.kept_back);
-        for refused in desk.refused {
+        self.kept_back.extend(builder.kept_back);
+        for refused in builder.refused {
             self.refusals += 1;
             self.refused.push(refused.with_number(self.refusals));
         }
-        self.withdrawn += desk.withdrawn;
-        self.beyond += desk.beyond;
-        for section in desk.sections {
+        self.withdrawn += builder.withdrawn;
+        self.beyond += builder.beyond;
+        for section in builder.sections {
             self.append(section);
         }
-        self.draft.absorb(desk.draft);
+        self.draft.absorb(builder.draft);
     }
 
     /// Puts a section to the one of the same title, or after all.

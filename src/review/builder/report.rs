@@ -37,6 +37,7 @@ pub(in crate::review) struct FindingReport {
 }
 
 /// Rejected report.
+#[derive(Clone)]
 pub(super) struct RefusedReport {
     /// `W` and this is what the model calls it.
     pub(super) number: u32,

@@ -27,7 +27,7 @@ const MOST_NAMED: usize = 20;
 const MOST_ALIKE: usize = 20;
 
 /// Knowledge of a draft about the previous review.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct PriorReviewState {
     /// The earlier findings that one of today's is, by their place.
     matched: BTreeSet<usize>,
@@ -41,7 +41,7 @@ pub(super) struct PriorReviewState {
 }
 
 /// Coverage of the rules.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct RuleCoverage {
     rules: HashSet<String>,
     /// The changed files that they did not see whole.

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use crate::domain::finding::{Finding, FindingId, by_worst};
 
 /// Rule finding superseded by a model finding.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::review) struct SupersededRuleFinding {
     pub(in crate::review) finding: Finding,
     /// `true` if it was given to the model as a lead.

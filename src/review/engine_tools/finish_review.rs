@@ -38,7 +38,7 @@ struct Input {
 }
 
 fn call(
-    desk: &mut ReviewBuilder,
+    builder: &mut ReviewBuilder,
     input: Value,
     around: &CallEnvironment<'_>,
 ) -> Result<EngineToolResponse, CallRefusal> {
@@ -61,5 +61,5 @@ fn call(
     let summary = read("summary", input.summary);
     let no_findings_reason = read("no_findings_reason", input.no_findings_reason);
     let farewell = Closing { summary, no_findings_reason, notes, faults };
-    Ok(desk.close(farewell, around.pending_reads, around.cancel)?)
+    Ok(builder.close(farewell, around.pending_reads, around.cancel)?)
 }

@@ -1,6 +1,6 @@
 //! Tools with which a model changes the review: one file per tool, and the table [`ENGINE_TOOLS`].
 //!
-//! A tool parses its input and describes errors in it; its effect is implemented in `desk`. Tools that only read belong in [`tools`](crate::tools).
+//! A tool parses its input and describes errors in it; its effect is implemented in `builder`. Tools that only read belong in [`tools`](crate::tools).
 //!
 //! To add a tool: one file with its input and its `call`, and one line in the table.
 

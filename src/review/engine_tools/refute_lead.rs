@@ -30,9 +30,9 @@ struct Input {
     reason: String,
 }
 
-fn call(desk: &mut ReviewBuilder, input: Value, _: &CallEnvironment<'_>) -> Result<EngineToolResponse, CallRefusal> {
+fn call(builder: &mut ReviewBuilder, input: Value, _: &CallEnvironment<'_>) -> Result<EngineToolResponse, CallRefusal> {
     let input: Input = input::parse(input)?;
     let mut notes = Vec::new();
     let reason = ReaderText { field: "reason", text: &input.reason }.sentence(&mut notes)?;
-    Ok(desk.refute(&input.id, &reason, &notes)?)
+    Ok(builder.refute(&input.id, &reason, &notes)?)
 }

@@ -124,7 +124,7 @@ fn related<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<RelatedPlac
 }
 
 fn call(
-    desk: &mut ReviewBuilder,
+    builder: &mut ReviewBuilder,
     input: Value,
     around: &CallEnvironment<'_>,
 ) -> Result<EngineToolResponse, CallRefusal> {
@@ -132,8 +132,8 @@ fn call(
     let named = |field: &str| input.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (title, path) = (named("title"), named("file_path"));
     match read(input) {
-        Ok(report) => Ok(desk.report(report, around.cancel)?),
-        Err(fault) => Ok(desk.store_unreadable(&title, &path, &fault)),
+        Ok(report) => Ok(builder.report(report, around.cancel)?),
+        Err(fault) => Ok(builder.store_unreadable(&title, &path, &fault)),
     }
 }
 

@@ -29,8 +29,8 @@ struct Input {
     reason: String,
 }
 
-fn call(desk: &mut ReviewBuilder, input: Value, _: &CallEnvironment<'_>) -> Result<EngineToolResponse, CallRefusal> {
+fn call(builder: &mut ReviewBuilder, input: Value, _: &CallEnvironment<'_>) -> Result<EngineToolResponse, CallRefusal> {
     let input: Input = input::parse(input)?;
     ReaderText { field: "reason", text: &input.reason }.sentence(&mut Vec::new())?;
-    Ok(desk.withdraw(&input.id)?)
+    Ok(builder.withdraw(&input.id)?)
 }

@@ -31,10 +31,10 @@ struct Input {
     body: String,
 }
 
-fn call(desk: &mut ReviewBuilder, input: Value, _: &CallEnvironment<'_>) -> Result<EngineToolResponse, CallRefusal> {
+fn call(builder: &mut ReviewBuilder, input: Value, _: &CallEnvironment<'_>) -> Result<EngineToolResponse, CallRefusal> {
     let input: Input = input::parse(input)?;
     let mut notes = Vec::new();
     let title = ReaderText { field: "title", text: &input.title }.title(&mut notes)?;
     let body = ReaderText { field: "body", text: &input.body }.block(LONGEST, &mut notes)?;
-    Ok(desk.write(ReviewSection { title, body }, &notes)?)
+    Ok(builder.write(ReviewSection { title, body }, &notes)?)
 }

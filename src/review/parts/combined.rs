@@ -14,14 +14,14 @@ use crate::sys::cancel::CancelReason;
 /// Result of one part.
 pub(super) struct FinishedPart {
     pub(super) end: End,
-    pub(super) desk: ReviewBuilder,
+    pub(super) builder: ReviewBuilder,
     pub(super) files: Vec<usize>,
     pub(super) tally: ConversationStats,
 }
 
 /// Results of all parts.
 pub(super) struct CombinedParts {
-    pub(super) desk: ReviewBuilder,
+    pub(super) builder: ReviewBuilder,
     tally: ConversationStats,
     pub(super) ends: Vec<End>,
     pub(super) farewells: Vec<Option<String>>,
@@ -32,46 +32,46 @@ pub(super) struct CombinedParts {
 }
 
 impl CombinedParts {
-    pub(super) fn combine(mut desk: ReviewBuilder, done: Vec<FinishedPart>) -> Self {
+    pub(super) fn combine(mut builder: ReviewBuilder, done: Vec<FinishedPart>) -> Self {
         let (of, mut tally) = (done.len(), ConversationStats::default());
         let (mut ends, mut farewells, mut returned) = (Vec::new(), Vec::new(), Vec::new());
-        for FinishedPart { end, desk, files, tally: own } in done {
+        for FinishedPart { end, builder, files, tally: own } in done {
             merge::add_stats(&mut tally, own, &end);
-            farewells.push(desk.closing_words().map(str::to_owned));
-            returned.push(ReturnedBuilder { desk, files, broken_off: merge::interruption_reason(&end, of) });
+            farewells.push(builder.closing_words().map(str::to_owned));
+            returned.push(ReturnedBuilder { builder, files, broken_off: merge::interruption_reason(&end, of) });
             ends.push(end);
         }
-        desk.join(returned);
-        desk.add_note(format!("the change was too large for one conversation: it was reviewed in {of} parts"));
-        Self { desk, tally, ends, farewells, interrupted: None, across: None }
+        builder.join(returned);
+        builder.add_note(format!("the change was too large for one conversation: it was reviewed in {of} parts"));
+        Self { builder, tally, ends, farewells, interrupted: None, across: None }
     }
 
     /// Adds the result of the cross-part pass, or the reason why it was skipped.
     pub(super) fn add_cross_part(&mut self, looked: Result<(EngineOutcome, ConversationStats, ReviewBuilder), String>) {
         const SKIPPED: &str = "nobody looked at how the parts go together";
-        let (ending, tally, desk) = match looked {
+        let (ending, tally, builder) = match looked {
             Ok(looked) => looked,
-            Err(why) => return self.desk.add_note(format!("{SKIPPED}: {}", why.trim_end_matches('.'))),
+            Err(why) => return self.builder.add_note(format!("{SKIPPED}: {}", why.trim_end_matches('.'))),
         };
         // Its limits are its own share, not the run's.
         merge::add_stats(&mut self.tally, ConversationStats { limits: Vec::new(), ..tally }, &End::unbounded());
-        self.across = desk.closing_words().filter(|_| ending == EngineOutcome::Done).map(str::to_owned);
-        self.desk.join(vec![ReturnedBuilder { desk, files: Vec::new(), broken_off: None }]);
+        self.across = builder.closing_words().filter(|_| ending == EngineOutcome::Done).map(str::to_owned);
+        self.builder.join(vec![ReturnedBuilder { builder, files: Vec::new(), broken_off: None }]);
         if let Some(why) = ending.reason() {
             let why = why.trim_end_matches('.');
-            self.desk.add_note(format!("the look at how the parts go together did not come to its end: {why}"));
+            self.builder.add_note(format!("the look at how the parts go together did not come to its end: {why}"));
         }
         self.interrupted = Some(ending).filter(|ending| *ending == EngineOutcome::Stopped(CancelReason::Interrupted));
     }
 
     /// Returns all of it. `budget` is what was spent, and what is left.
     pub(super) fn reviewed(self, budget: ConversationBudget, mut journal: Journal) -> ModelReviewOutcome {
-        let Self { mut desk, tally, ends, farewells, interrupted, across } = self;
-        desk.set_summary(merge::summary(&ends, &farewells, across.as_deref()));
+        let Self { mut builder, tally, ends, farewells, interrupted, across } = self;
+        builder.set_summary(merge::summary(&ends, &farewells, across.as_deref()));
         let ending = interrupted.unwrap_or_else(|| merge::combined_outcome(&ends));
         if let Some(fault) = journal.fault() {
-            desk.add_note(fault);
+            builder.add_note(fault);
         }
-        ModelReviewOutcome { desk, ending, tally, budget, journal }
+        ModelReviewOutcome { builder, ending, tally, budget, journal }
     }
 }

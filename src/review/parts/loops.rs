@@ -3,8 +3,8 @@
 //! A part begins after the one before it, if the budget has room for it and its provider responds; a failed part does not affect the others. All of
 //! them are driven by one task.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::{StreamExt as _, stream};
 
@@ -41,7 +41,7 @@ const MOST_FAULTS: u32 = 3;
 /// Input of a review with a model.
 pub(in crate::review) struct ModelReviewInput {
     /// Desk of the whole change, with the results of the rules.
-    pub(in crate::review) desk: ReviewBuilder,
+    pub(in crate::review) builder: ReviewBuilder,
     pub(in crate::review) tools: Vec<ToolDefinition>,
     /// Size of the tools in a request, in tokens.
     pub(in crate::review) tools_size: u64,
@@ -54,7 +54,7 @@ pub(in crate::review) struct ModelReviewInput {
 
 /// Outcome of the review.
 pub(in crate::review) struct ModelReviewOutcome {
-    pub(in crate::review) desk: ReviewBuilder,
+    pub(in crate::review) builder: ReviewBuilder,
     pub(in crate::review) ending: EngineOutcome,
     pub(in crate::review) tally: ConversationStats,
     /// Budget with what was spent and what remains.
@@ -88,12 +88,12 @@ pub(in crate::review) async fn review(
     journal: Journal,
     over: Option<EngineOutcome>,
 ) -> Result<ModelReviewOutcome, EngineError> {
-    let ModelReviewInput { desk, tools, tools_size, layout, parts, whole } = begin;
-    let conversation = |desk: ReviewBuilder,
+    let ModelReviewInput { builder, tools, tools_size, layout, parts, whole } = begin;
+    let conversation = |builder: ReviewBuilder,
                         opening: Opening,
                         budget: ConversationBudget,
                         (told, journal): (ReplayedConversation, Journal)| {
-        conversation(run, &tools, tools_size, (desk, opening), budget, (told, journal))
+        conversation(run, &tools, tools_size, (builder, opening), budget, (told, journal))
     };
     let taken = run.past.recorded_time();
     let before = taken.usage.unwrap_or(TurnUsage::NOTHING);
@@ -102,7 +102,7 @@ pub(in crate::review) async fn review(
         purse.add_recorded_turns(taken.turns, &before, taken.known);
         let told = run.past.replayed_conversation(&ConversationId::WHOLE);
         let mut turns = conversation(
-            desk,
+            builder,
             opening,
             ConversationBudget::for_single_conversation(&purse, run.limits),
             (told, journal),
@@ -111,8 +111,8 @@ pub(in crate::review) async fn review(
             Some(over) => turns.end(over)?,
             None => turns.run().await?,
         };
-        let ReviewConversation { tally, budget, desk, journal, .. } = turns;
-        return Ok(ModelReviewOutcome { desk: into_builder(desk)?, ending, tally, budget, journal });
+        let ReviewConversation { tally, budget, builder, journal, .. } = turns;
+        return Ok(ModelReviewOutcome { builder, ending, tally, budget, journal });
     }
     let sizes: Vec<u64> = parts.iter().map(|(_, opening)| tools_size + size_of(opening)).collect();
     let look = tools_size + cross_part::opening_room(&run.limits);
@@ -121,7 +121,7 @@ pub(in crate::review) async fn review(
     let promised = team.purse.promised_parts();
     team.purse.add_recorded_turns(taken.turns, &before, taken.known);
     let mut units: Vec<BoxFuture<'_, Result<FinishedPart, EngineError>>> = Vec::with_capacity(sizes.len());
-    for ((at, (desk, opening)), size) in parts.into_iter().enumerate().zip(sizes) {
+    for ((at, (builder, opening)), size) in parts.into_iter().enumerate().zip(sizes) {
         let files = layout.units.get(at).cloned().unwrap_or_default();
         let unit = ConversationId::Part(number(at));
         let (told, journal) = (run.past.replayed_conversation(&unit), journal.of(unit));
@@ -132,12 +132,12 @@ pub(in crate::review) async fn review(
             let begun = team.start_part(at, (files.len(), size), seat, (told, journal))?;
             let done = match begun {
                 Ok((seat, line)) => {
-                    let turns = conversation(desk, opening, ConversationBudget::for_share(seat, run.limits), line)?;
+                    let turns = conversation(builder, opening, ConversationBudget::for_share(seat, run.limits), line)?;
                     team.drive(at, files, turns).await?
                 }
                 Err(ending) => FinishedPart {
                     end: End { at, files: files.len(), ending, begun: false },
-                    desk,
+                    builder,
                     files,
                     tally: ConversationStats::default(),
                 },
@@ -146,22 +146,22 @@ pub(in crate::review) async fn review(
         }));
     }
     let done = drive_parts(units, promised).await?;
-    let mut together = CombinedParts::combine(desk, done);
-    let desk = together.desk.without_coverage();
+    let mut together = CombinedParts::combine(builder, done);
+    let builder = together.builder.without_coverage();
     let units = layout.units;
     let line =
         (run.past.replayed_conversation(&ConversationId::cross_part()), journal.of(ConversationId::cross_part()));
     let looked = match team.start_cross_part(&together, units, line).await? {
         Ok((seat, opening, line)) => {
             let budget = ConversationBudget::for_share(seat, cross_part::limits(&run.limits));
-            let mut turns = conversation(desk, opening, budget, line)?;
+            let mut turns = conversation(builder, opening, budget, line)?;
             let ending = turns.run().await?;
-            let ReviewConversation { mut tally, desk, told, .. } = turns;
+            let ReviewConversation { mut tally, builder, told, .. } = turns;
             let before = told.discarded_usage();
             tally.calls += before.calls;
             tally.errors += before.errors;
             tally.broken_off += before.broken_off;
-            Ok((ending, tally, into_builder(desk)?))
+            Ok((ending, tally, builder))
         }
         Err(why) => Err(why),
     };
@@ -246,13 +246,8 @@ impl PartContext<'_> {
             _ => self.faults.swap(0, Ordering::Relaxed),
         };
         self.tell(at, files.len(), if is_done { UnitState::Done } else { UnitState::BrokenOff });
-        let ReviewConversation { tally, desk, .. } = turns;
-        Ok(FinishedPart {
-            end: End { at, files: files.len(), ending, begun: true },
-            desk: into_builder(desk)?,
-            files,
-            tally,
-        })
+        let ReviewConversation { tally, builder, .. } = turns;
+        Ok(FinishedPart { end: End { at, files: files.len(), ending, begun: true }, builder, files, tally })
     }
 
     /// Starts the cross-part pass, or continues that of an earlier session, with its first message; otherwise returns the reason, which is recorded.
@@ -315,7 +310,7 @@ impl PartContext<'_> {
         let run = Arc::clone(self.run);
         let mut journal = journal.of(ConversationId::cross_part());
         let (ends, farewells) = (together.ends.clone(), together.farewells.clone());
-        let findings = together.desk.accepted_findings();
+        let findings = together.builder.accepted_findings();
         let work = move || {
             let told = run.past.names().map(<[SharedName]>::to_vec);
             let shared = told.unwrap_or_else(|| {
@@ -347,7 +342,7 @@ fn conversation<'a>(
     run: &'a ModelRun,
     tools: &[ToolDefinition],
     tools_size: u64,
-    (desk, opening): (ReviewBuilder, Opening),
+    (builder, opening): (ReviewBuilder, Opening),
     budget: ConversationBudget,
     (told, journal): (ReplayedConversation, Journal),
 ) -> Result<ReviewConversation<'a>, PromptError> {
@@ -368,7 +363,7 @@ fn conversation<'a>(
         line: ActiveModel::of(run),
         prompts: &run.prompts,
         tools: &run.tools,
-        desk: Arc::new(Mutex::new(desk)),
+        builder,
         budget,
         second_look: run.second_look.as_ref().map(|second| second.which),
         journal,
@@ -388,10 +383,4 @@ fn conversation<'a>(
 /// Returns the size of an opening, in tokens.
 fn size_of(opening: &Opening) -> u64 {
     estimate_tokens(&opening.system) + estimate_tokens(&opening.message)
-}
-
-/// Returns the desk of a finished conversation: all its calls have ended, so there is no other reference.
-fn into_builder(desk: Arc<Mutex<ReviewBuilder>>) -> Result<ReviewBuilder, EngineError> {
-    let desk = Arc::into_inner(desk).ok_or(EngineError::Broken)?;
-    Ok(desk.into_inner().unwrap_or_else(PoisonError::into_inner))
 }

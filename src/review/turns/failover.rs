@@ -66,7 +66,7 @@ impl ReviewConversation<'_> {
         let is_other = self.line.follow_recorded(at);
         if is_other || handed {
             self.request.hand_over();
-            self.builder().change_model(&before, self.line.name());
+            self.builder.change_model(&before, self.line.name());
         }
         self.budget.adopt_limits(self.line.limits(self.budget.limits()), is_other);
         if self.landed.is_none() {

@@ -23,7 +23,7 @@ impl ReviewConversation<'_> {
             self.landed = None;
             self.tally.limits.retain(|limit| *limit != words);
             self.request.max_output = self.budget.limits().max_output;
-            self.builder().reopen();
+            self.builder.reopen();
             let text = self.prompts.resume()?;
             self.say(text);
         }
@@ -44,7 +44,7 @@ impl ReviewConversation<'_> {
     pub(super) fn report_journal_fault(&mut self) {
         let fault = self.journal.fault();
         if let Some(fault) = fault {
-            self.builder().add_note(fault.clone());
+            self.builder.add_note(fault.clone());
             self.events.emit(Event::Notice { text: fault });
         }
     }
@@ -57,7 +57,7 @@ impl ReviewConversation<'_> {
         }
         self.request.max_output = max_output;
         let text = self.prompts.last_turn(&LastTurnVars { reason: landing.words.clone() })?;
-        self.builder().last_turn();
+        self.builder.last_turn();
         self.landed = Some(landing.clone());
         self.say(text);
         Ok(())

@@ -1,7 +1,7 @@
 //! Merge conflicts that were committed unresolved.
 
 use super::super::target::{RuleMatch, RuleTarget, is_prose, is_test_path};
-use super::{Check, CheckInfo};
+use super::{Check, CheckInfo, MOST_MATCHES};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::LineRange;
 
@@ -42,6 +42,9 @@ impl Check for ConflictMarker {
                 && let Ok(lines) = LineRange::new(start, number)
             {
                 hits.push(RuleMatch::from_lines(subject.text, lines));
+                if hits.len() > MOST_MATCHES {
+                    break;
+                }
             }
         }
         hits

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::super::target::{RuleMatch, RuleTarget};
-use super::{Check, CheckInfo};
+use super::{Check, CheckInfo, MOST_MATCHES};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::LineRange;
 
@@ -70,7 +70,7 @@ impl Check for DebugLeftover {
                 continue;
             }
             let Some(pattern) = COMPILED.get(at).and_then(Option::as_ref) else { continue };
-            let lines = subject.text.all_lines().filter(|(_, line)| pattern.is_match(line));
+            let lines = subject.text.all_lines().filter(|(_, line)| pattern.is_match(line)).take(MOST_MATCHES + 1);
             hits.extend(lines.map(|(number, _)| RuleMatch::from_lines(subject.text, LineRange::line(number))));
         }
         hits

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::super::target::{RuleMatch, RuleTarget};
-use super::{Check, CheckInfo};
+use super::{Check, CheckInfo, MOST_MATCHES};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::LineRange;
 
@@ -76,12 +76,12 @@ impl Check for DisabledTest {
         if extension == "go" && !subject.path.as_bytes().ends_with(b"_test.go") {
             return Vec::new();
         }
-        let mut hits = matching_lines(subject, &extension, OFF, &OFF_LINES);
-        if extension == "go" || SCRIPT.contains(&extension.as_str()) {
-            // In scripts a loop may generate tests; skipping there skips all of them.
-            hits.retain(|hit| !is_conditional(subject, hit.lines.start(), extension == "go"));
-        }
-        hits.retain(|hit| !has_reason(subject, &extension, hit.lines.start()));
+        // In scripts a loop may generate tests; skipping there skips all of them.
+        let may_depend = extension == "go" || SCRIPT.contains(&extension.as_str());
+        let is_meant = |line: u32| {
+            (may_depend && is_conditional(subject, line, extension == "go")) || has_reason(subject, &extension, line)
+        };
+        let mut hits = matching_lines(subject, &extension, OFF, &OFF_LINES, &is_meant);
         for hit in &mut hits {
             // The mark alone is the same for every test; the line below identifies it.
             let below = hit.lines.end() + 1;
@@ -125,7 +125,7 @@ impl Check for FocusedTest {
     }
 
     fn find(&self, subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
-        matching_lines(subject, &subject.extension(), ONLY, &ONLY_LINES)
+        matching_lines(subject, &subject.extension(), ONLY, &ONLY_LINES, &|_| false)
     }
 }
 
@@ -134,6 +134,7 @@ fn matching_lines(
     extension: &str,
     table: &[(&[&str], &[&str], &str)],
     lines: &TestPatterns,
+    is_meant: &dyn Fn(u32) -> bool,
 ) -> Vec<RuleMatch> {
     let mut hits = Vec::new();
     let whole = subject.text.text();
@@ -142,7 +143,8 @@ fn matching_lines(
             continue;
         }
         let Some(pattern) = lines.get(at).and_then(Option::as_ref) else { continue };
-        let found = subject.text.all_lines().filter(|(_, line)| pattern.is_match(line));
+        let found = subject.text.all_lines().filter(|(at, line)| pattern.is_match(line) && !is_meant(*at));
+        let found = found.take(MOST_MATCHES + 1);
         hits.extend(found.map(|(number, _)| RuleMatch::from_lines(subject.text, LineRange::line(number))));
     }
     hits

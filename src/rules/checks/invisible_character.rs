@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::super::target::{RuleMatch, RuleTarget, is_prose, is_test_path};
-use super::{Check, CheckInfo};
+use super::{Check, CheckInfo, MOST_MATCHES};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::language;
 use crate::domain::place::LineRange;
@@ -77,6 +77,9 @@ impl Check for InvisibleCharacter {
             hit.detail = Some(format!("U+{code:04X} stands in column {column}.{ends}"));
             hit.severity = (harm == CharacterHarm::Unseen).then_some(Severity::Medium);
             hits.push(hit);
+            if hits.len() > MOST_MATCHES {
+                break;
+            }
         }
         hits
     }

@@ -126,12 +126,15 @@ impl<'a> BothSides<'a> {
     }
 }
 
+/// Maximum number of matches of a check in one text, as of the rules with a parser: a match takes a thousand times the memory of its line.
+pub(super) const MOST_MATCHES: usize = 5000;
+
 /// A language-independent check.
 pub(super) trait Check: Sync {
     /// Its name and description.
     fn info(&self) -> &CheckInfo;
 
-    /// Its matches in one text of either side; base matches are subtracted afterwards.
+    /// Its matches in one text of either side, of which more than [`MOST_MATCHES`] need not be found; base matches are subtracted afterwards.
     fn find(&self, subject: &RuleTarget<'_>) -> Vec<RuleMatch>;
 
     /// Its matches on the old side of changed files (by their index in the change), already compared with the new side.

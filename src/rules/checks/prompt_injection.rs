@@ -1,7 +1,7 @@
 //! Prompt injections aimed at reviewers: no program should follow such text, and people want to know of it.
 
 use super::super::target::{RuleMatch, RuleTarget};
-use super::{Check, CheckInfo};
+use super::{Check, CheckInfo, MOST_MATCHES};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::LineRange;
 use crate::domain::text::find_prompt_injection;
@@ -36,6 +36,9 @@ impl Check for PromptInjection {
                 hits.push(RuleMatch::from_lines(subject.text, LineRange::line(line)));
             }
             last = line;
+            if hits.len() > MOST_MATCHES {
+                break;
+            }
         }
         hits
     }

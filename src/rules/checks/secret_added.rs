@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::super::target::{RuleMatch, RuleTarget, is_prose, is_test_path};
-use super::{Check, CheckInfo};
+use super::{Check, CheckInfo, MOST_MATCHES};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::LineRange;
 use crate::domain::text::MASK_PREFIX;
@@ -127,6 +127,9 @@ impl Check for SecretAdded {
         let used = SecretContext::of(subject);
         // The web configuration of Firebase is public by design.
         let is_web = memchr::memmem::find(text.text().as_bytes(), b"authDomain").is_some();
+        // A secret that is repeated needs to be revoked once.
+        let mut seen = HashSet::new();
+        let mut is_new = |hit: &RuleMatch| !hit.key.starts_with(MASK_PREFIX) || seen.insert(hit.key.clone());
         let mut block: Option<(LineRange, String)> = None;
         for (number, line) in text.all_lines() {
             let kind = kind_on_line(line).filter(|_| text.is_masked(LineRange::line(number)));
@@ -141,7 +144,7 @@ impl Check for SecretAdded {
                 *lines = LineRange::new(lines.start(), number).unwrap_or(*lines);
                 continue;
             }
-            hits.extend(block.take().map(|(lines, kind)| hit(subject, used, lines, &kind)));
+            hits.extend(block.take().map(|(lines, kind)| hit(subject, used, lines, &kind)).filter(&mut is_new));
             // Every line of a key block is the same once masked; its first line is not.
             let above = (number.saturating_sub(8)..=number).rev().filter(|_| kind == "private-key");
             let begins = |at: &u32| {
@@ -149,11 +152,11 @@ impl Check for SecretAdded {
             };
             let first = above.into_iter().find(begins).unwrap_or(number);
             block = LineRange::new(first, number).ok().map(|lines| (lines, kind.to_owned()));
+            if hits.len() > MOST_MATCHES {
+                break;
+            }
         }
-        hits.extend(block.map(|(lines, kind)| hit(subject, used, lines, &kind)));
-        // A secret that is repeated needs to be revoked once.
-        let mut seen = HashSet::new();
-        hits.retain(|hit| !hit.key.starts_with(MASK_PREFIX) || seen.insert(hit.key.clone()));
+        hits.extend(block.map(|(lines, kind)| hit(subject, used, lines, &kind)).filter(&mut is_new));
         hits
     }
 }

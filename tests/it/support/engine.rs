@@ -97,6 +97,13 @@ impl Scene {
         Self { change, trees, notes, next, prompts: self.prompts.clone(), cancel: Cancel::never(), ..*self }
     }
 
+    /// The same with a file that interrupts the run when it is read, and whose text never comes.
+    pub fn stuck_at(mut self, path: &'static str) -> Self {
+        let [new, _] = &mut self.trees;
+        *new = Arc::new(StuckFile { tree: Arc::clone(new), path, cancel: self.cancel.clone() });
+        self
+    }
+
     /// As the program began a run whose journal is kept, and the model of that run, which must not be asked again.
     pub fn kept(repo: &TestRepo, entries: &[JournalEntry]) -> (Self, Model) {
         let account = JournalSummary::of(entries).expect("an account");
@@ -361,5 +368,28 @@ impl Workspace for Gone {
 
     fn omissions(&self) -> Vec<Omission> {
         panic!("the tree is asked")
+    }
+}
+
+/// A tree with a file that is never read to its end.
+struct StuckFile {
+    tree: Arc<dyn Workspace>,
+    path: &'static str,
+    cancel: Cancel,
+}
+
+impl Workspace for StuckFile {
+    fn files(&self, cancel: &Cancel) -> Result<Arc<[TreeEntry]>, WorkspaceError> {
+        self.tree.files(cancel)
+    }
+
+    fn read(&self, path: &RepoPath) -> Result<Arc<FileText>, WorkspaceError> {
+        if path.to_string() == self.path {
+            self.cancel.interrupt();
+            loop {
+                std::thread::park();
+            }
+        }
+        self.tree.read(path)
     }
 }

@@ -6,29 +6,29 @@ use super::*;
 
 #[test]
 fn leads_are_confirmed_refuted_or_delivered_as_they_are() {
-    let mut desk = desk();
+    let mut builder = builder();
     let claims = [
         lead("Written without a look", "    write_all(buffer);"),
         lead("Flushed without a look", "    flush(buffer);"),
         lead("Reads unchecked", "    open();"),
         lead("Not there", "    gone();"),
     ];
-    desk.add_leads(&claims, &Cancel::never());
-    assert_eq!(desk.leads().map(|lead| lead.id.as_str()).collect::<Vec<_>>(), ["L1", "L2", "L3"]);
+    builder.add_leads(&claims, &Cancel::never());
+    assert_eq!(builder.leads().map(|lead| lead.id.as_str()).collect::<Vec<_>>(), ["L1", "L2", "L3"]);
     let mut wrong = finding("Something else", "    flush(buffer);");
     wrong["lead"] = "L1".into();
     wrong["category"] = "testing".into();
-    let told = call(&mut desk, "report_finding", wrong);
+    let told = call(&mut builder, "report_finding", wrong);
     assert!(told["note"].as_str().unwrap().contains("L1 is not confirmed"), "{told}");
     let mut right = finding("Nobody looks at the result", "    write_all(buffer);");
     right["lead"] = "l1".into();
-    assert!(call(&mut desk, "report_finding", right)["note"].as_str().unwrap().contains("L1 is confirmed"));
-    let told = call(&mut desk, "refute_lead", json!({ "id": "L1", "reason": "fine" }));
+    assert!(call(&mut builder, "report_finding", right)["note"].as_str().unwrap().contains("L1 is confirmed"));
+    let told = call(&mut builder, "refute_lead", json!({ "id": "L1", "reason": "fine" }));
     assert!(told["error"]["message"].as_str().unwrap().contains("confirmed by F2"), "{told}");
-    let (told, given) = answer(&mut desk, "refute_lead", json!({ "id": 2, "reason": "flush cannot fail here" }), 0);
+    let (told, given) = answer(&mut builder, "refute_lead", json!({ "id": 2, "reason": "flush cannot fail here" }), 0);
     assert_eq!(told["status"], "accepted");
     assert!(matches!(given.effect, CallEffect::Withheld { .. }));
-    let review = finish(desk, &EngineOutcome::Done);
+    let review = finish(builder, &EngineOutcome::Done);
     assert_eq!(review.coverage.leads, LeadCounts { given: 3, confirmed: 1, refuted: 1, unanswered: 1 });
     assert_eq!(
         withheld(&review),
@@ -46,44 +46,44 @@ fn leads_are_confirmed_refuted_or_delivered_as_they_are() {
 
 #[test]
 fn a_finding_on_the_lines_of_a_lead_confirms_it_until_it_is_taken_back() {
-    let mut desk = desk();
-    desk.add_leads(&[lead("Written without a look", "    write_all(buffer);")], &Cancel::never());
-    assert_eq!(report(&mut desk, "Nobody looks", "    write_all(buffer);")["note"], "It confirms L1.");
-    assert_eq!(desk.open_leads().count(), 0);
-    call(&mut desk, "withdraw_finding", json!({ "id": "F1", "reason": "no" }));
-    assert_eq!(desk.open_leads().count(), 1);
-    assert_eq!(finish(desk, &EngineOutcome::Done).findings[0].origin.kind, OriginKind::Rule);
+    let mut builder = builder();
+    builder.add_leads(&[lead("Written without a look", "    write_all(buffer);")], &Cancel::never());
+    assert_eq!(report(&mut builder, "Nobody looks", "    write_all(buffer);")["note"], "It confirms L1.");
+    assert_eq!(builder.open_leads().count(), 0);
+    call(&mut builder, "withdraw_finding", json!({ "id": "F1", "reason": "no" }));
+    assert_eq!(builder.open_leads().count(), 1);
+    assert_eq!(finish(builder, &EngineOutcome::Done).findings[0].origin.kind, OriginKind::Rule);
 }
 
 #[test]
 fn a_nit_on_the_lines_of_a_lead_does_not_hide_it() {
     for (named, severity) in [(Value::Null, Severity::High), ("L1".into(), Severity::Nit)] {
-        let mut desk = desk();
-        desk.add_leads(&[lead("Written without a look", "    write_all(buffer);")], &Cancel::never());
+        let mut builder = builder();
+        builder.add_leads(&[lead("Written without a look", "    write_all(buffer);")], &Cancel::never());
         let mut nit = finding("A name could be better", "    write_all(buffer);");
         nit["severity"] = "nit".into();
         nit["lead"] = named;
-        call(&mut desk, "report_finding", nit);
-        assert_eq!(finish(desk, &EngineOutcome::Done).findings[0].severity, severity);
+        call(&mut builder, "report_finding", nit);
+        assert_eq!(finish(builder, &EngineOutcome::Done).findings[0].severity, severity);
     }
 }
 
 #[test]
 fn leads_that_were_not_given_are_not_counted_but_delivered() {
-    let mut desk = desk();
-    desk.add_leads(&[lead("One", "    write_all(buffer);"), lead("Two", "    flush(buffer);")], &Cancel::never());
-    desk.withhold_leads(["L2".to_owned()]);
-    let review = finish(desk, &EngineOutcome::Done);
+    let mut builder = builder();
+    builder.add_leads(&[lead("One", "    write_all(buffer);"), lead("Two", "    flush(buffer);")], &Cancel::never());
+    builder.withhold_leads(["L2".to_owned()]);
+    let review = finish(builder, &EngineOutcome::Done);
     assert_eq!(review.coverage.leads, LeadCounts { given: 1, unanswered: 1, ..LeadCounts::default() });
     assert_eq!(review.findings.len(), 2);
 }
 
 #[test]
 fn a_model_that_never_answered_leaves_a_failed_review_with_the_rules_findings() {
-    let mut desk = desk();
-    desk.add_leads(&[lead("One", "    write_all(buffer);")], &Cancel::never());
+    let mut builder = builder();
+    builder.add_leads(&[lead("One", "    write_all(buffer);")], &Cancel::never());
     let ending = EngineOutcome::Short { ended: StopReason::ProviderFault, why: "the provider failed: 503".to_owned() };
-    let review = finish(desk, &ending);
+    let review = finish(builder, &ending);
     assert_eq!((review.outcome, review.findings.len()), (ReviewOutcome::Failed, 1));
     assert_eq!(review.reasons[0], "the provider failed: 503");
     assert_eq!(review.coverage.files[0].reason.as_deref(), Some("never shown to the model"));
@@ -97,10 +97,10 @@ fn an_unanswered_lead_below_high_is_withheld_where_the_model_came_to_its_end() {
         (EngineOutcome::Stopped(CancelReason::Interrupted), 1),
     ];
     for (ending, told) in ends {
-        let mut desk = desk();
+        let mut builder = builder();
         let medium = Claim { severity: Severity::Medium, ..lead("Medium", "    flush(buffer);") };
-        desk.add_leads(&[lead("High", "    write_all(buffer);"), medium], &Cancel::never());
-        let review = finish(desk, &ending);
+        builder.add_leads(&[lead("High", "    write_all(buffer);"), medium], &Cancel::never());
+        let review = finish(builder, &ending);
         assert_eq!(review.coverage.leads, LeadCounts { given: 2, unanswered: 2, ..LeadCounts::default() });
         let high = review.findings.iter().find(|finding| finding.title == "High").unwrap();
         assert_eq!((&high.verification, high.origin.kind), (&FindingVerification::UNCHECKED, OriginKind::Rule));
@@ -117,10 +117,10 @@ fn an_unanswered_lead_below_high_is_withheld_where_the_model_came_to_its_end() {
 #[test]
 fn an_unanswered_hint_is_withheld_however_the_model_ends() {
     for ending in [EngineOutcome::Done, EngineOutcome::Stopped(CancelReason::Interrupted)] {
-        let mut desk = desk();
+        let mut builder = builder();
         let hint = Claim { confidence: Some(Confidence::HINT), ..lead("Hint", "    write_all(buffer);") };
-        desk.add_leads(&[hint], &Cancel::never());
-        let review = finish(desk, &ending);
+        builder.add_leads(&[hint], &Cancel::never());
+        let review = finish(builder, &ending);
         assert!(review.findings.is_empty(), "{ending:?}");
         let (title, reason) = withheld(&review)[0];
         assert!(title == "Hint" && reason.ends_with("a hint is never told by itself"), "{reason}");
@@ -129,11 +129,11 @@ fn an_unanswered_hint_is_withheld_however_the_model_ends() {
 
 #[test]
 fn a_lead_that_the_model_was_not_given_is_delivered_whatever_its_severity() {
-    let mut desk = desk();
+    let mut builder = builder();
     let low = Claim { severity: Severity::Low, ..lead("Low", "    flush(buffer);") };
-    desk.add_leads(&[low], &Cancel::never());
-    desk.withhold_leads(["L1".to_owned()]);
-    assert_eq!(finish(desk, &EngineOutcome::Done).findings.len(), 1);
+    builder.add_leads(&[low], &Cancel::never());
+    builder.withhold_leads(["L1".to_owned()]);
+    assert_eq!(finish(builder, &EngineOutcome::Done).findings.len(), 1);
 }
 
 #[test]
@@ -144,12 +144,12 @@ fn a_fact_is_delivered_whatever_a_model_says_of_it() {
         ..lead("A secret is added", "    write_all(buffer);")
     };
     // Refuted.
-    let mut desk = desk();
-    desk.add_leads(&[fact(Severity::Critical)], &Cancel::never());
-    let told = call(&mut desk, "refute_lead", json!({ "id": "L1", "reason": "the file says that it is a test" }));
+    let mut builder = builder();
+    builder.add_leads(&[fact(Severity::Critical)], &Cancel::never());
+    let told = call(&mut builder, "refute_lead", json!({ "id": "L1", "reason": "the file says that it is a test" }));
     assert_eq!(told["status"], "accepted");
     assert!(told["note"].as_str().unwrap().contains("is told all the same"), "{told}");
-    let review = finish(desk, &EngineOutcome::Done);
+    let review = finish(builder, &EngineOutcome::Done);
     let secret = &review.findings[0];
     assert_eq!((secret.severity, withheld(&review).len()), (Severity::Critical, 0));
     assert_eq!(
@@ -160,24 +160,24 @@ fn a_fact_is_delivered_whatever_a_model_says_of_it() {
     assert_eq!(review.coverage.leads, LeadCounts { given: 1, refuted: 1, ..LeadCounts::default() });
 
     // Confirmed as a trifle.
-    let mut desk = super::desk();
-    desk.add_leads(&[fact(Severity::Critical)], &Cancel::never());
+    let mut builder = super::builder();
+    builder.add_leads(&[fact(Severity::Critical)], &Cancel::never());
     let mut nit = finding("A secret is added", "    write_all(buffer);");
     (nit["severity"], nit["lead"]) = ("nit".into(), "L1".into());
-    call(&mut desk, "report_finding", nit);
-    assert_eq!(finish(desk, &EngineOutcome::Done).findings[0].severity, Severity::Critical);
+    call(&mut builder, "report_finding", nit);
+    assert_eq!(finish(builder, &EngineOutcome::Done).findings[0].severity, Severity::Critical);
 
     // Left unanswered, and no more than medium.
-    let mut desk = super::desk();
-    desk.add_leads(&[fact(Severity::Medium)], &Cancel::never());
-    assert_eq!(finish(desk, &EngineOutcome::Done).findings.len(), 1);
+    let mut builder = super::builder();
+    builder.add_leads(&[fact(Severity::Medium)], &Cancel::never());
+    assert_eq!(finish(builder, &EngineOutcome::Done).findings.len(), 1);
 
     // What another scanner calls so is none.
-    let mut desk = super::desk();
+    let mut builder = super::builder();
     let origin = FindingOrigin { kind: OriginKind::Build, name: "general/secret-added".to_owned() };
-    desk.add_leads(&[Claim { origin, ..fact(Severity::Critical) }], &Cancel::never());
-    call(&mut desk, "refute_lead", json!({ "id": "L1", "reason": "no" }));
-    assert_eq!(finish(desk, &EngineOutcome::Done).findings.len(), 0);
+    builder.add_leads(&[Claim { origin, ..fact(Severity::Critical) }], &Cancel::never());
+    call(&mut builder, "refute_lead", json!({ "id": "L1", "reason": "no" }));
+    assert_eq!(finish(builder, &EngineOutcome::Done).findings.len(), 0);
 }
 
 /// Calls that a model may make, in any order.
@@ -223,13 +223,13 @@ fn any_json() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn whatever_a_model_does_every_lead_and_every_report_is_accounted_for(calls in proptest::collection::vec(any_call(), 0..24)) {
-        let mut desk = desk();
-        desk.add_leads(&[lead("Written without a look", "    write_all(buffer);"), lead("Flushed", "    flush(buffer);"), lead("Opened", "    open();")], &Cancel::never());
+        let mut builder = builder();
+        builder.add_leads(&[lead("Written without a look", "    write_all(buffer);"), lead("Flushed", "    flush(buffer);"), lead("Opened", "    open();")], &Cancel::never());
         let (mut accepted, mut refused) = (0, std::collections::BTreeSet::new());
         let mut withdrawn = 0;
         for (name, input) in calls {
-            desk.begin_turn();
-            let told = call(&mut desk, name, input);
+            builder.begin_turn();
+            let told = call(&mut builder, name, input);
             let id = told["id"].as_str().unwrap_or_default().to_owned();
             match (name, told["status"].as_str()) {
                 ("report_finding", Some("accepted")) => accepted += 1,
@@ -243,7 +243,7 @@ proptest! {
                 refused.retain(|id| !ids.contains(id.as_str()));
             }
         }
-        let review = finish(desk, &EngineOutcome::Done);
+        let review = finish(builder, &EngineOutcome::Done);
         let leads = review.coverage.leads;
         prop_assert_eq!(leads.given, 3);
         prop_assert_eq!(leads.given, leads.confirmed + leads.refuted + leads.unanswered);
@@ -261,11 +261,11 @@ proptest! {
             any_json(), 0..9
         )
     ) {
-        let mut desk = desk();
+        let mut builder = builder();
         let name = ReviewBuilder::definitions()[tool].name.clone();
-        let told = call(&mut desk, &name, json!(fields));
+        let told = call(&mut builder, &name, json!(fields));
         prop_assert!(told.is_object());
         prop_assert!(told.get("status").is_some() || told.get("error").is_some(), "{}", told);
-        let _ = finish(desk, &EngineOutcome::Done);
+        let _ = finish(builder, &EngineOutcome::Done);
     }
 }

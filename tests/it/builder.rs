@@ -82,27 +82,27 @@ fn world() -> World {
 }
 
 impl World {
-    fn desk(&self) -> ReviewBuilder {
+    fn builder(&self) -> ReviewBuilder {
         ReviewBuilder::new(Arc::clone(&self.change), Arc::clone(&self.new), Arc::clone(&self.old))
     }
 }
 
-fn call(desk: &mut ReviewBuilder, name: &str, input: Value) -> Value {
+fn call(builder: &mut ReviewBuilder, name: &str, input: Value) -> Value {
     let Value::Object(input) = input else { panic!("not an object: {input}") };
-    let answer = desk.call(name, input, 0, &Cancel::never()).expect("no stop");
+    let answer = builder.call(name, input, 0, &Cancel::never()).expect("no stop");
     serde_json::from_str(&answer.text).expect("JSON")
 }
 
-fn report(desk: &mut ReviewBuilder, title: &str, quote: &str, more: Value) -> Value {
+fn report(builder: &mut ReviewBuilder, title: &str, quote: &str, more: Value) -> Value {
     let mut input = json!({ "title": title, "body": format!("{title}, because of this."), "severity": "High",
         "category": "logic", "file_path": "src/lib.rs", "quote": quote });
     let (Value::Object(input_fields), Value::Object(more)) = (&mut input, more) else { panic!("objects") };
     input_fields.extend(more);
-    desk.begin_turn();
-    call(desk, "report_finding", input)
+    builder.begin_turn();
+    call(builder, "report_finding", input)
 }
 
-fn finish(desk: ReviewBuilder) -> Review {
+fn finish(builder: ReviewBuilder) -> Review {
     let model = ModelContribution {
         provider: "anthropic".to_owned(),
         model: "m".to_owned(),
@@ -125,7 +125,7 @@ fn finish(desk: ReviewBuilder) -> Review {
         started_at: "2024-01-01T00:00:00Z".to_owned(),
         took_ms: 1,
     };
-    desk.finish(&EngineOutcome::Done, FindingThresholds::default(), &BranchHistory::default(), made)
+    builder.finish(&EngineOutcome::Done, FindingThresholds::default(), &BranchHistory::default(), made)
 }
 
 fn path(spelled: &str) -> RepoPath {
@@ -135,33 +135,33 @@ fn path(spelled: &str) -> RepoPath {
 #[test]
 fn a_review_with_an_exact_a_moved_an_invented_and_a_far_finding() {
     let world = world();
-    let mut desk = world.desk();
-    desk.record_shown_diff(&ShownDiff { path: path("src/lib.rs"), hunks: 1, lines: 0 });
+    let mut builder = world.builder();
+    builder.record_shown_diff(&ShownDiff { path: path("src/lib.rs"), hunks: 1, lines: 0 });
     let exact = report(
-        &mut desk,
+        &mut builder,
         "Panics on a missing file",
         "    let text = fs::read_to_string(path).unwrap();",
         json!({ "start_line": 4 }),
     );
     assert_eq!((&exact["id"], &exact["match"], &exact["start_line"]), (&json!("F1"), &json!("exact"), &json!(4)));
     let moved = report(
-        &mut desk,
+        &mut builder,
         "Trims what callers may need",
         "    text.trim().to_owned()",
         json!({ "start_line": 40, "end_line": 41 }),
     );
     assert_eq!((&moved["id"], &moved["match"], &moved["start_line"]), (&json!("F2"), &json!("moved"), &json!(5)));
-    let invented = report(&mut desk, "Leaks a handle", "    let handle = fs::File::open(path).unwrap();", json!({}));
+    let invented = report(&mut builder, "Leaks a handle", "    let handle = fs::File::open(path).unwrap();", json!({}));
     assert_eq!(invented["status"], "not_accepted");
-    let far = report(&mut desk, "Magic number", "    let answer = 6 * 7;", json!({}));
+    let far = report(&mut builder, "Magic number", "    let answer = 6 * 7;", json!({}));
     assert!(far["reason"].as_str().expect("a reason").contains("not changed"), "{far}");
-    call(&mut desk, "write_section", json!({ "title": "Tests", "body": "There are none." }));
-    let refused = call(&mut desk, "finish_review", json!({ "summary": "Two defects." }));
+    call(&mut builder, "write_section", json!({ "title": "Tests", "body": "There are none." }));
+    let refused = call(&mut builder, "finish_review", json!({ "summary": "Two defects." }));
     assert_eq!(refused["reports"].as_array().map(Vec::len), Some(2), "{refused}");
-    desk.begin_turn();
-    assert_eq!(call(&mut desk, "finish_review", json!({ "summary": "Two defects." }))["seen"], "all of the change");
+    builder.begin_turn();
+    assert_eq!(call(&mut builder, "finish_review", json!({ "summary": "Two defects." }))["seen"], "all of the change");
 
-    let review = finish(desk);
+    let review = finish(builder);
     assert_eq!((review.outcome, review.summary.as_str()), (ReviewOutcome::Complete, "Two defects."));
     let found: Vec<_> =
         review.findings.iter().map(|finding| (finding.title.as_str(), finding.origin.name.as_str())).collect();
@@ -178,18 +178,18 @@ fn a_review_with_an_exact_a_moved_an_invented_and_a_far_finding() {
 #[test]
 fn removed_lines_and_files_that_did_not_change_can_prove_a_defect() {
     let world = world();
-    let mut desk = world.desk();
-    let old = report(&mut desk, "The check is gone", "    check(path);", json!({ "side": "OLD" }));
+    let mut builder = world.builder();
+    let old = report(&mut builder, "The check is gone", "    check(path);", json!({ "side": "OLD" }));
     assert_eq!((&old["id"], &old["side"], &old["start_line"]), (&json!("F1"), &json!("old"), &json!(4)));
     let elsewhere = report(
-        &mut desk,
+        &mut builder,
         "The program dies without settings",
         "    println!(\"{}\", load(\"settings\"));",
         json!({ "file_path": "src/main.rs", "related": [{ "file_path": "src/lib.rs", "quote": "    let text = fs::read_to_string(path).unwrap();" }] }),
     );
     assert!(elsewhere["reason"].as_str().expect("a reason").contains("give this place as related"), "{elsewhere}");
     let turned = report(
-        &mut desk,
+        &mut builder,
         "The program dies without settings",
         "    let text = fs::read_to_string(path).unwrap();",
         json!({ "related": [{ "path": "src/main.rs", "quote": "    println!(\"{}\", load(\"settings\"));", "note": "called here" },
@@ -198,7 +198,7 @@ fn removed_lines_and_files_that_did_not_change_can_prove_a_defect() {
     assert_eq!(turned["id"], "F2", "{turned}");
     let note = turned["note"].as_str().expect("a note");
     assert!(note.contains("src/gone.rs was dropped") && note.contains("stands for W1"), "{note}");
-    let review = finish(desk);
+    let review = finish(builder);
     let found = review.findings.iter().find(|finding| finding.anchors.len() == 2).expect("both places");
     assert!(found.body.contains("- src/main.rs:2: called here"), "{}", found.body);
     assert!(review.coverage.withheld.is_empty());
@@ -214,19 +214,19 @@ fn suggestions_are_tried_before_anybody_sees_them() {
         ("    // ... existing code ...", "leaves out", false, true),
         ("", "", false, false),
     ] {
-        let mut desk = world.desk();
+        let mut builder = world.builder();
         let quote = "    let text = fs::read_to_string(path).unwrap();";
-        let answer = report(&mut desk, "Panics", quote, json!({ "suggestion": suggestion }));
+        let answer = report(&mut builder, "Panics", quote, json!({ "suggestion": suggestion }));
         assert!(answer["suggestion"].as_str().unwrap_or_default().contains(told), "{suggestion}: {answer}");
-        let review = finish(desk);
+        let review = finish(builder);
         assert_eq!(review.findings[0].suggestion.is_some(), proven, "{suggestion}");
         assert_eq!(review.findings[0].body.contains("A possible replacement"), prose, "{suggestion}");
     }
     // Of three lines that are replaced only the middle one differs.
-    let mut desk = world.desk();
+    let mut builder = world.builder();
     let quote = NEW.lines().skip(2).take(4).collect::<Vec<_>>().join("\n");
-    report(&mut desk, "Panics", &quote, json!({ "suggestion": quote.replace(".unwrap()", ".unwrap_or_default()") }));
-    let review = finish(desk);
+    report(&mut builder, "Panics", &quote, json!({ "suggestion": quote.replace(".unwrap()", ".unwrap_or_default()") }));
+    let review = finish(builder);
     let suggestion = review.findings[0].suggestion.as_ref().expect("a suggestion");
     assert_eq!((suggestion.lines.start(), suggestion.lines.end()), (4, 4));
 }
@@ -238,25 +238,25 @@ fn a_secret_reaches_no_reader() {
     repo.write("a.py", "import os\n").commit("begin");
     repo.branch("feature").write("a.py", format!("import os\nKEY = \"{secret}\"\nconnect(KEY)\n")).commit("change");
     let world = world_of(repo, ToolLimits::default());
-    let mut desk = world.desk();
+    let mut builder = world.builder();
     let mut answers = vec![report(
-        &mut desk,
+        &mut builder,
         &format!("The key {secret} is in the code"),
         &format!("KEY = \"{secret}\""),
         json!({ "file_path": "a.py", "body": format!("Take {secret} out."), "suggestion": format!("KEY = os.environ[\"{secret}\"]") }),
     )];
     answers.push(report(
-        &mut desk,
+        &mut builder,
         &format!("Again {secret}"),
         "nowhere(to, be, found)",
         json!({ "file_path": "a.py", "severity": secret }),
     ));
-    call(&mut desk, "write_section", json!({ "title": "Keys", "body": secret }));
+    call(&mut builder, "write_section", json!({ "title": "Keys", "body": secret }));
     for _ in 0..2 {
-        answers.push(call(&mut desk, "finish_review", json!({ "summary": format!("It has {secret}.") })));
+        answers.push(call(&mut builder, "finish_review", json!({ "summary": format!("It has {secret}.") })));
     }
     assert_eq!(answers[0]["id"], "F1", "{answers:?}");
-    let review = finish(desk);
+    let review = finish(builder);
     assert!(review.findings[0].anchors[0].masked && review.findings[0].suggestion.is_none());
     let all = format!(
         "{answers:?}{:?}{:?}{:?}{}{:?}",
@@ -282,21 +282,21 @@ fn what_the_rules_proved_does_not_vanish() {
         cancel: &Cancel::never(),
         events: &NullEventSink,
     });
-    let mut desk = world.desk();
-    desk.add_leads(&report.claims, &Cancel::never());
-    assert_eq!(desk.leads().len(), 1);
-    desk.record_shown_diff(&ShownDiff { path: path("src/level.rs"), hunks: 1, lines: 0 });
-    let told = call(&mut desk, "finish_review", json!({ "summary": "All is well." }));
+    let mut builder = world.builder();
+    builder.add_leads(&report.claims, &Cancel::never());
+    assert_eq!(builder.leads().len(), 1);
+    builder.record_shown_diff(&ShownDiff { path: path("src/level.rs"), hunks: 1, lines: 0 });
+    let told = call(&mut builder, "finish_review", json!({ "summary": "All is well." }));
     assert_eq!(told["leads"], json!(["L1"]));
-    call(&mut desk, "finish_review", json!({ "summary": "All is well." }));
-    let review = finish(desk);
+    call(&mut builder, "finish_review", json!({ "summary": "All is well." }));
+    let review = finish(builder);
     assert_eq!((review.outcome, review.findings.len()), (ReviewOutcome::Complete, 1));
     assert_eq!((review.findings[0].origin.kind, review.coverage.leads.unanswered), (OriginKind::Rule, 1));
 }
 
 /// Reads all that `finish_review` says was never seen, by the calls that it gives.
-fn read_what_is_missing(world: &World, desk: &mut ReviewBuilder) -> usize {
-    let told = call(desk, "finish_review", json!({ "summary": "Done." }));
+fn read_what_is_missing(world: &World, builder: &mut ReviewBuilder) -> usize {
+    let told = call(builder, "finish_review", json!({ "summary": "Done." }));
     let mut calls: Vec<Value> = told["unseen"].as_array().cloned().unwrap_or_default();
     let mut made = 0;
     while let Some(next) = calls.pop() {
@@ -304,7 +304,7 @@ fn read_what_is_missing(world: &World, desk: &mut ReviewBuilder) -> usize {
         assert!(made < 1000, "reading does not end");
         let outcome = world.tools.call(next["tool"].as_str().expect("a tool"), next["input"].clone());
         assert!(!outcome.is_error, "{}", outcome.text);
-        desk.record_shown_lines(&outcome.references);
+        builder.record_shown_lines(&outcome.references);
         let answer: Value = serde_json::from_str(&outcome.text).expect("JSON");
         calls.extend(answer.get("next").cloned());
     }
@@ -330,11 +330,11 @@ fn reading_the_diff_as_told_sees_the_whole_change() {
     repo.git(["mv", "moved.rs", "there.rs"]);
     repo.write("there.rs", new.join("\n")).write("Cargo.lock", "# made\n").write("bin", b"\0\x01").commit("change");
     let world = world_of(repo, ToolLimits { lines: 20, ..ToolLimits::default() });
-    let mut desk = world.desk();
-    desk.record_shown_diff(&ShownDiff { path: path("b.rs"), hunks: 1, lines: 0 });
-    assert!(read_what_is_missing(&world, &mut desk) > 10);
-    assert_eq!(call(&mut desk, "finish_review", json!({ "summary": "Done." }))["seen"], "all of the change");
-    let review = finish(desk);
+    let mut builder = world.builder();
+    builder.record_shown_diff(&ShownDiff { path: path("b.rs"), hunks: 1, lines: 0 });
+    assert!(read_what_is_missing(&world, &mut builder) > 10);
+    assert_eq!(call(&mut builder, "finish_review", json!({ "summary": "Done." }))["seen"], "all of the change");
+    let review = finish(builder);
     assert_eq!((review.outcome, review.reasons.len()), (ReviewOutcome::Complete, 0), "{:?}", review.reasons);
     let state = |name: &str| {
         let file = review.coverage.files.iter().find(|file| file.path == path(name)).expect("a file");
@@ -350,15 +350,15 @@ fn reading_the_diff_as_told_sees_the_whole_change() {
 #[test]
 fn reading_files_sees_a_change_where_both_sides_were_read() {
     let world = world();
-    let mut desk = world.desk();
-    let read = |desk: &mut ReviewBuilder, side: &str, first: u32, last: u32| {
+    let mut builder = world.builder();
+    let read = |builder: &mut ReviewBuilder, side: &str, first: u32, last: u32| {
         let input = json!({ "file_path": "src/lib.rs", "side": side, "start_line": first, "end_line": last });
-        desk.record_shown_lines(&world.tools.call("read_file_part", input).references);
+        builder.record_shown_lines(&world.tools.call("read_file_part", input).references);
     };
-    read(&mut desk, "new", 1, 11);
-    let told = call(&mut desk, "finish_review", json!({ "summary": "Done." }));
+    read(&mut builder, "new", 1, 11);
+    let told = call(&mut builder, "finish_review", json!({ "summary": "Done." }));
     assert!(told["reason"].as_str().expect("a reason").contains("1 hunk of 1 file"), "{told}");
-    read(&mut desk, "old", 4, 5);
-    assert_eq!(call(&mut desk, "finish_review", json!({ "summary": "Done." }))["seen"], "all of the change");
-    assert_eq!(finish(desk).outcome, ReviewOutcome::Complete);
+    read(&mut builder, "old", 4, 5);
+    assert_eq!(call(&mut builder, "finish_review", json!({ "summary": "Done." }))["seen"], "all of the change");
+    assert_eq!(finish(builder).outcome, ReviewOutcome::Complete);
 }
