@@ -84,6 +84,7 @@ mod by_bash {
     use super::{BTreeMap, PathBuf, Value, action, root};
     use crate::support::github::TOKEN;
     use crate::support::model::{KEY, Session, Wire};
+    use crate::support::program_path;
     use crate::support::session::{file, shop};
     use crate::support::step::{Step, Stepped, outputs};
 
@@ -159,7 +160,7 @@ mod by_bash {
             std::fs::write(&script, step["run"].as_str().expect("a script")).expect("a script");
             let output = self.step.path("commands/output");
             std::fs::write(&output, "").expect("a file");
-            let mut command = Command::new("bash");
+            let mut command = Command::new(program_path("bash"));
             // https://docs.github.com/actions/reference/workflows-and-actions/workflow-syntax: `shell: bash`.
             command.args(["--noprofile", "--norc", "-e", "-o", "pipefail"]).arg(&script);
             command.env_clear().current_dir(self.step.path("workspace")).stdin(Stdio::null());

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::support::TestRepo;
+use crate::support::{TestRepo, program_path};
 
 fn recipe(name: &str) -> Value {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/recipes").join(name);
@@ -44,7 +44,7 @@ impl Checkout {
         let home = self.repo.beside("home");
         std::fs::create_dir_all(&home).expect("a home");
         let variables = variables.as_object().into_iter().flatten();
-        Command::new(shell)
+        Command::new(program_path(shell))
             .args(["-c", script])
             .current_dir(&self.folder)
             .env_clear()

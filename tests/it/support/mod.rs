@@ -21,4 +21,4 @@ pub mod step;
 
 pub use confined::Limits;
 pub use program::{Program, Ran};
-pub use repo::{TestRepo, git_command, pipe};
+pub use repo::{TestRepo, git_command, pipe, program_path};

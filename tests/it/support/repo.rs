@@ -11,10 +11,20 @@ pub struct TestRepo {
     root: PathBuf,
 }
 
+/// The place of a program. A bare name beside a `PATH` of the child's own makes the library fork, and a fork of this large process costs more than
+/// what it starts.
+pub fn program_path(name: &str) -> PathBuf {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let place = std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|place| place.is_file());
+    place.unwrap_or_else(|| PathBuf::from(name))
+}
+
+static GIT: LazyLock<PathBuf> = LazyLock::new(|| program_path("git"));
+
 /// `git` with nothing of this machine in it: no settings, no templates, a fixed author and date.
 #[expect(clippy::disallowed_methods, reason = "tests build their repositories with the git program")]
 pub fn git_command(folder: &Path) -> Command {
-    let mut command = Command::new("git");
+    let mut command = Command::new(&*GIT);
     command.current_dir(folder).env_clear();
     for keep in ["PATH", "TMPDIR", "SYSTEMROOT"] {
         if let Some(value) = std::env::var_os(keep) {
@@ -30,7 +40,10 @@ pub fn git_command(folder: &Path) -> Command {
         command.env(format!("GIT_{who}_NAME"), "Ada Author").env(format!("GIT_{who}_EMAIL"), "ada@example.invalid");
         command.env(format!("GIT_{who}_DATE"), "2024-05-01T12:00:00+02:00");
     }
-    command.args(["-c", "protocol.file.allow=always", "-c", "core.autocrlf=false", "-c", "init.defaultBranch=main"]);
+    // Upkeep would start two more programs at each commit.
+    let settings =
+        ["protocol.file.allow=always", "core.autocrlf=false", "init.defaultBranch=main", "maintenance.auto=false"];
+    command.args(settings.iter().flat_map(|setting| ["-c", setting]));
     command
 }
 
