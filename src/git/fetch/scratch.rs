@@ -95,12 +95,13 @@ impl ScratchRepository {
         Ok(self.git.run(&ProcessCall { arguments, environment: self.environment.clone(), directory, most }, cancel)?)
     }
 
-    /// The commit that a name stands for here.
-    pub(super) fn commit(&self, name: &str, cancel: &Cancel) -> Result<Option<CommitId>, FetchError> {
-        let wanted = format!("{name}^{{commit}}");
-        let ended = self.git(["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted], 1 << 10, cancel)?;
-        let text = String::from_utf8_lossy(&ended.output).into_owned();
-        Ok(text.trim().parse().ok().map(CommitId).filter(|_| ended.success))
+    /// The commit that a fetched reference names. git wrote it a moment ago, so its file is read instead of starting git again.
+    pub(super) fn commit(&self, name: &str, repo: &Repo) -> Result<Option<CommitId>, FetchError> {
+        let Some(text) = files::read_optional(&self.folder.path().join("git").join(name))? else { return Ok(None) };
+        let id = std::str::from_utf8(&text).ok().and_then(|text| git2::Oid::from_str(text.trim()).ok());
+        let named = id.and_then(|id| repo.raw().find_object(id, None).ok());
+        let commit = named.and_then(|named| named.peel_to_commit().ok());
+        Ok(commit.map(|commit| CommitId(object_id(commit.id()))))
     }
 
     /// The file that says where history is cut.

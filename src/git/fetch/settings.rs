@@ -11,10 +11,7 @@ const MOST: usize = 1 << 20;
 
 /// The user's git settings that are honored: proxies, trusted certificates, client certificates.
 /// Not: other addresses, other headers, whom not to check, what to run.
-const TEXTS: &str =
-    r"^http\.(.*\.)?(proxy|proxyauthmethod|sslbackend|sslversion|schannelcheckrevoke|schannelusesslcainfo)$";
-/// Likewise; these are paths, in which `~` is the user's home.
-const PATHS: &str = r"^http\.(.*\.)?(sslcainfo|sslcapath|sslcert|sslkey|proxysslcainfo)$";
+const HONORED: &str = r"^http\.(.*\.)?(proxy|proxyauthmethod|sslbackend|sslversion|schannelcheckrevoke|schannelusesslcainfo|sslcainfo|sslcapath|sslcert|sslkey|proxysslcainfo)$";
 
 /// The settings of every fetch.
 ///
@@ -106,19 +103,14 @@ pub(super) fn network(
     cancel: &Cancel,
 ) -> Result<Vec<(String, String)>, ProcessError> {
     let environment = environment.clone().with("GIT_DIR", folder).with("LC_ALL", "C");
-    let mut found = Vec::new();
-    for (kind, pattern) in [(None, TEXTS), (Some("--path"), PATHS)] {
-        let arguments = ["config", "-z"].into_iter().chain(kind).chain(["--get-regexp", pattern]);
-        let arguments = arguments.map(Into::into).collect();
-        let call =
-            ProcessCall { arguments, environment: environment.clone(), directory: folder.to_owned(), most: MOST };
-        // It fails where there is nothing to be found.
-        let ended = git.run(&call, cancel)?;
-        let text = String::from_utf8_lossy(&ended.output).into_owned();
-        let pairs = text.split('\0').filter_map(|entry| entry.split_once('\n'));
-        found.extend(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())));
-    }
-    Ok(found)
+    // `--path` replaces `~` by the user's home, which only the paths of certificates begin with.
+    let arguments = ["config", "-z", "--path", "--get-regexp", HONORED].map(Into::into).to_vec();
+    let call = ProcessCall { arguments, environment, directory: folder.to_owned(), most: MOST };
+    // It fails where there is nothing to be found.
+    let ended = git.run(&call, cancel)?;
+    let text = String::from_utf8_lossy(&ended.output).into_owned();
+    let pairs = text.split('\0').filter_map(|entry| entry.split_once('\n'));
+    Ok(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
 }
 
 #[cfg(test)]

@@ -222,7 +222,7 @@ impl<'j> FetchContext<'j> {
     fn arrived(&self) -> Result<(CommitId, CommitId), FetchError> {
         let end = |end: &'static str| {
             let name = format!("{}/{end}", self.wanted.under);
-            self.scratch.commit(&name, self.cancel)?.ok_or_else(|| self.no_commit(end))
+            self.scratch.commit(&name, self.repo)?.ok_or_else(|| self.no_commit(end))
         };
         let head = end("head")?;
         if head != self.wanted.head {

@@ -22,9 +22,33 @@ pub fn program_path(name: &str) -> PathBuf {
 static GIT: LazyLock<PathBuf> = LazyLock::new(|| program_path("git"));
 
 /// `git` with nothing of this machine in it: no settings, no templates, a fixed author and date.
-#[expect(clippy::disallowed_methods, reason = "tests build their repositories with the git program")]
 pub fn git_command(folder: &Path) -> Command {
-    let mut command = Command::new(&*GIT);
+    let mut command = alone(&GIT, folder);
+    // Upkeep would start two more programs at each commit.
+    let settings =
+        ["protocol.file.allow=always", "core.autocrlf=false", "init.defaultBranch=main", "maintenance.auto=false"];
+    command.args(settings.iter().flat_map(|setting| ["-c", setting]));
+    command
+}
+
+/// The part of git that answers over HTTP, without the program that only starts it.
+pub fn git_http_backend(folder: &Path) -> Command {
+    static PLACE: LazyLock<PathBuf> = LazyLock::new(|| {
+        let told = git_command(Path::new(".")).arg("--exec-path").output().expect("the git program");
+        Path::new(String::from_utf8_lossy(&told.stdout).trim()).join("git-http-backend")
+    });
+    let mut command = alone(&PLACE, folder);
+    let settings = ["uploadpack.allowAnySHA1InWant", "uploadpack.allowFilter"];
+    command.env("GIT_CONFIG_COUNT", settings.len().to_string());
+    for (at, setting) in settings.iter().enumerate() {
+        command.env(format!("GIT_CONFIG_KEY_{at}"), setting).env(format!("GIT_CONFIG_VALUE_{at}"), "true");
+    }
+    command
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests build their repositories with the git program")]
+fn alone(program: &Path, folder: &Path) -> Command {
+    let mut command = Command::new(program);
     command.current_dir(folder).env_clear();
     for keep in ["PATH", "TMPDIR", "SYSTEMROOT"] {
         if let Some(value) = std::env::var_os(keep) {
@@ -40,10 +64,6 @@ pub fn git_command(folder: &Path) -> Command {
         command.env(format!("GIT_{who}_NAME"), "Ada Author").env(format!("GIT_{who}_EMAIL"), "ada@example.invalid");
         command.env(format!("GIT_{who}_DATE"), "2024-05-01T12:00:00+02:00");
     }
-    // Upkeep would start two more programs at each commit.
-    let settings =
-        ["protocol.file.allow=always", "core.autocrlf=false", "init.defaultBranch=main", "maintenance.auto=false"];
-    command.args(settings.iter().flat_map(|setting| ["-c", setting]));
     command
 }
 
@@ -54,42 +74,51 @@ pub fn pipe(path: &Path) {
     assert!(made.success(), "{}", path.display());
 }
 
-/// What a new repository consists of.
-struct Template {
+/// Folders and files of git in a new repository. Writing them again is quicker than starting a program.
+pub struct Template {
     folders: Vec<PathBuf>,
     files: Vec<(PathBuf, Vec<u8>)>,
 }
 
-/// An empty repository. Made by git once; writing it again is quicker than starting a program.
-static EMPTY: LazyLock<Template> = LazyLock::new(|| {
-    let repo = TestRepo::folder_only();
-    repo.git(["init", "-q", "-b", "main", "."]);
-    let (mut folders, mut files, mut open) = (Vec::new(), Vec::new(), vec![repo.root.join(".git")]);
-    while let Some(folder) = open.pop() {
-        for entry in std::fs::read_dir(&folder).expect("a folder of git") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                open.push(path);
-            } else if path.extension().is_none_or(|end| end != "sample") {
-                let inside = path.strip_prefix(&repo.root).expect("a path in the repository").to_owned();
-                files.push((inside, std::fs::read(&path).expect("a file of git")));
+impl Template {
+    /// Made by git: `init` with these words.
+    pub fn init(words: &[&str]) -> Self {
+        let repo = TestRepo::folder_only();
+        repo.git([&["init", "-q", "-b", "main"], words, &["."]].concat());
+        let (mut folders, mut files, mut open) = (Vec::new(), Vec::new(), vec![repo.root.clone()]);
+        while let Some(folder) = open.pop() {
+            for entry in std::fs::read_dir(&folder).expect("a folder of git") {
+                let path = entry.expect("an entry").path();
+                if path.is_dir() {
+                    open.push(path);
+                } else if path.extension().is_none_or(|end| end != "sample") {
+                    let inside = path.strip_prefix(&repo.root).expect("a path in the repository").to_owned();
+                    files.push((inside, std::fs::read(&path).expect("a file of git")));
+                }
             }
+            folders.push(folder.strip_prefix(&repo.root).expect("a path in the repository").to_owned());
         }
-        folders.push(folder.strip_prefix(&repo.root).expect("a path in the repository").to_owned());
+        Self { folders, files }
     }
-    Template { folders, files }
-});
+
+    /// Writes all of it into a folder.
+    pub fn write(&self, root: &Path) {
+        for folder in &self.folders {
+            std::fs::create_dir_all(root.join(folder)).expect("a folder of git");
+        }
+        for (path, bytes) in &self.files {
+            std::fs::write(root.join(path), bytes).expect("a file of git");
+        }
+    }
+}
+
+static EMPTY: LazyLock<Template> = LazyLock::new(|| Template::init(&[]));
 
 impl TestRepo {
     /// An empty repository whose branch is `main`.
     pub fn new() -> Self {
         let repo = Self::folder_only();
-        for folder in &EMPTY.folders {
-            std::fs::create_dir_all(repo.root.join(folder)).expect("a folder of git");
-        }
-        for (path, bytes) in &EMPTY.files {
-            std::fs::write(repo.root.join(path), bytes).expect("a file of git");
-        }
+        EMPTY.write(&repo.root);
         repo
     }
 

@@ -167,11 +167,11 @@ fn only_how_the_network_is_reached_is_taken_from_the_users_settings() {
     let ca = world.at("home/ca.pem").display().to_string();
     let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
     let wanted =
-        [pair("http.proxy", "http://p:1"), pair("http.https://forge.invalid.proxy", ""), pair("http.sslcainfo", &ca)];
+        [pair("http.proxy", "http://p:1"), pair("http.sslcainfo", &ca), pair("http.https://forge.invalid.proxy", "")];
     assert_eq!(found, wanted);
     // And git reads them back as they were.
     let written = settings::text("https", "https://forge.invalid", None, &found);
     std::fs::write(world.at("written"), written).unwrap();
     let read = world.git("", &["config", "-f", "written", "--get-regexp", "^http\\..*(proxy|sslcainfo)$"]);
-    assert_eq!(read, format!("http.proxy http://p:1\nhttp.https://forge.invalid.proxy \nhttp.sslcainfo {ca}"));
+    assert_eq!(read, format!("http.proxy http://p:1\nhttp.sslcainfo {ca}\nhttp.https://forge.invalid.proxy"));
 }

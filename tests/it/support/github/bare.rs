@@ -1,9 +1,23 @@
 //! A real bare repository, and what git says of it. Main types: [`Bare`], [`FileDiff`].
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex};
 
-use crate::support::git_command;
+use crate::support::{Template, git_command};
+
+static EMPTY: LazyLock<Template> = LazyLock::new(|| Template::init(&["--bare"]));
+
+/// What git said of commits.
+static ANSWERS: LazyLock<Mutex<HashMap<Vec<String>, String>>> = LazyLock::new(Mutex::default);
+
+/// The file in a repository from which commits were removed.
+const HIDDEN: &str = "hidden";
+
+fn is_id(text: &str) -> bool {
+    text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
 
 /// A bare repository.
 #[derive(Debug, Clone)]
@@ -86,9 +100,8 @@ impl Bare {
     /// A new one.
     pub fn new(path: PathBuf) -> Self {
         std::fs::create_dir_all(&path).expect("a folder");
-        let bare = Self(path);
-        bare.git(["init", "-q", "--bare", "-b", "main", "."]);
-        bare
+        EMPTY.write(&path);
+        Self(path)
     }
 
     /// Runs git in it; panics with its words when it fails.
@@ -104,35 +117,57 @@ impl Bare {
         if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
     }
 
+    /// The same, once for all repositories if the words name commits by their ids alone: what these hold never changes.
+    fn ask_once(&self, args: &[&str]) -> Result<String, String> {
+        let ids = args.iter().filter(|arg| is_id(arg.trim_start_matches('^'))).count();
+        if ids < 2 || self.0.join(HIDDEN).exists() {
+            return self.ask(args);
+        }
+        let key: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+        if let Some(known) = ANSWERS.lock().expect("no panic").get(&key) {
+            return Ok(known.clone());
+        }
+        let answer = self.ask(args)?;
+        ANSWERS.lock().expect("no panic").insert(key, answer.clone());
+        Ok(answer)
+    }
+
+    /// Marks it as one from which commits were removed.
+    pub fn mark_hidden(&self) {
+        std::fs::write(self.0.join(HIDDEN), "").expect("a mark");
+    }
+
     /// Takes a commit of another repository under these names; returns its id.
     pub fn take(&self, from: &Path, rev: &str, names: &[String]) -> String {
         let source = from.display().to_string();
-        for name in names {
-            self.git(["fetch", "-q", "--no-tags", &source, &format!("+{rev}:{name}")]);
-        }
-        self.git(["rev-parse", &names[0]]).trim().to_owned()
+        let each = names.iter().map(|name| format!("+{rev}:{name}"));
+        self.git(["fetch", "-q", "--no-tags", &source].map(str::to_owned).into_iter().chain(each));
+        self.tip(&names[0]).expect("what was fetched")
     }
 
     /// The commit of a name.
     pub fn tip(&self, name: &str) -> Option<String> {
-        self.ask(&["rev-parse", "-q", "--verify", name]).ok().map(|id| id.trim().to_owned())
+        let loose = std::fs::read_to_string(self.0.join(name)).ok().filter(|text| is_id(text.trim()));
+        let id = loose.or_else(|| self.ask(&["rev-parse", "-q", "--verify", name]).ok());
+        id.map(|id| id.trim().to_owned())
     }
 
     /// Where two commits meet; the first itself where they do not.
     pub fn merge_base(&self, one: &str, other: &str) -> String {
-        self.ask(&["merge-base", one, other]).map_or_else(|_| one.to_owned(), |id| id.trim().to_owned())
+        self.ask_once(&["merge-base", one, other]).map_or_else(|_| one.to_owned(), |id| id.trim().to_owned())
     }
 
     /// The commits of a range.
     pub fn commits(&self, base: &str, head: &str) -> Vec<String> {
-        self.git(["rev-list", &format!("{base}..{head}")]).lines().map(str::to_owned).collect()
+        let listed = self.ask_once(&["rev-list", head, &format!("^{base}")]).expect("a range");
+        listed.lines().map(str::to_owned).collect()
     }
 
     /// What changes between two commits, with so many lines around.
     pub fn diff(&self, from: &str, to: &str, around: usize) -> Result<Vec<FileDiff>, String> {
         let common = ["diff", "--no-color", "--no-ext-diff", "-M", "--no-abbrev"];
-        let listed = self.ask(&[&common[..], &["--raw", "-z", from, to]].concat())?;
-        let shown = self.ask(&[&common[..], &["-p", &format!("-U{around}"), from, to]].concat())?;
+        let listed = self.ask_once(&[&common[..], &["--raw", "-z", from, to]].concat())?;
+        let shown = self.ask_once(&[&common[..], &["-p", &format!("-U{around}"), from, to]].concat())?;
         let mut files = read_list(&listed);
         let sections: Vec<&str> = sections(&shown);
         assert_eq!(files.len(), sections.len(), "each file has its part of the diff");

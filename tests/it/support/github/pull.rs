@@ -183,6 +183,7 @@ impl Pull {
             for name in bare.git(["for-each-ref", "--format=%(refname)", "--contains", commit]).lines() {
                 bare.git(["update-ref", "-d", name]);
             }
+            bare.mark_hidden();
             bare.git(["repack", "-adq"]);
             bare.git(["prune", "--expire=now"]);
         });

@@ -7,7 +7,7 @@ use base64::Engine as _;
 
 use super::server::Shared;
 use super::{Asked, Reply};
-use crate::support::git_command;
+use crate::support::git_http_backend;
 
 /// Whether a path is one of git's.
 pub fn is_git(path: &str) -> bool {
@@ -58,9 +58,8 @@ fn asks_who() -> Reply {
 }
 
 fn backend(root: &str, path: &str, asked: &Asked) -> Reply {
-    let mut command = git_command(std::path::Path::new(root));
+    let mut command = git_http_backend(std::path::Path::new(root));
     command
-        .args(["-c", "uploadpack.allowAnySHA1InWant=true", "-c", "uploadpack.allowFilter=true", "http-backend"])
         .env("GIT_PROJECT_ROOT", root)
         .env("GIT_HTTP_EXPORT_ALL", "1")
         .env("PATH_INFO", path)
