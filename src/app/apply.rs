@@ -4,6 +4,7 @@
 //! replaces are unchanged since the review and occur at exactly one place. Locating that place belongs in `place`; reading, changing and
 //! writing one file, in `file`.
 
+use crate::app::error::UseCaseError;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
@@ -109,6 +110,8 @@ pub enum ApplyError {
         others: Vec<String>,
     },
 }
+
+impl UseCaseError for ApplyError {}
 
 /// Limit on the findings with a suggestion that a message names.
 const NAMED: usize = 20;

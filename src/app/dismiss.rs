@@ -2,6 +2,7 @@
 //!
 //! Reading dismissals belongs in `dismissed`; a dismissal stored only in a saved review, in `runs`.
 
+use crate::app::error::UseCaseError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -67,9 +68,9 @@ pub enum DismissError {
     Write(io::Error),
 }
 
-impl DismissError {
+impl UseCaseError for DismissError {
     /// Returns 5 if the file could not be written, else 2.
-    pub(super) fn exit_code(&self) -> u8 {
+    fn exit_code(&self) -> u8 {
         match self {
             Self::Write(_) | Self::Changed => 5,
             Self::NotPlain { .. }

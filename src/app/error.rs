@@ -1,20 +1,5 @@
 //! The errors that end a command, with their exit codes. Main type: [`AppError`].
 
-use super::action::ActionError;
-use super::apply::ApplyError;
-use super::artefact::ArtefactError;
-use super::clients::ClientError;
-use super::dismiss::DismissError;
-use super::eval::EvalError;
-use super::inputs::RunInputsError;
-use super::instructions::InstructionsError;
-use super::packs::PackFileError;
-use super::post::PostError;
-use super::previous::PriorError;
-use super::replay::ReplayError;
-use super::resume::ResumeError;
-use super::rules::RulesError;
-use super::service::{AllowedRootsError, PresentFault};
 use crate::config::ConfigError;
 use crate::domain::money::Money;
 use crate::domain::request::InvalidScope;
@@ -47,15 +32,9 @@ pub enum AppError {
     /// The commits of a pull request could not be fetched.
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    /// A review cannot be posted at all.
-    #[error(transparent)]
-    Post(#[from] PostError),
-    /// The previous review cannot be used.
-    #[error(transparent)]
-    Prior(#[from] PriorError),
-    /// A review of an untrusted job is not posted.
-    #[error(transparent)]
-    Artefact(#[from] ArtefactError),
+    /// A use case failed for a reason of its own.
+    #[error("{0}")]
+    UseCase(Box<dyn UseCaseError>),
     /// A review could not be posted, and there is no receipt to report it.
     #[error("nothing was posted on {pull}: {why}")]
     NotPosted {
@@ -64,9 +43,6 @@ pub enum AppError {
         /// The reason.
         why: String,
     },
-    /// A workflow step cannot run.
-    #[error(transparent)]
-    Action(#[from] ActionError),
     /// A setting is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -79,24 +55,9 @@ pub enum AppError {
     /// A report of another scanner cannot be used.
     #[error(transparent)]
     Report(#[from] ScannerReportError),
-    /// A project's rule packs cannot be read.
-    #[error(transparent)]
-    Packs(#[from] PackFileError),
-    /// A `review rules` command failed.
-    #[error(transparent)]
-    RulesAsked(#[from] RulesError),
     /// The saved runs could not be accessed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The inputs of a run could not be saved or read.
-    #[error(transparent)]
-    Given(#[from] RunInputsError),
-    /// A run cannot be resumed.
-    #[error(transparent)]
-    Resume(#[from] ResumeError),
-    /// A run cannot be replayed.
-    #[error(transparent)]
-    Replay(#[from] ReplayError),
     /// A named file could not be read.
     #[error("{0}")]
     Input(FileError),
@@ -126,12 +87,6 @@ pub enum AppError {
         /// The repository's folder.
         folder: String,
     },
-    /// A finding could not be dismissed.
-    #[error(transparent)]
-    Dismiss(#[from] DismissError),
-    /// Suggestions could not be applied.
-    #[error(transparent)]
-    Apply(#[from] ApplyError),
     /// A review has no such finding.
     #[error(
         "the review {id} has no finding {finding:?}{}",
@@ -241,9 +196,6 @@ pub enum AppError {
     /// The model cannot be reached as the settings say.
     #[error("{0}")]
     Connect(#[from] ConnectError),
-    /// The instructions for the model cannot be used.
-    #[error(transparent)]
-    Instructions(#[from] InstructionsError),
     /// A file that should be text is not.
     #[error("{path} is not UTF-8 text")]
     NotText {
@@ -253,24 +205,12 @@ pub enum AppError {
     /// The user's prompts, or this program, cannot put the question to the model.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// A folder is not allowed, or does not exist.
-    #[error(transparent)]
-    Roots(#[from] AllowedRootsError),
-    /// An MCP client cannot be set up.
-    #[error(transparent)]
-    Client(#[from] ClientError),
     /// A server could not be started as requested, or had to stop.
     #[error("{0}")]
     Serve(String),
-    /// Something could not be presented.
-    #[error(transparent)]
-    Present(#[from] PresentFault),
     /// The scope has an invalid form.
     #[error(transparent)]
     Scope(#[from] InvalidScope),
-    /// Cases cannot be evaluated.
-    #[error(transparent)]
-    Eval(#[from] EvalError),
     /// A tool's input is not JSON.
     #[error("the tool's input is not JSON: {0}; write it like '{{\"file_path\": \"src/main.rs\"}}'")]
     ToolInput(serde_json::Error),
@@ -283,6 +223,29 @@ pub enum AppError {
     /// The program contradicts itself.
     #[error("a part of the program failed unexpectedly; this is a defect of review, please report it")]
     Broken,
+}
+
+/// An error of one use case. What it needs to know of the others would make a circle of them all, so they are seen as this.
+pub trait UseCaseError: std::error::Error + Send + Sync + 'static {
+    /// The exit code: 2 unless a retry may help, or something else was in the way.
+    fn exit_code(&self) -> u8 {
+        2
+    }
+}
+
+impl<E: UseCaseError> From<E> for AppError {
+    fn from(error: E) -> Self {
+        Self::UseCase(Box::new(error))
+    }
+}
+
+impl AppError {
+    /// Returns the error of a use case, if it is of this type.
+    pub fn of_use_case<E: UseCaseError>(&self) -> Option<&E> {
+        let Self::UseCase(error) = self else { return None };
+        let error: &dyn std::error::Error = error.as_ref();
+        error.downcast_ref()
+    }
 }
 
 impl From<BlockingFailure> for AppError {
@@ -360,34 +323,23 @@ impl AppError {
             | Self::Engine(EngineError::Unfinished(_))
             | Self::Unfinished(_)
             | Self::Broken => 3,
-            Self::Artefact(error) => error.exit_code(),
             Self::Forge(error) => forge_code(error),
             Self::Fetch(error) => fetch_code(error),
-            Self::Action(error) => error.exit_code(),
-            Self::Dismiss(error) => error.exit_code(),
-            Self::Eval(error) => error.exit_code(),
-            Self::Output(_) | Self::NotPosted { .. } | Self::Client(ClientError::File(_)) => 5,
+            Self::UseCase(error) => error.exit_code(),
+            Self::Output(_) | Self::NotPosted { .. } => 5,
             Self::Git(_)
             | Self::Repo(_)
             | Self::Config(_)
-            | Self::Post(_)
-            | Self::Prior(_)
             | Self::Workspace(_)
             | Self::Rules(_)
             | Self::Report(_)
-            | Self::Packs(_)
-            | Self::RulesAsked(_)
             | Self::Store(_)
-            | Self::Given(_)
-            | Self::Resume(_)
-            | Self::Replay(_)
             | Self::Input(_)
             | Self::ProvidersFile(_)
             | Self::Damaged { .. }
             | Self::NotARepository { .. }
             | Self::NoFinding { .. }
             | Self::NoRunHere { .. }
-            | Self::Apply(_)
             | Self::DismissedAlready { .. }
             | Self::Reason { .. }
             | Self::Format { .. }
@@ -399,14 +351,10 @@ impl AppError {
             | Self::NoAddress { .. }
             | Self::Table(_)
             | Self::Connect(_)
-            | Self::Instructions(_)
             | Self::NotText { .. }
             | Self::Engine(EngineError::Prompt(_) | EngineError::Diverged(_))
-            | Self::Roots(_)
             | Self::Scope(_)
-            | Self::Client(_)
             | Self::Serve(_)
-            | Self::Present(_)
             | Self::ToolInput(_) => 2,
         }
     }

@@ -3,6 +3,7 @@
 //! A file inside the repository under review is read from the target commit, like the project's settings: otherwise a change could supply
 //! the instructions for its own review. Any other file belongs to the user and is read from the file system.
 
+use crate::app::error::UseCaseError;
 use std::path::Path;
 
 use super::diff_source::DiffOrigin;
@@ -104,6 +105,8 @@ pub enum InstructionsError {
         path: String,
     },
 }
+
+impl UseCaseError for InstructionsError {}
 
 /// Reads the instructions named by the settings. `None` if they name none, or an empty file.
 pub(super) fn load(

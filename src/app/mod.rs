@@ -54,7 +54,7 @@ pub use deliver::{DeliveredReview, OutputFile};
 pub use dismiss::{DismissAsk, DismissError, ProjectDismissal, dismiss_for_project};
 pub use doctor::{DoctorAsk, TerminalInfo, doctor};
 pub use documents::{ReferenceStyle, checkout, find_document, read_content, render_document, show_document};
-pub use error::AppError;
+pub use error::{AppError, UseCaseError};
 pub use eval::{EvalError, EvalJob, earlier as earlier_evaluation, evaluate, write_evaluation};
 pub use forge::ForgeEnvironment;
 pub use guidelines::{

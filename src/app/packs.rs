@@ -3,6 +3,7 @@
 //! A project's packs are read from where its settings are: the target commit, or the working tree if requested. Parsing packs belongs in
 //! `rules`.
 
+use crate::app::error::UseCaseError;
 use std::path::Path;
 
 use super::error::AppError;
@@ -28,7 +29,7 @@ const MOST_PROJECT_BYTES: u64 = 1 << 20;
 
 /// An error in reading a project's packs.
 #[derive(Debug, thiserror::Error)]
-pub enum PackFileError {
+pub(crate) enum PackFileError {
     /// The path of a pack is not a plain file.
     #[error("{file} is {what}: rules of a project are plain files in the folder {PROJECT_RULES}")]
     NotPlain {
@@ -72,6 +73,8 @@ pub enum PackFileError {
         file: String,
     },
 }
+
+impl UseCaseError for PackFileError {}
 
 /// Loads the rules that the settings of the change select.
 pub(super) fn load(subject: &PreparedChange) -> Result<Packs, AppError> {

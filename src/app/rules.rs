@@ -3,6 +3,7 @@
 //!
 //! Printing belongs in `cli`.
 
+use crate::app::error::UseCaseError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -60,6 +61,8 @@ pub enum RulesError {
     #[error("{0}")]
     Folder(#[from] FolderError),
 }
+
+impl UseCaseError for RulesError {}
 
 /// Lists the rules that a review of the request would run, the built-in ones first.
 pub fn list_rules(request: &ReviewRequest, flags: &Flags, around: &ProcessEnv) -> Result<Vec<RulePage>, AppError> {

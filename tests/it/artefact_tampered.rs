@@ -1,6 +1,6 @@
 //! An artefact that somebody changed, or that is of something else: refused with its reason, and nothing is posted.
 
-use review_runner::app::{AppError, ArtefactError, Overrides, PostOptions};
+use review_runner::app::{AppError, ArtefactError, Overrides, PostOptions, UseCaseError as _};
 use serde_json::{Value, json};
 
 use crate::support::artefact::{Fork, finding, recount};
@@ -39,7 +39,7 @@ fn it_has_to_be_of_the_commit_that_the_run_was_of() {
     let mut expected = fork.expected();
     expected.head.clone_from(&review_runner::domain::id::CommitId("ab".repeat(20).parse().unwrap()));
     let error = fork.post_as(expected, &PostOptions::default(), &Overrides::default()).unwrap_err();
-    assert!(matches!(error, AppError::Artefact(ArtefactError::OtherHead { .. })) && error.exit_code() == 5, "{error}");
+    assert!(matches!(error.of_use_case(), Some(ArtefactError::OtherHead { .. })) && error.exit_code() == 5, "{error}");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn it_has_to_be_of_the_pull_request_that_is_meant() {
     let mut expected = fork.expected();
     expected.pull = Some(8);
     let error = fork.post_as(expected, &PostOptions::default(), &Overrides::default()).unwrap_err();
-    assert!(matches!(error, AppError::Artefact(ArtefactError::OtherPull { .. })), "{error}");
+    assert!(matches!(error.of_use_case(), Some(ArtefactError::OtherPull { .. })), "{error}");
     // One that is not there.
     fork.tamper(named("octo", "demo", 99));
     assert!(matches!(fork.post().unwrap_err(), AppError::Forge(_)));

@@ -1,5 +1,6 @@
 //! Errors of a workflow step. Main type: [`ActionError`].
 
+use crate::app::error::UseCaseError;
 use crate::sys::files::FileError;
 
 /// An error in a step's inputs, its event or its machine. Each message says what to write.
@@ -95,9 +96,8 @@ fn of_fork(is_fork: bool) -> &'static str {
     }
 }
 
-impl ActionError {
-    /// The process's exit code.
-    pub fn exit_code(&self) -> u8 {
+impl UseCaseError for ActionError {
+    fn exit_code(&self) -> u8 {
         match self {
             Self::File(_) => 5,
             Self::Input { .. }

@@ -157,13 +157,13 @@ pub async fn run_action(
 
 /// Rewrites an error about flags and variables for the author of the workflow.
 fn by_input(error: AppError, has_login: bool) -> AppError {
+    if let Some(InstructionsError::NotAtTarget { path, commit }) = error.of_use_case() {
+        let (input, write) = (variables::INSTRUCTIONS.name, "commit it there first; a change cannot bring its own");
+        let wrong = format!("names {path}, which is not a file at {commit}, the tip of the target branch");
+        return ActionError::Input { input, wrong, write: write.to_owned() }.into();
+    }
     match error {
         AppError::Forge(error) if error.kind == FaultKind::Auth && !has_login => ActionError::NoToken.into(),
-        AppError::Instructions(InstructionsError::NotAtTarget { path, commit }) => {
-            let (input, write) = (variables::INSTRUCTIONS.name, "commit it there first; a change cannot bring its own");
-            let wrong = format!("names {path}, which is not a file at {commit}, the tip of the target branch");
-            ActionError::Input { input, wrong, write: write.to_owned() }.into()
-        }
         error => error,
     }
 }

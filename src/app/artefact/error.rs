@@ -1,5 +1,6 @@
 //! Errors in posting the review of an untrusted job. Main type: [`ArtefactError`].
 
+use crate::app::error::UseCaseError;
 use crate::domain::forge::{PullId, PullState};
 use crate::domain::id::CommitId;
 
@@ -174,9 +175,11 @@ impl ArtefactError {
     pub const fn is_superseded(&self) -> bool {
         matches!(self, Self::Superseded { .. })
     }
+}
 
+impl UseCaseError for ArtefactError {
     /// The exit code: 5 if nothing could be posted, 3 if a newer run will post, 2 if the user has to specify more.
-    pub const fn exit_code(&self) -> u8 {
+    fn exit_code(&self) -> u8 {
         match self {
             Self::Superseded { .. } => 3,
             Self::NoHead | Self::InArtefact => 2,

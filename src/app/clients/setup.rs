@@ -1,5 +1,6 @@
 //! Determines the configuration of a client, and its file. Main function: [`setup`].
 
+use crate::app::error::UseCaseError;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
@@ -100,6 +101,13 @@ pub enum ClientError {
     /// The file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+impl UseCaseError for ClientError {
+    /// Returns 5 if the file could not be written, else 2.
+    fn exit_code(&self) -> u8 {
+        if matches!(self, Self::File(_)) { 5 } else { 2 }
+    }
 }
 
 /// The root of the project around a folder: of its repository, if there is one.

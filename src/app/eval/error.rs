@@ -1,5 +1,6 @@
 //! Errors of an evaluation. Main type: [`EvalError`].
 
+use crate::app::error::UseCaseError;
 use std::path::PathBuf;
 
 use crate::domain::filter::FilterError;
@@ -50,9 +51,8 @@ pub enum EvalError {
     },
 }
 
-impl EvalError {
-    /// The process's exit code.
-    pub fn exit_code(&self) -> u8 {
+impl UseCaseError for EvalError {
+    fn exit_code(&self) -> u8 {
         match self {
             Self::Folder(FolderError::Stopped(CancelReason::Interrupted)) => 130,
             Self::Folder(FolderError::Stopped(CancelReason::DeadlinePassed)) => 3,

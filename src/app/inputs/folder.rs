@@ -1,5 +1,6 @@
 //! Writes and reads the inputs of a run. Main functions: [`keep`], [`read`].
 
+use crate::app::error::UseCaseError;
 use serde::{Deserialize, Serialize};
 
 use super::RunInputs;
@@ -24,7 +25,7 @@ struct InputsDocument<G> {
 
 /// An error in writing or reading the inputs of a run.
 #[derive(Debug, thiserror::Error)]
-pub enum RunInputsError {
+pub(crate) enum RunInputsError {
     /// The folder of the run.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -81,6 +82,8 @@ pub enum RunInputsError {
     )]
     Nothing(RunId),
 }
+
+impl UseCaseError for RunInputsError {}
 
 /// Writes the inputs of a run before its engine begins. While the returned lock is held, the run counts as running.
 pub(in crate::app) fn save(

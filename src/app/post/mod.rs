@@ -6,6 +6,7 @@
 mod context;
 mod posting;
 
+use crate::app::error::UseCaseError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -147,6 +148,8 @@ pub enum PostError {
         number: u32,
     },
 }
+
+impl UseCaseError for PostError {}
 
 /// Reviews a change, and posts the review if requested. What could not be posted is a failure of the delivery.
 pub async fn review_and_post(

@@ -1,5 +1,6 @@
 //! `prior.json`: the stored history that a run was given. Main functions: [`write`], [`read`].
 
+use crate::app::error::UseCaseError;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -34,7 +35,7 @@ struct PriorFindingRecord {
 
 /// An error in reading or writing the previous review.
 #[derive(Debug, thiserror::Error)]
-pub enum PriorError {
+pub(crate) enum PriorError {
     /// It is no run and no file.
     #[error(
         "--previous {0:?}: there is no kept run and no file of that name; `review list` shows the runs, `none` compares with nothing"
@@ -62,6 +63,8 @@ pub enum PriorError {
     #[error("{NAME} has version {0}, this program reads {VERSION}")]
     Version(u32),
 }
+
+impl UseCaseError for PriorError {}
 
 /// Serializes the history.
 pub(in crate::app) fn write(prior: &Prior) -> Result<Vec<u8>, PriorError> {

@@ -1,5 +1,6 @@
 //! Errors of replaying a run. Main type: [`ReplayError`].
 
+use crate::app::error::UseCaseError;
 use crate::domain::run::RunId;
 
 /// The reason why a run cannot be replayed.
@@ -40,3 +41,5 @@ pub enum ReplayError {
         what: &'static str,
     },
 }
+
+impl UseCaseError for ReplayError {}

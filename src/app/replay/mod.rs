@@ -125,9 +125,9 @@ async fn open(around: &ProcessEnv, name: &str, cancel: &Cancel) -> Result<Record
     let (store, name) = (Store::at(&around.state), name.to_owned());
     let work = move || {
         let run = store.find(&name)?;
-        RecordedRun::read(&store, run).map_err(|error| match error {
-            AppError::Resume(ResumeError::Rules(run)) => ReplayError::Rules(run).into(),
-            error => error,
+        RecordedRun::read(&store, run).map_err(|error| match error.of_use_case() {
+            Some(ResumeError::Rules(run)) => ReplayError::Rules(run.clone()).into(),
+            _ => error,
         })
     };
     let opened = blocking::run(READING_RUN, cancel, work).await??;

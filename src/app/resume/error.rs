@@ -1,5 +1,6 @@
 //! Errors of resuming a run. Main type: [`ResumeError`].
 
+use crate::app::error::UseCaseError;
 use crate::domain::run::RunId;
 use crate::domain::text::count_noun;
 use crate::review::{JournalError, JournalReplayError};
@@ -141,6 +142,8 @@ pub enum ResumeError {
     )]
     Unnamed(RunId),
 }
+
+impl UseCaseError for ResumeError {}
 
 fn join_differences(what: &[String]) -> String {
     let mut told: Vec<String> = what.iter().take(TOLD).cloned().collect();

@@ -7,6 +7,7 @@
 mod base;
 mod references;
 
+use crate::app::error::UseCaseError;
 use std::hash::{BuildHasher as _, RandomState};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -83,6 +84,8 @@ pub enum PresentFault {
     #[error(transparent)]
     Kept(#[from] DocumentFault),
 }
+
+impl UseCaseError for PresentFault {}
 
 /// The document state of a service.
 pub(super) struct DocumentStore {

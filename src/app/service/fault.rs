@@ -11,11 +11,15 @@ use crate::workspace::WorkspaceError;
 
 /// Returns the kind of the error and its message. `field` is the input that selects the revision: `at`, or `target` of a prompt.
 pub(super) fn for_client(error: &AppError, field: &str) -> (ErrorKind, String) {
+    if let Some(refused) = error.of_use_case() {
+        return match refused {
+            AllowedRootsError::Missing(_) => (ErrorKind::FileNotFound, error.to_string()),
+            AllowedRootsError::Address(_) => (ErrorKind::InvalidInput, format!("`repo`: {error}")),
+            AllowedRootsError::Outside { .. } => (ErrorKind::RefusedPath, error.to_string()),
+        };
+    }
     match error {
         AppError::Git(GitError::Repo(error)) | AppError::Repo(error) => of_repository(error, field),
-        AppError::Roots(AllowedRootsError::Missing(_)) => (ErrorKind::FileNotFound, error.to_string()),
-        AppError::Roots(AllowedRootsError::Address(_)) => (ErrorKind::InvalidInput, format!("`repo`: {error}")),
-        AppError::Roots(AllowedRootsError::Outside { .. }) => (ErrorKind::RefusedPath, error.to_string()),
         error if has_no_target(error) => (
             ErrorKind::InvalidInput,
             format!(

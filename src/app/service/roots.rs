@@ -2,6 +2,7 @@
 //!
 //! A client is controlled by another program's model; the paths it names are checked here before anything is opened.
 
+use crate::app::error::UseCaseError;
 use std::path::{Path, PathBuf};
 
 use crate::app::error::AppError;
@@ -43,6 +44,8 @@ pub enum AllowedRootsError {
     #[error("{0:?} does not name a folder of this machine; write a path, or a URI such as file:///home/me/project")]
     Address(String),
 }
+
+impl UseCaseError for AllowedRootsError {}
 
 impl AllowedRoots {
     /// Allows `start`, the repository around it, and `more`.

@@ -122,10 +122,9 @@ impl Fork {
     /// Why it is refused; nothing may have been sent.
     #[track_caller]
     pub fn refused(&self) -> ArtefactError {
-        let error = match self.post() {
-            Err(AppError::Artefact(error)) => error,
-            other => panic!("it was to be refused: {other:?}"),
-        };
+        let posted = self.post();
+        let refused = posted.as_ref().err().and_then(AppError::of_use_case::<ArtefactError>).cloned();
+        let error = refused.unwrap_or_else(|| panic!("it was to be refused: {posted:?}"));
         let pull = self.desk.pull.state();
         assert_eq!((pull.reviews.len(), pull.threads.len(), pull.comments.len()), (0, 0, 0), "{error}");
         assert!(error.to_string().starts_with("nothing was posted: "), "{error}");
