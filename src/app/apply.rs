@@ -5,12 +5,13 @@
 //! writing one file, in `file`.
 
 use crate::app::error::UseCaseError;
+use crate::app::saved_runs;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
+use super::environment::ProcessEnv;
 use super::error::AppError;
-use super::prepare::ProcessEnv;
 use super::runs::{self, finding_like};
 use crate::domain::finding::{Finding, FindingId};
 use crate::domain::path::RepoPath;
@@ -120,8 +121,8 @@ const NAMED: usize = 20;
 pub fn apply(around: &ProcessEnv, ask: &ApplyAsk, cancel: &Cancel) -> Result<ApplyResult, AppError> {
     let repo = Repo::open(&ask.directory)?;
     let root = repo.workdir().ok_or(ApplyError::Bare)?.to_owned();
-    let run = runs::find_in_repository(around, &repo, ask.run.as_deref())?;
-    let review = runs::read(around, run)?;
+    let run = saved_runs::find_in_repository(around, &repo, ask.run.as_deref())?;
+    let review = saved_runs::read(around, run)?;
     let mut by_file: BTreeMap<&RepoPath, Vec<&Finding>> = BTreeMap::new();
     for wanted in &ask.findings {
         let finding = finding_like(&review.findings, wanted.trim()).ok_or_else(|| runs::no_finding(&review, wanted))?;

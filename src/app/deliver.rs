@@ -1,19 +1,18 @@
 //! The end of a run: saves it, writes the requested files and determines the exit code. Main type: [`DeliveredReview`].
 
+use super::saved_runs::{keep, render};
 use std::path::PathBuf;
 
+use super::environment::ProcessEnv;
 use super::inputs;
-use super::post::PostOutcome;
-use super::prepare::ProcessEnv;
 use super::previous::hidden;
 use super::resume;
 use crate::config::Settings;
 use crate::domain::finding::Severity;
 use crate::domain::review::{Review, ReviewOutcome};
 use crate::domain::text::count_noun;
-use crate::present::{RenderOptions, presenter};
 use crate::review::JOURNAL;
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 use crate::sys::cancel::{Cancel, CancelReason};
 use crate::sys::files;
 
@@ -43,8 +42,6 @@ pub struct DeliveredReview {
     pub goes_on: Option<String>,
     /// `true` if the user interrupted it.
     pub interrupted: bool,
-    /// The result of posting it, if requested.
-    pub posted: Option<PostOutcome>,
 }
 
 impl DeliveredReview {
@@ -87,15 +84,6 @@ pub(super) struct ReviewLocation {
     pub(super) root: Option<PathBuf>,
 }
 
-/// Saves a review in every format that is read later. The file that lists read comes last, so a listed run is complete.
-pub(super) fn keep(store: &Store, review: &Review, folder: Option<PathBuf>) -> Result<(), StoreError> {
-    for (format, file) in [("json", "review.json"), ("markdown", "review.md")] {
-        let Some(bytes) = render(review, format, None) else { continue };
-        store.save(review.id, file, &bytes)?;
-    }
-    store.save_record(&review.record(folder)).map(|_| ())
-}
-
 /// Saves the findings hidden by thresholds: the next review of the branch must know them.
 fn keep_hidden(store: &Store, review: &Review) -> Result<(), String> {
     let hidden = &review.coverage.hidden;
@@ -105,12 +93,6 @@ fn keep_hidden(store: &Store, review: &Review) -> Result<(), String> {
     }
     let bytes = hidden::write(hidden).map_err(|error| error.to_string())?;
     store.save(review.id, hidden::NAME, &bytes).map(|_| ()).map_err(|error| error.to_string())
-}
-
-/// Renders a review in the named format, with the gate's threshold.
-pub(super) fn render(review: &Review, format: &str, fail_on: Option<Severity>) -> Option<Vec<u8>> {
-    let options = RenderOptions { fail_on, ..RenderOptions::default() };
-    presenter(format).map(|presenter| (presenter.render)(review, &options))
 }
 
 /// Saves the review and writes its files. A file that cannot be written is reported; the others are still written.
@@ -138,7 +120,7 @@ pub(super) fn deliver(
     let is_whole = not_kept.is_none() && store.has_files(review.id, &[inputs::NAME, JOURNAL]);
     let goes_on = resume::resume_hint(review.id, review.ended).filter(|_| is_whole);
     let interrupted = cancel.check() == Err(CancelReason::Interrupted);
-    DeliveredReview { review, settings, root: places.root, failures, not_kept, goes_on, interrupted, posted: None }
+    DeliveredReview { review, settings, root: places.root, failures, not_kept, goes_on, interrupted }
 }
 
 #[cfg(test)]

@@ -2,87 +2,24 @@
 //!
 //! Reading dismissals belongs in `dismissed`; a dismissal stored only in a saved review, in `runs`.
 
-use crate::app::error::UseCaseError;
-use std::io;
+use super::dismissals::DismissError;
+use crate::app::saved_runs;
 use std::path::{Path, PathBuf};
 
 use super::dismissals::read_from_disk;
+use super::environment::ProcessEnv;
 use super::error::AppError;
-use super::prepare::ProcessEnv;
 use super::runs::{self, finding_like};
 use crate::config::SettingsDocument;
 use crate::config::dismissals as file;
 use crate::domain::day::Day;
 use crate::domain::dismissal::{DISMISSED_FILE, Dismissal, DismissalNote, DismissedBy, LONGEST_REASON};
-use crate::domain::filter::FilterError;
 use crate::domain::finding::{Finding, FindingStatus, OriginKind};
-use crate::domain::path::RepoPath;
 use crate::domain::run::RunId;
 use crate::domain::text::strip_line;
 use crate::sys::clock;
 use crate::sys::contained_folder::ContainedFolder;
 use crate::sys::repo::Repo;
-
-/// An error that stops a finding from being dismissed.
-#[derive(Debug, thiserror::Error)]
-pub enum DismissError {
-    /// The project's file is something else.
-    #[error("{file} is not a plain file; dismissals are read from a plain file, not through a link")]
-    NotPlain {
-        /// The file.
-        file: String,
-    },
-    /// The repository has no working tree to write to.
-    #[error("there is no checkout to write {DISMISSED_FILE} in: this repository is bare; run it in a clone")]
-    Bare,
-    /// The last day is in the past.
-    #[error("--until {until} has passed already; today is {today} (UTC)")]
-    Past {
-        /// The given day.
-        until: Day,
-        /// Today.
-        today: Day,
-    },
-    /// The glob does not match the finding's own file.
-    #[error("--path {glob:?} does not match {path}, where the finding is: it would dismiss others, and not this one")]
-    Elsewhere {
-        /// The given glob.
-        glob: String,
-        /// The path of the finding.
-        path: RepoPath,
-    },
-    /// The finding is already fixed.
-    #[error("the finding {0} is fixed: there is nothing to dismiss")]
-    Fixed(String),
-    /// It is not a pattern.
-    #[error("--path: {0}")]
-    Glob(FilterError),
-    /// The file cannot be changed.
-    #[error("{DISMISSED_FILE}: {0}")]
-    Edit(#[from] file::EditFault),
-    /// Another process changed the file meanwhile.
-    #[error("{DISMISSED_FILE} was changed by somebody else meanwhile; nothing was written, try again")]
-    Changed,
-    /// It cannot be written.
-    #[error("cannot write {DISMISSED_FILE}: {0}")]
-    Write(io::Error),
-}
-
-impl UseCaseError for DismissError {
-    /// Returns 5 if the file could not be written, else 2.
-    fn exit_code(&self) -> u8 {
-        match self {
-            Self::Write(_) | Self::Changed => 5,
-            Self::NotPlain { .. }
-            | Self::Bare
-            | Self::Past { .. }
-            | Self::Elsewhere { .. }
-            | Self::Fixed(_)
-            | Self::Glob(_)
-            | Self::Edit(_) => 2,
-        }
-    }
-}
 
 /// The dismissal of a finding for the project.
 #[derive(Debug, Clone)]
@@ -122,8 +59,8 @@ pub struct ProjectDismissal {
 pub fn dismiss_for_project(around: &ProcessEnv, ask: &DismissAsk) -> Result<ProjectDismissal, AppError> {
     let repo = Repo::open(&ask.directory)?;
     let root = repo.workdir().ok_or(DismissError::Bare)?.to_owned();
-    let run = runs::find_in_repository(around, &repo, ask.run.as_deref())?;
-    let review = runs::read(around, run)?;
+    let run = saved_runs::find_in_repository(around, &repo, ask.run.as_deref())?;
+    let review = saved_runs::read(around, run)?;
     let finding = finding_like(&review.findings, ask.finding.trim())
         .ok_or_else(|| runs::no_finding(&review, &ask.finding))?
         .clone();

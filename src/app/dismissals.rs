@@ -2,9 +2,12 @@
 //!
 //! Parsing belongs in `config`, matching findings in `review`, adding an entry in `dismiss`.
 
+use super::error::UseCaseError;
+use crate::domain::day::Day;
+use crate::domain::filter::FilterError;
+use std::io;
 use std::path::Path;
 
-use super::dismiss::DismissError;
 use super::error::AppError;
 use super::on_disk::read_plain_file;
 use crate::config::ConfigError;
@@ -21,6 +24,67 @@ use crate::sys::cancel::Cancel;
 use crate::sys::files::FileError;
 use crate::sys::repo::{Repo, RepoError};
 use crate::sys::tree;
+
+/// An error that stops a finding from being dismissed.
+#[derive(Debug, thiserror::Error)]
+pub enum DismissError {
+    /// The project's file is something else.
+    #[error("{file} is not a plain file; dismissals are read from a plain file, not through a link")]
+    NotPlain {
+        /// The file.
+        file: String,
+    },
+    /// The repository has no working tree to write to.
+    #[error("there is no checkout to write {DISMISSED_FILE} in: this repository is bare; run it in a clone")]
+    Bare,
+    /// The last day is in the past.
+    #[error("--until {until} has passed already; today is {today} (UTC)")]
+    Past {
+        /// The given day.
+        until: Day,
+        /// Today.
+        today: Day,
+    },
+    /// The glob does not match the finding's own file.
+    #[error("--path {glob:?} does not match {path}, where the finding is: it would dismiss others, and not this one")]
+    Elsewhere {
+        /// The given glob.
+        glob: String,
+        /// The path of the finding.
+        path: RepoPath,
+    },
+    /// The finding is already fixed.
+    #[error("the finding {0} is fixed: there is nothing to dismiss")]
+    Fixed(String),
+    /// It is not a pattern.
+    #[error("--path: {0}")]
+    Glob(FilterError),
+    /// The file cannot be changed.
+    #[error("{DISMISSED_FILE}: {0}")]
+    Edit(#[from] file::EditFault),
+    /// Another process changed the file meanwhile.
+    #[error("{DISMISSED_FILE} was changed by somebody else meanwhile; nothing was written, try again")]
+    Changed,
+    /// It cannot be written.
+    #[error("cannot write {DISMISSED_FILE}: {0}")]
+    Write(io::Error),
+}
+
+impl UseCaseError for DismissError {
+    /// Returns 5 if the file could not be written, else 2.
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Write(_) | Self::Changed => 5,
+            Self::NotPlain { .. }
+            | Self::Bare
+            | Self::Past { .. }
+            | Self::Elsewhere { .. }
+            | Self::Fixed(_)
+            | Self::Glob(_)
+            | Self::Edit(_) => 2,
+        }
+    }
+}
 
 /// Limit on the entries named whose file was removed.
 const NAMED: usize = 5;

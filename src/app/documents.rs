@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::environment::ProcessEnv;
 use super::error::AppError;
-use super::prepare::ProcessEnv;
 use super::service::{PresentFault, Service, ServiceOptions};
 use crate::config::Flags;
 use crate::document;

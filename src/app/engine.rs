@@ -1,5 +1,6 @@
 //! Runs the chosen engine: the rules, or a model with its tools, prompts and journal. Main function: [`engine`].
 
+use super::model::limits;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,9 +11,10 @@ use super::inputs::{
 use super::instructions::Instructions;
 use super::model::ChosenModel;
 use super::packs;
-use super::prepare::{PreparedChange, ProcessEnv};
+use super::prepare::PreparedChange;
 use super::previous::{self, ReviewerIdentity};
 use super::symbols::SymbolFileCache;
+use crate::app::environment::ProcessEnv;
 use crate::config::{Settings, Verify};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::guideline::Guidelines;
@@ -21,8 +23,8 @@ use crate::domain::run::{RunId, StartedRun};
 use crate::llm;
 use crate::prompt::Prompts;
 use crate::review::{
-    self, BudgetLimits, CostLimit, FailoverCandidate, FindingThresholds, JOURNAL, JournalReplay, JournalSink, ModelRun,
-    RulesRun, VerificationScope, VerificationSettings, review_unfinished_rules, review_with_rules,
+    self, FailoverCandidate, FindingThresholds, JOURNAL, JournalReplay, JournalSink, ModelRun, RulesRun,
+    VerificationScope, VerificationSettings, review_unfinished_rules, review_with_rules,
 };
 use crate::rules::Packs;
 use crate::store::{Store, StoreError};
@@ -316,32 +318,6 @@ pub(super) fn verification(
     };
     let limits = limits(settings, provider.capabilities())?;
     Ok(Some(VerificationSettings { which, provider, limits }))
-}
-
-/// Design default: upper bound on the tokens of a response, whatever the model supports.
-const MAX_OUTPUT: u32 = 16_000;
-
-/// Determines the limits of a run with this model. A cost limit is refused if the model's prices are unknown, because it could not be
-/// enforced.
-pub(super) fn limits(settings: &Settings, model: &llm::Capabilities) -> Result<BudgetLimits, AppError> {
-    let cost = match (settings.max_cost, model.prices) {
-        (None, _) => None,
-        (Some(most), Some(prices)) => Some(CostLimit { most, prices }),
-        (Some(most), None) => {
-            let model = format!("{}/{}", model.provider, model.model);
-            return Err(AppError::NoPrice { model, most });
-        }
-    };
-    // A small context window must hold more than responses.
-    let share = u32::try_from(model.context_window / 6).unwrap_or(u32::MAX);
-    Ok(BudgetLimits {
-        turns: settings.max_turns,
-        input_tokens: settings.max_tokens,
-        window: model.context_window,
-        max_output: model.max_output.min(MAX_OUTPUT).min(share),
-        time: settings.timeout,
-        cost,
-    })
 }
 
 /// Returns the maximum size in bytes of one tool result, so that a small window holds several: a twelfth of it, at four bytes per token.

@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::prepare::secret_file;
+use super::secret_file::secret_file;
 use crate::config;
 use crate::domain::secret::Secret;
 use crate::forge::{FaultKind, ForgeError, GitHub, GitHubOptions, Login};

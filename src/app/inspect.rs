@@ -1,16 +1,15 @@
 //! Runs single parts by hand: one tool call, and the settings with their origins.
 
 use super::error::AppError;
-use super::prepare::{self, ProcessEnv};
-use super::project::project_settings;
+use super::prepare;
 use super::uncommitted::UncommittedRequest;
 use super::view::{RepositoryView, ViewCache};
-use crate::config::{Flags, ResolvedSettings};
+use crate::app::environment::ProcessEnv;
+use crate::config::Flags;
 use crate::domain::event::NullEventSink;
 use crate::domain::request::{ReviewRequest, ReviewScope};
-use crate::git::{self, GitError};
 use crate::sys::cancel::Cancel;
-use crate::sys::repo::{Repo, RepoError, RepoPool};
+use crate::sys::repo::{Repo, RepoPool};
 use crate::tools::{ToolOutcome, Toolbox};
 
 /// A tool call by hand.
@@ -45,18 +44,4 @@ pub fn call_tool(call: &ManualToolCall, around: &ProcessEnv, cancel: &Cancel) ->
         asking: UncommittedRequest::ByFlag,
     };
     view.call(&request.scope, name, input, cancel)
-}
-
-/// Lists every setting with its origin: only the user's outside a repository, also the project's inside one.
-pub fn settings(request: &ReviewRequest, flags: &Flags, around: &ProcessEnv) -> Result<ResolvedSettings, AppError> {
-    let project = match Repo::open(&request.directory) {
-        Err(RepoError::NotARepository(_)) => None,
-        Err(error) => return Err(error.into()),
-        Ok(repo) => match git::resolve(&repo, &request.scope) {
-            Ok(range) => project_settings(&repo, range.settings_at, request.settings_from_worktree)?,
-            Err(GitError::NoTarget { .. } | GitError::TargetIsHead { .. } | GitError::Repo(RepoError::Unborn)) => None,
-            Err(error) => return Err(error.into()),
-        },
-    };
-    prepare::resolve(project, flags, around)
 }

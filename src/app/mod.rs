@@ -14,6 +14,7 @@ mod dismissals;
 mod doctor;
 mod documents;
 mod engine;
+mod environment;
 mod error;
 mod eval;
 mod forge;
@@ -40,7 +41,10 @@ mod review;
 mod rules;
 mod runs;
 mod sarif;
+mod saved_runs;
+mod secret_file;
 mod service;
+mod settings;
 mod symbols;
 mod uncommitted;
 mod view;
@@ -51,9 +55,11 @@ pub use apply::{
 };
 pub use artefact::{ArtefactError, ExpectedArtefact, expected_artefact, post_artefact};
 pub use deliver::{DeliveredReview, OutputFile};
-pub use dismiss::{DismissAsk, DismissError, ProjectDismissal, dismiss_for_project};
+pub use dismiss::{DismissAsk, ProjectDismissal, dismiss_for_project};
+pub use dismissals::DismissError;
 pub use doctor::{DoctorAsk, TerminalInfo, doctor};
 pub use documents::{ReferenceStyle, checkout, find_document, read_content, render_document, show_document};
+pub use environment::ProcessEnv;
 pub use error::{AppError, UseCaseError};
 pub use eval::{EvalError, EvalJob, earlier as earlier_evaluation, evaluate, write_evaluation};
 pub use forge::ForgeEnvironment;
@@ -61,21 +67,22 @@ pub use guidelines::{
     ApplicableGuideline as ReachedGuideline, GuidelinesReport as ExplainedGuidelines, ListedGuideline,
     explain as explain_guidelines, list as list_guidelines,
 };
-pub use inspect::{ManualToolCall, call_tool, settings};
+pub use inspect::{ManualToolCall, call_tool};
 pub use instructions::InstructionsError;
 pub use model::{KnownProvider, ProviderEnvironment, providers};
 pub use models::{ModelsAsk, models};
-pub use post::{DryRun, MovedHeadPolicy, PostError, PostOptions, PostOutcome, post, resume_and_post, review_and_post};
-pub use prepare::{ProcessEnv, secret_file};
+pub use post::{DryRun, MovedHeadPolicy, PostError, PostOptions, PostOutcome, check_scope, post, post_delivered};
 pub use preview::preview;
 pub use pull::{FetchedPull, fetch as fetch_pull};
 pub use replay::{
     ChangedRequest, ComparisonOptions, ReplayError, ReplayResult, RequestComparison, RequestPart, compare, replay,
 };
-pub use resume::{ResumeError, ResumeRequest};
+pub use resume::{ResumeError, ResumeOutcome, ResumeRequest, resume};
 pub use review::{ReviewJob, interruptible, review, time_limit, wait_for_interrupt, with_time_limit};
 pub use rules::{FixtureFault, FixtureReport, RuleOwner, RulePage, RulesError, explain_rule, list_rules, test_rules};
-pub use runs::{FindingsAsk, dismiss, finding_like, findings, latest_of, list, prune, show};
+pub use runs::{FindingsAsk, dismiss, finding_like, findings, prune, show};
+pub use saved_runs::{latest_of, list};
+pub use secret_file::secret_file;
 pub use service::{
     AT_ONCE, AllowedRoots, AllowedRootsError, BriefingError, CallMetrics, ChangeNotice, ClientConnection, DismissFault,
     FaultKind, FindFault, FinishedRun, ListedPull, NamedPull, Notifier, PresentFault, PresentedDocument, PullFault,
@@ -83,6 +90,7 @@ pub use service::{
     ResolvedBy, ResolvedRemark, ReviewListing, ReviewSnapshot, ReviewState, RunningReview, Service, ServiceOptions,
     StartFault, StartReview, StartedReview, WatchTarget,
 };
+pub use settings::list_settings as settings;
 
 pub use crate::syntax::{HELPER as PARSE_HELPER, serve_probe as serve_parser};
 pub use crate::sys::cancel::Cancel;

@@ -12,10 +12,11 @@
 
 mod environment;
 
+use crate::llm;
+use crate::review::{BudgetLimits, CostLimit};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::engine::limits;
 use super::error::AppError;
 use crate::config::{ModelChoice, ResolvedSettings, Settings, Verify};
 use crate::llm::{ProviderAccess, ProviderHead, ProviderRow, ProviderTable, RateLimit, WireFormat, heads};
@@ -348,6 +349,32 @@ fn is_this_machine(host: &str) -> bool {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     let by_name = host.is_empty() || host == "localhost" || host.ends_with(".localhost");
     by_name || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback() || address.is_unspecified())
+}
+
+/// Design default: upper bound on the tokens of a response, whatever the model supports.
+const MAX_OUTPUT: u32 = 16_000;
+
+/// Determines the limits of a run with this model. A cost limit is refused if the model's prices are unknown, because it could not be
+/// enforced.
+pub(super) fn limits(settings: &Settings, model: &llm::Capabilities) -> Result<BudgetLimits, AppError> {
+    let cost = match (settings.max_cost, model.prices) {
+        (None, _) => None,
+        (Some(most), Some(prices)) => Some(CostLimit { most, prices }),
+        (Some(most), None) => {
+            let model = format!("{}/{}", model.provider, model.model);
+            return Err(AppError::NoPrice { model, most });
+        }
+    };
+    // A small context window must hold more than responses.
+    let share = u32::try_from(model.context_window / 6).unwrap_or(u32::MAX);
+    Ok(BudgetLimits {
+        turns: settings.max_turns,
+        input_tokens: settings.max_tokens,
+        window: model.context_window,
+        max_output: model.max_output.min(MAX_OUTPUT).min(share),
+        time: settings.timeout,
+        cost,
+    })
 }
 
 #[cfg(test)]

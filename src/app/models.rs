@@ -1,11 +1,12 @@
 //! Lists the available models: the providers as configured here and the known facts of their models. Main function: [`models`].
 
+use crate::app::settings;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::error::AppError;
 use super::model::{self, ProviderEnvironment};
-use super::prepare::{self, ProcessEnv};
+use crate::app::environment::ProcessEnv;
 use crate::config::{Flags, Settings};
 use crate::domain::provider_info::{ModelInfo, PriceList, ProviderInfo, ProviderKeyState, ProviderModels};
 use crate::llm::{self, ModelFacts, ModelPattern, ProviderAccess, ProviderRow};
@@ -24,7 +25,7 @@ pub struct ModelsAsk {
 
 /// Lists the providers in the order of the table. No repository is read, and a key goes only where it would go for a review.
 pub async fn models(ask: &ModelsAsk, around: &ProcessEnv) -> Result<Vec<ProviderInfo>, AppError> {
-    let settings = prepare::resolve(None, &Flags::default(), around)?.settings;
+    let settings = settings::resolve(None, &Flags::default(), around)?.settings;
     let environment = &around.providers;
     let rows: Vec<&Arc<ProviderRow>> = match &ask.provider {
         None => environment.table().rows().iter().collect(),

@@ -1,87 +1,35 @@
 //! Prepares a change for an engine: collects it, opens its two trees and resolves the settings. Main type: [`PreparedChange`].
 
-use std::fmt;
+use super::environment::ProcessEnv;
+use super::project::folder_of;
+use super::settings::{options, resolve, settings_for};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::diff_source::DiffOrigin;
 use super::dismissals::{self, DismissedFile};
 use super::error::AppError;
-use super::forge::ForgeEnvironment;
-use super::model::ProviderEnvironment;
 use super::packs;
-use super::project::{changed_settings, project_settings};
-use super::provider_table;
+use super::project::changed_settings;
 use super::pull::FetchedPull;
-use crate::config::{self, Flags, ResolvedSettings, Settings, SettingsDocument, SettingsSources};
+use crate::config::{Flags, Settings};
 use crate::domain::change::ChangeSet;
 use crate::domain::event::{Event, EventSink};
-use crate::domain::filter::PathFilter;
 use crate::domain::forge::ReviewedPull;
 use crate::domain::id::CommitId;
 use crate::domain::limits::LIMITS;
 use crate::domain::place::{DiffSide, WorkspaceAt};
 use crate::domain::request::{Compare, PatchSource, Previous, ReviewRequest, ReviewScope};
-use crate::domain::secret::Secret;
 use crate::domain::text::find_prompt_injection;
-use crate::git::{self, CollectOptions, ResolvedRange};
-use crate::present::{self, presenter};
+use crate::git::{self, ResolvedRange};
 use crate::review::BranchHistory;
 use crate::rules::{PackFile, ScannerReports};
-use crate::store::Store;
 use crate::syntax::{ParserProbe, ProbeScope};
 use crate::sys::cancel::Cancel;
 use crate::sys::files;
 use crate::sys::repo::{Repo, RepoPool};
 use crate::tools::{Checkout, ToolContext, ToolLimits};
 use crate::workspace::{self, Workspace};
-
-/// The environment of the process. It is read once, by the command line, so that no other part reads it on its own. `Debug` shows no value
-/// of a variable: it may be a key.
-#[derive(Clone)]
-pub struct ProcessEnv {
-    /// The user's settings file, if any.
-    pub user_settings: Option<SettingsDocument>,
-    /// The environment variables with the prefix `REVIEW_`.
-    pub environment: Vec<(String, String)>,
-    /// The keys and addresses in the variables that the providers' own libraries read.
-    pub providers: ProviderEnvironment,
-    /// The forge's address and credentials.
-    pub forge: ForgeEnvironment,
-    /// The folder of saved runs.
-    pub state: PathBuf,
-    /// The process for trial parses; `None` if this process is not the program itself.
-    pub parser: Option<Arc<ParserProbe>>,
-}
-
-impl fmt::Debug for ProcessEnv {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { user_settings, environment, providers, forge, state, parser } = self;
-        let names: Vec<&str> = environment.iter().map(|(name, _)| name.as_str()).collect();
-        let mut shown = f.debug_struct("Surroundings");
-        shown.field("user_settings", user_settings).field("environment", &names).field("providers", providers);
-        shown.field("forge", forge).field("state", state).field("parser", parser).finish()
-    }
-}
-
-impl ProcessEnv {
-    /// Reads the environment of this process.
-    pub fn of_this_process() -> Result<Self, AppError> {
-        let (environment, user_settings) = (config::read_environment(), config::user_document()?);
-        let providers =
-            ProviderEnvironment::of_this_process(provider_table::load_table(user_settings.as_ref(), &environment)?);
-        let (forge, state) = (ForgeEnvironment::of_this_process(), Store::default_root()?);
-        let program =
-            if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { std::env::current_exe() };
-        let parser = program.ok().map(|program| Arc::new(ParserProbe::new(program, ProbeScope::GrowingScanners)));
-        Ok(Self { user_settings, environment, providers, forge, state, parser })
-    }
-
-    /// The trial parser for texts with the trust level of `scope`.
-    pub(super) fn parser(&self, scope: ProbeScope) -> Option<Arc<ParserProbe>> {
-        self.parser.as_ref().map(|parser| parser.with_scope(scope))
-    }
-}
 
 /// A change prepared for review.
 pub(super) struct PreparedChange {
@@ -130,17 +78,6 @@ impl PreparedChange {
             limits: ToolLimits::default(),
         }
     }
-}
-
-/// Maximum size in bytes of a secret file: a header carries no larger secret.
-const MAX_SECRET: u64 = 64 << 10;
-
-/// Reads a secret from a file, without the surrounding white space.
-pub fn secret_file(path: &Path) -> Result<Secret, AppError> {
-    let bytes =
-        files::open(path).and_then(|file| files::read_within(file, path, MAX_SECRET)).map_err(AppError::Input)?;
-    let text = String::from_utf8(bytes).map_err(|_| AppError::NotText { path: path.display().to_string() })?;
-    Ok(Secret::new(text).trimmed())
 }
 
 /// Collects the change and opens its trees.
@@ -237,11 +174,6 @@ fn collect_range(
     })
 }
 
-/// The folder that identifies a repository on this machine: the working tree, or the git folder of a bare one, without links.
-pub(super) fn folder_of(repo: &Repo) -> Option<PathBuf> {
-    files::real_path(repo.workdir().unwrap_or_else(|| repo.git_dir())).ok()
-}
-
 /// The folder of the working tree, if the reviewed state is the one checked out.
 fn on_disk(repo: &Repo, range: &ResolvedRange) -> Option<PathBuf> {
     let there = match range.new_at {
@@ -319,39 +251,6 @@ fn collect_patch(
     })
 }
 
-/// The limits of a collection under these settings.
-pub(super) fn options(settings: &Settings) -> Result<CollectOptions, AppError> {
-    Ok(CollectOptions {
-        filter: filter(settings)?,
-        max_commits: settings.max_commits as usize,
-        ..CollectOptions::default()
-    })
-}
-
-/// The path filter of the settings, for the change and for everything read.
-pub(super) fn filter(settings: &Settings) -> Result<PathFilter, AppError> {
-    filter_of(&settings.include, &settings.exclude)
-}
-
-/// Builds a filter from groups of globs: a path must match one of each group of `include`, and none of `exclude`.
-pub(super) fn filter_of(include: &[Vec<String>], exclude: &[String]) -> Result<PathFilter, AppError> {
-    let all = PathFilter::new(&[], exclude);
-    let narrowed = include.iter().fold(all, |filter, globs| filter.and_then(|filter| filter.narrow(globs)));
-    Ok(narrowed.map_err(git::GitError::from)?)
-}
-
-/// Resolves the settings of a range: the project's are read from the target commit unless the working tree was requested.
-pub(super) fn settings_for(
-    repo: &Repo,
-    range: &ResolvedRange,
-    request: &ReviewRequest,
-    flags: &Flags,
-    around: &ProcessEnv,
-) -> Result<Settings, AppError> {
-    let project = project_settings(repo, range.settings_at, request.settings_from_worktree)?;
-    Ok(resolve(project, flags, around)?.settings)
-}
-
 /// Notes a prompt injection in the authors' description of the change. In the code itself, a rule reports it.
 fn note_prompt_injection(change: &ChangeSet) -> Option<String> {
     let steers = |text: &str| !find_prompt_injection(text).is_empty();
@@ -363,24 +262,4 @@ fn note_prompt_injection(change: &ChangeSet) -> Option<String> {
         (false, false) => return None,
     };
     Some(format!("{place} tells the reviewer what to say; this review did not follow it."))
-}
-
-/// Merges the settings, with their origins.
-pub(super) fn resolve(
-    project: Option<SettingsDocument>,
-    flags: &Flags,
-    around: &ProcessEnv,
-) -> Result<ResolvedSettings, AppError> {
-    let (user, environment) = (around.user_settings.clone(), around.environment.clone());
-    let resolved = config::resolve(&SettingsSources { user, repository: project, environment, flags: flags.clone() })?;
-    // The names of the output formats are known only here; an unknown one would print nothing.
-    if presenter(&resolved.settings.format).is_none() {
-        let origin = resolved.origins.iter().find(|(key, _, _)| *key == "format");
-        return Err(AppError::Format {
-            origin: origin.map_or_else(String::new, |(_, _, origin)| origin.to_string()),
-            name: resolved.settings.format,
-            known: present::names().join(", "),
-        });
-    }
-    Ok(resolved)
 }

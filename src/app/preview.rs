@@ -2,17 +2,19 @@
 //!
 //! It follows the path of a review up to the first request, and needs no key. Nothing is saved.
 
+use crate::app::settings;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::engine::{failover_candidates, identify_reviewer, limits, threshold, verification};
+use super::engine::{failover_candidates, identify_reviewer, threshold, verification};
 use super::error::AppError;
 use super::instructions::TrustLevel;
 use super::model::{self, ChosenModel, ProviderEnvironment};
 use super::packs;
-use super::prepare::{self, ProcessEnv};
 use super::previous;
 use super::review::{EngineInputs, ReviewInputs, ReviewJob, gather_inputs};
+use crate::app::environment::ProcessEnv;
+use crate::app::model::limits;
 use crate::config::ResolvedSettings;
 use crate::domain::change::ChangeSet;
 use crate::domain::event::{Event, EventSink, ReviewStage};
@@ -42,7 +44,7 @@ pub async fn preview(
 ) -> Result<Preview, AppError> {
     let ReviewJob { run, request, flags, compare, leads, .. } = job;
     let compare = Compare { with: compare.with.for_scope(&request.scope), ..compare };
-    let resolved = prepare::resolve(None, &flags, &around)?;
+    let resolved = settings::resolve(None, &flags, &around)?;
     let PreviewModels { chosen, second, missing } = choose_models(&resolved, &around.providers)?;
     model::priced(&resolved.settings, chosen.iter().chain(&second))?;
     let gathering =

@@ -9,14 +9,21 @@ use crate::domain::change::ChangeSet;
 use crate::domain::id::CommitId;
 use crate::domain::place::WorkspaceAt;
 use crate::git::ResolvedRange;
+use crate::sys::files;
 use crate::sys::files::FileError;
 use crate::sys::repo::Repo;
 use crate::sys::tree;
+use std::path::PathBuf;
 
 /// The project's settings file, at the root of its tree.
 const PROJECT_SETTINGS: &str = ".review.toml";
 /// Maximum size in bytes of a settings file in the working tree.
 const MAX_SETTINGS: u64 = 1 << 20;
+
+/// The folder that identifies a repository on this machine: the working tree, or the git folder of a bare one, without links.
+pub(super) fn folder_of(repo: &Repo) -> Option<PathBuf> {
+    files::real_path(repo.workdir().unwrap_or_else(|| repo.git_dir())).ok()
+}
 
 /// Reads the project's settings from the working tree or from a commit; `None` if there are none.
 pub(super) fn project_settings(

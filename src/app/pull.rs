@@ -1,9 +1,10 @@
 //! Resolves a pull request by number, name or page address and fetches its commits. Main function: [`fetch`].
 
+use crate::app::settings;
 use std::path::{Path, PathBuf};
 
 use super::error::AppError;
-use super::prepare::{self, ProcessEnv};
+use crate::app::environment::ProcessEnv;
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::forge::{PullId, PullRequest, PullSpecifier, RepoName, ReviewedPull};
@@ -49,7 +50,7 @@ pub(super) async fn resolve_request(
     cancel: &Cancel,
 ) -> Result<Option<FetchedPull>, AppError> {
     let ReviewScope::Pull(ask) = &request.scope else { return Ok(None) };
-    let cancel = cancel.with_deadline(prepare::resolve(None, flags, around)?.settings.timeout);
+    let cancel = cancel.with_deadline(settings::resolve(None, flags, around)?.settings.timeout);
     let (forge, asked) = (around.forge.clone(), cancel.clone());
     // `gh` may be called for its token.
     let github = blocking::run(SIGNING_IN, &cancel, move || forge.client(&asked)).await??;

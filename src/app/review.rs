@@ -1,5 +1,6 @@
 //! The main steps of a review: collect → open the trees → run the engine → save → deliver. Main function: [`review`].
 
+use crate::app::settings;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,10 +12,11 @@ use super::guidelines;
 use super::inputs::{ContentHashes, RunRequest};
 use super::instructions::{self, Instructions, TrustLevel};
 use super::model;
-use super::prepare::{self, PreparedChange, ProcessEnv};
+use super::prepare::{self, PreparedChange};
 use super::prompts;
 use super::pull;
 use super::sarif;
+use crate::app::environment::ProcessEnv;
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink, ReviewStage};
 use crate::domain::guideline::Guidelines;
@@ -67,7 +69,7 @@ pub(super) async fn review_with(
     let ReviewJob { run, request, flags, outputs, compare, leads } = job;
     let compare = Compare { with: compare.with.for_scope(&request.scope), ..compare };
     // The model does not depend on the repository, so its errors are reported before anything is collected.
-    let resolved = prepare::resolve(None, &flags, &around)?;
+    let resolved = settings::resolve(None, &flags, &around)?;
     let chosen = model::choose(&resolved, &around.providers)?;
     let second = model::choose_verifier(&resolved, &around.providers, chosen.as_ref())?;
     model::priced(&resolved.settings, chosen.iter().chain(&second))?;
@@ -218,7 +220,7 @@ pub fn with_time_limit<T: Send + 'static>(
 
 /// The user's time limit for a run: from the flags, else the user's settings. A project's can only shorten it.
 pub fn time_limit(flags: &Flags, around: &ProcessEnv) -> Result<Duration, AppError> {
-    Ok(prepare::resolve(None, flags, around)?.settings.timeout)
+    Ok(settings::resolve(None, flags, around)?.settings.timeout)
 }
 
 /// Waits for Ctrl-C, or for the termination signal of runners and service managers.

@@ -7,10 +7,10 @@ use crate::app::error::UseCaseError;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::environment::ProcessEnv;
 use super::error::AppError;
-use super::inspect::settings;
 use super::packs::{self, PROJECT_RULES, is_pack, stem};
-use super::prepare::ProcessEnv;
+use super::settings::list_settings;
 use crate::config::Flags;
 use crate::domain::id::CommitId;
 use crate::domain::request::{ReviewRequest, ReviewScope};
@@ -66,7 +66,7 @@ impl UseCaseError for RulesError {}
 
 /// Lists the rules that a review of the request would run, the built-in ones first.
 pub fn list_rules(request: &ReviewRequest, flags: &Flags, around: &ProcessEnv) -> Result<Vec<RulePage>, AppError> {
-    let settings = settings(request, flags, around)?.settings;
+    let settings = list_settings(request, flags, around)?.settings;
     let (repo, at) = match Repo::open(&request.directory) {
         Err(RepoError::NotARepository(_)) => (None, None),
         Err(error) => return Err(error.into()),

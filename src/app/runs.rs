@@ -1,53 +1,23 @@
 //! Lists and shows saved runs, and marks their findings as dismissed.
 
-use std::path::Path;
+use super::saved_runs::read;
+use crate::app::saved_runs;
+use crate::app::settings;
 
-use super::deliver;
 use super::error::AppError;
-use super::prepare::{self, ProcessEnv};
+use crate::app::environment::ProcessEnv;
 use crate::config::Flags;
 use crate::config::dismissals;
 use crate::domain::dismissal::{DismissalNote, DismissedBy, LONGEST_REASON};
 use crate::domain::filter::{FilterError, PathFilter};
 use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity};
 use crate::domain::review::Review;
-use crate::domain::run::{RunId, RunRecord, SavedRun};
-use crate::present::json;
+use crate::domain::run::RunId;
 use crate::store::Store;
-use crate::sys::repo::Repo;
-
-/// Lists the saved runs, newest first.
-pub fn list(around: &ProcessEnv) -> Result<Vec<SavedRun>, AppError> {
-    Ok(Store::at(&around.state).list()?)
-}
 
 /// Loads a saved review by its id, a prefix of it, or `last`.
 pub fn show(around: &ProcessEnv, name: &str) -> Result<Review, AppError> {
     read(around, Store::at(&around.state).find(name)?)
-}
-
-/// Loads a saved review.
-pub(super) fn read(around: &ProcessEnv, id: RunId) -> Result<Review, AppError> {
-    read_from(&Store::at(&around.state), id)
-}
-
-/// Loads a saved review from a store.
-pub(super) fn read_from(store: &Store, id: RunId) -> Result<Review, AppError> {
-    let bytes = store.read(id, "review.json")?;
-    json::parse(&bytes).map_err(|error| AppError::Damaged { id: id.to_string(), why: error.to_string() })
-}
-
-/// Loads the list entry of one run.
-pub(super) fn record(around: &ProcessEnv, id: RunId) -> Result<RunRecord, AppError> {
-    Ok(Store::at(&around.state).read_record(id)?)
-}
-
-/// Finds the newest saved run of the repository with this folder (absolute, without links).
-pub fn latest_of(around: &ProcessEnv, folder: &Path) -> Result<Option<RunRecord>, AppError> {
-    Ok(list(around)?.into_iter().find_map(|run| match run {
-        SavedRun::Whole(record) if record.folder.as_deref() == Some(folder) => Some(record),
-        SavedRun::Whole(_) | SavedRun::Unfinished { .. } | SavedRun::Damaged { .. } => None,
-    }))
 }
 
 /// A selection of findings of a review.
@@ -123,7 +93,7 @@ pub(super) fn mark_dismissed(
     review.coverage.notes.push(note);
     let store = Store::at(&around.state);
     let folder = store.read_record(review.id).ok().and_then(|record| record.folder);
-    deliver::keep(&store, &review, folder)?;
+    saved_runs::keep(&store, &review, folder)?;
     Ok(review)
 }
 
@@ -133,20 +103,8 @@ pub(super) fn no_finding(review: &Review, finding: &str) -> AppError {
     AppError::NoFinding { id: review.id.to_string(), finding: finding.to_owned(), known }
 }
 
-/// Finds a run by its id or a prefix of it; with `last`, or without a name, the newest of the repository.
-pub(super) fn find_in_repository(around: &ProcessEnv, repo: &Repo, name: Option<&str>) -> Result<RunId, AppError> {
-    if let Some(name) = name.filter(|name| *name != "last") {
-        return Ok(Store::at(&around.state).find(name)?);
-    }
-    let folder = prepare::folder_of(repo);
-    let newest = folder.as_deref().map_or(Ok(None), |folder| latest_of(around, folder))?;
-    newest.map(|record| record.id).ok_or_else(|| AppError::NoRunHere {
-        folder: repo.workdir().unwrap_or_else(|| repo.git_dir()).display().to_string(),
-    })
-}
-
 /// Removes the runs that are older than the settings allow; returns their number.
 pub fn prune(around: &ProcessEnv) -> Result<usize, AppError> {
-    let settings = prepare::resolve(None, &Flags::default(), around)?.settings;
+    let settings = settings::resolve(None, &Flags::default(), around)?.settings;
     Ok(Store::at(&around.state).prune(settings.keep_runs)?)
 }

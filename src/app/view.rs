@@ -3,6 +3,7 @@
 //! Reading, searching and listing use one tree: no change is collected for them. Calls by hand and servers share this code; they differ
 //! only in the lifetime of an [`ViewCache`]. The allowed folders belong in `service`.
 
+use crate::app::settings;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,9 +12,9 @@ use serde_json::Value;
 use super::diff_source::DiffOrigin;
 use super::error::AppError;
 use super::lru::LruCache;
-use super::prepare::{self, ProcessEnv};
 use super::project::project_settings;
 use super::uncommitted::{UncommittedCheck, UncommittedRequest};
+use crate::app::environment::ProcessEnv;
 use crate::config::{Flags, Settings};
 use crate::domain::change::ChangeSet;
 use crate::domain::event::NullEventSink;
@@ -139,8 +140,8 @@ impl RepositoryView<'_> {
     fn policy(&self, at: Option<CommitId>, cancel: &Cancel) -> Result<Arc<ReadingPolicy>, AppError> {
         let make = || {
             let project = project_settings(&*self.pool.acquire()?, at, self.settings_from_worktree)?;
-            let settings = prepare::resolve(project, self.flags, self.around)?.settings;
-            let filter = prepare::filter(&settings)?;
+            let settings = settings::resolve(project, self.flags, self.around)?.settings;
+            let filter = settings::filter(&settings)?;
             Ok(Arc::new(ReadingPolicy { settings, filter }))
         };
         // The working tree changes, so it is not cached.
@@ -210,7 +211,7 @@ impl RepositoryView<'_> {
         policy: &ReadingPolicy,
         cancel: &Cancel,
     ) -> Result<Arc<OpenedChange>, AppError> {
-        let options = prepare::options(&policy.settings)?;
+        let options = settings::options(&policy.settings)?;
         let set = Arc::new(git::collect(&*self.pool.acquire()?, range, &options, cancel, &NullEventSink)?);
         let ends = RangeEnds { new_at: range.new_at, settings_at: range.settings_at };
         let new = self.tree(ends, policy, cancel)?;

@@ -10,7 +10,7 @@ use super::post;
 use crate::app::{self, AppError, Cancel, DeliveredReview, PostOutcome, ProcessEnv, ResumeRequest, ReviewJob};
 use crate::config::Colour;
 use crate::domain::event::{Event, EventSink};
-use crate::domain::request::ReviewRequest;
+use crate::domain::request::{ReviewRequest, ReviewScope};
 use crate::domain::run::RunId;
 use crate::present::delivery;
 use crate::present::events::{EventStream, FanOut, StreamEnd};
@@ -31,11 +31,11 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
     let events = Arc::new(EventStream::start(console.stdout_stream())?);
     let made = make_review(args, console, Some(Arc::clone(&events)));
     match &made {
-        Ok(delivered) => {
+        Ok(FinishedReview { delivered, posted }) => {
             for text in &delivered.failures {
                 events.emit(Event::Notice { text: text.clone() });
             }
-            let receipt = match &delivered.posted {
+            let receipt = match posted {
                 Some(PostOutcome::Done(receipt)) => Some(&**receipt),
                 Some(PostOutcome::Dry(_)) | None => None,
             };
@@ -45,9 +45,9 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
         // The first error is reported, and determines the exit code.
         Err(error) => events.finish(&StreamEnd::Error(&error.to_string()), error.exit_code()).unwrap_or_default(),
     }
-    let delivered = made?;
-    print_notes(&delivered, quiet, console);
-    Ok(ExitCode::from(delivered.exit_code()))
+    let finished = made?;
+    print_notes(&finished, quiet, console);
+    Ok(ExitCode::from(finished.delivered.exit_code()))
 }
 
 /// Prints a preview of the review without making it.
@@ -83,12 +83,18 @@ fn job(args: ReviewArgs) -> ReviewJob {
     ReviewJob { run: RunId::random(), request, flags, compare, outputs: args.output, leads: args.leads }
 }
 
+/// A review, and the outcome of posting it if that was requested.
+struct FinishedReview {
+    delivered: DeliveredReview,
+    posted: Option<PostOutcome>,
+}
+
 /// Makes the review, showing its progress; `events` receives the events if given.
 fn make_review(
     args: ReviewArgs,
     console: &Console,
     events: Option<Arc<EventStream>>,
-) -> Result<DeliveredReview, AppError> {
+) -> Result<FinishedReview, AppError> {
     let flags = args.overrides();
     let post = args.post.options();
     let around = ProcessEnv::of_this_process()?;
@@ -101,27 +107,41 @@ fn make_review(
 
     // Two threads, so that one that a server keeps busy cannot stop the clock.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let ended = if let Some(run) = args.again.run() {
-        let directory = Some(args.place.directory).filter(|folder| folder.as_os_str() != ".");
-        let as_recorded = args.again.as_recorded();
-        let ask = ResumeRequest { run, as_recorded, flags, directory, outputs: args.output };
-        let work = app::resume_and_post(ask, post, around, Arc::clone(&sink), cancel.clone());
-        runtime.block_on(app::interruptible(&cancel, &*sink, GRACE, work))
-    } else {
-        let work = app::review_and_post(job(args), post, around, Arc::clone(&sink), cancel.clone());
-        runtime.block_on(app::interruptible(&cancel, &*sink, GRACE, work))
+    let work = async {
+        let (mut delivered, directory, flags) = if let Some(run) = args.again.run() {
+            let directory = Some(args.place.directory).filter(|folder| folder.as_os_str() != ".");
+            let as_recorded = args.again.as_recorded();
+            let ask = ResumeRequest { run, as_recorded, flags, directory, outputs: args.output };
+            let ready = |scope: &ReviewScope| post.as_ref().map_or(Ok(()), |_| Ok(app::check_scope(scope)?));
+            let ran = app::resume(ask, ready, around.clone(), Arc::clone(&sink), cancel.clone()).await?;
+            (ran.delivered, ran.directory, ran.flags)
+        } else {
+            let job = job(args);
+            if post.is_some() {
+                app::check_scope(&job.request.scope)?;
+            }
+            let directory = job.request.directory.clone();
+            (app::review(job, around.clone(), Arc::clone(&sink), cancel.clone()).await?, directory, flags)
+        };
+        let posted = match post {
+            Some(post) => app::post_delivered(&mut delivered, directory, &post, &flags, &around, &*sink, &cancel).await,
+            None => None,
+        };
+        Ok(FinishedReview { delivered, posted })
     };
+    let ended = runtime.block_on(app::interruptible(&cancel, &*sink, GRACE, work));
     // A thread that waits for a pipe forever must not keep the process alive.
     runtime.shutdown_background();
     progress.finish();
     ended
 }
 
-fn show(delivered: &DeliveredReview, quiet: bool, console: &Console) -> Result<ExitCode, AppError> {
+fn show(finished: &FinishedReview, quiet: bool, console: &Console) -> Result<ExitCode, AppError> {
+    let FinishedReview { delivered, posted } = finished;
     let settings = &delivered.settings;
-    if let Some(PostOutcome::Dry(dry)) = &delivered.posted {
+    if let Some(PostOutcome::Dry(dry)) = posted {
         console.write_data(&post::dry_run(dry), Syntax::Json)?;
-        print_notes(delivered, quiet, console);
+        print_notes(finished, quiet, console);
         return Ok(ExitCode::from(delivered.exit_code()));
     }
     let options =
@@ -129,13 +149,14 @@ fn show(delivered: &DeliveredReview, quiet: bool, console: &Console) -> Result<E
     if let Some(presenter) = presenter(&settings.format) {
         console.write_data(&(presenter.render)(&delivered.review, &options), presenter.syntax)?;
     }
-    print_notes(delivered, quiet, console);
+    print_notes(finished, quiet, console);
     Ok(ExitCode::from(delivered.exit_code()))
 }
 
 /// Prints notes to standard error.
-fn print_notes(delivered: &DeliveredReview, quiet: bool, console: &Console) {
-    if let (Some(PostOutcome::Done(receipt)), false) = (&delivered.posted, quiet) {
+fn print_notes(finished: &FinishedReview, quiet: bool, console: &Console) {
+    let FinishedReview { delivered, posted } = finished;
+    if let (Some(PostOutcome::Done(receipt)), false) = (posted, quiet) {
         console.print_to_stderr(&delivery::lines(receipt));
     }
     if let (Some(why), false) = (delivered.hidden_gate(), quiet) {

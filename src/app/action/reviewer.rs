@@ -6,9 +6,10 @@
 use super::error::ActionError;
 use super::inputs::{ActionInputs, allowed_values, invalid_value};
 use super::variables;
+use crate::app::environment::ProcessEnv;
 use crate::app::error::AppError;
 use crate::app::model::{self, ChosenModel};
-use crate::app::prepare::{self, ProcessEnv};
+use crate::app::settings;
 use crate::config::{self, Flags, ModelChoice, SettingsSources};
 use crate::llm::WireFormat;
 
@@ -19,7 +20,7 @@ pub(super) fn choose_reviewer(
     around: &mut ProcessEnv,
     is_fork: bool,
 ) -> Result<Vec<String>, AppError> {
-    let asked = prepare::resolve(None, flags, around)?.settings.model;
+    let asked = settings::resolve(None, flags, around)?.settings.model;
     let provider = match &asked {
         ModelChoice::Named { provider, .. } => Some(provider.as_str()),
         ModelChoice::Auto | ModelChoice::Rules => None,
@@ -34,7 +35,7 @@ pub(super) fn choose_reviewer(
         give(inputs, provider, around)?;
     }
     let notices = unused(inputs, &asked)?;
-    let resolved = prepare::resolve(None, flags, around)?;
+    let resolved = settings::resolve(None, flags, around)?;
     if resolved.settings.model == ModelChoice::Rules {
         return Ok(notices);
     }

@@ -12,12 +12,12 @@ use super::outputs::ActionOutputs;
 use super::task::{StepTask, decide_task};
 use super::variables::{self, ActionVariables};
 use super::{event, summary};
-use crate::app::deliver::{DeliveredReview, render};
+use crate::app::deliver::DeliveredReview;
+use crate::app::environment::ProcessEnv;
 use crate::app::error::AppError;
 use crate::app::instructions::InstructionsError;
-use crate::app::post::PostOutcome;
-use crate::app::prepare::ProcessEnv;
 use crate::app::review::interruptible;
+use crate::app::saved_runs::render;
 use crate::domain::event::EventSink;
 use crate::domain::forge::{Delivery, PullId, RepoName};
 use crate::domain::text::strip_line;
@@ -61,6 +61,8 @@ pub(super) enum StepOutcome {
 pub(super) struct StepReview {
     pub(super) delivered: DeliveredReview,
     pub(super) posted: PostDestination,
+    /// The receipt of posting it on the pull request.
+    pub(super) receipt: Option<Box<Delivery>>,
     /// The folder with the files.
     pub(super) folder: PathBuf,
     /// The files that were written, by the names of their formats.
@@ -68,14 +70,6 @@ pub(super) struct StepReview {
 }
 
 impl StepReview {
-    /// The receipt of posting it on the pull request.
-    fn receipt(&self) -> Option<&Delivery> {
-        match &self.delivered.posted {
-            Some(PostOutcome::Done(receipt)) => Some(receipt),
-            Some(PostOutcome::Dry(_)) | None => None,
-        }
-    }
-
     fn closed(&self) -> Option<String> {
         gate::explain_failure(&self.delivered.review, self.delivered.settings.fail_on)
     }
@@ -262,7 +256,7 @@ fn tell(given: &ActionVariables, did: Result<StepOutcome, AppError>, verdict: St
 /// Collects the notes of the summary: why the step fails, deviations in posting, and failures.
 fn summary_notes(did: &Result<StepOutcome, AppError>, verdict: StepVerdict) -> Vec<String> {
     let (posted, receipt, failures) = match did {
-        Ok(StepOutcome::Reviewed(made)) => (&made.posted, made.receipt(), &made.delivered.failures),
+        Ok(StepOutcome::Reviewed(made)) => (&made.posted, made.receipt.as_deref(), &made.delivered.failures),
         Ok(StepOutcome::Posted { receipt, posted }) => (posted, Some(&**receipt), &receipt.failures),
         Ok(StepOutcome::Skipped(_) | StepOutcome::Superseded { .. }) | Err(_) => return Vec::new(),
     };
@@ -335,7 +329,7 @@ fn log(did: Result<StepOutcome, AppError>, acted: &mut ActionResult) {
         Ok(StepOutcome::Reviewed(made)) => {
             acted.said.extend(made.posted.elsewhere().map(|text| format!("review: {}", strip_line(&text))));
             if matches!(made.posted, PostDestination::Review { .. }) {
-                acted.said.extend(made.receipt().map(delivery::lines));
+                acted.said.extend(made.receipt.as_deref().map(delivery::lines));
             }
             if let (1, Some(why)) = (acted.verdict.came_to, made.closed()) {
                 match made.posted {

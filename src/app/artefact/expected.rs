@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::ArtefactError;
 use super::claims::sanitize;
+use crate::app::environment::ProcessEnv;
 use crate::app::error::AppError;
-use crate::app::prepare::ProcessEnv;
 use crate::app::pull;
 use crate::domain::forge::{PullId, PullNumber, PullRequest, PullSpecifier, PullState, RepoName};
 use crate::domain::id::CommitId;

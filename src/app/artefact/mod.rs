@@ -15,8 +15,9 @@ use std::sync::Arc;
 
 use super::error::AppError;
 use super::post::{PostOptions, PostOutcome, begin, post_untrusted};
-use super::prepare::{self, ProcessEnv};
+use super::prepare;
 use super::pull::{self, FetchedPull, SIGNING_IN};
+use crate::app::environment::ProcessEnv;
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::forge::{PullRequest, PullSpecifier};

@@ -1,5 +1,6 @@
 //! Evaluates all cases of a folder. Main functions: [`evaluate`], [`earlier`].
 
+use crate::app::settings;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,8 +12,8 @@ use super::error::EvalError;
 use super::folder::cases;
 use super::recipe::{PreparedCase, prepare};
 use super::run::{OnceSink, run};
+use crate::app::environment::ProcessEnv;
 use crate::app::error::AppError;
-use crate::app::prepare::{self, ProcessEnv};
 use crate::app::{model, prompts};
 use crate::config::Flags;
 use crate::domain::eval::{CaseResult, CaseRun, EarlierEvaluation, Evaluation, RunEnd};
@@ -114,7 +115,7 @@ pub async fn evaluate(
 
 /// Checks the engine's settings once, because a defect would make every case fail.
 fn check_engine(flags: &Flags, around: &ProcessEnv) -> Result<(), AppError> {
-    let resolved = prepare::resolve(None, flags, around)?;
+    let resolved = settings::resolve(None, flags, around)?;
     let chosen = model::choose(&resolved, &around.providers)?;
     model::choose_verifier(&resolved, &around.providers, chosen.as_ref())?;
     prompts::load(resolved.settings.prompts.as_deref())?;

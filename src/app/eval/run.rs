@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use super::case::EvalCase;
 use super::recipe::PreparedCase;
+use crate::app::environment::ProcessEnv;
 use crate::app::error::AppError;
-use crate::app::prepare::ProcessEnv;
 use crate::app::review::{ReviewJob, review};
 use crate::config::Flags;
 use crate::domain::eval::{CaseRun, CaseScore, EvalReviewer, RunEnd, score};

@@ -7,9 +7,9 @@ use super::front::FrontMatter;
 use super::gather::{GuidelineRequest, GuidelineScope, gather, scope};
 use super::resolve::resolve;
 use super::tree::TargetTree;
+use crate::app::environment::ProcessEnv;
 use crate::app::error::AppError;
-use crate::app::inspect::settings;
-use crate::app::prepare::ProcessEnv;
+use crate::app::settings::list_settings;
 use crate::config::Flags;
 use crate::domain::filter::PathFilter;
 use crate::domain::guideline::{Guideline, GuidelineKind};
@@ -71,7 +71,7 @@ pub fn explain(
     around: &ProcessEnv,
     cancel: &Cancel,
 ) -> Result<GuidelinesReport, AppError> {
-    let resolved = settings(request, flags, around)?;
+    let resolved = list_settings(request, flags, around)?;
     let asked = GuidelineRequest::of(&resolved.settings);
     let repo = Repo::open(&request.directory)?;
     let mut explained = GuidelinesReport {
@@ -113,7 +113,7 @@ pub fn list(
     around: &ProcessEnv,
     cancel: &Cancel,
 ) -> Result<(Option<String>, Vec<ListedGuideline>), AppError> {
-    let resolved = settings(request, flags, around)?;
+    let resolved = list_settings(request, flags, around)?;
     let asked = GuidelineRequest::of(&resolved.settings);
     let pool = RepoPool::new(Repo::open(&request.directory)?);
     let repo = pool.acquire()?;

@@ -2,10 +2,10 @@
 //!
 //! Budgets, outputs and gates are not among them: a resumed run may change them.
 
+use crate::app::settings;
 use serde::{Deserialize, Serialize};
 
 use crate::app::error::AppError;
-use crate::app::prepare;
 use crate::config::{Settings, Verify};
 use crate::domain::filter::PathFilter;
 use crate::domain::finding::{Confidence, Severity};
@@ -137,7 +137,7 @@ impl PinnedSettings {
 
     /// The path filter.
     pub(in crate::app) fn filter(&self) -> Result<PathFilter, AppError> {
-        prepare::filter_of(&self.include, &self.exclude)
+        settings::filter_of(&self.include, &self.exclude)
     }
 
     /// The threshold below which findings are counted but not shown.

@@ -1,5 +1,5 @@
 //! Posts a review on a pull request: reads the current state, plans, executes, and saves the receipt. Main functions: [`post`],
-//! [`review_and_post`].
+//! [`post_delivered`].
 //!
 //! Planning belongs in `publish`. Posting is requested by flags only: no setting of a repository and no variable can request it.
 
@@ -7,23 +7,22 @@ mod context;
 mod posting;
 
 use crate::app::error::UseCaseError;
+use crate::app::project;
+use crate::app::saved_runs;
+use crate::app::settings;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::deliver::DeliveredReview;
 use super::error::AppError;
 use super::forge::ForgeEnvironment;
-use super::prepare::{self, ProcessEnv};
 use super::previous;
-use super::resume::{ResumeOutcome, ResumeRequest, resume};
-use super::review::{ReviewJob, review};
-use super::runs;
+use crate::app::environment::ProcessEnv;
 use crate::config::{Flags, Settings};
 use crate::domain::event::{Event, EventSink, ReviewStage};
 use crate::domain::finding::{FindingId, FindingStatus};
-use crate::domain::forge::{Delivery, DeliveryItem, DeliveryVerdict, MarkTrust, PullId, PullSpecifier, ReviewedPull};
+use crate::domain::forge::{Delivery, DeliveryItem, DeliveryVerdict, MarkTrust, PullId, PullSpecifier};
 use crate::domain::id::CommitId;
 use crate::domain::request::ReviewScope;
 use crate::domain::review::{Review, ReviewOutcome};
@@ -151,60 +150,32 @@ pub enum PostError {
 
 impl UseCaseError for PostError {}
 
-/// Reviews a change, and posts the review if requested. What could not be posted is a failure of the delivery.
-pub async fn review_and_post(
-    job: ReviewJob,
-    options: Option<PostOptions>,
-    around: ProcessEnv,
-    events: Arc<dyn EventSink>,
-    cancel: Cancel,
-) -> Result<DeliveredReview, AppError> {
-    if options.is_some() && !matches!(job.request.scope, ReviewScope::Pull(_)) {
-        return Err(PostError::NotAPull.into());
-    }
-    let (flags, directory) = (job.flags.clone(), job.request.directory.clone());
-    let delivered = review(job, around.clone(), Arc::clone(&events), cancel.clone()).await?;
-    let Some(options) = options else { return Ok(delivered) };
-    Ok(and_post(delivered, directory, &options, &flags, &around, &*events, &cancel).await)
+/// Checks whether a review of this scope can be posted.
+pub fn check_scope(scope: &ReviewScope) -> Result<(), PostError> {
+    if matches!(scope, ReviewScope::Pull(_)) { Ok(()) } else { Err(PostError::NotAPull) }
 }
 
-/// Resumes a run, and posts its review if requested.
-pub async fn resume_and_post(
-    ask: ResumeRequest,
-    options: Option<PostOptions>,
-    around: ProcessEnv,
-    events: Arc<dyn EventSink>,
-    cancel: Cancel,
-) -> Result<DeliveredReview, AppError> {
-    let is_posted = options.is_some();
-    let ready = move |pull: Option<&ReviewedPull>| match pull {
-        None if is_posted => Err(PostError::NotAPull.into()),
-        _ => Ok(()),
-    };
-    let work = resume(ask, ready, around.clone(), Arc::clone(&events), cancel.clone());
-    let ResumeOutcome { delivered, directory, flags } = Box::pin(work).await?;
-    let Some(options) = options else { return Ok(delivered) };
-    Ok(and_post(delivered, directory, &options, &flags, &around, &*events, &cancel).await)
-}
-
-async fn and_post(
-    mut delivered: DeliveredReview,
+/// Posts a review that was just delivered. What could not be posted is a failure of the delivery.
+pub async fn post_delivered(
+    delivered: &mut DeliveredReview,
     directory: PathBuf,
     options: &PostOptions,
     flags: &Flags,
     around: &ProcessEnv,
     events: &dyn EventSink,
     cancel: &Cancel,
-) -> DeliveredReview {
+) -> Option<PostOutcome> {
     let posting = post_review(&delivered.review, directory, options, flags, around, events, cancel);
     match Box::pin(posting).await {
         Ok(posted) => {
             delivered.failures.extend(posted.failures().iter().cloned());
-            delivered.posted = Some(posted);
+            Some(posted)
         }
-        Err(error) => delivered.failures.push(format!("the review was not posted: {error}")),
+        Err(error) => {
+            delivered.failures.push(format!("the review was not posted: {error}"));
+            None
+        }
     }
-    delivered
 }
 
 /// Posts a saved review, found by its id, a prefix of it, or `last` (of the repository around `directory`).
@@ -217,7 +188,7 @@ pub async fn post(
     events: &dyn EventSink,
     cancel: &Cancel,
 ) -> Result<PostOutcome, AppError> {
-    let review = runs::read(around, find_run(name, &directory, around)?)?;
+    let review = saved_runs::read(around, find_run(name, &directory, around)?)?;
     let kept = Store::at(&around.state).read_record(review.id).ok().and_then(|record| record.folder);
     let directory = kept.filter(|folder| folder.is_dir()).unwrap_or(directory);
     post_review(&review, directory, options, flags, around, events, cancel).await
@@ -233,11 +204,11 @@ fn find_run(name: &str, directory: &Path, around: &ProcessEnv) -> Result<RunId, 
         Err(RepoError::NotARepository(_)) => return Ok(newest),
         opened => opened?,
     };
-    let Some(folder) = prepare::folder_of(&repo) else { return Ok(newest) };
-    if let Some(record) = runs::latest_of(around, &folder)? {
+    let Some(folder) = project::folder_of(&repo) else { return Ok(newest) };
+    if let Some(record) = saved_runs::latest_of(around, &folder)? {
         return Ok(record.id);
     }
-    let record = runs::record(around, newest)?;
+    let record = saved_runs::record(around, newest)?;
     let of = record.pull.map_or(record.repository, |pull| pull.to_string());
     Err(PostError::NoneHere { folder: folder.display().to_string(), newest: newest.to_string(), of }.into())
 }
@@ -297,7 +268,7 @@ pub(super) fn begin(
     cancel: &Cancel,
 ) -> Result<(Settings, Cancel), AppError> {
     events.emit(Event::Stage { stage: ReviewStage::Post });
-    let settings = prepare::resolve(None, flags, around)?.settings;
+    let settings = settings::resolve(None, flags, around)?.settings;
     let cancel = cancel.with_deadline(settings.timeout);
     Ok((settings, cancel))
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::context::{PostContext, PreparedPost};
 use super::{DryRun, MovedHeadPolicy, PostOptions, PostOutcome};
+use crate::app::environment::ProcessEnv;
 use crate::app::error::AppError;
-use crate::app::prepare::ProcessEnv;
 use crate::app::pull::{self, FetchedPull, SIGNING_IN};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::{Finding, Severity};

@@ -1,13 +1,14 @@
 //! Chooses the previous review. Main function: [`find`].
 
+use crate::app::saved_runs;
 use std::collections::HashSet;
 use std::path::Path;
 
 use super::super::diff_source::DiffOrigin;
 use super::super::error::AppError;
-use super::super::prepare::{PreparedChange, ProcessEnv};
-use super::super::runs;
+use super::super::prepare::PreparedChange;
 use super::{PriorError, hidden};
+use crate::app::environment::ProcessEnv;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::{Finding, FindingStatus, by_worst};
 use crate::domain::place::WorkspaceAt;
@@ -54,13 +55,13 @@ fn newest(
     around: &ProcessEnv,
     events: &dyn EventSink,
 ) -> Result<Option<PreviousReview>, AppError> {
-    let runs = runs::list(around)?.into_iter().filter_map(|run| match run {
+    let runs = saved_runs::list(around)?.into_iter().filter_map(|run| match run {
         SavedRun::Whole(record) if is_of(&record, subject) => Some(record.id),
         _ => None,
     });
     let mut notes = Vec::new();
     for id in runs.take(MOST_TRIED) {
-        match runs::read(around, id) {
+        match saved_runs::read(around, id) {
             Ok(review) if is_related(&review, subject) => return Ok(Some(load_own(review, around, notes))),
             Ok(_) => {}
             Err(error) => {
@@ -126,7 +127,7 @@ fn load_named(subject: &PreparedChange, around: &ProcessEnv, name: &str) -> Resu
     let store = Store::at(&around.state);
     let path = Path::new(name);
     let mut found = match store.find(name) {
-        Ok(id) => load_own(runs::read(around, id)?, around, Vec::new()),
+        Ok(id) => load_own(saved_runs::read(around, id)?, around, Vec::new()),
         Err(StoreError::Unknown(_) | StoreError::Empty) if path.exists() => {
             let bytes = files::open(path).and_then(|file| files::read_within(file, path, MAX_FILE));
             let review = json::parse(&bytes.map_err(AppError::Input)?)

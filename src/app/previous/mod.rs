@@ -16,7 +16,8 @@ pub(super) use document::{NAME, PriorError, read, write};
 pub(super) use unchanged::ReviewerIdentity;
 
 use super::error::AppError;
-use super::prepare::{PreparedChange, ProcessEnv};
+use super::prepare::PreparedChange;
+use crate::app::environment::ProcessEnv;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::{Finding, FindingStatus};
 use crate::domain::prior::{EarlierFinding, EarlierFindingStatus, Prior};

@@ -3,12 +3,13 @@
 //! The lines of the earlier head (or merge base) are mapped through the difference to today's if git still has that commit; otherwise the
 //! quote is searched. Mapping lines belongs in `evidence::history`.
 
+use crate::app::settings;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::super::diff_source::DiffOrigin;
 use super::super::error::AppError;
-use super::super::prepare::{self, PreparedChange};
+use super::super::prepare::PreparedChange;
 use crate::domain::change::{FileChange, FileStatus, PatchId};
 use crate::domain::finding::{Anchor, AnchorMatch, Finding, FindingStatus, OriginKind};
 use crate::domain::language;
@@ -80,7 +81,7 @@ impl<'a> PriorPlaces<'a> {
 
     fn open_trees(&mut self, review: &Review) -> Result<(), AppError> {
         let DiffOrigin::Repository(pool) = &self.subject.diffs else { return Ok(()) };
-        let filter = prepare::filter(&self.subject.settings)?;
+        let filter = settings::filter(&self.subject.settings)?;
         let open = |commit| {
             let at = WorkspaceAt::Revision(commit);
             workspace::open(Some(pool), at, DiffSide::New, &[], filter.clone()).ok()

@@ -14,10 +14,10 @@ use std::time::Instant;
 pub use difference::{ChangedRequest, RequestPart};
 pub use error::ReplayError;
 
+use super::environment::ProcessEnv;
 use super::error::AppError;
 use super::inputs::{PROGRAM, RecordedCandidate, RunInputs};
 use super::packs;
-use super::prepare::ProcessEnv;
 use super::prompts;
 use super::resume::{READING_RUN, RecordedRun, ResumeError};
 use crate::domain::event::NullEventSink;

@@ -3,6 +3,8 @@
 //! Commits are read as recorded, whatever branches point to now. Uncommitted files (the working tree, the index, a patch) are collected
 //! again, and must be equal.
 
+use crate::app::project;
+use crate::app::settings;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,12 +12,13 @@ use super::drift::DriftReport;
 use super::error::ResumeError;
 use super::record::RecordedRun;
 use crate::app::diff_source::DiffOrigin;
+use crate::app::environment::ProcessEnv;
 use crate::app::error::AppError;
 use crate::app::guidelines;
 use crate::app::inputs::{ContentHashes, PinnedSettings};
 use crate::app::instructions::{self, Instructions};
 use crate::app::packs;
-use crate::app::prepare::{self, PreparedChange, ProcessEnv};
+use crate::app::prepare::{self, PreparedChange};
 use crate::app::project::project_settings;
 use crate::app::prompts;
 use crate::app::pull::SIGNING_IN;
@@ -263,7 +266,7 @@ impl ResumeCheck<'_> {
             }
         }
         let project = project_settings(&repo, settings_at, given.asked.settings_from_worktree)?;
-        let settings = prepare::resolve(project, self.flags, self.around)?.settings;
+        let settings = settings::resolve(project, self.flags, self.around)?.settings;
         let from_worktree = given.asked.settings_from_worktree;
         let rule_files = match packs::files(&settings, Some((&repo, settings_at)), from_worktree) {
             Err(_) if as_recorded => {
@@ -288,10 +291,10 @@ impl ResumeCheck<'_> {
         if as_recorded {
             given.shaping.apply_to(&mut shaped);
         }
-        let filter = prepare::filter(&shaped)?;
+        let filter = settings::filter(&shaped)?;
         let checked_out = repo.commit("HEAD").ok();
         let root = repo.workdir().filter(|_| checked_out.is_some() && checked_out == change.head).map(Path::to_owned);
-        let repository = prepare::folder_of(&repo);
+        let repository = project::folder_of(&repo);
         let pool = RepoPool::new(repo);
         let new = workspace::open(Some(&pool), change.new_at, DiffSide::New, &[], filter.clone())?;
         let old = workspace::open(Some(&pool), change.old_at, DiffSide::Old, &[], filter)?;

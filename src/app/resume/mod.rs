@@ -9,6 +9,7 @@ mod drift;
 mod error;
 mod record;
 
+use crate::app::settings;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,16 +18,18 @@ pub use error::ResumeError;
 pub(super) use record::RecordedRun;
 
 use super::deliver::{DeliveredReview, OutputFile};
-use super::engine::{EngineJob, ModelContext, ResumedRun, RunMode, limits};
+use super::engine::{EngineJob, ModelContext, ResumedRun, RunMode};
 use super::error::AppError;
 use super::inputs::RecordedReviewer;
 use super::model::{self, ChosenModel};
-use super::prepare::{self, ProcessEnv};
+use super::prepare;
 use super::review::{run_and_deliver, stage};
+use crate::app::environment::ProcessEnv;
+use crate::app::model::limits;
 use crate::config::{Flags, Settings};
 use crate::domain::event::{Event, EventSink, ReviewStage};
-use crate::domain::forge::ReviewedPull;
 use crate::domain::money::Money;
+use crate::domain::request::ReviewScope;
 use crate::domain::review::{ReviewOutcome, StopReason};
 use crate::domain::run::RunId;
 use crate::domain::text::count_noun;
@@ -57,22 +60,26 @@ pub struct ResumeRequest {
 }
 
 /// A resumed run, with the data for posting it.
-pub(super) struct ResumeOutcome {
-    pub(super) delivered: DeliveredReview,
-    pub(super) directory: PathBuf,
-    pub(super) flags: Flags,
+#[derive(Debug)]
+pub struct ResumeOutcome {
+    /// The review.
+    pub delivered: DeliveredReview,
+    /// The folder of its repository.
+    pub directory: PathBuf,
+    /// The recorded settings of the command line, with those of this one.
+    pub flags: Flags,
 }
 
-/// Resumes a run, saves it, and writes the requested files. `ready` may still refuse it, once its change is known.
-pub(super) async fn resume(
+/// Resumes a run, saves it, and writes the requested files. `ready` may still refuse it, once its scope is known.
+pub async fn resume(
     ask: ResumeRequest,
-    ready: impl FnOnce(Option<&ReviewedPull>) -> Result<(), AppError>,
+    ready: impl FnOnce(&ReviewScope) -> Result<(), AppError>,
     around: ProcessEnv,
     events: Arc<dyn EventSink>,
     cancel: Cancel,
 ) -> Result<ResumeOutcome, AppError> {
     let began = Instant::now();
-    let limit = cancel.with_deadline(prepare::resolve(None, &ask.flags, &around)?.settings.timeout);
+    let limit = cancel.with_deadline(settings::resolve(None, &ask.flags, &around)?.settings.timeout);
     let store = Store::at(&around.state);
     let (held, opened) = {
         let (store, name) = (store.clone(), ask.run.clone());
@@ -85,9 +92,10 @@ pub(super) async fn resume(
         };
         blocking::run(READING_RUN, &limit, work).await??
     };
-    ready(opened.change.pull.as_ref())?;
+    let request = opened.given.asked.request(ask.directory.as_deref()).ok_or(ResumeError::Unnamed(opened.run))?;
+    ready(&request.scope)?;
     let mut flags = opened.given.asked.flags.for_resume(&ask.flags);
-    let limit = cancel.with_deadline(prepare::resolve(None, &flags, &around)?.settings.timeout);
+    let limit = cancel.with_deadline(settings::resolve(None, &flags, &around)?.settings.timeout);
     // The inputs are complete; only runs of the rules have no reviewer, and they were refused.
     let reviewer = opened.given.reviewer.clone().ok_or(ResumeError::Rules(opened.run))?;
     check_resumable(&opened)?;
@@ -98,7 +106,6 @@ pub(super) async fn resume(
     for text in chosen.notices.iter().chain(second.iter().flat_map(|second| &second.notices)) {
         events.emit(Event::Warning { text: text.clone() });
     }
-    let request = opened.given.asked.request(ask.directory.as_deref()).ok_or(ResumeError::Unnamed(opened.run))?;
     if let Some(of) = &opened.change.pull {
         check::pull(of, &opened.change, &around, &*events, &cancel, &mut changes).await?;
     }
@@ -209,7 +216,7 @@ fn connect_models(
     let mut named = flags.clone();
     named.model = Some(reviewer.names());
     named.verify_model = second_was.or(named.verify_model);
-    let resolved = prepare::resolve(None, &named, around)?;
+    let resolved = settings::resolve(None, &named, around)?;
     let mut chosen = model::choose(&resolved, &around.providers)?.ok_or(AppError::Broken)?;
     let second = model::choose_verifier(&resolved, &around.providers, Some(&chosen))?;
     let capabilities = llm::connect(&chosen.row, &chosen.model, &chosen.access)?;
@@ -227,7 +234,7 @@ fn connect_models(
 
 /// Chooses the models by today's settings.
 fn choose_current(flags: &Flags, around: &ProcessEnv) -> Result<(Option<ChosenModel>, Option<ChosenModel>), AppError> {
-    let today = prepare::resolve(None, flags, around)?;
+    let today = settings::resolve(None, flags, around)?;
     let first = model::choose(&today, &around.providers)?;
     let second = model::choose_verifier(&today, &around.providers, first.as_ref())?;
     Ok((first, second))

@@ -1,11 +1,11 @@
 //! A saved run, opened to resume or replay it. Main type: [`RecordedRun`].
 
+use crate::app::saved_runs;
 use std::time::Duration;
 
 use super::error::ResumeError;
 use crate::app::error::AppError;
 use crate::app::inputs::{self, RunInputs, RunInputsError};
-use crate::app::runs;
 use crate::domain::change::ChangeSet;
 use crate::domain::review::{Engine, Review};
 use crate::domain::run::{RunId, StartedRun};
@@ -47,7 +47,7 @@ impl RecordedRun {
         let entries = read_journal(&journal).map_err(|source| ResumeError::Journal { run, source })?;
         let mut opened = Self { run, started_at: begun.started_at, given, change, known, entries, review: None };
         if opened.is_over() && store.read_record(run).is_ok() {
-            opened.review = Some(runs::read_from(store, run)?);
+            opened.review = Some(saved_runs::read_from(store, run)?);
         }
         Ok(opened)
     }

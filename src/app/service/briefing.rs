@@ -3,6 +3,9 @@
 //! Main methods: [`Service::brief_review`], [`Service::brief_finding`]. The texts are templates of `prompt`; the layout of a change is the
 //! engine's (`review::brief`), so that both present it alike.
 
+use crate::app::project;
+use crate::app::saved_runs;
+use crate::app::settings;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -176,7 +179,7 @@ impl Service {
             wanted: finding.to_owned(),
             known: known(&review.findings),
         })?;
-        let settings = prepare::resolve(None, &self.options.flags, &self.around)?.settings;
+        let settings = settings::resolve(None, &self.options.flags, &self.around)?.settings;
         let folder = self.folder_of(id)?;
         let repo = self.roots().open(&folder).ok();
         instructions::check_prompts(&settings, repo.as_ref())?;
@@ -201,7 +204,7 @@ impl Service {
     /// The repository folder of a review; the server's if the run has none on record.
     fn folder_of(&self, id: RunId) -> Result<PathBuf, AppError> {
         let here = self.snapshot(id).map(|snapshot| snapshot.folder);
-        let kept = || runs::record(&self.around, id).ok().and_then(|record| record.folder);
+        let kept = || saved_runs::record(&self.around, id).ok().and_then(|record| record.folder);
         match here.or_else(kept) {
             Some(folder) => Ok(self.roots().folder(Some(&folder))?),
             None => Ok(self.folder_of_start()),
@@ -211,7 +214,7 @@ impl Service {
     /// The folder of the server's own repository.
     fn folder_of_start(&self) -> PathBuf {
         let start = self.roots().start();
-        let whole = Repo::open(start).ok().and_then(|repo| prepare::folder_of(&repo));
+        let whole = Repo::open(start).ok().and_then(|repo| project::folder_of(&repo));
         whole.unwrap_or_else(|| start.to_owned())
     }
 

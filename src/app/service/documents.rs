@@ -8,13 +8,13 @@ mod base;
 mod references;
 
 use crate::app::error::UseCaseError;
+use crate::app::settings;
 use std::hash::{BuildHasher as _, RandomState};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{AllowedRootsError, ChangeNotice, ClientConnection, Service};
-use crate::app::prepare;
 use crate::domain::presented::{CheckedRef, DocumentId, DocumentRecord, DocumentSelector, PresentReview, Presented};
 use crate::store::{DocumentFault, PresentedStore, SavedDocument, Store};
 use crate::sys::clock;
@@ -285,7 +285,7 @@ impl Service {
     /// Removes the oldest documents: those past the retention time of runs, and those beyond the limit.
     fn make_room(&self) -> Option<String> {
         // A failure to prune does not affect the new document.
-        if let Ok(resolved) = prepare::resolve(None, &self.options.flags, &self.around) {
+        if let Ok(resolved) = settings::resolve(None, &self.options.flags, &self.around) {
             let _ = self.shelf.documents.prune(resolved.settings.keep_runs);
         }
         let removed = self.shelf.documents.prune_to_newest(MOST).unwrap_or_default();

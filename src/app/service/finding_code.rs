@@ -1,10 +1,10 @@
 //! The code around the places of a finding, read from the reviewed trees. Main function: [`places`].
 
+use crate::app::settings;
 use std::sync::Arc;
 
 use super::Service;
 use crate::app::error::AppError;
-use crate::app::prepare;
 use crate::app::project::project_settings;
 use crate::domain::change::ChangeSet;
 use crate::domain::finding::Anchor;
@@ -84,8 +84,8 @@ fn trees(service: &Service, repo: Option<Repo>, change: &ChangeSet) -> Result<Op
     }
     // Paths excluded by the settings are not read here either.
     let project = project_settings(&repo, change.base, false)?;
-    let settings = prepare::resolve(project, &service.options.flags, &service.around)?.settings;
-    let filter = prepare::filter(&settings)?;
+    let settings = settings::resolve(project, &service.options.flags, &service.around)?.settings;
+    let filter = settings::filter(&settings)?;
     let pool = RepoPool::new(repo);
     let old_at = change.merge_base.map_or(WorkspaceAt::Empty, WorkspaceAt::Revision);
     let old = workspace::open(Some(&pool), old_at, DiffSide::Old, &[], filter.clone())?;

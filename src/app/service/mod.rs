@@ -35,8 +35,8 @@ use pulls::PullStore;
 use readers::RepositoryReaders;
 use reviews::ReviewRuns;
 
+use super::environment::ProcessEnv;
 use super::error::AppError;
-use super::prepare::ProcessEnv;
 use crate::config::Flags;
 use crate::syntax::ProbeScope;
 use crate::sys::blocking::Workers;

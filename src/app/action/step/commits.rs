@@ -31,6 +31,6 @@ impl ActionStep {
             PostMode::Annotations | PostMode::Review => PostDestination::Annotations(None),
             PostMode::Nowhere => PostDestination::Nowhere("post: none".to_owned()),
         };
-        Ok(StepOutcome::Reviewed(StepReview { delivered, posted, folder, files }))
+        Ok(StepOutcome::Reviewed(StepReview { delivered, posted, receipt: None, folder, files }))
     }
 }

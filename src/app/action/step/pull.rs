@@ -4,8 +4,10 @@ use super::reviewing::{ActionStep, StepFiles, destination};
 use super::{PostDestination, StepOutcome, StepReview};
 use crate::app::action::inputs::{DraftPolicy, PostMode};
 use crate::app::action::task::PullToReview;
+use crate::app::deliver::DeliveredReview;
 use crate::app::error::AppError;
 use crate::app::post::{MovedHeadPolicy, PostOptions, PostOutcome, post_review};
+use crate::domain::forge::Delivery;
 use crate::domain::forge::{PullId, PullSpecifier};
 use crate::domain::id::CommitId;
 use crate::domain::request::ReviewScope;
@@ -83,16 +85,17 @@ impl ActionStep {
         let ask = PullSpecifier::Whole { host: None, id: meant.id.clone() };
         let StepFiles { mut delivered, folder, files } =
             self.review(self.directory.clone(), ReviewScope::Pull(ask)).await?;
+        let mut receipt = None;
         let put = if delivered.interrupted {
             PutOutcome::Done(PostDestination::Nowhere("the run was interrupted".to_owned()))
         } else {
-            self.put(&meant, &github, &mut delivered).await
+            self.put(&meant, &github, &mut delivered, &mut receipt).await
         };
         Ok(match put {
-            PutOutcome::Done(posted) => StepOutcome::Reviewed(StepReview { delivered, posted, folder, files }),
+            PutOutcome::Done(posted) => StepOutcome::Reviewed(StepReview { delivered, posted, receipt, folder, files }),
             PutOutcome::Moved(why) => {
                 let posted = PostDestination::Nowhere("the pull request moved on".to_owned());
-                StepOutcome::Superseded { why, made: Some(StepReview { delivered, posted, folder, files }) }
+                StepOutcome::Superseded { why, made: Some(StepReview { delivered, posted, receipt, folder, files }) }
             }
         })
     }
@@ -102,7 +105,8 @@ impl ActionStep {
         &self,
         meant: &CheckTarget,
         github: &GitHub,
-        delivered: &mut crate::app::DeliveredReview,
+        delivered: &mut DeliveredReview,
+        receipt: &mut Option<Box<Delivery>>,
     ) -> PutOutcome {
         match github.pull(&meant.id).await {
             Ok(now) => {
@@ -126,11 +130,16 @@ impl ActionStep {
         match self.inputs.post {
             PostMode::Annotations => PutOutcome::Done(PostDestination::Annotations(None)),
             PostMode::Nowhere => PutOutcome::Done(PostDestination::Nowhere("post: none".to_owned())),
-            PostMode::Auto | PostMode::Review => self.post(meant, delivered).await,
+            PostMode::Auto | PostMode::Review => self.post(meant, delivered, receipt).await,
         }
     }
 
-    async fn post(&self, meant: &CheckTarget, delivered: &mut crate::app::DeliveredReview) -> PutOutcome {
+    async fn post(
+        &self,
+        meant: &CheckTarget,
+        delivered: &mut DeliveredReview,
+        kept: &mut Option<Box<Delivery>>,
+    ) -> PutOutcome {
         // The review must be of the step's head: on another head it would be wrong.
         let options = PostOptions { moved_head: MovedHeadPolicy::Stop, ..PostOptions::default() };
         let (directory, events) = (self.directory.clone(), &*self.events);
@@ -158,7 +167,7 @@ impl ActionStep {
             delivered.failures.extend(receipt.failures.iter().cloned());
             PutOutcome::Done(destination(&receipt))
         };
-        delivered.posted = Some(PostOutcome::Done(receipt));
+        *kept = Some(receipt);
         put
     }
 }

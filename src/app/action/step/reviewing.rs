@@ -1,5 +1,6 @@
 //! The shared parts of a step's reviews. Main type: [`ActionStep`].
 
+use crate::app::settings;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,10 +12,10 @@ use crate::app::action::reviewer;
 use crate::app::action::step::PostDestination;
 use crate::app::artefact::{ExpectedArtefact, post_artefact};
 use crate::app::deliver::{DeliveredReview, OutputFile};
+use crate::app::environment::ProcessEnv;
 use crate::app::error::AppError;
 use crate::app::instructions::TrustLevel;
 use crate::app::post::{PostOptions, PostOutcome};
-use crate::app::prepare::{self, ProcessEnv};
 use crate::app::pull::SIGNING_IN;
 use crate::app::review::{ReviewJob, review_with};
 use crate::config::Flags;
@@ -63,7 +64,7 @@ impl ActionStep {
 
     /// Creates a client limited to the time of the step.
     pub(super) async fn github(&self) -> Result<GitHub, AppError> {
-        let timeout = prepare::resolve(None, &self.flags, &self.around)?.settings.timeout;
+        let timeout = settings::resolve(None, &self.flags, &self.around)?.settings.timeout;
         let (forge, cancel) = (self.around.forge.clone(), self.cancel.with_deadline(timeout));
         let limit = cancel.clone();
         let client = blocking::run(SIGNING_IN, &limit, move || forge.client(&cancel)).await??;

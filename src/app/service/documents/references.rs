@@ -1,12 +1,12 @@
 //! Checks the references of a document against the files around its base. Main function: [`Service::checked`].
 
+use crate::app::settings;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::Service;
 use crate::app::error::AppError;
-use crate::app::prepare;
 use crate::app::project::project_settings;
 use crate::document::{self, DocumentReference};
 use crate::domain::place::{DiffSide, WorkspaceAt};
@@ -76,8 +76,8 @@ impl Service {
             (None, None) => WorkspaceAt::Empty,
         };
         let project = project_settings(&repo, head, false)?;
-        let settings = prepare::resolve(project, &self.options.flags, &self.around)?.settings;
-        let tree = workspace::open(Some(&RepoPool::new(repo)), at, DiffSide::New, &[], prepare::filter(&settings)?)?;
+        let settings = settings::resolve(project, &self.options.flags, &self.around)?.settings;
+        let tree = workspace::open(Some(&RepoPool::new(repo)), at, DiffSide::New, &[], settings::filter(&settings)?)?;
         let below = root.as_deref().and_then(|root| base.strip_prefix(root).ok()).unwrap_or(Path::new(""));
         let parts: Vec<&[u8]> = below.components().map(|part| part.as_os_str().as_encoded_bytes()).collect();
         let prefix = parts.join(&b'/');

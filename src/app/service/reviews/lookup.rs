@@ -2,6 +2,7 @@
 //!
 //! A review quotes its code: a client that may not read a repository does not see its reviews either.
 
+use crate::app::saved_runs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
@@ -99,7 +100,7 @@ impl Service {
     /// Lists the reviews of the allowed repositories, newest first.
     pub fn list_reviews(&self) -> Result<Vec<ReviewListing>, AppError> {
         let mut list = Vec::new();
-        for run in runs::list(&self.around)? {
+        for run in saved_runs::list(&self.around)? {
             let SavedRun::Whole(record) = run else { continue };
             if self.is_visible(&record) {
                 list.push(ReviewListing::Kept(record));
@@ -145,7 +146,8 @@ impl Service {
 
     /// Checks whether an allowed repository has this review.
     fn has_review(&self, id: RunId) -> bool {
-        self.reviews.run(id).is_some() || runs::record(&self.around, id).is_ok_and(|record| self.is_visible(&record))
+        self.reviews.run(id).is_some()
+            || saved_runs::record(&self.around, id).is_ok_and(|record| self.is_visible(&record))
     }
 
     /// Checks whether a run belongs to an allowed repository; the repository may no longer exist.
@@ -161,7 +163,7 @@ impl Service {
             nowhere_else && snapshot.folder == folder
         });
         let unkept: Vec<_> = unkept.map(|snapshot| (snapshot.started_at, snapshot.id)).collect();
-        let kept = runs::latest_of(&self.around, &folder);
+        let kept = saved_runs::latest_of(&self.around, &folder);
         // A store that fails has saved nothing new.
         let kept = if unkept.is_empty() { kept? } else { kept.unwrap_or_default() };
         let kept = kept.map(|record| (record.started_at, record.id));
@@ -191,7 +193,7 @@ impl Service {
         {
             return Ok(review);
         }
-        runs::read(&self.around, id).map(Arc::new)
+        saved_runs::read(&self.around, id).map(Arc::new)
     }
 
     /// Dismisses a finding of a saved review, with a reason.

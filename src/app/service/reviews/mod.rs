@@ -6,6 +6,8 @@
 mod lookup;
 mod run;
 
+use crate::app::project;
+use crate::app::settings;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -22,7 +24,6 @@ pub use run::{FinishedRun, ReviewSnapshot, ReviewState, RunningReview};
 use self::run::{RangeCommits, ReviewQuestion, ServiceRun};
 use super::super::error::AppError;
 use super::super::model;
-use super::super::prepare;
 use super::super::review::{ReviewJob, review};
 use super::fault::for_client;
 use super::pulls::PullFault;
@@ -163,7 +164,7 @@ impl ReviewRuns {
 impl Service {
     /// Checks that the named model, if any, can be used: its provider, key and address. Nothing is sent.
     pub fn check_model(&self) -> Result<(), AppError> {
-        let resolved = prepare::resolve(None, &self.options.flags, &self.around)?;
+        let resolved = settings::resolve(None, &self.options.flags, &self.around)?;
         model::check(&resolved, &self.around.providers)
     }
 
@@ -234,7 +235,7 @@ impl Service {
             }
             error => error,
         })?;
-        let whole = prepare::folder_of(&repo).unwrap_or_else(|| repo.git_dir().to_owned());
+        let whole = project::folder_of(&repo).unwrap_or_else(|| repo.git_dir().to_owned());
         Ok((self.roots().folder(Some(&whole))?, repo))
     }
 
