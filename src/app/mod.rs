@@ -4,85 +4,56 @@
 //! in that part.
 
 pub mod action;
-mod apply;
-mod artefact;
 pub mod clients;
-mod deliver;
-mod diff_source;
-mod dismiss;
-mod dismissals;
+mod context;
 mod doctor;
-mod documents;
-mod engine;
-mod environment;
-mod error;
 mod eval;
-mod forge;
-mod guidelines;
-mod inputs;
+mod findings;
 mod inspect;
-mod instructions;
-mod lru;
-mod model;
-mod models;
-mod on_disk;
-mod packs;
 mod post;
 mod prepare;
-mod preview;
-mod previous;
-mod project;
-mod prompts;
-mod provider_table;
-mod pull;
-mod replay;
-mod resume;
 mod review;
-mod rules;
-mod runs;
-mod sarif;
-mod saved_runs;
-mod secret_file;
 mod service;
-mod settings;
-mod symbols;
-mod uncommitted;
-mod view;
 
 pub use crate::config::Flags as Overrides;
-pub use apply::{
+pub use context::environment::ProcessEnv;
+pub use context::error::{AppError, UseCaseError};
+pub use context::forge::ForgeEnvironment;
+pub use context::model::{KnownProvider, ProviderEnvironment, providers};
+pub use context::saved_runs::{latest_of, list};
+pub use context::secret_file::secret_file;
+pub use context::settings::list_settings as settings;
+pub use doctor::{DoctorAsk, TerminalInfo, doctor};
+pub use eval::{EvalError, EvalJob, earlier as earlier_evaluation, evaluate, write_evaluation};
+pub use findings::apply::{
     AppliedFile, AppliedFinding, ApplyAsk, ApplyError, ApplyResult, FileFault, PlaceFault, RefusedFile, apply,
 };
-pub use artefact::{ArtefactError, ExpectedArtefact, expected_artefact, post_artefact};
-pub use deliver::{DeliveredReview, OutputFile};
-pub use dismiss::{DismissAsk, ProjectDismissal, dismiss_for_project};
-pub use dismissals::DismissError;
-pub use doctor::{DoctorAsk, TerminalInfo, doctor};
-pub use documents::{ReferenceStyle, checkout, find_document, read_content, render_document, show_document};
-pub use environment::ProcessEnv;
-pub use error::{AppError, UseCaseError};
-pub use eval::{EvalError, EvalJob, earlier as earlier_evaluation, evaluate, write_evaluation};
-pub use forge::ForgeEnvironment;
-pub use guidelines::{
+pub use findings::dismiss::{DismissAsk, ProjectDismissal, dismiss_for_project};
+pub use findings::runs::{FindingsAsk, dismiss, finding_like, findings, prune, show};
+pub use inspect::models::{ModelsAsk, models};
+pub use inspect::rules::{
+    FixtureFault, FixtureReport, RuleOwner, RulePage, RulesError, explain_rule, list_rules, test_rules,
+};
+pub use inspect::tool_call::{ManualToolCall, call_tool};
+pub use post::artefact::{ArtefactError, ExpectedArtefact, expected_artefact, post_artefact};
+pub use post::{DryRun, MovedHeadPolicy, PostError, PostOptions, PostOutcome, check_scope, post, post_delivered};
+pub use prepare::dismissals::DismissError;
+pub use prepare::guidelines::{
     ApplicableGuideline as ReachedGuideline, GuidelinesReport as ExplainedGuidelines, ListedGuideline,
     explain as explain_guidelines, list as list_guidelines,
 };
-pub use inspect::{ManualToolCall, call_tool};
-pub use instructions::InstructionsError;
-pub use model::{KnownProvider, ProviderEnvironment, providers};
-pub use models::{ModelsAsk, models};
-pub use post::{DryRun, MovedHeadPolicy, PostError, PostOptions, PostOutcome, check_scope, post, post_delivered};
-pub use preview::preview;
-pub use pull::{FetchedPull, fetch as fetch_pull};
-pub use replay::{
+pub use prepare::instructions::InstructionsError;
+pub use prepare::pull::{FetchedPull, fetch as fetch_pull};
+pub use review::deliver::{DeliveredReview, OutputFile};
+pub use review::job::{ReviewJob, interruptible, review, time_limit, wait_for_interrupt, with_time_limit};
+pub use review::preview::preview;
+pub use review::replay::{
     ChangedRequest, ComparisonOptions, ReplayError, ReplayResult, RequestComparison, RequestPart, compare, replay,
 };
-pub use resume::{ResumeError, ResumeOutcome, ResumeRequest, resume};
-pub use review::{ReviewJob, interruptible, review, time_limit, wait_for_interrupt, with_time_limit};
-pub use rules::{FixtureFault, FixtureReport, RuleOwner, RulePage, RulesError, explain_rule, list_rules, test_rules};
-pub use runs::{FindingsAsk, dismiss, finding_like, findings, prune, show};
-pub use saved_runs::{latest_of, list};
-pub use secret_file::secret_file;
+pub use review::resume::{ResumeError, ResumeOutcome, ResumeRequest, resume};
+pub use service::document_files::{
+    ReferenceStyle, checkout, find_document, read_content, render_document, show_document,
+};
 pub use service::{
     AT_ONCE, AllowedRoots, AllowedRootsError, BriefingError, CallMetrics, ChangeNotice, ClientConnection, DismissFault,
     FaultKind, FindFault, FinishedRun, ListedPull, NamedPull, Notifier, PresentFault, PresentedDocument, PullFault,
@@ -90,7 +61,6 @@ pub use service::{
     ResolvedBy, ResolvedRemark, ReviewListing, ReviewSnapshot, ReviewState, RunningReview, Service, ServiceOptions,
     StartFault, StartReview, StartedReview, WatchTarget,
 };
-pub use settings::list_settings as settings;
 
 pub use crate::syntax::{HELPER as PARSE_HELPER, serve_probe as serve_parser};
 pub use crate::sys::cancel::Cancel;

@@ -1,6 +1,6 @@
 //! Errors of a workflow step. Main type: [`ActionError`].
 
-use crate::app::error::UseCaseError;
+use crate::app::context::error::UseCaseError;
 use crate::sys::files::FileError;
 
 /// An error in a step's inputs, its event or its machine. Each message says what to write.

@@ -216,7 +216,7 @@ fn formats(given: &ActionVariables) -> Result<Vec<&'static Presenter>, ActionErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::error::UseCaseError as _;
+    use crate::app::context::error::UseCaseError as _;
 
     pub(in super::super) fn given(inputs: &[(&str, &str)]) -> ActionVariables {
         ActionVariables::of(|name| {

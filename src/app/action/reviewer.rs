@@ -6,10 +6,11 @@
 use super::error::ActionError;
 use super::inputs::{ActionInputs, allowed_values, invalid_value};
 use super::variables;
-use crate::app::environment::ProcessEnv;
-use crate::app::error::AppError;
-use crate::app::model::{self, ChosenModel};
-use crate::app::settings;
+use crate::app::context::environment::ProcessEnv;
+use crate::app::context::error::AppError;
+use crate::app::context::model;
+use crate::app::context::model::ChosenModel;
+use crate::app::context::settings;
 use crate::config::{self, Flags, ModelChoice, SettingsSources};
 use crate::llm::WireFormat;
 

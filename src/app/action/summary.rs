@@ -2,8 +2,8 @@
 
 use super::step::{PostDestination, StepOutcome, StepReview};
 use super::variables::{self, ActionVariables};
-use crate::app::error::AppError;
-use crate::app::saved_runs::render;
+use crate::app::context::error::AppError;
+use crate::app::context::saved_runs::render;
 use crate::present::escape::{fenced, inline};
 use crate::sys::files::{AppendFile, FileError};
 

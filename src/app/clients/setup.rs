@@ -1,6 +1,6 @@
 //! Determines the configuration of a client, and its file. Main function: [`setup`].
 
-use crate::app::error::UseCaseError;
+use crate::app::context::error::UseCaseError;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};

@@ -1,6 +1,6 @@
 //! Checks the forge: its token and login. Main functions: [`find`], [`check`].
 
-use crate::app::forge::ForgeEnvironment;
+use crate::app::context::forge::ForgeEnvironment;
 use crate::domain::doctor::{CheckArea, CheckState, DoctorCheck, FaultParty};
 use crate::domain::text::strip_line;
 use crate::forge::{FaultKind, ForgeError, GitHub};

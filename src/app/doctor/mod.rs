@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 pub use machine::TerminalInfo;
 
-use super::error::AppError;
+use crate::app::context::error::AppError;
 use crate::config::Flags;
 use crate::domain::doctor::{DoctorCheck, DoctorReport};
 use crate::domain::event::EventSink;

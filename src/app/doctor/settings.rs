@@ -2,10 +2,13 @@
 
 use super::DoctorAsk;
 use super::git::OpenedRepository;
-use crate::app::error::AppError;
-use crate::app::model::ProviderEnvironment;
-use crate::app::project::project_settings;
-use crate::app::{dismissals, packs, prompts, provider_table};
+use crate::app::context::error::AppError;
+use crate::app::context::model::ProviderEnvironment;
+use crate::app::context::project::project_settings;
+use crate::app::context::prompts;
+use crate::app::context::provider_table;
+use crate::app::prepare::dismissals;
+use crate::app::prepare::packs;
 use crate::config::{
     self, ConfigError, ResolvedSettings, SettingKey, SettingOrigin, SettingsDocument, SettingsSources,
 };

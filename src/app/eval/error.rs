@@ -1,6 +1,6 @@
 //! Errors of an evaluation. Main type: [`EvalError`].
 
-use crate::app::error::UseCaseError;
+use crate::app::context::error::UseCaseError;
 use std::path::PathBuf;
 
 use crate::domain::filter::FilterError;

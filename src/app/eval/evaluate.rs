@@ -1,6 +1,6 @@
 //! Evaluates all cases of a folder. Main functions: [`evaluate`], [`earlier`].
 
-use crate::app::settings;
+use crate::app::context::settings;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,9 +12,10 @@ use super::error::EvalError;
 use super::folder::cases;
 use super::recipe::{PreparedCase, prepare};
 use super::run::{OnceSink, run};
-use crate::app::environment::ProcessEnv;
-use crate::app::error::AppError;
-use crate::app::{model, prompts};
+use crate::app::context::environment::ProcessEnv;
+use crate::app::context::error::AppError;
+use crate::app::context::model;
+use crate::app::context::prompts;
 use crate::config::Flags;
 use crate::domain::eval::{CaseResult, CaseRun, EarlierEvaluation, Evaluation, RunEnd};
 use crate::domain::event::{Event, EventSink, ReviewStage};

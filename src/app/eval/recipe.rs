@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::case::EvalCase;
 use super::error::EvalError;
-use crate::app::error::AppError;
+use crate::app::context::error::AppError;
 use crate::domain::change::FileMode;
 use crate::domain::id::hex;
 use crate::domain::path::RepoPath;

@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use super::case::EvalCase;
 use super::recipe::PreparedCase;
-use crate::app::environment::ProcessEnv;
-use crate::app::error::AppError;
-use crate::app::review::{ReviewJob, review};
+use crate::app::context::environment::ProcessEnv;
+use crate::app::context::error::AppError;
+use crate::app::review::job::ReviewJob;
+use crate::app::review::job::review;
 use crate::config::Flags;
 use crate::domain::eval::{CaseRun, CaseScore, EvalReviewer, RunEnd, score};
 use crate::domain::event::{Event, EventSink};

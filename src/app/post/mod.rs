@@ -3,22 +3,23 @@
 //!
 //! Planning belongs in `publish`. Posting is requested by flags only: no setting of a repository and no variable can request it.
 
+pub(in crate::app) mod artefact;
 mod context;
 mod posting;
 
-use crate::app::error::UseCaseError;
-use crate::app::project;
-use crate::app::saved_runs;
-use crate::app::settings;
+use crate::app::context::error::UseCaseError;
+use crate::app::context::project;
+use crate::app::context::saved_runs;
+use crate::app::context::settings;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::deliver::DeliveredReview;
-use super::error::AppError;
-use super::forge::ForgeEnvironment;
-use super::previous;
-use crate::app::environment::ProcessEnv;
+use crate::app::context::environment::ProcessEnv;
+use crate::app::context::error::AppError;
+use crate::app::context::forge::ForgeEnvironment;
+use crate::app::prepare::previous;
+use crate::app::review::deliver::DeliveredReview;
 use crate::config::{Flags, Settings};
 use crate::domain::event::{Event, EventSink, ReviewStage};
 use crate::domain::finding::{FindingId, FindingStatus};

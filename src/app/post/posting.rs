@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use super::context::{PostContext, PreparedPost};
 use super::{DryRun, MovedHeadPolicy, PostOptions, PostOutcome};
-use crate::app::environment::ProcessEnv;
-use crate::app::error::AppError;
-use crate::app::pull::{self, FetchedPull, SIGNING_IN};
+use crate::app::context::environment::ProcessEnv;
+use crate::app::context::error::AppError;
+use crate::app::prepare::pull;
+use crate::app::prepare::pull::FetchedPull;
+use crate::app::prepare::pull::SIGNING_IN;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::{Finding, Severity};
 use crate::domain::forge::{

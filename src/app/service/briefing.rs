@@ -3,9 +3,9 @@
 //! Main methods: [`Service::brief_review`], [`Service::brief_finding`]. The texts are templates of `prompt`; the layout of a change is the
 //! engine's (`review::brief`), so that both present it alike.
 
-use crate::app::project;
-use crate::app::saved_runs;
-use crate::app::settings;
+use crate::app::context::project;
+use crate::app::context::saved_runs;
+use crate::app::context::settings;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,8 +15,11 @@ use super::fault::for_client;
 use super::finding_code::{FindingCode, read_places};
 use super::uncommitted::{self, UncommittedCount};
 use super::{FindFault, ReviewState, Service};
-use crate::app::error::AppError;
-use crate::app::{instructions, prepare, prompts, runs};
+use crate::app::context::error::AppError;
+use crate::app::context::prompts;
+use crate::app::findings::runs;
+use crate::app::prepare::change;
+use crate::app::prepare::instructions;
 use crate::domain::change::ChangeSet;
 use crate::domain::event::NullEventSink;
 use crate::domain::finding::{Finding, VerificationState};
@@ -139,7 +142,7 @@ impl Service {
         };
         let cancel = cancel.with_deadline(TIME);
         let left_out = UncommittedCount::of(&request.scope, &request.directory);
-        let subject = prepare::collect(&request, &[], &self.options.flags, &self.around, &cancel, &NullEventSink);
+        let subject = change::collect(&request, &[], &self.options.flags, &self.around, &cancel, &NullEventSink);
         let subject = subject.map_err(|error| match error {
             AppError::Git(GitError::NoTarget { head } | GitError::TargetIsHead { branch: head }) => {
                 BriefingError::NoTarget { head }

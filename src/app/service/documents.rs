@@ -7,8 +7,8 @@
 mod base;
 mod references;
 
-use crate::app::error::UseCaseError;
-use crate::app::settings;
+use crate::app::context::error::UseCaseError;
+use crate::app::context::settings;
 use std::hash::{BuildHasher as _, RandomState};
 use std::ops::Range;
 use std::path::{Path, PathBuf};

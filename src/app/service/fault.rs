@@ -1,8 +1,8 @@
 //! Error messages for clients of tools and prompts, instead of for the command line. Main function: [`for_client`].
 
 use super::roots::AllowedRootsError;
-use crate::app::error::AppError;
-use crate::app::view::has_no_target;
+use crate::app::context::error::AppError;
+use crate::app::prepare::view::has_no_target;
 use crate::git::GitError;
 use crate::sys::cancel::CancelReason;
 use crate::sys::repo::RepoError;

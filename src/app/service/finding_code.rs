@@ -1,11 +1,11 @@
 //! The code around the places of a finding, read from the reviewed trees. Main function: [`places`].
 
-use crate::app::settings;
+use crate::app::context::settings;
 use std::sync::Arc;
 
 use super::Service;
-use crate::app::error::AppError;
-use crate::app::project::project_settings;
+use crate::app::context::error::AppError;
+use crate::app::context::project::project_settings;
 use crate::domain::change::ChangeSet;
 use crate::domain::finding::Anchor;
 use crate::domain::place::{DiffSide, LineRange, WorkspaceAt};

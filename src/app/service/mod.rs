@@ -3,6 +3,7 @@
 //! Main type: [`Service`]. Protocols (MCP, editors) belong in the modules above; they call this module, which knows none of them.
 
 mod briefing;
+pub(in crate::app) mod document_files;
 mod documents;
 mod fault;
 mod finding_code;
@@ -35,8 +36,8 @@ use pulls::PullStore;
 use readers::RepositoryReaders;
 use reviews::ReviewRuns;
 
-use super::environment::ProcessEnv;
-use super::error::AppError;
+use crate::app::context::environment::ProcessEnv;
+use crate::app::context::error::AppError;
 use crate::config::Flags;
 use crate::syntax::ProbeScope;
 use crate::sys::blocking::Workers;

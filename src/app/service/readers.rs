@@ -11,9 +11,10 @@ use serde_json::Value;
 
 use super::fault::for_client;
 use super::{AllowedRoots, Service};
-use crate::app::error::AppError;
-use crate::app::uncommitted::UncommittedRequest;
-use crate::app::view::{RepositoryView, ViewCache};
+use crate::app::context::error::AppError;
+use crate::app::prepare::uncommitted::UncommittedRequest;
+use crate::app::prepare::view::RepositoryView;
+use crate::app::prepare::view::ViewCache;
 use crate::domain::request::{InvalidScope, ReviewScope};
 use crate::git::GitError;
 use crate::sys::blocking::BlockingFailure;

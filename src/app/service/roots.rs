@@ -2,10 +2,10 @@
 //!
 //! A client is controlled by another program's model; the paths it names are checked here before anything is opened.
 
-use crate::app::error::UseCaseError;
+use crate::app::context::error::UseCaseError;
 use std::path::{Path, PathBuf};
 
-use crate::app::error::AppError;
+use crate::app::context::error::AppError;
 use crate::domain::percent;
 use crate::sys::files::{self, FileError};
 use crate::sys::folder::read_plain;

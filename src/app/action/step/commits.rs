@@ -3,8 +3,8 @@
 use super::reviewing::{ActionStep, StepFiles};
 use super::{PostDestination, StepOutcome, StepReview};
 use crate::app::action::inputs::PostMode;
-use crate::app::error::AppError;
-use crate::app::pull::fetch_commits;
+use crate::app::context::error::AppError;
+use crate::app::prepare::pull::fetch_commits;
 use crate::domain::event::Event;
 use crate::domain::id::CommitId;
 use crate::domain::request::ReviewScope;

@@ -1,6 +1,6 @@
 //! The shared parts of a step's reviews. Main type: [`ActionStep`].
 
-use crate::app::settings;
+use crate::app::context::settings;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,14 +10,17 @@ use crate::app::action::event::RunEvent;
 use crate::app::action::inputs::ActionInputs;
 use crate::app::action::reviewer;
 use crate::app::action::step::PostDestination;
-use crate::app::artefact::{ExpectedArtefact, post_artefact};
-use crate::app::deliver::{DeliveredReview, OutputFile};
-use crate::app::environment::ProcessEnv;
-use crate::app::error::AppError;
-use crate::app::instructions::TrustLevel;
+use crate::app::context::environment::ProcessEnv;
+use crate::app::context::error::AppError;
+use crate::app::post::artefact::ExpectedArtefact;
+use crate::app::post::artefact::post_artefact;
 use crate::app::post::{PostOptions, PostOutcome};
-use crate::app::pull::SIGNING_IN;
-use crate::app::review::{ReviewJob, review_with};
+use crate::app::prepare::instructions::TrustLevel;
+use crate::app::prepare::pull::SIGNING_IN;
+use crate::app::review::deliver::DeliveredReview;
+use crate::app::review::deliver::OutputFile;
+use crate::app::review::job::ReviewJob;
+use crate::app::review::job::review_with;
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::forge::{Delivery, PullNumber, RepoName};

@@ -1,13 +1,13 @@
 //! Checks the references of a document against the files around its base. Main function: [`Service::checked`].
 
-use crate::app::settings;
+use crate::app::context::settings;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::Service;
-use crate::app::error::AppError;
-use crate::app::project::project_settings;
+use crate::app::context::error::AppError;
+use crate::app::context::project::project_settings;
 use crate::document::{self, DocumentReference};
 use crate::domain::place::{DiffSide, WorkspaceAt};
 use crate::domain::presented::{BrokenRef, CheckedRef, FileRef};

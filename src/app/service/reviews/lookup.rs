@@ -2,14 +2,14 @@
 //!
 //! A review quotes its code: a client that may not read a repository does not see its reviews either.
 
-use crate::app::saved_runs;
+use crate::app::context::saved_runs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
-use super::super::super::error::AppError;
-use super::super::super::runs;
 use super::super::{ChangeNotice, Service};
 use super::run::{ReviewSnapshot, ReviewState};
+use crate::app::context::error::AppError;
+use crate::app::findings::runs;
 use crate::domain::finding::FindingId;
 use crate::domain::review::Review;
 use crate::domain::run::{RunId, RunRecord, SavedRun};

@@ -6,8 +6,8 @@
 mod lookup;
 mod run;
 
-use crate::app::project;
-use crate::app::settings;
+use crate::app::context::project;
+use crate::app::context::settings;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -22,13 +22,14 @@ pub use lookup::{DismissFault, FindFault, ReviewListing};
 pub use run::{FinishedRun, ReviewSnapshot, ReviewState, RunningReview};
 
 use self::run::{RangeCommits, ReviewQuestion, ServiceRun};
-use super::super::error::AppError;
-use super::super::model;
-use super::super::review::{ReviewJob, review};
 use super::fault::for_client;
 use super::pulls::PullFault;
 use super::uncommitted::UncommittedCount;
 use super::{ChangeNotice, Notifier, Service};
+use crate::app::context::error::AppError;
+use crate::app::context::model;
+use crate::app::review::job::ReviewJob;
+use crate::app::review::job::review;
 use crate::domain::event::EventSink;
 use crate::domain::forge::PullSpecifier;
 use crate::domain::request::{Compare, InvalidScope, ReviewRequest, ReviewScope};

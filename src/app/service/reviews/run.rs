@@ -8,10 +8,10 @@ use std::time::Instant;
 
 use tokio::sync::{Notify, watch};
 
-use super::super::super::deliver::DeliveredReview;
-use super::super::super::error::AppError;
 use super::super::fault::for_client;
 use super::super::uncommitted;
+use crate::app::context::error::AppError;
+use crate::app::review::deliver::DeliveredReview;
 use crate::domain::event::{Event, EventSink, ReviewStage};
 use crate::domain::finding::Severity;
 use crate::domain::id::CommitId;

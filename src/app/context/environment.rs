@@ -1,0 +1,60 @@
+//! The environment of the process. Main type: [`ProcessEnv`].
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::error::AppError;
+use super::forge::ForgeEnvironment;
+use super::model::ProviderEnvironment;
+use super::provider_table;
+use crate::config::{self, SettingsDocument};
+use crate::store::Store;
+use crate::syntax::{ParserProbe, ProbeScope};
+
+/// The environment of the process. It is read once, by the command line, so that no other part reads it on its own. `Debug` shows no value
+/// of a variable: it may be a key.
+#[derive(Clone)]
+pub struct ProcessEnv {
+    /// The user's settings file, if any.
+    pub user_settings: Option<SettingsDocument>,
+    /// The environment variables with the prefix `REVIEW_`.
+    pub environment: Vec<(String, String)>,
+    /// The keys and addresses in the variables that the providers' own libraries read.
+    pub providers: ProviderEnvironment,
+    /// The forge's address and credentials.
+    pub forge: ForgeEnvironment,
+    /// The folder of saved runs.
+    pub state: PathBuf,
+    /// The process for trial parses; `None` if this process is not the program itself.
+    pub parser: Option<Arc<ParserProbe>>,
+}
+
+impl fmt::Debug for ProcessEnv {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { user_settings, environment, providers, forge, state, parser } = self;
+        let names: Vec<&str> = environment.iter().map(|(name, _)| name.as_str()).collect();
+        let mut shown = f.debug_struct("Surroundings");
+        shown.field("user_settings", user_settings).field("environment", &names).field("providers", providers);
+        shown.field("forge", forge).field("state", state).field("parser", parser).finish()
+    }
+}
+
+impl ProcessEnv {
+    /// Reads the environment of this process.
+    pub fn of_this_process() -> Result<Self, AppError> {
+        let (environment, user_settings) = (config::read_environment(), config::user_document()?);
+        let providers =
+            ProviderEnvironment::of_this_process(provider_table::load_table(user_settings.as_ref(), &environment)?);
+        let (forge, state) = (ForgeEnvironment::of_this_process(), Store::default_root()?);
+        let program =
+            if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { std::env::current_exe() };
+        let parser = program.ok().map(|program| Arc::new(ParserProbe::new(program, ProbeScope::GrowingScanners)));
+        Ok(Self { user_settings, environment, providers, forge, state, parser })
+    }
+
+    /// The trial parser for texts with the trust level of `scope`.
+    pub(in crate::app) fn parser(&self, scope: ProbeScope) -> Option<Arc<ParserProbe>> {
+        self.parser.as_ref().map(|parser| parser.with_scope(scope))
+    }
+}

@@ -1,0 +1,75 @@
+//! Saved runs, as they are read and written. Main functions: [`read`], [`keep`].
+//!
+//! What is done with a run belongs in `findings`, `review` and `post`.
+
+use std::path::{Path, PathBuf};
+
+use super::environment::ProcessEnv;
+use super::error::AppError;
+use super::project::folder_of;
+use crate::domain::finding::Severity;
+use crate::domain::review::Review;
+use crate::domain::run::{RunId, RunRecord, SavedRun};
+use crate::present::{RenderOptions, json, presenter};
+use crate::store::{Store, StoreError};
+use crate::sys::repo::Repo;
+
+/// Lists the saved runs, newest first.
+pub fn list(around: &ProcessEnv) -> Result<Vec<SavedRun>, AppError> {
+    Ok(Store::at(&around.state).list()?)
+}
+
+/// Loads a saved review.
+pub(in crate::app) fn read(around: &ProcessEnv, id: RunId) -> Result<Review, AppError> {
+    read_from(&Store::at(&around.state), id)
+}
+
+/// Loads a saved review from a store.
+pub(in crate::app) fn read_from(store: &Store, id: RunId) -> Result<Review, AppError> {
+    let bytes = store.read(id, "review.json")?;
+    json::parse(&bytes).map_err(|error| AppError::Damaged { id: id.to_string(), why: error.to_string() })
+}
+
+/// Loads the list entry of one run.
+pub(in crate::app) fn record(around: &ProcessEnv, id: RunId) -> Result<RunRecord, AppError> {
+    Ok(Store::at(&around.state).read_record(id)?)
+}
+
+/// Finds the newest saved run of the repository with this folder (absolute, without links).
+pub fn latest_of(around: &ProcessEnv, folder: &Path) -> Result<Option<RunRecord>, AppError> {
+    Ok(list(around)?.into_iter().find_map(|run| match run {
+        SavedRun::Whole(record) if record.folder.as_deref() == Some(folder) => Some(record),
+        SavedRun::Whole(_) | SavedRun::Unfinished { .. } | SavedRun::Damaged { .. } => None,
+    }))
+}
+
+/// Finds a run by its id or a prefix of it; with `last`, or without a name, the newest of the repository.
+pub(in crate::app) fn find_in_repository(
+    around: &ProcessEnv,
+    repo: &Repo,
+    name: Option<&str>,
+) -> Result<RunId, AppError> {
+    if let Some(name) = name.filter(|name| *name != "last") {
+        return Ok(Store::at(&around.state).find(name)?);
+    }
+    let folder = folder_of(repo);
+    let newest = folder.as_deref().map_or(Ok(None), |folder| latest_of(around, folder))?;
+    newest.map(|record| record.id).ok_or_else(|| AppError::NoRunHere {
+        folder: repo.workdir().unwrap_or_else(|| repo.git_dir()).display().to_string(),
+    })
+}
+
+/// Saves a review in every format that is read later. The file that lists read comes last, so a listed run is complete.
+pub(in crate::app) fn keep(store: &Store, review: &Review, folder: Option<PathBuf>) -> Result<(), StoreError> {
+    for (format, file) in [("json", "review.json"), ("markdown", "review.md")] {
+        let Some(bytes) = render(review, format, None) else { continue };
+        store.save(review.id, file, &bytes)?;
+    }
+    store.save_record(&review.record(folder)).map(|_| ())
+}
+
+/// Renders a review in the named format, with the gate's threshold.
+pub(in crate::app) fn render(review: &Review, format: &str, fail_on: Option<Severity>) -> Option<Vec<u8>> {
+    let options = RenderOptions { fail_on, ..RenderOptions::default() };
+    presenter(format).map(|presenter| (presenter.render)(review, &options))
+}

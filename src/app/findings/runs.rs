@@ -1,0 +1,110 @@
+//! Lists and shows saved runs, and marks their findings as dismissed.
+
+use crate::app::context::saved_runs;
+use crate::app::context::saved_runs::read;
+use crate::app::context::settings;
+
+use crate::app::context::environment::ProcessEnv;
+use crate::app::context::error::AppError;
+use crate::config::Flags;
+use crate::config::dismissals;
+use crate::domain::dismissal::{DismissalNote, DismissedBy, LONGEST_REASON};
+use crate::domain::filter::{FilterError, PathFilter};
+use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity};
+use crate::domain::review::Review;
+use crate::domain::run::RunId;
+use crate::store::Store;
+
+/// Loads a saved review by its id, a prefix of it, or `last`.
+pub fn show(around: &ProcessEnv, name: &str) -> Result<Review, AppError> {
+    read(around, Store::at(&around.state).find(name)?)
+}
+
+/// A selection of findings of a review.
+#[derive(Debug, Clone, Default)]
+pub struct FindingsAsk {
+    /// The minimum severity.
+    pub floor: Option<Severity>,
+    /// A filter by path: a glob (see [`PathFilter`]), a file, or a folder.
+    pub path: Option<String>,
+}
+
+/// Finds the finding with this id, or the only one whose id has this prefix.
+pub fn finding_like<'f>(findings: &'f [Finding], wanted: &str) -> Option<&'f Finding> {
+    if wanted.is_empty() {
+        return None;
+    }
+    let exact = findings.iter().find(|finding| finding.id.0 == wanted);
+    exact.or_else(|| {
+        let mut like = findings.iter().filter(|finding| finding.id.0.starts_with(wanted));
+        like.next().filter(|_| like.next().is_none())
+    })
+}
+
+/// Selects findings, most severe first.
+pub fn findings<'r>(review: &'r Review, ask: &FindingsAsk) -> Result<Vec<&'r Finding>, FilterError> {
+    let path = ask.path.as_deref();
+    let glob = path.map(|path| PathFilter::new(&[path.to_owned()], &[])).transpose()?;
+    let wanted = |finding: &&Finding| {
+        let bad = ask.floor.is_none_or(|floor| finding.severity <= floor);
+        let here = glob.as_ref().is_none_or(|glob| {
+            finding.anchors.iter().any(|anchor| {
+                glob.allows(&anchor.path)
+                    || path.is_some_and(|path| anchor.path.display_name() == path.trim_start_matches("./"))
+            })
+        });
+        bad && here
+    };
+    Ok(review.findings.iter().filter(wanted).collect())
+}
+
+/// Marks a finding of a saved run as dismissed, with the reason in the review's notes. All files of the run are updated.
+///
+/// Reviews of the branch on this machine apply it; others report it again, unless the project dismisses it
+/// ([`dismiss_for_project`](crate::app::dismiss_for_project)).
+pub fn dismiss(around: &ProcessEnv, id: RunId, finding: &FindingId, reason: &str) -> Result<Review, AppError> {
+    let reason = dismissals::reason(reason).ok_or(AppError::Reason { most: LONGEST_REASON })?;
+    let review = read(around, id)?;
+    let found = review.findings.iter().find(|one| one.id == *finding);
+    let found = found.ok_or_else(|| no_finding(&review, &finding.0))?;
+    if found.status == FindingStatus::Dismissed {
+        return Err(AppError::DismissedAlready { finding: finding.to_string() });
+    }
+    mark_dismissed(around, review, finding, DismissalNote { reason, until: None, by: DismissedBy::Reader })
+}
+
+/// Saves a review in which a finding is dismissed; if it already was, replaces the reason.
+pub(in crate::app) fn mark_dismissed(
+    around: &ProcessEnv,
+    mut review: Review,
+    finding: &FindingId,
+    why: DismissalNote,
+) -> Result<Review, AppError> {
+    let Some(found) = review.findings.iter_mut().find(|one| one.id == *finding) else {
+        return Err(no_finding(&review, &finding.0));
+    };
+    if found.dismissed.as_ref() == Some(&why) {
+        return Ok(review);
+    }
+    let was_dismissed = found.status == FindingStatus::Dismissed;
+    let note = format!("The finding {finding} was dismissed: {}", why.describe());
+    found.dismiss(why);
+    review.coverage.dismissed += u32::from(!was_dismissed);
+    review.coverage.notes.push(note);
+    let store = Store::at(&around.state);
+    let folder = store.read_record(review.id).ok().and_then(|record| record.folder);
+    saved_runs::keep(&store, &review, folder)?;
+    Ok(review)
+}
+
+/// Builds the error for a missing finding, with the ids that exist.
+pub(in crate::app) fn no_finding(review: &Review, finding: &str) -> AppError {
+    let known = review.findings.iter().map(|finding| finding.id.to_string()).collect();
+    AppError::NoFinding { id: review.id.to_string(), finding: finding.to_owned(), known }
+}
+
+/// Removes the runs that are older than the settings allow; returns their number.
+pub fn prune(around: &ProcessEnv) -> Result<usize, AppError> {
+    let settings = settings::resolve(None, &Flags::default(), around)?.settings;
+    Ok(Store::at(&around.state).prune(settings.keep_runs)?)
+}

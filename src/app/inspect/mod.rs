@@ -1,0 +1,7 @@
+//! Parts looked at by hand: a tool call, the rules, the models.
+//!
+//! The settings are listed by `context::settings`.
+
+pub(in crate::app) mod models;
+pub(in crate::app) mod rules;
+pub(in crate::app) mod tool_call;

@@ -1,0 +1,17 @@
+//! Everything that is read of a change before it is reviewed. Main type: [`PreparedChange`](change::PreparedChange).
+//!
+//! Running an engine on it belongs in `review`.
+
+pub(in crate::app) mod change;
+pub(in crate::app) mod diff_source;
+pub(in crate::app) mod dismissals;
+pub(in crate::app) mod guidelines;
+pub(in crate::app) mod inputs;
+pub(in crate::app) mod instructions;
+pub(in crate::app) mod packs;
+pub(in crate::app) mod previous;
+pub(in crate::app) mod pull;
+pub(in crate::app) mod sarif;
+pub(in crate::app) mod symbols;
+pub(in crate::app) mod uncommitted;
+pub(in crate::app) mod view;
