@@ -76,7 +76,7 @@ fn collect(table: &DeTable<'_>, prefix: Option<&str>, lines: &LineOffsets, entri
             Some(prefix) => Cow::Owned(format!("{prefix}.{}", key.get_ref())),
         };
         let is_table_of_settings = prefix.is_none()
-            && super::KEYS.iter().any(|known| known.name.split_once('.').is_some_and(|(table, _)| table == name));
+            && super::keys::KEYS.iter().any(|known| known.name.split_once('.').is_some_and(|(table, _)| table == name));
         match value.get_ref() {
             DeValue::Table(inner) if is_table_of_settings => collect(inner, Some(&name), lines, entries),
             other => entries.push(SettingsEntry {

@@ -40,8 +40,8 @@ const TRIED: &[&str] = &[
 pub fn repository_may(name: &str) -> Option<Permission> {
     let listed = REPOSITORY.iter().find(|(listed, _)| *listed == name).map(|(_, permission)| *permission);
     let table = name.split('.').next().unwrap_or(name);
-    let of_provider = super::KEYS.iter().any(|key| key.provider() == Some(table));
-    let known = super::SettingKey::from_name(name).is_some() || TRIED.contains(&table) || of_provider;
+    let of_provider = super::keys::KEYS.iter().any(|key| key.provider() == Some(table));
+    let known = super::keys::SettingKey::from_name(name).is_some() || TRIED.contains(&table) || of_provider;
     listed.or(known.then_some(Permission::Never))
 }
 
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn what_is_listed_exists() {
         for name in repository_settings() {
-            assert!(super::super::SettingKey::from_name(name).is_some(), "{name}");
+            assert!(super::super::keys::SettingKey::from_name(name).is_some(), "{name}");
         }
     }
 

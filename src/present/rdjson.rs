@@ -6,10 +6,14 @@
 
 use serde::Serialize;
 
+use super::Presenter;
+use super::RenderOptions;
+use super::Syntax;
+use super::brief::describe_suggestion;
+use super::digest;
 use super::json::escape_invisible;
 use super::markdown::escape::{code, fenced, inline, prose};
 use super::report::{EntryPlace, HeadPlaces, ReportEntry, entries, facts, severity_names, shorten};
-use super::{Presenter, RenderOptions, Syntax, describe_suggestion, digest};
 use crate::domain::finding::{Anchor, Finding, Suggestion};
 use crate::domain::place::LineRange;
 use crate::domain::review::Review;

@@ -151,7 +151,7 @@ pub(super) fn facts(finding: &Finding) -> String {
 /// Renders the suggestion of a finding as the lines of a diff below a heading, not yet stripped; `None` without a suggestion.
 pub(super) fn describe_suggestion(finding: &Finding) -> Option<String> {
     let suggestion = finding.suggestion.as_ref()?;
-    let diff = super::describe_suggestion(finding)?;
+    let diff = super::brief::describe_suggestion(finding)?;
     if patch::diff_rows(finding).is_some() {
         return Some(format!("Suggested:\n{diff}"));
     }

@@ -275,8 +275,8 @@ fn broken(name: &str, source: &str, error: &Error) -> PromptError {
 
 #[cfg(test)]
 mod tests {
+    use super::super::data::UntrustedText;
     use super::*;
-    use crate::prompt::UntrustedText;
 
     fn with(name: &str, text: &str) -> Result<Prompts, PromptError> {
         Prompts::with_overrides(vec![(name.to_owned(), text.to_owned())])

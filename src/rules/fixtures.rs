@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use super::PACKS;
 use super::checks::CHECKS;
+use super::packs::Packs;
 use super::per_file::PerFileResults;
 use super::rule_test::{RuleFixtures, review, test_rules};
 use super::run::{RulesReport, run_with};
 use super::synthetic_change::SyntheticChange;
-use super::{PACKS, Packs};
 use crate::domain::path::RepoPath;
 use crate::domain::place::DiffSide;
 use crate::domain::text::FileText;
@@ -51,7 +52,7 @@ fn fixtures() -> RuleFixtures {
 #[test]
 fn every_rule_matches_its_hits_and_nothing_else() {
     let tried = test_rules(&Packs::built_in().unwrap(), &fixtures(), &Cancel::never()).unwrap();
-    let told = |fault: &super::FixtureFault| {
+    let told = |fault: &super::rule_test::FixtureFault| {
         let case = fault.case.as_ref().map(|case| format!(": {case}")).unwrap_or_default();
         format!("{}{case}: {}", fault.rule, fault.what)
     };
@@ -85,7 +86,7 @@ fn what_is_asked_beforehand_changes_nothing() {
     let told = |made_up: &SyntheticChange, asks: bool| -> Vec<String> {
         let (change, old, new) = made_up.build();
         let (trees, cancel) = (crate::syntax::TreeCache::default(), Cancel::never());
-        let input = super::RulesInput {
+        let input = super::run::RulesInput {
             change: &change,
             new: &new,
             old: &old,
@@ -118,8 +119,8 @@ fn a_case_that_proves_nothing_is_told() {
         bytes: text.as_bytes().to_vec(),
     };
     let rule = "id: a\ntitle: t\nmessage: m\nseverity: low\ncategory: logic\nrule: {pattern: a()}\n";
-    let packs = super::PackFile {
-        owner: super::PackOwner::Project,
+    let packs = super::pack::PackFile {
+        owner: super::pack::PackOwner::Project,
         file: "go-house.yml".to_owned(),
         stem: "go-house".to_owned(),
         text: rule.to_owned(),

@@ -336,8 +336,10 @@ impl RemovalHead {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pack::PackFile;
+    use super::super::pack::PackOwner;
+    use super::super::packs::Packs;
     use super::super::synthetic_change::SyntheticChange;
-    use super::super::{PackFile, PackOwner, Packs};
     use crate::domain::place::DiffSide;
 
     const PACK: &str = "id: whole\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\non: removed\n\

@@ -266,8 +266,10 @@ impl ReportCaps {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pack::PackFile;
+    use super::super::pack::PackOwner;
+    use super::super::packs::Packs;
     use super::super::synthetic_change::SyntheticChange;
-    use super::super::{PackFile, PackOwner, Packs};
     use crate::domain::claim::Claim;
     use crate::domain::finding::Severity;
     use crate::domain::place::DiffSide;

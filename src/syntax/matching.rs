@@ -201,9 +201,11 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::grammar::ParseLimits;
+    use super::super::grammar::SyntaxTree;
+    use super::super::matches::SyntaxScan;
     use super::*;
     use crate::domain::place::LineRange;
-    use crate::syntax::{ParseLimits, SyntaxScan, SyntaxTree};
     use crate::sys::cancel::Cancel;
     use std::time::Duration;
 

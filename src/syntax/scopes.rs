@@ -118,7 +118,7 @@ fn name_of(node: &ScopeNode<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Grammar;
+    use super::super::grammar::Grammar;
     use super::*;
     use crate::sys::cancel::Cancel;
     use std::time::Duration;

@@ -127,9 +127,10 @@ fn unused(inputs: &ActionInputs, asked: &ModelChoice) -> Result<Vec<String>, Act
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::context::forge::ForgeEnvironment;
+    use super::super::super::context::model::ProviderEnvironment;
+    use super::super::variables::ActionVariables;
     use super::*;
-    use crate::app::action::ActionVariables;
-    use crate::app::{ForgeEnvironment, ProviderEnvironment};
     use crate::llm::ProviderTable;
 
     fn around(providers: &[(&str, &str)], environment: &[(&str, &str)]) -> ProcessEnv {

@@ -131,8 +131,8 @@ fn of_run(
 #[cfg(test)]
 mod tests {
     use super::super::event::PushEvent;
+    use super::super::variables::ActionVariables;
     use super::*;
-    use crate::app::action::ActionVariables;
 
     fn id(digit: char) -> CommitId {
         CommitId(digit.to_string().repeat(40).parse().unwrap())

@@ -5,9 +5,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    ClientCommand, ClientFile, ClientFolders, ClientFormat, McpClient, SetupScope, json as json_file, toml as toml_file,
-};
+use super::ClientCommand;
+use super::ClientFile;
+use super::ClientFormat;
+use super::McpClient;
+use super::SetupScope;
+use super::folders::ClientFolders;
+use super::json as json_file;
+use super::toml as toml_file;
 use crate::sys::files::{self, FileError};
 use crate::sys::repo::Repo;
 

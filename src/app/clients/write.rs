@@ -91,7 +91,12 @@ fn stays_inside(path: &Path, project: &Path) -> Result<(), ClientError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CLIENTS, ClientFolders, McpClient, SetupRequest, SetupScope, setup};
+    use super::super::CLIENTS;
+    use super::super::McpClient;
+    use super::super::SetupScope;
+    use super::super::folders::ClientFolders;
+    use super::super::setup;
+    use super::super::setup::SetupRequest;
     use super::*;
 
     fn wanted(name: &str, scope: SetupScope, project: &Path) -> SetupRequest {

@@ -11,10 +11,12 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::Service;
 use super::fault::for_client;
 use super::finding_code::{FindingCode, read_places};
+use super::reviews::FindFault;
+use super::reviews::ReviewState;
 use super::uncommitted::{self, UncommittedCount};
-use super::{FindFault, ReviewState, Service};
 use crate::app::context::error::AppError;
 use crate::app::context::prompts;
 use crate::app::findings::runs;

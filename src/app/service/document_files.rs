@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::PresentFault;
 use super::Service;
 use super::ServiceOptions;
+use super::documents::PresentFault;
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::config::Flags;

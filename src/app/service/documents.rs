@@ -14,7 +14,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{AllowedRootsError, ChangeNotice, ClientConnection, Service};
+use super::ClientConnection;
+use super::Service;
+use super::notifier::ChangeNotice;
+use super::roots::AllowedRootsError;
 use crate::domain::presented::{CheckedRef, DocumentId, DocumentRecord, DocumentSelector, PresentReview, Presented};
 use crate::store::{DocumentFault, PresentedStore, SavedDocument, Store};
 use crate::sys::clock;

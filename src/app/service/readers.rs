@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::Service;
 use super::fault::for_client;
-use super::{AllowedRoots, Service};
+use super::roots::AllowedRoots;
 use crate::app::context::error::AppError;
 use crate::app::prepare::uncommitted::UncommittedRequest;
 use crate::app::prepare::view::RepositoryView;

@@ -4,8 +4,11 @@ mod secrets;
 
 use std::time::Duration;
 
+use super::super::choices::Colour;
+use super::super::choices::ModelChoice;
+use super::super::choices::Verify;
+use super::super::settings::ProviderSettings;
 use super::*;
-use crate::config::{Colour, ModelChoice, ProviderSettings, Verify};
 use crate::domain::finding::{Confidence, Severity};
 use crate::domain::guideline::GuidelineKind;
 use crate::domain::path::RepoPath;

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 /// Returns references as a check would leave them if every file exists; invalid paths are broken, and so is anything called `gone`.
 fn checked(markdown: &str) -> Vec<CheckedRef> {
-    let each = |found: crate::document::DocumentReference| {
+    let each = |found: super::super::references::DocumentReference| {
         let to = found.to.clone().unwrap_or(FileRef {
             path: found.written,
             lines: None,

@@ -132,7 +132,7 @@ impl SpelledSecrets {
         let mut at = 0;
         for leak in &leaks {
             out.push_str(&text[at..leak.range.start]);
-            out.push_str(super::MASK_PREFIX);
+            out.push_str(super::mask::MASK_PREFIX);
             out.push_str(if leak.name.is_empty() { "secret" } else { &leak.name });
             out.push(']');
             out.extend(text[leak.range.clone()].chars().filter(|c| *c == '\n'));

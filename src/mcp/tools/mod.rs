@@ -22,8 +22,8 @@ pub(super) fn tools() -> Vec<McpTool> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tool_selection::ToolSelection;
     use super::*;
-    use crate::mcp::ToolSelection;
     use crate::mcp::tool::ToolHints;
 
     /// Upper bound on the cost of each request to a client: names, descriptions and input schemas of the default tools, in tokens of

@@ -7,13 +7,14 @@ use serde_sarif::sarif::{
     ArtifactChange, ArtifactContent, Fix, Location, Message, Replacement, Result, ResultKind, ResultLevel, Suppression,
 };
 
+use super::super::markdown::escape::inline;
+use super::super::markdown::escape::prose;
 use super::place::{SarifLocations, whole_lines};
 use super::rules::{self, RuleDescriptors};
 use super::{bag, notice, text};
 use crate::domain::finding::{Anchor, Finding, FindingStatus, Severity, Suggestion, VerificationState};
 use crate::domain::place::DiffSide;
 use crate::domain::review::Review;
-use crate::present::escape::{inline, prose};
 use crate::present::{digest, report};
 
 /// Upper bound on the further places of a result: code scanning rejects more than a thousand and shows a hundred.

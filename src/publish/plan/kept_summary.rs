@@ -4,8 +4,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::PlanInput;
+use super::entry::EntryWork;
+use super::entry::PlanEntry;
+use super::format_place;
+use super::of_thread;
+use super::thread_entry;
 use super::threads::{OwnThread, ThreadMatchKey};
-use super::{EntryWork, PlanEntry, PlanInput, format_place, of_thread, thread_entry};
 use crate::domain::finding::{FindingFingerprint, FindingId};
 use crate::domain::forge::{Comment, DeliveryAct, SummaryOnlyMark, Thread};
 

@@ -1,7 +1,9 @@
 //! The limit of new comments: the worst are posted. Main function: [`keep_within`].
 
 use super::super::draft::SummaryOnlyReason;
-use super::{EntryWork, PlanEntry, PlanInput};
+use super::PlanInput;
+use super::entry::EntryWork;
+use super::entry::PlanEntry;
 use crate::domain::forge::{DeliveryAct, SummaryMark};
 
 /// Puts the least bad comments that are too many into the summary. Of one head there are never more, however often it is reviewed.

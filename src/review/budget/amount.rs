@@ -169,7 +169,10 @@ impl BudgetLimits {
 mod tests {
     use std::time::Duration;
 
-    use super::super::{ConversationBudget, LAST_WORDS, SharedBudget, TurnPermit};
+    use super::super::ConversationBudget;
+    use super::super::LAST_WORDS;
+    use super::super::TurnPermit;
+    use super::super::shared::SharedBudget;
     use super::*;
 
     fn usd(text: &str) -> Money {

@@ -1,6 +1,7 @@
 //! Description of a limit, for people and for the model. Main function: [`words`].
 
-use super::{BudgetLimits, VerificationReserve};
+use super::BudgetLimits;
+use super::remaining::VerificationReserve;
 use crate::domain::money::Money;
 use crate::domain::review::StopReason;
 

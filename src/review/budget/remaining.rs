@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Amount;
+use super::amount::Amount;
 use crate::domain::money::Money;
 
 /// Reserve for verification while the run reviews.

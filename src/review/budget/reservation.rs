@@ -3,7 +3,9 @@
 //!
 //! What follows from it for a conversation is decided by [`ConversationBudget`].
 
-use super::{Amount, ConversationBudget, LAST_WORDS};
+use super::ConversationBudget;
+use super::LAST_WORDS;
+use super::amount::Amount;
 use crate::domain::review::StopReason;
 
 /// Assumed number of conversations that send requests at the same time.

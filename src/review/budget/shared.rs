@@ -14,7 +14,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::{Amount, BudgetLimits, PROMISED, VerificationReserve, last_turn_takes};
+use super::BudgetLimits;
+use super::PROMISED;
+use super::amount::Amount;
+use super::last_turn_takes;
+use super::remaining::VerificationReserve;
 use crate::domain::money::Money;
 use crate::domain::review::{StopReason, Usage};
 use crate::llm::TurnUsage;
@@ -287,7 +291,9 @@ impl Drop for BudgetShare {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{ConversationBudget, CostLimit, TurnPermit};
+    use super::super::ConversationBudget;
+    use super::super::TurnPermit;
+    use super::super::amount::CostLimit;
     use super::*;
     use crate::llm::Prices;
 

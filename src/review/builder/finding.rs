@@ -1,7 +1,8 @@
 //! Accepted findings: duplicates, receipts for the model, and withdrawal. Main type: [`AcceptedFinding`].
 
+use super::ReviewBuilder;
 use super::answer::{CallEffect, EngineToolResponse, ResponseFields};
-use super::{Lead, ReviewBuilder};
+use super::lead::Lead;
 use crate::domain::finding::{Anchor, AnchorMatch, Finding, OriginKind};
 use crate::domain::place::{DiffSide, LineRange};
 use crate::review::draft::SupersededRuleFinding;

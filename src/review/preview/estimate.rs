@@ -216,8 +216,8 @@ pub(super) fn binding_limits(estimate: &Estimate, limits: &BudgetLimits, parts: 
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::budget::CostLimit;
     use super::*;
-    use crate::review::CostLimit;
 
     fn usd(text: &str) -> Money {
         text.parse().unwrap()

@@ -197,9 +197,10 @@ fn claim(result: &ScannerResult, place: ClaimedPlace) -> Claim {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::Packs;
+    use super::super::super::packs::Packs;
     use super::super::super::synthetic_change::SyntheticChange;
-    use super::super::{ReportContext, read};
+    use super::super::sarif::ReportContext;
+    use super::super::sarif::read;
     use super::*;
     use crate::domain::event::NullEventSink;
     use crate::sys::cancel::Cancel;

@@ -2,9 +2,9 @@
 
 use tree_sitter::Node;
 
+use super::super::grammar::Grammar;
 use super::super::relations::imports;
 use super::{DefinitionKind, Parameters, SymbolExtractor, SymbolFrame, UseKind};
-use crate::syntax::Grammar;
 
 pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
     let kind = node.kind();

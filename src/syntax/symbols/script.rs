@@ -2,8 +2,8 @@
 
 use tree_sitter::Node;
 
+use super::super::grammar::Grammar;
 use super::{DefinitionKind, Parameters, SymbolExtractor, SymbolFrame, UseKind, last_name};
-use crate::syntax::Grammar;
 
 pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
     // Needed of few nodes: the field is searched among all.

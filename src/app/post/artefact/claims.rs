@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::ArtefactError;
+use super::error::ArtefactError;
 use crate::domain::finding::Finding;
 use crate::domain::review::Review;
 use crate::domain::text::{secrets_in, shorten, strip_line};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::ArtefactError;
 use super::claims::sanitize;
+use super::error::ArtefactError;
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::app::prepare::pull;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use super::ArtefactError;
+use super::error::ArtefactError;
 use crate::sys::contained_folder::{ContainedFolder, Kind, ReadFile};
 
 /// The file name; no other file is opened, and no subfolder is read.

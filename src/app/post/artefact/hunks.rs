@@ -6,8 +6,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::ArtefactError;
 use super::claims::sanitize;
+use super::error::ArtefactError;
 use crate::app::context::error::AppError;
 use crate::app::prepare::change::PreparedChange;
 use crate::domain::change::{ChangeSet, FileChange};

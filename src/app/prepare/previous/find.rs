@@ -6,7 +6,8 @@ use std::path::Path;
 
 use super::super::change::PreparedChange;
 use super::super::diff_source::DiffOrigin;
-use super::{PriorError, hidden};
+use super::document::PriorError;
+use super::hidden;
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::domain::event::{Event, EventSink};

@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::super::super::context::environment::ProcessEnv;
+use super::super::super::context::forge::ForgeEnvironment;
+use super::super::super::context::model::ProviderEnvironment;
+use super::super::ServiceOptions;
 use super::*;
-use crate::app::{ForgeEnvironment, ProcessEnv, ProviderEnvironment, ServiceOptions};
 use crate::config::Flags;
 use crate::domain::presented::PresentMode;
 

@@ -24,7 +24,8 @@ pub use resolve::{ResolvedBy, ResolvedRemark};
 pub use updates::{PullUpdates, RemarkChange};
 pub use watch::{PullWatch, WatchTarget};
 
-use super::{ChangeNotice, Service};
+use super::Service;
+use super::notifier::ChangeNotice;
 use crate::domain::finding::Severity;
 use crate::domain::forge::{
     Comment, FindingMark, PullConversation, PullFile, PullId, PullRequest, PullState, Remark, RemarkSummary, RepoName,

@@ -1,6 +1,7 @@
 //! Resolves the pull request or repository that a client names. Main type: [`NamedPull`].
 
-use super::{PullFault, Service};
+use super::Service;
+use super::fault::PullFault;
 use crate::app::service::readers::LONGEST;
 use crate::domain::forge::{PullId, PullSpecifier, RepoName};
 use crate::git;

@@ -3,7 +3,13 @@
 //! A thread is resolved by the forge itself. For a remark outside of threads, a comment of our own account on the pull request records the
 //! resolution (`forge::bots::state`).
 
-use super::{ChangeNotice, FaultKind, PullFault, PullFaultKind, PullView, Service, folded};
+use super::ChangeNotice;
+use super::FaultKind;
+use super::PullView;
+use super::Service;
+use super::fault::PullFault;
+use super::fault::PullFaultKind;
+use super::folded;
 use crate::domain::forge::{Held, PullId, Remark, Thread};
 use crate::forge::GitHub;
 use crate::forge::bots::state::{ResolveResult, StateTooLarge};

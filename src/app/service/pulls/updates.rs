@@ -8,7 +8,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{PullFault, PullView, Service, folded};
+use super::PullView;
+use super::Service;
+use super::fault::PullFault;
+use super::folded;
 use crate::domain::forge::{PullId, Remark};
 
 /// Limit on remembered cursors; the oldest are dropped first.

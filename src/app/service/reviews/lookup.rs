@@ -6,7 +6,8 @@ use crate::app::context::saved_runs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
-use super::super::{ChangeNotice, Service};
+use super::super::Service;
+use super::super::notifier::ChangeNotice;
 use super::run::{ReviewSnapshot, ReviewState};
 use crate::app::context::error::AppError;
 use crate::app::findings::runs;

@@ -22,10 +22,12 @@ pub use lookup::{DismissFault, FindFault, ReviewListing};
 pub use run::{FinishedRun, ReviewSnapshot, ReviewState, RunningReview};
 
 use self::run::{RangeCommits, ReviewQuestion, ServiceRun};
+use super::Service;
 use super::fault::for_client;
+use super::notifier::ChangeNotice;
+use super::notifier::Notifier;
 use super::pulls::PullFault;
 use super::uncommitted::UncommittedCount;
-use super::{ChangeNotice, Notifier, Service};
 use crate::app::context::error::AppError;
 use crate::app::context::model;
 use crate::app::review::job::ReviewJob;

@@ -1,7 +1,8 @@
 //! The spelling of build-log commands against parsers that take lines as the services do.
 
+use super::super::strip::is_invisible;
+use super::super::strip::strip_block;
 use super::*;
-use crate::domain::text::{is_invisible, strip_block};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

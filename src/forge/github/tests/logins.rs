@@ -1,8 +1,8 @@
 //! Tests of logins: none, a token, an App.
 
+use super::super::super::error::FaultKind;
 use super::*;
 use crate::domain::secret::Secret;
-use crate::forge::FaultKind;
 
 /// A key made for these tests; without its armour, so that nobody takes it for one that opens anything.
 fn key() -> Secret {

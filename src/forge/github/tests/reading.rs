@@ -1,9 +1,9 @@
 //! Lists to their last page, and what nodes become.
 
+use super::super::super::error::FaultKind;
 use super::*;
 use crate::domain::forge::{PullState, ReviewVerdict};
 use crate::domain::place::DiffSide;
-use crate::forge::FaultKind;
 use crate::forge::github::{Marks, PullFilter};
 
 fn pull_node() -> Value {

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use super::super::super::error::FaultKind;
 use super::*;
-use crate::forge::FaultKind;
 use crate::forge::github::NewReview;
 
 fn review() -> NewReview {

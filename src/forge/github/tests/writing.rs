@@ -1,11 +1,11 @@
 //! Tests of write requests, byte for byte.
 
+use super::super::super::error::FaultKind;
 use super::*;
 use crate::domain::forge::{DeliveryVerdict, ReviewVerdict};
 use crate::domain::id::CommitId;
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
-use crate::forge::FaultKind;
 use crate::forge::github::{NewComment, NewReview};
 
 fn review(path: &[u8], lines: (u32, u32), verdict: Option<DeliveryVerdict>) -> NewReview {
