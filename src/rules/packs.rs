@@ -22,7 +22,12 @@ const MOST_RULES: usize = 200;
 const MOST_REGEXES: usize = 400;
 
 /// Rules of earlier versions that are gone because they found nothing on real code. Settings that name them stay valid.
-const REMOVED: &[&str] = &["general/documented-parameter-gone"];
+const REMOVED: &[&str] = &[
+    "general/documented-parameter-gone",
+    "impact/changed-constant-mirrored",
+    "impact/left-unused",
+    "impact/text-key-missing",
+];
 
 /// Description of a rule, without how it matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -377,6 +382,17 @@ mod tests {
 
     fn has(packs: &Packs, rule: &str) -> bool {
         packs.rules().any(|known| known.name == rule)
+    }
+
+    #[test]
+    fn a_removed_rule_is_known_and_not_there() {
+        let packs = Packs::built_in().unwrap();
+        for rule in REMOVED {
+            assert!(
+                packs.knows(rule) && !has(&packs, rule) && !packs.names().iter().any(|known| known == rule),
+                "{rule}"
+            );
+        }
     }
 
     const RULE: &str = "id: a\ntitle: t\nmessage: m\nseverity: low\ncategory: logic\nrule: {pattern: 'a()'}\n";

@@ -68,8 +68,7 @@ pub fn is_fact(rule: &str) -> bool {
 }
 
 /// Checks, here and in `impact`, most of whose matches on real changes turned out to be intentional (`docs/rules-measured.md`).
-const HINTS: &[&str] =
-    &["general/test-asserts-nothing", "general/assertion-removed", "impact/changed-constant-mirrored"];
+const HINTS: &[&str] = &["general/test-asserts-nothing", "general/assertion-removed"];
 
 /// Description of a check; the same as [`RuleInfo`], known at compile time.
 pub(super) struct CheckInfo {

@@ -14,15 +14,12 @@ mod lines;
 mod manifest;
 mod memory;
 mod mentioned;
-mod mirrored;
 mod prefetch;
 mod relevance;
 mod removed;
 mod resolve;
 mod search;
-mod text_key;
 mod translated;
-mod unused;
 mod variants;
 
 pub use memory::SymbolMemory;
@@ -44,12 +41,9 @@ const IMPACTS: &[&dyn ImpactRule] = &[
     &implementors::ImplementorsNotUpdated,
     &variants::NewVariantUnhandled,
     &files::RemovedFileUsed,
-    &unused::LeftUnused,
     &mentioned::RemovedButMentioned,
-    &mirrored::ChangedConstantMirrored,
     &manifest::ManifestWithoutLock,
     &translated::TranslationPlaceholder,
-    &text_key::TextKeyMissing,
 ];
 
 /// A rule about effects of a change on places it does not touch.
@@ -73,9 +67,7 @@ const MOST_ALIKE: usize = 20;
 pub(super) fn read_ahead(input: &RulesInput<'_>, at: usize, read: &AtomicUsize) -> Result<(), CancelReason> {
     let is_asked = input.change.new_at != WorkspaceAt::PatchOnly
         && IMPACTS.iter().any(|impact| !input.packs.is_off(impact.info().name));
-    let Some(file) = input.change.files.get(at).filter(|_| is_asked) else { return Ok(()) };
-    prefetch::read_ahead(input, at, read)?;
-    unused::read_ahead(input, file)
+    if is_asked { prefetch::read_ahead(input, at, read) } else { Ok(()) }
 }
 
 /// Returns the claims about places that the change does not touch, and notes on what was not examined, one sentence each.
