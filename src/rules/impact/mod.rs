@@ -1,4 +1,4 @@
-//! Effects of a change beyond the files it touches: outdated callers, uses of removed names, lock files out of date.
+//! Effects of a change beyond the files it touches: outdated callers, uses of removed names, translations that differ.
 //!
 //! Main type: the trait [`ImpactRule`]; an impact rule is a file here and a line in [`IMPACTS`]. Each of its claims is anchored at the change
 //! and names the other place as a related one. The names that a change is about are searched first, in one pass, and only files that have
@@ -11,7 +11,6 @@ mod context;
 mod files;
 mod implementors;
 mod lines;
-mod manifest;
 mod memory;
 mod mentioned;
 mod prefetch;
@@ -42,7 +41,6 @@ const IMPACTS: &[&dyn ImpactRule] = &[
     &variants::NewVariantUnhandled,
     &files::RemovedFileUsed,
     &mentioned::RemovedButMentioned,
-    &manifest::ManifestWithoutLock,
     &translated::TranslationPlaceholder,
 ];
 
