@@ -21,8 +21,22 @@ use crate::syntax::{Grammar, ParserProbe, TreeCache};
 const MOST_RULES: usize = 200;
 const MOST_REGEXES: usize = 400;
 
-/// Rules of earlier versions that are gone because they found nothing on real code. Settings that name them stay valid.
-const REMOVED: &[&str] = &["general/documented-parameter-gone"];
+/// Rules of earlier versions that are gone because they found nothing on real code, only what was meant, or only what every build finds.
+/// Settings that name them stay valid.
+const REMOVED: &[&str] = &[
+    "general/assertion-removed",
+    "general/await-removed",
+    "general/copy-removed",
+    "general/documented-parameter-gone",
+    "general/limit-removed",
+    "general/sanitiser-removed",
+    "general/test-asserts-nothing",
+    "general/timeout-removed",
+    "impact/changed-constant-mirrored",
+    "impact/left-unused",
+    "impact/manifest-without-lock",
+    "impact/text-key-missing",
+];
 
 /// Description of a rule, without how it matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -292,7 +306,7 @@ impl Packs {
     fn index(&self) -> impl Iterator<Item = (&str, bool)> {
         let of_packs = self.list.iter().flat_map(|pack| pack.index());
         let of_packs = of_packs.map(|entry| (entry.name.as_str(), entry.is_hint));
-        of_packs.chain(self.checks().map(|info| (info.name, info.is_hint())))
+        of_packs.chain(self.checks().map(|info| (info.name, false)))
     }
 
     /// Changes whenever a rule or its severity does: 64 hexadecimal digits.
@@ -377,6 +391,17 @@ mod tests {
 
     fn has(packs: &Packs, rule: &str) -> bool {
         packs.rules().any(|known| known.name == rule)
+    }
+
+    #[test]
+    fn a_removed_rule_is_known_and_not_there() {
+        let packs = Packs::built_in().unwrap();
+        for rule in REMOVED {
+            assert!(
+                packs.knows(rule) && !has(&packs, rule) && !packs.names().iter().any(|known| known == rule),
+                "{rule}"
+            );
+        }
     }
 
     const RULE: &str = "id: a\ntitle: t\nmessage: m\nseverity: low\ncategory: logic\nrule: {pattern: 'a()'}\n";

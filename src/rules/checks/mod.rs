@@ -46,13 +46,6 @@ pub(super) const CHECKS: &[&dyn Check] = &[
     &guards::GUARDS[5],
     &guards::GUARDS[6],
     &guards::GUARDS[7],
-    &guards::GUARDS[8],
-    &guards::GUARDS[9],
-    &guards::GUARDS[10],
-    &guards::GUARDS[11],
-    &guards::GUARDS[12],
-    &guards::AssertsNothing,
-    &guards::AssertionRemoved,
     &links::DeadLinkCheck,
     &duplicate_key::DuplicateKey,
 ];
@@ -66,10 +59,6 @@ const FACTS: &[&str] =
 pub fn is_fact(rule: &str) -> bool {
     FACTS.contains(&rule)
 }
-
-/// Checks, here and in `impact`, most of whose matches on real changes turned out to be intentional (`docs/rules-measured.md`).
-const HINTS: &[&str] =
-    &["general/test-asserts-nothing", "general/assertion-removed", "impact/changed-constant-mirrored"];
 
 /// Description of a check; the same as [`RuleInfo`], known at compile time.
 pub(super) struct CheckInfo {
@@ -91,13 +80,8 @@ impl CheckInfo {
             category: self.category,
             cwe: self.cwe.map(str::to_owned),
             skips_tests: false,
-            is_hint: self.is_hint(),
+            is_hint: false,
         }
-    }
-
-    /// See [`RuleInfo::is_hint`].
-    pub(super) fn is_hint(&self) -> bool {
-        HINTS.contains(&self.name)
     }
 }
 

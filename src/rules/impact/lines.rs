@@ -1,8 +1,4 @@
-//! Finds lines of a text by words on them. Main functions: [`with_word`], [`has_word`].
-
-use super::super::target::ChangedLineIndex;
-use crate::domain::place::LineRange;
-use crate::domain::text::FileText;
+//! Words on lines of a text. Main function: [`has_word`].
 
 /// Checks whether `word` is in `line` as a whole identifier.
 pub(super) fn has_word(line: &str, word: &str) -> bool {
@@ -18,16 +14,4 @@ pub(super) fn has_word(line: &str, word: &str) -> bool {
         from = end;
     }
     false
-}
-
-/// Returns the first changed line with `word`; a line that also has `beside` takes precedence.
-pub(super) fn find_line_with_word(
-    text: &FileText,
-    touched: &ChangedLineIndex,
-    word: &str,
-    beside: &str,
-) -> Option<LineRange> {
-    let lines = || text.all_lines().filter(|(number, line)| touched.covers(*number) && has_word(line, word));
-    let found = lines().find(|(_, line)| line.contains(beside)).or_else(|| lines().next());
-    found.map(|(number, _)| LineRange::line(number))
 }

@@ -1,4 +1,4 @@
-//! Effects of a change beyond the files it touches: outdated callers, uses of removed names, lock files out of date.
+//! Effects of a change beyond the files it touches: outdated callers, uses of removed names, translations that differ.
 //!
 //! Main type: the trait [`ImpactRule`]; an impact rule is a file here and a line in [`IMPACTS`]. Each of its claims is anchored at the change
 //! and names the other place as a related one. The names that a change is about are searched first, in one pass, and only files that have
@@ -11,18 +11,14 @@ mod context;
 mod files;
 mod implementors;
 mod lines;
-mod manifest;
 mod memory;
 mod mentioned;
-mod mirrored;
 mod prefetch;
 mod relevance;
 mod removed;
 mod resolve;
 mod search;
-mod text_key;
 mod translated;
-mod unused;
 mod variants;
 
 pub use memory::SymbolMemory;
@@ -44,12 +40,8 @@ const IMPACTS: &[&dyn ImpactRule] = &[
     &implementors::ImplementorsNotUpdated,
     &variants::NewVariantUnhandled,
     &files::RemovedFileUsed,
-    &unused::LeftUnused,
     &mentioned::RemovedButMentioned,
-    &mirrored::ChangedConstantMirrored,
-    &manifest::ManifestWithoutLock,
     &translated::TranslationPlaceholder,
-    &text_key::TextKeyMissing,
 ];
 
 /// A rule about effects of a change on places it does not touch.
@@ -73,9 +65,7 @@ const MOST_ALIKE: usize = 20;
 pub(super) fn read_ahead(input: &RulesInput<'_>, at: usize, read: &AtomicUsize) -> Result<(), CancelReason> {
     let is_asked = input.change.new_at != WorkspaceAt::PatchOnly
         && IMPACTS.iter().any(|impact| !input.packs.is_off(impact.info().name));
-    let Some(file) = input.change.files.get(at).filter(|_| is_asked) else { return Ok(()) };
-    prefetch::read_ahead(input, at, read)?;
-    unused::read_ahead(input, file)
+    if is_asked { prefetch::read_ahead(input, at, read) } else { Ok(()) }
 }
 
 /// Returns the claims about places that the change does not touch, and notes on what was not examined, one sentence each.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::syntax::{Grammar, NodeTable, ParseFailure, ParseLimits, SyntaxTree, TreeCache};
+use crate::syntax::{Grammar, NodeTable, ParseFailure, ParseLimits, SyntaxTree};
 
 /// Maximum length of a path (`a.b[c].d`), in tokens; longer ones are not followed.
 const LONGEST_PATH: usize = 14;
@@ -28,16 +28,6 @@ pub(super) struct NamedFunction {
 }
 
 impl<'a> GuardCode<'a> {
-    pub(super) fn parse(
-        trees: &TreeCache,
-        grammar: Grammar,
-        text: &'a str,
-        watch: &ParseLimits<'_>,
-    ) -> Result<Self, ParseFailure> {
-        let tree = trees.parse(grammar, text, watch)?;
-        Self::of(&tree, text, watch, &mut |_, _| true)
-    }
-
     /// Parses the text, leaving out the bodies that `enters` rejects.
     pub(super) fn of(
         tree: &SyntaxTree,
@@ -138,35 +128,9 @@ impl<'a> GuardCode<'a> {
 
     /// Returns the normalized text of a node: without comments, white space, and punctuation that does not matter in comparisons.
     pub(super) fn normalized_text(&self, node: usize) -> String {
-        self.normalized_text_with(node, &[])
-    }
-
-    /// Returns the normalized text of a node, with some nodes inside it replaced by others (which must be inside those).
-    pub(super) fn normalized_text_with(&self, node: usize, replaced: &[(usize, usize)]) -> String {
-        let mut words: Vec<&str> = Vec::new();
-        let mut at = node;
-        let mut end = self.nodes.subtree_end(node).min(node + LONGEST_SAID);
-        let mut back: Vec<(usize, usize)> = Vec::new();
-        loop {
-            while at >= end {
-                match back.pop() {
-                    Some((next, outer)) => (at, end) = (next, outer),
-                    None => return self.joined(&words),
-                }
-            }
-            if let Some((from, to)) = replaced.iter().find(|(from, _)| *from == at) {
-                back.push((self.nodes.subtree_end(*from), end));
-                (at, end) = (*to, self.nodes.subtree_end(*to));
-                if from == to {
-                    return String::new();
-                }
-                continue;
-            }
-            if self.nodes.is_token(at) && !self.is_mute(at) {
-                words.push(self.nodes.text(at));
-            }
-            at += 1;
-        }
+        let end = self.nodes.subtree_end(node).min(node + LONGEST_SAID);
+        let words = (node..end).filter(|at| self.nodes.is_token(*at) && !self.is_mute(*at));
+        self.joined(&words.map(|at| self.nodes.text(at)).collect::<Vec<_>>())
     }
 
     fn joined(&self, words: &[&str]) -> String {
@@ -246,7 +210,7 @@ impl<'a> GuardCode<'a> {
     /// Returns the called function and its arguments.
     pub(super) fn call(&self, node: usize) -> Option<CallParts> {
         let kind = self.nodes.kind(node);
-        if !is_call(kind) && !matches!(kind, "object_creation_expression" | "new_expression") {
+        if !is_call(kind) {
             return None;
         }
         let arguments = self.nodes.child(node, "arguments");
@@ -257,10 +221,6 @@ impl<'a> GuardCode<'a> {
         });
         let (receiver, name) = match kind {
             "method_invocation" => (self.nodes.child(node, "object"), self.nodes.child(node, "name")),
-            "object_creation_expression" => (None, self.nodes.child(node, "type")),
-            "new_expression" => {
-                (None, self.nodes.child(node, "constructor").or_else(|| self.nodes.child(node, "type")))
-            }
             _ => {
                 let function = self.nodes.child(node, "function")?;
                 if is_member(self.nodes.kind(function)) {

@@ -1,10 +1,9 @@
-//! Removed guards whose guarded code remains: checks, locks, releases, awaits, exits of error branches.
+//! Removed guards whose guarded code remains: checks, locks, releases, exits of error branches.
 //!
 //! Main types: [`GuardRuleInfo`] (one rule of [`GUARDS`]), [`RemovedGuard`] (the removed guards; computed once per run). Both sides of a file are
 //! parsed, functions are paired by name (`pair`), and each pair is compared: `unguarded` (removed conditions), `statements` (removed
 //! statements). A guard that the change moved is not lost: [`pair::ChangedText`] holds the lines added in all files.
 
-mod assertions;
 mod attributes;
 mod code;
 mod conditions;
@@ -12,7 +11,6 @@ mod outline;
 mod pair;
 mod removed_conditions;
 mod statements;
-mod weaker;
 mod words;
 
 use std::collections::HashMap;
@@ -33,7 +31,6 @@ use crate::workspace::Workspace;
 use code::GuardCode;
 use pair::{FunctionPair, GuardLoss};
 
-pub(in crate::rules) use assertions::{AssertionRemoved, AssertsNothing};
 pub(in crate::rules) use pair::{ChangedText, GuardRule};
 pub(in crate::rules) use words::GUARDS;
 
@@ -84,14 +81,10 @@ static SIGNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"\?[^.?:]",
         r"&&|\band\b",
         r"\|\||\bor\b",
-        r"\bawait\b",
         r"[Ll]ock|synchronized|volatile|[Mm]utex",
         r"(?i)close|release|free|destroy|dispose|cancel|clear|unsubscribe|remove\w*Listener|disconnect|unref|shutdown|abort|stop|done",
         r"\b(?:catch|except|try|with)\b",
         r"\b(?:return|throw|raise|continue|break|goto)\b",
-        r"(?i)escape|saniti[sz]e|encode|quote|basename|secure_filename|purify|clean_html|redact|\b(?:min|clamp)\b|LimitReader|MaxBytes",
-        r"(?i)deep_?copy|clone|copyOf|unmodifiable|new \w*(?:List|Map|Set)<",
-        r"WithTimeout|WithDeadline|wait_for|[tT]imeout",
         r"(?i)auth|permi|require|csrf|serde|atomic|Transactional|UseGuards|Roles|Secured",
         r"interrupt\(",
     ];
@@ -311,7 +304,6 @@ fn losses(
             }
             lost.extend(removed_conditions::find_removed_conditions(&pair));
             lost.extend(statements::find_removed_statements(&pair));
-            lost.extend(weaker::weaker(&pair));
         }
     }
     lost.sort_by_key(|lost| (lost.lines, lost.rule));

@@ -1,4 +1,4 @@
-//! A function before and after the change. Main types: [`Pair`], [`ChangedText`] (the lines of the whole change).
+//! A function before and after the change. Main types: [`FunctionPair`], [`ChangedText`] (the lines of the whole change).
 
 use std::collections::HashMap;
 
@@ -24,13 +24,8 @@ pub(in crate::rules) enum GuardRule {
     Authorisation,
     Lock,
     Release,
-    Await,
-    Sanitiser,
     ErrorPath,
     ErrorHandling,
-    Limit,
-    Copy,
-    Timeout,
     Attribute,
 }
 

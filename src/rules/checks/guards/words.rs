@@ -15,7 +15,7 @@ const fn guard(
 }
 
 /// Every rule about removed guards.
-pub(in crate::rules) static GUARDS: [GuardRuleInfo; 13] = [
+pub(in crate::rules) static GUARDS: [GuardRuleInfo; 8] = [
     guard(
         GuardRule::NullCheck,
         ("general/null-check-removed", "Null check removed, but the value is still used"),
@@ -51,20 +51,6 @@ pub(in crate::rules) static GUARDS: [GuardRuleInfo; 13] = [
         (Severity::Medium, Category::Logic, Some("CWE-772")),
     ),
     guard(
-        GuardRule::Await,
-        ("general/await-removed", "Missing await: call is no longer awaited"),
-        "What follows now runs before the call has done its work, and when it fails nobody hears of it. Await it again, or handle its \
-         failure where it is started.",
-        (Severity::Medium, Category::Logic, Some("CWE-755")),
-    ),
-    guard(
-        GuardRule::Sanitiser,
-        ("general/sanitiser-removed", "Injection risk: escaping or sanitizing removed"),
-        "Characters with a meaning to whoever reads the result now get through as they are. Clean the value again, or say in the commit \
-         where that happens now.",
-        (Severity::Medium, Category::Security, Some("CWE-116")),
-    ),
-    guard(
         GuardRule::ErrorPath,
         ("general/error-path-goes-on", "Error branch no longer exits"),
         "After the failure the code goes on with what is not there or not right. Leave the branch again, or give what follows something it \
@@ -76,26 +62,6 @@ pub(in crate::rules) static GUARDS: [GuardRuleInfo; 13] = [
         ("general/error-handling-removed", "Error handling removed, but the failing code remains"),
         "When it fails, the failure now goes unnoticed or ends what runs around it. Handle it again, or say in the commit who does.",
         (Severity::Medium, Category::Logic, Some("CWE-755")),
-    ),
-    guard(
-        GuardRule::Limit,
-        ("general/limit-removed", "Limit on a value removed"),
-        "Values beyond the limit now reach code that was written for those within it. Keep the limit, or say in the commit what bounds the \
-         value now.",
-        (Severity::Medium, Category::Logic, Some("CWE-1284")),
-    ),
-    guard(
-        GuardRule::Copy,
-        ("general/copy-removed", "Defensive copy of shared data removed"),
-        "Whoever holds the other end can now change it, or see it change, while it is in use. Copy it again, or say in the commit why \
-         nobody else holds it.",
-        (Severity::Low, Category::SideEffects, Some("CWE-374")),
-    ),
-    guard(
-        GuardRule::Timeout,
-        ("general/timeout-removed", "Timeout removed from a call"),
-        "When the other side does not answer, whatever called this hangs, and so does all that waits for it. Give it a time limit again.",
-        (Severity::Medium, Category::Performance, Some("CWE-400")),
     ),
     guard(
         GuardRule::Attribute,

@@ -1,8 +1,8 @@
-//! Identifies translation files and the files with their source strings. Main functions: [`Kind::of`], [`sources`].
+//! Identifies translation files and the files with their source strings. Main functions: [`TranslationFormat::of`], [`source_paths`].
 
 /// The format of a translation file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum TranslationFormat {
+pub(super) enum TranslationFormat {
     /// gettext's `.po`, with the source in each entry.
     Gettext,
     Json,
@@ -16,7 +16,7 @@ pub(in super::super) enum TranslationFormat {
 
 impl TranslationFormat {
     /// Determines the format by the name of the file.
-    pub(in super::super) fn of(path: &str) -> Option<Self> {
+    pub(super) fn of(path: &str) -> Option<Self> {
         let (_, extension) = path.rsplit('/').next()?.rsplit_once('.')?;
         Some(match extension {
             "po" => Self::Gettext,
@@ -41,7 +41,7 @@ const FOLDERS: &[&str] = &[
 
 /// Returns the paths at which the source of a translation may be, the likeliest first; none if the name is not that of a translation, or
 /// is that of the source itself.
-pub(in super::super) fn source_paths(path: &str, kind: TranslationFormat) -> Vec<String> {
+pub(super) fn source_paths(path: &str, kind: TranslationFormat) -> Vec<String> {
     let (folders, name) = path.rsplit_once('/').map_or(("", path), |(folders, name)| (folders, name));
     let Some((stem, extension)) = name.rsplit_once('.') else { return Vec::new() };
     let within = |name: String| if folders.is_empty() { name } else { format!("{folders}/{name}") };
@@ -87,13 +87,6 @@ pub(super) fn language(path: &str) -> Option<&str> {
     let (stem, _) = name.rsplit_once('.')?;
     let last = stem.rsplit('.').next()?;
     is_language(last).then_some(last)
-}
-
-/// Checks whether a file, by its path, has strings of the usual source language.
-pub(in super::super) fn is_first(path: &str) -> bool {
-    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    stem.split('.').chain(folders.split('/')).any(|part| FIRST.contains(&part))
 }
 
 /// `de`, `pt-BR`, `zh_Hans`, `zh-Hant-TW`, `es-419`.

@@ -23,7 +23,7 @@ use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::sys::cancel::CancelReason;
-pub(super) use format::{TranslationFormat, is_first, source_paths};
+use format::TranslationFormat;
 use placeholders::{PlaceholderDialect, PlaceholderFault, has_placeholder, placeholder_faults};
 
 pub(super) struct TranslationPlaceholder;
@@ -43,11 +43,11 @@ const LARGEST: usize = 8 << 20;
 
 /// A string of a file, by its key path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct KeyedString {
-    pub(super) key: String,
+struct KeyedString {
+    key: String,
     /// Empty if the value is not a single string.
     value: String,
-    pub(super) from: u32,
+    from: u32,
     to: u32,
 }
 
@@ -251,7 +251,7 @@ fn is_plural(key: &str) -> bool {
 }
 
 /// Parses the strings of a file with one language.
-pub(super) fn parse_strings(path: &str, kind: TranslationFormat, text: &str) -> Vec<KeyedString> {
+fn parse_strings(path: &str, kind: TranslationFormat, text: &str) -> Vec<KeyedString> {
     match kind {
         TranslationFormat::Json => object::parse_object(text, false),
         TranslationFormat::Module => object::parse_object(text, true),
