@@ -22,6 +22,16 @@ const LAYERS: &[&[&str]] = &[
     &["cli"],
 ];
 
+/// The layers within `app`, lowest first: one folder for each use case, and below them what several need. Folders of one layer never import
+/// each other.
+const APP_LAYERS: &[&[&str]] = &[
+    &["context"],
+    &["prepare"],
+    &["review", "findings", "inspect"],
+    &["post"],
+    &["action", "clients", "doctor", "eval", "service"],
+];
+
 /// From below, the adapters see only these (and `app`).
 const ADAPTERS: &[&str] = &["cli", "mcp"];
 const SEEN_FROM_ADAPTERS: &[&str] = &["app", "config", "domain", "mcp", "present", "tools"];
@@ -88,6 +98,53 @@ fn imports_point_down_and_siblings_never_meet() {
                 continue;
             };
             let _ = writeln!(faults, "src/{}:{}: {from} -> {to} {fault}", file.name, import.line);
+        }
+    }
+    assert!(faults.is_empty(), "\n{faults}");
+}
+
+#[test]
+fn use_cases_import_what_lies_below_them() {
+    let layer = |folder: &str| APP_LAYERS.iter().position(|layer| layer.contains(&folder));
+    let mut faults = String::new();
+    for file in sources() {
+        let Some((from, _)) = file.name.strip_prefix("app/").and_then(|name| name.split_once('/')) else { continue };
+        let own = layer(from).unwrap_or_else(|| panic!("app/{from} has no layer in APP_LAYERS"));
+        for import in file.imports() {
+            let [app, to, ..] = import.path.as_slice() else { continue };
+            // What `app` exports is for the adapters.
+            let is_below = to == from || layer(to).is_some_and(|below| below < own);
+            if app == "app" && !is_below {
+                let _ = writeln!(faults, "src/{}:{}: app/{from} -> {to}", file.name, import.line);
+            }
+        }
+    }
+    assert!(faults.is_empty(), "\n{faults}");
+}
+
+#[test]
+fn what_a_folder_exports_is_used_from_outside() {
+    let sources = sources();
+    let exported: BTreeMap<Vec<String>, BTreeSet<String>> =
+        sources.iter().map(|file| (file.module(), file.exports())).filter(|(_, names)| !names.is_empty()).collect();
+    let modules: BTreeSet<Vec<String>> = sources.iter().map(Source::module).collect();
+    let mut faults = String::new();
+    for file in &sources {
+        let module = file.module();
+        // Tests stand outside.
+        if module.iter().any(|name| name == "tests") {
+            continue;
+        }
+        for import in file.imports() {
+            for at in 1..import.path.len() {
+                let (folder, name) = (&import.path[..at], &import.path[at]);
+                let is_inside = module.len() > at && module.starts_with(folder);
+                let is_module = modules.contains(&import.path[..=at]);
+                if is_inside && !is_module && exported.get(folder).is_some_and(|names| names.contains(name)) {
+                    let folder = folder.join("::");
+                    let _ = writeln!(faults, "src/{}:{}: {name}: name its module in {folder}", file.name, import.line);
+                }
+            }
         }
     }
     assert!(faults.is_empty(), "\n{faults}");
@@ -225,6 +282,21 @@ impl Source {
         seen.imports
     }
 
+    /// The names that it re-exports from the modules below it.
+    fn exports(&self) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        for item in self.parsed().items {
+            if let syn::Item::Use(item) = item
+                && !matches!(item.vis, syn::Visibility::Inherited)
+                && let syn::UseTree::Path(path) = &item.tree
+                && !["crate", "super", "std"].iter().any(|outer| path.ident == outer)
+            {
+                exported_names(&path.tree, &mut names);
+            }
+        }
+        names
+    }
+
     fn streams_named(&self) -> Vec<(usize, String)> {
         let mut seen = Streams::default();
         seen.visit_file(&self.parsed());
@@ -235,6 +307,16 @@ impl Source {
         let mut seen = Seen { module: self.module(), imports: Vec::new(), crates: Vec::new() };
         seen.visit_file(&self.parsed());
         seen.crates
+    }
+}
+
+fn exported_names(tree: &syn::UseTree, names: &mut BTreeSet<String>) {
+    match tree {
+        syn::UseTree::Path(path) => exported_names(&path.tree, names),
+        syn::UseTree::Name(name) => drop(names.insert(name.ident.to_string())),
+        syn::UseTree::Rename(name) => drop(names.insert(name.rename.to_string())),
+        syn::UseTree::Glob(_) => {}
+        syn::UseTree::Group(group) => group.items.iter().for_each(|item| exported_names(item, names)),
     }
 }
 

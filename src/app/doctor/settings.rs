@@ -9,6 +9,7 @@ use crate::app::context::prompts;
 use crate::app::context::provider_table;
 use crate::app::prepare::dismissals;
 use crate::app::prepare::packs;
+use crate::app::prepare::rule_files;
 use crate::config::{
     self, ConfigError, ResolvedSettings, SettingKey, SettingOrigin, SettingsDocument, SettingsSources,
 };
@@ -184,7 +185,7 @@ fn rules(
     let document = repo.and_then(|repo| project_settings(repo, at, from_worktree).ok().flatten());
     // Invalid settings are reported above.
     let settings = resolve(document).ok()?.settings;
-    let files = packs::files(&settings, repo.map(|repo| (repo, at)), from_worktree);
+    let files = rule_files::read_all(&settings, repo.map(|repo| (repo, at)), from_worktree);
     match files.and_then(|files| packs::load_with(&settings, &files).map(|_| files.len())) {
         Ok(0) => None,
         Ok(count) => {

@@ -4,6 +4,7 @@
 //! Printing belongs in `cli`.
 
 use crate::app::context::error::UseCaseError;
+use crate::app::prepare::rule_files;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,9 +12,9 @@ use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::app::context::settings::list_settings;
 use crate::app::prepare::packs;
-use crate::app::prepare::packs::PROJECT_RULES;
-use crate::app::prepare::packs::is_pack;
-use crate::app::prepare::packs::stem;
+use crate::app::prepare::rule_files::PROJECT_RULES;
+use crate::app::prepare::rule_files::is_pack;
+use crate::app::prepare::rule_files::stem;
 use crate::config::Flags;
 use crate::domain::id::CommitId;
 use crate::domain::request::{ReviewRequest, ReviewScope};
@@ -78,7 +79,7 @@ pub fn list_rules(request: &ReviewRequest, flags: &Flags, around: &ProcessEnv) -
             (Some(repo), at)
         }
     };
-    let files = packs::files(&settings, repo.as_ref().map(|repo| (repo, at)), request.settings_from_worktree)?;
+    let files = rule_files::read_all(&settings, repo.as_ref().map(|repo| (repo, at)), request.settings_from_worktree)?;
     Ok(packs::load_with(&settings, &files)?.rule_pages())
 }
 
@@ -150,7 +151,7 @@ pub fn test_rules(
     for file in files.iter().filter(|file| !file.path.contains(&b'/') && is_pack(&file.path)) {
         let name = String::from_utf8_lossy(&file.path);
         let shown = folder.join(&*name).display().to_string();
-        let text = packs::text(&shown, file.bytes.clone())?;
+        let text = rule_files::text(&shown, file.bytes.clone())?;
         found.push(PackFile { owner, file: shown, stem: stem(&name).to_owned(), text });
     }
     if found.is_empty() {

@@ -1,5 +1,6 @@
 //! Prepares a change for an engine: collects it, opens its two trees and resolves the settings. Main type: [`PreparedChange`].
 
+use super::rule_files;
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::project::folder_of;
 use crate::app::context::settings::options;
@@ -10,7 +11,6 @@ use std::sync::Arc;
 
 use super::diff_source::DiffOrigin;
 use super::dismissals::{self, DismissedFile};
-use super::packs;
 use super::pull::FetchedPull;
 use crate::app::context::error::AppError;
 use crate::app::context::project::changed_settings;
@@ -133,7 +133,7 @@ fn collect_range(
     let settings = settings_for(&repo, range, request, flags, around)?;
     let dismissed = dismissals::read(&repo, range.settings_at, request.settings_from_worktree)?;
     let dismissals = dismissed.as_ref().map_or(Ok(Vec::new()), DismissedFile::parse)?;
-    let rule_files = packs::files(&settings, Some((&repo, range.settings_at)), request.settings_from_worktree)?;
+    let rule_files = rule_files::read_all(&settings, Some((&repo, range.settings_at)), request.settings_from_worktree)?;
     let cancel = cancel.with_deadline(settings.timeout);
     let options = options(&settings)?;
     let mut change = git::collect(&repo, range, &options, &cancel, events)?;
@@ -229,7 +229,7 @@ fn collect_patch(
     let change = Arc::new(patch.change.clone());
     let (repository, root, notes) = (None, None, Vec::new());
     let diffs = DiffOrigin::Patch(Arc::new(patch));
-    let rule_files = packs::files(&settings, None, false)?;
+    let rule_files = rule_files::read_all(&settings, None, false)?;
     // Nor are there dismissals without a target.
     let (settings_at, known, dismissed) = (None, BranchHistory::default(), None);
     let compare = Compare { with: Previous::None, full: false };

@@ -11,6 +11,7 @@ pub(in crate::app) mod instructions;
 pub(in crate::app) mod packs;
 pub(in crate::app) mod previous;
 pub(in crate::app) mod pull;
+pub(in crate::app) mod rule_files;
 pub(in crate::app) mod sarif;
 pub(in crate::app) mod symbols;
 pub(in crate::app) mod uncommitted;

@@ -1,12 +1,13 @@
 //! Makes one list of all that was remarked on a pull request. Main function: [`remarks`].
 
 use super::label::read_label;
+use super::own_comments::severity_of;
 use super::prompt::find_prompt;
 use super::remark_list::{LONGEST_TEXT, ListContext, ListedRemarks};
 use super::split::{MOST_PARTS, split};
 use super::state::{RemarkState, Tracker};
 use super::title::{find_title, truncate_title};
-use super::{BOTS, Title, bot_of, severity_of};
+use super::{BOTS, Title, bot_of};
 use crate::domain::finding::Severity;
 use crate::domain::forge::{Comment, Held, PullConversation, PullFile, Remark, RemarkSeverity, Source, Thread};
 

@@ -11,7 +11,9 @@ use crate::sys::cancel::Cancel;
 use crate::sys::files::{self, FileLock};
 use crate::sys::repo::{Repo, raw_id};
 
-use super::{FetchError, host_of, scratch};
+use super::error::FetchError;
+use super::remotes::host_of;
+use super::scratch;
 
 /// The number of attempts at a lock that another run holds.
 const TRY_AGAIN: Duration = Duration::from_millis(50);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::forge::RepoName;
 use crate::sys::repo::Repo;
 
-use super::FetchError;
+use super::error::FetchError;
 
 /// GitHub serves ssh on the port of https under this name.
 const SSH_OVER_HTTPS: (&str, &str) = ("ssh.github.com", "github.com");

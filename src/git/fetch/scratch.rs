@@ -11,7 +11,8 @@ use crate::sys::process::{Environment, ProcessCall, ProcessOutput, Program};
 use crate::sys::repo::{Repo, object_id};
 use crate::sys::temporary::TemporaryFolder;
 
-use super::{FetchError, settings};
+use super::error::FetchError;
+use super::settings;
 
 /// The settings of a git folder of ours; all else is said by [`settings::text`].
 const FOLDER_SETTINGS: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogAllRefUpdates = false\n";

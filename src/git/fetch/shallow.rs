@@ -14,7 +14,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::files;
 use crate::sys::repo::Repo;
 
-use super::FetchError;
+use super::error::FetchError;
 use super::scratch::ScratchRepository;
 
 /// The number of commits fetched below each tip, step by step. The last one means all.

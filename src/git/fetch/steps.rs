@@ -6,12 +6,13 @@ use crate::domain::id::CommitId;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
 
-use super::error::{GitTrouble, classify_stderr, summarize_stderr};
-use super::mirror::{self, Mirror};
+use super::error::{FetchError, GitTrouble, classify_stderr, summarize_stderr};
+use super::mirror::{self, Mirror, mirror_path};
+use super::remotes::{RepositoryPlace, host_of};
 use super::scratch::ScratchRepository;
 use super::shallow::{DEPTHS, Shallow, is_enough};
 use super::wanted_commits::WantedCommits;
-use super::{FetchError, FetchJob, FetchedCommits, RepositoryPlace, host_of, mirror_path};
+use super::{FetchJob, FetchedCommits};
 
 /// The limit of git's output besides the objects, in bytes.
 const MOST_SAID: usize = 64 << 10;

@@ -13,9 +13,8 @@ mod gather;
 mod imports;
 mod prepare;
 mod resolve;
-mod tree;
+pub(in crate::app) mod tree;
 
 pub use explain::{ApplicableGuideline, GuidelinesReport, ListedGuideline, explain, list};
 pub(in crate::app) use gather::load;
 pub(in crate::app) use prepare::begin;
-pub(in crate::app) use tree::{EntryKind, TargetTree, join};

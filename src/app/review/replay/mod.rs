@@ -7,6 +7,7 @@ mod difference;
 mod error;
 mod unreachable;
 
+use crate::app::prepare::rule_files;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -241,7 +242,7 @@ fn own_prompts(folder: &Path) -> Result<Prompts, AppError> {
 
 /// Loads the rule packs of a folder, which replace built-in ones of the same names or are added.
 fn own_rules(given: &RunInputs, folder: &Path) -> Result<Packs, AppError> {
-    let found = packs::read_folder(folder)?;
+    let found = rule_files::read_folder(folder)?;
     if found.is_empty() {
         let (folder, what) = (folder.display().to_string(), "rule packs (python.yml, python-house.yml, …)");
         return Err(ReplayError::Nothing { folder, what }.into());

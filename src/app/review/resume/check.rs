@@ -5,6 +5,7 @@
 
 use crate::app::context::project;
 use crate::app::context::settings;
+use crate::app::prepare::rule_files;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -271,7 +272,7 @@ impl ResumeCheck<'_> {
         let project = project_settings(&repo, settings_at, given.asked.settings_from_worktree)?;
         let settings = settings::resolve(project, self.flags, self.around)?.settings;
         let from_worktree = given.asked.settings_from_worktree;
-        let rule_files = match packs::files(&settings, Some((&repo, settings_at)), from_worktree) {
+        let rule_files = match rule_files::read_all(&settings, Some((&repo, settings_at)), from_worktree) {
             Err(_) if as_recorded => {
                 changes.push("the rules cannot be read any more".to_owned());
                 given.rule_files.clone()
