@@ -16,22 +16,48 @@
 //! 1. [`git`] resolves the range and collects a [`ChangeSet`](domain::change::ChangeSet): commits, files, hunks, patch texts.
 //! 2. [`workspace`] opens both sides as trees. It needs no checkout, and nothing outside the tree can be reached.
 //! 3. [`review`] runs an engine: [`rules`] alone, or a model of [`llm`] that reads with [`tools`], in one conversation or in one for each
-//!    part of a large change (`review::units`). It makes [`Claim`](domain::claim::Claim)s; those of a model are verified in a separate
+//!    part of a large change (`review::parts`). It makes [`Claim`](domain::claim::Claim)s; those of a model are verified in a separate
 //!    conversation (`review::verify`).
 //! 4. [`evidence`] checks each claim against the text: it becomes a [`Finding`](domain::finding::Finding), or is withheld and counted.
-//!    Findings of the previous review are mapped onto the current change (`app::prior`), and those that the project dismissed are marked
-//!    (`app::dismissals`); [`review::ReviewDraft::finish`] combines them.
+//!    Findings of the previous review are mapped onto the current change (`app::prepare::previous`), and those that the project dismissed are marked
+//!    (`app::prepare::dismissals`); [`review::ReviewDraft::finish`] combines them.
 //! 5. [`present`] renders the one [`Review`](domain::review::Review) for each surface; [`store`] saves the run.
 //! 6. If requested, [`publish`] posts it on a pull request: a draft checked against the hunks, a plan based on the existing comments, and a
 //!    receipt of the result.
-//! 7. The inputs of a run are saved before its engine begins (`app::given`), and all external responses in its journal: so it can be resumed
-//!    ([`app::resume_and_post`]) and replayed ([`app::replay`]).
+//! 7. The inputs of a run are saved before its engine begins (`app::prepare::inputs`), and all external responses in its journal: so it can be resumed
+//!    ([`app::resume`]) and replayed ([`app::replay`]).
 //!
 //! A workflow step does the same with another beginning and end: [`app::action`] reads the event and the inputs, and ends with outputs, a job
-//! summary and one exit code. The artefact of a run without permissions is hostile until `app::artefact` has verified it against the current
+//! summary and one exit code. The artefact of a run without permissions is hostile until `app::post::artefact` has verified it against the current
 //! pull request.
 //!
 //! [`app::evaluate`] benchmarks all this: cases with known defects, reviewed like any change, and scored by [`domain::eval`].
+//!
+//! # One review, hop by hop
+//!
+//! From the start of the program to the printed finding, for a change that a model reviews in one conversation. A test holds that each
+//! function is called by one above it.
+//!
+//! 1. `src/cli/mod.rs` `main` reads the command line and chooses the subcommand.
+//! 2. `src/cli/review.rs` `run` turns the flags into a job, and shows progress and result.
+//! 3. `src/app/review/job.rs` `review` makes and delivers one review.
+//! 4. `src/app/prepare/change.rs` `collect` resolves the settings and opens both trees.
+//! 5. `src/git/collect.rs` `collect` reads commits, files and hunks.
+//! 6. `src/app/review/engine.rs` `run_engine` chooses the rules or a model.
+//! 7. `src/review/by_model.rs` `review_with_model` is the whole review with a model.
+//! 8. `src/rules/run.rs` `run` finds what the rules report, as leads.
+//! 9. `src/review/parts/loops.rs` `review` holds the conversation, or one for each part.
+//! 10. `src/review/turns.rs` `run` goes from turn to turn: request, calls, results.
+//! 11. `src/review/exchange.rs` `record_response` asks the model, or the recording.
+//! 12. `src/review/attempts.rs` `request_turn` tries again where that helps.
+//! 13. `src/review/calls.rs` `execute` makes the calls of a turn.
+//! 14. `src/review/builder.rs` `call` gives a call of the model to its tool.
+//! 15. `src/review/engine_tools/report_finding.rs` `call` reads the report of a finding.
+//! 16. `src/review/builder/report.rs` `report` accepts or refuses it.
+//! 17. `src/evidence/anchor.rs` `anchor` proves that its quote stands where it says.
+//! 18. `src/review/draft.rs` `finish` computes the outcome and the coverage.
+//! 19. `src/app/review/deliver.rs` `deliver` saves the review and writes its files.
+//! 20. `src/present/terminal.rs` `render` writes it for a terminal.
 //!
 //! # Layers
 //!
@@ -57,7 +83,7 @@
 //! | 4 | [`tools`] | the tools of a model |
 //! | 5 | [`review`] | the engine, and the one place that defines `complete` |
 //! | 5 | [`publish`] | posting on a pull request: draft, plan, execution |
-//! | 6 | [`app`] | wiring |
+//! | 6 | [`app`] | wiring, a folder for each use case: `context` ← `prepare` ← `review`, `findings`, `inspect` ← `post` ← `action`, `service` and others |
 //! | 7 | [`mcp`] | adapter for other agents, over MCP |
 //! | 8 | [`cli`] | the command line; it also starts the servers |
 //!
@@ -65,7 +91,7 @@
 //!
 //! | new | file | line |
 //! | --- | --- | --- |
-//! | kind of guideline file | `app/guidelines/find.rs` | a kind in `domain/guideline.rs`, its row in `docs/guidelines.md` |
+//! | kind of guideline file | `app/prepare/guidelines/find.rs` | a kind in `domain/guideline.rs`, its row in `docs/guidelines.md` |
 //! | output | `present/<name>.rs` | `PRESENTERS` in `present/mod.rs`, its row in `docs/formats.md` |
 //! | tool | `tools/<name>.rs` | `TOOLS` in `tools/mod.rs` |
 //! | tool that changes the review | `review/engine_tools/<name>.rs` | `ENGINE_TOOLS` in `review/engine_tools/mod.rs` |
@@ -83,7 +109,7 @@
 //! | prompt of the MCP server | `mcp/prompts/<name>.rs` | `PROMPTS` in `mcp/prompts/mod.rs` |
 //! | client that `review mcp install` knows | a row of `CLIENTS` in `app/clients/mod.rs` | its row in `docs/mcp.md` |
 //! | event | a variant in `domain/event.rs` | its row in `docs/events.md` |
-//! | input of the Action | a row of `INPUTS` in `app/action/given.rs`, its parsing in `inputs.rs` | its two in `action.yml` |
+//! | input of the Action | a row of `INPUTS` in `app/action/variables.rs`, its parsing in `inputs.rs` | its two in `action.yml` |
 //! | case of an evaluation | `fixtures/eval/<name>/`, the scripted model's responses in `model.jsonl` | its rows in `docs/eval.md` |
 //! | subcommand | `cli/<name>.rs` | a variant and an arm in `cli/mod.rs` |
 //!

@@ -276,7 +276,8 @@ fn add_rule_leads(
         cancel: &run.cancel,
         events: run.events.as_ref(),
     };
-    let report = rules::run_with_reports(&input, &run.reports);
+    let mut report = rules::run(&input);
+    rules::add_reports(&input, &run.reports, &mut report);
     let rest = builder.add_leads(&report.claims, &run.cancel);
     builder.add_existing_issues(&report.standing, &run.cancel);
     builder.suppress(report.suppressed);

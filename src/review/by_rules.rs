@@ -59,7 +59,8 @@ pub fn review_with_rules(run: &RulesRun<'_>) -> Review {
         cancel: run.cancel,
         events: run.events,
     };
-    let mut report = rules::run_with_reports(&input, run.reports);
+    let mut report = rules::run(&input);
+    rules::add_reports(&input, run.reports, &mut report);
     if !run.packs.reports_hints() {
         report.withhold_hints();
     }

@@ -42,8 +42,7 @@ pub use rule_doc::RulePage;
 pub use rule_test::{FixtureFault, FixtureReport, RuleFixtures, test_rules};
 pub use run::{RulesInput, RulesReport, run};
 pub use scanners::{
-    ReportContext, ScannerReport, ScannerReportError, ScannerReports, ScannerResult, read as read_report,
-    run_with_reports,
+    ReportContext, ScannerReport, ScannerReportError, ScannerReports, ScannerResult, add_reports, read as read_report,
 };
 
 use crate::syntax::Grammar;

@@ -123,6 +123,29 @@ fn use_cases_import_what_lies_below_them() {
 }
 
 #[test]
+fn the_way_of_one_review_is_as_the_first_page_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(root.join("src/lib.rs")).expect("the first page");
+    let hops = page.split("# One review, hop by hop").nth(1).and_then(|rest| rest.split("//! # ").next());
+    let mut above: Vec<String> = Vec::new();
+    let mut files = BTreeSet::new();
+    for line in hops.expect("the hops").lines().filter(|line| line.contains("` `")) {
+        let mut words = line.split('`').skip(1).step_by(2);
+        let (file, name) = (words.next().expect("a file"), words.next().expect("a function"));
+        let text = std::fs::read_to_string(root.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let (plain, generic) = (format!("fn {name}("), format!("fn {name}<"));
+        assert!(text.contains(&plain) || text.contains(&generic), "{file} has no function {name}");
+        // A presenter is called through the table of formats.
+        let called = [format!("{name}("), format!("{name})(")];
+        let is_called = |text: &String| called.iter().any(|call| text.contains(call.as_str()));
+        assert!(above.is_empty() || above.iter().any(is_called), "nothing above calls {name} of {file}");
+        above.push(text);
+        files.insert(file.to_owned());
+    }
+    assert!((10..=20).contains(&above.len()) && files.len() <= 25, "{} hops, {} files", above.len(), files.len());
+}
+
+#[test]
 fn what_a_folder_exports_is_used_from_outside() {
     let sources = sources();
     let exported: BTreeMap<Vec<String>, BTreeSet<String>> =

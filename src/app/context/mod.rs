@@ -1,4 +1,4 @@
-//! What every use case stands on: the environment of the process, settings, providers, the forge, saved runs, and the error of a command. Main types:
+//! Foundation of every use case: the environment of the process, settings, providers, the forge, saved runs, and the error of a command. Main types:
 //! [`ProcessEnv`](environment::ProcessEnv), [`AppError`](error::AppError).
 //!
 //! Anything about one change belongs in `prepare` or above.

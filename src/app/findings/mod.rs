@@ -1,4 +1,4 @@
-//! What is done with the findings of a saved review: listed, applied, dismissed.
+//! Use of the findings of a saved review: listing, applying, dismissing.
 //!
 //! Reading and writing saved reviews belongs in `context::saved_runs`.
 

@@ -1,4 +1,4 @@
-//! Everything that is read of a change before it is reviewed. Main type: [`PreparedChange`](change::PreparedChange).
+//! Preparation of a review: all that is read of a change. Main type: [`PreparedChange`](change::PreparedChange).
 //!
 //! Running an engine on it belongs in `review`.
 

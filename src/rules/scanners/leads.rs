@@ -1,9 +1,9 @@
-//! Turns scanner reports into claims: each quotes the tree at its line, so that it is proved like any other. Main function: [`run_with`].
+//! Turns scanner reports into claims: each quotes the tree at its line, so that it is proved like any other. Main function: [`add_reports`].
 
 use std::collections::HashSet;
 
 use super::super::claims::QUOTE_LINES;
-use super::super::run::{RulesInput, RulesReport, run};
+use super::super::run::{RulesInput, RulesReport};
 use super::{ScannerReport, ScannerReports, ScannerResult};
 use crate::domain::change::FileChange;
 use crate::domain::claim::{Claim, ClaimedPlace};
@@ -17,15 +17,14 @@ const MOST_LEADS: usize = 100;
 /// Maximum length of a title, in characters.
 const LONGEST_TITLE: usize = 100;
 
-/// Runs the rules, and adds what other scanners report. The receipt says how each report was used.
-pub fn run_with_reports(input: &RulesInput<'_>, reports: &ScannerReports) -> RulesReport {
-    let mut report = run(input);
+/// Adds what other scanners report to the results of the rules. The notes say how each report was used.
+pub fn add_reports(input: &RulesInput<'_>, reports: &ScannerReports, report: &mut RulesReport) {
     if reports.is_empty() {
-        return report;
+        return;
     }
     if let Some(stopped) = report.stopped {
         report.notes.extend(reports.0.iter().map(|given| format!("{} was not looked at: {stopped}", given.from)));
-        return report;
+        return;
     }
     let mut notes = Vec::new();
     match add(input, reports, &mut report.claims, &mut notes) {
@@ -35,7 +34,6 @@ pub fn run_with_reports(input: &RulesInput<'_>, reports: &ScannerReports) -> Rul
             report.stopped = Some(stopped);
         }
     }
-    report
 }
 
 /// The use made of a result in a file of the change.
@@ -234,7 +232,8 @@ mod tests {
             cancel: &cancel,
             events: &NullEventSink,
         };
-        let report = run_with_reports(&input, &reports);
+        let mut report = crate::rules::run(&input);
+        add_reports(&input, &reports, &mut report);
         let theirs = report.claims.iter().filter(|claim| claim.origin.kind == OriginKind::Build);
         let line =
             |claim: &Claim| format!("{} {}: {}", claim.origin.name, claim.place.lines.unwrap().start(), claim.title);

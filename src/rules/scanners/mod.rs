@@ -17,7 +17,7 @@ use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::LineRange;
 
-pub use leads::run_with_reports;
+pub use leads::add_reports;
 pub use sarif::{ReportContext, ScannerReportError, read};
 
 /// The reports passed to a review, in the order in which they were named.
