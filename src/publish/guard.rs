@@ -1,6 +1,6 @@
 //! Keeps secrets out of what is posted. Main type: [`SecretGuard`].
 //!
-//! It knows which values of this process must not be told; how they are found again when they are encoded or split is worked out in
+//! It knows which values of this process must not be told; how they are found again when they are in base64 or split is worked out in
 //! `domain::text`, and so is what merely looks like a secret.
 
 mod choice;

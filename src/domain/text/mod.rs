@@ -18,7 +18,7 @@ mod words;
 pub use commands::{BuildLog, BuildLogs, CommandEscaper, Syntax};
 pub use fence::fence_for;
 pub use file_text::FileText;
-pub use leak::{KnownSecret, Leak, SpelledSecrets};
+pub use leak::{KnownSecret, SpelledSecrets};
 pub use mask::{MASK_PREFIX, Masked, SecretHit, mask, may_span_lines, secrets_in};
 pub use normal::{NormalizedQuote, QuoteForm, is_distinctive, normal_line, quote_forms, strip_diff_marks};
 pub use prompt_injection::find_prompt_injection;

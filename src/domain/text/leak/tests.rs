@@ -1,11 +1,11 @@
-//! Every way to write a secret that was ever used to get one past a filter, and code that holds none.
+//! The spellings in which a secret is found, and code that holds none.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE, URL_SAFE_NO_PAD};
 use proptest::prelude::*;
 
-use super::{KnownSecret, SpelledSecrets};
-use crate::domain::id::hex;
+use super::{ENOUGH, KnownSecret, SpelledSecrets};
+use crate::domain::percent::encode_part;
 
 const TOKEN: &str = "canary_9fK2+xQ7/vLm3Z-pT8wRb4Hn6Yd1Ec5";
 
@@ -17,47 +17,16 @@ fn known(values: &[&str]) -> SpelledSecrets {
     SpelledSecrets::from_secrets(&secrets)
 }
 
-fn reversed(text: &str) -> String {
-    text.chars().rev().collect()
-}
-
 fn between(text: &str, sign: &str) -> String {
     text.chars().map(String::from).collect::<Vec<_>>().join(sign)
 }
 
-fn percent(text: &str, all: bool) -> String {
-    text.bytes()
-        .map(
-            |byte| {
-                if all || !byte.is_ascii_alphanumeric() { format!("%{byte:02X}") } else { char::from(byte).to_string() }
-            },
-        )
-        .collect()
-}
-
-fn each(text: &str, write: impl Fn(u8) -> String) -> String {
-    text.bytes().map(write).collect()
-}
-
-fn rot13(text: &str) -> String {
-    let turn = |c: char, base: u8| char::from((u8::try_from(c).unwrap() - base + 13) % 26 + base);
-    text.chars()
-        .map(|c| match c {
-            'a'..='z' => turn(c, b'a'),
-            'A'..='Z' => turn(c, b'A'),
-            _ => c,
-        })
-        .collect()
-}
-
-fn evasions() -> Vec<(&'static str, String)> {
+fn spellings() -> Vec<(&'static str, String)> {
     let (half, rest) = TOKEN.split_at(19);
     let embedded = |before: &str| STANDARD.encode(format!("{before}{TOKEN} and more"));
     vec![
         ("plain", TOKEN.to_owned()),
         ("upper case", TOKEN.to_uppercase()),
-        ("reversed", reversed(TOKEN)),
-        ("rot13", rot13(TOKEN)),
         ("base64", STANDARD.encode(TOKEN)),
         ("base64 without padding", STANDARD.encode(TOKEN).trim_end_matches('=').to_owned()),
         ("base64 for addresses", URL_SAFE.encode(TOKEN)),
@@ -66,48 +35,25 @@ fn evasions() -> Vec<(&'static str, String)> {
         ("base64 within other text, second place", embedded("GITHUB_TOKEN=x")),
         ("base64 within other text, third place", embedded("KEY: ")),
         ("base64 in lines", between(&STANDARD.encode(TOKEN), "\n")),
-        ("base64 of the reversed", STANDARD.encode(reversed(TOKEN))),
-        ("reversed base64", reversed(&STANDARD.encode(TOKEN))),
-        ("base64 twice", STANDARD.encode(STANDARD.encode(TOKEN))),
-        ("hex", hex(TOKEN.as_bytes())),
-        ("HEX", hex(TOKEN.as_bytes()).to_uppercase()),
-        ("hex with spaces", each(TOKEN, |byte| format!("{byte:02x} "))),
-        ("hex with colons", each(TOKEN, |byte| format!("{byte:02X}:"))),
-        ("hex with 0x", each(TOKEN, |byte| format!("0x{byte:02x}, "))),
-        ("hex of the reversed", hex(reversed(TOKEN).as_bytes())),
-        ("escapes of a string", each(TOKEN, |byte| format!("\\x{byte:02x}"))),
-        ("escapes of JSON", each(TOKEN, |byte| format!("\\u{byte:04x}"))),
-        ("escapes of Rust", each(TOKEN, |byte| format!("\\u{{{byte:x}}}"))),
-        ("octal escapes", each(TOKEN, |byte| format!("\\{byte:03o}"))),
-        ("numbers", each(TOKEN, |byte| format!("{byte}, "))),
-        ("percent", percent(TOKEN, false)),
-        ("percent throughout", percent(TOKEN, true)),
-        ("entities", each(TOKEN, |byte| format!("&#{byte};"))),
-        ("hexadecimal entities", each(TOKEN, |byte| format!("&#x{byte:X};"))),
+        ("percent", encode_part(TOKEN.as_bytes())),
         ("spaces", between(TOKEN, " ")),
         ("hyphens", between(TOKEN, "-")),
         ("quotes", between(TOKEN, "','")),
         ("zero width", between(TOKEN, "\u{200b}")),
-        ("zero width, spelled out", between(TOKEN, "<U+200B>")),
-        ("zero width, as entities", between(TOKEN, "&zwnj;")),
         ("lines", between(TOKEN, "\n")),
-        ("lines, spelled out", between(TOKEN, "\\n")),
-        ("numbered lines", (1..).zip(TOKEN.chars()).map(|(at, c)| format!("{at}. {c}\n")).collect::<Vec<_>>().concat()),
         ("joined strings", format!("\"{half}\" + \"{rest}\"")),
-        ("wide letters", TOKEN.chars().map(|c| char::from_u32(u32::from(c) + 0xfee0).unwrap()).collect()),
         ("the first seven cut off", TOKEN[7..].to_owned()),
         ("the last nine cut off", TOKEN[..TOKEN.len() - 9].to_owned()),
         ("the middle", TOKEN[10..26].to_owned()),
         ("base64 of a part", STANDARD.encode(&TOKEN[7..])),
-        ("hex of a part", hex(&TOKEN.as_bytes()[11..30])),
         ("Markdown", between(TOKEN, "**")),
     ]
 }
 
 #[test]
-fn a_secret_is_found_however_it_is_written() {
+fn a_secret_is_found_in_each_spelling() {
     let known = known(&["something-else-41b8Xq", TOKEN]);
-    for (how, text) in evasions() {
+    for (how, text) in spellings() {
         let text = format!("The value is:\n{text}\nas you see.");
         let (masked, count) = known.mask(&text);
         assert!(count > 0, "{how}: {text}");
@@ -124,9 +70,7 @@ fn a_secret_is_found_however_it_is_written() {
 #[test]
 fn a_short_secret_is_found_too() {
     let known = known(&["Tr0ub4dor"]);
-    for text in
-        ["Tr0ub4dor", "pass=Tr0ub4dor;", "rod4bu0rT", "VHIwdWI0ZG9y", "54723075623464 6f72", "T r 0 u b 4 d o r"]
-    {
+    for text in ["Tr0ub4dor", "pass=Tr0ub4dor;", "VHIwdWI0ZG9y", "T r 0 u b 4 d o r"] {
         assert_eq!(known.mask(text).1, 1, "{text}");
     }
     for text in ["Tr0ub", "4dor", "trouble door", "r0u b4d"] {
@@ -138,7 +82,7 @@ fn a_short_secret_is_found_too() {
 fn a_secret_of_signs_is_found_as_it_is() {
     let known = known(&["p@$$-!#w%&*("]);
     assert_eq!(known.mask("it is p@$$-!#w%&*( there").0, "it is [masked:TOKEN] there");
-    assert_eq!(known.mask(&hex(b"p@$$-!#w%&*(")).1, 1);
+    assert_eq!(known.mask(&STANDARD.encode("p@$$-!#w%&*(")).1, 1);
     assert_eq!(known.mask("p w").1, 0);
 }
 
@@ -172,8 +116,6 @@ fn ordinary_code_comes_out_as_it_went_in() {
     let known = known(&values);
     for source in [
         include_str!("../leak.rs"),
-        include_str!("spellings.rs"),
-        include_str!("normalized.rs"),
         include_str!("../mask/patterns.rs"),
         include_str!("../../review.rs"),
         include_str!("../../../present/digest.rs"),
@@ -183,7 +125,7 @@ fn ordinary_code_comes_out_as_it_went_in() {
         include_str!("../../../../Cargo.lock"),
         include_str!("../../../../README.md"),
     ] {
-        assert_eq!(known.leaks(source), []);
+        assert_eq!(known.leaks(source), Vec::new());
     }
 }
 
@@ -191,16 +133,13 @@ fn ordinary_code_comes_out_as_it_went_in() {
 fn nothing_known_finds_nothing_and_tells_nothing() {
     assert_eq!(SpelledSecrets::default().mask(TOKEN), (TOKEN.to_owned(), 0));
     assert!(!format!("{:?}", known(&[TOKEN])).contains("9fK2"));
-    assert_eq!(
-        known(&["aaaaaaaaaaaaaaaaaaaa", "short"]).leaks("aaaaaaaaaaaaaaaaaaaaaaaaaa short"),
-        [super::Leak { range: 0..26, name: "TOKEN".to_owned() }]
-    );
+    assert_eq!(known(&["aaaaaaaaaaaaaaaaaaaa", "short"]).leaks("aaaaaaaaaaaaaaaaaaaaaaaaaa short"), [(0..26, "TOKEN")]);
 }
 
 proptest! {
     #[test]
     fn any_text_may_be_read_and_once_is_enough(
-        pieces in proptest::collection::vec(prop_oneof![".{0,12}", Just(TOKEN[..15].to_owned()), Just(hex(&TOKEN.as_bytes()[..14])), Just("\\x4".to_owned()), Just("&#".to_owned()), Just("%é".to_owned())], 0..12)
+        pieces in proptest::collection::vec(prop_oneof![".{0,12}", Just(TOKEN[..15].to_owned()), Just(STANDARD.encode(&TOKEN[..15])), Just("%é".to_owned())], 0..12)
     ) {
         let text = pieces.concat();
         let known = known(&[TOKEN, "Tr0ub4dor"]);
@@ -210,13 +149,9 @@ proptest! {
     }
 
     #[test]
-    fn any_part_that_is_long_enough_is_found(secret in "[A-Za-z0-9+/_-]{24,60}", from in 0..12usize, length in 20..48usize) {
-        let known = known(&[&secret]);
+    fn any_part_that_is_long_enough_is_found(secret in "([A-Za-z]{1,3}[0-9][+/_-]?){8,15}", from in 0..12usize, length in 16..48usize) {
         let part = &secret[from..(from + length).min(secret.len())];
-        let letters = part.chars().filter(char::is_ascii_alphanumeric);
-        let (count, digits) = (letters.clone().count(), letters.filter(char::is_ascii_digit).count());
-        prop_assume!(count >= 12 && digits > 0 && digits < count);
-        // The run of letters must hold a digit within any twelve.
-        prop_assert_eq!(known.mask(part).1, 1);
+        prop_assume!(super::letters(part).count() >= ENOUGH);
+        prop_assert_eq!(known(&[&secret]).mask(part).1, 1);
     }
 }
