@@ -2,31 +2,25 @@
 //!
 //! Interpreting a URI belongs to its reader.
 
-use std::fmt::Write as _;
 use std::path::Path;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
 use super::path::RepoPath;
 
+/// The bytes to be encoded in one part of a path.
+const PART: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// Those to be encoded in a path.
+const PATH: &AsciiSet = &PART.remove(b'/');
+
 /// Bytes with everything encoded but letters, digits, `-._~` and `/`: safe in a URI, in a Markdown destination and in a terminal's link.
 pub fn encode_path(bytes: &[u8]) -> String {
-    encode(bytes, true)
+    percent_encode(bytes, PATH).to_string()
 }
 
 /// Encodes `/` too: one part of a path, or a value of a query.
 pub fn encode_part(bytes: &[u8]) -> String {
-    encode(bytes, false)
-}
-
-fn encode(bytes: &[u8], slashes: bool) -> String {
-    let mut out = String::with_capacity(bytes.len() + 8);
-    for byte in bytes {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') || (slashes && *byte == b'/') {
-            out.push(char::from(*byte));
-        } else {
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
+    percent_encode(bytes, PART).to_string()
 }
 
 /// The address of a file below an absolute folder of this machine (RFC 8089).
@@ -37,24 +31,8 @@ pub fn encode_file_uri(folder: &Path, path: &RepoPath) -> String {
 
 /// Undoes it: the bytes, and whether two hexadecimal digits stood behind every `%`; one that they do not follow stands for itself.
 pub fn decode(text: &str) -> (Vec<u8>, bool) {
-    let digit = |byte: Option<&u8>| {
-        byte.and_then(|byte| char::from(*byte).to_digit(16)).and_then(|digit| u8::try_from(digit).ok())
-    };
-    let bytes = text.as_bytes();
-    let (mut out, mut at, mut is_whole) = (Vec::with_capacity(bytes.len()), 0, true);
-    while let Some(byte) = bytes.get(at) {
-        if *byte == b'%'
-            && let (Some(high), Some(low)) = (digit(bytes.get(at + 1)), digit(bytes.get(at + 2)))
-        {
-            out.push(high << 4 | low);
-            at += 3;
-        } else {
-            is_whole &= *byte != b'%';
-            out.push(*byte);
-            at += 1;
-        }
-    }
-    (out, is_whole)
+    let is_code = |rest: &str| matches!(rest.as_bytes(), [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
+    (percent_decode_str(text).collect(), text.split('%').skip(1).all(is_code))
 }
 
 #[cfg(test)]

@@ -60,6 +60,7 @@ const BEHIND: &[(&str, &[&str])] = &[
     ("rmcp", &["mcp/protocol"]),
     ("axum", &["mcp/protocol"]),
     ("hyper_util", &["mcp/protocol"]),
+    ("percent_encoding", &["domain/percent.rs"]),
     ("pulldown_cmark", &["document"]),
     ("toml_edit", &["app/clients", "config/dismissals"]),
     ("reqwest", &["sys/http.rs"]),
