@@ -31,17 +31,12 @@ pub use findings::apply::{
 pub use findings::dismiss::{DismissAsk, ProjectDismissal, dismiss_for_project};
 pub use findings::runs::{FindingsAsk, dismiss, finding_like, findings, prune, show};
 pub use inspect::models::{ModelsAsk, models};
-pub use inspect::rules::{
-    FixtureFault, FixtureReport, RuleOwner, RulePage, RulesError, explain_rule, list_rules, test_rules,
-};
+pub use inspect::rules::{RulesError, explain_rule, list_rules, test_rules};
 pub use inspect::tool_call::{ManualToolCall, call_tool};
 pub use post::artefact::{ArtefactError, ExpectedArtefact, expected_artefact, post_artefact};
 pub use post::{DryRun, MovedHeadPolicy, PostError, PostOptions, PostOutcome, check_scope, post, post_delivered};
 pub use prepare::dismissals::DismissError;
-pub use prepare::guidelines::{
-    ApplicableGuideline as ReachedGuideline, GuidelinesReport as ExplainedGuidelines, ListedGuideline,
-    explain as explain_guidelines, list as list_guidelines,
-};
+pub use prepare::guidelines::{explain as explain_guidelines, list as list_guidelines};
 pub use prepare::instructions::InstructionsError;
 pub use prepare::pull::{FetchedPull, fetch as fetch_pull};
 pub use review::deliver::{DeliveredReview, OutputFile};

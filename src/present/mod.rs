@@ -4,7 +4,7 @@
 //! several outputs share are in `digest` (the verdict, the receipt), `patch` (quotes and suggestions as a small diff) and `report`
 //! (findings for programs that read linter reports). [`brief()`] is a review in a few lines, [`progress`] shows a run in progress to a
 //! person, [`events`] reports it to a program, [`runs`] lists saved runs, [`presented`] lays out a presented document, [`suggestion_diff`] draws
-//! the change of applied suggestions, [`model_list`] lists models, [`doctor`] renders the report of `review doctor`. Nothing here decides the
+//! the change of applied suggestions, [`model_list`], [`rule_list`] and [`guideline_list`] list what their names say, [`doctor`] renders the report of `review doctor`. Nothing here decides the
 //! contents of a review, and nothing reads a file.
 
 pub mod annotations;
@@ -16,6 +16,7 @@ pub mod doctor;
 pub mod eval;
 pub mod events;
 mod gitlab;
+pub mod guideline_list;
 mod job_summary;
 pub mod json;
 mod junit;
@@ -28,6 +29,7 @@ pub mod progress;
 mod rdjson;
 mod rdjsonl;
 mod report;
+pub mod rule_list;
 pub mod runs;
 mod sarif;
 pub mod suggestion_diff;

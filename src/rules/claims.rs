@@ -2,13 +2,13 @@
 
 use super::checks::CHECKS;
 use super::introduced::HeadMatch;
-use super::packs::RuleInfo;
 use super::run::RulesInput;
 use super::target::RuleRef;
 use crate::domain::claim::{Claim, ClaimedPlace};
 use crate::domain::finding::{FindingOrigin, OriginKind};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
+use crate::domain::rule_info::RuleInfo;
 use crate::domain::text::{FileText, is_distinctive};
 
 /// Maximum number of quoted lines.

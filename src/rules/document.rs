@@ -80,7 +80,7 @@ pub(super) struct RuleDocument {
     pub(super) cwe: Option<String>,
     #[serde(default)]
     pub(super) tests: TestCodeScope,
-    /// `true` for hints: see [`RuleInfo::is_hint`](super::RuleInfo::is_hint).
+    /// `true` for hints: see [`RuleInfo::is_hint`](crate::domain::rule_info::RuleInfo::is_hint).
     #[serde(default)]
     pub(super) hint: bool,
     #[serde(default)]

@@ -52,7 +52,7 @@ fn fixtures() -> RuleFixtures {
 #[test]
 fn every_rule_matches_its_hits_and_nothing_else() {
     let tried = test_rules(&Packs::built_in().unwrap(), &fixtures(), &Cancel::never()).unwrap();
-    let told = |fault: &super::rule_test::FixtureFault| {
+    let told = |fault: &crate::domain::rule_info::FixtureFault| {
         let case = fault.case.as_ref().map(|case| format!(": {case}")).unwrap_or_default();
         format!("{}{case}: {}", fault.rule, fault.what)
     };
@@ -120,7 +120,7 @@ fn a_case_that_proves_nothing_is_told() {
     };
     let rule = "id: a\ntitle: t\nmessage: m\nseverity: low\ncategory: logic\nrule: {pattern: a()}\n";
     let packs = super::pack::PackFile {
-        owner: super::pack::PackOwner::Project,
+        owner: crate::domain::rule_info::PackOwner::Project,
         file: "go-house.yml".to_owned(),
         stem: "go-house".to_owned(),
         text: rule.to_owned(),

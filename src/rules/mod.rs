@@ -36,10 +36,9 @@ pub use crate::syntax::TreeCache;
 pub use checks::is_fact;
 pub use fault::{PackFault, PackPlace, RuleError};
 pub use impact::SymbolMemory;
-pub use pack::{PackFile, PackOwner};
-pub use packs::{Packs, RuleInfo};
-pub use rule_doc::RulePage;
-pub use rule_test::{FixtureFault, FixtureReport, RuleFixtures, test_rules};
+pub use pack::PackFile;
+pub use packs::Packs;
+pub use rule_test::{RuleFixtures, test_rules};
 pub use run::{RulesInput, RulesReport, run};
 pub use scanners::{
     ReportContext, ScannerReport, ScannerReportError, ScannerReports, ScannerResult, add_reports, read as read_report,

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::document::{ReportedSide, RuleDocument, TestCodeScope, YamlChunk, split_documents};
 use super::fault::{PackFault, PackPlace, RuleError};
-use super::packs::RuleInfo;
 use crate::domain::filter::PathFilter;
+use crate::domain::rule_info::{PackOwner, RuleInfo};
 use crate::domain::text::mask;
 use crate::syntax::{Grammar, RuleParts, RuleSet, RuleSource, SyntaxError};
 
@@ -27,16 +27,6 @@ pub(super) struct PackSource<'a> {
     /// Globs of the files it applies to; empty for all files of its grammars.
     pub(super) paths: &'a [&'a str],
     pub(super) text: &'a str,
-}
-
-/// The owner of a pack that is not built in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PackOwner {
-    /// The user: a file with a built-in pack's name replaces that pack, any other is added.
-    User,
-    /// The project: its rules are named `project/<id>` and replace none.
-    Project,
 }
 
 /// A file of rules that is not built in.

@@ -1,4 +1,4 @@
-//! All rules: the built-in packs, those of files, and the settings applied to them. Main types: [`Packs`], [`RuleInfo`].
+//! All rules: the built-in packs, those of files, and the settings applied to them. Main type: [`Packs`].
 //!
 //! One pack is in `pack`, its errors in `fault`, the presentation of rules in `sheet`.
 
@@ -11,10 +11,11 @@ use super::checks::{CHECKS, CheckInfo, is_fact};
 use super::document::split_documents;
 use super::fault::{PackFault, PackPlace, RuleError, closest_name};
 use super::impact::{self, SymbolMemory};
-use super::pack::{BUILT_IN, OF_PROJECT, Pack, PackFile, PackOwner};
+use super::pack::{BUILT_IN, OF_PROJECT, Pack, PackFile};
 use crate::domain::claim::Claim;
-use crate::domain::finding::{Category, Confidence, Severity};
+use crate::domain::finding::{Confidence, Severity};
 use crate::domain::id::hex;
+use crate::domain::rule_info::{PackOwner, RuleInfo};
 use crate::syntax::{Grammar, ParserProbe, TreeCache};
 
 /// Maximum number of rules, and of regexes, in all files of a project together.
@@ -37,28 +38,6 @@ const REMOVED: &[&str] = &[
     "impact/manifest-without-lock",
     "impact/text-key-missing",
 ];
-
-/// Description of a rule, without how it matches.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleInfo {
-    /// Its name in all output: `<pack>/<id>`.
-    pub name: String,
-    /// One line: the defect.
-    pub title: String,
-    /// The consequence and what to do about it: Markdown.
-    pub message: String,
-    /// Its severity.
-    pub severity: Severity,
-    /// Its category of defect.
-    pub category: Category,
-    /// The weakness it is an instance of (`CWE-78`), if there is one.
-    pub cwe: Option<String>,
-    /// `true` if it skips test-only code.
-    pub skips_tests: bool,
-    /// `true` if most of its matches on real code turned out to be intentional: such matches are leads for a model, and reported without
-    /// one only on request.
-    pub is_hint: bool,
-}
 
 /// All rules. A pack is parsed when its rules are first needed, and compiled for a grammar when the first text of it turns up.
 pub struct Packs {

@@ -337,10 +337,10 @@ impl RemovalHead {
 #[cfg(test)]
 mod tests {
     use super::super::pack::PackFile;
-    use super::super::pack::PackOwner;
     use super::super::packs::Packs;
     use super::super::synthetic_change::SyntheticChange;
     use crate::domain::place::DiffSide;
+    use crate::domain::rule_info::PackOwner;
 
     const PACK: &str = "id: whole\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\non: removed\n\
         literals: [isAdmin]\nrule: {kind: if_statement, has: {stopBy: end, kind: call_expression, all: [{pattern: isAdmin($X)}, {pattern: $C}]}}\nat: C\n---\n\

@@ -267,12 +267,12 @@ impl ReportCaps {
 #[cfg(test)]
 mod tests {
     use super::super::pack::PackFile;
-    use super::super::pack::PackOwner;
     use super::super::packs::Packs;
     use super::super::synthetic_change::SyntheticChange;
     use crate::domain::claim::Claim;
     use crate::domain::finding::Severity;
     use crate::domain::place::DiffSide;
+    use crate::domain::rule_info::PackOwner;
 
     /// An opened resource never closed in its function, a call of `eval`, and a call in a loop.
     const PACK: &str = "id: open\ntitle: t\nmessage: m.\nseverity: medium\ncategory: logic\n\

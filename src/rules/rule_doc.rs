@@ -3,28 +3,8 @@
 use std::collections::HashSet;
 
 use super::document::ReportedSide;
-use super::pack::PackOwner;
-use super::packs::{Packs, RuleInfo};
-use crate::domain::finding::Severity;
-
-/// The reference page of a rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RulePage {
-    /// Its description, with the effective severity.
-    pub info: RuleInfo,
-    /// Its default severity.
-    pub own_severity: Severity,
-    /// `true` if the settings switch it off.
-    pub is_off: bool,
-    /// The languages that it applies to; empty for a language-independent check.
-    pub languages: Vec<&'static str>,
-    /// `true` if it is about removed code.
-    pub on_removed: bool,
-    /// Its owner, its file, and the line on which it begins there; `None` for built-in rules.
-    pub from: Option<(PackOwner, String, u32)>,
-    /// The document that defines it; `None` for a check.
-    pub text: Option<String>,
-}
+use super::packs::Packs;
+use crate::domain::rule_info::{RuleInfo, RulePage};
 
 impl Packs {
     /// Returns every rule, in the order of [`rules`](Self::rules).

@@ -15,6 +15,7 @@ use crate::domain::claim::Claim;
 use crate::domain::event::NullEventSink;
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
+use crate::domain::rule_info::{FixtureFault, FixtureReport};
 use crate::sys::cancel::{Cancel, CancelReason};
 use crate::sys::folder::FolderFile;
 
@@ -29,28 +30,6 @@ struct FixtureCase {
     expected: BTreeSet<String>,
     /// The error in the case itself, if any.
     fault: Option<String>,
-}
-
-/// The result of a fixture run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FixtureReport {
-    /// Number of rules.
-    pub rules: usize,
-    /// Number of cases.
-    pub cases: usize,
-    /// The faults, in the order of the rules.
-    pub faults: Vec<FixtureFault>,
-}
-
-/// An error in a rule or its fixtures.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FixtureFault {
-    /// The rule, or the folder without one.
-    pub rule: String,
-    /// The case, if the fault is about one.
-    pub case: Option<String>,
-    /// The fault: a clause.
-    pub what: String,
 }
 
 impl RuleFixtures {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use review_runner::rules::{Packs, RulePage};
+use review_runner::domain::rule_info::RulePage;
+use review_runner::rules::Packs;
 
 const HEAD: &str = "\
 # The built-in rules

@@ -18,14 +18,13 @@ use crate::app::prepare::rule_files::stem;
 use crate::config::Flags;
 use crate::domain::id::CommitId;
 use crate::domain::request::{ReviewRequest, ReviewScope};
+use crate::domain::rule_info::{FixtureReport, PackOwner, RulePage};
 use crate::domain::text::strip_line;
 use crate::git::{self, GitError};
-use crate::rules::{self, PackFile, PackOwner, Packs, RuleFixtures};
+use crate::rules::{self, PackFile, Packs, RuleFixtures};
 use crate::sys::cancel::Cancel;
 use crate::sys::folder::{FolderError, read_folder};
 use crate::sys::repo::{Repo, RepoError};
-
-pub use crate::rules::{FixtureFault, FixtureReport, PackOwner as RuleOwner, RulePage};
 
 /// Limits on a folder with packs and fixtures.
 const MOST_BYTES: u64 = 64 << 20;

@@ -6,7 +6,8 @@ use super::change::PreparedChange;
 use super::inputs::RunInputs;
 use crate::app::context::error::AppError;
 use crate::config::Settings;
-use crate::rules::{PackFile, PackOwner, Packs};
+use crate::domain::rule_info::PackOwner;
+use crate::rules::{PackFile, Packs};
 
 /// Loads the rules that the settings of the change select.
 pub(in crate::app) fn load(subject: &PreparedChange) -> Result<Packs, AppError> {

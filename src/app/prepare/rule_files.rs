@@ -9,8 +9,9 @@ use crate::app::context::error::{AppError, UseCaseError};
 use crate::app::context::prompts;
 use crate::config::Settings;
 use crate::domain::id::CommitId;
+use crate::domain::rule_info::PackOwner;
 use crate::domain::text::strip_line;
-use crate::rules::{PackFile, PackOwner};
+use crate::rules::PackFile;
 use crate::sys::repo::Repo;
 
 /// The folder of a project's packs.

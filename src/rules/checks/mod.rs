@@ -18,12 +18,12 @@ pub(super) use guards::{ChangedText, GUARDS, RemovedGuard, find_removed_guards};
 
 use std::sync::OnceLock;
 
-use super::packs::RuleInfo;
 use super::per_file::PerFileResults;
 use super::run::RulesInput;
 use super::target::{RuleMatch, RuleTarget};
 use crate::domain::change::ChangeSet;
 use crate::domain::finding::{Category, Severity};
+use crate::domain::rule_info::RuleInfo;
 use crate::syntax::TreeCache;
 use crate::sys::cancel::{Cancel, CancelReason};
 use crate::workspace::Workspace;

@@ -15,6 +15,6 @@ mod prepare;
 mod resolve;
 pub(in crate::app) mod tree;
 
-pub use explain::{ApplicableGuideline, GuidelinesReport, ListedGuideline, explain, list};
+pub use explain::{explain, list};
 pub(in crate::app) use gather::load;
 pub(in crate::app) use prepare::begin;
