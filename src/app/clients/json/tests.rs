@@ -1,6 +1,7 @@
 //! Tests that an entry is set and nothing else is changed.
 
 use proptest::prelude::*;
+use serde_json::Map;
 
 use super::*;
 
