@@ -196,12 +196,10 @@ impl Workers {
 
 /// Waits for a future that cannot hear an interrupt, and abandons it when one comes.
 pub async fn unless_stopped<T>(cancel: &Cancel, work: impl Future<Output = T>) -> Result<T, CancelReason> {
-    tokio::pin!(work);
-    loop {
-        tokio::select! {
-            done = &mut work => return Ok(done),
-            () = tokio::time::sleep(TICK) => cancel.check()?,
-        }
+    tokio::select! {
+        biased;
+        done = work => Ok(done),
+        why = cancel.until_stopped() => Err(why),
     }
 }
 

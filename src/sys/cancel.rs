@@ -4,11 +4,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use tokio::sync::Notify;
+
 /// A handle that long loops ask whether to go on. Clones share the flag.
 #[derive(Debug, Clone)]
 pub struct Cancel {
-    interrupted: Arc<AtomicBool>,
+    interrupt: Arc<Interrupt>,
     deadline: Option<Instant>,
+}
+
+/// The flag, and the tasks that wait for it.
+#[derive(Debug, Default)]
+struct Interrupt {
+    is_set: AtomicBool,
+    waiting: Notify,
 }
 
 /// The reason why work was stopped.
@@ -25,20 +34,24 @@ pub enum CancelReason {
 impl Cancel {
     /// Never stops on its own.
     pub fn never() -> Self {
-        Self { interrupted: Arc::default(), deadline: None }
+        Self { interrupt: Arc::default(), deadline: None }
     }
 
     /// Stopped already, for this reason.
     pub fn stopped(why: CancelReason) -> Self {
         match why {
-            CancelReason::Interrupted => Self { interrupted: Arc::new(AtomicBool::new(true)), deadline: None },
+            CancelReason::Interrupted => {
+                let cancel = Self::never();
+                cancel.interrupt();
+                cancel
+            }
             CancelReason::DeadlinePassed => Self::after(Duration::ZERO),
         }
     }
 
     /// Stops after `limit`.
     pub fn after(limit: Duration) -> Self {
-        Self { interrupted: Arc::default(), deadline: Instant::now().checked_add(limit) }
+        Self { interrupt: Arc::default(), deadline: Instant::now().checked_add(limit) }
     }
 
     /// Returns the same flag with a deadline `limit` from now, or the earlier one it already has.
@@ -49,17 +62,18 @@ impl Cancel {
             (Some(old), Some(new)) => Some(old.min(new)),
             (old, new) => old.or(new),
         };
-        Self { interrupted: Arc::clone(&self.interrupted), deadline }
+        Self { interrupt: Arc::clone(&self.interrupt), deadline }
     }
 
     /// Stops everything that shares the flag.
     pub fn interrupt(&self) {
-        self.interrupted.store(true, Ordering::SeqCst);
+        self.interrupt.is_set.store(true, Ordering::SeqCst);
+        self.interrupt.waiting.notify_waiters();
     }
 
     /// Asked inside every long loop.
     pub fn check(&self) -> Result<(), CancelReason> {
-        if self.interrupted.load(Ordering::Relaxed) {
+        if self.interrupt.is_set.load(Ordering::Relaxed) {
             return Err(CancelReason::Interrupted);
         }
         match self.deadline {
@@ -71,6 +85,21 @@ impl Cancel {
     /// Checks whether [`check`](Self::check) would stop.
     pub fn is_stopped(&self) -> bool {
         self.check().is_err()
+    }
+
+    /// Waits until [`check`](Self::check) would stop, and returns the reason.
+    pub async fn until_stopped(&self) -> CancelReason {
+        loop {
+            // Registered before the flag is read, so that no interrupt is missed in between.
+            let interrupted = self.interrupt.waiting.notified();
+            if let Err(why) = self.check() {
+                return why;
+            }
+            match self.deadline {
+                Some(deadline) => drop(tokio::time::timeout_at(deadline.into(), interrupted).await),
+                None => interrupted.await,
+            }
+        }
     }
 
     /// The time that is left, where there is a limit.
@@ -90,6 +119,14 @@ mod tests {
         assert_eq!(clone.check(), Ok(()));
         cancel.interrupt();
         assert_eq!(clone.check(), Err(CancelReason::Interrupted));
+    }
+
+    #[tokio::test]
+    async fn who_waits_is_told_of_an_interrupt_and_of_the_deadline() {
+        let cancel = Cancel::never().with_deadline(Duration::from_mins(1));
+        let (why, ()) = tokio::join!(cancel.until_stopped(), async { cancel.interrupt() });
+        assert_eq!(why, CancelReason::Interrupted);
+        assert_eq!(Cancel::after(Duration::from_millis(5)).until_stopped().await, CancelReason::DeadlinePassed);
     }
 
     #[test]

@@ -56,7 +56,7 @@ const BEHIND: &[(&str, &[&str])] = &[
     ("schemars", &["domain", "present", "tools", "review/engine_tools", "review/verify", "mcp/tools"]),
     (
         "tokio",
-        &["sys/blocking.rs", "llm", "forge", "review", "publish", "app", "mcp", "cli", "main.rs"],
+        &["sys/blocking.rs", "sys/cancel.rs", "llm", "forge", "review", "publish", "app", "mcp", "cli", "main.rs"],
     ),
     ("octocrab", &["forge/github"]),
     ("http_body_util", &["forge/github"]),

@@ -13,7 +13,7 @@ use octocrab::{AuthState, OctoBody, Octocrab, OctocrabBuilder};
 
 use super::{ApiClient, GitHub, limits};
 use crate::forge::error::{FaultKind, ForgeError};
-use crate::sys::cancel::{Cancel, CancelReason};
+use crate::sys::cancel::CancelReason;
 use crate::sys::http::{RequestFailure, classify_failure};
 
 /// The largest answer that is read, in bytes.
@@ -26,8 +26,6 @@ const LONGEST_WAIT: Duration = Duration::from_mins(2);
 const MORE_TRIES: usize = 2;
 /// The number of redirects that one request follows: a repository may have been renamed more than once.
 const REDIRECTS: usize = 3;
-/// The interval at which a waiting request checks for cancellation.
-const TICK: Duration = Duration::from_millis(25);
 
 /// The two interfaces; each has limits of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -217,7 +215,7 @@ impl GitHub {
                 let message = format!("no answer came for {} seconds", SLOWEST.as_secs());
                 Err(LostResponse::Transport(RequestFailure { message, is_before_sending: false }))
             }),
-            stopped = stopped(&self.cancel) => Err(LostResponse::Stopped(stopped)),
+            stopped = self.cancel.until_stopped() => Err(LostResponse::Stopped(stopped)),
         }
     }
 
@@ -278,7 +276,7 @@ impl GitHub {
     async fn pause(&self, wait: Duration) -> Result<(), ForgeError> {
         tokio::select! {
             biased;
-            stopped = stopped(&self.cancel) => Err(stopped.into()),
+            stopped = self.cancel.until_stopped() => Err(stopped.into()),
             () = tokio::time::sleep(wait) => Ok(()),
         }
     }
@@ -308,16 +306,6 @@ fn request(ask: &ForgeRequest, uri: &Uri) -> Result<Request<OctoBody>, http::Err
     match &ask.body {
         Some(body) => request.header(CONTENT_TYPE, "application/json").body(body.clone().into()),
         None => request.body(().into()),
-    }
-}
-
-/// Waits until the deadline passed or somebody interrupted.
-async fn stopped(cancel: &Cancel) -> CancelReason {
-    loop {
-        if let Err(stopped) = cancel.check() {
-            return stopped;
-        }
-        tokio::time::sleep(cancel.remaining().unwrap_or(TICK).min(TICK)).await;
     }
 }
 
