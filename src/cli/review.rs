@@ -113,7 +113,8 @@ fn make_review(
             let as_recorded = args.again.as_recorded();
             let ask = ResumeRequest { run, as_recorded, flags, directory, outputs: args.output };
             let ready = |scope: &ReviewScope| post.as_ref().map_or(Ok(()), |_| Ok(app::check_scope(scope)?));
-            let ran = app::resume(ask, ready, around.clone(), Arc::clone(&sink), cancel.clone()).await?;
+            let run = app::resume(ask, ready, around.clone(), Arc::clone(&sink), cancel.clone());
+            let ran = Box::pin(run).await?;
             (ran.delivered, ran.directory, ran.flags)
         } else {
             let job = job(args);

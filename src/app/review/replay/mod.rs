@@ -129,7 +129,7 @@ async fn open(around: &ProcessEnv, name: &str, cancel: &Cancel) -> Result<Record
     let work = move || {
         let run = store.find(&name)?;
         RecordedRun::read(&store, run).map_err(|error| match error.of_use_case() {
-            Some(ResumeError::Rules(run)) => ReplayError::Rules(run.clone()).into(),
+            Some(ResumeError::Rules(run)) => ReplayError::Rules(*run).into(),
             _ => error,
         })
     };
