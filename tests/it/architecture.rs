@@ -52,7 +52,7 @@ const BEHIND: &[(&str, &[&str])] = &[
     ("encoding_rs", &["sys/charset.rs"]),
     ("jiff", &["domain/day.rs", "sys/clock.rs", "config"]),
     ("indicatif", &["present"]),
-    ("serde_sarif", &["present/sarif.rs", "present/sarif"]),
+    ("serde_sarif", &["present/sarif/mod.rs", "present/sarif"]),
     ("schemars", &["domain", "present", "tools", "review/engine_tools", "review/verify", "mcp/tools"]),
     (
         "tokio",
@@ -66,7 +66,7 @@ const BEHIND: &[(&str, &[&str])] = &[
     ("percent_encoding", &["domain/percent.rs"]),
     ("pulldown_cmark", &["document"]),
     ("toml_edit", &["app/clients", "config/dismissals"]),
-    ("jsonc_parser", &["app/clients/json.rs"]),
+    ("jsonc_parser", &["app/clients/json/mod.rs"]),
     ("reqwest", &["sys/http.rs"]),
     ("rustls", &["sys/http.rs"]),
     ("minijinja", &["prompt"]),

@@ -115,11 +115,11 @@ fn ordinary_code_comes_out_as_it_went_in() {
     ];
     let known = known(&values);
     for source in [
-        include_str!("../leak.rs"),
+        include_str!("mod.rs"),
         include_str!("../mask/patterns.rs"),
-        include_str!("../../review.rs"),
+        include_str!("../../review/mod.rs"),
         include_str!("../../../present/digest.rs"),
-        include_str!("../../../publish/draft.rs"),
+        include_str!("../../../publish/draft/mod.rs"),
         include_str!("../../../../fixtures/documents/typical.json"),
         include_str!("../../../../fixtures/documents/hostile.json"),
         include_str!("../../../../Cargo.lock"),

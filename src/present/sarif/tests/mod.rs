@@ -20,16 +20,16 @@ use crate::domain::text::is_invisible;
 use crate::present::json as document;
 
 const DOCUMENTS: [(&str, &[u8]); 5] = [
-    ("typical", include_bytes!("../../../fixtures/documents/typical.json")),
-    ("incomplete", include_bytes!("../../../fixtures/documents/incomplete.json")),
-    ("failed", include_bytes!("../../../fixtures/documents/failed.json")),
-    ("empty", include_bytes!("../../../fixtures/documents/empty.json")),
-    ("hostile", include_bytes!("../../../fixtures/documents/hostile.json")),
+    ("typical", include_bytes!("../../../../fixtures/documents/typical.json")),
+    ("incomplete", include_bytes!("../../../../fixtures/documents/incomplete.json")),
+    ("failed", include_bytes!("../../../../fixtures/documents/failed.json")),
+    ("empty", include_bytes!("../../../../fixtures/documents/empty.json")),
+    ("hostile", include_bytes!("../../../../fixtures/documents/hostile.json")),
 ];
 
 /// The schema as corrected in errata 01: the pattern of a language is not a regular expression there, and a region could be empty.
 static SCHEMA: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
-    let schema = include_str!("../../../fixtures/schemas/sarif-2.1.0.json");
+    let schema = include_str!("../../../../fixtures/schemas/sarif-2.1.0.json");
     let (broken, corrected) = ("^[a-zA-Z]{2}|^[a-zA-Z]{2}-[a-zA-Z]{2}]?$", "^[a-zA-Z]{2}(-[a-zA-Z]{2})?$");
     assert_eq!(schema.matches(broken).count(), 2);
     let mut schema: Value = serde_json::from_str(&schema.replace(broken, corrected)).unwrap();

@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_value_that_cannot_be_is_named_with_its_place() {
-        let good = include_str!("../../fixtures/documents/typical.json");
+        let good = include_str!("../../../fixtures/documents/typical.json");
         let mut document: serde_json::Value = serde_json::from_str(good).unwrap();
         document["findings"][1]["anchors"][0]["path"] = "../etc/passwd".into();
         let fault = parse(document.to_string().as_bytes()).unwrap_err();
@@ -147,7 +147,7 @@ mod tests {
         use crate::domain::review::Usage;
         use crate::domain::verification::VerificationTotals;
 
-        let mut review = parse(include_bytes!("../../fixtures/documents/typical.json")).unwrap();
+        let mut review = parse(include_bytes!("../../../fixtures/documents/typical.json")).unwrap();
         assert!(review.provenance.second_look.is_none() && review.coverage.below_confidence.is_empty());
         let usage = Usage { input_tokens: Some(9), cost: None, ..Usage::NOTHING };
         let (confirmed, uncertain, refuted, unchecked) = (1, 2, 3, 4);
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_first_field_names_the_schema() {
-        let review = parse(include_bytes!("../../fixtures/documents/empty.json")).unwrap();
+        let review = parse(include_bytes!("../../../fixtures/documents/empty.json")).unwrap();
         let text = String::from_utf8(render(&review, &RenderOptions::default())).unwrap();
         assert!(text.starts_with("{\n  \"schema\": \"review/1\",\n  \"id\": "), "{text}");
     }

@@ -149,8 +149,8 @@ mod tests {
     use proptest::prelude::*;
     use proptest::{collection, sample};
 
-    const HOSTILE: &[u8] = include_bytes!("../../fixtures/documents/hostile.json");
-    const TYPICAL: &[u8] = include_bytes!("../../fixtures/documents/typical.json");
+    const HOSTILE: &[u8] = include_bytes!("../../../fixtures/documents/hostile.json");
+    const TYPICAL: &[u8] = include_bytes!("../../../fixtures/documents/typical.json");
 
     fn text(document: &[u8], options: &RenderOptions) -> String {
         String::from_utf8(render(&json::parse(document).unwrap(), options)).unwrap()

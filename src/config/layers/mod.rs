@@ -20,7 +20,7 @@ use super::trust::{Permission, repository_may};
 use crate::domain::secret::Secret;
 
 /// The built-in layer.
-const DEFAULTS: &str = include_str!("defaults.toml");
+const DEFAULTS: &str = include_str!("../defaults.toml");
 
 /// No list of settings has more entries.
 const MAX_ENTRIES: usize = 1_000;

@@ -16,7 +16,7 @@ use super::optional_fields::OptionalField;
 use super::provider::Prices;
 
 /// The built-in rows.
-const BUILT_IN: &str = include_str!("providers.toml");
+const BUILT_IN: &str = include_str!("../providers.toml");
 
 /// Every provider that is known, in the order of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
