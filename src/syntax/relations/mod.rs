@@ -39,15 +39,18 @@ pub struct Relations {
 
 /// Extracts the relations of `text`; `None` if the language has no grammar here, the text is very large, or parsing took too long.
 pub fn relations(language: &str, text: &str, trees: &TreeCache, cancel: &Cancel) -> Option<Relations> {
+    relations_within(&ParseLimits::new(cancel, QUESTION), language, text, trees)
+}
+
+fn relations_within(watch: &ParseLimits<'_>, language: &str, text: &str, trees: &TreeCache) -> Option<Relations> {
     let grammar = Grammar::of(language)?;
     if text.len() > LARGEST {
         return None;
     }
-    let watch = ParseLimits::new(cancel, QUESTION);
-    let tree = trees.parse(grammar, text, &watch).ok()?;
+    let tree = trees.parse(grammar, text, watch).ok()?;
     let root = tree.root.root();
     let mut walk = RelationWalk { grammar, text, names: RelationNames::default() };
-    walk.all(&mut root.get_inner_node().walk(), &watch)?;
+    walk.all(&mut root.get_inner_node().walk(), watch)?;
     Some(walk.names.settle())
 }
 

@@ -3,7 +3,9 @@
 use super::*;
 
 fn of(language: &str, text: &str) -> Relations {
-    relations(language, text, &TreeCache::default(), &Cancel::never()).unwrap()
+    // However slow the machine is.
+    let (cancel, patience) = (Cancel::never(), std::time::Duration::from_hours(1));
+    relations_within(&ParseLimits::new(&cancel, patience), language, text, &TreeCache::default()).unwrap()
 }
 
 fn uses(relations: &Relations, names: &[&str]) {
