@@ -18,6 +18,9 @@ const FEWEST: usize = 8;
 /// Bytes of text above which only the last two trees are cached.
 const MOST_OF_FEW: usize = 1 << 20;
 
+/// Maximum number of entries in the cached symbols of all texts; an entry takes some 200 bytes.
+const MOST_SYMBOLS: usize = 250_000;
+
 /// Caches trees by their texts for a while, and short results for the whole run. A caller with several queries about a file has it parsed
 /// once, and large changes take no more memory than small ones.
 #[derive(Default)]
@@ -39,6 +42,8 @@ struct TreeCacheState {
     /// Bytes of the texts of the trees.
     bytes: usize,
     said: HashMap<TreeKey, TextAnswer>,
+    /// Number of entries in the symbols among them.
+    symbols: usize,
 }
 
 /// Short results for a text, which outlive its tree.
@@ -124,6 +129,27 @@ impl TreeCache {
         Some(answer)
     }
 
+    /// Returns the cached symbols at `place` for a text, or reads them with `answer`. When they are too many, all are forgotten.
+    pub(super) fn symbols(
+        &self,
+        text: (Grammar, &str),
+        place: impl Fn(&mut TextAnswer) -> &mut Option<Arc<Symbols>>,
+        answer: impl FnOnce() -> Option<Arc<Symbols>>,
+    ) -> Option<Arc<Symbols>> {
+        let mut added = 0;
+        let read = || answer().inspect(|symbols| added = symbols.entry_count());
+        let symbols = self.get_or_compute(text, place, read)?;
+        let mut kept = self.kept();
+        kept.symbols += added;
+        if kept.symbols > MOST_SYMBOLS {
+            kept.symbols = 0;
+            for said in kept.said.values_mut() {
+                (said.symbols, said.outline) = (None, None);
+            }
+        }
+        Some(symbols)
+    }
+
     fn known(&self, key: TreeKey, text: &str) -> Option<Arc<SyntaxTree>> {
         let known = self.kept().trees.get(&key).cloned();
         known.filter(|tree| tree.text() == text.as_bytes())
@@ -204,6 +230,23 @@ mod tests {
         let parse = |text: &String| trees.parse(Grammar::Bash, text, &watch).unwrap();
         let first = [parse(&texts[0]), parse(&texts[1])];
         assert!(Arc::ptr_eq(&first[0], &parse(&texts[0])) && Arc::ptr_eq(&first[1], &parse(&texts[1])));
+    }
+
+    #[test]
+    fn symbols_are_forgotten_when_they_are_too_many() {
+        let trees = TreeCache::default();
+        let reads = std::cell::Cell::new(0);
+        let read = |text, names: usize| {
+            let answer = || {
+                reads.set(reads.get() + 1);
+                let others = (0..names).map(|at| at.to_string()).collect();
+                Some(Arc::new(Symbols { others, ..Symbols::default() }))
+            };
+            trees.symbols((Grammar::Go, text), |said| &mut said.symbols, answer).unwrap().entry_count()
+        };
+        assert_eq!([read("a", 9), read("a", 9), reads.get()], [9, 9, 1]);
+        assert_eq!([read("b", MOST_SYMBOLS), reads.get()], [MOST_SYMBOLS, 2]);
+        assert_eq!([read("a", 9), read("a", 9), reads.get()], [9, 9, 3]);
     }
 
     #[test]

@@ -23,8 +23,12 @@ const MOST_BESIDE: usize = 300;
 /// Maximum number of bytes parsed for one change.
 pub(super) const MOST_BYTES: usize = 48 << 20;
 
+/// Maximum number of entries in the cached symbols of all files; an entry takes some 200 bytes.
+const MOST_SYMBOLS: usize = 250_000;
+
 /// Symbols of the files read so far; `None` for unreadable ones.
-type SymbolsByFile = HashMap<(DiffSide, SymbolDepth, RepoPath), Option<Arc<Symbols>>>;
+type SymbolsByFile = HashMap<SymbolsKey, Option<Arc<Symbols>>>;
+type SymbolsKey = (DiffSide, SymbolDepth, RepoPath);
 
 /// The level of detail at which a file is parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,6 +42,8 @@ pub(super) struct ImpactContext<'a> {
     pub(super) input: &'a RulesInput<'a>,
     notes: RefCell<BTreeSet<String>>,
     known: RefCell<SymbolsByFile>,
+    /// Number of entries in them.
+    entries: Cell<usize>,
     parsed: Cell<usize>,
     changed: OnceCell<DefinitionChanges>,
     hits: OnceCell<NameHits>,
@@ -88,6 +94,7 @@ impl<'a> ImpactContext<'a> {
             input,
             notes: RefCell::default(),
             known: RefCell::default(),
+            entries: Cell::new(0),
             parsed: Cell::new(0),
             changed: OnceCell::new(),
             hits: OnceCell::new(),
@@ -122,8 +129,20 @@ impl<'a> ImpactContext<'a> {
             (Some(language), Some(text)) if !is_markup(&text) => self.parse(language, (side, depth), path, &text)?,
             _ => None,
         };
-        self.known.borrow_mut().insert(key, found.clone());
+        self.keep(key, found.clone());
         Ok(found)
+    }
+
+    /// Caches the symbols of a file. When they are too many, those of the other files are forgotten, and read again if asked for.
+    fn keep(&self, key: SymbolsKey, found: Option<Arc<Symbols>>) {
+        let mut known = self.known.borrow_mut();
+        let entries = self.entries.get() + found.as_ref().map_or(0, |symbols| symbols.entry_count());
+        self.entries.set(entries);
+        if entries > MOST_SYMBOLS {
+            known.retain(|_, symbols| symbols.is_none());
+            self.entries.set(found.as_ref().map_or(0, |symbols| symbols.entry_count()));
+        }
+        known.insert(key, found);
     }
 
     fn parse(

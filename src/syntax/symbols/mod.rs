@@ -202,6 +202,11 @@ impl Symbols {
             && self.uses.iter().all(|one| known(one.owner))
     }
 
+    /// Returns the number of entries.
+    pub fn entry_count(&self) -> usize {
+        self.definitions.len() + self.imports.len() + self.uses.len() + self.switches.len() + self.others.len()
+    }
+
     /// Returns the members of a definition.
     pub fn members(&self, owner: usize) -> impl Iterator<Item = &SymbolDefinition> {
         self.definitions.iter().filter(move |definition| definition.owner == Some(owner))
@@ -280,7 +285,7 @@ fn cached_symbols(
         seer.walk(&mut root.get_inner_node().walk(), see, &watch)?;
         Some(Arc::new(seer.symbols))
     };
-    trees.get_or_compute((grammar, text), |said| if outline { &mut said.outline } else { &mut said.symbols }, read)
+    trees.symbols((grammar, text), |said| if outline { &mut said.outline } else { &mut said.symbols }, read)
 }
 
 /// Returns the last part of a path of names, `c` of `a.b::c`; `None` if it is something else.
