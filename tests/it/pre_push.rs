@@ -40,7 +40,8 @@ impl Clone {
         repo.git(["remote", "add", "origin", remote.to_str().expect("UTF-8")]);
         let hook = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/recipes/pre-push");
         std::fs::create_dir_all(repo.root().join(".git/hooks")).expect("a folder");
-        std::fs::copy(hook, repo.root().join(".git/hooks/pre-push")).expect("the hook");
+        // Not a copy: a script that another test's child still holds open for writing cannot be started.
+        std::os::unix::fs::symlink(hook, repo.root().join(".git/hooks/pre-push")).expect("the hook");
         Self { repo }
     }
 
