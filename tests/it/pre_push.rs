@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::TestRepo;
-use crate::support::git_command;
+use crate::support::{TestRepo, git_command, place_program};
 
 /// Made up, and shaped like the real thing; put together here so that no scanner takes this file for a leak.
 fn bad() -> String {
@@ -40,8 +39,7 @@ impl Clone {
         repo.git(["remote", "add", "origin", remote.to_str().expect("UTF-8")]);
         let hook = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/recipes/pre-push");
         std::fs::create_dir_all(repo.root().join(".git/hooks")).expect("a folder");
-        // Not a copy: a script that another test's child still holds open for writing cannot be started.
-        std::os::unix::fs::symlink(hook, repo.root().join(".git/hooks/pre-push")).expect("the hook");
+        place_program(hook, repo.root().join(".git/hooks/pre-push"));
         Self { repo }
     }
 

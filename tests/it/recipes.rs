@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::support::{TestRepo, program_path};
+use crate::support::{TestRepo, place_program, program_path};
 
 fn recipe(name: &str) -> Value {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/recipes").join(name);
@@ -198,8 +198,7 @@ fn jenkins_reviews_against_the_branch_that_it_fetched() {
         checkout.git("checkout -q --detach origin/feature");
         let program = checkout.folder.join(".review-program");
         std::fs::create_dir(&program).expect("a folder");
-        // Not a copy: a program that another test's child still holds open for writing cannot be started.
-        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_review"), program.join("review")).expect("the program");
+        place_program(env!("CARGO_BIN_EXE_review"), program.join("review"));
         let here = [("CHANGE_TARGET", "main"), ("REVIEW_MODEL", "none"), ("REVIEW_FAIL_ON", "high")];
         ended(&checkout.run("sh", script, &here, &Value::Null), code);
         for name in ["review.junit.xml", "review.sarif", "review.json"] {

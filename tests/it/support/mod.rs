@@ -21,4 +21,4 @@ pub mod step;
 
 pub use confined::Limits;
 pub use program::{Program, Ran};
-pub use repo::{Template, TestRepo, git_command, git_http_backend, pipe, program_path};
+pub use repo::{Template, TestRepo, git_command, git_http_backend, pipe, place_program, program_path};

@@ -11,6 +11,16 @@ pub struct TestRepo {
     root: PathBuf,
 }
 
+/// Puts a program at another place. Not as a copy where there are links: a program that the child of another test still holds open for
+/// writing cannot be started.
+pub fn place_program(program: impl AsRef<Path>, place: impl AsRef<Path>) {
+    #[cfg(unix)]
+    let placed = std::os::unix::fs::symlink(program, place);
+    #[cfg(not(unix))]
+    let placed = std::fs::copy(program, place).map(drop);
+    placed.expect("the program");
+}
+
 /// The place of a program. A bare name beside a `PATH` of the child's own makes the library fork, and a fork of this large process costs more than
 /// what it starts.
 pub fn program_path(name: &str) -> PathBuf {
