@@ -77,7 +77,7 @@
 //! | 2 | [`store`] | saved runs and presented documents |
 //! | 2 | [`prompt`] | the prompts: templates with typed variables |
 //! | 2 | [`llm`] | models: one turn at a time, with any provider |
-//! | 2 | [`forge`] | pull requests: the client, and parsers for bots' comments; the only place that names octocrab |
+//! | 2 | [`forge`] | pull requests: the client, and parsers for bots' comments |
 //! | 3 | [`evidence`] | claims and references checked against text |
 //! | 3 | [`rules`] | the engine that needs no model |
 //! | 4 | [`tools`] | the tools of a model |

@@ -13,6 +13,11 @@ pub fn now() -> String {
     format!("{:.3}", Timestamp::now())
 }
 
+/// Now, in seconds since the epoch.
+pub fn unix_seconds() -> i64 {
+    Timestamp::now().as_second()
+}
+
 /// Today, in UTC.
 pub fn today() -> Option<Day> {
     Day::of(&now())

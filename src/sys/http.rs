@@ -11,6 +11,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::HeaderMap;
 use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Client, ClientBuilder, Response, Url};
 use serde_json::Value;
@@ -173,9 +174,9 @@ impl Http {
             .map_err(|error| if lacks_roots(&error) { HttpError::NoRoots } else { HttpError::Client(chain(&error)) })
     }
 
-    /// The client itself, for a library that brings its own protocol.
-    pub fn client(&self) -> Client {
-        self.0.clone()
+    /// Sends a request and waits for the head of the answer.
+    pub async fn send(&self, request: http::Request<Vec<u8>>) -> Result<HttpResponse, BoxedCause> {
+        Ok(HttpResponse(self.0.execute(request.try_into()?).await?))
     }
 
     /// Asks for what is at an address, and waits for the head of the answer.
@@ -246,6 +247,11 @@ impl HttpResponse {
     /// The HTTP status.
     pub fn status(&self) -> u16 {
         self.0.status().as_u16()
+    }
+
+    /// The headers.
+    pub fn headers(&self) -> &HeaderMap {
+        self.0.headers()
     }
 
     /// A header's text.

@@ -3,6 +3,7 @@
 //! Each file hides one big dependency. What the bytes mean belongs in the folders above.
 
 mod alternates;
+pub mod app_key;
 pub mod automaton;
 pub mod blocking;
 pub mod cancel;

@@ -58,8 +58,6 @@ const BEHIND: &[(&str, &[&str])] = &[
         "tokio",
         &["sys/blocking.rs", "sys/cancel.rs", "llm", "forge", "review", "publish", "app", "mcp", "cli", "main.rs"],
     ),
-    ("octocrab", &["forge/github"]),
-    ("http_body_util", &["forge/github"]),
     ("rmcp", &["mcp/protocol"]),
     ("axum", &["mcp/protocol"]),
     ("hyper_util", &["mcp/protocol"]),
@@ -68,7 +66,7 @@ const BEHIND: &[(&str, &[&str])] = &[
     ("toml_edit", &["app/clients", "config/dismissals"]),
     ("jsonc_parser", &["app/clients/json/mod.rs"]),
     ("reqwest", &["sys/http.rs"]),
-    ("rustls", &["sys/http.rs"]),
+    ("rustls", &["sys/app_key.rs", "sys/http.rs"]),
     ("minijinja", &["prompt"]),
     ("clap", &["cli", "main.rs"]),
 ];

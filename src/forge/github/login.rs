@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderValue, Method};
-use octocrab::auth::{EncodingKey, create_jwt};
-use octocrab::models::AppId;
+use serde_json::json;
 
 use super::send::{ForgeRequest, GitHubApi, RequestEffect};
 use super::types::Login;
@@ -20,6 +19,7 @@ use super::{GitHub, wire};
 use crate::domain::forge::RepoName;
 use crate::domain::secret::Secret;
 use crate::forge::error::{FaultKind, ForgeError};
+use crate::sys::app_key::AppKey;
 use crate::sys::clock;
 use crate::sys::http::ServerAddress;
 
@@ -38,11 +38,19 @@ pub(super) enum ForgeIdentity {
 /// An App. What it was given is kept: tokens by installation, and the installations of repositories.
 pub(super) struct GitHubApp {
     id: u64,
-    key: EncodingKey,
+    key: AppKey,
     installation: Option<u64>,
     /// Each with the time until which it is used.
     tokens: Mutex<HashMap<u64, (Secret, Instant)>>,
     installations: Mutex<HashMap<String, u64>>,
+}
+
+impl GitHubApp {
+    /// Returns a token of the App itself. GitHub takes those that live for at most ten minutes; its clock may be a little behind ours.
+    fn sign_in(&self) -> Option<String> {
+        let now = clock::unix_seconds();
+        self.key.sign(&json!({ "iss": self.id, "iat": now.saturating_sub(60), "exp": now.saturating_add(540) }))
+    }
 }
 
 /// Without any secret.
@@ -75,8 +83,7 @@ impl ForgeIdentity {
             Login::App { id, key, installation } => {
                 // Variables often hold the key with its line ends written out.
                 let pem = key.reveal().trim().replace("\\n", "\n");
-                let key =
-                    EncodingKey::from_rsa_pem(pem.as_bytes()).map_err(|_| unfit("the App's private key (PEM, RSA)"))?;
+                let key = AppKey::from_pem(&pem).ok_or_else(|| unfit("the App's private key (PEM, RSA)"))?;
                 let (tokens, installations) = (Mutex::default(), Mutex::default());
                 Ok(Self::App(Box::new(GitHubApp { id, key, installation, tokens, installations })))
             }
@@ -230,8 +237,7 @@ impl GitHub {
         method: Method,
         parts: &[&str],
     ) -> Result<T, ForgeError> {
-        let signed = create_jwt(AppId(app.id), &app.key);
-        let login = signed.ok().and_then(|token| bearer(&token)).ok_or_else(|| {
+        let login = app.sign_in().and_then(|token| bearer(&token)).ok_or_else(|| {
             let message = "Authentication failed: nothing can be signed with the App's private key";
             ForgeError::new(FaultKind::Auth, message, "download a new one from the App's settings")
         })?;

@@ -1,7 +1,6 @@
 //! GitHub over REST and GraphQL. Main type: [`GitHub`].
 //!
-//! `octocrab` carries the requests (over the one HTTP client of `sys::http`) and signs in as an App; limits, retries, paging and the shapes of
-//! answers are here. Works with Enterprise servers: both addresses are given.
+//! `sys::http` carries the requests, and `sys::app_key` signs in as an App; limits, retries, paging and the shapes of answers are here. Works with Enterprise servers: both addresses are given.
 //!
 //! | file | says |
 //! | --- | --- |

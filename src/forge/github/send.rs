@@ -7,14 +7,11 @@ use std::time::{Duration, Instant, SystemTime};
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, IF_NONE_MATCH, USER_AGENT};
 use http::{Method, Request, Uri};
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use octocrab::service::middleware::reqwest_connector::ReqwestConnector;
-use octocrab::{AuthState, OctoBody, Octocrab, OctocrabBuilder};
 
-use super::{ApiClient, GitHub, limits};
+use super::{GitHub, limits};
 use crate::forge::error::{FaultKind, ForgeError};
 use crate::sys::cancel::CancelReason;
-use crate::sys::http::{RequestFailure, classify_failure};
+use crate::sys::http::{BoxedCause, RequestFailure, classify_failure};
 
 /// The largest answer that is read, in bytes.
 const LARGEST: usize = 64 << 20;
@@ -191,23 +188,23 @@ impl GitHub {
             GitHubApi::Rest => &self.shared.rest,
             GitHubApi::GraphQl => &self.shared.graphql,
         };
-        let crab = way.crab();
         let exchange = async {
-            let transport = |error: octocrab::Error| LostResponse::Transport(classify_failure(&error));
-            let answer = crab.send(request).await.map_err(transport)?;
-            let (head, body) = answer.into_parts();
-            let body = Limited::new(body, LARGEST).collect().await.map_err(|error| {
-                if error.is::<LengthLimitError>() {
-                    LostResponse::TooLarge
-                } else {
-                    // The answer had begun.
-                    LostResponse::Transport(RequestFailure {
-                        is_before_sending: false,
-                        ..classify_failure(error.as_ref())
-                    })
+            let mut answer = way
+                .http
+                .send(request)
+                .await
+                .map_err(|error| LostResponse::Transport(classify_failure(error.as_ref())))?;
+            let mut body = Vec::new();
+            // Once the answer has begun, the request was received.
+            let broken =
+                |error: BoxedCause| RequestFailure { is_before_sending: false, ..classify_failure(error.as_ref()) };
+            while let Some(piece) = answer.next_piece().await.map_err(|error| LostResponse::Transport(broken(error)))? {
+                body.extend_from_slice(&piece);
+                if body.len() > LARGEST {
+                    return Err(LostResponse::TooLarge);
                 }
-            })?;
-            Ok(ForgeResponse { status: head.status.as_u16(), headers: head.headers, body: body.to_bytes().to_vec() })
+            }
+            Ok(ForgeResponse { status: answer.status(), headers: answer.headers().clone(), body })
         };
         tokio::select! {
             biased;
@@ -282,16 +279,7 @@ impl GitHub {
     }
 }
 
-impl ApiClient {
-    /// The library's client is made anew for each request: it belongs to the runtime that it was made in, and ours may be used from several.
-    fn crab(&self) -> Octocrab {
-        let connector = ReqwestConnector::new(self.http.client());
-        let Ok(crab) = OctocrabBuilder::new_empty().with_service(connector).with_auth(AuthState::None).build();
-        crab
-    }
-}
-
-fn request(ask: &ForgeRequest, uri: &Uri) -> Result<Request<OctoBody>, http::Error> {
+fn request(ask: &ForgeRequest, uri: &Uri) -> Result<Request<Vec<u8>>, http::Error> {
     let mut request = Request::builder().method(ask.method.clone()).uri(uri.clone());
     request = request
         .header(ACCEPT, "application/vnd.github+json")
@@ -304,8 +292,8 @@ fn request(ask: &ForgeRequest, uri: &Uri) -> Result<Request<OctoBody>, http::Err
         request = request.header(IF_NONE_MATCH, tag);
     }
     match &ask.body {
-        Some(body) => request.header(CONTENT_TYPE, "application/json").body(body.clone().into()),
-        None => request.body(().into()),
+        Some(body) => request.header(CONTENT_TYPE, "application/json").body(body.clone()),
+        None => request.body(Vec::new()),
     }
 }
 
