@@ -8,6 +8,7 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
 use super::DirectoryArgs;
+use super::args::values;
 use super::console::Console;
 use super::review::{GRACE, render_options};
 use crate::app::{self, AppError, Cancel, DoctorAsk, Overrides};
@@ -36,13 +37,13 @@ pub(super) struct DoctorArgs {
     #[command(flatten)]
     place: DirectoryArgs,
     /// Ask this model: PROVIDER/NAME, or a PROVIDER alone [default: the one that would review]
-    #[arg(long, value_name = "MODEL", conflicts_with = "no_model")]
+    #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, conflicts_with = "no_model")]
     model: Option<String>,
     /// Look as for a review by the built-in rules
     #[arg(long)]
     no_model: bool,
     /// Look also at this model, which takes the second look
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true)]
     verify_model: Option<String>,
     /// Ask nobody over the network: neither the model nor the forge
     #[arg(long)]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::args::values;
 use super::console::Console;
 use super::review::GRACE;
 use crate::app::{self, AppError, Cancel, EvalJob, Overrides, ProcessEnv};
@@ -52,16 +53,16 @@ pub(super) struct EvalArgs {
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
     /// Review with this model: PROVIDER/NAME, or a PROVIDER alone
-    #[arg(long, value_name = "MODEL", conflicts_with = "no_model", help_heading = "Who reviews")]
+    #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, conflicts_with = "no_model", help_heading = "Who reviews")]
     model: Option<String>,
     /// Review with the built-in rules; nothing is sent anywhere
     #[arg(long, help_heading = "Who reviews")]
     no_model: bool,
     /// Second look: auto, all or none [default: auto]
-    #[arg(long, value_name = "WHICH", help_heading = "Who reviews")]
+    #[arg(long, value_name = "WHICH", value_parser = values::verify(), ignore_case = true, hide_possible_values = true, help_heading = "Who reviews")]
     verify: Option<String>,
     /// Let this model take the second look
-    #[arg(long, value_name = "MODEL", help_heading = "Who reviews")]
+    #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, help_heading = "Who reviews")]
     verify_model: Option<String>,
     /// At most so many turns a case [default: 40]
     #[arg(long, value_name = "N", help_heading = "Who reviews")]
@@ -73,10 +74,10 @@ pub(super) struct EvalArgs {
     #[arg(long, value_name = "DOLLARS", help_heading = "Who reviews")]
     max_cost: Option<String>,
     /// At most so long a case (90s, 5m) [default: 20m]
-    #[arg(long, value_name = "TIME", help_heading = "Who reviews")]
+    #[arg(long, value_name = "TIME", value_parser = values::time(), help_heading = "Who reviews")]
     timeout: Option<String>,
     /// Leave out findings below this severity
-    #[arg(long, value_name = "SEVERITY", help_heading = "Who reviews")]
+    #[arg(long, value_name = "SEVERITY", value_parser = values::severity(), ignore_case = true, help_heading = "Who reviews")]
     min_severity: Option<String>,
     /// Leave out findings of a model that is less sure of them than this (1 to 10)
     #[arg(long, value_name = "N", help_heading = "Who reviews")]

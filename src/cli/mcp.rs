@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::{Args, FromArgMatches as _, Subcommand};
 
 use super::DirectoryArgs;
+use super::args::values;
 use super::console::Console;
 use super::mcp_install::{self, InstallArgs};
 use crate::app::{AppError, Overrides, ProcessEnv, PullServing, Service, ServiceOptions};
@@ -67,7 +68,7 @@ pub(super) struct McpArgs {
     #[arg(long, value_name = "HOST", requires = "http", help_heading = "HTTP")]
     host: Vec<String>,
     /// Reviews that clients ask for are made by this model
-    #[arg(long, value_name = "MODEL", conflicts_with = "no_model", help_heading = "Who reviews")]
+    #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, conflicts_with = "no_model", help_heading = "Who reviews")]
     model: Option<String>,
     /// Reviews that clients ask for are made by the built-in rules
     #[arg(long, help_heading = "Who reviews")]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::DirectoryArgs;
-use super::args::PostingArgs;
+use super::args::{PostingArgs, values};
 use super::console::Console;
 use super::report::report;
 use super::review::GRACE;
@@ -35,7 +35,7 @@ pub(super) struct PostArgs {
     #[command(flatten)]
     how: PostingArgs,
     /// Stop after this long (90s, 5m) [default: 20m]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = values::time())]
     timeout: Option<String>,
     /// Say nothing on standard error but errors
     #[arg(short, long)]

@@ -67,13 +67,14 @@ fn what_cannot_be_understood_ends_with_2_and_one_line_of_help() {
     let bad = Program::in_folder(repo.root()).with_settings("exlude = ['x']\n");
     let broken = Program::in_folder(repo.root()).with_settings("exclude = [\n");
     let format = Program::in_folder(repo.root()).with("REVIEW_FORMAT", "pdf");
+    let severity = Program::in_folder(repo.root()).with("REVIEW_FAIL_ON", "huge");
     for (ran, words) in [
         (program.words("--target nowhere"), &["nowhere"][..]),
         (program.words("--target main --head nowhere"), &["nowhere"]),
         (program.words("--commit nowhere"), &["nowhere"]),
         (program.words("--range main..nowhere"), &["nowhere"]),
         (program.words("--target main --include [z-"), &["--include", "[z-"]),
-        (program.words("--target main --fail-on huge"), &["--fail-on", "huge", "critical"]),
+        (severity.words("--target main"), &["REVIEW_FAIL_ON", "huge", "critical"]),
         (program.words("--target main --model acme/large"), &["no provider", "acme", "--no-model"]),
         (nowhere.words("--target main"), &["not inside a git repository", "-C", "--diff"]),
         (nowhere.words("-C missing --target main"), &["missing"]),

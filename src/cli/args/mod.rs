@@ -1,6 +1,7 @@
 //! The flags of a review, and their conversion to a request.
 
 mod resume;
+pub(super) mod values;
 
 use std::path::PathBuf;
 
@@ -117,7 +118,7 @@ pub(super) struct ShapeArgs {
     #[arg(long, value_name = "WHERE", value_parser = ["target", "worktree"], default_value = "target")]
     settings: String,
     /// Stop after this long, keeping what was found (90s, 5m) [default: 20m]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = values::time())]
     timeout: Option<String>,
 }
 
@@ -144,7 +145,7 @@ pub(super) struct PostingArgs {
     #[arg(long)]
     pub(super) dry_run: bool,
     /// Request changes when there is a finding at or above this severity; a review never approves
-    #[arg(long, value_name = "SEVERITY")]
+    #[arg(long, value_name = "SEVERITY", value_parser = values::severity(), ignore_case = true)]
     pub(super) request_changes_on: Option<String>,
     /// When the head moved after the review: find the findings on it again, or post nothing [default: reanchor]
     #[arg(long, value_name = "WHAT", value_parser = ["reanchor", "stop"])]
@@ -173,7 +174,7 @@ pub(super) struct PostAfterReviewArgs {
     #[arg(long, requires = "post", conflicts_with = "events")]
     dry_run: bool,
     /// With --post: request changes when there is a finding at or above this severity; a review never approves
-    #[arg(long, value_name = "SEVERITY", requires = "post")]
+    #[arg(long, value_name = "SEVERITY", value_parser = values::severity(), ignore_case = true, hide_possible_values = true, requires = "post")]
     request_changes_on: Option<String>,
     /// With --post: when the head moved meanwhile, find the findings on it again, or post nothing [default: reanchor]
     #[arg(long, value_name = "WHAT", value_parser = ["reanchor", "stop"], requires = "post")]
@@ -229,7 +230,7 @@ pub(super) struct ReviewArgs {
     #[command(flatten, next_help_heading = "What to look for")]
     pub(super) shape: ShapeArgs,
     /// Review with this model: PROVIDER/NAME, or a PROVIDER alone
-    #[arg(long, value_name = "MODEL", conflicts_with = "no_model", help_heading = "Who reviews", long_help = model_help())]
+    #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, conflicts_with = "no_model", help_heading = "Who reviews", long_help = model_help())]
     model: Option<String>,
     /// Let the rules also tell what stood in the changed files before, marked as such
     #[arg(long, help_heading = "What to look for")]
@@ -256,10 +257,10 @@ pub(super) struct ReviewArgs {
     ///
     /// What it refutes is not shown, but counted with the reason; what it could not look at is marked `unchecked`. It spends of the
     /// same budget.
-    #[arg(long, value_name = "WHICH", help_heading = "Who reviews")]
+    #[arg(long, value_name = "WHICH", value_parser = values::verify(), ignore_case = true, hide_possible_values = true, help_heading = "Who reviews")]
     verify: Option<String>,
     /// Let this model take the second look; it receives code [default: the model that reviews]
-    #[arg(long, value_name = "MODEL", help_heading = "Who reviews")]
+    #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, help_heading = "Who reviews")]
     verify_model: Option<String>,
     /// Let the model take at most so many turns [default: 40]
     #[arg(long, value_name = "N", help_heading = "Who reviews")]
@@ -278,13 +279,13 @@ pub(super) struct ReviewArgs {
     #[command(flatten, next_help_heading = "Posting")]
     pub(super) post: PostAfterReviewArgs,
     /// Count findings below this severity, but do not show them
-    #[arg(long, value_name = "SEVERITY", help_heading = "Output")]
+    #[arg(long, value_name = "SEVERITY", value_parser = values::severity(), ignore_case = true, hide_possible_values = true, help_heading = "Output")]
     min_severity: Option<String>,
     /// Count findings of lower confidence (1 to 10), but do not show them; nor do they count for --fail-on
     #[arg(long, value_name = "N", help_heading = "Output")]
     min_confidence: Option<String>,
     /// Exit with 1 when there is a finding at or above this severity, shown or not
-    #[arg(long, value_name = "SEVERITY", help_heading = "Output")]
+    #[arg(long, value_name = "SEVERITY", value_parser = values::severity(), ignore_case = true, help_heading = "Output")]
     fail_on: Option<String>,
     /// Print the review in this format [default: terminal]
     #[arg(long, value_name = "FORMAT", value_parser = format_names(), help_heading = "Output")]
@@ -296,7 +297,7 @@ pub(super) struct ReviewArgs {
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_output, help_heading = "Output")]
     pub(super) output: Vec<OutputFile>,
     /// Colour the output: auto, always or never
-    #[arg(long, visible_alias = "color", value_name = "WHEN", help_heading = "Output")]
+    #[arg(long, visible_alias = "color", value_name = "WHEN", value_parser = values::colour(), ignore_case = true, hide_possible_values = true, help_heading = "Output")]
     pub(super) colour: Option<String>,
     /// Say nothing on standard error but errors
     #[arg(short, long, help_heading = "Output")]
