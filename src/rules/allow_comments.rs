@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::input::RulesInput;
 use super::packs::names;
-use super::run::RulesInput;
 use super::target::{ChangedLineIndex, fold_into, line_at_head};
 use crate::domain::change::FileChange;
 use crate::domain::claim::Claim;

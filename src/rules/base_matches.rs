@@ -1,12 +1,11 @@
-//! Base matches for what was found at the head. Main function: [`at_base`].
+//! Base matches for what was found at the head. Main function: [`scan_base`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::document::ReportedSide;
+use super::input::RulesInput;
 use super::introduced::{BaseText, HeadMatch};
-use super::per_file::PerFileResults;
-use super::run::{RulesInput, scan_side};
-use super::scan::RuleSelection;
+use super::scan::{RuleSelection, scan_side};
 use super::target::{RuleMatch, RuleRef, rarest_word, read_text};
 use super::threads::for_each_file;
 use crate::domain::change::{FileChange, FileStatus};
@@ -81,11 +80,12 @@ impl<'a> BaseQuery<'a> {
     }
 }
 
-/// Searches the base for what was found at the head, reading only files that can hold it.
-pub(super) fn scan_base(
+/// Searches the base for what was found at the head, reading only files that can hold it. `known` returns what was found in
+/// a file before.
+pub(super) fn scan_base<'k>(
     input: &RulesInput<'_>,
     heads: &[HeadMatch],
-    alone: &PerFileResults,
+    known: &(dyn Fn(usize) -> Option<&'k BaseMatches> + Sync),
     notes: &mut BTreeSet<String>,
 ) -> Result<BaseText, CancelReason> {
     let sought = BaseQuery::of(input, heads);
@@ -93,9 +93,7 @@ pub(super) fn scan_base(
     if sought.known.is_empty() && sought.own.is_empty() {
         return Ok(base);
     }
-    let held = for_each_file(input.change.files.len(), |at| {
-        search_file(input, at, &sought, alone.results_of(at).and_then(|answers| answers.stood.get()))
-    });
+    let held = for_each_file(input.change.files.len(), |at| search_file(input, at, &sought, known(at)));
     let mut unread = 0;
     for (at, outcome) in held.into_iter().enumerate() {
         let Some(outcome) = outcome else { continue };

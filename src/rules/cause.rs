@@ -1,9 +1,9 @@
-//! Finds the changed lines that caused a match on unchanged lines. Main function: [`cause`].
+//! Finds the changed lines that caused a match on unchanged lines. Main function: [`locate_cause`].
 
 use std::collections::HashMap;
 
+use super::input::RulesInput;
 use super::introduced::HeadMatch;
-use super::run::RulesInput;
 use super::scan::scopes_of;
 use crate::domain::change::ChangeRun;
 use crate::domain::place::{DiffSide, LineRange};

@@ -1,8 +1,8 @@
 //! Builds the claim for a match, which `evidence` will check.
 
 use super::checks::CHECKS;
+use super::input::RulesInput;
 use super::introduced::HeadMatch;
-use super::run::RulesInput;
 use super::target::RuleRef;
 use crate::domain::claim::{Claim, ClaimedPlace};
 use crate::domain::finding::{FindingOrigin, OriginKind};

@@ -86,7 +86,7 @@ fn what_is_asked_beforehand_changes_nothing() {
     let told = |made_up: &SyntheticChange, asks: bool| -> Vec<String> {
         let (change, old, new) = made_up.build();
         let (trees, cancel) = (crate::syntax::TreeCache::default(), Cancel::never());
-        let input = super::run::RulesInput {
+        let input = super::input::RulesInput {
             change: &change,
             new: &new,
             old: &old,

@@ -17,6 +17,7 @@ mod claims;
 mod document;
 mod fault;
 mod impact;
+mod input;
 mod introduced;
 mod pack;
 mod packs;
@@ -28,6 +29,7 @@ mod rule_test;
 mod run;
 mod scan;
 mod scanners;
+mod sides;
 mod synthetic_change;
 mod target;
 mod threads;
@@ -36,10 +38,11 @@ pub use crate::syntax::TreeCache;
 pub use checks::is_fact;
 pub use fault::{PackFault, PackPlace, RuleError};
 pub use impact::SymbolMemory;
+pub use input::RulesInput;
 pub use pack::PackFile;
 pub use packs::Packs;
 pub use rule_test::{RuleFixtures, test_rules};
-pub use run::{RulesInput, RulesReport, run};
+pub use run::{RulesReport, run};
 pub use scanners::{
     ReportContext, ScannerReport, ScannerReportError, ScannerReports, ScannerResult, add_reports, read as read_report,
 };

@@ -1,19 +1,18 @@
-//! Evaluates all single-file rules in one pass while the syntax trees are in memory. Main type: [`PerFileResults`]; main function: [`ask`].
+//! Evaluates all single-file rules in one pass while the syntax trees are in memory. Main type: [`PerFileResults`]; main function: [`evaluate_file`].
 //!
 //! A tree takes forty times the memory of its text, and going through memory dominates the cost of a large change. So whatever does not
 //! depend on other files is computed when the file is first parsed. This is only a cache: a missing result is computed on demand.
 
-use std::collections::BTreeSet;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::base_matches::{self, BaseMatches};
-use super::checks::{BothSides, ChangedText, Check as _, GUARDS, RemovedGuard, find_removed_guards};
+use super::checks::{Check as _, CheckMemory, GUARDS, find_removed_guards};
 use super::impact;
+use super::input::RulesInput;
 use super::introduced::HeadMatch;
 use super::removed::{self, FileRemovals};
-use super::run::RulesInput;
 use super::target::{RuleMatch, read_text};
 use crate::domain::change::FileChange;
 use crate::domain::place::DiffSide;
@@ -31,12 +30,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Default)]
 pub(super) struct PerFileResults {
     files: Vec<FileResults>,
-    /// All added and removed lines.
-    pub(super) around: OnceLock<ChangedText>,
+    /// Those of the checks.
+    pub(super) checks: CheckMemory,
     /// Bytes read so far to find out what files define.
     pub(super) read: AtomicUsize,
-    /// Notes on what was not examined, one sentence each.
-    notes: Mutex<BTreeSet<String>>,
 }
 
 /// The results of one file.
@@ -46,29 +43,18 @@ pub(super) struct FileResults {
     pub(super) stood: OnceLock<BaseMatches>,
     /// Candidates of the rules about removed code.
     pub(super) left: OnceLock<FileRemovals>,
-    /// Guards removed from its functions.
-    pub(super) taken: OnceLock<Vec<RemovedGuard>>,
 }
 
 impl PerFileResults {
     /// Creates an empty store for `files` files.
     pub(super) fn new(files: usize) -> Self {
-        Self { files: std::iter::repeat_with(FileResults::default).take(files).collect(), ..Self::default() }
+        let of_each = std::iter::repeat_with(FileResults::default).take(files).collect();
+        Self { files: of_each, checks: CheckMemory::new(files), read: AtomicUsize::default() }
     }
 
     /// Returns the results of a file by its index in the change.
     pub(super) fn results_of(&self, at: usize) -> Option<&FileResults> {
         self.files.get(at)
-    }
-
-    /// Records what was not examined. Stored here because the cached results do not mention it.
-    pub(super) fn note(&self, note: String) {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).insert(note);
-    }
-
-    /// Returns the recorded notes.
-    pub(super) fn notes(&self) -> BTreeSet<String> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -86,8 +72,9 @@ pub(super) fn evaluate_file(
     let left = removed::find_file_removals(input, at)?;
     let left = answers.left.get_or_init(|| left);
     let is_asked = GUARDS.iter().any(|guard| !input.packs.is_off(guard.info().name));
-    let taken = if is_asked { find_removed_guards(&BothSides::of(input, alone), at)? } else { Vec::new() };
-    impact::read_ahead(input, at, &alone.read)?;
+    let sides = input.sides();
+    let taken = if is_asked { find_removed_guards(&sides, &alone.checks, at)? } else { Vec::new() };
+    impact::read_ahead(&sides, &|rule| input.packs.is_off(rule), at, &alone.read)?;
     let told = hits.iter().filter(|hit| hit.touched.is_some()).map(|hit| &hit.hit);
     precompute_proofs(input, file, DiffSide::New, told)?;
     precompute_proofs(input, file, DiffSide::Old, left.hits().chain(taken.iter().map(|(_, hit)| hit)))
@@ -148,7 +135,7 @@ mod tests {
         let alone = PerFileResults::new(1);
         let asked = evaluate_file(&input, &alone, 0, &[]);
         // The next caller gets the stored result.
-        BothSides::of(&input, &alone).note("not looked at".to_owned());
+        alone.checks.note("not looked at".to_owned());
         (alone, asked)
     }
 
@@ -156,9 +143,9 @@ mod tests {
     fn what_is_answered_is_kept_and_so_is_what_was_not_looked_at() {
         let (alone, asked) = asked(&Cancel::never());
         assert_eq!(asked, Ok(()));
-        assert_eq!(alone.results_of(0).unwrap().taken.get().map(Vec::len), Some(1));
+        assert_eq!(alone.checks.files[0].get().map(Vec::len), Some(1));
         assert!(alone.results_of(0).unwrap().left.get().is_some());
-        assert_eq!(alone.notes().into_iter().collect::<Vec<_>>(), ["not looked at"]);
+        assert_eq!(alone.checks.notes().into_iter().collect::<Vec<_>>(), ["not looked at"]);
     }
 
     #[test]
@@ -167,8 +154,6 @@ mod tests {
         cancel.interrupt();
         let (alone, asked) = asked(&cancel);
         assert_eq!(asked, Err(CancelReason::Interrupted));
-        assert!(
-            alone.results_of(0).unwrap().taken.get().is_none() && alone.results_of(0).unwrap().left.get().is_none()
-        );
+        assert!(alone.checks.files[0].get().is_none() && alone.results_of(0).unwrap().left.get().is_none());
     }
 }

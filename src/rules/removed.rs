@@ -1,4 +1,4 @@
-//! Matches of `on: removed` rules that were at the base and are nowhere at the head. Main function: [`lost`].
+//! Matches of `on: removed` rules that were at the base and are nowhere at the head. Main function: [`match_removals`].
 //!
 //! A match is removed if the line at which it is reported was deleted and no changed file has the same match on an added line. It is not
 //! reported if its enclosing code was removed too, nor if the rule matches something else in the same function: that was rewritten.
@@ -8,9 +8,8 @@ use std::sync::Arc;
 
 use super::base_matches::RareWords;
 use super::document::ReportedSide;
-use super::per_file::PerFileResults;
-use super::run::{RulesInput, scan_side};
-use super::scan::RuleSelection;
+use super::input::RulesInput;
+use super::scan::{RuleSelection, scan_side};
 use super::target::{ChangedLineIndex, RuleMatch, RuleRef, fold_into, line_at_head, read_text, word_positions};
 use super::threads::for_each_file;
 use crate::domain::change::{FileChange, FileStatus};
@@ -100,12 +99,11 @@ pub(super) fn find_file_removals(input: &RulesInput<'_>, at: usize) -> Result<Fi
 }
 
 /// Returns the matches that the change removed, each on the old side of a file, by its index in the change.
-pub(super) fn match_removals(
+pub(super) fn match_removals<'k>(
     input: &RulesInput<'_>,
-    alone: &PerFileResults,
+    known: &(dyn Fn(usize) -> Option<&'k FileRemovals> + Sync),
     notes: &mut BTreeSet<String>,
 ) -> Result<Vec<(usize, RuleRef, RuleMatch)>, CancelReason> {
-    let known = |at: usize| alone.results_of(at).and_then(|answers| answers.left.get());
     let files = for_each_file(input.change.files.len(), |at| {
         known(at).map_or_else(|| find_file_removals(input, at), |left| Ok(left.clone()))
     });

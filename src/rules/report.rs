@@ -1,17 +1,17 @@
 //! Turns matches into claims: compares with the base, writes the claims, applies the caps and the suppression comments. Main function:
-//! [`tell`].
+//! [`build_report`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::allow_comments::AllowFilter;
 use super::base_matches::scan_base;
 use super::cause::locate_cause;
-use super::checks::{BothSides, CHECKS};
+use super::checks::CHECKS;
 use super::claims::{MatchReason, build_claim, rule_info};
+use super::input::RulesInput;
 use super::introduced::{BaseText, HeadMatch, MatchComparison, subtract_base};
 use super::per_file::PerFileResults;
 use super::removed::match_removals;
-use super::run::RulesInput;
 use super::target::RuleRef;
 use crate::domain::change::{ChangeRun, HunkSpan};
 use crate::domain::claim::Claim;
@@ -45,7 +45,7 @@ pub(super) fn build_report(
     alone: &PerFileResults,
     notes: &mut BTreeSet<String>,
 ) -> Result<CappedClaims, CancelReason> {
-    let base = scan_base(input, &heads, alone, notes)?;
+    let base = scan_base(input, &heads, &|at| alone.results_of(at)?.stood.get(), notes)?;
     let MatchComparison { new, made, mut stood } = subtract_base(heads, &base);
     let (rewritten, new) = split_rewritten(input, new, &base);
     stood.extend(rewritten);
@@ -57,18 +57,18 @@ pub(super) fn build_report(
             found.push((hit, MatchReason::Made(side, lines)));
         }
     }
-    let sides = BothSides::of(input, alone);
+    let sides = input.sides();
     for (rule, check) in CHECKS.iter().enumerate().filter(|(_, check)| !input.packs.is_off(check.info().name)) {
-        for (file, hit) in check.lost(&sides)? {
+        for (file, hit) in check.lost(&sides, &alone.checks)? {
             found.push((precompared(file, RuleRef::Check(rule), hit), MatchReason::Went));
         }
-        for (file, hit) in check.gained(&sides)? {
+        for (file, hit) in check.gained(&sides, &alone.checks)? {
             found.push((precompared(file, RuleRef::Check(rule), hit), MatchReason::Came));
         }
     }
-    notes.extend(alone.notes());
+    notes.extend(alone.checks.notes());
     found.extend(
-        match_removals(input, alone, notes)?
+        match_removals(input, &|at| alone.results_of(at)?.left.get(), notes)?
             .into_iter()
             .map(|(file, rule, hit)| (precompared(file, rule, hit), MatchReason::Went)),
     );

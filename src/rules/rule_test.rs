@@ -8,8 +8,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::input::RulesInput;
 use super::packs::Packs;
-use super::run::{RulesInput, RulesReport, run};
+use super::run::{RulesReport, run};
 use super::synthetic_change::SyntheticChange;
 use crate::domain::claim::Claim;
 use crate::domain::event::NullEventSink;

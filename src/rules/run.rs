@@ -1,4 +1,4 @@
-//! Runs the rules over a change. Main types: [`RulesInput`] → [`run`] → [`RulesReport`].
+//! Runs the rules over a change. Main function: [`run`], which returns a [`RulesReport`].
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,41 +6,22 @@ use std::time::Duration;
 
 use super::checks::{CHECKS, is_fact};
 use super::document::ReportedSide;
+use super::impact;
+use super::input::RulesInput;
 use super::introduced::HeadMatch;
-use super::packs::Packs;
 use super::per_file::{PerFileResults, evaluate_file};
 use super::report::{apply_allow_comments, build_report};
-use super::scan::{RuleSelection, ScanResult, ScanTarget, long_line_note, misread_note, scan};
-use super::target::{ChangedLineIndex, RuleMatch, RuleRef, RuleTarget, line_at_base, read_text};
+use super::scan::{RuleSelection, long_line_note, misread_note, scan_side};
+use super::target::{ChangedLineIndex, RuleMatch, RuleRef, line_at_base, read_text};
 use super::threads::for_each_file;
-use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus};
+use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::claim::Claim;
-use crate::domain::event::{Event, EventSink, ReviewStage};
+use crate::domain::event::{Event, ReviewStage};
 use crate::domain::finding::Confidence;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::review::{CoverageState, FileCoverage};
-use crate::domain::text::FileText;
-use crate::syntax::{OtherVersion, TreeCache};
 use crate::sys::cancel::{Cancel, CancelReason};
-use crate::workspace::{Workspace, WorkspaceError};
-
-/// The input of the rules.
-pub struct RulesInput<'a> {
-    /// The change.
-    pub change: &'a ChangeSet,
-    /// The tree of its head.
-    pub new: &'a dyn Workspace,
-    /// The tree of its merge base.
-    pub old: &'a dyn Workspace,
-    /// The rules.
-    pub packs: &'a Packs,
-    /// The cache of syntax trees; a new one for each run.
-    pub trees: &'a TreeCache,
-    /// Checked between files and inside long ones.
-    pub cancel: &'a Cancel,
-    /// Called with the number of files done.
-    pub events: &'a dyn EventSink,
-}
+use crate::workspace::WorkspaceError;
 
 /// The claims of the rules, and the coverage.
 #[derive(Debug, Clone, Default)]
@@ -111,8 +92,9 @@ pub(super) fn run_with(input: &RulesInput<'_>, alone: &PerFileResults) -> RulesR
             }
         }
     }
-    match super::impact::claims(&asked) {
+    match impact::claims(&asked.sides(), input.packs.memory(), &|rule| input.packs.is_off(rule)) {
         Ok((claims, more)) => {
+            let claims = claims.into_iter().filter_map(|claim| input.packs.apply_settings(claim)).collect();
             let (claims, suppressed) = apply_allow_comments(&asked, claims, &mut notes);
             report.claims.extend(claims);
             report.suppressed += suppressed;
@@ -208,33 +190,14 @@ fn scan_file_head(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Resul
     Ok(HeadScan { state, reason, hits: looked.hits.into_iter().map(with_place).collect(), notes: looked.notes })
 }
 
-/// Scans one side of a changed file.
-pub(super) fn scan_side(
-    input: &RulesInput<'_>,
-    file: &FileChange,
-    side: DiffSide,
-    text: &FileText,
-    wanted: &RuleSelection<'_>,
-) -> Result<ScanResult, CancelReason> {
-    let subject = RuleTarget { path: file.path_at(side), text };
-    let is_link = matches!(if side == DiffSide::Old { file.old_mode } else { file.new_mode }, Some(FileMode::Link));
-    let language = file.language.filter(|_| !is_link);
-    // Lines common to both sides were parsed at the head.
-    let other = match (side, file.status) {
-        (DiffSide::Old, FileStatus::Modified | FileStatus::Renamed) => read_text(input.new, &file.path)?,
-        _ => None,
-    };
-    let beside = other.as_ref().and_then(|other| OtherVersion::of(file, side, text, other));
-    let (packs, trees, cancel) = (input.packs, input.trees, input.cancel);
-    scan(&ScanTarget { subject, language, beside: beside.as_ref(), packs, wanted, trees, cancel })
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::packs::Packs;
     use super::super::synthetic_change::SyntheticChange;
     use super::*;
     use crate::domain::event::NullEventSink;
     use crate::domain::finding::Severity;
+    use crate::syntax::TreeCache;
 
     const LOOSE: &str = "fn a() {\n    todo!()\n}\n";
 

@@ -1,12 +1,15 @@
-//! Scans one text with the rules and returns the matches. Main types: [`ScanTarget`] → [`ScanResult`].
+//! Scans one side of a file with the rules and returns the matches. Main function: [`scan_side`], which returns a [`ScanResult`].
 
 use std::time::Duration;
 
 use super::checks::{CHECKS, MOST_MATCHES};
 use super::document::ReportedSide;
+use super::input::RulesInput;
 use super::pack::{Pack, PackRule};
 use super::packs::Packs;
-use super::target::{RuleMatch, RuleRef, RuleTarget, fold_into, is_markup, is_test_path};
+use super::target::{RuleMatch, RuleRef, RuleTarget, fold_into, is_markup, is_test_path, read_text};
+use crate::domain::change::{FileChange, FileMode, FileStatus};
+use crate::domain::place::DiffSide;
 use crate::domain::text::FileText;
 use crate::syntax::{
     ByteEdit, CodeScope, Grammar, MisreadLines, OtherVersion, ParseFailure, ParseLimits, RuleSet, SyntaxMatch,
@@ -25,16 +28,16 @@ const TOO_MANY: &str = "it has more matches than rules look for: some of them ar
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A text to scan and the rules to apply.
-pub(super) struct ScanTarget<'a> {
-    pub(super) subject: RuleTarget<'a>,
+struct ScanTarget<'a> {
+    subject: RuleTarget<'a>,
     /// The id of its language, if known.
-    pub(super) language: Option<&'static str>,
+    language: Option<&'static str>,
     /// The other side of its file, if that was scanned before.
-    pub(super) beside: Option<&'a OtherVersion<'a>>,
-    pub(super) packs: &'a Packs,
-    pub(super) wanted: &'a RuleSelection<'a>,
-    pub(super) trees: &'a TreeCache,
-    pub(super) cancel: &'a Cancel,
+    beside: Option<&'a OtherVersion<'a>>,
+    packs: &'a Packs,
+    wanted: &'a RuleSelection<'a>,
+    trees: &'a TreeCache,
+    cancel: &'a Cancel,
 }
 
 /// Selection of rules for a text.
@@ -63,7 +66,7 @@ pub(super) struct ScanResult {
     pub(super) notes: Vec<String>,
 }
 
-pub(super) fn scan(look: &ScanTarget<'_>) -> Result<ScanResult, CancelReason> {
+fn scan(look: &ScanTarget<'_>) -> Result<ScanResult, CancelReason> {
     let mut looked = ScanResult::default();
     let checks = if look.wanted.on == ReportedSide::Added { CHECKS } else { &[] };
     for (index, check) in checks.iter().enumerate() {
@@ -185,6 +188,27 @@ fn structural(
         looked.scopes = tree.scopes(watch)?;
     }
     Ok(())
+}
+
+/// Scans one side of a changed file.
+pub(super) fn scan_side(
+    input: &RulesInput<'_>,
+    file: &FileChange,
+    side: DiffSide,
+    text: &FileText,
+    wanted: &RuleSelection<'_>,
+) -> Result<ScanResult, CancelReason> {
+    let subject = RuleTarget { path: file.path_at(side), text };
+    let is_link = matches!(if side == DiffSide::Old { file.old_mode } else { file.new_mode }, Some(FileMode::Link));
+    let language = file.language.filter(|_| !is_link);
+    // Lines common to both sides were parsed at the head.
+    let other = match (side, file.status) {
+        (DiffSide::Old, FileStatus::Modified | FileStatus::Renamed) => read_text(input.new, &file.path)?,
+        _ => None,
+    };
+    let beside = other.as_ref().and_then(|other| OtherVersion::of(file, side, text, other));
+    let (packs, trees, cancel) = (input.packs, input.trees, input.cancel);
+    scan(&ScanTarget { subject, language, beside: beside.as_ref(), packs, wanted, trees, cancel })
 }
 
 /// Returns the functions and types of a text; none if it cannot be parsed.

@@ -5,10 +5,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::super::sides::BothSides;
 use super::super::target::{ChangedLineIndex, RuleMatch, RuleTarget, is_test_path};
 use super::guards::is_intentional;
 use super::tested_code::{TestableCode, used_names};
-use super::{BothSides, Check, CheckInfo};
+use super::{Check, CheckInfo, CheckMemory};
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
@@ -69,7 +70,7 @@ impl Check for DeletedTests {
         Vec::new()
     }
 
-    fn lost(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
+    fn lost(&self, sides: &BothSides<'_>, _: &CheckMemory) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
         let mut added: BTreeMap<String, usize> = BTreeMap::new();
         let mut lost = Vec::new();
         for (at, file) in sides.change.files.iter().enumerate() {

@@ -5,8 +5,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use super::super::sides::BothSides;
 use super::super::target::{ChangedLineIndex, RuleMatch, RuleTarget, is_test_path, read_text};
-use super::{BothSides, Check, CheckInfo};
+use super::{Check, CheckInfo, CheckMemory};
 use crate::domain::change::{FileChange, FileMode, FileStatus};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::{DiffSide, LineRange};
@@ -56,14 +57,14 @@ impl Check for DuplicateKey {
         Vec::new()
     }
 
-    fn gained(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
+    fn gained(&self, sides: &BothSides<'_>, memory: &CheckMemory) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
         let mut hits = Vec::new();
         for (at, file) in sides.change.files.iter().enumerate() {
             sides.cancel.check()?;
             let Some(format) = SettingsFormat::of(file).filter(|_| may_gain(file)) else { continue };
             let Some(text) = read(sides.new, file, DiffSide::New)? else { continue };
             let touched = ChangedLineIndex::of(file, DiffSide::New);
-            let found = find_duplicates(sides, file, format, &text)?;
+            let found = find_duplicates(sides, memory, file, format, &text)?;
             let mut fresh: Vec<(DuplicatePair, u32)> = found
                 .into_iter()
                 .filter_map(|twice| Some((touched_line(&twice, &touched)?, twice)))
@@ -73,7 +74,7 @@ impl Check for DuplicateKey {
                 continue;
             }
             let mut stood: HashMap<Vec<String>, usize> = HashMap::new();
-            for twice in at_base(sides, file, format)? {
+            for twice in at_base(sides, memory, file, format)? {
                 *stood.entry(twice.path).or_default() += 1;
             }
             fresh.retain(|(twice, _)| match stood.get_mut(&twice.path) {
@@ -131,6 +132,7 @@ fn read(
 /// Collects the duplicates at the base: in the file itself, and in files that the change deletes, from which it may have come.
 fn at_base(
     sides: &BothSides<'_>,
+    memory: &CheckMemory,
     file: &FileChange,
     format: SettingsFormat,
 ) -> Result<Vec<DuplicatePair>, CancelReason> {
@@ -143,7 +145,7 @@ fn at_base(
         .filter(|other| other.status == FileStatus::Deleted && SettingsFormat::of(other) == Some(format));
     for source in own.into_iter().chain(gone) {
         if let Some(text) = read(sides.old, source, DiffSide::Old)? {
-            stood.extend(find_duplicates(sides, source, format, &text)?);
+            stood.extend(find_duplicates(sides, memory, source, format, &text)?);
         }
     }
     Ok(stood)
@@ -176,6 +178,7 @@ fn hit(text: &FileText, twice: &DuplicatePair, line: u32) -> RuleMatch {
 
 fn find_duplicates(
     sides: &BothSides<'_>,
+    memory: &CheckMemory,
     file: &FileChange,
     format: SettingsFormat,
     text: &FileText,
@@ -194,7 +197,7 @@ fn find_duplicates(
         Ok(found) => Ok(found),
         Err(ParseFailure::Stopped(stopped)) => Err(stopped),
         Err(why) => {
-            sides.note(format!("{} was not asked for keys that stand twice: {why}", file.path));
+            memory.note(format!("{} was not asked for keys that stand twice: {why}", file.path));
             Ok(Vec::new())
         }
     }

@@ -14,19 +14,17 @@ mod prompt_injection;
 mod secret_added;
 mod tested_code;
 
-pub(super) use guards::{ChangedText, GUARDS, RemovedGuard, find_removed_guards};
+pub(super) use guards::{GUARDS, find_removed_guards};
 
-use std::sync::OnceLock;
+use std::collections::BTreeSet;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::per_file::PerFileResults;
-use super::run::RulesInput;
+use super::sides::BothSides;
 use super::target::{RuleMatch, RuleTarget};
-use crate::domain::change::ChangeSet;
 use crate::domain::finding::{Category, Severity};
 use crate::domain::rule_info::RuleInfo;
-use crate::syntax::TreeCache;
-use crate::sys::cancel::{Cancel, CancelReason};
-use crate::workspace::Workspace;
+use crate::sys::cancel::CancelReason;
+use guards::{ChangedText, RemovedGuard};
 
 /// Every check. The order is that of findings on one line.
 pub(super) const CHECKS: &[&dyn Check] = &[
@@ -85,28 +83,33 @@ impl CheckInfo {
     }
 }
 
-/// Both sides of a change, for a check that compares them.
-pub(super) struct BothSides<'a> {
-    pub(super) change: &'a ChangeSet,
-    pub(super) old: &'a dyn Workspace,
-    pub(super) new: &'a dyn Workspace,
-    pub(super) trees: &'a TreeCache,
-    pub(super) cancel: &'a Cancel,
-    /// Single-file results.
-    pub(super) alone: &'a PerFileResults,
-    /// The removed guards, computed on first use.
-    pub(super) taken: OnceLock<Result<Vec<(usize, RemovedGuard)>, CancelReason>>,
+/// Results of the checks in one run, and notes on what they did not examine.
+#[derive(Default)]
+pub(super) struct CheckMemory {
+    /// All added and removed lines.
+    around: OnceLock<ChangedText>,
+    /// The removed guards of each file.
+    pub(super) files: Vec<OnceLock<Vec<RemovedGuard>>>,
+    /// The removed guards of all files, each with the index of its file.
+    taken: OnceLock<Result<Vec<(usize, RemovedGuard)>, CancelReason>>,
+    /// Notes on what was not examined, one sentence each.
+    notes: Mutex<BTreeSet<String>>,
 }
 
-impl<'a> BothSides<'a> {
-    pub(super) fn of(input: &RulesInput<'a>, alone: &'a PerFileResults) -> Self {
-        let RulesInput { change, old, new, trees, cancel, .. } = *input;
-        Self { change, old, new, trees, cancel, alone, taken: OnceLock::new() }
+impl CheckMemory {
+    /// Creates an empty memory for `files` files.
+    pub(super) fn new(files: usize) -> Self {
+        Self { files: std::iter::repeat_with(OnceLock::new).take(files).collect(), ..Self::default() }
     }
 
-    /// Records what was not examined.
+    /// Records what was not examined. Stored here because the cached results do not mention it.
     pub(super) fn note(&self, note: String) {
-        self.alone.note(note);
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).insert(note);
+    }
+
+    /// Returns the recorded notes.
+    pub(super) fn notes(&self) -> BTreeSet<String> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -122,12 +125,12 @@ pub(super) trait Check: Sync {
     fn find(&self, subject: &RuleTarget<'_>) -> Vec<RuleMatch>;
 
     /// Its matches on the old side of changed files (by their index in the change), already compared with the new side.
-    fn lost(&self, _: &BothSides<'_>) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
+    fn lost(&self, _: &BothSides<'_>, _: &CheckMemory) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
         Ok(Vec::new())
     }
 
     /// Its matches on the new side of changed files, already compared with the old side.
-    fn gained(&self, _: &BothSides<'_>) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
+    fn gained(&self, _: &BothSides<'_>, _: &CheckMemory) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
         Ok(Vec::new())
     }
 }

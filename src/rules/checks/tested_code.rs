@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::super::sides::BothSides;
 use super::super::target::{ChangedLineIndex, is_test_path};
-use super::BothSides;
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::path::RepoPath;
 use crate::domain::place::DiffSide;

@@ -7,8 +7,10 @@ use super::super::target::is_test_path;
 use super::ImpactRule;
 use super::changed::{ChangedSignature, DefinitionSite};
 use super::claims::{AffectedPlace, RemoteEffect, with_count};
-use super::context::{ImpactContext, LanguageFamily};
+use super::context::ImpactContext;
+use super::family::LanguageFamily;
 use super::resolve::{self, ResolvedUse};
+use super::search::ChangedNames;
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
@@ -31,15 +33,15 @@ impl ImpactRule for CallersNotUpdated {
         &INFO
     }
 
-    fn find(&self, ground: &ImpactContext<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
+    fn find(&self, ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
         let mut effects = Vec::new();
-        for altered in &ground.changed()?.altered {
-            ground.input.cancel.check()?;
+        for altered in &names.changed()?.altered {
+            ground.sides.cancel.check()?;
             let home = &altered.home;
-            if !is_only_one(ground, altered)? {
+            if !is_only_one(ground, names, altered)? {
                 continue;
             }
-            let behind = outdated_calls(ground, altered)?;
+            let behind = outdated_calls(ground, names, altered)?;
             let Some(count) = behind.values().flatten().find_map(|found| wrong_argument_count(altered, found)) else {
                 continue;
             };
@@ -96,7 +98,11 @@ fn wrong_argument_count(altered: &ChangedSignature, found: &ResolvedUse) -> Opti
 }
 
 /// Checks whether a use of the name can only mean this function.
-fn is_only_one(ground: &ImpactContext<'_>, altered: &ChangedSignature) -> Result<bool, CancelReason> {
+fn is_only_one(
+    ground: &ImpactContext<'_>,
+    names: &ChangedNames<'_>,
+    altered: &ChangedSignature,
+) -> Result<bool, CancelReason> {
     let home = &altered.home;
     // Overriding methods are not resolved here, and a path call passes the object too.
     let Some(symbols) = ground.symbols(&home.path)? else { return Ok(false) };
@@ -108,7 +114,7 @@ fn is_only_one(ground: &ImpactContext<'_>, altered: &ChangedSignature) -> Result
     if home.owner.is_some() && inherits && !home.is_constructor() {
         return Ok(false);
     }
-    let Some(files) = ground.visible_files(home)? else { return Ok(false) };
+    let Some(files) = names.visible_files(home)? else { return Ok(false) };
     let by_name = match home.family {
         LanguageFamily::Rust | LanguageFamily::C => true,
         LanguageFamily::Go | LanguageFamily::Java | LanguageFamily::Python | LanguageFamily::Script => false,
@@ -154,12 +160,13 @@ fn is_only_one(ground: &ImpactContext<'_>, altered: &ChangedSignature) -> Result
 /// Returns the calls that no longer match the signature.
 fn outdated_calls(
     ground: &ImpactContext<'_>,
+    names: &ChangedNames<'_>,
     altered: &ChangedSignature,
 ) -> Result<BTreeMap<RepoPath, Vec<ResolvedUse>>, CancelReason> {
     let home: &DefinitionSite = &altered.home;
     let of_object = altered.after.iter().any(|taken| taken.of_object);
     let mut behind = BTreeMap::new();
-    for path in &ground.visible_files(home)?.unwrap_or_default() {
+    for path in &names.visible_files(home)?.unwrap_or_default() {
         let Some(symbols) = ground.symbols(path)? else { continue };
         let mut found = resolve::resolve_uses(ground, path, &symbols, home)?;
         found.retain(|one| wrong_argument_count(altered, one).is_some());

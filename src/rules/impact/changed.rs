@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::super::target::{ChangedLineIndex, is_test_path, word_positions};
-use super::context::{ImpactContext, LanguageFamily};
+use super::context::ImpactContext;
+use super::family::LanguageFamily;
 use super::relevance;
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::path::RepoPath;
@@ -124,11 +125,11 @@ impl DefinitionChanges {
     pub(super) fn of(ground: &ImpactContext<'_>) -> Result<Self, CancelReason> {
         let mut changed = Self::default();
         let mut there: HashSet<(LanguageFamily, String)> = HashSet::new();
-        for (at, file) in ground.input.change.files.iter().enumerate() {
-            ground.input.cancel.check()?;
+        for (at, file) in ground.sides.change.files.iter().enumerate() {
+            ground.sides.cancel.check()?;
             let Some(family) = LanguageFamily::of(&file.path) else { continue };
             changed.modules.extend(module(ground, at, file, family)?);
-            if !relevance::is_analyzed(ground.input, file)? {
+            if !relevance::is_analyzed(&ground.sides, file)? {
                 continue;
             }
             let outline = |side: DiffSide, gone: FileStatus| {

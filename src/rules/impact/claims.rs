@@ -1,7 +1,7 @@
 //! Builds the claim for an effect, which `evidence` will check. Main type: [`RemoteEffect`].
 
 use super::super::checks::CheckInfo;
-use super::super::run::RulesInput;
+use super::super::sides::BothSides;
 use super::super::target::ChangedLineIndex;
 use crate::domain::claim::{Claim, ClaimedPlace};
 use crate::domain::finding::{FindingOrigin, OriginKind, Severity};
@@ -41,19 +41,19 @@ pub(super) struct AffectedPlace {
 }
 
 /// Builds the claim for an effect; `None` if its place cannot be quoted or is not part of the change.
-pub(super) fn build_impact_claim(input: &RulesInput<'_>, info: &CheckInfo, effect: RemoteEffect) -> Option<Claim> {
-    let file = input.change.files.get(effect.file)?;
+pub(super) fn build_impact_claim(sides: &BothSides<'_>, info: &CheckInfo, effect: RemoteEffect) -> Option<Claim> {
+    let file = sides.change.files.get(effect.file)?;
     let path = file.path_at(effect.side);
     let place = match effect.lines {
         Some(lines) => {
             let lines = shown(lines, &ChangedLineIndex::of(file, effect.side))?;
-            quote_text(input, path, effect.side, lines, None)?
+            quote_text(sides, path, effect.side, lines, None)?
         }
         None => ClaimedPlace { path: path.clone(), side: effect.side, quote: None, lines: None, note: None },
     };
     let shown = effect.elsewhere.iter().take(MOST_SHOWN);
     let related: Vec<ClaimedPlace> = shown
-        .filter_map(|other| quote_text(input, &other.path, DiffSide::New, cut(other.lines), Some(other.note.clone())))
+        .filter_map(|other| quote_text(sides, &other.path, DiffSide::New, cut(other.lines), Some(other.note.clone())))
         .collect();
     if related.is_empty() {
         return None;
@@ -64,7 +64,7 @@ pub(super) fn build_impact_claim(input: &RulesInput<'_>, info: &CheckInfo, effec
         body: if detail.is_empty() { info.message.to_owned() } else { format!("{detail} {}", info.message) },
         severity: effect.severity.unwrap_or(info.severity),
         category: info.category,
-        confidence: input.packs.confidence(&info.to_rule_info(), false),
+        confidence: None,
         place,
         related,
         replacement: None,
@@ -84,13 +84,13 @@ fn cut(lines: LineRange) -> LineRange {
 }
 
 fn quote_text(
-    input: &RulesInput<'_>,
+    sides: &BothSides<'_>,
     path: &RepoPath,
     side: DiffSide,
     lines: LineRange,
     note: Option<String>,
 ) -> Option<ClaimedPlace> {
-    let text = if side == DiffSide::Old { input.old.read(path) } else { input.new.read(path) }.ok()?;
+    let text = if side == DiffSide::Old { sides.old.read(path) } else { sides.new.read(path) }.ok()?;
     let quote: Vec<&str> = text.lines(lines).map(|(_, line)| line).collect();
     let is_blank = quote.iter().all(|line| line.trim().is_empty());
     (!is_blank).then(|| ClaimedPlace {

@@ -1,14 +1,12 @@
 //! Read access for impact rules: both trees, with caches of texts and symbols. Main type: [`ImpactContext`].
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::super::run::RulesInput;
+use super::super::sides::BothSides;
 use super::super::target::{is_markup, read_text};
-use super::changed::{DefinitionChanges, DefinitionSite, Visibility};
-use super::memory::recall_symbols;
-use super::search::{NameHits, search};
+use super::memory::{SymbolMemory, recall_symbols};
 use crate::domain::id::BlobId;
 use crate::domain::language;
 use crate::domain::path::RepoPath;
@@ -18,8 +16,6 @@ use crate::syntax::{Symbols, outline};
 use crate::sys::cancel::CancelReason;
 use crate::workspace::{TreeEntry, WorkspaceError};
 
-/// Maximum number of files of a package that is followed completely.
-const MOST_BESIDE: usize = 300;
 /// Maximum number of bytes parsed for one change.
 pub(super) const MOST_BYTES: usize = 48 << 20;
 
@@ -39,65 +35,26 @@ enum SymbolDepth {
 
 /// Read access to both sides of a change, for rules that look beyond its files.
 pub(super) struct ImpactContext<'a> {
-    pub(super) input: &'a RulesInput<'a>,
+    pub(super) sides: BothSides<'a>,
+    memory: Option<&'a dyn SymbolMemory>,
     notes: RefCell<BTreeSet<String>>,
     known: RefCell<SymbolsByFile>,
     /// Number of entries in them.
     entries: Cell<usize>,
     parsed: Cell<usize>,
-    changed: OnceCell<DefinitionChanges>,
-    hits: OnceCell<NameHits>,
     files: OnceCell<Arc<[TreeEntry]>>,
     touched: OnceCell<HashSet<RepoPath>>,
 }
 
-/// Languages that call each other by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum LanguageFamily {
-    Rust,
-    Python,
-    Script,
-    Go,
-    Java,
-    C,
-}
-
-impl LanguageFamily {
-    pub(super) fn of(path: &RepoPath) -> Option<Self> {
-        Some(match language::from_path(path)? {
-            "rust" => Self::Rust,
-            "python" => Self::Python,
-            "javascript" | "typescript" | "tsx" => Self::Script,
-            "go" => Self::Go,
-            "java" => Self::Java,
-            "c" | "cpp" => Self::C,
-            _ => return None,
-        })
-    }
-
-    /// Returns the globs of its files.
-    pub(super) fn globs(self) -> &'static [&'static str] {
-        match self {
-            Self::Rust => &["*.rs"],
-            Self::Python => &["*.py", "*.pyi"],
-            Self::Script => &["*.js", "*.jsx", "*.mjs", "*.cjs", "*.ts", "*.tsx", "*.mts", "*.cts"],
-            Self::Go => &["*.go"],
-            Self::Java => &["*.java"],
-            Self::C => &["*.c", "*.h", "*.cc", "*.cpp", "*.cxx", "*.hh", "*.hpp", "*.hxx", "*.inl"],
-        }
-    }
-}
-
 impl<'a> ImpactContext<'a> {
-    pub(super) fn new(input: &'a RulesInput<'a>) -> Self {
+    pub(super) fn new(sides: BothSides<'a>, memory: Option<&'a dyn SymbolMemory>) -> Self {
         Self {
-            input,
+            sides,
+            memory,
             notes: RefCell::default(),
             known: RefCell::default(),
             entries: Cell::new(0),
             parsed: Cell::new(0),
-            changed: OnceCell::new(),
-            hits: OnceCell::new(),
             files: OnceCell::new(),
             touched: OnceCell::new(),
         }
@@ -105,7 +62,7 @@ impl<'a> ImpactContext<'a> {
 
     /// Reads the text of a file; `None` if there is none or it is unreadable.
     pub(super) fn read(&self, side: DiffSide, path: &RepoPath) -> Result<Option<Arc<FileText>>, CancelReason> {
-        let tree = if side == DiffSide::Old { self.input.old } else { self.input.new };
+        let tree = if side == DiffSide::Old { self.sides.old } else { self.sides.new };
         read_text(tree, path)
     }
 
@@ -124,7 +81,7 @@ impl<'a> ImpactContext<'a> {
         if let Some(known) = self.known.borrow().get(&key) {
             return Ok(known.clone());
         }
-        self.input.cancel.check()?;
+        self.sides.cancel.check()?;
         let found = match (language::from_path(path), self.read(side, path)?) {
             (Some(language), Some(text)) if !is_markup(&text) => self.parse(language, (side, depth), path, &text)?,
             _ => None,
@@ -164,12 +121,12 @@ impl<'a> ImpactContext<'a> {
         }
         self.parsed.set(parsed);
         let blob = self.blob(side, path)?;
-        let RulesInput { packs, trees, cancel, .. } = *self.input;
+        let BothSides { trees, cancel, .. } = self.sides;
         let found = match depth {
             SymbolDepth::Outline => outline(language, text.text(), None, trees, cancel),
-            SymbolDepth::All => recall_symbols(packs.memory(), blob, language, text.text(), trees, cancel),
+            SymbolDepth::All => recall_symbols(self.memory, blob, language, text.text(), trees, cancel),
         };
-        self.input.cancel.check()?;
+        self.sides.cancel.check()?;
         if found.is_none() {
             self.note(format!(
                 "{path} was not asked whether it uses what the change changes: it cannot be parsed in time"
@@ -181,7 +138,7 @@ impl<'a> ImpactContext<'a> {
     /// Returns the blob id by which the contents of a file are identified.
     fn blob(&self, side: DiffSide, path: &RepoPath) -> Result<Option<BlobId>, CancelReason> {
         // The rules parse the files of the change anyway; storing their symbols would gain nothing.
-        if self.input.packs.memory().is_none() || side == DiffSide::Old || self.is_changed(path) {
+        if self.memory.is_none() || side == DiffSide::Old || self.is_changed(path) {
             return Ok(None);
         }
         let files = self.files()?;
@@ -191,55 +148,8 @@ impl<'a> ImpactContext<'a> {
 
     /// Checks whether the change touches a file of the head.
     fn is_changed(&self, path: &RepoPath) -> bool {
-        let of_change = || self.input.change.files.iter().map(|file| file.path.clone()).collect();
+        let of_change = || self.sides.change.files.iter().map(|file| file.path.clone()).collect();
         self.touched.get_or_init(of_change).contains(path)
-    }
-
-    /// Returns the changes to definitions.
-    pub(super) fn changed(&self) -> Result<&DefinitionChanges, CancelReason> {
-        if let Some(changed) = self.changed.get() {
-            return Ok(changed);
-        }
-        let changed = DefinitionChanges::of(self)?;
-        Ok(self.changed.get_or_init(|| changed))
-    }
-
-    /// Returns the files at the head with the names that the change is about.
-    pub(super) fn name_hits(&self) -> Result<&NameHits, CancelReason> {
-        if let Some(hits) = self.hits.get() {
-            return Ok(hits);
-        }
-        let names: BTreeMap<LanguageFamily, BTreeSet<String>> = self.changed()?.names();
-        let hits = search(self, &names)?;
-        Ok(self.hits.get_or_init(|| hits))
-    }
-
-    /// Returns the files of the head that may name a definition; `None` if not all of them are known.
-    pub(super) fn visible_files(&self, home: &DefinitionSite) -> Result<Option<Vec<RepoPath>>, CancelReason> {
-        match home.reach {
-            Visibility::Tree => {
-                Ok(self.name_hits()?.of(home.family, home.searched_name()).map(|files| files.iter().cloned().collect()))
-            }
-            Visibility::File => Ok(Some(vec![home.path.clone()])),
-            Visibility::Folder => {
-                let folder = [home.path.folder(), b"/"].concat();
-                let start = if home.path.folder().is_empty() { &b""[..] } else { &folder };
-                let files = self.files()?;
-                let from = files.partition_point(|entry| entry.path.as_bytes() < start);
-                let inside = files[from..].iter().take_while(|entry| entry.path.as_bytes().starts_with(start));
-                let beside = inside.filter(|entry| entry.path.folder() == home.path.folder());
-                let same = beside.filter(|entry| LanguageFamily::of(&entry.path) == Some(home.family));
-                let mut same: Vec<RepoPath> = same.take(MOST_BESIDE + 1).map(|entry| entry.path.clone()).collect();
-                if same.len() > MOST_BESIDE {
-                    same.truncate(MOST_BESIDE);
-                    self.note(format!(
-                        "of the package of {} only {MOST_BESIDE} files were asked whether they use what the change changes",
-                        home.path
-                    ));
-                }
-                Ok(Some(same))
-            }
-        }
     }
 
     /// Returns all files of the head; none if they cannot be listed.
@@ -247,7 +157,7 @@ impl<'a> ImpactContext<'a> {
         if let Some(files) = self.files.get() {
             return Ok(files);
         }
-        let files = match self.input.new.files(self.input.cancel) {
+        let files = match self.sides.new.files(self.sides.cancel) {
             Ok(files) => files,
             Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
             Err(error) => {

@@ -7,6 +7,7 @@ use super::super::target::{ChangedLineIndex, is_test_path};
 use super::ImpactRule;
 use super::claims::{AffectedPlace, RemoteEffect};
 use super::context::ImpactContext;
+use super::search::ChangedNames;
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::language;
@@ -38,9 +39,9 @@ impl ImpactRule for RemovedFileUsed {
         &INFO
     }
 
-    fn find(&self, ground: &ImpactContext<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
+    fn find(&self, ground: &ImpactContext<'_>, _: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
         let mut lost: BTreeMap<RepoPath, usize> = BTreeMap::new();
-        for (at, file) in ground.input.change.files.iter().enumerate() {
+        for (at, file) in ground.sides.change.files.iter().enumerate() {
             let gone = matches!(file.status, FileStatus::Deleted | FileStatus::Renamed);
             let path = file.path_at(DiffSide::Old);
             if gone && is_distinctive_path(path) && !ground.exists(path.as_bytes())? {
@@ -58,7 +59,7 @@ impl ImpactRule for RemovedFileUsed {
         let mut effects = Vec::new();
         for (path, at) in lost {
             let Some(elsewhere) = behind.remove(&path) else { continue };
-            let file = &ground.input.change.files[at];
+            let file = &ground.sides.change.files[at];
             let verb = if file.status == FileStatus::Renamed { "moved" } else { "removed" };
             let more =
                 if elsewhere.len() > 1 { format!(" and {} more places", elsewhere.len() - 1) } else { String::new() };
@@ -99,7 +100,7 @@ fn still(
     let names: Vec<String> = lost.keys().map(|path| regex::escape(&path.display_name())).collect();
     let Ok(pattern) = LineRegex::new(&format!("(?:{})", names.join("|"))) else { return Ok(found) };
     let hits =
-        match ground.input.new.search(&Query { pattern: &pattern, files: None, most: MOST_LINES }, ground.input.cancel)
+        match ground.sides.new.search(&Query { pattern: &pattern, files: None, most: MOST_LINES }, ground.sides.cancel)
         {
             Ok(hits) => hits,
             Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
@@ -112,7 +113,7 @@ fn still(
         ground.note("the paths of removed files stand in too many places to be followed".to_owned());
     }
     for file in hits.files.iter().filter(|file| follows_references(&file.path)) {
-        ground.input.cancel.check()?;
+        ground.sides.cancel.check()?;
         for (number, line) in file.lines.iter().filter_map(|number| Some((*number, file.text.line(*number)?))) {
             if is_remark(line) {
                 continue;

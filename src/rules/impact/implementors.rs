@@ -5,8 +5,10 @@ use super::super::target::is_test_path;
 use super::ImpactRule;
 use super::changed::{DefinitionSite, ExtendedInterface};
 use super::claims::{AffectedPlace, RemoteEffect};
-use super::context::{ImpactContext, LanguageFamily};
+use super::context::ImpactContext;
+use super::family::LanguageFamily;
 use super::resolve;
+use super::search::ChangedNames;
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
@@ -29,12 +31,12 @@ impl ImpactRule for ImplementorsNotUpdated {
         &INFO
     }
 
-    fn find(&self, ground: &ImpactContext<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
+    fn find(&self, ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
         let mut effects = Vec::new();
-        for grown in &ground.changed()?.grown {
-            ground.input.cancel.check()?;
+        for grown in &names.changed()?.grown {
+            ground.sides.cancel.check()?;
             for (member, lines) in &grown.members {
-                let elsewhere = types_without_member(ground, grown, member)?;
+                let elsewhere = types_without_member(ground, names, grown, member)?;
                 let Some(first) = elsewhere.first() else { continue };
                 let more =
                     if elsewhere.len() > 1 { format!(" and {} more", elsewhere.len() - 1) } else { String::new() };
@@ -56,12 +58,13 @@ impl ImpactRule for ImplementorsNotUpdated {
 
 fn types_without_member(
     ground: &ImpactContext<'_>,
+    names: &ChangedNames<'_>,
     grown: &ExtendedInterface,
     member: &str,
 ) -> Result<Vec<AffectedPlace>, CancelReason> {
     let home = &grown.home;
     let mut found = Vec::new();
-    let Some(files) = ground.name_hits()?.of(home.family, &home.name) else { return Ok(found) };
+    let Some(files) = names.hits()?.of(home.family, &home.name) else { return Ok(found) };
     let mut same_name = 0;
     for path in files {
         let Some(symbols) = ground.symbols(path)? else { return Ok(Vec::new()) };

@@ -14,6 +14,7 @@ use super::ImpactRule;
 use super::claims::{AffectedPlace, RemoteEffect};
 use super::context::ImpactContext;
 use super::lines::has_word;
+use super::search::ChangedNames;
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
@@ -67,8 +68,8 @@ impl ImpactRule for RemovedButMentioned {
         &INFO
     }
 
-    fn find(&self, ground: &ImpactContext<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
-        let removed = removed(ground)?;
+    fn find(&self, ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
+        let removed = removed(ground, names)?;
         if removed.is_empty() {
             return Ok(Vec::new());
         }
@@ -100,14 +101,17 @@ impl ImpactRule for RemovedButMentioned {
 }
 
 /// Returns the names that the change removes and does not write again, with their places.
-fn removed(ground: &ImpactContext<'_>) -> Result<BTreeMap<String, (usize, LineRange)>, CancelReason> {
+fn removed(
+    ground: &ImpactContext<'_>,
+    names: &ChangedNames<'_>,
+) -> Result<BTreeMap<String, (usize, LineRange)>, CancelReason> {
     let mut found: BTreeMap<String, (usize, LineRange)> = BTreeMap::new();
-    for gone in &ground.changed()?.gone {
+    for gone in &names.changed()?.gone {
         if is_distinctive(&gone.home.name) {
             found.entry(gone.home.name.clone()).or_insert((gone.home.file, gone.home.lines));
         }
     }
-    for (at, file) in ground.input.change.files.iter().enumerate() {
+    for (at, file) in ground.sides.change.files.iter().enumerate() {
         let path = file.path_at(DiffSide::Old);
         if file.without_text().is_some() || file.language.is_none() || file.deletions == 0 || is_excluded(path) {
             continue;
@@ -137,7 +141,7 @@ fn added(ground: &ImpactContext<'_>, names: &[&str]) -> Result<HashSet<usize>, C
     }
     // If that is unknown, all of them count as written: nothing is reported.
     let Ok(automaton) = AhoCorasick::new(names) else { return Ok((0..names.len()).collect()) };
-    for file in ground.input.change.files.iter().filter(|file| file.without_text().is_none() && file.additions > 0) {
+    for file in ground.sides.change.files.iter().filter(|file| file.without_text().is_none() && file.additions > 0) {
         let Some(text) = ground.read(DiffSide::New, &file.path)?.filter(|_| added.len() < names.len()) else {
             continue;
         };
@@ -178,7 +182,7 @@ fn mentions(
         return Ok(HashMap::new());
     };
     let query = Query { pattern: &pattern, files: None, most: MOST_LINES };
-    let hits = match ground.input.new.search(&query, ground.input.cancel) {
+    let hits = match ground.sides.new.search(&query, ground.sides.cancel) {
         Ok(hits) => hits,
         Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
         Err(error) => {
@@ -192,7 +196,7 @@ fn mentions(
     let mut found: HashMap<String, Vec<AffectedPlace>> = HashMap::new();
     let mut alive: BTreeSet<&str> = BTreeSet::new();
     for file in &hits.files {
-        ground.input.cancel.check()?;
+        ground.sides.cancel.check()?;
         let kind = MentionKind::of(&file.path);
         for (number, line) in file.lines.iter().filter_map(|number| Some((*number, file.text.line(*number)?))) {
             for name in automaton.find_overlapping_iter(line).map(|hit| names[hit.pattern().as_usize()]) {

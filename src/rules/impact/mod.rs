@@ -2,12 +2,13 @@
 //!
 //! Main type: the trait [`ImpactRule`]; an impact rule is a file here and a line in [`IMPACTS`]. Each of its claims is anchored at the change
 //! and names the other place as a related one. The names that a change is about are searched first, in one pass, and only files that have
-//! one are parsed (`ground`). Extracting definitions and uses belongs in `syntax`; matching within one text belongs in the packs.
+//! one are parsed (`search`). Extracting definitions and uses belongs in `syntax`; matching within one text belongs in the packs.
 
 mod callers;
 mod changed;
 mod claims;
 mod context;
+mod family;
 mod files;
 mod implementors;
 mod lines;
@@ -26,12 +27,13 @@ pub use memory::SymbolMemory;
 use std::sync::atomic::AtomicUsize;
 
 use super::checks::CheckInfo;
-use super::run::RulesInput;
+use super::sides::BothSides;
 use crate::domain::claim::Claim;
 use crate::domain::place::WorkspaceAt;
 use crate::sys::cancel::CancelReason;
 use claims::RemoteEffect;
 use context::ImpactContext;
+use search::ChangedNames;
 
 /// Every impact rule. The order is that of claims.
 const IMPACTS: &[&dyn ImpactRule] = &[
@@ -50,7 +52,7 @@ trait ImpactRule: Sync {
     fn info(&self) -> &'static CheckInfo;
 
     /// Finds the effects of the change.
-    fn find(&self, ground: &ImpactContext<'_>) -> Result<Vec<RemoteEffect>, CancelReason>;
+    fn find(&self, ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason>;
 }
 
 /// The names and descriptions of the rules.
@@ -62,33 +64,39 @@ pub(super) fn infos() -> impl Iterator<Item = &'static CheckInfo> {
 const MOST_ALIKE: usize = 20;
 
 /// Reads what one file of the change defines while its trees are in memory; `read` counts the bytes read for all files.
-pub(super) fn read_ahead(input: &RulesInput<'_>, at: usize, read: &AtomicUsize) -> Result<(), CancelReason> {
-    let is_asked = input.change.new_at != WorkspaceAt::PatchOnly
-        && IMPACTS.iter().any(|impact| !input.packs.is_off(impact.info().name));
-    if is_asked { prefetch::read_ahead(input, at, read) } else { Ok(()) }
+pub(super) fn read_ahead(
+    sides: &BothSides<'_>,
+    is_off: &dyn Fn(&str) -> bool,
+    at: usize,
+    read: &AtomicUsize,
+) -> Result<(), CancelReason> {
+    let is_asked =
+        sides.change.new_at != WorkspaceAt::PatchOnly && IMPACTS.iter().any(|impact| !is_off(impact.info().name));
+    if is_asked { prefetch::read_ahead(sides, at, read) } else { Ok(()) }
 }
 
 /// Returns the claims about places that the change does not touch, and notes on what was not examined, one sentence each.
-pub(super) fn claims(input: &RulesInput<'_>) -> Result<(Vec<Claim>, Vec<String>), CancelReason> {
+pub(super) fn claims(
+    sides: &BothSides<'_>,
+    memory: Option<&dyn SymbolMemory>,
+    is_off: &dyn Fn(&str) -> bool,
+) -> Result<(Vec<Claim>, Vec<String>), CancelReason> {
     // A patch shows parts of its files only; a missing definition may exist.
-    if input.change.new_at == WorkspaceAt::PatchOnly {
+    if sides.change.new_at == WorkspaceAt::PatchOnly {
         return Ok((Vec::new(), Vec::new()));
     }
-    let ground = ImpactContext::new(input);
+    let ground = ImpactContext::new(*sides, memory);
+    let names = ChangedNames::new(&ground);
     let mut claims = Vec::new();
-    for impact in IMPACTS {
+    for impact in IMPACTS.iter().filter(|impact| !is_off(impact.info().name)) {
         let info = impact.info();
-        if input.packs.is_off(info.name) {
-            continue;
-        }
-        let found = impact.find(&ground)?;
+        let found = impact.find(&ground, &names)?;
         if found.len() > MOST_ALIKE {
             let more = found.len() - MOST_ALIKE;
             ground.note(format!("{} has {more} more findings, which are not listed one by one", info.name));
         }
-        let found =
-            found.into_iter().take(MOST_ALIKE).filter_map(|effect| claims::build_impact_claim(input, info, effect));
-        claims.extend(found.filter_map(|claim| input.packs.apply_settings(claim)));
+        let shown = found.into_iter().take(MOST_ALIKE);
+        claims.extend(shown.filter_map(|effect| claims::build_impact_claim(sides, info, effect)));
     }
     Ok((claims, ground.into_notes()))
 }

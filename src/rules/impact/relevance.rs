@@ -1,10 +1,10 @@
-//! Checks without parsing whether a change to a file may affect its definitions, for changes of many files. Main function: [`is_read`].
+//! Checks without parsing whether a change to a file may affect its definitions, for changes of many files. Main function: [`is_analyzed`].
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::run::RulesInput;
+use super::super::sides::BothSides;
 use super::super::target::read_text;
 use crate::domain::change::{FileChange, FileStatus, HunkSpan};
 use crate::domain::place::DiffSide;
@@ -40,15 +40,15 @@ static LISTS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\b(?:enum|trait|interface|const|type|class|struct|impl)\b|\(\s*$|\([^)]*,\s*$").ok());
 
 /// Checks whether the definitions of a file are needed on both sides.
-pub(super) fn is_analyzed(input: &RulesInput<'_>, file: &FileChange) -> Result<bool, CancelReason> {
+pub(super) fn is_analyzed(sides: &BothSides<'_>, file: &FileChange) -> Result<bool, CancelReason> {
     let has_text = !file.binary && file.generated.is_none() && !file.hunks.is_empty();
-    Ok(has_text && (input.change.files.len() <= MANY || any_side(input, file)?))
+    Ok(has_text && (sides.change.files.len() <= MANY || any_side(sides, file)?))
 }
 
 /// Checks whether a side of a file has definitions on its changed lines.
-fn any_side(input: &RulesInput<'_>, file: &FileChange) -> Result<bool, CancelReason> {
+fn any_side(sides: &BothSides<'_>, file: &FileChange) -> Result<bool, CancelReason> {
     for (side, gone) in [(DiffSide::Old, FileStatus::Added), (DiffSide::New, FileStatus::Deleted)] {
-        let tree = if side == DiffSide::Old { input.old } else { input.new };
+        let tree = if side == DiffSide::Old { sides.old } else { sides.new };
         if file.status != gone
             && let Some(text) = read_text(tree, file.path_at(side))?
             && may_define(file, side, &text)

@@ -7,9 +7,11 @@ use super::super::target::{ChangedLineIndex, is_test_path, word_positions};
 use super::ImpactRule;
 use super::changed::{DefinitionSite, RemovedModule, Visibility, exports};
 use super::claims::{AffectedPlace, RemoteEffect, with_count};
-use super::context::{ImpactContext, LanguageFamily};
+use super::context::ImpactContext;
+use super::family::LanguageFamily;
 use super::lines::has_word;
 use super::resolve::{self, ResolvedUse};
+use super::search::ChangedNames;
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
@@ -33,21 +35,21 @@ impl ImpactRule for RemovedButUsed {
         &INFO
     }
 
-    fn find(&self, ground: &ImpactContext<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
+    fn find(&self, ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
         let mut effects = Vec::new();
-        let changed = ground.changed()?;
+        let changed = names.changed()?;
         for module in &changed.modules {
-            ground.input.cancel.check()?;
-            effects.extend(importers(ground, module)?);
+            ground.sides.cancel.check()?;
+            effects.extend(importers(ground, names, module)?);
         }
         for gone in &changed.gone {
-            ground.input.cancel.check()?;
+            ground.sides.cancel.check()?;
             let home = &gone.home;
             // The import of a removed file is reported once.
-            if changed.modules.iter().any(|module| module.path == home.path) || !is_unprovided(ground, home)? {
+            if changed.modules.iter().any(|module| module.path == home.path) || !is_unprovided(ground, names, home)? {
                 continue;
             }
-            let left = remaining_uses(ground, home)?;
+            let left = remaining_uses(ground, names, home)?;
             if left.is_empty() || is_rewritten(ground, home) || may_be_dependency(ground, home) {
                 continue;
             }
@@ -69,18 +71,18 @@ impl ImpactRule for RemovedButUsed {
 /// Checks whether the change writes the name again somewhere in C or C++, where templates and macros can replace a function declaration.
 fn is_rewritten(ground: &ImpactContext<'_>, home: &DefinitionSite) -> bool {
     let adds_it = |file: &FileChange| {
-        let Ok(text) = ground.input.new.read(&file.path) else { return false };
+        let Ok(text) = ground.sides.new.read(&file.path) else { return false };
         let mut added = file.runs().filter_map(|run| run.new.range());
         added.any(|lines| text.lines(lines).any(|(_, line)| has_word(line, &home.name)))
     };
-    let files = ground.input.change.files.iter().filter(|file| file.without_text().is_none());
+    let files = ground.sides.change.files.iter().filter(|file| file.without_text().is_none());
     home.family == LanguageFamily::C && files.into_iter().any(adds_it)
 }
 
 /// Checks whether a Java class may come from a dependency now: the change edits the build's dependencies, and the class is not in the
 /// project's own packages.
 fn may_be_dependency(ground: &ImpactContext<'_>, home: &DefinitionSite) -> bool {
-    let files = &ground.input.change.files;
+    let files = &ground.sides.change.files;
     let is_build = |file: &FileChange| {
         let names: [&[u8]; 4] = [b"pom.xml", b"build.gradle", b"build.gradle.kts", b"libs.versions.toml"];
         file.additions > 0 && names.contains(&file.path.file_name())
@@ -102,9 +104,13 @@ fn package_root(path: &RepoPath) -> Option<String> {
 }
 
 /// Returns the imports of a removed file.
-fn importers(ground: &ImpactContext<'_>, module: &RemovedModule) -> Result<Option<RemoteEffect>, CancelReason> {
+fn importers(
+    ground: &ImpactContext<'_>,
+    names: &ChangedNames<'_>,
+    module: &RemovedModule,
+) -> Result<Option<RemoteEffect>, CancelReason> {
     let mut elsewhere = Vec::new();
-    for path in ground.name_hits()?.of(module.family, &module.stem).into_iter().flatten() {
+    for path in names.hits()?.of(module.family, &module.stem).into_iter().flatten() {
         let Some(symbols) = ground.symbols(path)? else { continue };
         for import in symbols.imports.iter().filter(|import| !import.conditional) {
             let broken = match module.family {
@@ -129,7 +135,7 @@ fn importers(ground: &ImpactContext<'_>, module: &RemovedModule) -> Result<Optio
     let more = if elsewhere.len() > 1 { format!(" and {} more files", elsewhere.len() - 1) } else { String::new() };
     let side = if module.moved { DiffSide::New } else { DiffSide::Old };
     let first_line = LineRange::line(1);
-    let touched = ChangedLineIndex::of(&ground.input.change.files[module.file], DiffSide::Old);
+    let touched = ChangedLineIndex::of(&ground.sides.change.files[module.file], DiffSide::Old);
     Ok(Some(RemoteEffect {
         file: module.file,
         side,
@@ -154,7 +160,11 @@ fn elsewhere(left: &BTreeMap<RepoPath, Vec<ResolvedUse>>, name: &str) -> Vec<Aff
 }
 
 /// Checks whether nothing at the head provides the name any more that a use could mean.
-fn is_unprovided(ground: &ImpactContext<'_>, home: &DefinitionSite) -> Result<bool, CancelReason> {
+fn is_unprovided(
+    ground: &ImpactContext<'_>,
+    names: &ChangedNames<'_>,
+    home: &DefinitionSite,
+) -> Result<bool, CancelReason> {
     if home.kind == DefinitionKind::Macro && home.family == LanguageFamily::C {
         return Ok(false);
     }
@@ -165,7 +175,7 @@ fn is_unprovided(ground: &ImpactContext<'_>, home: &DefinitionSite) -> Result<bo
             return Ok(false);
         }
     }
-    let Some(files) = ground.visible_files(home)? else { return Ok(false) };
+    let Some(files) = names.visible_files(home)? else { return Ok(false) };
     // A file-private name may come from another file now, by a wildcard import or a header.
     if home.reach == Visibility::File && matches!(home.family, LanguageFamily::Rust | LanguageFamily::C) {
         let symbols = ground.symbols(&home.path)?;
@@ -175,7 +185,7 @@ fn is_unprovided(ground: &ImpactContext<'_>, home: &DefinitionSite) -> Result<bo
         }
     }
     if let Some(owner) = &home.owner {
-        return owner_lacks_member(ground, home, owner);
+        return owner_lacks_member(ground, names, home, owner);
     }
     for path in &files {
         let Some(symbols) = ground.symbols(path)? else { return Ok(false) };
@@ -208,7 +218,12 @@ fn is_unprovided(ground: &ImpactContext<'_>, home: &DefinitionSite) -> Result<bo
 }
 
 /// Checks whether a remaining type has no such member any more, and nothing from which it could inherit it.
-fn owner_lacks_member(ground: &ImpactContext<'_>, home: &DefinitionSite, owner: &str) -> Result<bool, CancelReason> {
+fn owner_lacks_member(
+    ground: &ImpactContext<'_>,
+    names: &ChangedNames<'_>,
+    home: &DefinitionSite,
+    owner: &str,
+) -> Result<bool, CancelReason> {
     if !matches!(home.family, LanguageFamily::Python | LanguageFamily::Script | LanguageFamily::Rust) {
         return Ok(false);
     }
@@ -223,7 +238,7 @@ fn owner_lacks_member(ground: &ImpactContext<'_>, home: &DefinitionSite, owner: 
     });
     let stands = symbols.definitions.iter().any(|one| one.name == home.name) || symbols.others.contains(&home.name);
     // A trait may provide it to a Rust type, wherever that is defined.
-    let elsewhere = match ground.visible_files(home)? {
+    let elsewhere = match names.visible_files(home)? {
         Some(files) if home.family == LanguageFamily::Rust => {
             let mut any = false;
             for path in &files {
@@ -240,10 +255,11 @@ fn owner_lacks_member(ground: &ImpactContext<'_>, home: &DefinitionSite, owner: 
 /// Returns the remaining uses.
 fn remaining_uses(
     ground: &ImpactContext<'_>,
+    names: &ChangedNames<'_>,
     home: &DefinitionSite,
 ) -> Result<BTreeMap<RepoPath, Vec<ResolvedUse>>, CancelReason> {
     let mut left = BTreeMap::new();
-    for path in &ground.visible_files(home)?.unwrap_or_default() {
+    for path in &names.visible_files(home)?.unwrap_or_default() {
         if let Some(symbols) = ground.symbols(path)? {
             let found = resolve::resolve_uses(ground, path, &symbols, home)?;
             if !found.is_empty() {

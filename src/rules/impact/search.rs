@@ -1,10 +1,13 @@
-//! Searches the tree for the names that a change is about, in one pass. Main type: [`NameHits`].
+//! The names that a change is about, and the files that have them, found in one pass. Main type: [`ChangedNames`].
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use super::context::{ImpactContext, LanguageFamily};
+use super::changed::{DefinitionChanges, DefinitionSite, Visibility};
+use super::context::ImpactContext;
+use super::family::LanguageFamily;
 use crate::domain::filter::PathFilter;
 use crate::domain::path::RepoPath;
 use crate::sys::cancel::CancelReason;
@@ -16,9 +19,70 @@ const MOST_NAMES: usize = 400;
 const MOST_LINES: usize = 50_000;
 /// Maximum number of files with a name that is followed.
 const MOST_FILES: usize = 400;
-
+/// Maximum number of files of a package that is followed completely.
+const MOST_BESIDE: usize = 300;
 /// Maximum number of such names that are listed; more are counted.
 const MOST_LISTED: usize = 5;
+
+/// The definitions that the change changes, and where they may be named; each computed on first use.
+pub(super) struct ChangedNames<'a> {
+    ground: &'a ImpactContext<'a>,
+    changed: OnceCell<DefinitionChanges>,
+    hits: OnceCell<NameHits>,
+}
+
+impl<'a> ChangedNames<'a> {
+    pub(super) fn new(ground: &'a ImpactContext<'a>) -> Self {
+        Self { ground, changed: OnceCell::new(), hits: OnceCell::new() }
+    }
+
+    /// Returns the changes to definitions.
+    pub(super) fn changed(&self) -> Result<&DefinitionChanges, CancelReason> {
+        if let Some(changed) = self.changed.get() {
+            return Ok(changed);
+        }
+        let changed = DefinitionChanges::of(self.ground)?;
+        Ok(self.changed.get_or_init(|| changed))
+    }
+
+    /// Returns the files at the head with the names that the change is about.
+    pub(super) fn hits(&self) -> Result<&NameHits, CancelReason> {
+        if let Some(hits) = self.hits.get() {
+            return Ok(hits);
+        }
+        let names: BTreeMap<LanguageFamily, BTreeSet<String>> = self.changed()?.names();
+        let hits = search(self.ground, &names)?;
+        Ok(self.hits.get_or_init(|| hits))
+    }
+
+    /// Returns the files of the head that may name a definition; `None` if not all of them are known.
+    pub(super) fn visible_files(&self, home: &DefinitionSite) -> Result<Option<Vec<RepoPath>>, CancelReason> {
+        match home.reach {
+            Visibility::Tree => {
+                Ok(self.hits()?.of(home.family, home.searched_name()).map(|files| files.iter().cloned().collect()))
+            }
+            Visibility::File => Ok(Some(vec![home.path.clone()])),
+            Visibility::Folder => {
+                let folder = [home.path.folder(), b"/"].concat();
+                let start = if home.path.folder().is_empty() { &b""[..] } else { &folder };
+                let files = self.ground.files()?;
+                let from = files.partition_point(|entry| entry.path.as_bytes() < start);
+                let inside = files[from..].iter().take_while(|entry| entry.path.as_bytes().starts_with(start));
+                let beside = inside.filter(|entry| entry.path.folder() == home.path.folder());
+                let same = beside.filter(|entry| LanguageFamily::of(&entry.path) == Some(home.family));
+                let mut same: Vec<RepoPath> = same.take(MOST_BESIDE + 1).map(|entry| entry.path.clone()).collect();
+                if same.len() > MOST_BESIDE {
+                    same.truncate(MOST_BESIDE);
+                    self.ground.note(format!(
+                        "of the package of {} only {MOST_BESIDE} files were asked whether they use what the change changes",
+                        home.path
+                    ));
+                }
+                Ok(Some(same))
+            }
+        }
+    }
+}
 
 /// The files of the head with each name.
 #[derive(Debug, Default)]
@@ -36,7 +100,7 @@ impl NameHits {
     }
 }
 
-pub(super) fn search(
+fn search(
     ground: &ImpactContext<'_>,
     names: &BTreeMap<LanguageFamily, BTreeSet<String>>,
 ) -> Result<NameHits, CancelReason> {
@@ -66,7 +130,7 @@ pub(super) fn search(
         return Ok(NameHits::default());
     };
     let query = Query { pattern: &pattern, files: Some(&filter), most: MOST_LINES };
-    let found = match ground.input.new.search(&query, ground.input.cancel) {
+    let found = match ground.sides.new.search(&query, ground.sides.cancel) {
         Ok(found) => found,
         Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
         Err(error) => {
@@ -79,7 +143,7 @@ pub(super) fn search(
         hits.whole = false;
     }
     for file in found.files {
-        ground.input.cancel.check()?;
+        ground.sides.cancel.check()?;
         let Some(family) = LanguageFamily::of(&file.path) else { continue };
         for line in file.lines.iter().filter_map(|number| file.text.line(*number)) {
             for word in automaton.find_overlapping_iter(line) {

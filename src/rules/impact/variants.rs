@@ -6,7 +6,9 @@ use super::super::checks::CheckInfo;
 use super::ImpactRule;
 use super::changed::ExtendedEnum;
 use super::claims::{AffectedPlace, RemoteEffect};
-use super::context::{ImpactContext, LanguageFamily};
+use super::context::ImpactContext;
+use super::family::LanguageFamily;
+use super::search::ChangedNames;
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::{DiffSide, LineRange};
 use crate::sys::cancel::CancelReason;
@@ -30,16 +32,16 @@ impl ImpactRule for NewVariantUnhandled {
         &INFO
     }
 
-    fn find(&self, ground: &ImpactContext<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
+    fn find(&self, ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
         let mut effects = Vec::new();
-        for widened in &ground.changed()?.widened {
-            ground.input.cancel.check()?;
+        for widened in &names.changed()?.widened {
+            ground.sides.cancel.check()?;
             let Some((name, lines)) = widened.added.first() else { continue };
             // Rust does not compile until all values are handled.
             if widened.before.len() < FEWEST || widened.home.family == LanguageFamily::Rust {
                 continue;
             }
-            let elsewhere = unhandled_switches(ground, widened, name)?;
+            let elsewhere = unhandled_switches(ground, names, widened, name)?;
             if let Some(first) = elsewhere.first() {
                 effects.push(RemoteEffect {
                     file: widened.home.file,
@@ -58,13 +60,14 @@ impl ImpactRule for NewVariantUnhandled {
 
 fn unhandled_switches(
     ground: &ImpactContext<'_>,
+    names: &ChangedNames<'_>,
     widened: &ExtendedEnum,
     name: &str,
 ) -> Result<Vec<AffectedPlace>, CancelReason> {
     let home = &widened.home;
     let telling = widened.before.iter().max_by_key(|name| (name.len(), name.as_str()));
     let mut found = Vec::new();
-    let files = telling.and_then(|telling| ground.name_hits().map(|hits| hits.of(home.family, telling)).transpose());
+    let files = telling.and_then(|telling| names.hits().map(|hits| hits.of(home.family, telling)).transpose());
     let Some(files) = files.transpose()? else { return Ok(found) };
     for path in files {
         let Some(symbols) = ground.symbols(path)? else { continue };

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use super::super::claims::QUOTE_LINES;
-use super::super::run::{RulesInput, RulesReport};
+use super::super::input::RulesInput;
+use super::super::run::RulesReport;
 use super::{ScannerReport, ScannerReports, ScannerResult};
 use crate::domain::change::FileChange;
 use crate::domain::claim::{Claim, ClaimedPlace};

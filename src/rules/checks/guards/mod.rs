@@ -19,9 +19,10 @@ use std::time::Duration;
 
 use regex::Regex;
 
+use super::super::sides::BothSides;
 use super::super::target::{ChangedLineIndex, RuleMatch, RuleTarget, is_markup, is_test_path, read_text};
 use super::super::threads::for_each_file;
-use super::{BothSides, Check, CheckInfo};
+use super::{Check, CheckInfo, CheckMemory};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus};
 use crate::domain::place::DiffSide;
 use crate::domain::text::FileText;
@@ -66,8 +67,8 @@ impl Check for GuardRuleInfo {
         Vec::new()
     }
 
-    fn lost(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
-        let taken = sides.taken.get_or_init(|| collect_losses(sides)).as_ref().map_err(|stopped| *stopped)?;
+    fn lost(&self, sides: &BothSides<'_>, memory: &CheckMemory) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
+        let taken = memory.taken.get_or_init(|| collect_losses(sides, memory)).as_ref().map_err(|stopped| *stopped)?;
         let own = taken.iter().filter(|(_, (rule, _))| *rule == self.rule);
         Ok(own.map(|(file, (_, hit))| (*file, hit.clone())).collect())
     }
@@ -92,8 +93,8 @@ static SIGNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 });
 
 /// Returns every guard that the change removes, each with the index of its file in the change.
-fn collect_losses(sides: &BothSides<'_>) -> Result<Vec<(usize, RemovedGuard)>, CancelReason> {
-    let found = for_each_file(sides.change.files.len(), |at| find_removed_guards(sides, at));
+fn collect_losses(sides: &BothSides<'_>, memory: &CheckMemory) -> Result<Vec<(usize, RemovedGuard)>, CancelReason> {
+    let found = for_each_file(sides.change.files.len(), |at| find_removed_guards(sides, memory, at));
     let mut all = Vec::new();
     for (at, of_file) in found.into_iter().enumerate().filter_map(|(at, of_file)| Some((at, of_file?))) {
         all.extend(of_file?.into_iter().map(|taken| (at, taken)));
@@ -110,14 +111,15 @@ fn collect_losses(sides: &BothSides<'_>) -> Result<Vec<(usize, RemovedGuard)>, C
 /// Returns the guards that the change removes from one file.
 pub(in crate::rules) fn find_removed_guards(
     sides: &BothSides<'_>,
+    memory: &CheckMemory,
     at: usize,
 ) -> Result<Vec<RemovedGuard>, CancelReason> {
-    let known = sides.alone.results_of(at).map(|answers| &answers.taken);
+    let known = memory.files.get(at);
     if let Some(taken) = known.and_then(OnceLock::get) {
         return Ok(taken.clone());
     }
     let found = match sides.change.files.get(at) {
-        Some(file) => hits(sides, file)?,
+        Some(file) => hits(sides, memory, file)?,
         None => Vec::new(),
     };
     Ok(match known {
@@ -163,9 +165,9 @@ fn candidate(sides: &BothSides<'_>, file: &FileChange) -> Result<GuardCandidate,
     Ok(has_fewer_guard_words(file, &old, &new).then_some((grammar, old, new)))
 }
 
-fn hits(sides: &BothSides<'_>, file: &FileChange) -> Result<Vec<RemovedGuard>, CancelReason> {
+fn hits(sides: &BothSides<'_>, memory: &CheckMemory, file: &FileChange) -> Result<Vec<RemovedGuard>, CancelReason> {
     let Some((grammar, old, new)) = candidate(sides, file)? else { return Ok(Vec::new()) };
-    let around = around_of(sides)?;
+    let around = around_of(sides, memory)?;
     let watch = ParseLimits::new(sides.cancel, PATIENCE);
     match losses(sides.trees, file, grammar, (&old, &new), around, &watch) {
         Ok(lost) => Ok(lost
@@ -179,7 +181,7 @@ fn hits(sides: &BothSides<'_>, file: &FileChange) -> Result<Vec<RemovedGuard>, C
         Err(ParseFailure::Stopped(stopped)) => Err(stopped),
         Err(why) => {
             let path = file.path_at(DiffSide::Old);
-            sides.note(format!("what the change takes away from {path} was not wholly looked at: {why}"));
+            memory.note(format!("what the change takes away from {path} was not wholly looked at: {why}"));
             Ok(Vec::new())
         }
     }
@@ -240,12 +242,12 @@ fn has_fewer_guard_words(file: &FileChange, old: &FileText, new: &FileText) -> b
 }
 
 /// Reads all lines that the change adds and removes, once.
-fn around_of<'a>(sides: &BothSides<'a>) -> Result<&'a ChangedText, CancelReason> {
-    if let Some(around) = sides.alone.around.get() {
+fn around_of<'a>(sides: &BothSides<'_>, memory: &'a CheckMemory) -> Result<&'a ChangedText, CancelReason> {
+    if let Some(around) = memory.around.get() {
         return Ok(around);
     }
     let around = read_around(sides)?;
-    Ok(sides.alone.around.get_or_init(|| around))
+    Ok(memory.around.get_or_init(|| around))
 }
 
 fn read_around(sides: &BothSides<'_>) -> Result<ChangedText, CancelReason> {

@@ -10,8 +10,9 @@ mod target;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use super::super::sides::BothSides;
 use super::super::target::{ChangedLineIndex, RuleMatch, RuleTarget, is_test_path, read_text};
-use super::{BothSides, Check, CheckInfo};
+use super::{Check, CheckInfo, CheckMemory};
 use crate::document::{DocumentLink, DocumentLinks};
 use crate::domain::change::{FileChange, FileMode, FileStatus};
 use crate::domain::finding::{Category, Severity};
@@ -52,7 +53,7 @@ impl Check for DeadLinkCheck {
         Vec::new()
     }
 
-    fn gained(&self, sides: &BothSides<'_>) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
+    fn gained(&self, sides: &BothSides<'_>, _: &CheckMemory) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
         let mut dead = Vec::new();
         // A patch shows parts of its tree only; a missing file may exist.
         if sides.change.new_at == WorkspaceAt::PatchOnly {

@@ -9,7 +9,8 @@ pub(super) mod rust;
 pub(super) mod script;
 
 use super::changed::DefinitionSite;
-use super::context::{ImpactContext, LanguageFamily};
+use super::context::ImpactContext;
+use super::family::LanguageFamily;
 use crate::domain::path::RepoPath;
 use crate::syntax::{ArgumentShape, SymbolDefinition, SymbolUse, Symbols, UseKind};
 use crate::sys::cancel::CancelReason;

@@ -18,6 +18,7 @@ use super::super::target::{ChangedLineIndex, is_test_path};
 use super::ImpactRule;
 use super::claims::{AffectedPlace, RemoteEffect};
 use super::context::ImpactContext;
+use super::search::ChangedNames;
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
@@ -66,10 +67,10 @@ impl ImpactRule for TranslationPlaceholder {
         &INFO
     }
 
-    fn find(&self, ground: &ImpactContext<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
+    fn find(&self, ground: &ImpactContext<'_>, _: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
         let mut search = TranslationSearch { ground, sources: HashMap::new(), cases: BTreeMap::new() };
-        for (at, file) in ground.input.change.files.iter().enumerate() {
-            ground.input.cancel.check()?;
+        for (at, file) in ground.sides.change.files.iter().enumerate() {
+            ground.sides.cancel.check()?;
             if file.status != FileStatus::Deleted && file.without_text().is_none() && !is_test_path(&file.path) {
                 search.file(at, file)?;
             }
@@ -179,7 +180,7 @@ impl TranslationSearch<'_> {
 
     /// Returns the strings that the file, or a deleted one, had before: moved strings are not new.
     fn before(&self, file: &FileChange, kind: TranslationFormat) -> Result<HashSet<String>, CancelReason> {
-        let all = &self.ground.input.change.files;
+        let all = &self.ground.sides.change.files;
         let gone = all.iter().filter(|other| file.status == FileStatus::Added && other.status == FileStatus::Deleted);
         let mut before = HashSet::new();
         for other in gone.chain([file]) {
@@ -277,7 +278,7 @@ fn effect(
     wrong: &[WrongTranslation],
 ) -> Option<RemoteEffect> {
     let first = wrong.first()?;
-    let path_of = |wrong: &WrongTranslation| ground.input.change.files.get(wrong.file).map(|file| file.path.clone());
+    let path_of = |wrong: &WrongTranslation| ground.sides.change.files.get(wrong.file).map(|file| file.path.clone());
     let mut elsewhere = vec![AffectedPlace {
         path: source.clone(),
         lines: LineRange::line(*line),

@@ -1,0 +1,35 @@
+//! The input of the rules. Main type: [`RulesInput`].
+
+use super::packs::Packs;
+use super::sides::BothSides;
+use crate::domain::change::ChangeSet;
+use crate::domain::event::EventSink;
+use crate::syntax::TreeCache;
+use crate::sys::cancel::Cancel;
+use crate::workspace::Workspace;
+
+/// The input of the rules.
+pub struct RulesInput<'a> {
+    /// The change.
+    pub change: &'a ChangeSet,
+    /// The tree of its head.
+    pub new: &'a dyn Workspace,
+    /// The tree of its merge base.
+    pub old: &'a dyn Workspace,
+    /// The rules.
+    pub packs: &'a Packs,
+    /// The cache of syntax trees; a new one for each run.
+    pub trees: &'a TreeCache,
+    /// Checked between files and inside long ones.
+    pub cancel: &'a Cancel,
+    /// Called with the number of files done.
+    pub events: &'a dyn EventSink,
+}
+
+impl<'a> RulesInput<'a> {
+    /// The part that rules without settings read.
+    pub(super) fn sides(&self) -> BothSides<'a> {
+        let RulesInput { change, old, new, trees, cancel, .. } = *self;
+        BothSides { change, old, new, trees, cancel }
+    }
+}
