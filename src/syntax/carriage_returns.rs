@@ -95,7 +95,8 @@ fn positions(text: &str) -> impl Iterator<Item = usize> + '_ {
 mod tests {
     use std::time::Duration;
 
-    use super::super::grammar::{ParseLimits, SyntaxTree};
+    use super::super::grammar::ParseLimits;
+    use super::super::tree::SyntaxTree;
     use super::*;
     use crate::sys::cancel::Cancel;
 

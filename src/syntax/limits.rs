@@ -15,7 +15,8 @@
 
 use std::collections::BTreeSet;
 
-use super::grammar::Grammar;
+use super::carriage_returns::LoneReturns;
+use super::grammar::{Grammar, ParseFailure};
 
 /// Maximum nesting of a YAML text: the scanner holds 253.
 const YAML_DEPTH: usize = 240;
@@ -25,6 +26,16 @@ const INDENTATIONS: usize = 380;
 const DELIMITERS: usize = 1000;
 /// Maximum length of the delimiter that C++ allows in a raw string, in characters.
 const LONGEST_DELIMITER: usize = 16;
+
+impl Grammar {
+    /// Checks that its scanner can hold a text, without parsing it.
+    pub fn check_limits(self, text: &str) -> Result<(), ParseFailure> {
+        match beyond_scanner(self, text) {
+            Some(why) => Err(ParseFailure::BeyondScanner(why)),
+            None => LoneReturns::of(self, text).map(drop),
+        }
+    }
+}
 
 /// Returns why the external scanner of a grammar cannot hold a text; `None` if it can. The bounds are upper ones: they may refuse a text
 /// that would just fit, which does not occur in practice.
@@ -163,7 +174,8 @@ fn has_longest_delimiter(text: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::grammar::{ParseFailure, ParseLimits, SyntaxTree};
+    use super::super::grammar::ParseLimits;
+    use super::super::tree::SyntaxTree;
     use super::*;
     use crate::sys::cancel::Cancel;
     use std::time::Duration;

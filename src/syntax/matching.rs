@@ -202,8 +202,8 @@ fn chain(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::grammar::ParseLimits;
-    use super::super::grammar::SyntaxTree;
     use super::super::matches::SyntaxScan;
+    use super::super::tree::SyntaxTree;
     use super::*;
     use crate::domain::place::LineRange;
     use crate::sys::cancel::Cancel;

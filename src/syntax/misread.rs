@@ -6,7 +6,8 @@
 
 use tree_sitter::Node;
 
-use super::grammar::{Grammar, ParseFailure, ParseLimits, SyntaxTree};
+use super::grammar::{Grammar, ParseFailure, ParseLimits};
+use super::tree::SyntaxTree;
 use crate::domain::place::LineRange;
 
 /// Lines that may be something else than the tree says.

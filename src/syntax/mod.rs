@@ -6,6 +6,7 @@
 
 mod carriage_returns;
 mod grammar;
+mod imports;
 mod limits;
 mod matches;
 mod matching;
@@ -13,27 +14,28 @@ mod misread;
 mod nodes;
 mod other_version;
 mod probe;
+mod queries;
 mod relations;
 mod repeated;
 mod scan;
 mod scopes;
-mod symbol;
 mod symbols;
+mod tree;
 mod tree_cache;
 mod watched_doc;
 
-pub use grammar::{Grammar, ParseFailure, ParseLimits, SyntaxTree, error_count, parses};
+pub use grammar::{Grammar, ParseFailure, ParseLimits};
 pub use matches::{ByteEdit, SyntaxMatch, SyntaxScan};
 pub use matching::{RuleParts, RuleSet, RuleSource, SyntaxError, documents};
 pub use misread::MisreadLines;
 pub use nodes::NodeTable;
 pub use other_version::OtherVersion;
 pub use probe::{HELPER, ParserProbe, ProbeScope, serve as serve_probe};
+pub use queries::{enclosing_symbol, error_count, outline, parses, symbols};
 pub use relations::{Relations, relations};
 pub use scopes::CodeScope;
-pub use symbol::enclosing_symbol;
 pub use symbols::{
-    ArgumentShape, DefinitionKind, Parameters, SymbolDefinition, SymbolImport, SymbolUse, Symbols, UseKind,
-    ValueSwitch, outline, symbols,
+    ArgumentShape, DefinitionKind, Parameters, SymbolDefinition, SymbolImport, SymbolUse, Symbols, UseKind, ValueSwitch,
 };
+pub use tree::SyntaxTree;
 pub use tree_cache::TreeCache;

@@ -8,7 +8,8 @@ use std::sync::OnceLock;
 
 use ast_grep_core::tree_sitter::LanguageExt as _;
 
-use super::grammar::{Grammar, ParseFailure, ParseLimits, SyntaxTree};
+use super::grammar::{Grammar, ParseFailure, ParseLimits};
+use super::tree::SyntaxTree;
 
 /// Maximum depth; deeper code is generated.
 const DEEPEST: usize = 400;

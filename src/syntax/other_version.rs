@@ -159,15 +159,15 @@ mod tests {
     type NodeSnapshot = (u16, Range<usize>, (usize, usize, usize, usize), bool, bool, Option<String>);
 
     /// Counts the nodes of a tree that are shared with another one.
-    fn shared(tree: &super::super::grammar::SyntaxTree, other: &super::super::grammar::SyntaxTree) -> usize {
-        let ids = |tree: &super::super::grammar::SyntaxTree| -> std::collections::HashSet<usize> {
+    fn shared(tree: &super::super::tree::SyntaxTree, other: &super::super::tree::SyntaxTree) -> usize {
+        let ids = |tree: &super::super::tree::SyntaxTree| -> std::collections::HashSet<usize> {
             tree.root.root().dfs().map(|node| node.get_inner_node().id()).collect()
         };
         ids(tree).intersection(&ids(other)).count()
     }
 
     /// Lists every node with its compared properties.
-    fn nodes(tree: &super::super::grammar::SyntaxTree) -> Vec<NodeSnapshot> {
+    fn nodes(tree: &super::super::tree::SyntaxTree) -> Vec<NodeSnapshot> {
         let root = tree.root.root();
         let mut cursor = root.get_inner_node().walk();
         let mut all = Vec::new();

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::grammar::{Grammar, ParseFailure, ParseLimits, SyntaxTree};
+use super::grammar::{Grammar, ParseFailure, ParseLimits};
+use super::tree::SyntaxTree;
 use crate::sys::cancel::Cancel;
 use crate::sys::process::{Helper, HelperReply};
 

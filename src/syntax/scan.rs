@@ -9,10 +9,11 @@ use ast_grep_core::matcher::MatcherExt as _;
 use ast_grep_core::replacer::Replacer as _;
 use ast_grep_core::{AstGrep, NodeMatch};
 
-use super::grammar::{Grammar, ParseFailure, ParseLimits, SyntaxTree};
+use super::grammar::{Grammar, ParseFailure, ParseLimits};
 use super::matches::{ByteEdit, SyntaxMatch, SyntaxScan};
 use super::matching::{CompiledRule, RuleSet};
 use super::repeated::RepeatedTexts;
+use super::tree::SyntaxTree;
 use super::watched_doc::WatchedDoc;
 use crate::domain::place::LineRange;
 

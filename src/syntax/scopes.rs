@@ -3,7 +3,8 @@
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_language::SupportLang;
 
-use super::grammar::{ParseFailure, ParseLimits, SyntaxTree};
+use super::grammar::{ParseFailure, ParseLimits};
+use super::tree::SyntaxTree;
 use crate::domain::place::LineRange;
 
 /// Maximum depth of named nodes.

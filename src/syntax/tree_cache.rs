@@ -5,10 +5,11 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
-use super::grammar::{Grammar, ParseFailure, ParseLimits, SyntaxTree};
+use super::grammar::{Grammar, ParseFailure, ParseLimits};
 use super::other_version::OtherVersion;
 use super::probe::ParserProbe;
 use super::symbols::Symbols;
+use super::tree::SyntaxTree;
 
 /// Maximum bytes of text whose trees are cached at a time; a tree takes some forty times as much memory as its text. The cached trees of
 /// a large change should fit into the processor's cache.

@@ -3,14 +3,13 @@
 //! Names, not meanings: nothing is resolved, and a name that many files define is weak evidence. Resolving an import to a file is left to
 //! callers that know the files.
 
-pub(super) mod imports;
-
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use tree_sitter::{Node, TreeCursor};
 
 use super::grammar::{Grammar, ParseLimits};
+use super::imports::{LONGEST, MOST, collect_imports};
 use super::tree_cache::TreeCache;
 use crate::sys::cancel::Cancel;
 
@@ -18,12 +17,6 @@ use crate::sys::cancel::Cancel;
 const QUESTION: Duration = Duration::from_secs(2);
 /// Maximum size of a text, in bytes; larger ones are hardly ever handwritten.
 const LARGEST: usize = 1 << 20;
-/// Maximum length of a list.
-const MOST: usize = 4_000;
-/// Maximum length of a name, in bytes.
-const LONGEST: usize = 200;
-/// Maximum nesting of imports in braces.
-const DEEPEST_IMPORT: usize = 16;
 
 /// The imports, definitions and uses in one text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -238,7 +231,7 @@ impl<'a> RelationWalk<'a> {
                 self.member(node, field, around);
             }
             "public_field_definition" | "field_definition" => self.field(node),
-            _ => imports::collect_imports(self.grammar, node, self.text, &mut |path| self.names.import(path)),
+            _ => collect_imports(self.grammar, node, self.text, &mut |path| self.names.import(path)),
         }
         let place = matches!(kind, "attribute" | "member_expression" | "selector_expression" | "subscript");
         Some(RelationFrame {

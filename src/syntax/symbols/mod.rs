@@ -1,4 +1,4 @@
-//! The definitions, imports and uses in a text, with their places. Main type: [`Symbols`]; main function: [`symbols`].
+//! The definitions, imports and uses in a text, with their places. Main type: [`Symbols`]; main function: [`extract`].
 //!
 //! Names, not meanings: resolving a use to its definition needs the other files, and is done by callers. Names in constructs that are not
 //! understood are listed in [`Symbols::others`], so that a missing use is never taken for an absent one.
@@ -12,20 +12,12 @@ mod rust;
 mod script;
 
 use std::collections::{BTreeSet, HashSet};
-use std::sync::Arc;
-use std::time::Duration;
 
 use super::grammar::{Grammar, ParseLimits};
-use super::other_version::OtherVersion;
-use super::tree_cache::TreeCache;
-use crate::sys::cancel::Cancel;
+use super::tree::SyntaxTree;
 use extractor::{NodeVisitor, SymbolExtractor, SymbolFrame};
 use serde::{Deserialize, Serialize};
 
-/// Time limit for one text.
-const QUESTION: Duration = Duration::from_secs(2);
-/// Maximum size of a text, in bytes.
-const LARGEST: usize = 1 << 20;
 /// Maximum length of a list.
 const MOST: usize = 20_000;
 /// Maximum length of a name, in bytes.
@@ -232,33 +224,13 @@ impl Parameters {
     }
 }
 
-/// Extracts the symbols of `text`; `None` if the language has no grammar here, the text is very large, or parsing took too long. The text
-/// is parsed and read once per `trees`.
-pub fn symbols(language: &str, text: &str, trees: &TreeCache, cancel: &Cancel) -> Option<Arc<Symbols>> {
-    cached_symbols(language, (text, None), trees, cancel, false)
+/// Checks whether the symbols of a language can be extracted.
+pub(super) fn are_known(grammar: Grammar) -> bool {
+    visitor(grammar).is_some()
 }
 
-/// Extracts the symbols without the bodies of functions: what a text exports, at a fraction of the work. `beside` is another version of
-/// it.
-pub fn outline(
-    language: &str,
-    text: &str,
-    beside: Option<&OtherVersion<'_>>,
-    trees: &TreeCache,
-    cancel: &Cancel,
-) -> Option<Arc<Symbols>> {
-    cached_symbols(language, (text, beside), trees, cancel, true)
-}
-
-fn cached_symbols(
-    language: &str,
-    (text, beside): (&str, Option<&OtherVersion<'_>>),
-    trees: &TreeCache,
-    cancel: &Cancel,
-    outline: bool,
-) -> Option<Arc<Symbols>> {
-    let grammar = Grammar::of(language)?;
-    let see: NodeVisitor = match grammar {
+fn visitor(grammar: Grammar) -> Option<NodeVisitor> {
+    Some(match grammar {
         Grammar::Rust => rust::see,
         Grammar::Python => python::see,
         Grammar::JavaScript | Grammar::TypeScript | Grammar::Tsx => script::see,
@@ -266,26 +238,23 @@ fn cached_symbols(
         Grammar::Java => java::see,
         Grammar::C | Grammar::Cpp => c::see,
         Grammar::Bash | Grammar::Yaml => return None,
+    })
+}
+
+/// Extracts the symbols of a tree and its text; `None` if they are not known, or that took too long. An outline omits the bodies of
+/// functions.
+pub(super) fn extract(tree: &SyntaxTree, text: &str, outline: bool, watch: &ParseLimits<'_>) -> Option<Symbols> {
+    let see = visitor(tree.grammar)?;
+    let mut seer = SymbolExtractor {
+        text,
+        grammar: tree.grammar,
+        symbols: Symbols::default(),
+        claimed: HashSet::new(),
+        pending: false,
+        outline,
     };
-    if text.len() > LARGEST {
-        return None;
-    }
-    let read = || {
-        let watch = ParseLimits::new(cancel, QUESTION);
-        let tree = trees.parse_with_other(grammar, text, beside, &watch).ok()?;
-        let root = tree.root.root();
-        let mut seer = SymbolExtractor {
-            text,
-            grammar,
-            symbols: Symbols::default(),
-            claimed: HashSet::new(),
-            pending: false,
-            outline,
-        };
-        seer.walk(&mut root.get_inner_node().walk(), see, &watch)?;
-        Some(Arc::new(seer.symbols))
-    };
-    trees.symbols((grammar, text), |said| if outline { &mut said.outline } else { &mut said.symbols }, read)
+    seer.walk(&mut tree.root.root().get_inner_node().walk(), see, watch)?;
+    Some(seer.symbols)
 }
 
 /// Returns the last part of a path of names, `c` of `a.b::c`; `None` if it is something else.

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::super::grammar::Grammar;
-use super::super::relations::imports;
+use super::super::imports::collect_imports;
 use super::{DefinitionKind, Parameters, SymbolExtractor, SymbolFrame, UseKind};
 
 pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
@@ -112,7 +112,7 @@ fn base(mut node: Node<'_>) -> Option<Node<'_>> {
 
 fn record_use(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) {
     let mut paths = Vec::new();
-    imports::collect_imports(Grammar::Rust, node, seer.text, &mut |path| paths.push(path));
+    collect_imports(Grammar::Rust, node, seer.text, &mut |path| paths.push(path));
     let text = seer.text_of(node);
     seer.symbols.open |= text.starts_with("pub") && text.contains('*');
     // A renamed import is known by both names.

@@ -1,6 +1,9 @@
 //! Tests of the symbols of a text, language by language.
 
+use super::super::queries::{LARGEST, outline, symbols};
+use super::super::tree_cache::TreeCache;
 use super::*;
+use crate::sys::cancel::Cancel;
 
 fn of(language: &str, text: &str) -> Symbols {
     symbols(language, text, &TreeCache::default(), &Cancel::never()).unwrap().as_ref().clone()

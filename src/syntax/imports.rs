@@ -1,12 +1,18 @@
-//! Extracts the imports in a node, language by language. Main function: [`of`].
+//! Extracts the imports in a node, language by language. Main function: [`collect_imports`].
 
 use tree_sitter::Node;
 
-use super::super::grammar::Grammar;
-use super::{DEEPEST_IMPORT, LONGEST, MOST};
+use super::grammar::Grammar;
+
+/// Maximum length of a list.
+pub(super) const MOST: usize = 4_000;
+/// Maximum length of a name, in bytes.
+pub(super) const LONGEST: usize = 200;
+/// Maximum nesting of imports in braces.
+const DEEPEST_IMPORT: usize = 16;
 
 /// Passes every import in `node` itself, as written, to `take`.
-pub(in crate::syntax) fn collect_imports(grammar: Grammar, node: Node<'_>, text: &str, take: &mut dyn FnMut(String)) {
+pub(super) fn collect_imports(grammar: Grammar, node: Node<'_>, text: &str, take: &mut dyn FnMut(String)) {
     match (grammar, node.kind()) {
         (Grammar::Rust, "use_declaration") => {
             if let Some(argument) = node.child_by_field_name("argument") {

@@ -1,0 +1,163 @@
+//! What is asked of a text more than once: its errors, its symbols, and the name around a line. Main functions: [`error_count`],
+//! [`symbols`], [`enclosing_symbol`].
+//!
+//! Each is computed once for a text and a cache of trees.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::grammar::{Grammar, ParseLimits};
+use super::other_version::OtherVersion;
+use super::symbols::{self, Symbols};
+use super::tree::SyntaxTree;
+use super::tree_cache::TreeCache;
+use crate::sys::cancel::Cancel;
+
+/// Time limit for a query.
+const QUESTION: Duration = Duration::from_secs(2);
+/// Maximum size of a text whose symbols are extracted, in bytes.
+pub(super) const LARGEST: usize = 1 << 20;
+
+/// The kinds of nodes that name what is inside them, over all grammars here.
+const NAMING: &[&str] = &[
+    "class_declaration",
+    "class_definition",
+    "enum_item",
+    "function_declaration",
+    "function_definition",
+    "function_item",
+    "impl_item",
+    "interface_declaration",
+    "method_declaration",
+    "method_definition",
+    "mod_item",
+    "struct_item",
+    "trait_item",
+    "type_spec",
+    "variable_declarator",
+];
+
+/// Counts the syntax errors of `text`; `None` if the language has no grammar here, or parsing took too long. The text is parsed once per
+/// `trees`.
+pub fn error_count(language: &str, text: &str, trees: &TreeCache) -> Option<usize> {
+    let grammar = Grammar::of(language)?;
+    let count = || {
+        let cancel = Cancel::never();
+        let tree = trees.parse(grammar, text, &ParseLimits::new(&cancel, QUESTION)).ok()?;
+        Some(tree.error_count())
+    };
+    trees.get_or_compute((grammar, text), |said| &mut said.errors, count)
+}
+
+/// Checks whether `text` parses without an error; `None` as for [`error_count`].
+pub fn parses(language: &str, text: &str) -> Option<bool> {
+    error_count(language, text, &TreeCache::default()).map(|errors| errors == 0)
+}
+
+/// Extracts the symbols of `text`; `None` if the language has no grammar here, the text is very large, or parsing took too long. The text
+/// is parsed and read once per `trees`.
+pub fn symbols(language: &str, text: &str, trees: &TreeCache, cancel: &Cancel) -> Option<Arc<Symbols>> {
+    cached_symbols(language, (text, None), trees, cancel, false)
+}
+
+/// Extracts the symbols without the bodies of functions: what a text exports, at a fraction of the work. `beside` is another version of
+/// it.
+pub fn outline(
+    language: &str,
+    text: &str,
+    beside: Option<&OtherVersion<'_>>,
+    trees: &TreeCache,
+    cancel: &Cancel,
+) -> Option<Arc<Symbols>> {
+    cached_symbols(language, (text, beside), trees, cancel, true)
+}
+
+fn cached_symbols(
+    language: &str,
+    (text, beside): (&str, Option<&OtherVersion<'_>>),
+    trees: &TreeCache,
+    cancel: &Cancel,
+    outline: bool,
+) -> Option<Arc<Symbols>> {
+    let grammar = Grammar::of(language)?;
+    if text.len() > LARGEST || !symbols::are_known(grammar) {
+        return None;
+    }
+    let read = || {
+        let watch = ParseLimits::new(cancel, QUESTION);
+        let tree = trees.parse_with_other(grammar, text, beside, &watch).ok()?;
+        symbols::extract(&tree, text, outline, &watch).map(Arc::new)
+    };
+    trees.symbols((grammar, text), |said| if outline { &mut said.outline } else { &mut said.symbols }, read)
+}
+
+/// Returns the name of the innermost function or type around `line` (1-indexed); `None` at the top level of a file, or without a grammar.
+/// The text is parsed once per `trees`.
+pub fn enclosing_symbol(language: &str, text: &str, line: u32, trees: &TreeCache) -> Option<String> {
+    let grammar = Grammar::of(language)?;
+    let row = usize::try_from(line.checked_sub(1)?).ok()?;
+    let answer = || {
+        let cancel = Cancel::never();
+        let tree = trees.parse(grammar, text, &ParseLimits::new(&cancel, QUESTION)).ok()?;
+        Some(innermost(&tree, row).into_iter().collect::<Vec<String>>())
+    };
+    trees.get_or_compute((grammar, text), |said| said.names.entry(line).or_default(), answer)?.pop()
+}
+
+fn innermost(tree: &SyntaxTree, row: usize) -> Option<String> {
+    let mut node = tree.root.root();
+    let mut name = None;
+    loop {
+        if NAMING.contains(&&*node.kind()) {
+            let named = node.field("name").or_else(|| node.field("type"));
+            name = named.map(|named| named.text().into_owned()).or(name);
+        }
+        let inside = node.children().find(|child| child.start_pos().line() <= row && row <= child.end_pos().line());
+        match inside {
+            Some(child) => node = child,
+            None => return name,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_grammar_parses_its_language_and_notices_what_is_not() {
+        for (language, good, bad) in [
+            ("rust", "fn main() { let a = 1; }", "fn main( { let a = ; }"),
+            ("python", "def f(a):\n    return a\n", "def f(a:\n    return )\n"),
+            ("javascript", "const a = <b>{c}</b>;", "const a = = 1;"),
+            ("typescript", "const a: number = <any>b;", "const a: = 1;"),
+            ("tsx", "const a: X = <b>{c}</b>;", "const a = <b>;"),
+            ("go", "package a\nfunc f() {}\n", "package a\nfunc f( {}\n"),
+            ("java", "class A { int b() { return 1; } }", "class A { int b( { return; } }"),
+            ("c", "int a(void) { return 1; }", "int a(void { return 1; }"),
+            ("cpp", "template <class T> T a() { return T{}; }", "template <class T> T a( { return T{}; }"),
+            ("shell", "if a; then b; fi\n", "if a; then b; \n"),
+            ("yaml", "a:\n  - b: c\n", "a:\n  - b: [c\n d: }\n"),
+        ] {
+            assert_eq!(parses(language, good), Some(true), "{language}");
+            assert_eq!(parses(language, bad), Some(false), "{language}");
+            assert!(error_count(language, bad, &TreeCache::default()).unwrap() > 0, "{language}");
+        }
+        assert_eq!(parses("cobol", "x"), None);
+    }
+
+    #[test]
+    fn the_innermost_name_is_given() {
+        let trees = TreeCache::default();
+        let enclosing_symbol = |language, text, line| super::enclosing_symbol(language, text, line, &trees);
+        let rust = "struct A;\nimpl A {\n    fn b() {\n        1;\n    }\n}\n";
+        assert_eq!(enclosing_symbol("rust", rust, 4).as_deref(), Some("b"));
+        assert_eq!(enclosing_symbol("rust", rust, 2).as_deref(), Some("A"));
+        let python = "x = 1\nclass A:\n    def b(self):\n        return 1\n";
+        assert_eq!(enclosing_symbol("python", python, 4).as_deref(), Some("b"));
+        assert_eq!(enclosing_symbol("python", python, 1), None);
+        assert_eq!(enclosing_symbol("go", "package p\n\nfunc (t T) C() {\n\treturn\n}\n", 4).as_deref(), Some("C"));
+        assert_eq!(enclosing_symbol("typescript", "const f = () => {\n  g();\n};\n", 2).as_deref(), Some("f"));
+        assert_eq!(enclosing_symbol("cobol", "x", 1), None);
+    }
+}
