@@ -2,8 +2,6 @@
 //!
 //! The file format belongs in `config`; matching them to findings, in `review`.
 
-use serde::{Deserialize, Serialize};
-
 use super::day::Day;
 use super::filter::PathFilter;
 use super::finding::{FindingFingerprint, FindingId, Severity};
@@ -51,36 +49,5 @@ impl Dismissal {
     /// Checks whether its last day has passed.
     pub fn has_lapsed(&self, today: Day) -> bool {
         self.until.is_some_and(|until| until < today)
-    }
-}
-
-/// Who decided that a finding is not to be heard.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum DismissedBy {
-    /// The project: it stands in its file of dismissals.
-    Project,
-    /// Somebody who read the kept review; nothing else knows.
-    Reader,
-}
-
-/// The reason why a finding is dismissed: what a review says of it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DismissalNote {
-    /// Why, one line.
-    pub reason: String,
-    /// The last day on which that holds.
-    pub until: Option<Day>,
-    /// The origin of the decision.
-    pub by: DismissedBy,
-}
-
-impl DismissalNote {
-    /// The reason, and for how long it holds.
-    pub fn describe(&self) -> String {
-        match self.until {
-            Some(until) => format!("{} (until {until})", self.reason),
-            None => self.reason.clone(),
-        }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::review::Usage;
+use super::run::Usage;
 
 /// Everything that was looked at, in the order in which it is told.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::dismissal::DismissalNote;
+use super::day::Day;
 use super::path::RepoPath;
 use super::place::{DiffSide, LineRange};
 
@@ -276,6 +276,37 @@ pub struct GuidelineRef {
     pub path: RepoPath,
     /// The line in it.
     pub line: u32,
+}
+
+/// Who decided that a finding is not to be heard.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DismissedBy {
+    /// The project: it stands in its file of dismissals.
+    Project,
+    /// Somebody who read the kept review; nothing else knows.
+    Reader,
+}
+
+/// The reason why a finding is dismissed: what a review says of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DismissalNote {
+    /// Why, one line.
+    pub reason: String,
+    /// The last day on which that holds.
+    pub until: Option<Day>,
+    /// The origin of the decision.
+    pub by: DismissedBy,
+}
+
+impl DismissalNote {
+    /// The reason, and for how long it holds.
+    pub fn describe(&self) -> String {
+        match self.until {
+            Some(until) => format!("{} (until {until})", self.reason),
+            None => self.reason.clone(),
+        }
+    }
 }
 
 /// A defect whose evidence stands.

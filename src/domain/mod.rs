@@ -31,6 +31,7 @@ pub mod request;
 pub mod review;
 pub mod rule_info;
 pub mod run;
+pub mod run_record;
 pub mod secret;
 pub mod text;
 pub mod verification;

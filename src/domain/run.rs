@@ -1,14 +1,13 @@
-//! Runs: one execution of the program that produced (or tried to produce) a review. Main types: [`RunId`], [`RunRecord`].
+//! A run: one execution of the program that produced (or tried to produce) a review. Main types: [`RunId`], [`Engine`], [`Usage`].
+//!
+//! Its entry in a list belongs in `run_record`.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::finding::Severity;
-use super::forge::PullId;
+use serde::{Deserialize, Serialize};
+
 use super::money::Money;
-use super::review::{Engine, ReviewOutcome};
 
 /// The id of a run: a random UUID.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -40,94 +39,72 @@ impl FromStr for RunId {
     }
 }
 
-/// The entry of a run in a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunRecord {
-    /// The run.
-    pub id: RunId,
-    /// RFC 3339, UTC.
-    pub started_at: String,
-    /// Wall time in milliseconds.
-    pub took_ms: u64,
-    /// The repository's display name.
-    pub repository: String,
-    /// Its folder, absolute and with no link in it: what is checked out, or the git folder of a bare one. `None` for a patch, and for
-    /// runs that were kept before this was written down. Only the record has it: a review that is passed on says nothing of this machine.
-    pub folder: Option<PathBuf>,
-    /// The base of the comparison.
-    pub target: String,
-    /// The name of the head.
-    pub head_name: String,
-    /// The pull request that was reviewed, where it was one. `None` too for runs that were kept before this was written down.
-    pub pull: Option<PullId>,
-    /// The outcome.
-    pub outcome: ReviewOutcome,
-    /// The engine.
-    pub engine: Engine,
-    /// The cost of a model; `None` if unknown, also in runs saved before this was recorded.
-    pub cost: Option<Money>,
-    /// The number of unresolved findings of each severity.
-    pub findings: BTreeMap<Severity, u32>,
+/// Which engine reviewed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Engine {
+    /// A language model.
+    Model,
+    /// The built-in rules.
+    Rules,
 }
 
-/// The facts about a run that are known when its engine starts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StartedRun {
-    /// The run.
-    pub id: RunId,
-    /// RFC 3339, UTC.
-    pub started_at: String,
-    /// The repository's display name.
-    pub repository: String,
-    /// The base of the comparison.
-    pub target: String,
-    /// The name of the head.
-    pub head_name: String,
-    /// The pull request that is reviewed, where it is one.
-    pub pull: Option<PullId>,
-    /// The engine.
-    pub engine: Engine,
-}
-
-/// A saved run, as it was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SavedRun {
-    /// Its record could be read.
-    Whole(RunRecord),
-    /// It began, and there is no review yet.
-    Unfinished {
-        /// The run.
-        run: StartedRun,
-        /// `true` if a process is at it; else it was interrupted.
-        is_running: bool,
-    },
-    /// There is a folder, but no record that can be read.
-    Damaged {
-        /// The run, by the name of its folder.
-        id: RunId,
-        /// When something was last written to it: RFC 3339, UTC.
-        changed_at: String,
-        /// The problem, a few words.
-        reason: String,
-    },
-}
-
-impl SavedRun {
-    /// The run.
-    pub fn id(&self) -> RunId {
+impl Engine {
+    /// The word used in JSON.
+    pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Whole(record) => record.id,
-            Self::Unfinished { run, .. } => run.id,
-            Self::Damaged { id, .. } => *id,
+            Self::Model => "model",
+            Self::Rules => "rules",
         }
     }
+}
 
-    /// When it started, or was last written to where that is not known: RFC 3339, UTC.
-    pub fn last_activity(&self) -> &str {
-        match self {
-            Self::Whole(record) => &record.started_at,
-            Self::Unfinished { run, .. } => &run.started_at,
-            Self::Damaged { changed_at, .. } => changed_at,
+/// Tokens and money. `None` is unknown, never zero.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens sent, cached ones included.
+    pub input_tokens: Option<u64>,
+    /// Tokens received.
+    pub output_tokens: Option<u64>,
+    /// Of those sent, read from a cache.
+    pub cache_read_tokens: Option<u64>,
+    /// Of those sent, written to a cache.
+    pub cache_write_tokens: Option<u64>,
+    /// The cost, as far as prices are known.
+    pub cost: Option<Money>,
+}
+
+/// Returns the share of one number in another, in whole percent; `None` if it cannot be a part of it, or there is nothing to be a part of.
+pub fn percent(part: u64, whole: u64) -> Option<u64> {
+    let percent = (u128::from(part) * 100).checked_div(u128::from(whole)).filter(|_| part <= whole)?;
+    u64::try_from(percent).ok()
+}
+
+impl Usage {
+    /// Returns the cache hit rate of the sent tokens, in percent; `None` if unknown.
+    pub fn cached(&self) -> Option<u64> {
+        percent(self.cache_read_tokens?, self.input_tokens?)
+    }
+
+    /// The usage of a model that was not called.
+    pub const NOTHING: Self = Self {
+        input_tokens: Some(0),
+        output_tokens: Some(0),
+        cache_read_tokens: Some(0),
+        cache_write_tokens: Some(0),
+        cost: Some(Money::NOTHING),
+    };
+
+    /// Both together; unknown where either is.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b));
+        Self {
+            input_tokens: sum(self.input_tokens, other.input_tokens),
+            output_tokens: sum(self.output_tokens, other.output_tokens),
+            cache_read_tokens: sum(self.cache_read_tokens, other.cache_read_tokens),
+            cache_write_tokens: sum(self.cache_write_tokens, other.cache_write_tokens),
+            cost: self.cost.zip(other.cost).map(|(a, b)| a.plus(b)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The totals of the verification pass: outcomes and usage. Main type: [`VerificationTotals`].
 
-use super::review::Usage;
+use super::run::Usage;
 
 /// The second look in numbers. Its turns and tokens are part of the whole's.
 #[derive(Debug, Clone, PartialEq)]

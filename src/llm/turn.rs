@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::domain::money::Money;
-use crate::domain::review::Usage;
+use crate::domain::run::Usage;
 
 /// Request to a model: the whole conversation so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

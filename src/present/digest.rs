@@ -7,9 +7,8 @@ use std::collections::{BTreeMap, HashMap};
 use crate::domain::change::ChangeSet;
 use crate::domain::finding::{Anchor, Severity};
 use crate::domain::place::{DiffSide, LineRange};
-use crate::domain::review::{
-    CoverageState, Engine, Review, ReviewOutcome, ReviewProvenance, StopReason, Usage, percent,
-};
+use crate::domain::review::{CoverageState, Review, ReviewOutcome, ReviewProvenance, StopReason};
+use crate::domain::run::{Engine, Usage, percent};
 pub(crate) use crate::domain::text::{count_noun, group_thousands};
 use crate::domain::verification::VerificationTotals;
 

@@ -4,9 +4,8 @@
 
 use serde_json::{Value, json as value};
 
-use super::RenderOptions;
 use super::json::{escape_invisible, usage};
-use super::terminal;
+use super::{RenderOptions, terminal};
 use crate::domain::doctor::{DoctorCheck, DoctorReport};
 
 /// The value of the document's field `schema`.
@@ -57,7 +56,7 @@ mod tests {
 
     use super::*;
     use crate::domain::doctor::{CheckArea, CheckState, FaultParty};
-    use crate::domain::review::Usage;
+    use crate::domain::run::Usage;
 
     fn checkup() -> DoctorReport {
         let usage = |output| Usage { input_tokens: Some(80), output_tokens: output, ..Usage::default() };

@@ -3,8 +3,9 @@
 use super::columns::align_columns;
 use crate::domain::finding::Severity;
 use crate::domain::forge::PullId;
-use crate::domain::review::{Engine, ReviewOutcome};
-use crate::domain::run::{RunRecord, SavedRun, StartedRun};
+use crate::domain::review::ReviewOutcome;
+use crate::domain::run::Engine;
+use crate::domain::run_record::{RunRecord, SavedRun, StartedRun};
 use crate::domain::text::strip_line;
 
 /// Renders the runs as an aligned table, one line each with a heading; one line if there are none.

@@ -18,7 +18,8 @@ use etcetera::BaseStrategy as _;
 pub use record::RecordFault;
 
 use crate::domain::limits::LIMITS;
-use crate::domain::run::{RunId, RunRecord, SavedRun, StartedRun};
+use crate::domain::run::RunId;
+use crate::domain::run_record::{RunRecord, SavedRun, StartedRun};
 use crate::sys::clock;
 use crate::sys::files::{self, AppendFile, FileError, FileLock};
 
@@ -290,7 +291,8 @@ fn is_held(folder: &Path) -> bool {
 mod tests {
     use super::*;
     use crate::domain::finding::Severity;
-    use crate::domain::review::{Engine, ReviewOutcome};
+    use crate::domain::review::ReviewOutcome;
+    use crate::domain::run::Engine;
 
     const A: &str = "a0000000-0000-4000-8000-000000000001";
     const B: &str = "a0000000-0000-4000-8000-000000000002";

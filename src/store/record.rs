@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::domain::finding::Severity;
 use crate::domain::forge::{PullId, PullSpecifier};
 use crate::domain::money::Money;
-use crate::domain::review::{Engine, ReviewOutcome};
-use crate::domain::run::{RunId, RunRecord, StartedRun};
+use crate::domain::review::ReviewOutcome;
+use crate::domain::run::{Engine, RunId};
+use crate::domain::run_record::{RunRecord, StartedRun};
 
 /// The name of the record of a run that has ended.
 pub(super) const NAME: &str = "run.json";

@@ -10,8 +10,8 @@ use review_runner::domain::filter::PathFilter;
 use review_runner::domain::finding::OriginKind;
 use review_runner::domain::path::RepoPath;
 use review_runner::domain::place::DiffSide;
-use review_runner::domain::review::{CoverageState, Engine, Review, ReviewOutcome, Usage};
-use review_runner::domain::run::RunId;
+use review_runner::domain::review::{CoverageState, Review, ReviewOutcome};
+use review_runner::domain::run::{Engine, RunId, Usage};
 use review_runner::git;
 use review_runner::review::{
     BranchHistory, EngineOutcome, FindingThresholds, ModelContribution, ProvenanceInput, ReviewBuilder, ShownDiff,

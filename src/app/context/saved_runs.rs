@@ -9,7 +9,8 @@ use super::error::AppError;
 use super::project::folder_of;
 use crate::domain::finding::Severity;
 use crate::domain::review::Review;
-use crate::domain::run::{RunId, RunRecord, SavedRun};
+use crate::domain::run::RunId;
+use crate::domain::run_record::{RunRecord, SavedRun};
 use crate::present::{RenderOptions, json, presenter};
 use crate::store::{Store, StoreError};
 use crate::sys::repo::Repo;
@@ -65,7 +66,7 @@ pub(in crate::app) fn keep(store: &Store, review: &Review, folder: Option<PathBu
         let Some(bytes) = render(review, format, None) else { continue };
         store.save(review.id, file, &bytes)?;
     }
-    store.save_record(&review.record(folder)).map(|_| ())
+    store.save_record(&RunRecord::of(review, folder)).map(|_| ())
 }
 
 /// Renders a review in the named format, with the gate's threshold.

@@ -8,15 +8,14 @@ use super::case::EvalCase;
 use super::recipe::PreparedCase;
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
-use crate::app::review::job::ReviewJob;
-use crate::app::review::job::review;
+use crate::app::review::job::{ReviewJob, review};
 use crate::config::Flags;
 use crate::domain::eval::{CaseRun, CaseScore, EvalReviewer, RunEnd, score};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::Finding;
 use crate::domain::request::{Compare, Previous, ReviewRequest};
-use crate::domain::review::{Review, ReviewOutcome, Usage};
-use crate::domain::run::RunId;
+use crate::domain::review::{Review, ReviewOutcome};
+use crate::domain::run::{RunId, Usage};
 use crate::sys::cancel::{Cancel, CancelReason};
 
 /// Passes on the notices that must be shown even in quiet mode, each once: all cases are sent to the same provider.

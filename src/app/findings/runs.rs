@@ -1,16 +1,14 @@
 //! Lists and shows saved runs, and marks their findings as dismissed.
 
-use crate::app::context::saved_runs;
 use crate::app::context::saved_runs::read;
-use crate::app::context::settings;
+use crate::app::context::{saved_runs, settings};
 
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
-use crate::config::Flags;
-use crate::config::dismissals;
-use crate::domain::dismissal::{DismissalNote, DismissedBy, LONGEST_REASON};
+use crate::config::{Flags, dismissals};
+use crate::domain::dismissal::LONGEST_REASON;
 use crate::domain::filter::{FilterError, PathFilter};
-use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity};
+use crate::domain::finding::{DismissalNote, DismissedBy, Finding, FindingId, FindingStatus, Severity};
 use crate::domain::review::Review;
 use crate::domain::run::RunId;
 use crate::store::Store;

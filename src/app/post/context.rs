@@ -15,7 +15,8 @@ use crate::domain::id::CommitId;
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, WorkspaceAt};
 use crate::domain::request::ReviewScope;
-use crate::domain::review::{Engine, Review, ReviewOutcome};
+use crate::domain::review::{Review, ReviewOutcome};
+use crate::domain::run::Engine;
 use crate::git::{self, CollectOptions};
 use crate::publish::{
     InlinePlace, PlanInput, PostLimits, PostPlan, SecretGuard, SummaryOnlyReason, draft_comments, existing_summary,

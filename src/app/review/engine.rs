@@ -8,24 +8,19 @@ use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::app::context::model::ChosenModel;
 use crate::app::prepare::change::PreparedChange;
-use crate::app::prepare::inputs;
-use crate::app::prepare::inputs::ContentHashes;
-use crate::app::prepare::inputs::PROGRAM;
-use crate::app::prepare::inputs::PinnedSettings;
-use crate::app::prepare::inputs::RecordedReviewer;
-use crate::app::prepare::inputs::ReviewerContext;
-use crate::app::prepare::inputs::RunInputs;
-use crate::app::prepare::inputs::RunRequest;
+use crate::app::prepare::inputs::{
+    ContentHashes, PROGRAM, PinnedSettings, RecordedReviewer, ReviewerContext, RunInputs, RunRequest,
+};
 use crate::app::prepare::instructions::Instructions;
-use crate::app::prepare::packs;
-use crate::app::prepare::previous;
 use crate::app::prepare::previous::ReviewerIdentity;
 use crate::app::prepare::symbols::SymbolFileCache;
+use crate::app::prepare::{inputs, packs, previous};
 use crate::config::{Settings, Verify};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::guideline::Guidelines;
-use crate::domain::review::{Engine, Review};
-use crate::domain::run::{RunId, StartedRun};
+use crate::domain::review::Review;
+use crate::domain::run::{Engine, RunId};
+use crate::domain::run_record::StartedRun;
 use crate::llm;
 use crate::prompt::Prompts;
 use crate::review::{

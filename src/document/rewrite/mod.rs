@@ -79,7 +79,7 @@ fn rewrite_one(reference: &CheckedRef, written: &str, begins_line: bool, dialect
         ReferenceStyle::Rustdoc => rustdoc(reference, place),
         ReferenceStyle::File { base } => {
             let anchor = lines_or_anchor(reference, written, place.lines, true);
-            link(reference, &format!("{}{anchor}", encode_file_uri(base, &place.path)))
+            link(reference, &format!("{}{anchor}", encode_file_uri(base, place.path.as_bytes())))
         }
         ReferenceStyle::Forge { blob } => {
             // A forge renders Markdown, and rendered text has no line anchors.
@@ -91,7 +91,7 @@ fn rewrite_one(reference: &CheckedRef, written: &str, begins_line: bool, dialect
         ReferenceStyle::Osc8 { root } => {
             format!(
                 "\x1b]8;;{}\x1b\\{}\x1b]8;;\x1b\\",
-                encode_file_uri(root, &place.path),
+                encode_file_uri(root, place.path.as_bytes()),
                 render_for_terminal(reference, place)
             )
         }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::result::{CaseResult, CaseRun, Evaluation, RunEnd};
-use crate::domain::review::Engine;
+use crate::domain::run::Engine;
 
 /// With fewer reviews of a case by a model, on either side, a difference may be chance.
 const ENOUGH: usize = 3;

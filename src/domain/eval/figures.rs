@@ -2,7 +2,7 @@
 
 use super::result::{CaseResult, CaseRun, Evaluation, RunEnd};
 use super::score::{Extra, IssueMatch, IssueResult};
-use crate::domain::review::{Engine, Usage};
+use crate::domain::run::{Engine, Usage};
 
 /// Some of all. Counts stay beside the percentage: a few cases make a rough one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

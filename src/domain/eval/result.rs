@@ -2,7 +2,7 @@
 
 use super::golden::ExpectedResult;
 use super::score::CaseScore;
-use crate::domain::review::{Engine, Usage};
+use crate::domain::run::{Engine, Usage};
 
 /// All cases of a folder, reviewed.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,6 @@
 mod stop_reason;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -13,10 +12,9 @@ pub use stop_reason::StopReason;
 use super::change::ChangeSet;
 use super::finding::{Finding, Severity, worst_first};
 use super::guideline::ProvidedGuideline;
-use super::money::Money;
 use super::path::RepoPath;
 use super::prior::ComparedReview;
-use super::run::{RunId, RunRecord};
+use super::run::{Engine, RunId, Usage};
 use super::verification::VerificationTotals;
 
 /// A whole review of one change.
@@ -208,76 +206,6 @@ pub struct ModelTurns {
     pub turns: u32,
 }
 
-/// Which engine reviewed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Engine {
-    /// A language model.
-    Model,
-    /// The built-in rules.
-    Rules,
-}
-
-impl Engine {
-    /// The word used in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Model => "model",
-            Self::Rules => "rules",
-        }
-    }
-}
-
-/// Tokens and money. `None` is unknown, never zero.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Tokens sent, cached ones included.
-    pub input_tokens: Option<u64>,
-    /// Tokens received.
-    pub output_tokens: Option<u64>,
-    /// Of those sent, read from a cache.
-    pub cache_read_tokens: Option<u64>,
-    /// Of those sent, written to a cache.
-    pub cache_write_tokens: Option<u64>,
-    /// The cost, as far as prices are known.
-    pub cost: Option<Money>,
-}
-
-/// Returns the share of one number in another, in whole percent; `None` if it cannot be a part of it, or there is nothing to be a part of.
-pub fn percent(part: u64, whole: u64) -> Option<u64> {
-    let percent = (u128::from(part) * 100).checked_div(u128::from(whole)).filter(|_| part <= whole)?;
-    u64::try_from(percent).ok()
-}
-
-impl Usage {
-    /// Returns the cache hit rate of the sent tokens, in percent; `None` if unknown.
-    pub fn cached(&self) -> Option<u64> {
-        percent(self.cache_read_tokens?, self.input_tokens?)
-    }
-
-    /// The usage of a model that was not called.
-    pub const NOTHING: Self = Self {
-        input_tokens: Some(0),
-        output_tokens: Some(0),
-        cache_read_tokens: Some(0),
-        cache_write_tokens: Some(0),
-        cost: Some(Money::NOTHING),
-    };
-
-    /// Both together; unknown where either is.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b));
-        Self {
-            input_tokens: sum(self.input_tokens, other.input_tokens),
-            output_tokens: sum(self.output_tokens, other.output_tokens),
-            cache_read_tokens: sum(self.cache_read_tokens, other.cache_read_tokens),
-            cache_write_tokens: sum(self.cache_write_tokens, other.cache_write_tokens),
-            cost: self.cost.zip(other.cost).map(|(a, b)| a.plus(b)),
-        }
-    }
-}
-
 impl Review {
     /// Sorts the findings into the order that every surface shows.
     pub fn sort_findings(&mut self) {
@@ -296,28 +224,6 @@ impl Review {
     /// The findings that still ask for something: all but the fixed and the dismissed ones.
     pub fn unresolved(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| !finding.status.is_resolved())
-    }
-
-    /// Returns this run's entry in a list; `folder` is its repository's folder.
-    pub fn record(&self, folder: Option<PathBuf>) -> RunRecord {
-        let mut findings = BTreeMap::new();
-        for finding in self.unresolved() {
-            *findings.entry(finding.severity).or_default() += 1;
-        }
-        RunRecord {
-            id: self.id,
-            started_at: self.provenance.started_at.clone(),
-            took_ms: self.provenance.took_ms,
-            repository: self.change.repository.clone(),
-            folder,
-            target: self.change.target.clone(),
-            head_name: self.change.head_name.clone(),
-            pull: self.change.pull.as_ref().map(|of| of.id.clone()),
-            outcome: self.outcome,
-            engine: self.provenance.engine,
-            cost: self.provenance.usage.cost,
-            findings,
-        }
     }
 
     /// Counts the unresolved findings that a gate at a severity blocks on. Findings with too little confidence do not count.

@@ -8,9 +8,11 @@ use serde::Deserialize;
 use serde_json::{Value, json as value};
 
 use super::Report;
-use crate::domain::eval::{CaseResult, CaseRun, EarlierCase, EarlierEvaluation, EarlierRun, EvalComparison, Extra};
-use crate::domain::eval::{EvalRatio, Figures, Golden, IssueResult, ReportedFinding};
-use crate::domain::review::Engine;
+use crate::domain::eval::{
+    CaseResult, CaseRun, EarlierCase, EarlierEvaluation, EarlierRun, EvalComparison, EvalRatio, Extra, Figures, Golden,
+    IssueResult, ReportedFinding,
+};
+use crate::domain::run::Engine;
 use crate::present::json::{escape_invisible, usage};
 
 /// The value of the document's field `schema`.

@@ -4,7 +4,7 @@ use super::Report;
 use crate::domain::eval::{
     CaseResult, CaseTrend, EvalComparison, EvalRatio, Evaluation, Figures, IssueMatch, ReportedFinding, RunEnd,
 };
-use crate::domain::review::Usage;
+use crate::domain::run::Usage;
 use crate::domain::text::{count_noun, shorten, strip_line};
 use crate::present::columns;
 

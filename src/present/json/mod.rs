@@ -15,7 +15,8 @@ use std::fmt::Write as _;
 
 use super::{Presenter, RenderOptions, Syntax};
 use crate::domain::finding::Finding;
-use crate::domain::review::{Review, Usage};
+use crate::domain::review::Review;
+use crate::domain::run::Usage;
 use crate::domain::text::is_invisible;
 
 pub use parse::{DocumentValueError, ParseError, parse, parse_finding};
@@ -144,7 +145,7 @@ mod tests {
     #[test]
     fn a_second_look_reads_back_and_a_document_without_one_does_too() {
         use crate::domain::finding::Severity;
-        use crate::domain::review::Usage;
+        use crate::domain::run::Usage;
         use crate::domain::verification::VerificationTotals;
 
         let mut review = parse(include_bytes!("../../../fixtures/documents/typical.json")).unwrap();

@@ -9,10 +9,9 @@ use serde::Deserialize;
 use super::wire;
 use crate::domain::change::{ChangeSet, Commit, FileChange, Generated, PatchCut, PatchId, PatchText};
 use crate::domain::day::{Day, InvalidDay};
-use crate::domain::dismissal::DismissalNote;
 use crate::domain::finding::{
-    Anchor, AnchorKind, Confidence, Finding, FindingFingerprint, FindingId, FindingOrigin, FindingVerification,
-    GuidelineRef, Suggestion,
+    Anchor, AnchorKind, Confidence, DismissalNote, Finding, FindingFingerprint, FindingId, FindingOrigin,
+    FindingVerification, GuidelineRef, Suggestion,
 };
 use crate::domain::forge::{InvalidPullName, PullId, PullNumber, RepoName, ReviewedPull};
 use crate::domain::guideline::ProvidedGuideline;
@@ -22,9 +21,9 @@ use crate::domain::path::{PathError, RepoPath};
 use crate::domain::place::{InvalidRange, LineRange, WorkspaceAt};
 use crate::domain::prior::ComparedReview;
 use crate::domain::review::{
-    FileCoverage, LeadCounts, ModelTurns, Review, ReviewCoverage, ReviewProvenance, ReviewSection, Usage, WithheldClaim,
+    FileCoverage, LeadCounts, ModelTurns, Review, ReviewCoverage, ReviewProvenance, ReviewSection, WithheldClaim,
 };
-use crate::domain::run::{InvalidRunId, RunId};
+use crate::domain::run::{InvalidRunId, RunId, Usage};
 use crate::domain::verification::VerificationTotals;
 
 /// Reasons why bytes are not a document that this program reads.

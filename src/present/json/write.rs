@@ -8,7 +8,8 @@ use crate::domain::finding::{Anchor, Confidence, Finding};
 use crate::domain::forge::ReviewedPull;
 use crate::domain::money::Money;
 use crate::domain::place::LineRange;
-use crate::domain::review::{ModelTurns, Review, ReviewCoverage, ReviewProvenance, ReviewSection, Usage};
+use crate::domain::review::{ModelTurns, Review, ReviewCoverage, ReviewProvenance, ReviewSection};
+use crate::domain::run::Usage;
 use crate::domain::text::{strip_block, strip_line};
 use crate::domain::verification::VerificationTotals;
 

@@ -7,7 +7,7 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::domain::event::{Event, UnitState};
 use crate::domain::money::Money;
-use crate::domain::review::percent;
+use crate::domain::run::percent;
 use crate::domain::text::strip_line;
 
 /// Minimum columns for naming the file that is being read.

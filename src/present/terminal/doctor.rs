@@ -5,7 +5,7 @@ use anstyle::Style;
 use super::page::TerminalPage;
 use super::{BAD, BOLD, DIM, GOOD, WARN};
 use crate::domain::doctor::{CheckArea, CheckState, DoctorCheck, DoctorReport};
-use crate::domain::review::Usage;
+use crate::domain::run::Usage;
 use crate::domain::text::{count_noun, group_thousands};
 use crate::present::RenderOptions;
 

@@ -191,7 +191,7 @@ impl<'a> TerminalPage<'a> {
 
     fn url(&self, path: &RepoPath) -> Option<String> {
         let LinkStyle::Osc8 { root } = self.links else { return None };
-        Some(encode_file_uri(root, path))
+        Some(encode_file_uri(root, path.as_bytes()))
     }
 }
 

@@ -8,8 +8,7 @@ use super::fixtures::*;
 use super::*;
 use crate::domain::forge::{MarkTrust, ReviewMark, ReviewVerdict, SummaryMark, SummaryOnlyMark, Thread};
 use crate::domain::place::DiffSide;
-use crate::domain::review::Engine;
-use crate::domain::run::RunId;
+use crate::domain::run::{Engine, RunId};
 
 #[test]
 fn what_is_new_is_posted_and_what_stands_is_left() {

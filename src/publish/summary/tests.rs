@@ -114,7 +114,7 @@ fn a_later_review_says_what_became_of_the_earlier_ones() {
     let mut review = typical();
     let by_others = SummaryFinding { finding: review.findings[4].id.clone(), ..earlier("x") };
     let late = SummaryFinding { finding: review.findings[3].id.clone(), ..earlier("y") };
-    review.provenance.engine = crate::domain::review::Engine::Model;
+    review.provenance.engine = crate::domain::run::Engine::Model;
     review.summary = "It adds uploads.\n\n- with parts\n- and @octo".to_owned();
     let parts = SummaryParts {
         verdict: DeliveryVerdict::RequestChanges,

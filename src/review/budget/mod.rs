@@ -14,7 +14,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::money::Money;
-use crate::domain::review::{StopReason, Usage};
+use crate::domain::review::StopReason;
+use crate::domain::run::Usage;
 use crate::llm::TurnUsage;
 
 pub use amount::CostLimit;

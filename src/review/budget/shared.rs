@@ -14,13 +14,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::BudgetLimits;
-use super::PROMISED;
 use super::amount::Amount;
-use super::last_turn_takes;
 use super::remaining::VerificationReserve;
+use super::{BudgetLimits, PROMISED, last_turn_takes};
 use crate::domain::money::Money;
-use crate::domain::review::{StopReason, Usage};
+use crate::domain::review::StopReason;
+use crate::domain::run::Usage;
 use crate::llm::TurnUsage;
 
 /// Budget that all conversations of a run share.
@@ -291,9 +290,8 @@ impl Drop for BudgetShare {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::ConversationBudget;
-    use super::super::TurnPermit;
     use super::super::amount::CostLimit;
+    use super::super::{ConversationBudget, TurnPermit};
     use super::*;
     use crate::llm::Prices;
 

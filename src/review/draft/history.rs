@@ -7,8 +7,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{ReviewDraft, superseded};
-use crate::domain::dismissal::DismissedBy;
-use crate::domain::finding::{Finding, FindingId, FindingStatus, OriginKind, by_worst};
+use crate::domain::finding::{DismissedBy, Finding, FindingId, FindingStatus, OriginKind, by_worst};
 use crate::domain::path::RepoPath;
 use crate::domain::prior::{ComparedReview, EarlierFinding, EarlierFindingStatus};
 use crate::domain::review::{CoverageState, FileCoverage, WithheldClaim};

@@ -4,8 +4,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::domain::guideline::ProvidedGuideline;
 use crate::domain::id::hex;
-use crate::domain::review::{Engine, ModelTurns, ReviewProvenance, Usage};
-use crate::domain::run::RunId;
+use crate::domain::review::{ModelTurns, ReviewProvenance};
+use crate::domain::run::{Engine, RunId, Usage};
 use crate::domain::verification::VerificationTotals;
 
 /// Origin and time of a review, for its provenance.

@@ -1,7 +1,7 @@
 //! End of a verification, and its statistics. Main type: [`VerificationEnd`].
 
 use super::verdict::VerificationVerdict;
-use crate::domain::review::Usage;
+use crate::domain::run::Usage;
 use crate::prompt::PromptError;
 use crate::review::journal::FinalTurn;
 use crate::review::replay::{RecordedEnd, ReplayDivergence};

@@ -32,7 +32,8 @@ use super::replay::{
 use super::stats::UnbilledAttempts;
 use crate::domain::event::Event;
 use crate::domain::finding::{Finding, OriginKind, Severity};
-use crate::domain::review::{StopReason, Usage};
+use crate::domain::review::StopReason;
+use crate::domain::run::Usage;
 use crate::domain::text::{count_noun, strip_line};
 use crate::domain::verification::VerificationTotals as Numbers;
 use crate::llm::{BoxFuture, Provider};

@@ -13,21 +13,17 @@ mod hunks;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::PostOptions;
-use super::PostOutcome;
-use super::begin;
-use super::post_untrusted;
+use super::{PostOptions, PostOutcome, begin, post_untrusted};
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
-use crate::app::prepare::change;
-use crate::app::prepare::pull;
-use crate::app::prepare::pull::FetchedPull;
-use crate::app::prepare::pull::SIGNING_IN;
+use crate::app::prepare::pull::{FetchedPull, SIGNING_IN};
+use crate::app::prepare::{change, pull};
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::forge::{PullRequest, PullSpecifier};
 use crate::domain::request::{ReviewRequest, ReviewScope};
-use crate::domain::review::{Engine, Review, ReviewCoverage, ReviewOutcome, ReviewProvenance, StopReason, Usage};
+use crate::domain::review::{Review, ReviewCoverage, ReviewOutcome, ReviewProvenance, StopReason};
+use crate::domain::run::{Engine, Usage};
 use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 

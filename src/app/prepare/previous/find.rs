@@ -15,7 +15,7 @@ use crate::domain::finding::{Finding, FindingStatus, by_worst};
 use crate::domain::place::WorkspaceAt;
 use crate::domain::request::Previous;
 use crate::domain::review::Review;
-use crate::domain::run::{RunRecord, SavedRun};
+use crate::domain::run_record::{RunRecord, SavedRun};
 use crate::domain::text::mask;
 use crate::git;
 use crate::present::json;

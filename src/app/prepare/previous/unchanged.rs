@@ -13,7 +13,8 @@ use crate::domain::change::FileChange;
 use crate::domain::guideline::Guidelines;
 use crate::domain::path::RepoPath;
 use crate::domain::prior::{EarlierFinding, EarlierFindingStatus};
-use crate::domain::review::{CoverageState, Engine, ReviewOutcome, ReviewProvenance};
+use crate::domain::review::{CoverageState, ReviewOutcome, ReviewProvenance};
+use crate::domain::run::Engine;
 
 /// The identity of the reviewer, with its context.
 #[derive(Debug, Clone, PartialEq, Eq)]

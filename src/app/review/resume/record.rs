@@ -6,11 +6,11 @@ use std::time::Duration;
 use super::error::ResumeError;
 use crate::app::context::error::AppError;
 use crate::app::prepare::inputs;
-use crate::app::prepare::inputs::RunInputs;
-use crate::app::prepare::inputs::RunInputsError;
+use crate::app::prepare::inputs::{RunInputs, RunInputsError};
 use crate::domain::change::ChangeSet;
-use crate::domain::review::{Engine, Review};
-use crate::domain::run::{RunId, StartedRun};
+use crate::domain::review::Review;
+use crate::domain::run::{Engine, RunId};
+use crate::domain::run_record::StartedRun;
 use crate::review::{BranchHistory, JOURNAL, JournalEntry, JournalRecord, JournalSummary, read_journal};
 use crate::store::{Store, StoreError};
 

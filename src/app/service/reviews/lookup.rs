@@ -13,7 +13,8 @@ use crate::app::context::error::AppError;
 use crate::app::findings::runs;
 use crate::domain::finding::FindingId;
 use crate::domain::review::Review;
-use crate::domain::run::{RunId, RunRecord, SavedRun};
+use crate::domain::run::RunId;
+use crate::domain::run_record::{RunRecord, SavedRun};
 
 /// Limit on the ids named in an error.
 const NAMED: usize = 5;

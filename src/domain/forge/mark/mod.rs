@@ -13,8 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::domain::finding::{Category, Finding, FindingFingerprint, FindingId, OriginKind, Severity};
 use crate::domain::id::{CommitId, hex};
-use crate::domain::review::Engine;
-use crate::domain::run::RunId;
+use crate::domain::run::{Engine, RunId};
 
 pub use summary_only::SummaryOnlyMark;
 

@@ -1,11 +1,6 @@
-//! The detectors of secrets. Main types: the trait [`Detector`] and the table [`DETECTORS`].
-
-use std::sync::LazyLock;
+//! What a detector of secrets does. Main type: the trait [`Detector`].
 
 use super::SecretHit;
-use super::context::PLACED;
-use super::external_rules::KEPT;
-use super::providers::PROVIDERS;
 
 /// Knows some secrets by the text they begin with.
 pub(super) trait Detector: Sync {
@@ -21,11 +16,3 @@ pub(super) trait Detector: Sync {
     /// longest secret, so that a text costs what it is long.
     fn find(&'static self, text: &str, at: usize, hits: &mut Vec<SecretHit>);
 }
-
-/// All who are asked: our own formats, those of the kept rule set, and what is a secret by its place. Of two that find the same bytes the first
-/// names them.
-pub(super) static DETECTORS: LazyLock<Vec<&'static dyn Detector>> = LazyLock::new(|| {
-    let own = PROVIDERS.iter().map(|pattern| pattern as &dyn Detector);
-    let kept = KEPT.iter().map(|rule| rule as &dyn Detector);
-    own.chain(kept).chain(PLACED.iter().map(|pattern| pattern as &dyn Detector)).collect()
-});

@@ -11,9 +11,9 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-use super::SecretHit;
-use super::detector::{DETECTORS, Detector};
+use super::detector::Detector;
 use super::values::decode;
+use super::{DETECTORS, SecretHit};
 
 /// The shortest secret that has a format has twenty bytes.
 const LEAST: usize = 26;

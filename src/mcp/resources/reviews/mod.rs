@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::query;
-use super::{LOCAL, ListedResource, ReadFault, ResourceFamily, ResourceText, UriTemplate};
+use super::{LOCAL, ListedResource, ReadFault, ResourceFamily, ResourceText, UriTemplate, query};
 use crate::app::{ChangeNotice, FindFault, ReviewListing, ReviewSnapshot, ReviewState, RunningReview, Service};
 use crate::domain::finding::FindingId;
 use crate::domain::review::Review;
-use crate::domain::run::{RunId, RunRecord};
+use crate::domain::run::RunId;
+use crate::domain::run_record::RunRecord;
 use crate::domain::text::strip_line;
 use crate::present::{RenderOptions, describe_suggestion, json as document, presenter};
 

@@ -16,6 +16,7 @@ use crate::app::{
 use crate::domain::finding::Severity;
 use crate::domain::review::{Review, ReviewOutcome, StopReason};
 use crate::domain::run::RunId;
+use crate::domain::run_record::RunRecord;
 use crate::mcp::tool::{McpLink, McpTool, McpToolCall, McpToolResult, ToolHints, UNTRUSTED};
 use crate::present::{brief, engine};
 use crate::tools::{ToolFault, input};
@@ -313,7 +314,7 @@ fn render_ended(review: &Review, warnings: &[String], left_out: Option<String>) 
         ReviewOutcome::Incomplete => ToolReviewState::Incomplete,
         ReviewOutcome::Failed => ToolReviewState::Failed,
     };
-    let by_severity = review.record(None).findings;
+    let by_severity = RunRecord::of(review, None).findings;
     let total = by_severity.values().sum();
     let empty = is_empty(review);
     let left_out = left_out.map(|note| format!("{note}."));

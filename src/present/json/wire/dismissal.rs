@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::dismissal::DismissedBy;
+use crate::domain::finding::DismissedBy;
 
 /// The dismissal of a finding.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

@@ -9,7 +9,8 @@ use crate::domain::finding::{
     AnchorKind, AnchorMatch, Category, FindingStatus, OriginKind, Severity, VerificationState,
 };
 use crate::domain::place::DiffSide;
-use crate::domain::review::{CoverageState, Engine, ReviewOutcome, StopReason};
+use crate::domain::review::{CoverageState, ReviewOutcome, StopReason};
+use crate::domain::run::Engine;
 
 mod change;
 mod dismissal;

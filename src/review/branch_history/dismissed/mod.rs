@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::domain::change::{ChangeSet, FileChange, FileStatus};
 use crate::domain::day::Day;
-use crate::domain::dismissal::{DISMISSED_FILE, Dismissal, DismissalNote, DismissedBy};
-use crate::domain::finding::{Finding, FindingStatus};
+use crate::domain::dismissal::{DISMISSED_FILE, Dismissal};
+use crate::domain::finding::{DismissalNote, DismissedBy, Finding, FindingStatus};
 use crate::domain::path::RepoPath;
 use crate::domain::review::{CoverageState, FileCoverage};
 

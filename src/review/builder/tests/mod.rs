@@ -9,8 +9,8 @@ use crate::domain::finding::{
 use crate::domain::guideline::{Guideline, GuidelineApplication, GuidelineKind, GuidelineOrigin};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, WorkspaceAt};
-use crate::domain::review::{Engine, LeadCounts, ReviewOutcome, StopReason};
-use crate::domain::run::RunId;
+use crate::domain::review::{LeadCounts, ReviewOutcome, StopReason};
+use crate::domain::run::{Engine, RunId};
 use crate::review::draft::ModelContribution;
 use crate::review::opening::ShownDiff;
 use crate::sys::cancel::CancelReason;

@@ -1,0 +1,126 @@
+//! Runs as they stand in a list. Main types: [`RunRecord`], [`SavedRun`].
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::finding::Severity;
+use super::forge::PullId;
+use super::money::Money;
+use super::review::{Review, ReviewOutcome};
+use super::run::{Engine, RunId};
+
+/// The entry of a run in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRecord {
+    /// The run.
+    pub id: RunId,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// Wall time in milliseconds.
+    pub took_ms: u64,
+    /// The repository's display name.
+    pub repository: String,
+    /// Its folder, absolute and with no link in it: what is checked out, or the git folder of a bare one. `None` for a patch, and for
+    /// runs that were kept before this was written down. Only the record has it: a review that is passed on says nothing of this machine.
+    pub folder: Option<PathBuf>,
+    /// The base of the comparison.
+    pub target: String,
+    /// The name of the head.
+    pub head_name: String,
+    /// The pull request that was reviewed, where it was one. `None` too for runs that were kept before this was written down.
+    pub pull: Option<PullId>,
+    /// The outcome.
+    pub outcome: ReviewOutcome,
+    /// The engine.
+    pub engine: Engine,
+    /// The cost of a model; `None` if unknown, also in runs saved before this was recorded.
+    pub cost: Option<Money>,
+    /// The number of unresolved findings of each severity.
+    pub findings: BTreeMap<Severity, u32>,
+}
+
+impl RunRecord {
+    /// The entry of the run that made a review; `folder` is its repository's folder.
+    pub fn of(review: &Review, folder: Option<PathBuf>) -> Self {
+        let mut findings = BTreeMap::new();
+        for finding in review.unresolved() {
+            *findings.entry(finding.severity).or_default() += 1;
+        }
+        Self {
+            id: review.id,
+            started_at: review.provenance.started_at.clone(),
+            took_ms: review.provenance.took_ms,
+            repository: review.change.repository.clone(),
+            folder,
+            target: review.change.target.clone(),
+            head_name: review.change.head_name.clone(),
+            pull: review.change.pull.as_ref().map(|of| of.id.clone()),
+            outcome: review.outcome,
+            engine: review.provenance.engine,
+            cost: review.provenance.usage.cost,
+            findings,
+        }
+    }
+}
+
+/// The facts about a run that are known when its engine starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartedRun {
+    /// The run.
+    pub id: RunId,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// The repository's display name.
+    pub repository: String,
+    /// The base of the comparison.
+    pub target: String,
+    /// The name of the head.
+    pub head_name: String,
+    /// The pull request that is reviewed, where it is one.
+    pub pull: Option<PullId>,
+    /// The engine.
+    pub engine: Engine,
+}
+
+/// A saved run, as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SavedRun {
+    /// Its record could be read.
+    Whole(RunRecord),
+    /// It began, and there is no review yet.
+    Unfinished {
+        /// The run.
+        run: StartedRun,
+        /// `true` if a process is at it; else it was interrupted.
+        is_running: bool,
+    },
+    /// There is a folder, but no record that can be read.
+    Damaged {
+        /// The run, by the name of its folder.
+        id: RunId,
+        /// When something was last written to it: RFC 3339, UTC.
+        changed_at: String,
+        /// The problem, a few words.
+        reason: String,
+    },
+}
+
+impl SavedRun {
+    /// The run.
+    pub fn id(&self) -> RunId {
+        match self {
+            Self::Whole(record) => record.id,
+            Self::Unfinished { run, .. } => run.id,
+            Self::Damaged { id, .. } => *id,
+        }
+    }
+
+    /// When it started, or was last written to where that is not known: RFC 3339, UTC.
+    pub fn last_activity(&self) -> &str {
+        match self {
+            Self::Whole(record) => &record.started_at,
+            Self::Unfinished { run, .. } => &run.started_at,
+            Self::Damaged { changed_at, .. } => changed_at,
+        }
+    }
+}
