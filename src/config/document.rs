@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::ConfigError;
 use super::keys::{SettingKey, ValueShape};
-use super::layers::SettingValue;
+use super::value::SettingValue;
 use crate::domain::secret::Secret;
 
 /// Settings are small; what is larger is not settings.

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::dismissals::DismissalFault;
+use crate::domain::dismissal::LONGEST_REASON;
+use crate::domain::filter::FilterError;
+use crate::domain::path::PathError;
 use crate::domain::text::strip_line;
 use crate::sys::files::FileError;
 
@@ -175,6 +177,43 @@ pub enum ConfigError {
         /// The limit.
         limit: usize,
     },
+}
+
+/// A fault of an entry of the dismissals. Texts of the file are shown stripped and cut.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DismissalFault {
+    /// It has not the shape of one.
+    #[error(
+        "{0}; an entry is [[dismissed]] with id, fingerprint, path and reason, and may have title, severity, glob, until and on (`review dismiss` \
+         writes one)"
+    )]
+    Shape(String),
+    /// No finding has such a name.
+    #[error("{} is no id of a finding: it begins with 12 hexadecimal digits", display_text(.0))]
+    Id(String),
+    /// No finding has such a fingerprint.
+    #[error("{} is no fingerprint: it has 32 hexadecimal digits (--format json shows them)", display_text(.0))]
+    Fingerprint(String),
+    /// It is no path of the tree.
+    #[error("path: {0}")]
+    Path(PathError),
+    /// It is no glob.
+    #[error("glob: {0}")]
+    Glob(FilterError),
+    /// The entry has no reason.
+    #[error("the reason must have 1 to {LONGEST_REASON} characters")]
+    Reason,
+    /// It is no day.
+    #[error("{key}: {} is no day; write it like 2027-01-31", display_text(day))]
+    Day {
+        /// The key.
+        key: &'static str,
+        /// The written value.
+        day: String,
+    },
+    /// Two entries are about the same finding.
+    #[error("the same finding is dismissed on line {0} already")]
+    Twice(u32),
 }
 
 /// Text of a file as a message shows it: in quotation marks, on one line, without escapes, 80 characters.

@@ -8,8 +8,8 @@ use globset::GlobBuilder;
 
 use super::choices::{Colour, ModelChoice, Verify};
 use super::duration::parse_duration;
-use super::layers::SettingValue;
 use super::tokens::parse_tokens;
+use super::value::SettingValue;
 use crate::domain::finding::{Confidence, Severity};
 use crate::domain::guideline::GuidelineKind;
 use crate::domain::money::Money;

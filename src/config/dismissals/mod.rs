@@ -8,12 +8,12 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 use super::document::LineOffsets;
-use super::error::{ConfigError, display_text};
+use super::error::{ConfigError, DismissalFault, display_text};
 use crate::domain::day::{Day, InvalidDay};
 use crate::domain::dismissal::{Dismissal, DismissalGlob, LONGEST_REASON};
 use crate::domain::filter::{FilterError, PathFilter};
 use crate::domain::finding::{FindingFingerprint, FindingId, Severity};
-use crate::domain::path::{PathError, RepoPath};
+use crate::domain::path::RepoPath;
 use crate::domain::text::{mask, strip_line};
 
 mod edit;
@@ -26,43 +26,6 @@ pub const MAX_DISMISSED: usize = 1 << 20;
 const LONGEST_TITLE: usize = 300;
 /// Digits of a fingerprint.
 const FINGERPRINT_DIGITS: usize = 32;
-
-/// A fault of an entry. Texts of the file are shown stripped and cut.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DismissalFault {
-    /// It has not the shape of one.
-    #[error(
-        "{0}; an entry is [[dismissed]] with id, fingerprint, path and reason, and may have title, severity, glob, until and on (`review dismiss` \
-         writes one)"
-    )]
-    Shape(String),
-    /// No finding has such a name.
-    #[error("{} is no id of a finding: it begins with 12 hexadecimal digits", display_text(.0))]
-    Id(String),
-    /// No finding has such a fingerprint.
-    #[error("{} is no fingerprint: it has 32 hexadecimal digits (--format json shows them)", display_text(.0))]
-    Fingerprint(String),
-    /// It is no path of the tree.
-    #[error("path: {0}")]
-    Path(PathError),
-    /// It is no glob.
-    #[error("glob: {0}")]
-    Glob(FilterError),
-    /// The entry has no reason.
-    #[error("the reason must have 1 to {LONGEST_REASON} characters")]
-    Reason,
-    /// It is no day.
-    #[error("{key}: {} is no day; write it like 2027-01-31", display_text(day))]
-    Day {
-        /// The key.
-        key: &'static str,
-        /// The written value.
-        day: String,
-    },
-    /// Two entries are about the same finding.
-    #[error("the same finding is dismissed on line {0} already")]
-    Twice(u32),
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

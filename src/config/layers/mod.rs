@@ -17,6 +17,7 @@ use super::error::{ConfigError, SettingOrigin};
 use super::keys::{KEYS, SettingKey, ValueShape};
 use super::settings::{RefusedValue, Settings};
 use super::trust::{Permission, repository_may};
+use super::value::SettingValue;
 use crate::domain::secret::Secret;
 
 /// The built-in layer.
@@ -93,30 +94,6 @@ pub struct Flags {
     pub rules_lines: Option<String>,
     /// `told` for `--hints`
     pub rules_hints: Option<String>,
-}
-
-/// A value as it was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SettingValue {
-    /// A text or a number.
-    One(String),
-    /// A list.
-    List(Vec<String>),
-    /// A path, made to start where it is meant to.
-    Path(PathBuf),
-    /// A key.
-    Secret(Secret),
-}
-
-impl fmt::Display for SettingValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Path(path) => path.display().fmt(f),
-            Self::Secret(_) => f.write_str("(set)"),
-            Self::One(text) => f.write_str(text),
-            Self::List(list) => f.write_str(&list.join(", ")),
-        }
-    }
 }
 
 /// Settings, and where each of them comes from.
