@@ -35,6 +35,19 @@ pub struct McpClient {
     then: &'static str,
 }
 
+/// The result of an edit of a client's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum EditOutcome {
+    /// The entry was added.
+    Added(String),
+    /// The entry replaced another one.
+    Replaced(String),
+    /// The entry was already there.
+    Same,
+    /// Another entry has this name.
+    Taken,
+}
+
 /// The scope of a server's setup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetupScope {

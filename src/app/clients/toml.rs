@@ -3,7 +3,7 @@
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, TomlError, value};
 
-use super::write::EditOutcome;
+use super::EditOutcome;
 
 /// The reason why a file cannot be changed.
 #[derive(Debug, thiserror::Error)]

@@ -3,24 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::setup::{ClientError, ClientSetup, display_path};
-use super::{ClientFormat, json, toml};
+use super::{ClientFormat, EditOutcome, json, toml};
 use crate::sys::files;
 
 /// Maximum size in bytes of a settings file to edit.
 const MOST: u64 = 16 << 20;
-
-/// The result of an edit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum EditOutcome {
-    /// The entry was added.
-    Added(String),
-    /// The entry replaced another one.
-    Replaced(String),
-    /// The entry was already there.
-    Same,
-    /// Another entry has this name.
-    Taken,
-}
 
 /// The result of writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

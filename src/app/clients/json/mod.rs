@@ -6,7 +6,7 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use serde_json::{Value, json};
 
-use super::write::EditOutcome;
+use super::EditOutcome;
 
 /// JSON with comments and trailing commas, and nothing else of what the parser can read.
 const SYNTAX: ParseOptions = ParseOptions {
