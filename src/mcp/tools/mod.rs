@@ -7,9 +7,8 @@ mod read_only;
 mod review;
 
 use super::tool::McpTool;
-
-pub(super) use pulls::GROUP as PULLS;
-pub(super) use review::NAME as REVIEW;
+use super::tool_selection::{ToolSelection, ToolSelectionFault, UnknownTool};
+use pulls::GROUP as PULLS;
 
 /// Returns all tools, in the order in which they are listed.
 pub(super) fn tools() -> Vec<McpTool> {
@@ -20,9 +19,66 @@ pub(super) fn tools() -> Vec<McpTool> {
     tools
 }
 
+impl ToolSelection {
+    /// Selects the named tools, in the order of the table. `default`, `all` and `pr` stand for several, `-name` removes one of those before
+    /// it; no name at all is `default`, and so is a list that only removes. `-pr` removes the resources `pr://` as well.
+    pub fn new(words: &[String], allow_write: bool) -> Result<Self, ToolSelectionFault> {
+        let all = tools();
+        let (mut chosen, mut pulls): (Vec<&'static str>, _) = (Vec::new(), None);
+        if words.iter().all(|word| word.starts_with('-')) {
+            chosen.extend(all.iter().filter(|tool| tool.by_default).map(|tool| tool.name));
+        }
+        for word in words {
+            let (leave_out, name) = word.strip_prefix('-').map_or((false, word.as_str()), |name| (true, name));
+            let named: Vec<&'static str> = match name {
+                "all" => all.iter().map(|tool| tool.name).collect(),
+                "default" => all.iter().filter(|tool| tool.by_default).map(|tool| tool.name).collect(),
+                PULLS => {
+                    pulls = Some(!leave_out);
+                    all.iter().filter(|tool| tool.group == Some(PULLS)).map(|tool| tool.name).collect()
+                }
+                name => {
+                    let tool = all.iter().find(|tool| tool.name == name).ok_or_else(|| UnknownTool {
+                        name: name.to_owned(),
+                        known: all.iter().map(|tool| tool.name).collect::<Vec<_>>().join(", "),
+                    })?;
+                    vec![tool.name]
+                }
+            };
+            if leave_out {
+                chosen.retain(|name| !named.contains(name));
+            } else {
+                chosen.extend(named);
+            }
+        }
+        let names: Vec<_> = all.iter().map(|tool| tool.name).filter(|name| chosen.contains(name)).collect();
+        if names.is_empty() {
+            return Err(ToolSelectionFault::Nothing(words.join(",")));
+        }
+        let asked = all.iter().any(|tool| tool.group == Some(PULLS) && names.contains(&tool.name));
+        Ok(Self { names, pulls: pulls.or(asked.then_some(true)), allow_write })
+    }
+
+    /// Checks whether clients can start reviews.
+    pub fn offers_reviews(&self) -> bool {
+        self.names.contains(&review::NAME)
+    }
+
+    /// Finds the tool that a client calls: a listed one, or an alias of one.
+    pub(super) fn find(&self, name: &str) -> Option<McpTool> {
+        let tool = tools().into_iter().find(|tool| tool.name == name)?;
+        let listed = |name: &str| self.names.contains(&name);
+        (listed(tool.name) || tool.alias_of.is_some_and(listed)).then_some(tool)
+    }
+
+    /// Returns the listed tools.
+    pub(super) fn tools(&self) -> Vec<McpTool> {
+        tools().into_iter().filter(|tool| self.names.contains(&tool.name)).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::tool_selection::ToolSelection;
     use super::*;
     use crate::mcp::tool::ToolHints;
 
