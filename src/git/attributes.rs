@@ -13,7 +13,8 @@ use crate::domain::change::{FileMode, Generated, Omission};
 use crate::domain::id::{BlobId, CommitId, TreeId};
 use crate::domain::limits::{LIMITS, OmissionList, RemainingLimit};
 use crate::sys::cancel::Cancel;
-use crate::sys::repo::{Repo, RepoError};
+use crate::sys::repo::Repo;
+use crate::sys::repo_error::RepoError;
 use crate::sys::tree;
 
 use super::GitError;

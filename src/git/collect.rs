@@ -11,7 +11,8 @@ use crate::domain::language;
 use crate::domain::place::{DiffSide as Which, WorkspaceAt};
 use crate::sys::cancel::Cancel;
 use crate::sys::charset;
-use crate::sys::repo::{Repo, RepoError};
+use crate::sys::repo::Repo;
+use crate::sys::repo_error::RepoError;
 
 use super::commits::collect_commits;
 use super::entries::{ChangedEntry, Delta, ReadError, SideContent, TreeDifferences};

@@ -17,7 +17,8 @@ use crate::domain::path::RepoPath;
 use crate::sys::cancel::Cancel;
 use crate::sys::charset;
 use crate::sys::contained_folder::{Kind, ReadFile};
-use crate::sys::repo::{Repo, RepoError, object_id, raw_id};
+use crate::sys::repo::{Repo, object_id, raw_id};
+use crate::sys::repo_error::RepoError;
 use crate::sys::repository_layout::refuse_unreadable;
 use crate::sys::tree::{self, TreeLookup as InTree};
 

@@ -6,7 +6,8 @@ use crate::domain::change::{FileMode, FileStatus, Omission};
 use crate::domain::id::BlobId;
 use crate::domain::limits::{LIMITS, OmissionList, RemainingLimit};
 use crate::domain::path::{RepoPath, quote};
-use crate::sys::repo::{Repo, RepoError};
+use crate::sys::repo::Repo;
+use crate::sys::repo_error::RepoError;
 
 use super::disk;
 

@@ -5,7 +5,8 @@ use crate::domain::id::BlobId;
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide as Which, WorkspaceAt};
 use crate::sys::charset;
-use crate::sys::repo::{Repo, RepoError};
+use crate::sys::repo::Repo;
+use crate::sys::repo_error::RepoError;
 
 use super::entries::{ChangedEntry, ReadError, SideContent};
 use super::patch_text::{PatchSide, PatchTextLimits, RenderedLines, render};

@@ -57,7 +57,7 @@ pub use uncommitted::count_uncommitted;
 use crate::domain::filter::FilterError;
 use crate::domain::text::shell_word;
 use crate::sys::cancel::CancelReason;
-use crate::sys::repo::RepoError;
+use crate::sys::repo_error::RepoError;
 use crate::sys::tree::WalkError;
 
 /// The reason why a change could not be collected. Each message says what to do next.

@@ -7,7 +7,7 @@ use git2::{Index, IndexEntry, IndexTime, Oid, Repository, RepositoryInitOptions,
 use super::GitError;
 use crate::domain::change::FileMode;
 use crate::domain::path::RepoPath;
-use crate::sys::repo::RepoError;
+use crate::sys::repo_error::RepoError;
 
 /// A file to put there.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,7 +10,8 @@ use crate::domain::change::Omission;
 use crate::domain::id::{BlobId, ObjectId, TreeId};
 use crate::domain::limits::{LIMITS, RemainingLimit};
 use crate::sys::cancel::Cancel;
-use crate::sys::repo::{Repo, RepoError};
+use crate::sys::repo::Repo;
+use crate::sys::repo_error::RepoError;
 use crate::sys::tree::{self, RawEntry};
 
 use super::GitError;

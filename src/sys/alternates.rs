@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::folder::read_plain;
-use super::repo::RepoError;
+use super::repo_error::RepoError;
 
 /// More folders than anybody borrows from.
 const MOST_FOLDERS: usize = 64;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use gix_odb::loose;
 
 use super::packs::StoredObject;
-use super::repo::RepoError;
+use super::repo_error::RepoError;
 use crate::domain::id::ObjectId;
 
 /// A larger object is not inflated to be checked, in bytes: where its size matters it is asked for alone, which ends.

@@ -20,6 +20,7 @@ mod packs;
 pub mod path_containment;
 pub mod process;
 pub mod repo;
+pub mod repo_error;
 pub mod repository_layout;
 pub mod temporary;
 pub mod tree;

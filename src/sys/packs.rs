@@ -15,7 +15,7 @@ use gix_pack::{MMap, data, index};
 use gix_zlib::Inflate;
 
 use super::files;
-use super::repo::RepoError;
+use super::repo_error::RepoError;
 use crate::domain::id::ObjectId;
 use crate::domain::limits::LIMITS;
 

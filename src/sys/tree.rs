@@ -11,7 +11,8 @@ use crate::domain::id::{BlobId, ObjectId, TreeId};
 use crate::domain::limits::{LIMITS, RemainingLimit};
 
 use super::cancel::{Cancel, CancelReason};
-use super::repo::{Repo, RepoError};
+use super::repo::Repo;
+use super::repo_error::RepoError;
 
 /// One entry of a tree, borrowed from its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,8 @@ use crate::domain::id::{BlobId, TreeId};
 use crate::domain::limits::{LIMITS, RemainingLimit};
 use crate::domain::path::{RepoPath, quote};
 use crate::sys::cancel::Cancel;
-use crate::sys::repo::{PooledRepo, Repo, RepoError, RepoPool};
+use crate::sys::repo::{PooledRepo, Repo, RepoPool};
+use crate::sys::repo_error::RepoError;
 use crate::sys::tree::{TreeCursor, WalkError};
 
 /// The number of files handed to a thread at once.

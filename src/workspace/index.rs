@@ -6,7 +6,8 @@ use crate::domain::change::{FileMode, Omission};
 use crate::domain::filter::PathFilter;
 use crate::domain::id::BlobId;
 use crate::domain::path::RepoPath;
-use crate::sys::repo::{Repo, RepoError, RepoPool, object_id};
+use crate::sys::repo::{Repo, RepoPool, object_id};
+use crate::sys::repo_error::RepoError;
 
 /// `git add -N`: the path is announced, its contents are not staged (`CE_INTENT_TO_ADD` in git's `read-cache-ll.h`).
 const INTENT_TO_ADD: u16 = 1 << 13;

@@ -13,7 +13,8 @@ use crate::domain::path::{PathError, RepoPath};
 use crate::domain::place::{DiffSide, WorkspaceAt};
 use crate::domain::text::FileText;
 use crate::sys::cancel::{Cancel, CancelReason};
-use crate::sys::repo::{RepoError, RepoPool};
+use crate::sys::repo::RepoPool;
+use crate::sys::repo_error::RepoError;
 use crate::sys::tree::WalkError;
 
 mod catalogue;

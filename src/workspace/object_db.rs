@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use super::catalogue::{Catalogue, CatalogueFile, CatalogueReader};
 use super::content::{MaskedTextCache, READ_LIMIT, SearchContent};
-use super::lookup;
 use super::search::{self, Query, SearchHits, SearchableTree};
-use super::{TreeEntry, Workspace, WorkspaceError};
+use super::{TreeEntry, Workspace, WorkspaceError, lookup};
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::filter::PathFilter;
 use crate::domain::id::{BlobId, TreeId};
 use crate::domain::path::RepoPath;
 use crate::domain::text::FileText;
 use crate::sys::cancel::Cancel;
-use crate::sys::repo::{Repo, RepoError, RepoPool};
+use crate::sys::repo::{Repo, RepoPool};
+use crate::sys::repo_error::RepoError;
 use crate::sys::tree::{self, TreeLookup};
 
 /// Files of the object database.

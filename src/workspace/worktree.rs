@@ -16,10 +16,9 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use super::catalogue::{Catalogue, CatalogueFile, CatalogueReader};
 use super::content::{MaskedTextCache, READ_LIMIT, SearchContent};
 use super::index::{StagedEntry, staged};
-use super::lookup;
 use super::pattern::LineRegex;
 use super::search::{self, Query, SearchHits, SearchableTree};
-use super::{TreeEntry, Workspace, WorkspaceError};
+use super::{TreeEntry, Workspace, WorkspaceError, lookup};
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::filter::PathFilter;
 use crate::domain::path::{RepoPath, quote};
@@ -27,7 +26,8 @@ use crate::domain::text::FileText;
 use crate::sys::cancel::Cancel;
 use crate::sys::contained_folder::{ContainedFolder, Kind, ReadFile};
 use crate::sys::nested::is_repository;
-use crate::sys::repo::{RepoError, RepoPool};
+use crate::sys::repo::RepoPool;
+use crate::sys::repo_error::RepoError;
 use crate::sys::repository_layout::{PlaceError, refuse_unreadable};
 
 /// Files on the disk.

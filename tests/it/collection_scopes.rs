@@ -6,7 +6,7 @@ use review_runner::domain::change::{ChangeSet, FileStatus};
 use review_runner::domain::place::WorkspaceAt;
 use review_runner::domain::request::ReviewScope;
 use review_runner::git::{GitError, ResolvedRange};
-use review_runner::sys::repo::RepoError;
+use review_runner::sys::repo_error::RepoError;
 
 use crate::support::change::{against_main, assert_as_git, change_of, collected, file};
 use crate::support::{TestRepo, git_command};

@@ -14,7 +14,7 @@ use crate::sys::blocking::BlockingFailure;
 use crate::sys::cancel::CancelReason;
 use crate::sys::files::FileError;
 use crate::sys::process::ProcessError;
-use crate::sys::repo::RepoError;
+use crate::sys::repo_error::RepoError;
 use crate::workspace::WorkspaceError;
 
 /// An error that ends a command. Each message is one to three lines: what happened, the cause, what to do.

@@ -10,7 +10,8 @@ use crate::domain::filter::PathFilter;
 use crate::domain::request::ReviewRequest;
 use crate::git::{self, CollectOptions, GitError, ResolvedRange};
 use crate::present::{self, presenter};
-use crate::sys::repo::{Repo, RepoError};
+use crate::sys::repo::Repo;
+use crate::sys::repo_error::RepoError;
 
 /// Merges the settings, with their origins.
 pub(in crate::app) fn resolve(

@@ -10,7 +10,8 @@ use crate::domain::text::strip_line;
 use crate::git::{self, GitError, ResolvedRange};
 use crate::sys::cancel::Cancel;
 use crate::sys::process::{Environment, ProcessCall, Program};
-use crate::sys::repo::{Repo, RepoError};
+use crate::sys::repo::Repo;
+use crate::sys::repo_error::RepoError;
 
 /// Time limit for git to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -12,9 +12,7 @@ use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::app::context::settings::list_settings;
 use crate::app::prepare::packs;
-use crate::app::prepare::rule_files::PROJECT_RULES;
-use crate::app::prepare::rule_files::is_pack;
-use crate::app::prepare::rule_files::stem;
+use crate::app::prepare::rule_files::{PROJECT_RULES, is_pack, stem};
 use crate::config::Flags;
 use crate::domain::id::CommitId;
 use crate::domain::request::{ReviewRequest, ReviewScope};
@@ -24,7 +22,8 @@ use crate::git::{self, GitError};
 use crate::rules::{self, PackFile, Packs, RuleFixtures};
 use crate::sys::cancel::Cancel;
 use crate::sys::folder::{FolderError, read_folder};
-use crate::sys::repo::{Repo, RepoError};
+use crate::sys::repo::Repo;
+use crate::sys::repo_error::RepoError;
 
 /// Limits on a folder with packs and fixtures.
 const MOST_BYTES: u64 = 64 << 20;

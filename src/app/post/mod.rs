@@ -8,9 +8,7 @@ mod context;
 mod posting;
 
 use crate::app::context::error::UseCaseError;
-use crate::app::context::project;
-use crate::app::context::saved_runs;
-use crate::app::context::settings;
+use crate::app::context::{project, saved_runs, settings};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -33,7 +31,8 @@ use crate::present::delivery;
 use crate::publish::SecretGuard;
 use crate::store::Store;
 use crate::sys::cancel::Cancel;
-use crate::sys::repo::{Repo, RepoError};
+use crate::sys::repo::Repo;
+use crate::sys::repo_error::RepoError;
 
 pub(super) use posting::AcceptPull;
 use posting::{PostJob, PostTarget};

@@ -22,7 +22,8 @@ use crate::git::ResolvedRange;
 use crate::store::{Store, StoreError};
 use crate::sys::cancel::Cancel;
 use crate::sys::files::FileError;
-use crate::sys::repo::{Repo, RepoError};
+use crate::sys::repo::Repo;
+use crate::sys::repo_error::RepoError;
 use crate::sys::tree;
 
 /// An error that stops a finding from being dismissed.

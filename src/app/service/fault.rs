@@ -5,7 +5,7 @@ use crate::app::context::error::AppError;
 use crate::app::prepare::view::has_no_target;
 use crate::git::GitError;
 use crate::sys::cancel::CancelReason;
-use crate::sys::repo::RepoError;
+use crate::sys::repo_error::RepoError;
 use crate::tools::ErrorKind;
 use crate::workspace::WorkspaceError;
 

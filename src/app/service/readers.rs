@@ -14,14 +14,14 @@ use super::fault::for_client;
 use super::roots::AllowedRoots;
 use crate::app::context::error::AppError;
 use crate::app::prepare::uncommitted::UncommittedRequest;
-use crate::app::prepare::view::RepositoryView;
-use crate::app::prepare::view::ViewCache;
+use crate::app::prepare::view::{RepositoryView, ViewCache};
 use crate::domain::request::{InvalidScope, ReviewScope};
 use crate::git::GitError;
 use crate::sys::blocking::BlockingFailure;
 use crate::sys::cancel::{Cancel, CancelReason};
 use crate::sys::files::{self, FileIdentity};
-use crate::sys::repo::{Repo, RepoError, RepoPool};
+use crate::sys::repo::{Repo, RepoPool};
+use crate::sys::repo_error::RepoError;
 use crate::tools::{ErrorKind, ToolFault, ToolOutcome};
 use crate::workspace::WorkspaceError;
 

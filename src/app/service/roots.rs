@@ -9,7 +9,8 @@ use crate::app::context::error::AppError;
 use crate::domain::percent;
 use crate::sys::files::{self, FileError};
 use crate::sys::folder::read_plain;
-use crate::sys::repo::{Repo, RepoError};
+use crate::sys::repo::Repo;
+use crate::sys::repo_error::RepoError;
 use crate::sys::repository_layout::PlaceError;
 
 /// Limit in bytes on a file that names a folder.

@@ -5,7 +5,7 @@ use crate::domain::text::{mask, strip_line};
 use crate::sys::cancel::CancelReason;
 use crate::sys::files::FileError;
 use crate::sys::process::ProcessError;
-use crate::sys::repo::RepoError;
+use crate::sys::repo_error::RepoError;
 
 use super::wanted_commits::FetchOf;
 

@@ -68,7 +68,7 @@ impl Mirror {
         if files::real_path(repo.git_dir())? == files::real_path(&self.folder)? {
             return Ok(repo);
         }
-        Err(crate::sys::repo::RepoError::NotARepository(self.folder.clone()).into())
+        Err(crate::sys::repo_error::RepoError::NotARepository(self.folder.clone()).into())
     }
 }
 
@@ -77,7 +77,7 @@ pub(super) fn protect_commits(repo: &Repo, under: &str, base: CommitId, head: Co
     for (end, commit) in [("base", base), ("head", head)] {
         let name = format!("{under}/{end}");
         let kept = repo.raw().reference(&name, raw_id(commit.0), true, "review");
-        kept.map_err(crate::sys::repo::RepoError::from)?;
+        kept.map_err(crate::sys::repo_error::RepoError::from)?;
     }
     Ok(())
 }

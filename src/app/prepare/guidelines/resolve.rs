@@ -2,7 +2,7 @@
 
 use super::tree::{EntryKind, TargetTree, join};
 use crate::domain::path::{PathError, RepoPath};
-use crate::sys::repo::RepoError;
+use crate::sys::repo_error::RepoError;
 
 /// Limit on the links followed for one path.
 const MOST_LINKS: usize = 16;

@@ -10,7 +10,8 @@ use crate::domain::change::FileMode;
 use crate::domain::id::{CommitId, TreeId};
 use crate::sys::contained_folder::{self, ContainedFolder, ReadFile};
 use crate::sys::files::FileError;
-use crate::sys::repo::{Repo, RepoError};
+use crate::sys::repo::Repo;
+use crate::sys::repo_error::RepoError;
 use crate::sys::tree::{self, TreeLookup};
 
 /// Limit on the names in a folder of the working tree; a larger one is not listed.

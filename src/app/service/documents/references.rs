@@ -14,7 +14,8 @@ use crate::domain::presented::{BrokenRef, CheckedRef, FileRef};
 use crate::evidence::references;
 use crate::sys::cancel::Cancel;
 use crate::sys::files;
-use crate::sys::repo::{Repo, RepoError, RepoPool};
+use crate::sys::repo::{Repo, RepoPool};
+use crate::sys::repo_error::RepoError;
 use crate::workspace::{self, Workspace};
 
 /// Limit on the references resolved in a document.

@@ -6,8 +6,7 @@
 mod lookup;
 mod run;
 
-use crate::app::context::project;
-use crate::app::context::settings;
+use crate::app::context::{project, settings};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -24,21 +23,20 @@ pub use run::{FinishedRun, ReviewSnapshot, ReviewState, RunningReview};
 use self::run::{RangeCommits, ReviewQuestion, ServiceRun};
 use super::Service;
 use super::fault::for_client;
-use super::notifier::ChangeNotice;
-use super::notifier::Notifier;
+use super::notifier::{ChangeNotice, Notifier};
 use super::pulls::PullFault;
 use super::uncommitted::UncommittedCount;
 use crate::app::context::error::AppError;
 use crate::app::context::model;
-use crate::app::review::job::ReviewJob;
-use crate::app::review::job::review;
+use crate::app::review::job::{ReviewJob, review};
 use crate::domain::event::EventSink;
 use crate::domain::forge::PullSpecifier;
 use crate::domain::request::{Compare, InvalidScope, ReviewRequest, ReviewScope};
 use crate::domain::run::RunId;
 use crate::git::{self, GitError};
 use crate::sys::blocking;
-use crate::sys::repo::{Repo, RepoError};
+use crate::sys::repo::Repo;
+use crate::sys::repo_error::RepoError;
 
 /// Limit on concurrent reviews.
 pub const AT_ONCE: usize = 2;
