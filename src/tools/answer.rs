@@ -8,7 +8,6 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::input;
-use super::outcome::NextCall;
 
 /// A tool's own fields, and those that every answer may have.
 #[derive(Serialize, JsonSchema)]
@@ -23,6 +22,16 @@ pub(super) struct ToolAnswer<T> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "NextCall")]
     pub(super) next: Option<NextCall>,
+}
+
+/// A call to make.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct NextCall {
+    /// The tool.
+    pub tool: &'static str,
+    /// Its whole input.
+    #[schemars(with = "Map<String, Value>")]
+    pub input: Value,
 }
 
 /// Returns the self-contained schema of a response with these fields of its own.

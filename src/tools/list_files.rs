@@ -7,13 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::answer::NextCall;
 use super::fault::{ErrorKind, ToolFault};
-use super::input;
-use super::outcome::{NextCall, ToolReply, Truncation};
+use super::outcome::{ToolReply, Truncation};
 use super::output_room::{OutputRoom, json_length};
-use super::paths;
 use super::toolbox::ToolContext;
-use super::{ToolSpec, TreeNeeds, answer};
+use super::{ToolSpec, TreeNeeds, answer, input, paths};
 use crate::domain::change::FileMode;
 use crate::domain::filter::PathFilter;
 use crate::domain::limits::LIMITS;

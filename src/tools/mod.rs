@@ -6,7 +6,6 @@
 //! To add a tool: one file with its input, its schema and its `call`, and one line in the table.
 
 mod answer;
-mod changed_files;
 mod checkout;
 mod diff_source;
 mod fault;
@@ -21,11 +20,12 @@ mod read_file_part;
 mod search_in_files;
 mod toolbox;
 
+pub use answer::NextCall;
 pub use checkout::{Checkout, NotAtHead, Uncommitted};
 pub use diff_source::{DiffError, DiffPart, DiffPlace, DiffSource};
 pub use fault::{ErrorKind, ToolFault};
 pub(crate) use input::FIELDS;
-pub use outcome::{HunkPart, NextCall, ShownLines, ToolOutcome, ToolReply, Truncation};
+pub use outcome::{HunkPart, ShownLines, ToolOutcome, ToolReply, Truncation};
 pub use toolbox::{ToolContext, ToolLimits, Toolbox};
 
 /// Definition of a tool for models.

@@ -1,11 +1,9 @@
 //! Results of tool calls. Main types: [`ToolOutcome`], [`ToolReply`].
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::answer::{self, ToolAnswer};
-
+use super::answer::{self, NextCall, ToolAnswer};
 use super::fault::{ErrorKind, ToolFault};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
@@ -58,16 +56,6 @@ pub struct Truncation {
     pub what: String,
     /// Call that shows the rest, if possible.
     pub next: Option<NextCall>,
-}
-
-/// A call to make.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct NextCall {
-    /// The tool.
-    pub tool: &'static str,
-    /// Its whole input.
-    #[schemars(with = "Map<String, Value>")]
-    pub input: Value,
 }
 
 /// Response of a tool before it is serialized.

@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::answer::NextCall;
 use super::fault::{ErrorKind, ToolFault};
 use super::input::{self, SideInput};
-use super::outcome::{NextCall, ShownLines, ToolReply, Truncation};
+use super::outcome::{ShownLines, ToolReply, Truncation};
 use super::output_room::{OutputRoom, json_length, push_numbered};
-use super::paths;
 use super::toolbox::ToolContext;
-use super::{ToolSpec, TreeNeeds, answer};
+use super::{ToolSpec, TreeNeeds, answer, paths};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::FileText;

@@ -6,13 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::answer::NextCall;
 use super::fault::{ErrorKind, ToolFault};
-use super::input;
-use super::outcome::{NextCall, ShownLines, ToolReply, Truncation};
+use super::outcome::{ShownLines, ToolReply, Truncation};
 use super::output_room::{LINE_CUT, OutputRoom, cut_line, push_numbered};
-use super::paths;
 use super::toolbox::ToolContext;
-use super::{ToolSpec, TreeNeeds, answer};
+use super::{ToolSpec, TreeNeeds, answer, input, paths};
 use crate::domain::place::{DiffSide, LineRange};
 use crate::workspace::{FileHits, LineRegex, Query, SearchHits};
 

@@ -1,19 +1,20 @@
 //! `read_diff`: the diff of a changed file, hunk by hunk.
 
+mod changed_files;
+
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::answer::NextCall;
 use super::diff_source::{DiffPart, DiffPlace, DiffSource};
 use super::fault::{ErrorKind, ToolFault};
-use super::input;
-use super::outcome::{HunkPart, NextCall, ShownLines, ToolReply, Truncation};
+use super::outcome::{HunkPart, ShownLines, ToolReply, Truncation};
 use super::output_room::{OutputRoom, json_length};
-use super::paths;
 use super::toolbox::ToolContext;
-use super::{ToolSpec, TreeNeeds, answer, changed_files, range};
+use super::{ToolSpec, TreeNeeds, answer, input, paths, range};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, shortened_lines};
 use crate::domain::path::RepoPath;
 use crate::domain::place::DiffSide;

@@ -1,12 +1,13 @@
-//! Listing of the changed files below a folder, which `read_diff` returns for a folder. Main function: [`listed`].
+//! Listing of the changed files below a folder, which `read_diff` returns for a folder. Main function: [`list_changed_files`].
 //!
 //! A listed file does not count as read: a line here is no line of a diff.
 
-use super::outcome::{NextCall, ToolReply, Truncation};
-use super::output_room::{OutputRoom, json_length};
-use super::range;
-use super::read_diff::{NAME, ReadDiffOutput};
-use super::toolbox::ToolContext;
+use super::super::answer::NextCall;
+use super::super::outcome::{ToolReply, Truncation};
+use super::super::output_room::{OutputRoom, json_length};
+use super::super::range;
+use super::super::toolbox::ToolContext;
+use super::{NAME, ReadDiffOutput};
 use crate::domain::change::{ChangeSet, FileChange, FileStatus};
 use crate::domain::path::RepoPath;
 use serde_json::json;
