@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::wire::StoredId;
+use super::id::StoredId;
 use crate::domain::change::{self, ChangeRun, FileMode, FileStatus, Generated, Hunk, PatchCut, PatchId, PatchText};
 use crate::domain::id::BlobId;
 use crate::domain::language;

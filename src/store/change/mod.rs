@@ -3,6 +3,7 @@
 //! Main functions: [`write()`], [`read`]. The shapes on disk are in `wire` and `file`. Collecting a change belongs in `git`.
 
 mod file;
+mod id;
 mod wire;
 
 use serde::{Deserialize, Serialize};

@@ -1,36 +1,14 @@
 //! Wire types of `change.json` apart from its files. Main type: [`StoredChange`]. Nothing else knows these field names.
 
-use std::fmt;
-
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::domain::change::{self, ChangeSet, Omission};
 use crate::domain::forge::{PullId, PullSpecifier, ReviewedPull};
-use crate::domain::id::{CommitId, ObjectId};
+use crate::domain::id::CommitId;
 use crate::domain::place::WorkspaceAt;
 
 use super::file::StoredFile;
-
-/// An object id as hexadecimal digits.
-#[derive(Clone, Copy)]
-pub(super) struct StoredId(pub(super) ObjectId);
-
-impl Serialize for StoredId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for StoredId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        parsed(deserializer).map(Self)
-    }
-}
-
-/// Deserializes a string through `FromStr`.
-fn parsed<'de, D: Deserializer<'de>, T: std::str::FromStr<Err: fmt::Display>>(deserializer: D) -> Result<T, D::Error> {
-    String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-}
+use super::id::{StoredId, parsed};
 
 /// The stored form of a [`ChangeSet`].
 #[derive(Serialize, Deserialize)]
