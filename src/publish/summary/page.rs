@@ -108,10 +108,15 @@ impl<'a> SummaryPage<'a> {
         format!("{} ({words})", digest::count_noun(count, "finding"))
     }
 
+    /// The same; `None` without any.
+    fn raised_counts(&self) -> Option<String> {
+        self.raised_findings().next().is_some().then(|| self.severity_counts())
+    }
+
     /// The verdict in words.
     pub(super) fn verdict_heading(&self) -> String {
         if self.parts.trust == MarkTrust::Untrusted {
-            return untrusted::heading(self);
+            return untrusted::heading(self.raised_counts().as_deref());
         }
         let found = self.raised_findings().next().is_some();
         let (open, silent) = (self.parts.still_open.len(), self.silent());
@@ -133,7 +138,7 @@ impl<'a> SummaryPage<'a> {
         let size = digest::size(change).join(", ");
         let what = format!("{} ({size})", self.writer.inline_code(&digest::change_names(change), PLACE));
         if self.parts.trust == MarkTrust::Untrusted {
-            return untrusted::sentence(self, &what, self.parts.verdict);
+            return untrusted::sentence(self.raised_counts().as_deref(), &what, self.parts.verdict);
         }
         let found = self.raised_findings().next().is_some();
         let asks = match self.parts.verdict {

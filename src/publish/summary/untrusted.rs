@@ -2,7 +2,6 @@
 //!
 //! No word of the review itself stands here; its findings are told as those of any other, in `page`.
 
-use super::page::SummaryPage;
 use crate::domain::forge::DeliveryVerdict;
 use crate::domain::run::RunId;
 
@@ -10,23 +9,22 @@ use crate::domain::run::RunId;
 pub(super) const INTRODUCTION: &str = "It was made by the pull request's own workflow, which its author controls. The summary comment says what that means, and lists all \
      findings.";
 
-/// The first line. It never sounds like a pass.
-pub(super) fn heading(page: &SummaryPage<'_>) -> String {
-    let found = page.raised_findings().next().is_some();
-    let words = if found { page.severity_counts() } else { "names nothing, which is no pass".to_owned() };
+/// The first line; `counts` are the findings, if there are any. It never sounds like a pass.
+pub(super) fn heading(counts: Option<&str>) -> String {
+    let words = counts.unwrap_or("names nothing, which is no pass");
     format!("## Review by the pull request's own workflow: {words}\n\n")
 }
 
 /// Returns the sentence on what it names.
-pub(super) fn sentence(page: &SummaryPage<'_>, what: &str, verdict: DeliveryVerdict) -> String {
+pub(super) fn sentence(counts: Option<&str>, what: &str, verdict: DeliveryVerdict) -> String {
     let asks = match verdict {
         DeliveryVerdict::Comment => "",
         DeliveryVerdict::RequestChanges => " This review asks for changes.",
     };
-    if page.raised_findings().next().is_some() {
-        return format!("**{}** in {what}, and there may be more.{asks}", page.severity_counts());
+    match counts {
+        Some(counts) => format!("**{counts}** in {what}, and there may be more.{asks}"),
+        None => format!("**Nothing new is named** in {what}. That is not a pass.{asks}"),
     }
-    format!("**Nothing new is named** in {what}. That is not a pass.{asks}")
 }
 
 /// The basis of the review.
