@@ -1,17 +1,26 @@
 //! Addresses of a provider: the base address as its official library reads it, and the address of a turn. Main functions: [`base`], [`endpoint`].
 
-use super::connect::ConnectError;
-use super::table::WireFormat;
+use super::wire_format::WireFormat;
 use crate::domain::text::strip_line;
 use crate::sys::http::{InvalidServerAddress, ServerAddress};
 
 /// Default port of an Ollama server.
 const OLLAMA_PORT: &str = "11434";
 
+/// Text that is not the address of a provider.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{origin} is no address of a server: {why}")]
+pub struct InvalidBaseAddress {
+    /// The address as it was given, without credentials.
+    origin: String,
+    /// Description of the problem.
+    why: String,
+}
+
 /// Reads the address of a provider.
 ///
 /// The path that an official library would append may already be there: people paste addresses they tried with another tool.
-pub(super) fn base(wire: WireFormat, text: &str) -> Result<ServerAddress, ConnectError> {
+pub(super) fn base(wire: WireFormat, text: &str) -> Result<ServerAddress, InvalidBaseAddress> {
     let text = text.trim().trim_matches(['"', '\'']).trim();
     let read = match wire {
         WireFormat::Ollama => ollama(text),
@@ -19,7 +28,7 @@ pub(super) fn base(wire: WireFormat, text: &str) -> Result<ServerAddress, Connec
             ServerAddress::parse(text)
         }
     };
-    let address = read.map_err(|InvalidServerAddress(why)| ConnectError::Address { origin: shown(text), why })?;
+    let address = read.map_err(|InvalidServerAddress(why)| InvalidBaseAddress { origin: shown(text), why })?;
     let superfluous: &[&[&str]] = match wire {
         WireFormat::Messages => &[&["v1", "messages"], &["v1"]],
         WireFormat::Responses => &[&["responses"]],

@@ -10,10 +10,10 @@ use super::optional_fields::{OptionalField, RefusedFields, UsedFields};
 use super::provider::{BoxFuture, Capabilities, Provider, StreamObserver};
 use super::rate_limit::{RateLimitHeaders, RateLimitTicket, RateLimiter};
 use super::request_error::{ErrorResponse, FailedRequest, FaultSource};
-use super::table::WireFormat;
 use super::text;
 use super::turn::{ToolChoice, TurnRequest, TurnResponse};
 use super::wire::{self, WireRequest, WireSetup};
+use super::wire_format::WireFormat;
 use crate::sys::http::{Http, HttpResponse, ServerAddress};
 
 /// A provider behind HTTP.

@@ -4,13 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::address::{base, endpoint};
+use super::address::{InvalidBaseAddress, base, endpoint};
 use super::client::HttpProvider;
 use super::optional_fields::RefusedFields;
 use super::provider::{Capabilities, FIRST_WAIT, Prices, Provider};
 use super::rate_limit::{RateLimit, RateLimiters};
 use super::request_error::FaultSource;
-use super::table::{Caching, ProviderRow, WireFormat};
+use super::table::{Caching, ProviderRow};
+use super::wire_format::WireFormat;
 use crate::domain::secret::Secret;
 use crate::sys::http::Http;
 
@@ -56,13 +57,8 @@ impl fmt::Debug for ProviderAccess {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
     /// The address is invalid.
-    #[error("{origin} is no address of a server: {why}")]
-    Address {
-        /// The address as it was given, without credentials.
-        origin: String,
-        /// Description of the problem.
-        why: String,
-    },
+    #[error(transparent)]
+    Address(#[from] InvalidBaseAddress),
     /// The key cannot be sent.
     #[error("the key for {0} holds characters that no key has, say a line break; copy it again")]
     Key(Arc<str>),

@@ -10,7 +10,8 @@ use super::address::base;
 use super::connect::{ConnectError, ProviderAccess, headers, key};
 use super::fault::TurnFault;
 use super::request_error::{ErrorResponse, FaultSource};
-use super::table::{ProviderRow, WireFormat};
+use super::table::ProviderRow;
+use super::wire_format::WireFormat;
 use crate::domain::secret::Secret;
 use crate::domain::text::strip_line;
 use crate::sys::http::{Http, ServerAddress};
@@ -41,7 +42,7 @@ pub fn address(row: &ProviderRow, access: &ProviderAccess) -> Result<String, Con
 ///
 /// Waits `quiet` at most for the whole of it.
 pub async fn list(row: &ProviderRow, access: &ProviderAccess, quiet: Duration) -> Result<Vec<String>, ListError> {
-    let base = base(row.wire, access.base_url.as_deref().unwrap_or(&row.base_url))?;
+    let base = base(row.wire, access.base_url.as_deref().unwrap_or(&row.base_url)).map_err(ConnectError::from)?;
     let key = key(row, access)?;
     let http = Http::for_server(&base).map_err(|error| ConnectError::Client(error.to_string()))?;
     let secrets = key.into_iter().chain(base.password()).map(Secret::new).collect();

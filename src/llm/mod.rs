@@ -28,6 +28,7 @@ mod text;
 mod turn;
 mod usage;
 mod wire;
+mod wire_format;
 
 #[cfg(test)]
 mod tests;
@@ -41,10 +42,11 @@ pub use rate_limit::{RateLimit, RateLimiters};
 pub use refusal::is_refusal;
 pub use table::{
     Caching, ModelFacts, ModelPattern, ModelRow, ProviderHead, ProviderRow, ProviderTable, TableError, TableFault,
-    WireFormat, heads,
+    heads,
 };
 pub use text::{is_open, was_text};
 pub use turn::{
     FinishReason, Message, MessagePart, ModelToolCall, ToolCallFormat, ToolChoice, ToolDefinition, ToolInput,
     ToolResult, TurnRequest, TurnResponse, TurnUsage,
 };
+pub use wire_format::WireFormat;

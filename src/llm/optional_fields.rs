@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use super::table::WireFormat;
+use super::wire_format::WireFormat;
 
 /// A field that a request can do without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]

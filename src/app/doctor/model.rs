@@ -83,7 +83,7 @@ pub(super) async fn check(
         let mut about = of.set_up();
         match llm::connect(&chosen.row, &chosen.model, &chosen.access) {
             // The address was already checked.
-            Err(llm::ConnectError::Address { .. }) => {}
+            Err(llm::ConnectError::Address(_)) => {}
             Err(error) => about.push(new_check("key", CheckState::Failed(FaultParty::Setup), error.to_string())),
             Ok(provider) => {
                 about.push(limits(provider.capabilities()));

@@ -14,6 +14,7 @@ pub use heads::{ProviderHead, heads};
 
 use super::optional_fields::OptionalField;
 use super::provider::Prices;
+use super::wire_format::WireFormat;
 
 /// The built-in rows.
 const BUILT_IN: &str = include_str!("../providers.toml");
@@ -111,44 +112,6 @@ impl Caching {
             Self::None => "none",
             Self::Automatic => "automatic",
             Self::Marks => "marks",
-        }
-    }
-}
-
-/// The wire formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WireFormat {
-    /// Anthropic's Messages.
-    Messages,
-    /// `OpenAI`'s Responses.
-    Responses,
-    /// `OpenAI`'s chat completions, supported by most servers.
-    Chat,
-    /// Google's `generateContent`.
-    Gemini,
-    /// Ollama's own.
-    Ollama,
-}
-
-impl WireFormat {
-    /// Returns the word for it.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Messages => "messages",
-            Self::Responses => "responses",
-            Self::Chat => "chat",
-            Self::Gemini => "gemini",
-            Self::Ollama => "ollama",
-        }
-    }
-
-    /// Returns the header in which the first server of this format wanted its key.
-    const fn key_header(self) -> &'static str {
-        match self {
-            Self::Messages => "x-api-key",
-            Self::Gemini => "x-goog-api-key",
-            Self::Responses | Self::Chat | Self::Ollama => "authorization",
         }
     }
 }

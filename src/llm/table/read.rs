@@ -11,12 +11,13 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 use super::error::{MAX_BYTES, TableError, TableFault};
-use super::{Caching, ModelFacts, ModelPattern, ModelRow, ProviderRow, WireFormat};
+use super::{Caching, ModelFacts, ModelPattern, ModelRow, ProviderRow};
 use crate::domain::day::Day;
 use crate::domain::money::Money;
 use crate::domain::text::strip_line;
 use crate::llm::optional_fields::OptionalField;
 use crate::llm::provider::{self, Prices};
+use crate::llm::wire_format::WireFormat;
 
 /// The longest name, in characters.
 const LONGEST_NAME: usize = 100;

@@ -2,8 +2,8 @@
 
 use super::super::events::EventSplitter;
 use super::super::frames::{FrameReader, ResponseFault};
-use super::super::table::WireFormat;
 use super::super::wire;
+use super::super::wire_format::WireFormat;
 use super::*;
 
 /// A stream of each wire as a server sends it: text, two calls, whatever is opaque, usage.

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::frames::FrameReader;
-use super::super::table::WireFormat;
 use super::super::wire;
+use super::super::wire_format::WireFormat;
 use super::*;
 
 const WIRES: [WireFormat; 5] =

@@ -17,8 +17,8 @@ use super::draft::ResponseDraft;
 use super::events::Framing;
 use super::frames::Decoder;
 use super::optional_fields::RequestFields;
-use super::table::WireFormat;
 use super::turn::TurnRequest;
+use super::wire_format::WireFormat;
 
 /// Data for a request besides the conversation.
 #[derive(Debug, Clone, Copy)]
