@@ -18,7 +18,7 @@ use super::commits::collect_commits;
 use super::entries::{ChangedEntry, Delta, ReadError, SideContent, TreeDifferences};
 use super::patch_text::{DiffPosition, PatchSide, PatchTextLimits, render};
 use super::range::ResolvedRange;
-use super::{GitError, attributes, compare, disk, index, patch_id, renames, tree_diff};
+use super::{GitError, attributes, compare, disk_diff, index, patch_id, renames, tree_diff};
 
 /// The limits and filters of a collection.
 #[derive(Debug, Clone)]
@@ -104,7 +104,7 @@ fn differences(repo: &Repo, range: &ResolvedRange, cancel: &Cancel) -> Result<Tr
     let old = tree(range.old_at)?;
     match range.new_at {
         WorkspaceAt::Index => index::diff_index(repo, old, cancel),
-        WorkspaceAt::Worktree => disk::diff_disk(repo, old, cancel),
+        WorkspaceAt::Worktree => disk_diff::diff_disk(repo, old, cancel),
         WorkspaceAt::PatchOnly => Ok(TreeDifferences::default()),
         WorkspaceAt::Revision(_) | WorkspaceAt::Empty => tree_diff::diff_trees(repo, old, tree(range.new_at)?, cancel),
     }

@@ -5,7 +5,7 @@
 
 use crate::domain::change::FileMode;
 
-use super::patch_parse::ParsedFile;
+use super::parsed_file::ParsedFile;
 
 /// The prefix of a submodule's contents in a diff.
 const SUBPROJECT: &[u8] = b"Subproject commit ";

@@ -14,15 +14,15 @@ use crate::domain::text::mask;
 use crate::sys::cancel::Cancel;
 use crate::sys::charset;
 
-use super::GitError;
 use super::collect::{CollectOptions, binary_source_reason};
 use super::compare::before;
 use super::file_patch::FilePatch;
 use super::generated::generated_by_name;
 use super::known_lines::{KnownLines, PatchFile};
-use super::patch_id;
-use super::patch_parse::{ParsedFile, PatchError, parse};
+use super::parsed_file::ParsedFile;
+use super::patch_parse::{PatchError, parse};
 use super::patch_text::{DiffPosition, PatchSide, PatchTextLimits, render};
+use super::{GitError, patch_id};
 
 /// A change that is known from its patch alone.
 #[derive(Debug, Clone)]

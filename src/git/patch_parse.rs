@@ -8,6 +8,7 @@ use crate::domain::path::{RepoPath, unquote};
 use crate::sys::cancel::Cancel;
 
 use super::GitError;
+use super::parsed_file::ParsedFile;
 use super::patch_check::{detect_other_format, find_contradiction, is_name};
 use super::patch_header::{git_names, hunk_header, same_file, strip_first_component};
 use super::patch_lines::AscendingLines;
@@ -20,30 +21,6 @@ pub struct PatchError {
     pub line: usize,
     /// The problem and, if that helps, the remedy.
     pub what: String,
-}
-
-/// One file of a patch.
-#[derive(Debug, Default)]
-pub(super) struct ParsedFile<'a> {
-    /// The start of its diff.
-    pub(super) line: usize,
-    pub(super) old_path: Option<RepoPath>,
-    pub(super) new_path: Option<RepoPath>,
-    pub(super) old_mode: Option<FileMode>,
-    pub(super) new_mode: Option<FileMode>,
-    pub(super) renamed: bool,
-    pub(super) binary: bool,
-    pub(super) hunks: Vec<Hunk>,
-    /// The lines of the hunks with what stands before them: ` `, `-` or `+`.
-    pub(super) body: Vec<(u8, &'a [u8])>,
-    pub(super) open: OpenEnds,
-}
-
-/// The sides of a file that do not end in a line feed.
-#[derive(Debug, Default)]
-pub(super) struct OpenEnds {
-    pub(super) old: bool,
-    pub(super) new: bool,
 }
 
 /// Reads all files of a patch.

@@ -5,7 +5,8 @@
 use git2::{Status, StatusOptions};
 
 use super::GitError;
-use super::disk::{native, refuse_unreadable_ignores};
+use super::disk::native;
+use super::disk_diff::refuse_unreadable_ignores;
 use crate::domain::path::RepoPath;
 use crate::sys::repo::Repo;
 

@@ -4,7 +4,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
 
 use super::GitError;
-use super::disk::diff_disk;
+use super::disk_diff::diff_disk;
 
 /// Returns the number of files that a review of uncommitted changes would have, renames counted as two; none in a bare repository.
 ///
