@@ -1,12 +1,34 @@
-//! Syntax queries with the built-in grammars. Main type: [`GrammarLanguages`].
+//! Syntax queries about a file. Main types: the trait [`LanguageInfo`], and [`GrammarLanguages`], which answers them with the built-in grammars.
 
 use std::sync::Arc;
 
-use super::anchor::LanguageInfo;
 use crate::domain::language;
 use crate::domain::path::RepoPath;
 use crate::domain::text::FileText;
 use crate::syntax::{self, TreeCache};
+
+/// Syntax queries about a file; `None` if there is no grammar for its language.
+pub trait LanguageInfo {
+    /// Counts the error nodes of the parsed text.
+    fn error_nodes(&self, path: &RepoPath, text: &str) -> Option<u32>;
+
+    /// Returns the name of the innermost function or type around a line.
+    fn enclosing_symbol(&self, path: &RepoPath, text: &FileText, line: u32) -> Option<String>;
+}
+
+/// A [`LanguageInfo`] that supports no language.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoLanguageInfo;
+
+impl LanguageInfo for NoLanguageInfo {
+    fn error_nodes(&self, _: &RepoPath, _: &str) -> Option<u32> {
+        None
+    }
+
+    fn enclosing_symbol(&self, _: &RepoPath, _: &FileText, _: u32) -> Option<String> {
+        None
+    }
+}
 
 /// Maximum size of a text parsed for a single finding: a larger one takes longer than the finding is worth.
 const MOST_BYTES: usize = 512 << 10;

@@ -17,9 +17,9 @@ mod reindent;
 mod rejection;
 mod suggestion;
 
-pub use anchor::{AnchoredClaim, LanguageInfo, NoLanguageInfo, anchor, anchor_outside_change, anchor_with};
+pub use anchor::{AnchoredClaim, anchor, anchor_outside_change, anchor_with};
 pub use identity::{assign_ids, candidate_ids, context_around, fingerprint};
-pub use languages::GrammarLanguages;
+pub use languages::{GrammarLanguages, LanguageInfo, NoLanguageInfo};
 pub use locate::{QuoteLocation, locate};
 pub use rejection::{NearLine, Rejection};
 pub use suggestion::{SuggestionFault, apply, prove};

@@ -13,7 +13,7 @@ use crate::domain::text::{FileText, mask, strip_diff_marks};
 use crate::workspace::Workspace;
 
 use super::identity::{context_around, fingerprint};
-use super::languages::GrammarLanguages;
+use super::languages::{GrammarLanguages, LanguageInfo};
 use super::locate::{QuoteLocation, read_quote};
 use super::reach::ReachableLines;
 use super::reindent::reindent;
@@ -38,29 +38,6 @@ pub struct AnchoredClaim {
     pub remarks: Vec<(usize, String)>,
     /// Notes on what was dropped or corrected, one sentence each.
     pub notes: Vec<String>,
-}
-
-/// Syntax queries about a file; `None` if there is no grammar for its language.
-pub trait LanguageInfo {
-    /// Counts the error nodes of the parsed text.
-    fn error_nodes(&self, path: &RepoPath, text: &str) -> Option<u32>;
-
-    /// Returns the name of the innermost function or type around a line.
-    fn enclosing_symbol(&self, path: &RepoPath, text: &FileText, line: u32) -> Option<String>;
-}
-
-/// A [`LanguageInfo`] that supports no language.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoLanguageInfo;
-
-impl LanguageInfo for NoLanguageInfo {
-    fn error_nodes(&self, _: &RepoPath, _: &str) -> Option<u32> {
-        None
-    }
-
-    fn enclosing_symbol(&self, _: &RepoPath, _: &FileText, _: u32) -> Option<String> {
-        None
-    }
 }
 
 /// Checks a claim with the built-in grammars; see [`anchor_with`].
