@@ -25,7 +25,7 @@ pub mod state;
 mod stored;
 mod summary;
 mod title;
-mod tracker;
+pub mod tracker;
 mod visible_text;
 
 #[cfg(test)]

@@ -1,10 +1,8 @@
-//! The resolved state that the forge cannot store itself: entries of lists and parts of remarks. Main types: [`RemarkState`], [`Tracker`].
+//! The resolved state that the forge cannot store itself: entries of lists and parts of remarks. Main types: [`RemarkState`].
 //!
 //! `pr-review-mcp` keeps this in comments of the pull request, and reads the first comment that holds its mark, whoever wrote it. Here only
 //! comments of our own account and of accounts with rights in the repository are read ([`RemarkState::read`]), all of them together; only our own is
 //! ever written. What another account's comment says is resolved cannot be reopened here, and it is said so.
-
-pub use super::tracker::Tracker;
 
 use super::stored::{PENDING, RESOLVED, StoredChildren, StoredRemarkState, StoredResolution, is_trusted_comment};
 use crate::domain::forge::{Comment, Held, Remark};

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::graphql::FAILED;
 use super::limits::RateLimited;
-use super::send::{ForgeResponse, GitHubApi};
+use super::request::{ForgeResponse, GitHubApi};
 use super::wire::GraphError;
 use crate::domain::secret::Secret;
 use crate::domain::text::{mask, strip_line};

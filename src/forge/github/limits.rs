@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Deserialize;
 
-use super::send::{ForgeResponse, GitHubApi};
+use super::request::{ForgeResponse, GitHubApi};
 use crate::sys::clock;
 
 /// GitHub asks for a pause of a second between requests that create something, where there are many of them.

@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderValue, Method};
 use serde_json::json;
 
-use super::send::{ForgeRequest, GitHubApi, RequestEffect};
+use super::request::{ForgeRequest, GitHubApi, RequestEffect};
 use super::types::Login;
 use super::{GitHub, wire};
 use crate::domain::forge::RepoName;

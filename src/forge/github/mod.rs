@@ -19,6 +19,7 @@ mod graphql;
 mod limits;
 mod login;
 mod poll;
+mod request;
 mod rest;
 mod send;
 #[cfg(test)]

@@ -5,9 +5,10 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, IF_NONE_MATCH, USER_AGENT};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, IF_NONE_MATCH, USER_AGENT};
 use http::{Method, Request, Uri};
 
+use super::request::{ForgeRequest, ForgeResponse, GitHubApi, RequestEffect};
 use super::{GitHub, limits};
 use crate::forge::error::{FaultKind, ForgeError};
 use crate::sys::cancel::CancelReason;
@@ -23,71 +24,6 @@ const LONGEST_WAIT: Duration = Duration::from_mins(2);
 const MORE_TRIES: usize = 2;
 /// The number of redirects that one request follows: a repository may have been renamed more than once.
 const REDIRECTS: usize = 3;
-
-/// The two interfaces; each has limits of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum GitHubApi {
-    Rest,
-    GraphQl,
-}
-
-impl GitHubApi {
-    pub(super) const fn index(self) -> usize {
-        match self {
-            Self::Rest => 0,
-            Self::GraphQl => 1,
-        }
-    }
-}
-
-/// The effect of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RequestEffect {
-    /// Nothing.
-    Reads,
-    /// Idempotent: it may be retried.
-    Sets,
-    /// It creates something: never sent again where it may have been done.
-    Creates,
-}
-
-/// A request.
-#[derive(Debug)]
-pub(super) struct ForgeRequest {
-    pub(super) api: GitHubApi,
-    pub(super) method: Method,
-    /// The whole address.
-    pub(super) address: String,
-    pub(super) body: Option<Vec<u8>>,
-    /// The tag of what is known already.
-    pub(super) tag: Option<String>,
-    pub(super) login: Option<HeaderValue>,
-    pub(super) effect: RequestEffect,
-}
-
-/// An answer, read to its end.
-#[derive(Debug)]
-pub(super) struct ForgeResponse {
-    pub(super) status: u16,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Vec<u8>,
-}
-
-impl ForgeResponse {
-    /// A header's text.
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name).and_then(|value| value.to_str().ok())
-    }
-
-    #[cfg(test)]
-    pub(super) fn for_test(status: u16, headers: &[(&'static str, &'static str)], body: &str) -> Self {
-        let mut map = HeaderMap::new();
-        for (name, value) in headers {
-            map.insert(*name, HeaderValue::from_static(value));
-        }
-        Self { status, headers: map, body: body.as_bytes().to_vec() }
-    }
-}
 
 /// The reason why there is no answer.
 enum LostResponse {

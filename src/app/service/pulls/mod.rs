@@ -31,7 +31,8 @@ use crate::domain::forge::{
     Comment, FindingMark, PullConversation, PullFile, PullId, PullRequest, PullState, Remark, RemarkSummary, RepoName,
     Thread,
 };
-use crate::forge::bots::state::{RemarkState, Tracker};
+use crate::forge::bots::state::RemarkState;
+use crate::forge::bots::tracker::Tracker;
 use crate::forge::{self, GitHub, PullFilter, Remarks};
 use crate::sys::blocking::BlockingFailure;
 use crate::sys::cancel::Cancel;

@@ -1,6 +1,7 @@
 //! Tests of resolved remarks, and of who may resolve them.
 
-use super::super::state::{RemarkState, ReopenResult, ResolveResult, Tracker};
+use super::super::state::{RemarkState, ReopenResult, ResolveResult};
+use super::super::tracker::Tracker;
 use super::super::{read_remarks, summarize_remarks};
 use super::{comment, review, thread};
 use crate::domain::forge::{Comment, PullConversation, Remark};

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::GitHub;
-use super::send::{ForgeRequest, ForgeResponse, GitHubApi, RequestEffect};
+use super::request::{ForgeRequest, ForgeResponse, GitHubApi, RequestEffect};
 use super::wire::{Envelope, GraphError};
 use crate::domain::forge::{PullId, RepoName};
 use crate::forge::error::{FaultKind, ForgeError};

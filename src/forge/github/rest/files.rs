@@ -1,6 +1,6 @@
 //! The files of a pull request.
 
-use super::super::send::ForgeResponse;
+use super::super::request::ForgeResponse;
 use super::super::{GitHub, wire};
 use super::RestCall;
 use crate::domain::forge::{PullFile, PullId};

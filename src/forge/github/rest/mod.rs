@@ -8,7 +8,7 @@ use http::Method;
 use serde_json::Value;
 
 use super::GitHub;
-use super::send::{ForgeRequest, ForgeResponse, GitHubApi, RequestEffect};
+use super::request::{ForgeRequest, ForgeResponse, GitHubApi, RequestEffect};
 use crate::domain::forge::RepoName;
 use crate::forge::error::ForgeError;
 
