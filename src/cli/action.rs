@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::console::Console;
 use super::report::report;
-use super::review::{GRACE, render_options};
+use super::review::render_options;
 use crate::app::action::{ActionResult, ActionVariables, mask, run_action};
 use crate::app::{AppError, Cancel, ProcessEnv};
+use crate::cli::GRACE;
 use crate::config::Colour;
 use crate::present::{Syntax, presenter};
 

@@ -8,8 +8,8 @@ use clap::Args;
 
 use super::args::values;
 use super::console::Console;
-use super::review::GRACE;
 use crate::app::{self, AppError, Cancel, EvalJob, Overrides, ProcessEnv};
+use crate::cli::GRACE;
 use crate::domain::eval::{EvalThresholds, Figures, compare};
 use crate::domain::event::EventSink;
 use crate::present::Syntax;

@@ -20,7 +20,6 @@ mod doctor;
 mod eval;
 mod guidelines;
 mod mcp;
-mod mcp_install;
 mod models;
 mod parse_helper;
 mod post;
@@ -37,6 +36,9 @@ use console::Console;
 
 use crate::app::{self, AppError};
 use crate::present::Syntax;
+
+/// Time limit for a stage to react to an interrupt before it is abandoned.
+const GRACE: Duration = Duration::from_secs(3);
 
 const EXAMPLES: &str = "\
 Examples:

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
+use super::GRACE;
 use super::args::ReviewArgs;
 use super::console::Console;
 use super::post;
@@ -15,9 +15,6 @@ use crate::domain::run::RunId;
 use crate::present::delivery;
 use crate::present::events::{EventStream, FanOut, StreamEnd};
 use crate::present::{self, LinkStyle, RenderOptions, Syntax, presenter};
-
-/// Time limit for a stage to react to an interrupt before it is abandoned.
-pub(super) const GRACE: Duration = Duration::from_secs(3);
 
 pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppError> {
     args.check()?;

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::DirectoryArgs;
-use super::console::Console;
+use super::super::DirectoryArgs;
+use super::super::console::Console;
+use super::check_flags;
 use crate::app::AppError;
 use crate::app::clients::{
     self, CLIENTS, ClientFolders, ClientSetup, McpClient, SetupRequest, SetupScope, WriteOutcome,
@@ -52,7 +53,7 @@ pub(super) fn run(args: InstallArgs, console: &Console) -> Result<ExitCode, AppE
         Some(_) => SetupScope::User,
         None => client.default_scope(),
     };
-    if let Err(fault) = super::mcp::check_flags(&args.flags) {
+    if let Err(fault) = check_flags(&args.flags) {
         return Err(AppError::Serve(fault));
     }
     let wanted = SetupRequest {

@@ -8,13 +8,15 @@ use std::time::Duration;
 
 use clap::{Args, FromArgMatches as _, Subcommand};
 
+mod install;
+
 use super::DirectoryArgs;
 use super::args::values;
 use super::console::Console;
-use super::mcp_install::{self, InstallArgs};
 use crate::app::{AppError, Overrides, ProcessEnv, PullServing, Service, ServiceOptions};
 use crate::domain::secret::Secret;
 use crate::mcp::{self, HttpOptions, McpTransport, ToolSelection};
+use install::InstallArgs;
 
 /// Time limit for saving reviews that are still running when the server ends.
 const GRACE: Duration = Duration::from_secs(5);
@@ -80,7 +82,7 @@ pub(super) struct McpArgs {
 
 pub(super) fn run(args: McpArgs, console: &Console) -> Result<ExitCode, AppError> {
     if let Some(McpCommand::Install(install)) = args.action {
-        return mcp_install::run(install, console);
+        return install::run(install, console);
     }
     let door = door(&args, console)?;
     let offer =
@@ -120,7 +122,7 @@ pub(super) fn run(args: McpArgs, console: &Console) -> Result<ExitCode, AppError
 }
 
 /// Checks whether a client could start the server with these flags; the error says why not.
-pub(super) fn check_flags(flags: &[String]) -> Result<(), String> {
+fn check_flags(flags: &[String]) -> Result<(), String> {
     let server = McpArgs::augment_args(clap::Command::new("review mcp").no_binary_name(true));
     let fault = |error: clap::Error| {
         let text = error.to_string();
