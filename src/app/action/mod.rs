@@ -17,7 +17,6 @@ mod inputs;
 mod outputs;
 mod reviewer;
 mod step;
-mod summary;
 mod task;
 mod variables;
 

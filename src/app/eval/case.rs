@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::error::EvalError;
-use super::recipe::{CaseRecipe, GeneratedFile, RepositoryEnds};
 use crate::domain::eval::{ExpectedResult, Golden};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
@@ -24,6 +23,44 @@ const MAX_ISSUES: usize = 100;
 /// Limits on the number and length of an issue's words.
 const MAX_WORDS: usize = 50;
 const MAX_WORD: usize = 200;
+
+/// The source of the change.
+#[derive(Debug, Clone)]
+pub(super) enum CaseRecipe {
+    /// The folders `base` and `head` of the case, or its `change.patch`.
+    Files {
+        /// The commit message.
+        message: String,
+        /// Generated files.
+        made: Vec<GeneratedFile>,
+    },
+    /// Two commits of a repository.
+    Repository(RepositoryEnds),
+}
+
+/// A generated file that repeats one line.
+#[derive(Debug, Clone)]
+pub(super) struct GeneratedFile {
+    /// Its path.
+    pub(super) path: RepoPath,
+    /// The line; `{n}` in it is replaced by its number.
+    pub(super) line: String,
+    /// The number of its lines.
+    pub(super) times: u32,
+    /// `new`: only in the head; `old`: only in the base.
+    pub(super) side: DiffSide,
+}
+
+/// A change of a real repository.
+#[derive(Debug, Clone)]
+pub(super) struct RepositoryEnds {
+    /// Its folder, below the one that the caller gave for repositories.
+    pub(super) folder: PathBuf,
+    /// The base of the change.
+    pub(super) base: String,
+    /// The head of the change.
+    pub(super) head: String,
+}
 
 /// A parsed and validated case.
 #[derive(Debug, Clone)]

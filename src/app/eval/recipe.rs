@@ -1,10 +1,10 @@
-//! Builds the change of a case in the place where a review finds it. Main types: [`CaseRecipe`], [`PreparedCase`].
+//! Builds the change of a case in the place where a review finds it. Main type: [`PreparedCase`].
 
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::case::EvalCase;
+use super::case::{CaseRecipe, EvalCase, GeneratedFile, RepositoryEnds};
 use super::error::EvalError;
 use crate::app::context::error::AppError;
 use crate::domain::change::FileMode;
@@ -32,44 +32,6 @@ const PATCH: &str = "change.patch";
 
 /// The name of the scratch repository. A model sees it, so it must not reveal the expected result.
 const PROJECT: &str = "project";
-
-/// The source of the change.
-#[derive(Debug, Clone)]
-pub(super) enum CaseRecipe {
-    /// The folders `base` and `head` of the case, or its `change.patch`.
-    Files {
-        /// The commit message.
-        message: String,
-        /// Generated files.
-        made: Vec<GeneratedFile>,
-    },
-    /// Two commits of a repository.
-    Repository(RepositoryEnds),
-}
-
-/// A generated file that repeats one line.
-#[derive(Debug, Clone)]
-pub(super) struct GeneratedFile {
-    /// Its path.
-    pub(super) path: RepoPath,
-    /// The line; `{n}` in it is replaced by its number.
-    pub(super) line: String,
-    /// The number of its lines.
-    pub(super) times: u32,
-    /// `new`: only in the head; `old`: only in the base.
-    pub(super) side: DiffSide,
-}
-
-/// A change of a real repository.
-#[derive(Debug, Clone)]
-pub(super) struct RepositoryEnds {
-    /// Its folder, below the one that the caller gave for repositories.
-    pub(super) folder: PathBuf,
-    /// The base of the change.
-    pub(super) base: String,
-    /// The head of the change.
-    pub(super) head: String,
-}
 
 /// A change ready for review.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::guidelines::tree::{EntryKind, TargetTree, join};
+use super::target_tree::{EntryKind, TargetTree, join};
 use crate::app::context::error::{AppError, UseCaseError};
 use crate::app::context::prompts;
 use crate::config::Settings;

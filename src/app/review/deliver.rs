@@ -1,10 +1,10 @@
 //! The end of a run: saves it, writes the requested files and determines the exit code. Main type: [`DeliveredReview`].
 
+use super::resume_hint::resume_hint;
 use crate::app::context::saved_runs::keep;
 use crate::app::context::saved_runs::render;
 use std::path::PathBuf;
 
-use super::resume;
 use crate::app::context::environment::ProcessEnv;
 use crate::app::prepare::inputs;
 use crate::app::prepare::previous::hidden;
@@ -119,7 +119,7 @@ pub(in crate::app) fn deliver(
         }
     }
     let is_whole = not_kept.is_none() && store.has_files(review.id, &[inputs::NAME, JOURNAL]);
-    let goes_on = resume::resume_hint(review.id, review.ended).filter(|_| is_whole);
+    let goes_on = resume_hint(review.id, review.ended).filter(|_| is_whole);
     let interrupted = cancel.check() == Err(CancelReason::Interrupted);
     DeliveredReview { review, settings, root: places.root, failures, not_kept, goes_on, interrupted }
 }

@@ -8,3 +8,4 @@ pub(in crate::app) mod job;
 pub(in crate::app) mod preview;
 pub(in crate::app) mod replay;
 pub(in crate::app) mod resume;
+mod resume_hint;

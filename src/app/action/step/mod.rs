@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use super::commands::{AnnotationLevel, annotate};
 use super::error::ActionError;
+use super::event;
 use super::gate::{self, Kind, SUPERSEDED, StepVerdict};
 use super::inputs::{self, ActionInputs, ErrorPolicy};
 use super::outputs::ActionOutputs;
 use super::task::{StepTask, decide_task};
 use super::variables::{self, ActionVariables};
-use super::{event, summary};
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::app::context::saved_runs::render;
@@ -29,6 +29,7 @@ use crate::sys::files;
 mod commits;
 mod pull;
 mod reviewing;
+mod summary;
 
 /// Maximum size in bytes of a payload: GitHub's have at most 25 MB.
 const MAX_PAYLOAD: u64 = 32 << 20;

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 use super::super::change::PreparedChange;
 use super::super::diff_source::DiffOrigin;
+use super::super::target_tree::TargetTree;
 use super::find::{by_name, find_candidates};
 use super::gather::{GuidelineRequest, paths};
-use super::tree::TargetTree;
 use crate::app::context::error::AppError;
 use crate::domain::change::ChangeSet;
 use crate::domain::guideline::Guidelines;

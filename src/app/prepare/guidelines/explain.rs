@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
+use super::super::target_tree::TargetTree;
 use super::find::{GuidelineCandidate, GuidelineForm, by_name};
 use super::front::FrontMatter;
 use super::gather::{GuidelineRequest, GuidelineScope, gather, scope};
 use super::resolve::resolve;
-use super::tree::TargetTree;
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::app::context::settings::list_settings;

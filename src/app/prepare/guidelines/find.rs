@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::tree::{EntryKind, TargetTree, join};
+use super::super::target_tree::{EntryKind, TargetTree, join};
 use crate::app::context::error::AppError;
 use crate::domain::guideline::GuidelineKind;
 use crate::domain::path::RepoPath;

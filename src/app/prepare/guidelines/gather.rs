@@ -2,11 +2,11 @@
 
 use super::super::change::PreparedChange;
 use super::super::diff_source::DiffOrigin;
+use super::super::target_tree::TargetTree;
 use super::find::{GuidelineCandidate, GuidelineForm, find_candidates};
 use super::front::FrontMatter;
 use super::imports::{GuidelineImport, imports};
 use super::resolve::{UnresolvedPath, resolve};
-use super::tree::TargetTree;
 use crate::app::context::error::AppError;
 use crate::config::Settings;
 use crate::domain::guideline::{

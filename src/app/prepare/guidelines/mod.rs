@@ -1,8 +1,7 @@
 //! The guidelines of a project: finds and reads them, and determines their scope. Main functions: [`load`], [`explain`], [`list`].
 //!
 //! They are read from where the project's settings are: the target commit, never the head, whose author would otherwise write the rules of
-//! the review. Imports and links are resolved in the same tree only. `ground` is that tree, `find` finds the files, `front` parses their
-//! front matter, `imports` finds what they import, `gather` combines them under the limits, `changed` detects changes to them. Presenting
+//! the review (`target_tree`). Imports and links are resolved in the same tree only. `find` finds the files, `front` parses their front matter, `imports` finds what they import, `gather` combines them under the limits, `changed` detects changes to them. Presenting
 //! them to a model belongs in `review`.
 
 mod changed;
@@ -13,7 +12,6 @@ mod gather;
 mod imports;
 mod prepare;
 mod resolve;
-pub(in crate::app) mod tree;
 
 pub use explain::{explain, list};
 pub(in crate::app) use gather::load;

@@ -1,6 +1,6 @@
 //! Resolves a path through links, inside one tree. Main function: [`resolve`].
 
-use super::tree::{EntryKind, TargetTree, join};
+use super::super::target_tree::{EntryKind, TargetTree, join};
 use crate::domain::path::{PathError, RepoPath};
 use crate::sys::repo_error::RepoError;
 

@@ -21,6 +21,7 @@ use super::deliver::{DeliveredReview, OutputFile};
 use super::engine::{EngineJob, ModelContext, ResumedRun, RunMode};
 use super::job::run_and_deliver;
 use super::job::stage;
+use super::resume_hint::can_resume;
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::app::context::model;
@@ -33,7 +34,6 @@ use crate::domain::event::{Event, EventSink, ReviewStage};
 use crate::domain::money::Money;
 use crate::domain::request::ReviewScope;
 use crate::domain::review::{ReviewOutcome, StopReason};
-use crate::domain::run::RunId;
 use crate::domain::text::count_noun;
 use crate::llm;
 use crate::review::JournalReplay;
@@ -181,11 +181,6 @@ fn check_resumable(opened: &RecordedRun) -> Result<(), ResumeError> {
     }
 }
 
-/// Checks whether resuming a run with this stop reason can help, with more budget or another day. No budget extends a context window.
-pub(in crate::app) fn can_resume(ended: StopReason) -> bool {
-    ended.is_resumable() && ended != StopReason::WindowLimit
-}
-
 /// The models of the run.
 struct ReachedModels {
     chosen: ChosenModel,
@@ -303,18 +298,6 @@ fn format_duration(time: Duration) -> String {
     if seconds.is_multiple_of(60) { format!("{}m", seconds / 60) } else { format!("{seconds}s") }
 }
 
-/// The command that resumes a run with this stop reason, if resuming can help.
-pub(in crate::app) fn resume_hint(run: RunId, ended: StopReason) -> Option<String> {
-    let more = match ended {
-        StopReason::Deadline => " --timeout TIME (more than it had)",
-        StopReason::TurnLimit => " --max-turns N (more than it had)",
-        StopReason::TokenLimit => " --max-tokens N (more than it had)",
-        StopReason::CostLimit => " --max-cost DOLLARS (more than it had)",
-        _ => "",
-    };
-    can_resume(ended).then(|| format!("review --resume {run}{more}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -325,11 +308,5 @@ mod tests {
             assert_eq!(format_duration(Duration::from_secs(seconds)), text);
             assert_eq!(crate::config::parse_duration(text).unwrap(), Duration::from_secs(seconds.max(1)));
         }
-    }
-
-    #[test]
-    fn what_ended_for_want_of_something_may_go_on() {
-        assert!(can_resume(StopReason::TokenLimit) && can_resume(StopReason::ProviderFault));
-        assert!(!can_resume(StopReason::Finished) && !can_resume(StopReason::LeakedMarkup));
     }
 }

@@ -1,6 +1,6 @@
-//! The tree that guidelines are read from: a commit, or the working tree if requested. Main type: [`TargetTree`].
+//! The tree that guidelines and rules of a project are read from: a commit, or the working tree if requested. Main type: [`TargetTree`].
 //!
-//! Nothing outside of it can be reached, and no link is followed here: `resolve` does so, within the tree.
+//! Nothing outside of it can be reached, and no link is followed here: `guidelines::resolve` does so, within the tree.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

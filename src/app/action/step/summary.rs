@@ -1,7 +1,7 @@
 //! The summary on the page of the run: the review, its destination, and failures. Main function: [`write`].
 
-use super::step::{PostDestination, StepOutcome, StepReview};
-use super::variables::{self, ActionVariables};
+use super::super::variables::{self, ActionVariables};
+use super::{PostDestination, StepOutcome, StepReview};
 use crate::app::context::error::AppError;
 use crate::app::context::saved_runs::render;
 use crate::present::escape::{fenced, inline};
