@@ -61,8 +61,9 @@
 //!
 //! # Layers
 //!
-//! Imports point down; modules of one layer never import each other, and types shared by two of them belong in [`domain`].
-//! `tests/it/architecture.rs` enforces this table.
+//! Imports point down; modules of one layer never import each other, and types shared by two of them belong in [`domain`]. Within a folder
+//! the modules form layers as well: what two of them share stands in the lower one, in a file of its own, or in their `mod.rs`; only a
+//! parent and its children may import each other. `tests/it/architecture.rs` enforces this.
 //!
 //! | layer | folder | contents |
 //! | --- | --- | --- |

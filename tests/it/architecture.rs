@@ -80,6 +80,32 @@ const STREAMS: &[(&str, &[&str])] = &[
     ("present/progress/bar.rs", &["ProgressDrawTarget::stderr"]),
 ];
 
+/// Circles that are left, each with its folder: they are to be dissolved, and no other is to come.
+const CIRCLES: &[(&str, &[&str])] = &[
+    ("review", &["compact", "journal", "replay", "stats"]),
+    (
+        "review",
+        &[
+            "builder",
+            "by_model",
+            "by_rules",
+            "calls",
+            "draft",
+            "engine_tools",
+            "exchange",
+            "failover",
+            "invalid_answers",
+            "loop_detector",
+            "parts",
+            "turns",
+            "verify",
+        ],
+    ),
+    ("review/builder", &["finding", "lead"]),
+    ("review/opening", &["diffs", "listing"]),
+    ("review/parts", &["combined", "loops"]),
+];
+
 /// Lines a file may have before its tests; a longer one stands here with its reason.
 const LONGEST: usize = 700;
 const LONGER: &[(&str, &str)] = &[];
@@ -121,6 +147,19 @@ fn use_cases_import_what_lies_below_them() {
                 let _ = writeln!(faults, "src/{}:{}: app/{from} -> {to}", file.name, import.line);
             }
         }
+    }
+    assert!(faults.is_empty(), "\n{faults}");
+}
+
+#[test]
+fn siblings_form_no_circle() {
+    let circles = circles(&sources());
+    let mut faults = String::new();
+    for circle in circles.iter().filter(|circle| !CIRCLES.iter().any(|left| circle.is(left))) {
+        let _ = writeln!(faults, "{circle}");
+    }
+    for (folder, siblings) in CIRCLES.iter().filter(|left| !circles.iter().any(|circle| circle.is(left))) {
+        let _ = writeln!(faults, "src/{folder}: {} are no circle any more: strike them out", siblings.join(", "));
     }
     assert!(faults.is_empty(), "\n{faults}");
 }
@@ -246,6 +285,42 @@ fn the_detector_sees_every_way_to_import() {
     assert_eq!(seen("git/a.rs", "fn f() { crate::app::go(); vec![crate::cli::X] }"), ["app::go", "cli::X"]);
 }
 
+#[test]
+fn a_circle_is_seen_and_layers_are_none() {
+    let found = |files: &[(&str, &str)]| -> Vec<String> {
+        let source = |(name, text): &(&str, &str)| Source { name: (*name).to_owned(), text: (*text).to_owned() };
+        circles(&files.iter().map(source).collect::<Vec<_>>()).iter().map(ToString::to_string).collect()
+    };
+    let there = ("git/a.rs", "use super::b::B;\n");
+    assert_eq!(
+        found(&[there, ("git/b.rs", "\n\nfn f() { super::a::go() }")]),
+        ["src/git: a -> b -> a; one of these has to go: src/git/a.rs:1 or src/git/b.rs:3"]
+    );
+    // What lies in a folder counts for the folder, in whichever folder the circle is.
+    let deep = [
+        ("app/x/a/deep.rs", "use super::super::b;"),
+        ("app/x/b/mod.rs", "mod c;"),
+        ("app/x/b/c.rs", "use crate::app::x::a::Y;"),
+    ];
+    let longer = [("git/b.rs", "use super::c;"), ("git/c/d.rs", "use crate::git::a;")];
+    assert_eq!(found(&deep).len(), 1);
+    assert_eq!(found(&[there, longer[0], longer[1]]).len(), 1);
+    // Two circles that share a sibling are one.
+    let both = [there, ("git/b.rs", "use super::{a, c};"), ("git/c.rs", "use super::b;")];
+    assert!(found(&both)[0].starts_with("src/git: a -> b -> a, c -> b -> c; "), "{:?}", found(&both));
+    for (other, text) in [
+        // A parent and its children may import each other.
+        ("git/mod.rs", "mod a; use a::A;"),
+        ("git/b.rs", "use super::c;"),
+        // Tests may look at anything, and macros and visibilities name their own folder.
+        ("git/b.rs", "#[cfg(test)] mod tests { use super::super::a::A; }"),
+        ("git/b/tests.rs", "use super::super::a::A;"),
+        ("git/b.rs", "pub(in crate::git) struct B;"),
+    ] {
+        assert_eq!(found(&[there, (other, text)]), [""; 0], "{text}");
+    }
+}
+
 pub(super) struct Source {
     pub(super) name: String,
     pub(super) text: String,
@@ -254,6 +329,8 @@ pub(super) struct Source {
 struct Import {
     path: Vec<String>,
     line: usize,
+    /// `true` inside of `mod tests`.
+    is_of_tests: bool,
 }
 
 pub(super) fn sources() -> Vec<Source> {
@@ -273,6 +350,101 @@ pub(super) fn sources() -> Vec<Source> {
     }
     assert!(found.len() > 20, "the sources were not found");
     found.into_iter().map(|(name, text)| Source { name, text }).collect()
+}
+
+/// Siblings of which each imports the next, and the last one the first, as modules of one folder or with all that lies below them.
+struct Circle {
+    /// The folder, below `src`.
+    folder: String,
+    siblings: BTreeSet<String>,
+    /// An import for each pair of them: `src/git/a.rs:1`.
+    imports: BTreeMap<(String, String), String>,
+}
+
+impl Circle {
+    fn is(&self, (folder, siblings): &(&str, &[&str])) -> bool {
+        self.folder == *folder && self.siblings.iter().eq(siblings.iter())
+    }
+
+    /// The shortest ways round, one from each of the siblings that is on none before.
+    fn rounds(&self) -> Vec<Vec<&str>> {
+        let mut rounds: Vec<Vec<&str>> = Vec::new();
+        for first in &self.siblings {
+            if rounds.iter().flatten().any(|sibling| sibling == first) {
+                continue;
+            }
+            let mut ways = std::collections::VecDeque::from([vec![first.as_str()]]);
+            let mut seen = BTreeSet::new();
+            while let Some(way) = ways.pop_front() {
+                let at = way[way.len() - 1];
+                let next = self.imports.keys().filter(|(from, _)| from == at).map(|(_, to)| to.as_str());
+                let next: Vec<&str> = next.filter(|to| seen.insert(*to)).collect();
+                if next.contains(&first.as_str()) {
+                    rounds.push([way, vec![first]].concat());
+                    break;
+                }
+                ways.extend(next.into_iter().map(|to| [way.clone(), vec![to]].concat()));
+            }
+        }
+        rounds
+    }
+}
+
+impl std::fmt::Display for Circle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let rounds = self.rounds();
+        let shown: Vec<String> = rounds.iter().map(|round| round.join(" -> ")).collect();
+        let imports = rounds[0].windows(2).map(|pair| &*self.imports[&(pair[0].to_owned(), pair[1].to_owned())]);
+        let imports = imports.collect::<Vec<_>>().join(" or ");
+        write!(f, "src/{}: {}; one of these has to go: {imports}", self.folder, shown.join(", "))
+    }
+}
+
+/// The circles among the siblings of each folder. Tests stand outside, and so does the parent: it and its children may import each other.
+fn circles(sources: &[Source]) -> Vec<Circle> {
+    let mut folders: BTreeMap<Vec<String>, BTreeMap<(String, String), String>> = BTreeMap::new();
+    let modules: BTreeSet<Vec<String>> = sources.iter().map(Source::module).collect();
+    let is_module = |path: &[String]| modules.iter().any(|module| module.starts_with(path));
+    for file in sources.iter().filter(|file| !file.module().iter().any(|name| name == "tests")) {
+        let module = file.module();
+        for import in file.imports().into_iter().filter(|import| !import.is_of_tests) {
+            let common = module.iter().zip(&import.path).take_while(|(one, other)| one == other).count();
+            let (Some(from), Some(to)) = (module.get(common), import.path.get(common)) else { continue };
+            if is_module(&import.path[..=common]) {
+                let place = format!("src/{}:{}", file.name, import.line);
+                let imports = folders.entry(module[..common].to_vec()).or_default();
+                imports.entry((from.clone(), to.clone())).or_insert(place);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for (folder, imports) in folders {
+        let reached = |from: &String| {
+            let (mut seen, mut left) = (BTreeSet::new(), vec![from.clone()]);
+            while let Some(at) = left.pop() {
+                let next = imports.keys().filter(|(from, _)| *from == at).map(|(_, to)| to.clone());
+                left.extend(next.filter(|to| seen.insert(to.clone())));
+            }
+            seen
+        };
+        let from: BTreeSet<&String> = imports.keys().map(|(from, _)| from).collect();
+        let reached: BTreeMap<&String, BTreeSet<String>> = from.into_iter().map(|from| (from, reached(from))).collect();
+        let meet = |one: &String, other: &String| {
+            reached.get(one).is_some_and(|all| all.contains(other))
+                && reached.get(other).is_some_and(|all| all.contains(one))
+        };
+        let groups: BTreeSet<BTreeSet<String>> = reached
+            .keys()
+            .filter(|one| meet(one, one))
+            .map(|one| reached.keys().filter(|other| meet(one, other)).map(|other| (*other).clone()).collect())
+            .collect();
+        for siblings in groups {
+            let inside = imports.iter().filter(|((from, to), _)| siblings.contains(from) && siblings.contains(to));
+            let imports = inside.map(|(pair, place)| (pair.clone(), place.clone())).collect();
+            found.push(Circle { folder: folder.join("/"), siblings, imports });
+        }
+    }
+    found
 }
 
 fn layer_of(folder: &str) -> Option<usize> {
@@ -453,7 +625,7 @@ impl Seen {
         }
         let path: Vec<String> = base.into_iter().chain(rest.iter().cloned()).collect();
         if !path.is_empty() {
-            self.imports.push(Import { path, line });
+            self.imports.push(Import { path, line, is_of_tests: self.module.iter().any(|name| name == "tests") });
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a detector of secrets does. Main type: the trait [`Detector`].
+//! The trait of those who detect secrets. Main type: [`Detector`].
 
 use super::SecretHit;
 
