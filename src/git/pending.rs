@@ -1,6 +1,6 @@
 //! Uncommitted changes. Main function: [`pending`].
 //!
-//! Only whether there is something, for whoever looked at `HEAD` and did not find it. What it is belongs in `disk` and `index`.
+//! Only whether there is something, for whoever looked at `HEAD` and did not find it. What it is belongs in `disk_diff` and `index`.
 
 use git2::{Status, StatusOptions};
 

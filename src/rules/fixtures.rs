@@ -1,4 +1,4 @@
-//! Tests of the built-in rules on their fixtures, `fixtures/rules/<pack>/<id>/`; `trial` describes the format.
+//! Tests of the built-in rules on their fixtures, `fixtures/rules/<pack>/<id>/`; `rule_test` describes the format.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! All rules: the built-in packs, those of files, and the settings applied to them. Main type: [`Packs`].
 //!
-//! One pack is in `pack`, its errors in `fault`, the presentation of rules in `sheet`.
+//! One pack is in `pack`, its errors in `fault`, the presentation of rules in `rule_doc`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};

@@ -1,6 +1,6 @@
 //! Synthetic changes built from texts, for fixtures and tests. Main type: [`SyntheticChange`].
 //!
-//! The format of fixtures belongs in `trial`.
+//! The format of fixtures belongs in `rule_test`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

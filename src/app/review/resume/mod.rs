@@ -2,7 +2,7 @@
 //!
 //! The run continues with its recorded inputs and journal: responses that were paid for are not requested again. External inputs (commits,
 //! files, settings, prompts, rules, the model) are compared first: if one of them changed, the run continues only on request. Reading the
-//! run's folder belongs in `opened`, reopening the change in `ground`, differences in `changed`.
+//! run's folder belongs in `record`, reopening the change in `check`, differences in `drift`.
 
 mod check;
 mod drift;

@@ -1,6 +1,6 @@
 //! One way to know a secret: words to look for, the pattern from there on, what a value must be like. Main type: [`SecretPattern`].
 //!
-//! The formats of providers stand in `providers`, what is a secret only by where it stands in `placed`.
+//! The formats of providers stand in `providers`, what is a secret only by where it stands in `context`.
 
 use std::sync::LazyLock;
 

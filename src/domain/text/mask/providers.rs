@@ -1,6 +1,6 @@
 //! The formats of keys and tokens that tell whose they are, as the providers document them. The table is [`PROVIDERS`].
 //!
-//! What another rule set knows (see `kept`) need not stand here.
+//! What another rule set knows (see `external_rules`) need not stand here.
 
 use super::edges::ends_in_escape;
 use super::patterns::{SecretPattern, group, is_random_value, pattern};
