@@ -63,7 +63,8 @@ impl SecretContext {
                 "openapi",
                 "swagger",
             ])
-            || [".dist", ".tpl", ".snap", ".har", ".http", ".rest"].iter().any(|end| name.ends_with(end))
+            // What looks like a token in a lock file is the digest of a package.
+            || [".dist", ".lock", ".tpl", ".snap", ".har", ".http", ".rest"].iter().any(|end| name.ends_with(end))
             || part(&["docs", "t", "integration"])
         {
             Self::Shown
