@@ -47,15 +47,15 @@
 //! 7. `src/review/by_model.rs` `review_with_model` is the whole review with a model.
 //! 8. `src/rules/run.rs` `run` finds what the rules report, as leads.
 //! 9. `src/review/parts/loops.rs` `review` holds the conversation, or one for each part.
-//! 10. `src/review/turns/mod.rs` `run` goes from turn to turn: request, calls, results.
-//! 11. `src/review/exchange.rs` `record_response` asks the model, or the recording.
-//! 12. `src/review/attempts.rs` `request_turn` tries again where that helps.
-//! 13. `src/review/calls.rs` `execute` makes the calls of a turn.
+//! 10. `src/review/conversation/driver.rs` `run` goes from turn to turn: request, calls, results.
+//! 11. `src/review/conversation/transcript.rs` `respond` asks the model, or the recording.
+//! 12. `src/review/conversation/attempts.rs` `request_turn` tries again where that helps.
+//! 13. `src/review/conversation/reviewer.rs` `make_calls` makes the calls of a turn.
 //! 14. `src/review/builder/mod.rs` `call` gives a call of the model to its tool.
 //! 15. `src/review/engine_tools/report_finding.rs` `call` reads the report of a finding.
 //! 16. `src/review/builder/report.rs` `report` accepts or refuses it.
 //! 17. `src/evidence/anchor/mod.rs` `anchor` proves that its quote stands where it says.
-//! 18. `src/review/draft/mod.rs` `finish` computes the outcome and the coverage.
+//! 18. `src/review/outcome/draft/mod.rs` `finish` computes the outcome and the coverage.
 //! 19. `src/app/review/deliver.rs` `deliver` saves the review and writes its files.
 //! 20. `src/present/terminal/mod.rs` `render` writes it for a terminal.
 //!

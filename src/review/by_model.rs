@@ -1,96 +1,29 @@
 //! The engine with a model: leads from the rules, the opening, the turns, the review. Main function: [`by_model`].
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use super::branch_history::BranchHistory;
-use super::budget::BudgetLimits;
 use super::builder::{Lead, ReviewBuilder};
-use super::by_rules::abandoned_outcome;
-use super::draft::{
-    EngineOutcome, FindingThresholds, ModelContribution, ProvenanceInput, instructions_hash, unreviewed_files,
-};
+use super::conversation::ConversationStats;
 use super::error::EngineError;
-use super::failover::{Failover, FailoverCandidate, name_of};
-use super::journal::{ConversationId, Journal, JournalRecord, JournalSink};
-use super::opening::{Opening, ProjectContext, estimate_tokens};
+use super::journal::{ConversationId, Journal, JournalRecord};
+use super::opening::Opening;
+use super::outcome::{EngineOutcome, ModelContribution, ProvenanceInput, instructions_hash, unreviewed_files};
 use super::parts::{self, ModelReviewInput, ModelReviewOutcome, PlannedParts, ReviewLayout};
-use super::replay::{JournalReplay, RecordedRules, RecordedTrees};
-use super::stats::ConversationStats;
-use super::verify::{VerificationOutcome, VerificationSettings, verify_findings};
-use crate::domain::change::ChangeSet;
-use crate::domain::event::EventSink;
-use crate::domain::guideline::Guidelines;
+use super::replay::{RecordedRules, RecordedTrees};
+use super::run::{ModelRun, name_of};
+use super::tokens::estimate_tokens;
+use super::verify::{VerificationOutcome, verify_findings};
 use crate::domain::path::RepoPath;
 use crate::domain::place::DiffSide;
-use crate::domain::review::{Review, StopReason};
-use crate::domain::run::{Engine, RunId, Usage};
+use crate::domain::review::{Engine, Review, StopReason, Usage};
 use crate::domain::verification::VerificationTotals as Numbers;
 use crate::evidence::GrammarLanguages;
-use crate::llm::{Provider, ToolDefinition};
-use crate::prompt::{LeadVars, PromptError, Prompts};
-use crate::rules::{self, Packs, RulesInput, ScannerReports};
+use crate::llm::ToolDefinition;
+use crate::prompt::{LeadVars, PromptError};
+use crate::rules::{self, RulesInput};
 use crate::sys::blocking::{self, BlockingFailure};
 use crate::sys::cancel::{Cancel, CancelReason};
-use crate::tools::{TOOLS, Toolbox};
-use crate::workspace::Workspace;
-
-/// Input of the model engine.
-pub struct ModelRun {
-    /// The run that the review belongs to.
-    pub run: RunId,
-    /// Reviewed change.
-    pub change: Arc<ChangeSet>,
-    /// Its files after the change.
-    pub new: Arc<dyn Workspace>,
-    /// Its files before the change.
-    pub old: Arc<dyn Workspace>,
-    /// The tools that read them.
-    pub tools: Toolbox,
-    /// The rules that give leads.
-    pub packs: Packs,
-    /// Reports of other scanners, which become leads.
-    pub reports: ScannerReports,
-    /// The model.
-    pub provider: Arc<dyn Provider>,
-    /// Those who take over from it, one after the other, when it fails for good.
-    pub next: Vec<FailoverCandidate>,
-    /// Models of the run and their failover.
-    pub relay: Failover,
-    /// Prompt templates.
-    pub prompts: Prompts,
-    /// Instructions of the user for this review.
-    pub instructions: Option<String>,
-    /// Guidelines of the project.
-    pub guidelines: Arc<Guidelines>,
-    /// Limits of the run.
-    pub limits: BudgetLimits,
-    /// Settings of the verification of findings; `None` if it is off.
-    pub second_look: Option<VerificationSettings>,
-    /// Findings below it are counted, not shown.
-    pub floor: FindingThresholds,
-    /// History of the branch.
-    pub known: BranchHistory,
-    /// Recording of earlier sessions of this run; empty for a new run.
-    pub past: JournalReplay,
-    /// Receipt notes on how the change was collected.
-    pub notes: Vec<String>,
-    /// Start of the run: RFC 3339 in UTC, and on the clock that measures the duration.
-    pub started: (String, Instant),
-    /// Cancellation, checked in every loop.
-    pub cancel: Cancel,
-    /// Receiver of progress events.
-    pub events: Arc<dyn EventSink>,
-    /// Destination of the journal.
-    pub journal: Option<Box<dyn JournalSink>>,
-}
-
-impl ModelRun {
-    /// Returns the project context for the model.
-    pub(super) fn project_context(&self) -> ProjectContext<'_> {
-        ProjectContext { instructions: self.instructions.as_deref(), guidelines: &self.guidelines }
-    }
-}
+use crate::tools::TOOLS;
 
 /// Reviews a change with a model. A provider failure, a limit or an interrupt is no error: the review holds what was found, and why it is incomplete.
 pub async fn review_with_model(mut run: ModelRun) -> Result<Review, EngineError> {
@@ -99,9 +32,9 @@ pub async fn review_with_model(mut run: ModelRun) -> Result<Review, EngineError>
     run.relay.restore(&run.past);
     let run = Arc::new(run);
     begin(&run, &mut journal);
-    let (prepared, line) = (Arc::clone(&run), journal.of(ConversationId::WHOLE));
-    let work = move || prepare(&prepared, &line);
-    let PreparedReview { begin, trees, stopped } = match blocking::run("preparing the review", &run.cancel, work).await
+    let (prepared, of_rules) = (Arc::clone(&run), journal.of(ConversationId::WHOLE));
+    let work = move || prepare(&prepared, &of_rules);
+    let PreparedReview { input, trees, stopped } = match blocking::run("preparing the review", &run.cancel, work).await
     {
         Ok(prepared) => prepared?,
         Err(lost @ BlockingFailure::Abandoned { .. }) => return Ok(review_unprepared(&run, &journal, &lost)),
@@ -111,24 +44,24 @@ pub async fn review_with_model(mut run: ModelRun) -> Result<Review, EngineError>
     let over = match stopped {
         Some(stopped) => Some(EngineOutcome::Stopped(stopped)),
         // No finding could touch a changed line, so a request would only cost.
-        None if begin.layout.units.iter().all(Vec::is_empty) => Some(EngineOutcome::Done),
+        None if input.layout.units.iter().all(Vec::is_empty) => Some(EngineOutcome::Done),
         None => None,
     };
-    let ModelReviewOutcome { mut builder, ending, mut tally, budget, mut journal } =
-        Box::pin(parts::review(&run, begin, journal, over)).await?;
+    let ModelReviewOutcome { mut builder, ending, mut stats, budget } =
+        Box::pin(parts::review(&run, input, &journal, over)).await?;
     let draft = builder.settle_reports(&name_of(run.provider.capabilities()), &ending);
     draft.apply_history(&run.known);
-    let looked = verify_findings(&run, draft.findings(), &ending, &budget, (&journal, &trees)).await?;
+    let verified = verify_findings(&run, draft.findings(), &ending, &budget, &journal, &trees).await?;
     // An interrupt of the verification interrupts the review.
-    let ending = looked.as_ref().and_then(|looked| looked.interrupted.clone()).unwrap_or(ending);
+    let ending = verified.as_ref().and_then(|verified| verified.interrupted.clone()).unwrap_or(ending);
     let mut spent = ModelSpending { turns: budget.turns_of_run(), usage: budget.usage(), second_look: None };
-    if let Some(VerificationOutcome { verdicts, notes, numbers, calls, errors, broken_off, taken_out, .. }) = looked {
+    if let Some(VerificationOutcome { verdicts, notes, numbers, calls, errors, broken_off, taken_out, .. }) = verified {
         draft.apply_verdicts(verdicts, &numbers.by);
         notes.into_iter().chain(journal.fault()).for_each(|note| draft.add_note(note));
-        tally.calls += calls;
-        tally.errors += errors;
-        tally.broken_off += broken_off;
-        tally.compaction.add_dropped_results(taken_out);
+        stats.calls += calls;
+        stats.errors += errors;
+        stats.broken_off += broken_off;
+        stats.compaction.add_dropped_results(taken_out);
         spent.turns += numbers.turns;
         spent.usage = spent.usage.plus(numbers.usage);
         spent.second_look = Some(numbers);
@@ -136,7 +69,7 @@ pub async fn review_with_model(mut run: ModelRun) -> Result<Review, EngineError>
     run.past.notes().into_iter().for_each(|note| builder.add_note(note));
     builder.record_omissions();
     let took_ms = record_end(&run, &mut journal);
-    Ok(finish(&run, builder, &ending, &tally, (spent, took_ms)))
+    Ok(finish(&run, builder, &ending, &stats, spent, took_ms))
 }
 
 /// Returns the review of a run whose preparations never finished: nothing was reviewed, and the receipt says why.
@@ -147,7 +80,7 @@ fn review_unprepared(run: &ModelRun, journal: &Journal, lost: &BlockingFailure) 
     let spent = ModelSpending { turns: 0, usage: Usage::default(), second_look: None };
     let took_ms =
         u64::try_from((run.past.recorded_duration() + run.started.1.elapsed()).as_millis()).unwrap_or(u64::MAX);
-    finish(run, builder, &abandoned_outcome(lost), &ConversationStats::default(), (spent, took_ms))
+    finish(run, builder, &EngineOutcome::abandoned(lost), &ConversationStats::default(), spent, took_ms)
 }
 
 /// Writes down what run this is, or that it is taken up again.
@@ -197,7 +130,7 @@ struct ModelSpending {
 
 /// Results of the preparations.
 pub(super) struct PreparedReview {
-    pub(super) begin: ModelReviewInput,
+    pub(super) input: ModelReviewInput,
     pub(super) trees: RecordedTrees,
     /// Set when the rules were stopped.
     pub(super) stopped: Option<CancelReason>,
@@ -233,8 +166,8 @@ pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<PreparedRevie
     } else {
         whole = Some(open_conversation(&laid, &layout, 0, &mut builder, &[])?);
     }
-    let begin = ModelReviewInput { builder, tools_size: laid.tools, tools, layout, parts, whole };
-    Ok(PreparedReview { begin, trees, stopped })
+    let input = ModelReviewInput { builder, tools_size: laid.tools, tools, layout, parts, whole };
+    Ok(PreparedReview { input, trees, stopped })
 }
 
 /// Adds the leads of the rules: those of an earlier session, else those found now. Returns the reason if the rules were stopped.
@@ -337,28 +270,29 @@ fn size_of(tools: &[ToolDefinition]) -> u64 {
 }
 
 /// Checks whether a limit ended the review before the first request.
-fn is_nothing_sent(run: &ModelRun, ending: &EngineOutcome, tally: &ConversationStats, spent: &ModelSpending) -> bool {
+fn is_nothing_sent(run: &ModelRun, ending: &EngineOutcome, stats: &ConversationStats, spent: &ModelSpending) -> bool {
     let by_limit =
         matches!(ending.stop_reason(), StopReason::CostLimit | StopReason::TokenLimit | StopReason::WindowLimit);
-    by_limit && spent.turns == 0 && tally.broken_off.receipt_note().is_none() && run.handovers().is_empty()
+    by_limit && spent.turns == 0 && stats.broken_off.receipt_note().is_none() && run.handovers().is_empty()
 }
 
 fn finish(
     run: &ModelRun,
     mut builder: ReviewBuilder,
     ending: &EngineOutcome,
-    tally: &ConversationStats,
-    (spent, took_ms): (ModelSpending, u64),
+    stats: &ConversationStats,
+    spent: ModelSpending,
+    took_ms: u64,
 ) -> Review {
     run.notes.iter().for_each(|note| builder.add_note(note.clone()));
-    if let Some(note) = tally.broken_off.receipt_note() {
+    if let Some(note) = stats.broken_off.receipt_note() {
         builder.add_note(note);
     }
     run.handovers().into_iter().for_each(|note| builder.add_note(note));
-    if let Some(note) = tally.compaction.receipt_note() {
+    if let Some(note) = stats.compaction.receipt_note() {
         builder.add_note(note);
     }
-    if let Some(why) = tally.in_text {
+    if let Some(why) = stats.in_text {
         builder.add_note(format!("The model called its tools in the text, because {why}."));
     }
     let unasked = *ending == EngineOutcome::Done && spent.turns == 0;
@@ -388,15 +322,15 @@ fn finish(
                 guidelines: run.guidelines.provenance(),
                 turns: spent.turns,
                 answered: run.record_answerer(),
-                usage: if unasked || is_nothing_sent(run, ending, tally, &spent) {
+                usage: if unasked || is_nothing_sent(run, ending, stats, &spent) {
                     Usage::NOTHING
                 } else {
                     spent.usage
                 },
                 second_look: spent.second_look,
-                tool_calls: tally.calls,
-                tool_errors: tally.errors,
-                limits_hit: tally.limits.clone(),
+                tool_calls: stats.calls,
+                tool_errors: stats.errors,
+                limits_hit: stats.limits.clone(),
             }),
             // Of the run, not of this session.
             started_at: run.past.account().map_or_else(|| run.started.0.clone(), |account| account.started_at.clone()),

@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::branch_history::BranchHistory;
-use super::draft::{EngineOutcome, FindingThresholds, ProvenanceInput, ReviewDraft, unreviewed_files};
+use super::outcome::{EngineOutcome, FindingThresholds, ProvenanceInput, ReviewDraft, unreviewed_files};
 use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::event::EventSink;
-use crate::domain::review::{CoverageState, FileCoverage, Review, StopReason};
-use crate::domain::run::{Engine, RunId};
+use crate::domain::review::{CoverageState, Engine, FileCoverage, Review};
+use crate::domain::run::RunId;
 use crate::evidence::GrammarLanguages;
 use crate::rules::{self, Packs, RulesInput, ScannerReports};
 use crate::sys::blocking::BlockingFailure;
-use crate::sys::cancel::{Cancel, CancelReason};
+use crate::sys::cancel::Cancel;
 use crate::workspace::Workspace;
 
 /// Time for proving the findings of a stopped run.
@@ -108,20 +108,7 @@ pub fn review_unfinished_rules(run: &RulesRun<'_>, lost: &BlockingFailure) -> Re
     };
     draft.cover_exclusively(run.change.files.iter().map(unread).collect());
     run.notes.iter().for_each(|note| draft.add_note(note.clone()));
-    draft.finish(&abandoned_outcome(lost), run.floor, run.known, None, run.collect_review())
-}
-
-/// Returns the outcome of an engine whose preparations never finished.
-pub(super) fn abandoned_outcome(lost: &BlockingFailure) -> EngineOutcome {
-    let ended = match lost {
-        BlockingFailure::Abandoned { why: CancelReason::Interrupted, .. } => StopReason::Interrupted,
-        BlockingFailure::Abandoned { why: CancelReason::DeadlinePassed, .. }
-        | BlockingFailure::NoThread { .. }
-        | BlockingFailure::Memory { .. }
-        | BlockingFailure::Crowded { .. }
-        | BlockingFailure::Panicked { .. } => StopReason::Deadline,
-    };
-    EngineOutcome::Short { ended, why: lost.to_string() }
+    draft.finish(&EngineOutcome::abandoned(lost), run.floor, run.known, None, run.collect_review())
 }
 
 impl RulesRun<'_> {

@@ -8,6 +8,8 @@ mod describe;
 mod remaining;
 mod reservation;
 mod shared;
+mod unbilled;
+mod verification;
 
 use std::time::Duration;
 
@@ -24,6 +26,8 @@ pub(super) use amount::Amount;
 pub(super) use describe::describe_limit;
 pub(super) use remaining::{RemainingBudget, VerificationReserve};
 pub(super) use shared::{BudgetShare, SharedBudget};
+pub(super) use unbilled::UnbilledAttempts;
+pub(super) use verification::{VerificationShare, opening_room, reserve_for, share};
 
 use reservation::TurnReservation;
 
@@ -122,12 +126,15 @@ pub(super) struct ConversationBudget {
     seat: BudgetShare,
     /// `true` if other conversations share the budget.
     is_shared: bool,
+    /// `true` if the turns of earlier sessions are in the shared budget, before they are replayed.
+    includes_recorded: bool,
 }
 
 impl ConversationBudget {
     /// Creates the budget of a conversation that has the run to itself.
     pub(super) fn new(limits: BudgetLimits) -> Self {
-        Self::for_single_conversation(&SharedBudget::new(limits, &[]), limits)
+        let budget = Self::for_single_conversation(&SharedBudget::new(limits, &[]), limits);
+        Self { includes_recorded: false, ..budget }
     }
 
     /// Returns the budget of a single conversation, with a shared budget that was used before.
@@ -157,6 +164,7 @@ impl ConversationBudget {
             scale,
             seat,
             is_shared,
+            includes_recorded: true,
         }
     }
 
@@ -304,20 +312,29 @@ impl ConversationBudget {
         u32::try_from(room).unwrap_or(u32::MAX).min(self.limits.max_output)
     }
 
-    /// Counts a turn: its estimate, and its actual consumption.
-    pub(super) fn record_turn(&mut self, estimate: u64, usage: &TurnUsage, took: Duration) {
+    /// Counts a turn: its estimate, and its actual consumption. One of an earlier session may be in the shared budget already.
+    pub(super) fn count_turn(&mut self, estimate: u64, usage: &TurnUsage, took: Duration, is_recorded: bool) {
+        if is_recorded && self.includes_recorded {
+            self.record_replayed_turn(estimate, usage, took);
+        } else {
+            self.record_turn(estimate, usage, took);
+        }
+    }
+
+    /// Counts a turn of this session.
+    fn record_turn(&mut self, estimate: u64, usage: &TurnUsage, took: Duration) {
         self.turns += 1;
         self.longest = self.longest.max(took);
         let sent = usage.input.unwrap_or_else(|| self.scaled(estimate));
         if let Some(input) = usage.input {
             self.scale = (input.saturating_mul(100) / estimate.max(1)).clamp(40, 400);
         }
-        let spent = self.count_turn(sent, usage);
+        let spent = self.count_spending(sent, usage);
         self.seat.record_turn(spent, usage, took, self.scale);
     }
 
     /// Counts the consumption of a turn of this conversation.
-    fn count_turn(&mut self, sent: u64, usage: &TurnUsage) -> Amount {
+    fn count_spending(&mut self, sent: u64, usage: &TurnUsage) -> Amount {
         let spent = self.limits.spent(sent, usage);
         self.spent = self.spent.plus(spent);
         self.longest_answer = self.longest_answer.max(usage.output.unwrap_or(0));
@@ -336,20 +353,23 @@ impl ConversationBudget {
         self.seat.record_unbilled(cost)
     }
 
-    /// Counts the same to this conversation.
-    pub(super) fn count_unbilled(&mut self, cost: Money) {
-        self.spent.cost = self.spent.cost.plus(cost);
+    /// Counts such costs to this conversation: those of earlier sessions, and those of this one, which were counted at once.
+    pub(super) fn count_unbilled(&mut self, recorded: Money, now: Money) {
+        self.spent.cost = self.spent.cost.plus(recorded).plus(now);
+        if !self.includes_recorded {
+            self.record_unbilled(recorded);
+        }
     }
 
     /// Counts a turn of an earlier session, which the shared budget has counted.
-    pub(super) fn record_replayed_turn(&mut self, estimate: u64, usage: &TurnUsage, took: Duration) {
+    fn record_replayed_turn(&mut self, estimate: u64, usage: &TurnUsage, took: Duration) {
         self.turns += 1;
         self.longest = self.longest.max(took);
         let estimated = if usage.input.is_none() { self.scaled(estimate) } else { 0 };
         if let Some(input) = usage.input {
             self.scale = (input.saturating_mul(100) / estimate.max(1)).clamp(40, 400);
         }
-        let spent = self.count_turn(usage.input.unwrap_or(estimated), usage);
+        let spent = self.count_spending(usage.input.unwrap_or(estimated), usage);
         let cost = if usage.cost.is_none() { spent.cost } else { Money::NOTHING };
         self.seat.record_replayed_turn(Amount { tokens: estimated, cost }, took, self.scale);
     }

@@ -5,8 +5,8 @@ use super::answer::{CallEffect, EngineToolResponse, ResponseFields};
 use super::lead::Lead;
 use crate::domain::finding::{Anchor, AnchorMatch, Finding, OriginKind};
 use crate::domain::place::{DiffSide, LineRange};
-use crate::review::draft::SupersededRuleFinding;
-use crate::review::title_similarity::{are_related, are_similar};
+use crate::review::outcome::SupersededRuleFinding;
+use crate::review::outcome::{are_related, are_similar};
 use crate::tools::{ErrorKind, ToolFault};
 
 /// Maximum number of anchors of a finding.

@@ -9,11 +9,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::branch_history::BranchHistory;
-use super::calls::NO_END;
-use super::coverage::CoverageTracker;
-use super::draft::{EngineOutcome, FindingThresholds, ProvenanceInput, ReviewDraft};
-use super::engine_tools::{CallEnvironment, CallRefusal, ENGINE_TOOLS};
+use super::engine_tools::{CallEnvironment, CallRefusal, ENGINE_TOOLS, NO_END};
 use super::opening::{OmittedDiff, ShownDiff};
+use super::outcome::CoverageTracker;
+use super::outcome::{EngineOutcome, FindingThresholds, ProvenanceInput, ReviewDraft};
 use crate::domain::change::{ChangeSet, Omission};
 use crate::domain::claim::Claim;
 use crate::domain::finding::Finding;
@@ -136,11 +135,6 @@ impl ReviewBuilder {
             schema: (tool.schema)(),
         };
         ENGINE_TOOLS.iter().map(definition).collect()
-    }
-
-    /// Checks whether a tool is one of the engine's.
-    pub fn is_own(name: &str) -> bool {
-        ENGINE_TOOLS.iter().any(|tool| tool.name == name)
     }
 
     /// Carries out a call. `pending_reads` is how many calls of the same turn only read: the model has not seen their results yet.
@@ -302,7 +296,7 @@ impl ReviewBuilder {
         known: &BranchHistory,
         made: ProvenanceInput,
     ) -> Review {
-        let by = made.model.as_ref().map_or_else(String::new, super::draft::ModelContribution::name);
+        let by = made.model.as_ref().map_or_else(String::new, super::outcome::ModelContribution::name);
         self.settle_reports(&by, ending);
         self.draft.write(std::mem::take(&mut self.sections));
         let (files, holes) = self.covered.take().unwrap_or_else(|| self.seen.coverage());
@@ -314,9 +308,8 @@ impl ReviewBuilder {
 
     /// Adds a section, or replaces the one of the same title.
     pub(super) fn write(&mut self, section: ReviewSection, notes: &[String]) -> Result<EngineToolResponse, ToolFault> {
-        let title = super::title_similarity::normalize_title(&section.title);
-        let known =
-            self.sections.iter().position(|known| super::title_similarity::normalize_title(&known.title) == title);
+        let title = super::outcome::normalize_title(&section.title);
+        let known = self.sections.iter().position(|known| super::outcome::normalize_title(&known.title) == title);
         let status = match known {
             Some(known) => {
                 self.sections[known] = section;

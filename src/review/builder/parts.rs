@@ -11,8 +11,8 @@ use crate::domain::finding::Finding;
 use crate::domain::path::RepoPath;
 use crate::domain::place::DiffSide;
 use crate::domain::review::{CoverageState, FileCoverage, ReviewSection};
-use crate::review::coverage::CoverageDuty;
-use crate::review::title_similarity::normalize_title;
+use crate::review::outcome::CoverageDuty;
+use crate::review::outcome::normalize_title;
 
 /// Desk that returns from a part of the review.
 pub(in crate::review) struct ReturnedBuilder {

@@ -8,8 +8,8 @@ use crate::domain::claim::Claim;
 use crate::domain::path::RepoPath;
 use crate::domain::text::mask;
 use crate::evidence::{self, AnchoredClaim, Rejection};
-use crate::review::draft::into_finding;
-use crate::review::title_similarity::{are_similar, normalize_title};
+use crate::review::outcome::into_finding;
+use crate::review::outcome::{are_similar, normalize_title};
 use crate::sys::cancel::{Cancel, CancelReason};
 use crate::tools::{ToolFault, input};
 

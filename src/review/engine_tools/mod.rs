@@ -49,6 +49,14 @@ pub(super) use report_finding::NAME as REPORT;
 pub(super) use text::ReaderText;
 pub(super) use values::{StatedConfidence, stated_confidence};
 
+/// Message about a call in the text without an end.
+pub(super) const NO_END: &str = "the call has no line `@@end`, so it was not made: write it again, whole";
+
+/// Checks whether a tool is one of the engine's.
+pub(super) fn is_engine_tool(name: &str) -> bool {
+    ENGINE_TOOLS.iter().any(|tool| tool.name == name)
+}
+
 pub(super) const ENGINE_TOOLS: &[EngineTool] =
     &[report_finding::TOOL, withdraw_finding::TOOL, refute_lead::TOOL, write_section::TOOL, finish_review::TOOL];
 

@@ -4,6 +4,7 @@
 //! reproduces every request. Each entry is keyed by (unit, turn, call). The destination is up to the sink.
 
 mod record;
+pub(super) mod shorten;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +12,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::compact;
 use crate::domain::id::hex;
 use crate::llm::{Message, TurnRequest};
 use crate::sys::clock;
@@ -97,7 +97,7 @@ impl Journal {
     }
 
     /// Returns the write error; only once.
-    pub(super) fn fault(&mut self) -> Option<String> {
+    pub(super) fn fault(&self) -> Option<String> {
         self.lock_sink().fault.take()
     }
 }
@@ -233,7 +233,7 @@ impl RebuiltConversation {
                     if std::mem::replace(&mut asked, *to) != *to {
                         it.request.hand_over();
                     }
-                    compact::shorten(&mut it.request, *compacted);
+                    shorten::shorten(&mut it.request, *compacted);
                     it.proven &= digest(&it.request) == *expected;
                 }
                 JournalRecord::Answer { response, .. } if *turn < last => {

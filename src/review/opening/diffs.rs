@@ -6,11 +6,11 @@ use serde_json::json;
 
 use super::listing::FileListing;
 use super::scope::MessageScope;
-use super::tokens::{Weight, weight};
 use super::{OmittedDiff, ShownDiff};
 use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::text::reveal;
 use crate::prompt::UntrustedText;
+use crate::review::tokens::{Weight, weight};
 
 /// For every file of the change, what of its diff is shown.
 pub(super) struct DiffSelection {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::tokens::{Weight, weight};
 use crate::domain::change::FileChange;
 use crate::domain::path;
 use crate::domain::text::reveal;
+use crate::review::tokens::{Weight, weight};
 
 #[derive(Debug, Clone, Copy, Default)]
 struct FolderCount {

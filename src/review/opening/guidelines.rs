@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use super::scope::MessageScope;
-use super::tokens::{Weight, weight};
 use crate::domain::change::ChangeSet;
 use crate::domain::guideline::{Guideline, Guidelines};
 use crate::domain::text::reveal;
 use crate::prompt::UntrustedText;
+use crate::review::tokens::{Weight, weight};
 
 /// Divisor: the maximum share of the guidelines in the space besides our own words.
 const SHARE: Weight = 4;

@@ -6,10 +6,10 @@ use super::diffs::DiffSelection;
 use super::folders;
 use super::one_line;
 use super::scope::MessageScope;
-use super::tokens::{Weight, weight};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus, Generated};
 use crate::domain::text::reveal;
 use crate::prompt::UntrustedText;
+use crate::review::tokens::{Weight, weight};
 
 /// The longest state of a diff, as it is put before a path.
 const STATE: &str = "[not below] ";

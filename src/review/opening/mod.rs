@@ -12,7 +12,6 @@ mod listing;
 mod notes;
 mod risk;
 mod scope;
-mod tokens;
 
 use crate::domain::change::ChangeSet;
 use crate::domain::guideline::Guidelines;
@@ -20,14 +19,14 @@ use crate::domain::path::RepoPath;
 use crate::domain::text::count_noun;
 use crate::prompt::{AssistantVars, ChangeVars, LeadVars, PartVars, PromptError, Prompts, SystemVars, UntrustedText};
 
+use crate::review::tokens::{self, Weight, estimate_tokens};
+
 use diffs::DiffSelection;
 use guidelines::GuidelineText;
 use listing::FileListing;
 use scope::MessageScope;
-use tokens::Weight;
 
 pub(super) use scope::ChangePart;
-pub use tokens::estimate_tokens;
 
 /// Opening of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use super::one_line;
-use super::tokens::{Weight, weight};
 use crate::domain::change::{ChangeSet, Commit};
 use crate::domain::text::reveal;
 use crate::prompt::{LeadVars, UntrustedText};
+use crate::review::tokens::{Weight, weight};
 
 /// Longer names, subjects and titles are cut.
 const MOST_LINE: usize = 200;

@@ -15,10 +15,11 @@ use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::count_noun;
 use crate::prompt::{CrossPartVars, PromptError, SystemVars, UntrustedText};
 use crate::review::budget::BudgetLimits;
-use crate::review::by_model::ModelRun;
-use crate::review::draft::EngineOutcome;
 use crate::review::journal::{NameFate, SharedName};
-use crate::review::opening::{self, Opening, estimate_tokens};
+use crate::review::opening::{self, Opening};
+use crate::review::outcome::EngineOutcome;
+use crate::review::run::ModelRun;
+use crate::review::tokens::estimate_tokens;
 use crate::syntax::Relations;
 
 /// Minimum number of reviewed parts: with fewer, nothing is between them.

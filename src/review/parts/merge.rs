@@ -2,8 +2,8 @@
 
 use crate::domain::review::StopReason as How;
 use crate::domain::text::count_noun;
-use crate::review::draft::EngineOutcome;
-use crate::review::stats::ConversationStats;
+use crate::review::conversation::ConversationStats;
+use crate::review::outcome::EngineOutcome;
 use crate::sys::cancel::CancelReason;
 
 /// Result of a part.
@@ -26,20 +26,20 @@ impl PartResult {
 }
 
 /// Adds the statistics of a part.
-pub(super) fn add_stats(tally: &mut ConversationStats, own: ConversationStats, end: &PartResult) {
+pub(super) fn add_stats(stats: &mut ConversationStats, own: ConversationStats, end: &PartResult) {
     let ConversationStats { calls, errors, broken_off, limits, in_text, compaction } = own;
-    tally.calls += calls;
-    tally.errors += errors;
-    tally.broken_off += broken_off;
-    tally.in_text = tally.in_text.or(in_text);
-    tally.compaction.add_dropped_results(compaction.dropped_results());
+    stats.calls += calls;
+    stats.errors += errors;
+    stats.broken_off += broken_off;
+    stats.in_text = stats.in_text.or(in_text);
+    stats.compaction.add_dropped_results(compaction.dropped_results());
     let unbegun = match &end.ending {
         EngineOutcome::Short { ended, why } if !end.begun && !ended.is_provider_fault() => Some(why.clone()),
         EngineOutcome::Done | EngineOutcome::Stopped(_) | EngineOutcome::Short { .. } => None,
     };
     for limit in limits.into_iter().chain(unbegun) {
-        if !tally.limits.contains(&limit) {
-            tally.limits.push(limit);
+        if !stats.limits.contains(&limit) {
+            stats.limits.push(limit);
         }
     }
 }
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn limits_are_told_once() {
-        let mut tally = ConversationStats::default();
+        let mut stats = ConversationStats::default();
         let limit = "the limit was reached";
         let ends = [
             end(0, short(How::TokenLimit, limit), true),
@@ -172,13 +172,13 @@ mod tests {
             end(2, short(How::ProviderFault, "it is down"), false),
         ];
         add_stats(
-            &mut tally,
+            &mut stats,
             ConversationStats { calls: 2, limits: vec![limit.to_owned()], ..ConversationStats::default() },
             &ends[0],
         );
-        add_stats(&mut tally, ConversationStats { calls: 1, errors: 1, ..ConversationStats::default() }, &ends[1]);
-        add_stats(&mut tally, ConversationStats::default(), &ends[2]);
-        assert_eq!((tally.calls, tally.errors, tally.limits), (3, 1, vec![limit.to_owned()]));
+        add_stats(&mut stats, ConversationStats { calls: 1, errors: 1, ..ConversationStats::default() }, &ends[1]);
+        add_stats(&mut stats, ConversationStats::default(), &ends[2]);
+        assert_eq!((stats.calls, stats.errors, stats.limits), (3, 1, vec![limit.to_owned()]));
     }
 
     #[test]

@@ -9,11 +9,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::budget::SharedBudget;
-use super::by_model::{ModelRun, PreparedReview, prepare};
+use super::by_model::{PreparedReview, prepare};
 use super::error::EngineError;
 use super::journal::Journal;
-use super::opening::{Opening, estimate_tokens};
+use super::opening::Opening;
 use super::parts::ModelReviewInput;
+use super::run::ModelRun;
+use super::tokens::estimate_tokens;
 use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::path::RepoPath;
 use crate::domain::preview::{FilePlan, FileState, PartPlan, SentContent};
@@ -38,8 +40,8 @@ pub struct ReviewPlan {
 pub async fn preview(run: ModelRun) -> Result<ReviewPlan, EngineError> {
     let cancel = run.cancel.clone();
     let work = move || {
-        let PreparedReview { begin, stopped, .. } = prepare(&run, &Journal::new(None))?;
-        let mut plan = plan(&run, begin)?;
+        let PreparedReview { input, stopped, .. } = prepare(&run, &Journal::new(None))?;
+        let mut plan = plan(&run, input)?;
         plan.notes.extend(run.notes.iter().cloned());
         if let Some(stopped) = stopped {
             plan.notes.push(format!("the rules were stopped, so that leads may be missing: {stopped}"));
@@ -59,12 +61,12 @@ pub fn preview_rules(change: &ChangeSet) -> ReviewPlan {
     ReviewPlan { files: files.collect(), sent: None, notes: Vec::new() }
 }
 
-fn plan(run: &ModelRun, begin: ModelReviewInput) -> Result<ReviewPlan, PromptError> {
+fn plan(run: &ModelRun, input: ModelReviewInput) -> Result<ReviewPlan, PromptError> {
     let grammar = match run.provider.capabilities().speech() {
         ToolCallFormat::Native => 0,
         ToolCallFormat::Text => estimate_tokens(&run.prompts.text_protocol()?),
     };
-    let ModelReviewInput { builder, tools_size, layout, parts, whole, .. } = begin;
+    let ModelReviewInput { builder, tools_size, layout, parts, whole, .. } = input;
     let leads = if parts.is_empty() {
         builder.leads().len()
     } else {

@@ -12,8 +12,8 @@ use super::output::ReplayOutput;
 use super::recorded_end::RecordedEnd;
 use crate::domain::review::StopReason;
 use crate::llm::{ToolCallFormat, ToolResult, TurnRequest, TurnResponse};
+use crate::review::budget::UnbilledAttempts;
 use crate::review::journal::{ConversationId, FinalTurn, RebuiltConversation, digest};
-use crate::review::stats::UnbilledAttempts;
 use crate::tools::ShownLines;
 
 /// Reason for the end of a replay at the end of its journal.
@@ -25,7 +25,7 @@ pub(in crate::review) enum NextReplayStep {
     /// A recorded request; its response may be missing.
     Turn {
         /// Reason why it was the last one, if it was.
-        landing: Option<FinalTurn>,
+        final_turn: Option<FinalTurn>,
         /// Maximum size of the response, in tokens.
         max_output: u32,
         /// Number of the oldest messages with results that were shortened.
@@ -81,7 +81,7 @@ impl ReplayedConversation {
     pub(in crate::review) fn next_step(&self) -> NextReplayStep {
         match (self.turns.front(), &self.end, self.written.then) {
             (Some(turn), _, _) => NextReplayStep::Turn {
-                landing: turn.landing.clone(),
+                final_turn: turn.landing.clone(),
                 max_output: turn.max_output,
                 compacted: turn.compacted,
                 to: turn.to,
@@ -182,17 +182,7 @@ impl ReplayedConversation {
         self.written.then == AfterReplay::GoOn && self.turns.is_empty() && self.end.is_none() && self.current.is_some()
     }
 
-    /// Holds an end against the one of then; whether it is new and must be written down.
-    pub(in crate::review) fn check_engine_end(
-        &self,
-        turn: u32,
-        ended: StopReason,
-        why: Option<&str>,
-    ) -> Result<bool, ReplayDivergence> {
-        self.check_end(turn, &RecordedEnd::Ended { ended, why: why.map(str::to_owned) })
-    }
-
-    /// Checks the end of a verification.
+    /// Checks an end against the recorded one; returns `true` if it is new and must be recorded.
     pub(in crate::review) fn check_end(&self, turn: u32, now: &RecordedEnd) -> Result<bool, ReplayDivergence> {
         let then = match (&self.end, self.turns.front()) {
             _ if self.written.then == AfterReplay::Compare => return Ok(false),

@@ -13,11 +13,10 @@ use crate::domain::path::RepoPath;
 use crate::domain::place::DiffSide;
 use crate::domain::review::StopReason;
 use crate::llm::{ToolCallFormat, ToolResult, TurnResponse, TurnUsage};
-use crate::review::budget::Amount;
+use crate::review::budget::{Amount, UnbilledAttempts};
 use crate::review::journal::{
     ConversationId, FinalTurn, JournalEntry, JournalRecord, RecordedRead, RunStage, SharedName,
 };
-use crate::review::stats::UnbilledAttempts;
 use crate::tools::ShownLines;
 
 /// Recorded results of the rules.

@@ -7,7 +7,8 @@
 
 use serde_json::{Value, json};
 
-use super::verdict::{self, VerdictAnswer, VerdictWord};
+use super::verdict::{self, VerdictAnswer};
+use crate::review::outcome::VerdictWord;
 
 /// Maximum number of bytes that are read, from the end of a response, where the verdict is.
 const MOST: usize = 64 << 10;

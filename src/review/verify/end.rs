@@ -1,12 +1,13 @@
 //! End of a verification, and its statistics. Main type: [`VerificationEnd`].
 
-use super::verdict::VerificationVerdict;
-use crate::domain::run::Usage;
-use crate::prompt::PromptError;
-use crate::review::journal::FinalTurn;
-use crate::review::replay::{RecordedEnd, ReplayDivergence};
-use crate::review::stats::UnbilledAttempts;
-use crate::sys::blocking::BlockingFailure;
+use crate::domain::finding::Confidence;
+use crate::domain::review::{StopReason, Usage};
+use crate::domain::text::strip_line;
+use crate::review::budget::{BudgetLimits, UnbilledAttempts};
+use crate::review::conversation::{ConversationEnd, InvalidAnswer};
+use crate::review::journal::{FinalTurn, JournalRecord};
+use crate::review::outcome::VerificationVerdict;
+use crate::review::replay::RecordedEnd;
 use crate::sys::cancel::CancelReason;
 
 /// Recorded state of a finding without a verdict.
@@ -38,66 +39,63 @@ pub(super) enum VerificationEnd {
     BrokenOff(String),
 }
 
-/// Internal error that ended a verification.
-pub(super) enum VerificationFailure {
-    Prompt(PromptError),
-    Unfinished(BlockingFailure),
-    Diverged(ReplayDivergence),
-}
-
-impl From<ReplayDivergence> for VerificationFailure {
-    fn from(diverged: ReplayDivergence) -> Self {
-        Self::Diverged(diverged)
-    }
-}
-
-impl From<PromptError> for VerificationFailure {
-    fn from(error: PromptError) -> Self {
-        Self::Prompt(error)
-    }
-}
-
-impl From<BlockingFailure> for VerificationFailure {
-    fn from(work: BlockingFailure) -> Self {
-        Self::Unfinished(work)
-    }
-}
-
 impl VerificationEnd {
-    /// Returns the journal record.
-    pub(super) fn end(&self) -> RecordedEnd {
-        let (state, why, broken_off) = match self {
-            Self::Verdict(verdict) => (verdict.word.word(), verdict.rationale.clone(), false),
-            Self::Unchecked(why) => (UNCHECKED, why.clone(), false),
-            Self::BrokenOff(why) => (UNCHECKED, why.clone(), true),
+    /// Returns the end as it is recorded, and the journal record.
+    pub(super) fn record(&self) -> (RecordedEnd, JournalRecord) {
+        let (state, why, broken_off, confidence) = match self {
+            Self::Verdict(verdict) => {
+                let confidence = verdict.confidence.adjusted_confidence(None).map(Confidence::value);
+                (verdict.word.word(), verdict.rationale.clone(), false, confidence)
+            }
+            Self::Unchecked(why) => (UNCHECKED, why.clone(), false, None),
+            Self::BrokenOff(why) => (UNCHECKED, why.clone(), true, None),
         };
-        RecordedEnd::Verdict { state: state.to_owned(), why, broken_off }
+        let state = state.to_owned();
+        let end = RecordedEnd::Verdict { state: state.clone(), why: why.clone(), broken_off };
+        (end, JournalRecord::Verdict { state, confidence, why, broken_off })
     }
 
-    /// Restores a recorded end. A verdict comes from the response that gave it, never from here.
-    pub(super) fn from_recorded(end: RecordedEnd) -> Self {
+    /// Returns the end for that of its conversation. A verdict comes from the response that gave it, never from a recorded end.
+    pub(super) fn of(end: ConversationEnd<VerificationVerdict>) -> Self {
         match end {
-            RecordedEnd::Verdict { why, broken_off: true, .. } => Self::BrokenOff(why),
-            RecordedEnd::Verdict { why, .. } => Self::Unchecked(why),
-            RecordedEnd::Ended { why, .. } => Self::BrokenOff(why.unwrap_or_default()),
+            ConversationEnd::Concluded(verdict) => Self::Verdict(verdict),
+            ConversationEnd::Recorded(RecordedEnd::Verdict { why, broken_off: false, .. }) => Self::Unchecked(why),
+            ConversationEnd::Recorded(RecordedEnd::Verdict { why, .. }) => Self::BrokenOff(why),
+            ConversationEnd::Recorded(RecordedEnd::Ended { why, .. }) => Self::BrokenOff(why.unwrap_or_default()),
+            ConversationEnd::Stopped(CancelReason::Interrupted) => Self::BrokenOff("it was interrupted".to_owned()),
+            ConversationEnd::Stopped(CancelReason::DeadlinePassed) => {
+                Self::BrokenOff("its time was used up (raise it with --timeout)".to_owned())
+            }
+            ConversationEnd::Abandoned(lost) => Self::Unchecked(lost.to_string()),
+            // Others have their share, and the model need not be at fault.
+            ConversationEnd::Limit { words, .. } => Self::Unchecked(words),
+            ConversationEnd::FinalTurn(FinalTurn { words, .. }) => {
+                Self::Unchecked(format!("the model gave no verdict before {words}"))
+            }
+            ConversationEnd::Failed { words, .. } => Self::BrokenOff(strip_line(&words)),
+            ConversationEnd::Refused(_) => Self::Unchecked("the model refused".to_owned()),
+            ConversationEnd::Invalid(invalid) => Self::Unchecked(describe_invalid(invalid).to_owned()),
         }
     }
 }
 
-pub(super) fn unchecked_end(why: impl Into<String>) -> VerificationEnd {
-    VerificationEnd::Unchecked(why.into())
+fn describe_invalid(invalid: InvalidAnswer) -> &'static str {
+    match invalid {
+        InvalidAnswer::Leaked(_) => "the model wrote its tool calls as text, and did so again when told",
+        InvalidAnswer::Malformed => "the model's tool calls could not be read, and again not when it was told",
+        InvalidAnswer::Empty => "the model answered nothing, and did so again when told",
+        InvalidAnswer::Declined => "the model said that it will not do this, and did so again when told",
+        InvalidAnswer::Unfinished | InvalidAnswer::OutputLimit => "the model gave no verdict, and did not when told",
+    }
 }
 
-pub(super) fn no_verdict_end(landing: Option<FinalTurn>) -> VerificationEnd {
-    unchecked_end(landing.map_or_else(
-        || "the model gave no verdict".to_owned(),
-        |landing| format!("the model gave no verdict before {}", landing.words),
-    ))
-}
-
-pub(super) fn describe_stop(stopped: CancelReason) -> &'static str {
-    match stopped {
-        CancelReason::Interrupted => "it was interrupted",
-        CancelReason::DeadlinePassed => "its time was used up (raise it with --timeout)",
+/// Describes why a verification must end, as a clause.
+pub(super) fn describe_wait(limit: StopReason, limits: &BudgetLimits) -> String {
+    match limit {
+        StopReason::TurnLimit => format!("its {} turns are used up", limits.turns),
+        StopReason::TokenLimit => "its share of the tokens is used up (raise it with --max-tokens)".to_owned(),
+        StopReason::CostLimit => "its share of the money is used up (raise it with --max-cost)".to_owned(),
+        StopReason::WindowLimit => format!("it does not fit the model's window of {} tokens", limits.window),
+        _ => "its time is used up (raise it with --timeout)".to_owned(),
     }
 }

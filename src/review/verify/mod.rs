@@ -1,91 +1,49 @@
-//! Verification: in a fresh conversation and with the reading tools, a model tries to refute findings of a model. Main function: [`second_look`];
-//! main types: [`VerificationSettings`], [`VerificationOutcome`].
+//! Verification: in a fresh conversation and with the reading tools, a model tries to refute findings of a model. Main function: [`verify_findings`];
+//! main type: [`VerificationOutcome`].
 //!
-//! Each finding gets a conversation of its own (`question` → `look` → `verdict`, or `as_text` if the model calls no tools); some run concurrently,
-//! and `share` limits each beforehand. Findings of rules are not verified: they are proven by code and mean the same with or without a model. A
+//! Each finding gets a conversation of its own (`request`, `role`, `verdict`, or `as_text` if the model calls no tools); some run concurrently,
+//! and a share of the budget limits each beforehand. Findings of rules are not verified: they are proven by code and mean the same with or without a model. A
 //! verification without a verdict does not affect the review: the finding is delivered as it was reported, `unchecked`, the receipt says why, and the
 //! review stays as complete as it was. Only an interrupt ends the review as well.
 
-mod answers;
 mod as_text;
-mod conversation;
 mod end;
 mod request;
-mod share;
+mod role;
 mod verdict;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 
-use super::budget::{BudgetLimits, ConversationBudget};
-use super::by_model::ModelRun;
-use super::draft::EngineOutcome;
-use super::failover::ActiveModel;
-use super::journal::{ConversationId, Journal, JournalRecord};
+use super::budget::{BudgetLimits, ConversationBudget, UnbilledAttempts, VerificationShare, opening_room, share};
+use super::conversation::{ActiveModel, Conversation, FirstRequest, InvalidAnswerPolicy, Transcript};
+use super::error::EngineError;
+use super::journal::{ConversationId, Journal};
+use super::outcome::{EngineOutcome, VerdictWord, VerificationVerdict};
 use super::replay::{
     AbandonedUsage, NextReplayStep, RecordedAllowance, RecordedEnd, RecordedTrees, ReplayDivergence,
     ReplayedConversation,
 };
-use super::stats::UnbilledAttempts;
+use super::run::{ModelRun, VerificationSettings};
 use crate::domain::event::Event;
-use crate::domain::finding::{Finding, OriginKind, Severity};
-use crate::domain::review::StopReason;
-use crate::domain::run::Usage;
+use crate::domain::finding::Finding;
+use crate::domain::review::{StopReason, Usage};
 use crate::domain::text::{count_noun, strip_line};
 use crate::domain::verification::VerificationTotals as Numbers;
-use crate::llm::{BoxFuture, Provider};
+use crate::llm::BoxFuture;
+use crate::prompt::PromptError;
 use crate::sys::cancel::CancelReason;
 
-use conversation::{VerificationContext, VerificationConversation};
 use end::{VerificationEnd, VerificationStats};
-use request::{VerificationRequest, verification_request};
-pub(super) use share::reserve_for;
-use share::{VerificationShare, share};
-pub(super) use verdict::{VerdictWord, VerificationVerdict};
+use request::verification_request;
+use role::{RetryReporter, VerifierRole};
 
 /// Number of concurrent verifications.
 const AT_ONCE: usize = 3;
 /// Maximum number of titles named for one reason in the receipt.
 const NAMED: usize = 3;
-
-/// Settings of the verification: the model, and the findings.
-#[derive(Clone)]
-pub struct VerificationSettings {
-    /// Findings to verify.
-    pub which: VerificationScope,
-    /// The model.
-    pub provider: Arc<dyn Provider>,
-    /// Its window and response limit. Turns, tokens and time are those of the run, of which it gets the rest.
-    pub limits: BudgetLimits,
-}
-
-/// Selection of the model findings to verify.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum VerificationScope {
-    /// The critical and the high ones.
-    Worst,
-    /// All.
-    All,
-}
-
-impl VerificationScope {
-    /// Checks whether a finding is selected.
-    pub(super) fn selects(self, finding: &Finding) -> bool {
-        let bad = match self {
-            Self::Worst => finding.severity <= Severity::High,
-            Self::All => true,
-        };
-        bad && finding.origin.kind == OriginKind::Model
-    }
-}
-
-/// Describes why a refuted finding is withheld.
-pub(super) fn refutation_reason(rationale: &str) -> String {
-    format!("refuted by the second look: {rationale}")
-}
 
 /// Finished verification, by the index of its finding among the selected.
 type FinishedVerification = (usize, Result<(VerificationEnd, VerificationStats), ReplayDivergence>);
@@ -107,6 +65,14 @@ pub(super) struct VerificationOutcome {
     pub(super) interrupted: Option<EngineOutcome>,
 }
 
+/// Findings that are verified, in their order, with the conversation of each.
+struct SelectedFindings<'a> {
+    run: &'a ModelRun,
+    second: &'a VerificationSettings,
+    chosen: Vec<(usize, &'a Finding)>,
+    units: Vec<ConversationId>,
+}
+
 /// Verifies the selected `findings`; `None` if there are none. `budget` is what the review spent, `ending` how it ended. Errors leave findings
 /// unchecked; it fails only if a replay differs from its recording.
 pub(super) async fn verify_findings(
@@ -114,7 +80,8 @@ pub(super) async fn verify_findings(
     findings: &[Finding],
     ending: &EngineOutcome,
     budget: &ConversationBudget,
-    (journal, trees): (&Journal, &RecordedTrees),
+    journal: &Journal,
+    trees: &RecordedTrees,
 ) -> Result<Option<VerificationOutcome>, ReplayDivergence> {
     let Some(second) = run.second_look.as_ref() else { return Ok(None) };
     let chosen: Vec<(usize, &Finding)> =
@@ -122,53 +89,47 @@ pub(super) async fn verify_findings(
     if chosen.is_empty() {
         return Ok(None);
     }
-    let mut journal = journal.of(ConversationId::all_verifications());
-    let units: Vec<ConversationId> =
-        chosen.iter().map(|(_, finding)| ConversationId::verification(&finding.id)).collect();
+    let units = chosen.iter().map(|(_, finding)| ConversationId::verification(&finding.id)).collect();
+    let selected = SelectedFindings { run, second, chosen, units };
     let none = |why: &str| {
-        chosen.iter().map(|_| (VerificationEnd::Unchecked(why.to_owned()), VerificationStats::default())).collect()
+        let unchecked = |_| (VerificationEnd::Unchecked(why.to_owned()), VerificationStats::default());
+        selected.chosen.iter().map(unchecked).collect()
     };
-    let (looked_at, asked) = match divide(run, second, (&chosen, &units), ending, budget) {
+    let (attempted, results) = match selected.divide(ending, budget) {
         Ok((questions, share)) => {
             if run.past.recorded_share() != Some(&share) {
+                let mut journal = journal.of(ConversationId::all_verifications());
                 journal.record(None, share.record());
                 journal.sync();
             }
             match &share.why_not {
                 Some(why) => (0, none(why)),
                 None => {
-                    let asked = run_verifications(
-                        run,
-                        second,
-                        (&chosen, &units),
-                        (questions, &share),
-                        budget,
-                        (&journal, trees),
-                    );
-                    (share.findings.min(units.len()), asked.await?)
+                    let results = selected.verify(questions, &share, budget, journal, trees);
+                    (share.findings.min(selected.units.len()), results.await?)
                 }
             }
         }
         Err(why) => (0, none(&why)),
     };
-    let before = run.past.other_verifications(units.get(..looked_at).unwrap_or_default());
-    let by = verified_by(ActiveModel::for_verification(run, second), asked.iter().map(|(_, tally)| tally));
-    let mut looked = gather(&chosen, asked, before, by);
-    looked.interrupted = interrupted(run, ending, &mut journal)?;
-    Ok(Some(looked))
+    let before = run.past.other_verifications(selected.units.get(..attempted).unwrap_or_default());
+    let by = verified_by(ActiveModel::for_verification(run, second), results.iter().map(|(_, stats)| stats));
+    let mut outcome = gather(&selected.chosen, results, before, by);
+    outcome.interrupted = interrupted(run, ending, journal)?;
+    Ok(Some(outcome))
 }
 
 /// Returns the models of the verification: one, or several after a failover.
-fn verified_by<'a>(mut line: ActiveModel<'_>, tallies: impl Iterator<Item = &'a VerificationStats>) -> String {
-    let mut all: Vec<u32> = tallies.filter(|tally| tally.turns > 0).map(|tally| tally.at).collect();
+fn verified_by<'a>(mut model: ActiveModel<'_>, stats: impl Iterator<Item = &'a VerificationStats>) -> String {
+    let mut all: Vec<u32> = stats.filter(|stats| stats.turns > 0).map(|stats| stats.at).collect();
     all.sort_unstable();
     all.dedup();
     if all.is_empty() {
-        all.push(line.follow_current());
+        all.push(model.current_index());
     }
     let names = all.into_iter().map(|at| {
-        line.follow_recorded(at);
-        line.name()
+        model.switch_to(at);
+        model.name()
     });
     names.collect::<Vec<_>>().join(" and ")
 }
@@ -177,10 +138,10 @@ fn verified_by<'a>(mut line: ActiveModel<'_>, tallies: impl Iterator<Item = &'a 
 fn interrupted(
     run: &ModelRun,
     ending: &EngineOutcome,
-    journal: &mut Journal,
+    journal: &Journal,
 ) -> Result<Option<EngineOutcome>, ReplayDivergence> {
-    let told = run.past.replayed_conversation(&ConversationId::all_verifications());
-    let now = match told.next_step() {
+    let mut transcript = Transcript::open(&run.past, journal, ConversationId::all_verifications());
+    let now = match transcript.next_step() {
         NextReplayStep::End(RecordedEnd::Ended { ended, why }) => {
             EngineOutcome::from_recorded(ended, why.unwrap_or_default())
         }
@@ -191,11 +152,7 @@ fn interrupted(
             }
         }
     };
-    let (ended, why) = (now.stop_reason(), now.reason());
-    if told.check_engine_end(0, ended, why.as_deref())? {
-        journal.record(None, JournalRecord::End { ended, why });
-        journal.sync();
-    }
+    transcript.end(0, &now)?;
     Ok(Some(now).filter(|now| *now != EngineOutcome::Done && *ending == EngineOutcome::Done))
 }
 
@@ -209,114 +166,148 @@ fn skip_reason(ending: &EngineOutcome, stopped: Option<CancelReason>) -> Option<
     }
 }
 
-/// Builds the first messages, and divides the budget: as recorded, or a share of what remains. If the templates fail, returns the reason.
-fn divide(
-    run: &ModelRun,
-    second: &VerificationSettings,
-    (chosen, units): (&[(usize, &Finding)], &[ConversationId]),
-    ending: &EngineOutcome,
-    budget: &ConversationBudget,
-) -> Result<(Vec<VerificationRequest>, RecordedAllowance), String> {
-    let told = run.past.recorded_share().cloned();
-    let taken = run.past.other_verifications(&[]);
-    let left = budget.remaining().subtract(taken.turns, taken.known);
-    // The model after a failover may have other prices.
-    let mut line = ActiveModel::for_verification(run, second);
-    line.follow_recorded(line.follow_current());
-    let limits = second.limits.with_prices_of(&line.limits(second.limits));
-    let room = told.as_ref().map_or_else(|| share::opening_room(left, chosen.len(), &limits), |share| share.room);
-    let ask = |finding: &Finding, room, told: &ReplayedConversation| {
-        let speech = told.first_format().unwrap_or_else(|| second.provider.capabilities().speech());
-        verification_request(finding, &run.change, &run.prompts, run.project_context(), &second.limits, room, speech)
-    };
-    let mut questions = Vec::with_capacity(chosen.len());
-    for ((_, finding), unit) in chosen.iter().zip(units) {
-        let told = run.past.replayed_conversation(unit);
-        // A verification that was begun earlier gets the same first message, whatever the space now.
-        let rooms =
-            run.past.recorded_rooms().into_iter().filter(|_| told.has_request()).map(|room| ask(finding, room, &told));
-        let same = rooms.flatten().find(|question| told.matches_first_request(&question.request) == Some(true));
-        match same.map_or_else(|| ask(finding, room, &told), Ok) {
-            Ok(question) => questions.push(question),
-            Err(error) => return Err(strip_line(&error.to_string())),
+impl SelectedFindings<'_> {
+    /// Builds the first messages, and divides the budget: as recorded, or a share of what remains. If the templates fail, returns the reason.
+    fn divide(
+        &self,
+        ending: &EngineOutcome,
+        budget: &ConversationBudget,
+    ) -> Result<(Vec<FirstRequest>, RecordedAllowance), String> {
+        let Self { run, second, chosen, .. } = self;
+        let recorded = run.past.recorded_share().cloned();
+        let taken = run.past.other_verifications(&[]);
+        let left = budget.remaining().subtract(taken.turns, taken.known);
+        // The model after a failover may have other prices.
+        let mut model = ActiveModel::for_verification(run, second);
+        model.switch_to(model.current_index());
+        let limits = second.limits.with_prices_of(&model.limits(second.limits));
+        let room = recorded.as_ref().map_or_else(|| opening_room(left, chosen.len(), &limits), |share| share.room);
+        let mut questions = Vec::with_capacity(chosen.len());
+        for ((_, finding), unit) in chosen.iter().zip(&self.units) {
+            questions.push(self.question(finding, unit, room).map_err(|error| strip_line(&error.to_string()))?);
         }
+        if let Some(share) = recorded {
+            return Ok((questions, share));
+        }
+        if run.past.is_replay() {
+            let (_, why) = ReplayedConversation::end_of_journal().into_reason();
+            return Err(why);
+        }
+        if let Some(why) = skip_reason(ending, run.cancel.check().err()) {
+            return Ok((
+                questions,
+                RecordedAllowance { why_not: Some(why.to_owned()), ..RecordedAllowance::default() },
+            ));
+        }
+        let sizes: Vec<u64> = questions.iter().map(|question| question.size).collect();
+        let VerificationShare { findings, turns, tokens, cost, time } = share(left, &sizes, &limits);
+        let time_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Ok((questions, RecordedAllowance { why_not: None, room, findings, turns, tokens, cost, time_ms }))
     }
-    if let Some(share) = told {
-        return Ok((questions, share));
+
+    /// Returns the first request about a finding. A verification that was begun earlier gets the same, whatever the room now.
+    fn question(&self, finding: &Finding, unit: &ConversationId, room: u64) -> Result<FirstRequest, PromptError> {
+        let Self { run, second, .. } = self;
+        let replay = run.past.replayed_conversation(unit);
+        let speech = replay.first_format().unwrap_or_else(|| second.provider.capabilities().speech());
+        let ask = |room| verification_request(run, finding, &second.limits, room, speech);
+        let rooms = run.past.recorded_rooms().into_iter().filter(|_| replay.has_request());
+        let mut asked = rooms.filter_map(|room| ask(room).ok());
+        let same = asked.find(|question| replay.matches_first_request(&question.request) == Some(true));
+        same.map_or_else(|| ask(room), Ok)
     }
-    if run.past.is_replay() {
-        let (_, why) = ReplayedConversation::end_of_journal().into_reason();
-        return Err(why);
+
+    /// Verifies the findings; only the worst ones if the budget is not enough for all.
+    async fn verify(
+        &self,
+        questions: Vec<FirstRequest>,
+        share: &RecordedAllowance,
+        budget: &ConversationBudget,
+        journal: &Journal,
+        trees: &RecordedTrees,
+    ) -> Result<Vec<(VerificationEnd, VerificationStats)>, ReplayDivergence> {
+        let Self { run, second, chosen, units } = self;
+        let time = Duration::from_millis(share.time_ms);
+        let limits = match share.cost {
+            Some(most) => second.limits.with_money(most),
+            // It was divided when money was no limit.
+            None => second.limits.with_part_of_money(u64::try_from(share.findings).unwrap_or(u64::MAX)),
+        };
+        let limits = BudgetLimits { turns: share.turns, input_tokens: share.tokens, time, ..limits };
+        let of = u32::try_from(share.findings).unwrap_or(u32::MAX);
+        if of > 0 {
+            run.events.emit(Event::SecondLook { done: 0, of });
+        }
+        let events = RetryReporter(run.events.as_ref());
+        let mut verifications: Vec<BoxFuture<'_, FinishedVerification>> = Vec::with_capacity(chosen.len());
+        for (at, (question, unit)) in questions.into_iter().zip(units).take(share.findings).enumerate() {
+            let role = VerifierRole::new(&run.tools, trees);
+            let model = ActiveModel::for_verification(run, second);
+            let transcript = Transcript::open(&run.past, journal, unit.clone());
+            let budget = ConversationBudget::new(limits);
+            let mut conversation = Conversation::new(role, model, budget, transcript, question);
+            conversation.events = &events;
+            conversation.invalid_answers = InvalidAnswerPolicy::for_verification();
+            verifications.push(Box::pin(async move { (at, verify_one(conversation).await) }));
+        }
+        let mut verifying = stream::iter(verifications).buffer_unordered(AT_ONCE);
+        let mut finished: BTreeMap<usize, (VerificationEnd, VerificationStats)> = BTreeMap::new();
+        let mut spent = RunSpending { turns: budget.turns_of_run(), usage: budget.usage() };
+        while let Some((at, result)) = verifying.next().await {
+            let (end, stats) = result?;
+            spent.add(&stats);
+            spent.report(run);
+            let done = u32::try_from(finished.len() + 1).unwrap_or(u32::MAX);
+            if let (VerificationEnd::Verdict(verdict), Some((_, finding))) = (&end, chosen.get(at))
+                && verdict.word == VerdictWord::Refuted
+            {
+                let reason = strip_line(&verdict.refutation_reason());
+                run.events.emit(Event::Withheld { title: strip_line(&finding.title), reason });
+            }
+            run.events.emit(Event::SecondLook { done, of });
+            finished.insert(at, (end, stats));
+        }
+        let why = "too little of the budget was left (raise it with --max-turns, --max-tokens or --max-cost)";
+        let unchecked = |_| (VerificationEnd::Unchecked(why.to_owned()), VerificationStats::default());
+        let rest = chosen.iter().skip(finished.len()).map(unchecked);
+        Ok(finished.into_values().chain(rest).collect())
     }
-    if let Some(why) = skip_reason(ending, run.cancel.check().err()) {
-        return Ok((questions, RecordedAllowance { why_not: Some(why.to_owned()), ..RecordedAllowance::default() }));
-    }
-    let sizes: Vec<u64> = questions.iter().map(|question| question.size).collect();
-    let VerificationShare { findings, turns, tokens, cost, time } = share(left, &sizes, &limits);
-    let time_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    Ok((questions, RecordedAllowance { why_not: None, room, findings, turns, tokens, cost, time_ms }))
 }
 
-/// Verifies the selected findings; only the worst ones if the budget is not enough for all.
-async fn run_verifications(
-    run: &ModelRun,
-    second: &VerificationSettings,
-    (chosen, units): (&[(usize, &Finding)], &[ConversationId]),
-    (questions, share): (Vec<VerificationRequest>, &RecordedAllowance),
-    budget: &ConversationBudget,
-    (journal, trees): (&Journal, &RecordedTrees),
-) -> Result<Vec<(VerificationEnd, VerificationStats)>, ReplayDivergence> {
-    let time = Duration::from_millis(share.time_ms);
-    let limits = match share.cost {
-        Some(most) => second.limits.with_money(most),
-        // It was divided when money was no limit.
-        None => second.limits.with_part_of_money(u64::try_from(share.findings).unwrap_or(u64::MAX)),
+/// Verifies one finding to the end, and writes down how it ended.
+async fn verify_one(
+    mut conversation: Conversation<'_, VerifierRole<'_>>,
+) -> Result<(VerificationEnd, VerificationStats), ReplayDivergence> {
+    // From here on: it may have waited for others.
+    conversation.cancel = conversation.cancel.with_deadline(conversation.budget.limits().time);
+    let end = match conversation.run().await {
+        Ok(end) => VerificationEnd::of(end),
+        Err(EngineError::Prompt(error)) => VerificationEnd::Unchecked(strip_line(&error.to_string())),
+        Err(EngineError::Unfinished(work)) => VerificationEnd::Unchecked(work.to_string()),
+        Err(EngineError::Diverged(diverged)) => return Err(*diverged),
     };
-    let limits = BudgetLimits { turns: share.turns, input_tokens: share.tokens, time, ..limits };
-    let hands = VerificationContext {
-        line: ActiveModel::for_verification(run, second),
-        prompts: &run.prompts,
-        tools: &run.tools,
-        cancel: &run.cancel,
-        events: run.events.as_ref(),
-        trees,
+    let Conversation { model, budget, mut transcript, stats, .. } = conversation;
+    transcript.check()?;
+    let (recorded, record) = end.record();
+    transcript.end_as(budget.turns(), &recorded, record)?;
+    let before = transcript.discarded_usage();
+    let usage = match before.usage {
+        Some(usage) if budget.turns() > 0 => usage.into_usage().plus(budget.usage()),
+        Some(usage) => usage.into_usage(),
+        None => budget.usage(),
     };
-    let of = u32::try_from(share.findings).unwrap_or(u32::MAX);
-    if of > 0 {
-        run.events.emit(Event::SecondLook { done: 0, of });
-    }
-    let mut looks: Vec<BoxFuture<'_, FinishedVerification>> = Vec::with_capacity(chosen.len());
-    for (at, (question, unit)) in questions.into_iter().zip(units).take(share.findings).enumerate() {
-        let mut told = run.past.replayed_conversation(unit);
-        told.restart_unless_same(&question.request);
-        let look = VerificationConversation::new(hands, question, limits, (told, journal.of(unit.clone())));
-        looks.push(Box::pin(async move { (at, look.run().await) }));
-    }
-    let mut looking = stream::iter(looks).buffer_unordered(AT_ONCE);
-    let mut asked: BTreeMap<usize, (VerificationEnd, VerificationStats)> = BTreeMap::new();
-    let mut spent = RunSpending { turns: budget.turns_of_run(), usage: budget.usage() };
-    while let Some((at, looked)) = looking.next().await {
-        let (judged, tally) = looked?;
-        spent.add(&tally);
-        spent.tell(run);
-        let done = u32::try_from(asked.len() + 1).unwrap_or(u32::MAX);
-        if let (
-            VerificationEnd::Verdict(VerificationVerdict { word: VerdictWord::Refuted, rationale, .. }),
-            Some((_, finding)),
-        ) = (&judged, chosen.get(at))
-        {
-            let reason = strip_line(&refutation_reason(rationale));
-            run.events.emit(Event::Withheld { title: strip_line(&finding.title), reason });
-        }
-        run.events.emit(Event::SecondLook { done, of });
-        asked.insert(at, (judged, tally));
-    }
-    let why = "too little of the budget was left (raise it with --max-turns, --max-tokens or --max-cost)";
-    let rest = chosen
-        .iter()
-        .skip(asked.len())
-        .map(|_| (VerificationEnd::Unchecked(why.to_owned()), VerificationStats::default()));
-    Ok(asked.into_values().chain(rest).collect())
+    let mut broken_off = stats.broken_off;
+    broken_off += before.broken_off;
+    let stats = VerificationStats {
+        turns: budget.turns() + before.turns,
+        usage,
+        calls: stats.calls + before.calls,
+        errors: stats.errors + before.errors,
+        broken_off,
+        taken_out: stats.compaction.dropped_results(),
+        at: model.index(),
+    };
+    Ok((end, stats))
 }
 
 /// Consumption of the run so far.
@@ -326,14 +317,14 @@ struct RunSpending {
 }
 
 impl RunSpending {
-    fn add(&mut self, tally: &VerificationStats) {
-        self.turns += tally.turns;
-        if tally.turns > 0 {
-            self.usage = self.usage.plus(tally.usage);
+    fn add(&mut self, stats: &VerificationStats) {
+        self.turns += stats.turns;
+        if stats.turns > 0 {
+            self.usage = self.usage.plus(stats.usage);
         }
     }
 
-    fn tell(&self, run: &ModelRun) {
+    fn report(&self, run: &ModelRun) {
         run.events.emit(Event::Spent {
             turn: self.turns,
             input_tokens: self.usage.input_tokens,
@@ -347,12 +338,12 @@ impl RunSpending {
 /// Collects the results of the verifications, in the order of the findings. `before` is the consumption for findings that no longer exist.
 fn gather(
     chosen: &[(usize, &Finding)],
-    asked: Vec<(VerificationEnd, VerificationStats)>,
+    results: Vec<(VerificationEnd, VerificationStats)>,
     before: AbandonedUsage,
     by: String,
 ) -> VerificationOutcome {
     let numbers = Numbers { by, confirmed: 0, uncertain: 0, refuted: 0, unchecked: 0, turns: 0, usage: Usage::NOTHING };
-    let mut looked = VerificationOutcome {
+    let mut outcome = VerificationOutcome {
         verdicts: Vec::new(),
         notes: Vec::new(),
         numbers,
@@ -371,23 +362,23 @@ fn gather(
         });
     }
     let mut unchecked: Vec<(String, Vec<&str>)> = Vec::new();
-    for ((at, finding), (judged, tally)) in chosen.iter().zip(asked) {
-        spent.add(&tally);
-        looked.calls += tally.calls;
-        looked.errors += tally.errors;
-        looked.broken_off += tally.broken_off;
-        looked.taken_out += tally.taken_out;
-        match judged {
+    for ((at, finding), (end, stats)) in chosen.iter().zip(results) {
+        spent.add(&stats);
+        outcome.calls += stats.calls;
+        outcome.errors += stats.errors;
+        outcome.broken_off += stats.broken_off;
+        outcome.taken_out += stats.taken_out;
+        match end {
             VerificationEnd::Verdict(verdict) => {
                 *match verdict.word {
-                    VerdictWord::Confirmed => &mut looked.numbers.confirmed,
-                    VerdictWord::Uncertain => &mut looked.numbers.uncertain,
-                    VerdictWord::Refuted => &mut looked.numbers.refuted,
+                    VerdictWord::Confirmed => &mut outcome.numbers.confirmed,
+                    VerdictWord::Uncertain => &mut outcome.numbers.uncertain,
+                    VerdictWord::Refuted => &mut outcome.numbers.refuted,
                 } += 1;
-                looked.verdicts.push((*at, verdict));
+                outcome.verdicts.push((*at, verdict));
             }
             VerificationEnd::Unchecked(why) | VerificationEnd::BrokenOff(why) => {
-                looked.numbers.unchecked += 1;
+                outcome.numbers.unchecked += 1;
                 match unchecked.iter_mut().find(|(known, _)| *known == why) {
                     Some((_, titles)) => titles.push(&finding.title),
                     None => unchecked.push((why, vec![&finding.title])),
@@ -395,9 +386,9 @@ fn gather(
             }
         }
     }
-    (looked.numbers.turns, looked.numbers.usage) = (spent.turns, spent.usage);
-    looked.notes = unchecked.iter().map(|(why, titles)| note(why, titles)).collect();
-    looked
+    (outcome.numbers.turns, outcome.numbers.usage) = (spent.turns, spent.usage);
+    outcome.notes = unchecked.iter().map(|(why, titles)| note(why, titles)).collect();
+    outcome
 }
 
 /// Renders `no second look at 2 findings, because its time was used up: A; B`.

@@ -7,9 +7,11 @@ use crate::domain::finding::{Anchor, Finding};
 use crate::domain::guideline::Guidelines;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::llm::{Message, ToolCallFormat, ToolDefinition, TurnRequest};
-use crate::prompt::{PromptError, Prompts, SystemVars, UntrustedText, VerificationVars};
+use crate::prompt::{PromptError, SystemVars, UntrustedText, VerificationVars};
 use crate::review::budget::BudgetLimits;
-use crate::review::opening::{ProjectContext, estimate_tokens};
+use crate::review::conversation::FirstRequest;
+use crate::review::run::ModelRun;
+use crate::review::tokens::estimate_tokens;
 use crate::tools::TOOLS;
 
 use super::verdict;
@@ -24,27 +26,16 @@ const BODY: usize = 16 << 10;
 /// Divisor: the maximum share of the window for a request with the diff.
 const DIFF_SHARE: u64 = 3;
 
-/// First request of a verification.
-#[derive(Debug)]
-pub(super) struct VerificationRequest {
-    pub(super) request: TurnRequest,
-    /// Message, for the journal.
-    pub(super) message: String,
-    /// Size in estimated tokens.
-    pub(super) size: u64,
-}
-
 /// Renders the request about a finding; without the diff if that would take more than `room`.
 pub(super) fn verification_request(
+    run: &ModelRun,
     finding: &Finding,
-    change: &ChangeSet,
-    prompts: &Prompts,
-    told: ProjectContext<'_>,
     limits: &BudgetLimits,
     room: u64,
     speech: ToolCallFormat,
-) -> Result<VerificationRequest, PromptError> {
-    let instructions = told.instructions.unwrap_or_default().trim().to_owned();
+) -> Result<FirstRequest, PromptError> {
+    let prompts = &run.prompts;
+    let instructions = run.instructions.as_deref().unwrap_or_default().trim().to_owned();
     let system = prompts.verification(&SystemVars { instructions })?;
     let grammar = prompts.text_protocol()?;
     let tools = definitions();
@@ -57,9 +48,9 @@ pub(super) fn verification_request(
     let vars = VerificationVars {
         severity: finding.severity,
         category: finding.category,
-        finding: words(finding, told.guidelines),
+        finding: words(finding, &run.guidelines),
         code: code(finding),
-        diff: diff(finding, change),
+        diff: diff(finding, &run.change),
     };
     let mut message = prompts.verification_finding(&vars)?;
     if beside + estimate_tokens(&message) > room.min(limits.window / DIFF_SHARE) {
@@ -74,7 +65,7 @@ pub(super) fn verification_request(
         grammar,
         ..TurnRequest::default()
     };
-    Ok(VerificationRequest { size: beside + estimate_tokens(&message), request, message })
+    Ok(FirstRequest { size: beside + estimate_tokens(&message), request, message })
 }
 
 /// Returns the reading tools and the one for the verdict, in an order that never changes.

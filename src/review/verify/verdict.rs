@@ -1,4 +1,4 @@
-//! Verdict of a verification. Main type: [`VerificationVerdict`].
+//! Reading of a verdict, as a model gives it. Main type: [`VerdictAnswer`].
 //!
 //! A verdict is a word and a number, and the two must agree ([`VerdictWord::of`]). If they contradict each other, or if two verdicts were given, the
 //! intended one is unknown: the finding is then uncertain.
@@ -7,98 +7,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::domain::finding::{Confidence, VerificationState};
+use crate::domain::finding::Confidence;
 use crate::llm::ToolDefinition;
 use crate::review::engine_tools::{ReaderText, StatedConfidence, stated_confidence};
+use crate::review::outcome::{VerdictConfidence, VerdictWord, VerificationVerdict};
 use crate::tools::{ErrorKind, ToolFault, input};
 
 /// The tool that takes it.
 pub(super) const NAME: &str = "give_verdict";
-
-/// Word of a verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::review) enum VerdictWord {
-    /// It could not be refuted.
-    Confirmed,
-    /// The code does not decide it.
-    Uncertain,
-    /// It is wrong.
-    Refuted,
-}
-
-impl VerdictWord {
-    const ALL: [Self; 3] = [Self::Confirmed, Self::Uncertain, Self::Refuted];
-
-    /// Returns the word as models write it.
-    pub(in crate::review) fn word(self) -> &'static str {
-        match self {
-            Self::Confirmed => "confirmed",
-            Self::Uncertain => "uncertain",
-            Self::Refuted => "refuted",
-        }
-    }
-
-    /// Reads it in any case, also as a verb.
-    pub(super) fn read(text: &str) -> Option<Self> {
-        let word = text.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-        let other = match word.as_str() {
-            "confirm" | "confirms" => Some(Self::Confirmed),
-            "unsure" | "undecided" => Some(Self::Uncertain),
-            "refute" | "refutes" => Some(Self::Refuted),
-            _ => None,
-        };
-        Self::ALL.into_iter().find(|known| known.word() == word).or(other)
-    }
-
-    /// Returns the word for a number: the confidence that the finding is right.
-    fn of(confidence: Confidence) -> Self {
-        match confidence.value() {
-            ..=3 => Self::Refuted,
-            4..=6 => Self::Uncertain,
-            7.. => Self::Confirmed,
-        }
-    }
-
-    /// Returns the state of the finding; `None` for one that is not delivered.
-    pub(in crate::review) fn state(self) -> Option<VerificationState> {
-        match self {
-            Self::Confirmed => Some(VerificationState::Confirmed),
-            Self::Uncertain => Some(VerificationState::Uncertain),
-            Self::Refuted => None,
-        }
-    }
-}
-
-/// A verdict that counts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::review) struct VerificationVerdict {
-    pub(in crate::review) word: VerdictWord,
-    pub(in crate::review) confidence: VerdictConfidence,
-    /// Reason: one line, masked.
-    pub(in crate::review) rationale: String,
-}
-
-/// Confidence that the finding is right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::review) enum VerdictConfidence {
-    /// Stated.
-    Said(Confidence),
-    /// It did not say.
-    Unsaid,
-    /// It said what cannot be: no number about the finding can be relied on.
-    Contradictory,
-}
-
-impl VerdictConfidence {
-    /// Returns the confidence of a finding of which its reporter said `before`.
-    pub(in crate::review) fn adjusted_confidence(self, before: Option<Confidence>) -> Option<Confidence> {
-        match self {
-            Self::Said(confidence) => Some(confidence),
-            Self::Unsaid => before,
-            Self::Contradictory => None,
-        }
-    }
-}
 
 /// Stated verdict before it is judged.
 #[derive(Debug, Clone, PartialEq, Eq)]

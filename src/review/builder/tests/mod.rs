@@ -9,10 +9,11 @@ use crate::domain::finding::{
 use crate::domain::guideline::{Guideline, GuidelineApplication, GuidelineKind, GuidelineOrigin};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, WorkspaceAt};
-use crate::domain::review::{LeadCounts, ReviewOutcome, StopReason};
-use crate::domain::run::{Engine, RunId};
-use crate::review::draft::ModelContribution;
+use crate::domain::review::{Engine, LeadCounts, ReviewOutcome, StopReason};
+use crate::domain::run::RunId;
+use crate::review::engine_tools::is_engine_tool;
 use crate::review::opening::ShownDiff;
+use crate::review::outcome::ModelContribution;
 use crate::sys::cancel::CancelReason;
 use crate::workspace::memory::MemoryTree;
 use serde_json::json;
@@ -384,7 +385,7 @@ fn a_stop_is_nobodys_answer() {
 fn the_tools_are_named() {
     let names: Vec<String> = ReviewBuilder::definitions().into_iter().map(|tool| tool.name).collect();
     assert_eq!(names, ["report_finding", "withdraw_finding", "refute_lead", "write_section", "finish_review"]);
-    assert!(ReviewBuilder::is_own("finish_review") && !ReviewBuilder::is_own("read_diff"));
+    assert!(is_engine_tool("finish_review") && !is_engine_tool("read_diff"));
     let told = call(&mut builder(), "read_diff", json!({}));
     assert_eq!(told["error"]["kind"], "unknown_tool");
 }

@@ -15,7 +15,7 @@ use crate::domain::text::count_noun;
 use crate::evidence::candidate_ids;
 use crate::evidence::history::{PriorFinding, match_findings};
 use crate::review::branch_history::BranchHistory;
-use crate::review::title_similarity::are_similar;
+use crate::review::outcome::title_similarity::are_similar;
 use crate::rules::Packs;
 
 /// Maximum number of past findings that are stored; the worst are.

@@ -1,33 +1,25 @@
 //! Making room in a conversation that fills the model's window: the oldest results of reading calls are replaced by a line each. Main
-//! function: [`make_room`]; main type: [`Compaction`].
+//! type: [`Compaction`].
 //!
 //! System text, tools, the first message, the model's text and the results of the engine's own tools never change, and a call keeps its result, so
 //! that every provider accepts the conversation. Each compaction invalidates the provider's cache behind the first changed line: it is done only if
 //! it gains much, and then much at once. Coverage is kept; the model can read again what it needs.
 //!
-//! A conversation is shortened by [`shorten`] alone, which depends on nothing but the conversation and a number, so that a journal with the number
-//! reproduces the request.
+//! A conversation is shortened by [`shorten`] alone.
 
-use super::opening::estimate_tokens;
-use super::replay::{NextReplayStep, ReplayedConversation};
-use crate::domain::text::{self, count_noun};
-use crate::llm::{Message, MessagePart, ModelToolCall, ToolInput, ToolResult, TurnRequest};
-use crate::tools::TOOLS;
+use crate::domain::text::count_noun;
+use crate::llm::{Message, ToolResult, TurnRequest};
+use crate::review::journal::shorten::{calls_of_last, replacement_line, shorten};
+use crate::review::tokens::estimate_tokens;
 
-/// Results of fewer bytes stay: the line in their place would take nearly as much. No such line is longer.
-const WORTH: usize = 1_000;
-/// Number of characters of a call's input that are repeated in the line.
-const NAMED: usize = 160;
 /// Divisor: the minimum share of the available size that must be gained, or nothing is done.
 const LEAST_GAIN: u64 = 10;
 /// Divisor: the share that is freed, if that much can be gained.
 const FREED: u64 = 2;
-/// Prefix of every replacement line.
-pub(super) const MARK: &str = "[taken out to make room]";
 
 /// State of the compaction of a conversation.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Compaction {
+pub(in crate::review) struct Compaction {
     /// Number of the oldest messages with results that are shortened, as in the journal.
     messages: u32,
     /// Number of results in them.
@@ -38,22 +30,22 @@ pub(super) struct Compaction {
 
 /// Result of making room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct CompactionResult {
+pub(in crate::review) struct CompactionResult {
     /// Results that were shortened.
-    pub(super) results: u32,
+    pub(in crate::review) results: u32,
     /// Tokens that they take less, estimated.
-    pub(super) freed: u64,
+    pub(in crate::review) freed: u64,
 }
 
 /// Required room.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct CompactionGoal<'a> {
+pub(in crate::review) struct CompactionGoal<'a> {
     /// Tokens of the conversation as it is, estimated.
-    pub(super) size: u64,
+    pub(in crate::review) size: u64,
     /// Tokens that it may take and still have a turn after it.
-    pub(super) most: u64,
+    pub(in crate::review) most: u64,
     /// Tokens of each new result, in order.
-    pub(super) coming: &'a [u64],
+    pub(in crate::review) coming: &'a [u64],
 }
 
 impl CompactionGoal<'_> {
@@ -77,43 +69,33 @@ impl CompactionGoal<'_> {
 }
 
 impl Compaction {
-    /// Shortens as much of `request` as recorded, or as necessary now; `None` if nothing is.
-    pub(super) fn make_room(
-        &mut self,
-        request: &mut TurnRequest,
-        told: &ReplayedConversation,
-        wanted: &CompactionGoal<'_>,
-    ) -> Option<CompactionResult> {
-        match told.next_step() {
-            NextReplayStep::Turn { compacted, .. } => self.repeat(request, compacted),
-            NextReplayStep::End(_) => None,
-            NextReplayStep::New => self.decide(request, wanted),
-        }
-    }
-
     /// Returns the tokens that could be gained at most.
-    pub(super) fn max_freed_tokens(&self, request: &TurnRequest) -> u64 {
+    pub(in crate::review) fn max_freed_tokens(&self, request: &TurnRequest) -> u64 {
         gains(request, self.messages).iter().map(|gain| gain.freed).sum()
     }
 
     /// Marks `request` as sent, and returns the number of its shortened messages.
-    pub(super) fn mark_sent(&mut self) -> u32 {
+    pub(in crate::review) fn mark_sent(&mut self) -> u32 {
         self.sent = self.results;
         self.messages
     }
 
     /// Returns the number of results that were shortened in what was sent.
-    pub(super) fn dropped_results(&self) -> u32 {
+    pub(in crate::review) fn dropped_results(&self) -> u32 {
         self.sent
     }
 
     /// Counts what was taken out of another conversation of the run.
-    pub(super) fn add_dropped_results(&mut self, results: u32) {
+    pub(in crate::review) fn add_dropped_results(&mut self, results: u32) {
         self.sent += results;
     }
 
-    /// Shortens as much as necessary. Results without a response of the model stay.
-    fn decide(&mut self, request: &mut TurnRequest, wanted: &CompactionGoal<'_>) -> Option<CompactionResult> {
+    /// Shortens as much as necessary; `None` if nothing is. Results without a response of the model stay.
+    pub(super) fn make_room(
+        &mut self,
+        request: &mut TurnRequest,
+        wanted: &CompactionGoal<'_>,
+    ) -> Option<CompactionResult> {
         if wanted.fits() {
             return None;
         }
@@ -141,7 +123,7 @@ impl Compaction {
     }
 
     /// Shortens the first messages of `request`, up to this number in all, as an earlier session did; `None` if they already are.
-    fn repeat(&mut self, request: &mut TurnRequest, messages: u32) -> Option<CompactionResult> {
+    pub(super) fn repeat(&mut self, request: &mut TurnRequest, messages: u32) -> Option<CompactionResult> {
         let further = usize::try_from(messages.saturating_sub(self.messages)).unwrap_or(usize::MAX);
         if further == 0 {
             return None;
@@ -162,7 +144,7 @@ impl Compaction {
     }
 
     /// Returns the note for the receipt; `None` if nothing was shortened.
-    pub(super) fn receipt_note(&self) -> Option<String> {
+    pub(in crate::review) fn receipt_note(&self) -> Option<String> {
         (self.sent > 0).then(|| {
             let results = count_noun(usize::try_from(self.sent).unwrap_or(usize::MAX), "result");
             format!(
@@ -175,28 +157,9 @@ impl Compaction {
 
 impl CompactionResult {
     /// Describes the compaction for the progress.
-    pub(super) fn progress_note(&self, window: u64) -> String {
+    pub(in crate::review) fn progress_note(&self, window: u64) -> String {
         let results = count_noun(usize::try_from(self.results).unwrap_or(usize::MAX), "older result");
         format!("{results} taken out of the conversation to stay within the model's window of {window} tokens")
-    }
-}
-
-/// Replaces the results of reading calls in the first messages that hold results. Replaced ones stay as they are.
-pub(super) fn shorten(request: &mut TurnRequest, messages: u32) {
-    let mut left = messages;
-    for at in 0..request.messages.len() {
-        let (before, rest) = request.messages.split_at_mut(at);
-        let Some(Message::Results { results, .. }) = rest.first_mut() else { continue };
-        if left == 0 {
-            return;
-        }
-        left -= 1;
-        let calls = calls(before);
-        for (at, result) in results.iter_mut().enumerate() {
-            if let Some(line) = line(calls.get(at).copied(), result) {
-                result.text = line;
-            }
-        }
     }
 }
 
@@ -209,9 +172,9 @@ fn gains(request: &TurnRequest, from: u32) -> Vec<CompactionResult> {
         Message::User { .. } | Message::Assistant { .. } => None,
     });
     let gain = |(at, results): (usize, &Vec<ToolResult>)| {
-        let calls = calls(&request.messages[..at]);
+        let calls = calls_of_last(&request.messages[..at]);
         let lines = results.iter().enumerate().filter_map(|(at, result)| {
-            let line = line(calls.get(at).copied(), result)?;
+            let line = replacement_line(calls.get(at).copied(), result)?;
             Some(estimate_tokens(&result.text).saturating_sub(estimate_tokens(&line)))
         });
         lines.fold(CompactionResult { results: 0, freed: 0 }, |made, freed| CompactionResult {
@@ -222,34 +185,15 @@ fn gains(request: &TurnRequest, from: u32) -> Vec<CompactionResult> {
     results.skip(usize::try_from(from).unwrap_or(usize::MAX)).map(gain).collect()
 }
 
-/// Returns the calls of the last message.
-fn calls(messages: &[Message]) -> Vec<&ModelToolCall> {
-    let Some(Message::Assistant { parts }) = messages.last() else { return Vec::new() };
-    parts.iter().filter_map(MessagePart::call).collect()
-}
-
-/// Returns the replacement of a result; `None` for one that stays. Only results of reading calls are replaced: errors are short, and the review
-/// depends on the results of the engine's own tools.
-fn line(call: Option<&ModelToolCall>, result: &ToolResult) -> Option<String> {
-    if result.is_error || result.text.len() < WORTH || !TOOLS.iter().any(|tool| tool.name == result.name) {
-        return None;
-    }
-    let input = match call.map(|call| &call.input) {
-        Some(ToolInput::Object(input)) => serde_json::to_string(input).unwrap_or_default(),
-        Some(ToolInput::Malformed(_)) | None => String::new(),
-    };
-    let (name, input, tokens) = (&result.name, text::shorten(&input, NAMED), estimate_tokens(&result.text));
-    Some(format!(
-        "{MARK} {name} {input} was answered here (about {tokens} tokens). Make the call again where you need it."
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
+    use crate::llm::ModelToolCall;
+    use crate::llm::{MessagePart, ToolInput};
+    use crate::review::journal::shorten::{MARK, WORTH};
 
     /// Returns a conversation: for each turn, the calls by tool with the length of what they gave.
     fn conversation(turns: &[&[(&str, usize)]]) -> TurnRequest {
@@ -311,10 +255,10 @@ mod tests {
         let size = size(&before);
         let (mut request, mut done) = (before.clone(), Compaction::default());
         let wanted = CompactionGoal { size, most: size + 1_000, coming: &[500] };
-        assert_eq!(done.decide(&mut request, &wanted), None, "there is room");
+        assert_eq!(done.make_room(&mut request, &wanted), None, "there is room");
         assert_eq!(request, before);
         let wanted = CompactionGoal { coming: &[2_000], ..wanted };
-        let made = done.decide(&mut request, &wanted).unwrap();
+        let made = done.make_room(&mut request, &wanted).unwrap();
         assert_eq!((made.results, done.messages), (4, 4), "{made:?}");
         assert_eq!(super::tests::size(&request) + made.freed, size, "what is said to be freed is");
         assert!(size - made.freed <= wanted.most - wanted.most / FREED);
@@ -326,7 +270,7 @@ mod tests {
         assert!(texts[4..].iter().all(|text| text.len() == 35_000));
         // It continues from the previous state.
         let wanted = CompactionGoal { size: size - made.freed, most: size - made.freed, coming: &[1] };
-        done.decide(&mut request, &wanted).unwrap();
+        done.make_room(&mut request, &wanted).unwrap();
         assert_eq!((done.messages, done.results), (6, 6));
         assert_eq!(done.receipt_note(), None, "it was not sent");
         assert_eq!(done.mark_sent(), 6);
@@ -373,10 +317,10 @@ mod tests {
         let (before, size) = (request.clone(), size(&request));
         let mut done = Compaction::default();
         let wanted = CompactionGoal { size, most: size - 1, coming: &[] };
-        assert_eq!(done.decide(&mut request, &wanted), None);
+        assert_eq!(done.make_room(&mut request, &wanted), None);
         assert_eq!(request, before);
         request.push(Message::Assistant { parts: Vec::new() });
-        assert_eq!(done.decide(&mut request, &wanted).map(|made| made.results), Some(1));
+        assert_eq!(done.make_room(&mut request, &wanted).map(|made| made.results), Some(1));
         assert_eq!(done.messages, 2);
     }
 
@@ -386,14 +330,14 @@ mod tests {
         let mut little = answered(&[&[(READ, 2_000)]]);
         let mut done = Compaction::default();
         let wanted = |size: u64, most: u64, coming: &'static [u64]| CompactionGoal { size, most, coming };
-        assert_eq!(done.decide(&mut little, &wanted(10_000, 10_000, &[300])), None);
+        assert_eq!(done.make_room(&mut little, &wanted(10_000, 10_000, &[300])), None);
         // No room would be large enough.
         let mut much = answered(&[&[(READ, 20_000)][..]; 3]);
         let size = size(&much);
-        assert_eq!(done.decide(&mut much, &wanted(size, size, &[1_000_000])), None);
+        assert_eq!(done.make_room(&mut much, &wanted(size, size, &[1_000_000])), None);
         assert_eq!(done, Compaction::default());
         // For one of them it is.
-        let made = done.decide(&mut much, &wanted(size, size, &[1_000_000, 300])).unwrap();
+        let made = done.make_room(&mut much, &wanted(size, size, &[1_000_000, 300])).unwrap();
         assert!(made.freed >= 300);
         assert_eq!((done.mark_sent(), done.dropped_results()), (3, 3));
     }
@@ -403,7 +347,7 @@ mod tests {
         let before = answered(&[&[(READ, 20_000), (READ, 20_000)][..]; 4]);
         let size = size(&before);
         let (mut first, mut done) = (before.clone(), Compaction::default());
-        let made = done.decide(&mut first, &CompactionGoal { size, most: size - 1, coming: &[] }).unwrap();
+        let made = done.make_room(&mut first, &CompactionGoal { size, most: size - 1, coming: &[] }).unwrap();
         let (mut second, mut again) = (before, Compaction::default());
         assert_eq!(again.repeat(&mut second, done.messages), Some(made));
         assert_eq!(again.repeat(&mut second, done.messages), None);

@@ -1,18 +1,18 @@
 //! Invalid answers: each kind is reprompted once, and ends the conversation when it happens again. If another format of calls may help, it is tried
 //! in between. Main types: [`InvalidAnswer`], [`InvalidAnswerPolicy`].
 
-use super::draft::EngineOutcome;
 use crate::domain::review::StopReason;
 use crate::domain::text::{mask, strip_line};
 use crate::llm::{FinishReason, ToolCallFormat, TurnResponse, is_refusal, leaked_markup_answer};
 use crate::prompt::{PromptError, Prompts};
+use crate::review::outcome::EngineOutcome;
 
 /// Maximum number of corrective prompts per run.
 const MOST_TOLD: u32 = 3;
 
 /// Kind of an invalid answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum InvalidAnswer {
+pub(in crate::review) enum InvalidAnswer {
     /// Text without a call, and without saying that the review is done.
     Unfinished,
     /// Empty answer.
@@ -29,7 +29,7 @@ pub(super) enum InvalidAnswer {
 
 /// Reaction to an invalid answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum InvalidAnswerStep {
+pub(in crate::review) enum InvalidAnswerStep {
     /// Reprompt the model.
     Tell,
     /// From now on calls are written in the text, for this reason.
@@ -40,7 +40,7 @@ pub(super) enum InvalidAnswerStep {
 
 impl InvalidAnswer {
     /// Classifies an answer without calls.
-    pub(super) fn of(response: &TurnResponse) -> Self {
+    pub(in crate::review) fn of(response: &TurnResponse) -> Self {
         let text = response.text();
         match leaked_markup_answer(&text) {
             Some(dialect) => Self::Leaked(dialect),
@@ -52,7 +52,7 @@ impl InvalidAnswer {
     }
 
     /// Returns the corrective prompt.
-    pub(super) fn reprompt(self, prompts: &Prompts, speech: ToolCallFormat) -> Result<String, PromptError> {
+    pub(in crate::review) fn reprompt(self, prompts: &Prompts, speech: ToolCallFormat) -> Result<String, PromptError> {
         match (self, speech) {
             (Self::Unfinished | Self::Declined, _) => prompts.nudge(),
             (Self::Empty, _) => prompts.empty_answer(),
@@ -64,7 +64,7 @@ impl InvalidAnswer {
     }
 
     /// Returns the outcome of the run when it happens again.
-    pub(super) fn outcome(self) -> EngineOutcome {
+    pub(in crate::review) fn outcome(self) -> EngineOutcome {
         let (ended, why) = match self {
             Self::Unfinished => (
                 StopReason::Unfinished,
@@ -95,7 +95,7 @@ impl InvalidAnswer {
     }
 
     /// Returns the outcome of the run when the model refuses; there is no second try.
-    pub(super) fn refusal(text: &str) -> EngineOutcome {
+    pub(in crate::review) fn refusal(text: &str) -> EngineOutcome {
         // The refusal may contain a call that was written as text: its markup is not for readers.
         let text = if leaked_markup_answer(text).is_some() { "" } else { text };
         let said: String = strip_line(&mask(text).text).chars().take(200).collect();
@@ -106,7 +106,7 @@ impl InvalidAnswer {
 
 /// State of the corrective prompts.
 #[derive(Debug, Default)]
-pub(super) struct InvalidAnswerPolicy {
+pub(in crate::review) struct InvalidAnswerPolicy {
     in_a_row: u32,
     told: u32,
     /// Number of answers with only unreadable calls.
@@ -117,13 +117,13 @@ pub(super) struct InvalidAnswerPolicy {
 
 impl InvalidAnswerPolicy {
     /// Creates the state of a verification, which may end without any call.
-    pub(super) fn for_verification() -> Self {
+    pub(in crate::review) fn for_verification() -> Self {
         Self { called: true, ..Self::default() }
     }
 
     /// Records an invalid answer and returns the reaction: one prompt in a row, and a limited number in all. After malformed calls for a second time
     /// the text format is used from then on, and likewise for a model that makes no calls at all.
-    pub(super) fn record(&mut self, strike: InvalidAnswer, speech: ToolCallFormat) -> InvalidAnswerStep {
+    pub(in crate::review) fn record(&mut self, strike: InvalidAnswer, speech: ToolCallFormat) -> InvalidAnswerStep {
         let again = self.in_a_row > 0;
         let why = match strike {
             InvalidAnswer::Leaked(_) | InvalidAnswer::Malformed => {
@@ -146,7 +146,7 @@ impl InvalidAnswerPolicy {
     }
 
     /// Resets the row of invalid answers after valid calls.
-    pub(super) fn reset(&mut self) {
+    pub(in crate::review) fn reset(&mut self) {
         self.in_a_row = 0;
         self.called = true;
     }

@@ -10,18 +10,18 @@ const SAME_WORDS: f64 = 0.6;
 const RELATED_WORDS: f64 = 0.3;
 
 /// Returns a title without case, punctuation and white space.
-pub(super) fn normalize_title(title: &str) -> String {
+pub(in crate::review) fn normalize_title(title: &str) -> String {
     words(title).collect::<Vec<_>>().join(" ")
 }
 
 /// Checks whether two titles say the same in other words.
-pub(super) fn are_similar(a: &str, b: &str) -> bool {
+pub(in crate::review) fn are_similar(a: &str, b: &str) -> bool {
     let (a, b) = (normalize_title(a), normalize_title(b));
     a == b || strsim::normalized_levenshtein(&a, &b) >= SIMILAR || common(&a, &b) >= SAME_WORDS
 }
 
 /// Checks whether two titles are about the same subject.
-pub(super) fn are_related(a: &str, b: &str) -> bool {
+pub(in crate::review) fn are_related(a: &str, b: &str) -> bool {
     are_similar(a, b) || common(&normalize_title(a), &normalize_title(b)) >= RELATED_WORDS
 }
 

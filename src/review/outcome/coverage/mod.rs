@@ -7,16 +7,16 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::opening::{OmittedDiff, ShownDiff};
 use crate::domain::change::{ChangeSet, FileChange, Hunk, HunkSpan, Omission, shortened_lines};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::review::{CoverageState, FileCoverage};
+use crate::review::opening::{OmittedDiff, ShownDiff};
 use crate::tools::ShownLines;
 
 /// Lines of every changed file that were shown.
 #[derive(Debug, Clone)]
-pub(super) struct CoverageTracker {
+pub(in crate::review) struct CoverageTracker {
     change: Arc<ChangeSet>,
     files: Vec<TrackedFile>,
     /// Index of a path in the change, by its name before and after.
@@ -26,7 +26,7 @@ pub(super) struct CoverageTracker {
 
 /// Requirement to cover a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) enum CoverageDuty {
+pub(in crate::review) enum CoverageDuty {
     /// It has.
     #[default]
     Own,
@@ -49,19 +49,19 @@ struct TrackedFile {
 
 /// Hunks of a file of which a changed line was never seen.
 #[derive(Debug)]
-pub(super) struct UnseenHunks<'a> {
+pub(in crate::review) struct UnseenHunks<'a> {
     /// The file.
-    pub(super) file: &'a FileChange,
+    pub(in crate::review) file: &'a FileChange,
     /// The hunks, from 0, as runs of neighbours in order.
-    pub(super) hunks: Vec<Range<usize>>,
+    pub(in crate::review) hunks: Vec<Range<usize>>,
     /// The changed lines in them that were shown, but not to their end.
-    pub(super) cut: Vec<(DiffSide, u32)>,
+    pub(in crate::review) cut: Vec<(DiffSide, u32)>,
     /// `true` if any changed line of the file was shown.
-    pub(super) partly: bool,
+    pub(in crate::review) partly: bool,
 }
 
 impl CoverageTracker {
-    pub(super) fn new(change: Arc<ChangeSet>) -> Self {
+    pub(in crate::review) fn new(change: Arc<ChangeSet>) -> Self {
         let names =
             |side: DiffSide| change.files.iter().enumerate().map(move |(at, file)| (file.path_at(side).clone(), at));
         let (old_names, new_names) = (names(DiffSide::Old).collect(), names(DiffSide::New).collect());
@@ -70,21 +70,21 @@ impl CoverageTracker {
     }
 
     /// Sets the requirement for every file of the change.
-    pub(super) fn set_duties(&mut self, duty: impl Fn(usize, &FileChange) -> CoverageDuty) {
+    pub(in crate::review) fn set_duties(&mut self, duty: impl Fn(usize, &FileChange) -> CoverageDuty) {
         for (at, (seen, file)) in self.files.iter_mut().zip(&self.change.files).enumerate() {
             seen.duty = duty(at, file);
         }
     }
 
     /// Records a file's diff that the first message did not show, with the reason.
-    pub(super) fn record_omitted_diff(&mut self, left_out: &OmittedDiff) {
+    pub(in crate::review) fn record_omitted_diff(&mut self, left_out: &OmittedDiff) {
         if let Some(at) = self.new_names.get(&left_out.path) {
             self.files[*at].left_out = Some(left_out.reason.clone());
         }
     }
 
     /// Records the shown beginning of a file's patch text: hunks, and lines of the one that follows them.
-    pub(super) fn record_shown_diff(&mut self, shown: &ShownDiff) {
+    pub(in crate::review) fn record_shown_diff(&mut self, shown: &ShownDiff) {
         let Some(at) = self.new_names.get(&shown.path).copied() else { return };
         let (file, seen) = (&self.change.files[at], &mut self.files[at]);
         let shortened = file.patch.cut.is_some_and(|cut| cut.shortened_lines > 0);
@@ -101,7 +101,7 @@ impl CoverageTracker {
     }
 
     /// Records lines that a tool showed.
-    pub(super) fn record_shown_lines(&mut self, reference: &ShownLines) {
+    pub(in crate::review) fn record_shown_lines(&mut self, reference: &ShownLines) {
         let names = match reference.side {
             DiffSide::Old => &self.old_names,
             DiffSide::New => &self.new_names,
@@ -128,14 +128,14 @@ impl CoverageTracker {
     }
 
     /// Returns the reviewable files with hunks that were not seen whole, in the order of the change.
-    pub(super) fn unseen_hunks(&self) -> impl Iterator<Item = UnseenHunks<'_>> {
+    pub(in crate::review) fn unseen_hunks(&self) -> impl Iterator<Item = UnseenHunks<'_>> {
         let pairs = self.change.files.iter().zip(&self.files);
         let pairs = pairs.filter(|(file, seen)| file.reviewable() && seen.duty == CoverageDuty::Own);
         pairs.map(|(file, seen)| seen.missing(file)).filter(|unseen| !unseen.hunks.is_empty())
     }
 
     /// Returns the coverage of every changed file, and the gaps that make a review incomplete.
-    pub(super) fn coverage(&self) -> (Vec<FileCoverage>, Vec<Omission>) {
+    pub(in crate::review) fn coverage(&self) -> (Vec<FileCoverage>, Vec<Omission>) {
         let mut holes = Vec::new();
         let cover = |(file, seen): (&FileChange, &TrackedFile)| {
             let (state, reason) = match file.without_text() {

@@ -9,11 +9,12 @@ use crate::domain::finding::{Confidence, Finding, FindingVerification, Severity}
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::review::{
-    FileCoverage, LeadCounts, Review, ReviewCoverage, ReviewOutcome, ReviewSection, StopReason, WithheldClaim,
+    FileCoverage, LeadCounts, Review, ReviewCoverage, ReviewOutcome, ReviewSection, WithheldClaim,
 };
 use crate::evidence::{self, AnchoredClaim, GrammarLanguages, Rejection};
 use crate::review::branch_history::BranchHistory;
-use crate::review::verify::{VerificationVerdict, refutation_reason};
+use crate::review::outcome::engine_outcome::EngineOutcome;
+use crate::review::outcome::verdict::VerificationVerdict;
 use crate::sys::cancel::CancelReason;
 use crate::workspace::Workspace;
 
@@ -28,60 +29,15 @@ mod thresholds;
 
 pub use provenance::{ModelContribution, ProvenanceInput, instructions_hash};
 
-pub(super) use suggestion::into_finding;
-pub(super) use superseded::SupersededRuleFinding;
+pub(in crate::review) use suggestion::into_finding;
+pub(in crate::review) use superseded::SupersededRuleFinding;
 
-pub(super) use history::unreviewed_files;
+pub(in crate::review) use history::unreviewed_files;
 
 use coverage_gaps::sentence;
 use provenance::provenance;
 use summary::plain_summary;
 use thresholds::{count_by_severity, take_hidden};
-
-/// Outcome of an engine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EngineOutcome {
-    /// The model finished.
-    Done,
-    /// It was stopped.
-    Stopped(CancelReason),
-    /// It ended without saying that it was done.
-    Short {
-        /// Reason for the end.
-        ended: StopReason,
-        /// One sentence for people.
-        why: String,
-    },
-}
-
-impl EngineOutcome {
-    /// Restores a recorded outcome.
-    pub(super) fn from_recorded(ended: StopReason, why: String) -> Self {
-        let stopped = [CancelReason::Interrupted, CancelReason::DeadlinePassed].map(Self::Stopped);
-        let is_it = |stopped: &Self| stopped.stop_reason() == ended && stopped.reason().as_ref() == Some(&why);
-        match ended {
-            StopReason::Finished => Self::Done,
-            ended => stopped.into_iter().find(is_it).unwrap_or(Self::Short { ended, why }),
-        }
-    }
-
-    pub(super) fn stop_reason(&self) -> StopReason {
-        match self {
-            Self::Done => StopReason::Finished,
-            Self::Stopped(CancelReason::Interrupted) => StopReason::Interrupted,
-            Self::Stopped(CancelReason::DeadlinePassed) => StopReason::Deadline,
-            Self::Short { ended, .. } => *ended,
-        }
-    }
-
-    pub(super) fn reason(&self) -> Option<String> {
-        match self {
-            Self::Done => None,
-            Self::Stopped(stopped) => Some(format!("the review was stopped: {stopped}")),
-            Self::Short { why, .. } => Some(why.clone()),
-        }
-    }
-}
 
 /// Thresholds of the findings that are shown; the rest are counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -143,12 +99,12 @@ impl ReviewDraft {
 
     /// Adds the grammars with which quotes are checked.
     #[must_use]
-    pub(super) fn with_languages(self, languages: GrammarLanguages) -> Self {
+    pub(in crate::review) fn with_languages(self, languages: GrammarLanguages) -> Self {
         Self { languages, ..self }
     }
 
     /// Returns the grammars with which quotes are checked.
-    pub(super) fn languages(&self) -> &GrammarLanguages {
+    pub(in crate::review) fn languages(&self) -> &GrammarLanguages {
         &self.languages
     }
 
@@ -189,23 +145,23 @@ impl ReviewDraft {
     }
 
     /// Adds a finding with verified evidence, and the rule findings that it supersedes.
-    pub(super) fn add(&mut self, finding: Finding, behind: Vec<SupersededRuleFinding>) {
+    pub(in crate::review) fn add(&mut self, finding: Finding, behind: Vec<SupersededRuleFinding>) {
         self.findings.push(finding);
         self.behind.push(behind);
     }
 
     /// Counts a claim that is not delivered.
-    pub(super) fn withhold(&mut self, title: String, reason: String) {
+    pub(in crate::review) fn withhold(&mut self, title: String, reason: String) {
         self.withheld.push(WithheldClaim { title, reason });
     }
 
     /// Adds the parts that the engine wrote.
-    pub(super) fn write(&mut self, sections: Vec<ReviewSection>) {
+    pub(in crate::review) fn write(&mut self, sections: Vec<ReviewSection>) {
         self.sections.extend(sections);
     }
 
     /// Records the results of the leads.
-    pub(super) fn set_leads(&mut self, leads: LeadCounts) {
+    pub(in crate::review) fn set_leads(&mut self, leads: LeadCounts) {
         self.leads = leads;
     }
 
@@ -215,7 +171,7 @@ impl ReviewDraft {
     }
 
     /// Records the coverage if no other pass reviews the files: gaps make the review incomplete.
-    pub(super) fn cover_exclusively(&mut self, files: Vec<FileCoverage>) {
+    pub(in crate::review) fn cover_exclusively(&mut self, files: Vec<FileCoverage>) {
         self.files = files;
         self.is_alone = true;
     }
@@ -236,7 +192,7 @@ impl ReviewDraft {
     }
 
     /// Takes over everything but the findings from another draft of the same change.
-    pub(super) fn absorb(&mut self, other: Self) {
+    pub(in crate::review) fn absorb(&mut self, other: Self) {
         self.withheld.extend(other.withheld);
         self.sections.extend(other.sections);
         self.notes.extend(other.notes);
@@ -245,7 +201,7 @@ impl ReviewDraft {
     }
 
     /// Sorts the findings and names them, once: what is taken away later must not rename another.
-    pub(super) fn sort_and_name(&mut self) {
+    pub(in crate::review) fn sort_and_name(&mut self) {
         if !self.settled {
             superseded::sort_findings(&mut self.findings, &mut self.behind);
             evidence::assign_ids(&mut self.findings);
@@ -255,30 +211,31 @@ impl ReviewDraft {
     }
 
     /// Checks whether the findings are sorted and named.
-    pub(super) fn is_settled(&self) -> bool {
+    pub(in crate::review) fn is_settled(&self) -> bool {
         self.settled
     }
 
     /// Returns the findings so far.
-    pub(super) fn findings(&self) -> &[Finding] {
+    pub(in crate::review) fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
     /// Applies verification verdicts to findings, by index. Refuted findings are withheld; the rule findings they superseded are delivered.
-    pub(super) fn apply_verdicts(
+    pub(in crate::review) fn apply_verdicts(
         &mut self,
         verdicts: impl IntoIterator<Item = (usize, VerificationVerdict)>,
         by: &str,
     ) {
         let mut refuted = BTreeSet::new();
-        for (at, VerificationVerdict { word, confidence, rationale }) in verdicts {
+        for (at, verdict) in verdicts {
             let Some(finding) = self.findings.get_mut(at) else { continue };
-            let Some(state) = word.state() else {
-                self.withheld
-                    .push(WithheldClaim { title: finding.title.clone(), reason: refutation_reason(&rationale) });
+            let Some(state) = verdict.word.state() else {
+                let reason = verdict.refutation_reason();
+                self.withheld.push(WithheldClaim { title: finding.title.clone(), reason });
                 refuted.insert(at);
                 continue;
             };
+            let VerificationVerdict { confidence, rationale, .. } = verdict;
             finding.confidence = confidence.adjusted_confidence(finding.confidence);
             finding.verification = FindingVerification { state, by: Some(by.to_owned()), rationale: Some(rationale) };
         }

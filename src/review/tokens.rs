@@ -4,7 +4,7 @@
 //! too many. The real count of a turn comes from the provider.
 
 /// Sevenths of a token: weights of parts add up exactly, tokens would round.
-pub(super) type Weight = u64;
+pub(in crate::review) type Weight = u64;
 
 const PARTS: u64 = 7;
 
@@ -14,14 +14,14 @@ pub fn estimate_tokens(text: &str) -> u64 {
 }
 
 /// Estimates the weight, which is not rounded.
-pub(super) fn weight(text: &str) -> Weight {
+pub(in crate::review) fn weight(text: &str) -> Weight {
     // In chunks whose sum fits a small integer, so that many bytes are counted at once.
     let chunks = text.as_bytes().chunks(32);
     chunks.map(|chunk| u64::from(chunk.iter().map(|byte| of_byte(*byte)).sum::<u8>())).sum()
 }
 
 /// Returns the weight of this many tokens.
-pub(super) fn of_tokens(tokens: u64) -> Weight {
+pub(in crate::review) fn of_tokens(tokens: u64) -> Weight {
     tokens.saturating_mul(PARTS)
 }
 

@@ -1,4 +1,4 @@
-//! Budget of the verification. Main functions: [`kept`] and [`share`].
+//! Budget of the verification. Main functions: [`reserve_for`] and [`share`].
 //!
 //! During the review, a bounded part of its budget is reserved for the verification of the findings so far, and nothing without findings: so neither
 //! starves the other. The rest at the end is divided before the first request, so that the selection of findings, and the effort for each, do not
@@ -6,8 +6,10 @@
 
 use std::time::Duration;
 
+use super::amount::Amount;
+use super::remaining::{RemainingBudget, VerificationReserve};
+use super::{BudgetLimits, LANDING};
 use crate::domain::money::Money;
-use crate::review::budget::{Amount, BudgetLimits, LANDING, RemainingBudget, VerificationReserve};
 
 /// Turns reserved for each finding: two to read, one for the verdict.
 const TURNS_KEPT: u32 = 3;
@@ -54,7 +56,7 @@ pub(in crate::review) fn reserve_for(findings: usize, limits: &BudgetLimits) -> 
 
 /// Returns the size limit of the first message of each of these verifications, in tokens, so that the remaining budget is enough for all of them: a
 /// large diff is no reason to verify fewer findings.
-pub(super) fn opening_room(left: RemainingBudget, findings: usize, limits: &BudgetLimits) -> u64 {
+pub(in crate::review) fn opening_room(left: RemainingBudget, findings: usize, limits: &BudgetLimits) -> u64 {
     let each = share_of_each(left, findings);
     let sent =
         limits.sendable(each.cost.saturating_sub(limits.amount(0, min_responses(limits)).cost), u64::from(LEAST_TURNS));
@@ -80,21 +82,21 @@ fn min_budget(size: u64, limits: &BudgetLimits) -> Amount {
 
 /// Allowance of each verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct VerificationShare {
+pub(in crate::review) struct VerificationShare {
     /// Number of findings that are verified, from the first.
-    pub(super) findings: usize,
+    pub(in crate::review) findings: usize,
     /// Turns of each.
-    pub(super) turns: u32,
+    pub(in crate::review) turns: u32,
     /// Tokens of each.
-    pub(super) tokens: u64,
+    pub(in crate::review) tokens: u64,
     /// Money of each, where it is a limit.
-    pub(super) cost: Option<Money>,
+    pub(in crate::review) cost: Option<Money>,
     /// The time of each, at most.
-    pub(super) time: Duration,
+    pub(in crate::review) time: Duration,
 }
 
 /// Divides what is left among findings whose first messages have these sizes in tokens, the worst first.
-pub(super) fn share(left: RemainingBudget, sizes: &[u64], limits: &BudgetLimits) -> VerificationShare {
+pub(in crate::review) fn share(left: RemainingBudget, sizes: &[u64], limits: &BudgetLimits) -> VerificationShare {
     let by_turns = usize::try_from(left.turns / LEAST_TURNS).unwrap_or(usize::MAX).min(sizes.len());
     let fits = |count: &usize| {
         let most = sizes.iter().take(*count).copied().max().unwrap_or(0);
@@ -111,9 +113,10 @@ pub(super) fn share(left: RemainingBudget, sizes: &[u64], limits: &BudgetLimits)
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::amount::CostLimit;
+    use super::super::{ConversationBudget, TurnPermit};
     use super::*;
     use crate::llm::Prices;
-    use crate::review::budget::{ConversationBudget, CostLimit, TurnPermit};
 
     const LIMITS: BudgetLimits = BudgetLimits {
         turns: 40,

@@ -22,7 +22,7 @@ const STEP: u64 = 512;
 
 /// Reasons for a turn without a response.
 #[derive(Debug)]
-pub(super) enum AttemptError {
+pub(in crate::review) enum AttemptError {
     /// The run was stopped.
     Stopped(CancelReason),
     /// The provider failed for good.
@@ -31,28 +31,30 @@ pub(super) enum AttemptError {
 
 /// A failed attempt, for the journal.
 #[derive(Debug)]
-pub(super) struct FailedAttempt {
+pub(in crate::review) struct FailedAttempt {
     /// Number of the attempt, from 1.
-    pub(super) attempt: u32,
+    pub(in crate::review) attempt: u32,
     /// Error.
-    pub(super) fault: TurnFault,
+    pub(in crate::review) fault: TurnFault,
     /// Wait before the next attempt; `None` if there was none.
-    pub(super) wait: Option<Duration>,
+    pub(in crate::review) wait: Option<Duration>,
 }
 
 /// Context of the attempts at a turn.
-pub(super) struct AttemptContext<'a> {
-    pub(super) provider: &'a dyn Provider,
-    pub(super) request: &'a TurnRequest,
-    pub(super) turn: u32,
-    pub(super) cancel: &'a Cancel,
-    pub(super) events: &'a dyn EventSink,
+pub(in crate::review) struct AttemptContext<'a> {
+    pub(in crate::review) provider: &'a dyn Provider,
+    pub(in crate::review) request: &'a TurnRequest,
+    pub(in crate::review) turn: u32,
+    pub(in crate::review) cancel: &'a Cancel,
+    pub(in crate::review) events: &'a dyn EventSink,
     /// Called for an attempt that may have cost something that was not reported. Returns `true` if enough is left for another attempt.
-    pub(super) lost: &'a (dyn Fn() -> bool + Sync),
+    pub(in crate::review) lost: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// Sends a request until there is a response, a permanent error, or the time is over. Also returns the failed attempts.
-pub(super) async fn request_turn(ask: &AttemptContext<'_>) -> (Result<TurnResponse, AttemptError>, Vec<FailedAttempt>) {
+pub(in crate::review) async fn request_turn(
+    ask: &AttemptContext<'_>,
+) -> (Result<TurnResponse, AttemptError>, Vec<FailedAttempt>) {
     let mut failed: Vec<FailedAttempt> = Vec::new();
     let growth = GrowthReporter { turn: ask.turn, events: ask.events, cancel: ask.cancel, said: AtomicU64::new(0) };
     let attempts = AtomicU32::new(0);

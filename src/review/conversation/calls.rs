@@ -1,0 +1,73 @@
+//! Reading calls of one turn, some of them concurrent. Main function: [`run_reading_calls`].
+//!
+//! What the other calls do belongs to the roles.
+
+use std::time::Duration;
+
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use serde_json::Value;
+
+use super::call_outcome::CallOutcome;
+use super::transcript::Transcript;
+use crate::domain::text::{mask, strip_line};
+use crate::llm::{ModelToolCall, ToolInput};
+use crate::sys::blocking::{self, BlockingFailure};
+use crate::tools::Toolbox;
+
+/// Reading calls that run at the same time.
+const AT_ONCE: usize = 4;
+/// The time that one reading call has.
+const LONGEST_CALL: Duration = Duration::from_mins(1);
+
+/// Makes calls that only read, some of them concurrently; each keeps its number. Recorded calls are not made again.
+pub(in crate::review) async fn run_reading_calls(
+    calls: Vec<(usize, ModelToolCall)>,
+    transcript: &Transcript,
+    tools: &Toolbox,
+) -> Result<Vec<(usize, CallOutcome)>, BlockingFailure> {
+    let (mut done, mut open) = (Vec::new(), Vec::new());
+    for (at, call) in calls {
+        match transcript.outcome_of(at, &call) {
+            Some(outcome) => done.push((at, outcome)),
+            None => open.push((at, call)),
+        }
+    }
+    let reading = stream::iter(open)
+        .map(|(at, call)| {
+            let (run, tools) = (tools.cancel().clone(), tools.with_time_limit(LONGEST_CALL));
+            async move {
+                let cancel = tools.cancel().clone();
+                let work = blocking::run("a reading call", &cancel, move || match call.input {
+                    ToolInput::Object(input) => CallOutcome::from(tools.call(&call.name, Value::Object(input))),
+                    ToolInput::Malformed(text) => CallOutcome::malformed(&text),
+                });
+                match work.await {
+                    // The message about a stopped run must not depend on which of its calls noticed first.
+                    Ok(_) | Err(BlockingFailure::Abandoned { .. }) if cancel.is_stopped() && !run.is_stopped() => {
+                        Ok((at, CallOutcome::refuse("too_slow", &too_long())))
+                    }
+                    Err(BlockingFailure::Abandoned { .. }) => Ok((at, CallOutcome::stopped())),
+                    done => done.map(|called| (at, called)),
+                }
+            }
+        })
+        .buffered(AT_ONCE);
+    let read: Vec<(usize, CallOutcome)> = reading.try_collect().await?;
+    done.extend(read);
+    Ok(done)
+}
+
+/// Returns the result of a call that used up its own time, while the run continues.
+fn too_long() -> String {
+    let seconds = LONGEST_CALL.as_secs();
+    format!(
+        "the call was stopped because it took longer than {seconds} s; ask for less, with a narrower pattern or folder"
+    )
+}
+
+/// Describes a call for the progress.
+pub(in crate::review) fn describe_call(call: &ModelToolCall) -> String {
+    let ToolInput::Object(input) = &call.input else { return String::new() };
+    let named = ["file_path", "pattern", "title", "directory", "id"].iter().find_map(|key| input.get(*key));
+    strip_line(&mask(named.and_then(Value::as_str).unwrap_or_default()).text).chars().take(120).collect()
+}

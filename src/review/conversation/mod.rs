@@ -1,0 +1,31 @@
+//! Conversations with a model: one loop for the review of a change and for the verification of a finding. Main type: [`Conversation`].
+//!
+//! `driver` goes from turn to turn; a [`ConversationRole`] says what its calls do and what ends it (`reviewer` here, another in `verify`). Each step
+//! comes from a [`Transcript`], so that a recorded conversation takes the same path. `attempts` sends one request again where that helps, `failover`
+//! goes on with another model, `compact` makes room, `invalid_answers` and `loop_detector` find what leads nowhere.
+
+mod attempts;
+mod call_outcome;
+mod calls;
+mod compact;
+mod driver;
+mod end;
+mod failover;
+mod invalid_answers;
+mod loop_detector;
+mod recovery;
+mod reviewer;
+mod role;
+mod stats;
+mod transcript;
+
+pub(super) use call_outcome::{CallOutcome, MOST_CALLS};
+pub(super) use calls::run_reading_calls;
+pub(super) use driver::{Conversation, FirstRequest};
+pub(super) use end::ConversationEnd;
+pub(super) use failover::ActiveModel;
+pub(super) use invalid_answers::{InvalidAnswer, InvalidAnswerPolicy};
+pub(super) use reviewer::ReviewerRole;
+pub(super) use role::{CallTurn, ConversationRole};
+pub(super) use stats::ConversationStats;
+pub(super) use transcript::Transcript;

@@ -1,0 +1,86 @@
+//! Input of a review with a model, which everything that takes part in it is given. Main type: [`ModelRun`].
+
+mod failover;
+mod verification;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::branch_history::BranchHistory;
+use super::budget::BudgetLimits;
+use super::journal::JournalSink;
+use super::opening::ProjectContext;
+use super::outcome::FindingThresholds;
+use super::replay::JournalReplay;
+use crate::domain::change::ChangeSet;
+use crate::domain::event::EventSink;
+use crate::domain::guideline::Guidelines;
+use crate::domain::run::RunId;
+use crate::llm::Provider;
+use crate::prompt::Prompts;
+use crate::rules::{Packs, ScannerReports};
+use crate::sys::cancel::Cancel;
+use crate::tools::Toolbox;
+use crate::workspace::Workspace;
+
+pub use failover::{Failover, FailoverCandidate};
+pub use verification::{VerificationScope, VerificationSettings};
+
+pub(super) use failover::{VERIFIER, name_of};
+
+/// Input of the model engine.
+pub struct ModelRun {
+    /// The run that the review belongs to.
+    pub run: RunId,
+    /// Reviewed change.
+    pub change: Arc<ChangeSet>,
+    /// Its files after the change.
+    pub new: Arc<dyn Workspace>,
+    /// Its files before the change.
+    pub old: Arc<dyn Workspace>,
+    /// The tools that read them.
+    pub tools: Toolbox,
+    /// The rules that give leads.
+    pub packs: Packs,
+    /// Reports of other scanners, which become leads.
+    pub reports: ScannerReports,
+    /// The model.
+    pub provider: Arc<dyn Provider>,
+    /// Those who take over from it, one after the other, when it fails for good.
+    pub next: Vec<FailoverCandidate>,
+    /// Models of the run and their failover.
+    pub relay: Failover,
+    /// Prompt templates.
+    pub prompts: Prompts,
+    /// Instructions of the user for this review.
+    pub instructions: Option<String>,
+    /// Guidelines of the project.
+    pub guidelines: Arc<Guidelines>,
+    /// Limits of the run.
+    pub limits: BudgetLimits,
+    /// Settings of the verification of findings; `None` if it is off.
+    pub second_look: Option<VerificationSettings>,
+    /// Findings below it are counted, not shown.
+    pub floor: FindingThresholds,
+    /// History of the branch.
+    pub known: BranchHistory,
+    /// Recording of earlier sessions of this run; empty for a new run.
+    pub past: JournalReplay,
+    /// Receipt notes on how the change was collected.
+    pub notes: Vec<String>,
+    /// Start of the run: RFC 3339 in UTC, and on the clock that measures the duration.
+    pub started: (String, Instant),
+    /// Cancellation, checked in every loop.
+    pub cancel: Cancel,
+    /// Receiver of progress events.
+    pub events: Arc<dyn EventSink>,
+    /// Destination of the journal.
+    pub journal: Option<Box<dyn JournalSink>>,
+}
+
+impl ModelRun {
+    /// Returns the project context for the model.
+    pub(super) fn project_context(&self) -> ProjectContext<'_> {
+        ProjectContext { instructions: self.instructions.as_deref(), guidelines: &self.guidelines }
+    }
+}

@@ -1,0 +1,158 @@
+//! Role of the model that verifies: it reads, and its verdict ends the conversation. Main type: [`VerifierRole`].
+
+use super::as_text;
+use super::end::describe_wait;
+use super::verdict::{self, NAME, VerdictAnswer};
+use crate::domain::event::{Event, EventSink};
+use crate::domain::review::StopReason;
+use crate::domain::text::mask;
+use crate::llm::{FinishReason, ModelToolCall, ToolCallFormat, ToolInput, TurnResponse};
+use crate::prompt::{LastTurnVars, PromptError, Prompts};
+use crate::review::budget::ConversationBudget;
+use crate::review::conversation::{
+    CallOutcome, CallTurn, ConversationRole, InvalidAnswer, MOST_CALLS, run_reading_calls,
+};
+use crate::review::outcome::VerificationVerdict;
+use crate::review::replay::RecordedTrees;
+use crate::sys::blocking::BlockingFailure;
+use crate::tools::{TOOLS, Toolbox};
+
+/// Role of a model that verifies one finding.
+pub(super) struct VerifierRole<'a> {
+    tools: &'a Toolbox,
+    trees: &'a RecordedTrees,
+    /// `true` if a verdict was sent back once, because results of the same turn were not seen yet.
+    waited: bool,
+}
+
+impl<'a> VerifierRole<'a> {
+    pub(super) fn new(tools: &'a Toolbox, trees: &'a RecordedTrees) -> Self {
+        Self { tools, trees, waited: false }
+    }
+}
+
+impl ConversationRole for VerifierRole<'_> {
+    type Conclusion = VerificationVerdict;
+    /// With the final verdict as its only turn, the model could only repeat the finding.
+    const MAY_BEGIN_WITH_FINAL_TURN: bool = false;
+    const HANDS_OVER_WHEN_FULL: bool = false;
+    const CONTINUES_AFTER_FINAL_TURN: bool = false;
+    const END_REQUEST: &'static str = "Call give_verdict with what you have";
+
+    fn describe_limit(&self, limit: StopReason, budget: &ConversationBudget) -> String {
+        describe_wait(limit, &budget.limits())
+    }
+
+    fn begin_final_turn(&mut self, reason: &str, prompts: &Prompts) -> Result<String, PromptError> {
+        prompts.verification_last_turn(&LastTurnVars { reason: reason.to_owned() })
+    }
+
+    fn reprompt(
+        &self,
+        invalid: InvalidAnswer,
+        prompts: &Prompts,
+        speech: ToolCallFormat,
+    ) -> Result<String, PromptError> {
+        match invalid {
+            InvalidAnswer::Leaked(_) | InvalidAnswer::Malformed | InvalidAnswer::OutputLimit => {
+                invalid.reprompt(prompts, speech)
+            }
+            InvalidAnswer::Unfinished | InvalidAnswer::Empty | InvalidAnswer::Declined => prompts.verification_nudge(),
+        }
+    }
+
+    fn unreadable_calls(_: &FinishReason) -> InvalidAnswer {
+        InvalidAnswer::Malformed
+    }
+
+    async fn make_calls(&mut self, turn: CallTurn<'_>) -> Result<Vec<CallOutcome>, BlockingFailure> {
+        let reads = turn.calls.iter().cloned().enumerate();
+        let reads = reads.filter(|(at, call)| is_reading(call) && !turn.is_final && *at < MOST_CALLS).collect();
+        let mut read = run_reading_calls(reads, turn.transcript, self.tools).await?;
+        let outcome = |(at, call): (usize, &ModelToolCall)| match read.iter().position(|(of, _)| *of == at) {
+            Some(place) => read.swap_remove(place).1,
+            None => unread_outcome(call, turn.is_final),
+        };
+        Ok(turn.calls.iter().enumerate().map(outcome).collect())
+    }
+
+    fn result_room(&self, budget: &ConversationBudget, size: u64) -> u64 {
+        // What it reads must leave tokens for the verdict.
+        budget.result_room(size).min(budget.room_of_tokens(size))
+    }
+
+    fn record_omissions(&self) {
+        let _ = self.trees.new.omissions();
+    }
+
+    /// Returns the verdict of the calls, or of the text of a response without calls. A verdict beside calls that read waits once for their results.
+    fn conclude(
+        &mut self,
+        response: &TurnResponse,
+        calls: &[ModelToolCall],
+        is_final: bool,
+    ) -> Option<VerificationVerdict> {
+        if calls.is_empty() {
+            // The missing end of a cut response may say something else.
+            let is_cut = response.stop == FinishReason::OutputLimit;
+            return if is_cut { None } else { VerdictAnswer::combine(&as_text::verdicts(&response.text())) };
+        }
+        let given = calls.iter().filter(|call| call.name == NAME).filter_map(|call| verdict_of(call).ok());
+        let verdict = VerdictAnswer::combine(&given.collect::<Vec<_>>());
+        if verdict.is_some() && calls.iter().any(is_reading) && !is_final && !self.waited {
+            self.waited = true;
+            return None;
+        }
+        verdict
+    }
+}
+
+/// Checks whether a call only reads.
+fn is_reading(call: &ModelToolCall) -> bool {
+    TOOLS.iter().any(|tool| tool.name == call.name)
+}
+
+/// Returns the verdict of a call, or the result for it.
+fn verdict_of(call: &ModelToolCall) -> Result<VerdictAnswer, Box<CallOutcome>> {
+    match &call.input {
+        ToolInput::Object(input) => verdict::read(serde_json::Value::Object(input.clone())).map_err(|fault| {
+            // What a model writes there may repeat a secret.
+            Box::new(CallOutcome::refuse("invalid_input", &mask(&fault.message).text))
+        }),
+        ToolInput::Malformed(text) => Err(Box::new(CallOutcome::malformed(text))),
+    }
+}
+
+/// Returns the result for a call that reads nothing.
+fn unread_outcome(call: &ModelToolCall, is_final: bool) -> CallOutcome {
+    if call.name == NAME {
+        let reason = "other calls of this turn read something that you have not seen yet: look at the results, then \
+                      call give_verdict alone";
+        return verdict_of(call).map_or_else(|refused| *refused, |_| CallOutcome::refuse("not_accepted", reason));
+    }
+    if !is_reading(call) {
+        return CallOutcome::unknown_tool(&call.name, [NAME].into_iter());
+    }
+    if is_final {
+        return CallOutcome::refuse("last_turn", "nothing is read any more: call give_verdict");
+    }
+    CallOutcome::too_many()
+}
+
+/// Forwards only the delays of a verification: its turns would be mistaken for those of the review.
+pub(super) struct RetryReporter<'a>(pub(super) &'a dyn EventSink);
+
+impl EventSink for RetryReporter<'_> {
+    fn emit(&self, event: Event) {
+        let text = match event {
+            Event::Retry { attempt, wait_ms, reason, .. } => {
+                format!("the second look waits {} s for attempt {attempt}: {reason}", wait_ms.div_ceil(1_000))
+            }
+            Event::Paced { wait_ms, .. } => {
+                format!("the second look waits {} s until the provider may be asked again", wait_ms.div_ceil(1_000))
+            }
+            _ => return,
+        };
+        self.0.emit(Event::Notice { text });
+    }
+}
