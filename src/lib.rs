@@ -48,11 +48,11 @@
 //! 8. `src/rules/run.rs` `run` finds what the rules report, as leads.
 //! 9. `src/review/parts/loops.rs` `review` holds the conversation, or one for each part.
 //! 10. `src/review/conversation/driver.rs` `run` goes from turn to turn: request, calls, results.
-//! 11. `src/review/conversation/transcript.rs` `respond` asks the model, or the recording.
+//! 11. `src/review/conversation/exchange.rs` `respond` asks the model, or the recording.
 //! 12. `src/review/conversation/attempts.rs` `request_turn` tries again where that helps.
 //! 13. `src/review/conversation/reviewer.rs` `make_calls` makes the calls of a turn.
 //! 14. `src/review/builder/mod.rs` `call` gives a call of the model to its tool.
-//! 15. `src/review/engine_tools/report_finding.rs` `call` reads the report of a finding.
+//! 15. `src/review/builder/engine_tools/report_finding.rs` `read` reads the report of a finding.
 //! 16. `src/review/builder/report.rs` `report` accepts or refuses it.
 //! 17. `src/evidence/anchor/mod.rs` `anchor` proves that its quote stands where it says.
 //! 18. `src/review/outcome/draft/mod.rs` `finish` computes the outcome and the coverage.
@@ -95,7 +95,7 @@
 //! | kind of guideline file | `app/prepare/guidelines/find.rs` | a kind in `domain/guideline.rs`, its row in `docs/guidelines.md` |
 //! | output | `present/<name>.rs` | `PRESENTERS` in `present/mod.rs`, its row in `docs/formats.md` |
 //! | tool | `tools/<name>.rs` | `TOOLS` in `tools/mod.rs` |
-//! | tool that changes the review | `review/engine_tools/<name>.rs` | `ENGINE_TOOLS` in `review/engine_tools/mod.rs` |
+//! | tool that changes the review | `review/builder/engine_tools/<name>.rs` | `ENGINE_TOOLS` and `EngineCall` in `review/builder/engine_tools/mod.rs` |
 //! | rule | a document in `rules/packs/<language>.yml`, fixtures in `fixtures/rules/<language>/<id>/` | — |
 //! | rule pack | `rules/packs/<language>.yml` | `PACKS` in `rules/mod.rs` |
 //! | language-independent check | `rules/checks/<name>.rs` | `CHECKS` in `rules/checks/mod.rs` |

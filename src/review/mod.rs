@@ -13,7 +13,6 @@ mod builder;
 mod by_model;
 mod by_rules;
 mod conversation;
-mod engine_tools;
 mod error;
 mod journal;
 mod opening;

@@ -53,7 +53,7 @@ const BEHIND: &[(&str, &[&str])] = &[
     ("jiff", &["domain/day.rs", "sys/clock.rs", "config"]),
     ("indicatif", &["present"]),
     ("serde_sarif", &["present/sarif/mod.rs", "present/sarif"]),
-    ("schemars", &["domain", "present", "tools", "review/engine_tools", "review/verify", "mcp/tools"]),
+    ("schemars", &["domain", "present", "tools", "review/builder/engine_tools", "review/verify", "mcp/tools"]),
     (
         "tokio",
         &["sys/blocking.rs", "sys/cancel.rs", "llm", "forge", "review", "publish", "app", "mcp", "cli", "main.rs"],

@@ -1,9 +1,10 @@
-//! End of a review: open items are reported to the model once, then the end is accepted. Main types: [`FinishGate`], [`Closing`].
+//! End of a review: open items are reported to the model once, then the end is accepted. Main type: [`FinishGate`].
 
 use serde_json::json;
 
 use super::ReviewBuilder;
 use super::answer::{CallEffect, EngineToolResponse, ResponseFields};
+use super::engine_tools::Closing;
 use super::report::RefusedReport;
 use crate::domain::place::DiffSide;
 use crate::domain::text::count_noun;
@@ -15,17 +16,6 @@ const NAMED: usize = 20;
 const MOST_CUT: usize = 60;
 /// A model that reads and finishes in one turn again and again is let go.
 const MOST_WAITS: u8 = 3;
-
-/// Closing words of the model.
-#[derive(Debug)]
-pub(in crate::review) struct Closing {
-    pub(in crate::review) summary: Option<String>,
-    pub(in crate::review) no_findings_reason: Option<String>,
-    /// Remarks for the model besides the outcome.
-    pub(in crate::review) notes: Vec<String>,
-    /// Reasons why some of its words cannot be shown.
-    pub(in crate::review) faults: Vec<String>,
-}
 
 /// State of the check before the end.
 #[derive(Debug, Clone, Default)]
@@ -52,7 +42,7 @@ impl FinishGate {
 
 impl ReviewBuilder {
     /// Ends the review, or reports open items once.
-    pub(in crate::review) fn close(
+    pub(super) fn close(
         &mut self,
         farewell: Closing,
         pending_reads: usize,

@@ -53,7 +53,7 @@ impl ReviewBuilder {
     }
 
     /// Withdraws a finding or a rejected report.
-    pub(in crate::review) fn withdraw(&mut self, id: &str) -> Result<EngineToolResponse, ToolFault> {
+    pub(super) fn withdraw(&mut self, id: &str) -> Result<EngineToolResponse, ToolFault> {
         let number = id.get(1..).and_then(|digits| digits.parse::<u32>().ok());
         match (id.chars().next(), number) {
             (Some('F'), Some(number)) => {

@@ -287,12 +287,7 @@ impl ReviewBuilder {
     }
 
     /// Refutes a lead with the model's reason, which is shown to people. A fact is still delivered, with that reason.
-    pub(in crate::review) fn refute(
-        &mut self,
-        id: &str,
-        reason: &str,
-        notes: &[String],
-    ) -> Result<EngineToolResponse, ToolFault> {
+    pub(super) fn refute(&mut self, id: &str, reason: &str, notes: &[String]) -> Result<EngineToolResponse, ToolFault> {
         let invalid = |message: String| ToolFault::new(ErrorKind::InvalidInput, message);
         let wanted = lead_id(id);
         let open: Vec<&str> = self.open_leads().map(|lead| lead.id.as_str()).take(30).collect();

@@ -1,7 +1,7 @@
 //! Review under construction: the tool calls of the model applied to it, and the coverage. Main type: [`ReviewBuilder`].
 //!
 //! The conversation passes each call of an engine tool ([`ReviewBuilder::call`]) and reports what the model was shown; at the end the builder becomes a review
-//! ([`ReviewBuilder::finish`]). Checking a finding belongs in `evidence`, reading an input in `engine_tools`.
+//! ([`ReviewBuilder::finish`]). Checking a finding belongs in `evidence`, reading the input of a call in `engine_tools`.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,7 +9,6 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::branch_history::BranchHistory;
-use super::engine_tools::{CallEnvironment, CallRefusal, ENGINE_TOOLS, NO_END};
 use super::opening::{OmittedDiff, ShownDiff};
 use super::outcome::CoverageTracker;
 use super::outcome::{EngineOutcome, FindingThresholds, ProvenanceInput, ReviewDraft};
@@ -28,6 +27,7 @@ use crate::workspace::Workspace;
 
 mod answer;
 mod close;
+mod engine_tools;
 mod finding;
 mod guideline;
 mod lead;
@@ -37,13 +37,14 @@ mod report;
 pub use answer::{CallEffect, EngineToolResponse};
 pub use lead::Lead;
 
+pub(super) use engine_tools::{
+    ENGINE_TOOLS, FINISH, NO_END, ReaderText, StatedConfidence, is_engine_tool, stated_confidence,
+};
 pub(super) use parts::ReturnedBuilder;
-
-pub(super) use close::Closing;
-pub(super) use report::FindingReport;
 
 use answer::ResponseFields;
 use close::FinishGate;
+use engine_tools::{EngineCall, EngineTool, REPORT, UnreadableReport};
 use finding::AcceptedFinding;
 use lead::TrackedLead;
 use report::RefusedReport;
@@ -129,7 +130,7 @@ impl ReviewBuilder {
 
     /// Returns the definitions of the engine's tools, in a fixed order.
     pub fn definitions() -> Vec<ToolDefinition> {
-        let definition = |tool: &super::engine_tools::EngineTool| ToolDefinition {
+        let definition = |tool: &EngineTool| ToolDefinition {
             name: tool.name.to_owned(),
             description: tool.description.to_owned(),
             schema: (tool.schema)(),
@@ -151,15 +152,19 @@ impl ReviewBuilder {
             let message = format!("there is no tool {name:?} here; there are: {}", names.join(", "));
             return Ok(ToolFault::new(ErrorKind::UnknownTool, message).into());
         };
-        let called = (tool.call)(self, Value::Object(input), &CallEnvironment { pending_reads, cancel });
+        let answer = match (tool.read)(Value::Object(input)) {
+            Ok(EngineCall::Report(report)) => Ok(self.report(report, cancel)?),
+            Ok(EngineCall::UnreadableReport(report)) => Ok(self.store_unreadable(&report)),
+            Ok(EngineCall::Withdraw { id }) => self.withdraw(&id),
+            Ok(EngineCall::Refute { id, reason, notes }) => self.refute(&id, &reason, &notes),
+            Ok(EngineCall::Write { section, notes }) => self.write(section, &notes),
+            Ok(EngineCall::Finish(closing)) => Ok(self.close(closing, pending_reads, cancel)?),
+            Err(fault) => Err(fault),
+        };
         if let Some(reporter) = self.reporter.clone() {
             self.sign(&reporter);
         }
-        match called {
-            Ok(answer) => Ok(answer),
-            Err(CallRefusal::Fault(fault)) => Ok(fault.into()),
-            Err(CallRefusal::Stopped(stopped)) => Err(stopped),
-        }
+        Ok(answer.unwrap_or_else(EngineToolResponse::from))
     }
 
     /// Handles a call whose input is no JSON object. An unreadable report stays open until it is repeated.
@@ -171,7 +176,10 @@ impl ReviewBuilder {
             format!("the input is not a JSON object (it begins {head:?}): call {name} again with one")
         };
         let fault = ToolFault::new(ErrorKind::InvalidInput, message);
-        if name == super::engine_tools::REPORT { self.store_unreadable("", "", &fault) } else { fault.into() }
+        if name != REPORT {
+            return fault.into();
+        }
+        self.store_unreadable(&UnreadableReport { title: String::new(), path: String::new(), fault })
     }
 
     /// Switches the reporter to another model.
@@ -307,7 +315,7 @@ impl ReviewBuilder {
     }
 
     /// Adds a section, or replaces the one of the same title.
-    pub(super) fn write(&mut self, section: ReviewSection, notes: &[String]) -> Result<EngineToolResponse, ToolFault> {
+    fn write(&mut self, section: ReviewSection, notes: &[String]) -> Result<EngineToolResponse, ToolFault> {
         let title = super::outcome::normalize_title(&section.title);
         let known = self.sections.iter().position(|known| super::outcome::normalize_title(&known.title) == title);
         let status = match known {

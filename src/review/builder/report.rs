@@ -2,6 +2,7 @@
 
 use super::ReviewBuilder;
 use super::answer::{CallEffect, EngineToolResponse, ResponseFields, mask_secrets};
+use super::engine_tools::{FindingReport, UnreadableReport};
 use super::finding::receipt_for;
 use crate::domain::change::Omission;
 use crate::domain::claim::Claim;
@@ -11,7 +12,7 @@ use crate::evidence::{self, AnchoredClaim, Rejection};
 use crate::review::outcome::into_finding;
 use crate::review::outcome::{are_similar, normalize_title};
 use crate::sys::cancel::{Cancel, CancelReason};
-use crate::tools::{ToolFault, input};
+use crate::tools::input;
 
 /// Maximum number of findings of a run; more would not be read.
 const MOST_FINDINGS: usize = 200;
@@ -23,18 +24,6 @@ const MOST_TRIES: u32 = 3;
 const TITLE_KEPT: usize = 120;
 /// Title of an unreadable report.
 const UNTITLED: &str = "(a report without a readable title)";
-
-/// A report that could be read.
-#[derive(Debug)]
-pub(in crate::review) struct FindingReport {
-    pub(in crate::review) claim: Claim,
-    /// Lead that the report claims to confirm.
-    pub(in crate::review) lead: Option<String>,
-    /// The guideline that it names.
-    pub(in crate::review) guideline: Option<String>,
-    /// Remarks for the model besides the outcome.
-    pub(in crate::review) notes: Vec<String>,
-}
 
 /// Rejected report.
 #[derive(Clone)]
@@ -55,7 +44,7 @@ pub(super) struct RefusedReport {
 
 impl ReviewBuilder {
     /// Checks a report as soon as it is made.
-    pub(in crate::review) fn report(
+    pub(super) fn report(
         &mut self,
         report: FindingReport,
         cancel: &Cancel,
@@ -145,13 +134,9 @@ impl ReviewBuilder {
         fields.with_effect(CallEffect::Withheld { title: claim.title.clone(), reason: rejection.brief() })
     }
 
-    /// Stores a report with unreadable input. `title` and `path` are the parts that could be extracted.
-    pub(in crate::review) fn store_unreadable(
-        &mut self,
-        title: &str,
-        path: &str,
-        fault: &ToolFault,
-    ) -> EngineToolResponse {
+    /// Stores a report with unreadable input.
+    pub(super) fn store_unreadable(&mut self, report: &UnreadableReport) -> EngineToolResponse {
+        let UnreadableReport { title, path, fault } = report;
         let line = title.split_whitespace().collect::<Vec<_>>().join(" ");
         let title: String = mask(&line).text.chars().take(TITLE_KEPT).collect();
         let leaked = crate::llm::find_leaked_markup(&title).is_some();

@@ -4,9 +4,10 @@
 
 use serde_json::json;
 
-use crate::llm::{ModelToolCall, ToolInput, ToolResult, is_open};
+use crate::llm::{ModelToolCall, ToolInput, is_open};
+use crate::review::builder::NO_END;
 use crate::review::builder::{CallEffect, EngineToolResponse};
-use crate::review::engine_tools::NO_END;
+use crate::review::replay::Transcript;
 use crate::tools::{ErrorKind, ShownLines, TOOLS, ToolOutcome};
 
 /// Maximum number of reading calls per turn; later ones are not made. Calls that report are, so that no report is lost.
@@ -49,10 +50,14 @@ impl CallOutcome {
         Self::refuse("stopped", "interrupted")
     }
 
-    /// Restores the recorded result of a call.
-    pub(super) fn recorded(call: &ModelToolCall, result: &ToolResult, shown: Vec<ShownLines>) -> Self {
-        let well_formed = matches!(call.input, ToolInput::Object(_));
-        Self { well_formed, shown, is_recorded: true, ..Self::new(result.text.clone(), result.is_error) }
+    /// Returns the outcome of a call that reads, if it need not be made: it was recorded, or the run was stopped before it.
+    pub(super) fn recorded(at: usize, call: &ModelToolCall, transcript: &Transcript) -> Option<Self> {
+        if transcript.is_call_skipped(at) {
+            return Some(Self::stopped());
+        }
+        let (result, shown) = transcript.result(at)?;
+        let (well_formed, shown) = (matches!(call.input, ToolInput::Object(_)), shown.clone());
+        Some(Self { well_formed, shown, is_recorded: true, ..Self::new(result.text.clone(), result.is_error) })
     }
 
     /// Checks whether the call was stopped with the whole run, before it did anything: the next session makes it.

@@ -8,9 +8,9 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::Value;
 
 use super::call_outcome::CallOutcome;
-use super::transcript::Transcript;
 use crate::domain::text::{mask, strip_line};
 use crate::llm::{ModelToolCall, ToolInput};
+use crate::review::replay::Transcript;
 use crate::sys::blocking::{self, BlockingFailure};
 use crate::tools::Toolbox;
 
@@ -27,7 +27,7 @@ pub(in crate::review) async fn run_reading_calls(
 ) -> Result<Vec<(usize, CallOutcome)>, BlockingFailure> {
     let (mut done, mut open) = (Vec::new(), Vec::new());
     for (at, call) in calls {
-        match transcript.outcome_of(at, &call) {
+        match CallOutcome::recorded(at, &call, transcript) {
             Some(outcome) => done.push((at, outcome)),
             None => open.push((at, call)),
         }

@@ -9,12 +9,12 @@ use super::call_outcome::CallOutcome;
 use super::calls::describe_call;
 use super::compact::CompactionGoal;
 use super::end::ConversationEnd;
+use super::exchange::{RequestDetails, TurnOutcome};
 use super::failover::ActiveModel;
 use super::invalid_answers::{InvalidAnswer, InvalidAnswerPolicy, InvalidAnswerStep};
 use super::recovery::PendingRequest;
 use super::role::{CallTurn, ConversationRole};
 use super::stats::ConversationStats;
-use super::transcript::{RequestDetails, Transcript, TurnOutcome};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::review::StopReason;
 use crate::domain::text::strip_line;
@@ -26,7 +26,7 @@ use crate::review::budget::{ConversationBudget, TurnPermit};
 use crate::review::builder::CallEffect;
 use crate::review::error::EngineError;
 use crate::review::journal::FinalTurn;
-use crate::review::replay::{NextReplayStep, RecordedEnd, ReplayDivergence, ReplayedConversation};
+use crate::review::replay::{NextReplayStep, RecordedEnd, ReplayDivergence, Transcript};
 use crate::review::tokens::estimate_tokens;
 use crate::sys::blocking::BlockingFailure;
 use crate::sys::cancel::Cancel;
@@ -270,7 +270,7 @@ impl<'a, R: ConversationRole> Conversation<'a, R> {
         self.report_spending(turn);
         let next = self.handle_response(turn, response, final_turn).await;
         self.transcript.check()?;
-        self.transcript.sync();
+        self.transcript.journal.sync();
         self.role.report_journal_fault(&mut self.transcript, self.events);
         next
     }
@@ -306,7 +306,7 @@ impl<'a, R: ConversationRole> Conversation<'a, R> {
             return Ok(Break(ConversationEnd::FinalTurn(final_turn)));
         }
         if !self.transcript.has_all_results(calls.len()) {
-            return Ok(Break(ConversationEnd::Recorded(ReplayedConversation::end_of_journal())));
+            return Ok(Break(ConversationEnd::Recorded(Transcript::end_of_journal())));
         }
         if self.request.speech.is_native() && calls.iter().any(was_text) {
             self.switch_to_text_protocol("the server takes no tools for it");
@@ -430,7 +430,8 @@ impl<'a, R: ConversationRole> Conversation<'a, R> {
                 text: outcome.text.clone(),
                 is_error: outcome.is_error,
             };
-            self.transcript.record_result(at, outcome, &result)?;
+            let shown = outcome.shown.clone();
+            self.transcript.record_result(at, result.clone(), shown, outcome.was_stopped())?;
             results.push(result);
         }
         self.request.push(Message::Results { results, mark: true });

@@ -3,12 +3,12 @@
 //! Data that a conversation must lose is removed in `llm`; the limits of the run do not change, but the window is that of the current model. The
 //! failover of the run is in `run`.
 
-use super::transcript::Transcript;
 use crate::domain::event::Event;
 use crate::domain::text::strip_line;
 use crate::llm::Provider;
 use crate::review::budget::BudgetLimits;
 use crate::review::journal::JournalRecord;
+use crate::review::replay::Transcript;
 use crate::review::run::{ModelRun, VERIFIER, VerificationSettings, name_of};
 
 /// Active model of a conversation.
@@ -87,7 +87,8 @@ impl<'a> ActiveModel<'a> {
     /// Records that the server reports a smaller window than assumed.
     pub(in crate::review) fn narrow_window(&self, tokens: u64, said: &str, transcript: &mut Transcript) {
         let record = JournalRecord::Window { of: self.known(self.at), tokens, said: strip_line(said) };
-        transcript.record_handover(record.clone());
+        transcript.journal.record(None, record.clone());
+        transcript.journal.sync();
         self.run.relay.state().take(record);
         let text = format!("{} takes less than was reckoned with: {said}", self.name());
         self.run.events.emit(Event::Notice { text: strip_line(&text) });
@@ -141,7 +142,8 @@ impl<'a> ActiveModel<'a> {
             name(to)
         );
         let record = JournalRecord::Takeover { from: self.at, to, why, passed };
-        transcript.record_handover(record.clone());
+        transcript.journal.record(None, record.clone());
+        transcript.journal.sync();
         self.run.relay.state().take(record);
         self.run.events.emit(Event::Warning { text: strip_line(&text) });
     }

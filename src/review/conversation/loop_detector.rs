@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::call_outcome::CallOutcome;
 use crate::llm::{ModelToolCall, ToolInput};
-use crate::review::engine_tools::is_engine_tool;
+use crate::review::builder::is_engine_tool;
 
 /// Number of times the same call is made; after that the model is told that it has the result.
 pub(in crate::review) const MOST_SAME: u32 = 3;

@@ -1,7 +1,7 @@
 //! Conversations with a model: one loop for the review of a change and for the verification of a finding. Main type: [`Conversation`].
 //!
 //! `driver` goes from turn to turn; a [`ConversationRole`] says what its calls do and what ends it (`reviewer` here, another in `verify`). Each step
-//! comes from a [`Transcript`], so that a recorded conversation takes the same path. `attempts` sends one request again where that helps, `failover`
+//! comes from a [`Transcript`](super::replay::Transcript), so that a recorded conversation takes the same path. `attempts` sends one request again where that helps, `failover`
 //! goes on with another model, `compact` makes room, `invalid_answers` and `loop_detector` find what leads nowhere.
 
 mod attempts;
@@ -10,6 +10,7 @@ mod calls;
 mod compact;
 mod driver;
 mod end;
+mod exchange;
 mod failover;
 mod invalid_answers;
 mod loop_detector;
@@ -17,7 +18,6 @@ mod recovery;
 mod reviewer;
 mod role;
 mod stats;
-mod transcript;
 
 pub(super) use call_outcome::{CallOutcome, MOST_CALLS};
 pub(super) use calls::run_reading_calls;
@@ -28,4 +28,3 @@ pub(super) use invalid_answers::{InvalidAnswer, InvalidAnswerPolicy};
 pub(super) use reviewer::ReviewerRole;
 pub(super) use role::{CallTurn, ConversationRole};
 pub(super) use stats::ConversationStats;
-pub(super) use transcript::Transcript;

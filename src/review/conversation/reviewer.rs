@@ -6,17 +6,17 @@ use super::driver::Conversation;
 use super::invalid_answers::InvalidAnswer;
 use super::loop_detector::{CallRepetition, LoopDetector, MOST_SAME};
 use super::role::{CallTurn, ConversationRole};
-use super::transcript::Transcript;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::review::StopReason;
 use crate::llm::{FinishReason, ModelToolCall, ToolCallFormat, ToolInput};
 use crate::prompt::{LastTurnVars, PromptError, Prompts};
 use crate::review::budget::{ConversationBudget, reserve_for};
 use crate::review::builder::{CallEffect, ReviewBuilder};
-use crate::review::engine_tools::{ENGINE_TOOLS, FINISH, is_engine_tool};
+use crate::review::builder::{ENGINE_TOOLS, FINISH, is_engine_tool};
 use crate::review::error::EngineError;
 use crate::review::opening::ShownDiff;
 use crate::review::outcome::EngineOutcome;
+use crate::review::replay::Transcript;
 use crate::review::run::ModelRun;
 use crate::sys::blocking::{self, BlockingFailure};
 use crate::sys::cancel::Cancel;
@@ -175,7 +175,7 @@ impl ConversationRole for ReviewerRole<'_> {
         // Reports in the same turn count, in any order.
         own.sort_by_key(|(at, call)| (call.name == FINISH, *at));
         // Recorded calls are replayed completely, despite an interrupt: the outcome must be the recorded one.
-        let cancel = |at| if transcript.has_result(at) { Cancel::never() } else { self.run.cancel.clone() };
+        let cancel = |at| if transcript.result(at).is_some() { Cancel::never() } else { self.run.cancel.clone() };
         let own = own.into_iter().map(|(at, call)| (at, call, cancel(at))).collect();
         for (at, outcome) in self.call_engine_tools(own, pending).await? {
             outcomes[at] = Some(outcome);
@@ -245,7 +245,7 @@ impl ConversationRole for ReviewerRole<'_> {
     }
 
     fn report_journal_fault(&mut self, transcript: &mut Transcript, events: &dyn EventSink) {
-        if let Some(fault) = transcript.journal_fault() {
+        if let Some(fault) = transcript.journal.fault() {
             self.builder.add_note(fault.clone());
             events.emit(Event::Notice { text: fault });
         }

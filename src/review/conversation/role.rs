@@ -2,12 +2,12 @@
 
 use super::call_outcome::CallOutcome;
 use super::invalid_answers::InvalidAnswer;
-use super::transcript::Transcript;
 use crate::domain::event::EventSink;
 use crate::domain::review::StopReason;
 use crate::llm::{FinishReason, ModelToolCall, ToolCallFormat, TurnResponse};
 use crate::prompt::{PromptError, Prompts};
 use crate::review::budget::ConversationBudget;
+use crate::review::replay::Transcript;
 use crate::sys::blocking::BlockingFailure;
 
 /// Calls of a turn, as far as a role must know it.

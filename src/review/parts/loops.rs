@@ -18,14 +18,12 @@ use crate::llm::{BoxFuture, Message, ToolDefinition, TurnRequest, TurnUsage};
 use crate::prompt::PromptError;
 use crate::review::budget::{BudgetShare, ConversationBudget, SharedBudget, VerificationReserve, describe_limit};
 use crate::review::builder::ReviewBuilder;
-use crate::review::conversation::{
-    ActiveModel, Conversation, ConversationStats, FirstRequest, ReviewerRole, Transcript,
-};
+use crate::review::conversation::{ActiveModel, Conversation, ConversationStats, FirstRequest, ReviewerRole};
 use crate::review::error::EngineError;
 use crate::review::journal::{ConversationId, Journal, JournalRecord, SharedName};
 use crate::review::opening::Opening;
 use crate::review::outcome::EngineOutcome;
-use crate::review::replay::NextReplayStep;
+use crate::review::replay::{NextReplayStep, Transcript};
 use crate::review::run::ModelRun;
 use crate::review::tokens::estimate_tokens;
 use crate::sys::blocking::{self, BlockingFailure};
@@ -93,7 +91,7 @@ pub(in crate::review) async fn review(
         let shared = SharedBudget::new(run.limits, &[]);
         add_recorded(&shared);
         let budget = ConversationBudget::for_single_conversation(&shared, run.limits);
-        let transcript = Transcript::open(&run.past, journal, ConversationId::WHOLE);
+        let transcript = run.past.transcript(journal, &ConversationId::WHOLE);
         let tools = ToolList { tools: &tools, size: tools_size };
         let mut conversation = tools.conversation(run, builder, opening, budget, transcript)?;
         let ending = match over {
@@ -113,7 +111,7 @@ pub(in crate::review) async fn review(
     let mut units: Vec<BoxFuture<'_, Result<FinishedPart, EngineError>>> = Vec::with_capacity(sizes.len());
     for ((at, (builder, opening)), size) in parts.into_iter().enumerate().zip(sizes) {
         let files = layout.units.get(at).cloned().unwrap_or_default();
-        let transcript = Transcript::open(&run.past, journal, ConversationId::Part(number(at)));
+        let transcript = run.past.transcript(journal, &ConversationId::Part(number(at)));
         // Parts begun in an earlier session have priority over the others, in any position.
         let share = transcript.has_request();
         let share = share.then(|| context.shared.resume_part(at, if transcript.is_open() { size } else { 0 }));
@@ -231,7 +229,7 @@ impl PartContext<'_> {
         combined: &CombinedParts,
         units: Vec<Vec<usize>>,
     ) -> Result<Result<StartedCrossPart, String>, EngineError> {
-        let mut transcript = Transcript::open(&self.run.past, self.journal, ConversationId::cross_part());
+        let mut transcript = self.run.past.transcript(self.journal, &ConversationId::cross_part());
         let why_not = cross_part::skip_reason(&combined.ends);
         if why_not.is_some() || !transcript.has_request() {
             transcript.restart_if_stale();

@@ -6,27 +6,27 @@
 //! run may be resumed in `app`.
 
 mod comparison;
-mod conversation;
 mod error;
 mod index;
 mod output;
 mod recorded_end;
 mod summary;
+mod transcript;
 mod trees;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::journal::{ConversationId, JournalEntry, JournalRecord, RunStage, SharedName};
+use super::journal::{ConversationId, Journal, JournalEntry, JournalRecord, RunStage, SharedName};
 use crate::domain::path::RepoPath;
 
 pub use comparison::{Difference, Differences};
-pub(super) use conversation::{NextReplayStep, ReplayOutcome, ReplayedConversation};
 pub use error::{DivergedInput, JournalReplayError, ReplayDivergence};
 pub(super) use index::{AbandonedUsage, RecordedAllowance, RecordedRules};
 pub(super) use recorded_end::RecordedEnd;
 pub use summary::JournalSummary;
+pub(super) use transcript::{NextReplayStep, ReplayOutcome, Transcript};
 pub(super) use trees::RecordedTrees;
 
 use index::JournalIndex;
@@ -154,11 +154,12 @@ impl JournalReplay {
         self.written.check()
     }
 
-    /// Returns the recording of a conversation.
-    pub(super) fn replayed_conversation(&self, unit: &ConversationId) -> ReplayedConversation {
+    /// Opens the transcript of a conversation, which `journal` continues.
+    pub(super) fn transcript(&self, journal: &Journal, unit: &ConversationId) -> Transcript {
         let conversation = self.index.conversations.get(unit);
         let stale = conversation.is_some_and(|conversation| self.index.was_continued(conversation.begun, unit.stage()));
-        ReplayedConversation::new(unit.clone(), conversation, stale, Arc::clone(&self.written))
+        let journal = journal.of(unit.clone());
+        Transcript::new(unit.clone(), conversation, stale, Arc::clone(&self.written), journal)
     }
 
     /// Returns the recorded verification allowance, unless it must be divided again: because the review continued since, or no model was asked.

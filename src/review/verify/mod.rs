@@ -18,13 +18,12 @@ use std::time::Duration;
 use futures_util::{StreamExt as _, stream};
 
 use super::budget::{BudgetLimits, ConversationBudget, UnbilledAttempts, VerificationShare, opening_room, share};
-use super::conversation::{ActiveModel, Conversation, FirstRequest, InvalidAnswerPolicy, Transcript};
+use super::conversation::{ActiveModel, Conversation, FirstRequest, InvalidAnswerPolicy};
 use super::error::EngineError;
 use super::journal::{ConversationId, Journal};
 use super::outcome::{EngineOutcome, VerdictWord, VerificationVerdict};
 use super::replay::{
-    AbandonedUsage, NextReplayStep, RecordedAllowance, RecordedEnd, RecordedTrees, ReplayDivergence,
-    ReplayedConversation,
+    AbandonedUsage, NextReplayStep, RecordedAllowance, RecordedEnd, RecordedTrees, ReplayDivergence, Transcript,
 };
 use super::run::{ModelRun, VerificationSettings};
 use crate::domain::event::Event;
@@ -95,7 +94,7 @@ pub(super) async fn verify_findings(
         let unchecked = |_| (VerificationEnd::Unchecked(why.to_owned()), VerificationStats::default());
         selected.chosen.iter().map(unchecked).collect()
     };
-    let (attempted, results) = match selected.divide(ending, budget) {
+    let (attempted, results) = match selected.divide(ending, budget, journal) {
         Ok((questions, share)) => {
             if run.past.recorded_share() != Some(&share) {
                 let mut journal = journal.of(ConversationId::all_verifications());
@@ -140,7 +139,7 @@ fn interrupted(
     ending: &EngineOutcome,
     journal: &Journal,
 ) -> Result<Option<EngineOutcome>, ReplayDivergence> {
-    let mut transcript = Transcript::open(&run.past, journal, ConversationId::all_verifications());
+    let mut transcript = run.past.transcript(journal, &ConversationId::all_verifications());
     let now = match transcript.next_step() {
         NextReplayStep::End(RecordedEnd::Ended { ended, why }) => {
             EngineOutcome::from_recorded(ended, why.unwrap_or_default())
@@ -172,6 +171,7 @@ impl SelectedFindings<'_> {
         &self,
         ending: &EngineOutcome,
         budget: &ConversationBudget,
+        journal: &Journal,
     ) -> Result<(Vec<FirstRequest>, RecordedAllowance), String> {
         let Self { run, second, chosen, .. } = self;
         let recorded = run.past.recorded_share().cloned();
@@ -184,13 +184,14 @@ impl SelectedFindings<'_> {
         let room = recorded.as_ref().map_or_else(|| opening_room(left, chosen.len(), &limits), |share| share.room);
         let mut questions = Vec::with_capacity(chosen.len());
         for ((_, finding), unit) in chosen.iter().zip(&self.units) {
-            questions.push(self.question(finding, unit, room).map_err(|error| strip_line(&error.to_string()))?);
+            questions
+                .push(self.question(finding, unit, room, journal).map_err(|error| strip_line(&error.to_string()))?);
         }
         if let Some(share) = recorded {
             return Ok((questions, share));
         }
         if run.past.is_replay() {
-            let (_, why) = ReplayedConversation::end_of_journal().into_reason();
+            let (_, why) = Transcript::end_of_journal().into_reason();
             return Err(why);
         }
         if let Some(why) = skip_reason(ending, run.cancel.check().err()) {
@@ -206,14 +207,20 @@ impl SelectedFindings<'_> {
     }
 
     /// Returns the first request about a finding. A verification that was begun earlier gets the same, whatever the room now.
-    fn question(&self, finding: &Finding, unit: &ConversationId, room: u64) -> Result<FirstRequest, PromptError> {
+    fn question(
+        &self,
+        finding: &Finding,
+        unit: &ConversationId,
+        room: u64,
+        journal: &Journal,
+    ) -> Result<FirstRequest, PromptError> {
         let Self { run, second, .. } = self;
-        let replay = run.past.replayed_conversation(unit);
-        let speech = replay.first_format().unwrap_or_else(|| second.provider.capabilities().speech());
+        let transcript = run.past.transcript(journal, unit);
+        let speech = transcript.first_format().unwrap_or_else(|| second.provider.capabilities().speech());
         let ask = |room| verification_request(run, finding, &second.limits, room, speech);
-        let rooms = run.past.recorded_rooms().into_iter().filter(|_| replay.has_request());
+        let rooms = run.past.recorded_rooms().into_iter().filter(|_| transcript.has_request());
         let mut asked = rooms.filter_map(|room| ask(room).ok());
-        let same = asked.find(|question| replay.matches_first_request(&question.request) == Some(true));
+        let same = asked.find(|question| transcript.matches_first_request(&question.request) == Some(true));
         same.map_or_else(|| ask(room), Ok)
     }
 
@@ -243,7 +250,7 @@ impl SelectedFindings<'_> {
         for (at, (question, unit)) in questions.into_iter().zip(units).take(share.findings).enumerate() {
             let role = VerifierRole::new(&run.tools, trees);
             let model = ActiveModel::for_verification(run, second);
-            let transcript = Transcript::open(&run.past, journal, unit.clone());
+            let transcript = run.past.transcript(journal, unit);
             let budget = ConversationBudget::new(limits);
             let mut conversation = Conversation::new(role, model, budget, transcript, question);
             conversation.events = &events;

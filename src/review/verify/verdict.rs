@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::domain::finding::Confidence;
 use crate::llm::ToolDefinition;
-use crate::review::engine_tools::{ReaderText, StatedConfidence, stated_confidence};
+use crate::review::builder::{ReaderText, StatedConfidence, stated_confidence};
 use crate::review::outcome::{VerdictConfidence, VerdictWord, VerificationVerdict};
 use crate::tools::{ErrorKind, ToolFault, input};
 

@@ -11,7 +11,7 @@ use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, WorkspaceAt};
 use crate::domain::review::{Engine, LeadCounts, ReviewOutcome, StopReason};
 use crate::domain::run::RunId;
-use crate::review::engine_tools::is_engine_tool;
+use crate::review::builder::engine_tools::is_engine_tool;
 use crate::review::opening::ShownDiff;
 use crate::review::outcome::ModelContribution;
 use crate::sys::cancel::CancelReason;

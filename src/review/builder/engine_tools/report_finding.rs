@@ -7,13 +7,12 @@ use serde_json::Value;
 
 use super::text::ReaderText;
 use super::values::{self, SideSchema, StatedConfidence};
-use super::{CallEnvironment, CallRefusal, EngineTool};
+use super::{EngineCall, EngineTool};
 use crate::domain::claim::{Claim, ClaimedPlace};
 use crate::domain::finding::{FindingOrigin, OriginKind};
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::mask;
 use crate::llm::find_leaked_markup;
-use crate::review::builder::{EngineToolResponse, FindingReport, ReviewBuilder};
 use crate::tools::{ErrorKind, ToolFault, input};
 
 pub(in crate::review) const NAME: &str = "report_finding";
@@ -27,8 +26,28 @@ pub(super) const TOOL: EngineTool = EngineTool {
         that the finding stands on, or what is wrong and the nearest lines, so that you can report it again with the same title. What is never \
         corrected or withdrawn is withheld.",
     schema: input::schema::<Input>,
-    call,
+    read,
 };
+
+/// A report that could be read.
+#[derive(Debug)]
+pub(in crate::review) struct FindingReport {
+    pub(in crate::review) claim: Claim,
+    /// Lead that the report claims to confirm.
+    pub(in crate::review) lead: Option<String>,
+    /// The guideline that it names.
+    pub(in crate::review) guideline: Option<String>,
+    /// Remarks for the model besides the outcome.
+    pub(in crate::review) notes: Vec<String>,
+}
+
+/// A report that could not be read, with what could be extracted.
+#[derive(Debug)]
+pub(in crate::review) struct UnreadableReport {
+    pub(in crate::review) title: String,
+    pub(in crate::review) path: String,
+    pub(in crate::review) fault: ToolFault,
+}
 
 /// A defect.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -123,21 +142,15 @@ fn related<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<RelatedPlac
     values.into_iter().enumerate().map(read).collect()
 }
 
-fn call(
-    builder: &mut ReviewBuilder,
-    input: Value,
-    around: &CallEnvironment<'_>,
-) -> Result<EngineToolResponse, CallRefusal> {
-    // An unreadable report is still a claim: it stays open until it is repeated.
+#[expect(clippy::unnecessary_wraps, reason = "the other tools fail here")]
+fn read(input: Value) -> Result<EngineCall, ToolFault> {
     let named = |field: &str| input.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (title, path) = (named("title"), named("file_path"));
-    match read(input) {
-        Ok(report) => Ok(builder.report(report, around.cancel)?),
-        Err(fault) => Ok(builder.store_unreadable(&title, &path, &fault)),
-    }
+    let unreadable = |fault| EngineCall::UnreadableReport(UnreadableReport { title, path, fault });
+    Ok(read_report(input).map_or_else(unreadable, EngineCall::Report))
 }
 
-fn read(input: Value) -> Result<FindingReport, ToolFault> {
+fn read_report(input: Value) -> Result<FindingReport, ToolFault> {
     let input: Input = input::parse(input)?;
     let mut notes = Vec::new();
     let title = ReaderText { field: "title", text: &input.title }.title(&mut notes)?;

@@ -6,15 +6,14 @@ use serde_json::Value;
 
 use super::text::ReaderText;
 use super::values;
-use super::{CallEnvironment, CallRefusal, EngineTool};
-use crate::review::builder::{EngineToolResponse, ReviewBuilder};
-use crate::tools::input;
+use super::{EngineCall, EngineTool};
+use crate::tools::{ToolFault, input};
 
 pub(super) const TOOL: EngineTool = EngineTool {
     name: "withdraw_finding",
     description: "Takes back a finding (F1, F2, …) that turned out to be wrong, or a report that was not accepted (W1, W2, …) and that you will not correct.",
     schema: input::schema::<Input>,
-    call,
+    read,
 };
 
 /// What to take back.
@@ -29,8 +28,8 @@ struct Input {
     reason: String,
 }
 
-fn call(builder: &mut ReviewBuilder, input: Value, _: &CallEnvironment<'_>) -> Result<EngineToolResponse, CallRefusal> {
+fn read(input: Value) -> Result<EngineCall, ToolFault> {
     let input: Input = input::parse(input)?;
     ReaderText { field: "reason", text: &input.reason }.sentence(&mut Vec::new())?;
-    Ok(builder.withdraw(&input.id)?)
+    Ok(EngineCall::Withdraw { id: input.id })
 }

@@ -1,4 +1,6 @@
-//! Recorded conversation, replayed turn by turn. Main type: [`ReplayedConversation`].
+//! Transcript of a conversation: recorded turn by turn, replayed from the recording, and continued in the journal. Main type: [`Transcript`].
+//!
+//! Whether a step is recorded or new is decided here. Asking a model belongs in `conversation`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,7 +15,8 @@ use super::recorded_end::RecordedEnd;
 use crate::domain::review::StopReason;
 use crate::llm::{ToolCallFormat, ToolResult, TurnRequest, TurnResponse};
 use crate::review::budget::UnbilledAttempts;
-use crate::review::journal::{ConversationId, FinalTurn, RebuiltConversation, digest};
+use crate::review::journal::{ConversationId, FinalTurn, Journal, JournalRecord, RebuiltConversation, digest};
+use crate::review::outcome::EngineOutcome;
 use crate::tools::ShownLines;
 
 /// Reason for the end of a replay at the end of its journal.
@@ -52,9 +55,8 @@ pub(in crate::review) enum ReplayOutcome {
     Ask(Option<UnbilledAttempts>),
 }
 
-/// Recorded conversation, replayed turn by turn.
-#[derive(Debug, Clone)]
-pub(in crate::review) struct ReplayedConversation {
+/// Recorded conversation, replayed turn by turn, and its journal.
+pub(in crate::review) struct Transcript {
     unit: ConversationId,
     turns: VecDeque<Arc<RecordedTurn>>,
     end: Option<RecordedEnd>,
@@ -64,17 +66,20 @@ pub(in crate::review) struct ReplayedConversation {
     /// Turn that is being replayed.
     current: Option<Arc<RecordedTurn>>,
     written: Arc<ReplayOutput>,
+    /// Journal of what is new.
+    pub(in crate::review) journal: Journal,
 }
 
-impl ReplayedConversation {
+impl Transcript {
     pub(super) fn new(
         unit: ConversationId,
         conversation: Option<&RecordedConversation>,
         stale: bool,
         written: Arc<ReplayOutput>,
+        journal: Journal,
     ) -> Self {
         let RecordedConversation { turns, end, abandoned, .. } = conversation.cloned().unwrap_or_default();
-        Self { unit, turns: turns.into(), end, abandoned, stale, current: None, written }
+        Self { unit, turns: turns.into(), end, abandoned, stale, current: None, written, journal }
     }
 
     /// Returns the next step. In a replay, a missing one is the end.
@@ -100,17 +105,17 @@ impl ReplayedConversation {
         request: &TurnRequest,
     ) -> Result<ReplayOutcome, ReplayDivergence> {
         self.current = None;
-        let Some(told) = self.turns.pop_front() else {
+        let Some(recorded) = self.turns.pop_front() else {
             if self.written.then == AfterReplay::GoOn {
                 self.written.mark_moved(self.unit.stage());
                 return Ok(ReplayOutcome::Ask(None));
             }
             return Ok(ReplayOutcome::End(Self::end_of_journal(), UnbilledAttempts::default()));
         };
-        self.compare(&told, turn, request)?;
-        self.current = Some(Arc::clone(&told));
-        let broken_off_then = told.unbilled_attempts();
-        Ok(match (&told.answer, &self.end, self.written.then) {
+        self.compare(&recorded, turn, request)?;
+        self.current = Some(Arc::clone(&recorded));
+        let broken_off_then = recorded.unbilled_attempts();
+        Ok(match (&recorded.answer, &self.end, self.written.then) {
             (Some((response, took_ms)), _, _) => {
                 ReplayOutcome::Answer(Box::new(response.clone()), Duration::from_millis(*took_ms), broken_off_then)
             }
@@ -125,8 +130,8 @@ impl ReplayedConversation {
         })
     }
 
-    fn compare(&self, told: &RecordedTurn, turn: u32, request: &TurnRequest) -> Result<(), ReplayDivergence> {
-        let same = told.number == turn && told.digest == digest(request);
+    fn compare(&self, recorded: &RecordedTurn, turn: u32, request: &TurnRequest) -> Result<(), ReplayDivergence> {
+        let same = recorded.number == turn && recorded.digest == digest(request);
         if self.written.then != AfterReplay::Compare {
             return if same { Ok(()) } else { Err(self.diverged(turn, DivergedInput::Request)) };
         }
@@ -154,17 +159,25 @@ impl ReplayedConversation {
         self.current.as_ref()?.results.get(&u32::try_from(call).ok()?)
     }
 
-    /// Compares a result of this program's own tools with the recorded one.
-    pub(in crate::review) fn check_result(&self, call: usize, now: &ToolResult) -> Result<(), ReplayDivergence> {
-        let Some((then, _)) = self.result(call).filter(|_| self.written.then != AfterReplay::Compare) else {
-            return Ok(());
-        };
-        if then == now {
-            return Ok(());
+    /// Records the result of a call, unless it `was_stopped` with the run. Recorded results of this program's own tools must be unchanged.
+    pub(in crate::review) fn record_result(
+        &mut self,
+        call: usize,
+        result: ToolResult,
+        shown: Vec<ShownLines>,
+        was_stopped: bool,
+    ) -> Result<(), ReplayDivergence> {
+        match self.result(call) {
+            Some((then, _)) if self.written.then == AfterReplay::Compare || *then == result => {}
+            Some(_) => {
+                let turn = self.current.as_ref().map_or(0, |turn| turn.number);
+                let call = u32::try_from(call).unwrap_or(u32::MAX);
+                return Err(self.diverged(turn, DivergedInput::Result { tool: result.name, call }));
+            }
+            None if was_stopped => {}
+            None => self.journal.record(u32::try_from(call).ok(), JournalRecord::Result { result, shown }),
         }
-        let turn = self.current.as_ref().map_or(0, |turn| turn.number);
-        let call = u32::try_from(call).unwrap_or(u32::MAX);
-        Err(self.diverged(turn, DivergedInput::Result { tool: now.name.clone(), call }))
+        Ok(())
     }
 
     /// Checks whether it may continue: it was begun, and did not end.
@@ -182,8 +195,27 @@ impl ReplayedConversation {
         self.written.then == AfterReplay::GoOn && self.turns.is_empty() && self.end.is_none() && self.current.is_some()
     }
 
-    /// Checks an end against the recorded one; returns `true` if it is new and must be recorded.
-    pub(in crate::review) fn check_end(&self, turn: u32, now: &RecordedEnd) -> Result<bool, ReplayDivergence> {
+    /// Records the end of a conversation of the review, after this many turns. A recorded one must be the same.
+    pub(in crate::review) fn end(&mut self, turns: u32, outcome: &EngineOutcome) -> Result<(), ReplayDivergence> {
+        let (ended, why) = (outcome.stop_reason(), outcome.reason());
+        self.end_as(turns, &RecordedEnd::Ended { ended, why: why.clone() }, JournalRecord::End { ended, why })
+    }
+
+    /// Records an end of another kind.
+    pub(in crate::review) fn end_as(
+        &mut self,
+        turns: u32,
+        end: &RecordedEnd,
+        record: JournalRecord,
+    ) -> Result<(), ReplayDivergence> {
+        if self.is_new_end(turns, end)? {
+            self.journal.record(None, record);
+            self.journal.sync();
+        }
+        Ok(())
+    }
+
+    fn is_new_end(&self, turn: u32, now: &RecordedEnd) -> Result<bool, ReplayDivergence> {
         let then = match (&self.end, self.turns.front()) {
             _ if self.written.then == AfterReplay::Compare => return Ok(false),
             (None, None) => return Ok(self.written.then == AfterReplay::GoOn),

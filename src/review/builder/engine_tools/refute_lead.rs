@@ -6,16 +6,15 @@ use serde_json::Value;
 
 use super::text::ReaderText;
 use super::values;
-use super::{CallEnvironment, CallRefusal, EngineTool};
-use crate::review::builder::{EngineToolResponse, ReviewBuilder};
-use crate::tools::input;
+use super::{EngineCall, EngineTool};
+use crate::tools::{ToolFault, input};
 
 pub(super) const TOOL: EngineTool = EngineTool {
     name: "refute_lead",
     description: "Says that a lead (L1, L2, …) is no defect here, and why. Look at the code first: the reason is shown to people. A lead that is a defect is \
         confirmed by report_finding with its id as `lead`; one of high severity or worse that is neither confirmed nor refuted is delivered as the rule found it.",
     schema: input::schema::<Input>,
-    call,
+    read,
 };
 
 /// Which lead.
@@ -30,9 +29,9 @@ struct Input {
     reason: String,
 }
 
-fn call(builder: &mut ReviewBuilder, input: Value, _: &CallEnvironment<'_>) -> Result<EngineToolResponse, CallRefusal> {
+fn read(input: Value) -> Result<EngineCall, ToolFault> {
     let input: Input = input::parse(input)?;
     let mut notes = Vec::new();
     let reason = ReaderText { field: "reason", text: &input.reason }.sentence(&mut notes)?;
-    Ok(builder.refute(&input.id, &reason, &notes)?)
+    Ok(EngineCall::Refute { id: input.id, reason, notes })
 }

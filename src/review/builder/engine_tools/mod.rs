@@ -1,8 +1,9 @@
 //! Tools with which a model changes the review: one file per tool, and the table [`ENGINE_TOOLS`].
 //!
-//! A tool parses its input and describes errors in it; its effect is implemented in `builder`. Tools that only read belong in [`tools`](crate::tools).
+//! A tool reads its input and describes errors in it; the builder decides what follows. Tools that only read the change belong in
+//! [`tools`](crate::tools).
 //!
-//! To add a tool: one file with its input and its `call`, and one line in the table.
+//! To add a tool: one file with its input and its `read`, one line in the table, and a variant of [`EngineCall`].
 
 mod finish_review;
 mod refute_lead;
@@ -14,50 +15,52 @@ mod write_section;
 
 use serde_json::Value;
 
-use super::builder::{EngineToolResponse, ReviewBuilder};
-use crate::sys::cancel::{Cancel, CancelReason};
+use crate::domain::review::ReviewSection;
 use crate::tools::ToolFault;
 
 /// Definition of a tool for models.
-pub(super) struct EngineTool {
-    pub(super) name: &'static str,
-    pub(super) description: &'static str,
-    pub(super) schema: fn() -> Value,
-    pub(super) call: fn(&mut ReviewBuilder, Value, &CallEnvironment<'_>) -> Result<EngineToolResponse, CallRefusal>,
+pub(in crate::review) struct EngineTool {
+    pub(in crate::review) name: &'static str,
+    pub(in crate::review) description: &'static str,
+    pub(in crate::review) schema: fn() -> Value,
+    pub(in crate::review) read: fn(Value) -> Result<EngineCall, ToolFault>,
 }
 
-/// Further context of a call.
-pub(super) struct CallEnvironment<'a> {
-    /// Number of reading calls in the same turn, whose results the model has not seen.
-    pub(super) pending_reads: usize,
-    pub(super) cancel: &'a Cancel,
+/// A call that could be read.
+#[derive(Debug)]
+pub(in crate::review) enum EngineCall {
+    Report(FindingReport),
+    /// An unreadable report is still a claim: it stays open until it is repeated.
+    UnreadableReport(UnreadableReport),
+    Withdraw {
+        id: String,
+    },
+    Refute {
+        id: String,
+        reason: String,
+        notes: Vec<String>,
+    },
+    Write {
+        section: ReviewSection,
+        notes: Vec<String>,
+    },
+    Finish(Closing),
 }
 
-/// Reasons why a call was not carried out.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum CallRefusal {
-    /// The model must call it otherwise.
-    #[error(transparent)]
-    Fault(#[from] ToolFault),
-    /// The run was stopped.
-    #[error(transparent)]
-    Stopped(#[from] CancelReason),
-}
-
-pub(super) use finish_review::NAME as FINISH;
-pub(super) use report_finding::NAME as REPORT;
-pub(super) use text::ReaderText;
-pub(super) use values::{StatedConfidence, stated_confidence};
+pub(in crate::review) use finish_review::{Closing, NAME as FINISH};
+pub(in crate::review) use report_finding::{FindingReport, NAME as REPORT, UnreadableReport};
+pub(in crate::review) use text::ReaderText;
+pub(in crate::review) use values::{StatedConfidence, stated_confidence};
 
 /// Message about a call in the text without an end.
-pub(super) const NO_END: &str = "the call has no line `@@end`, so it was not made: write it again, whole";
+pub(in crate::review) const NO_END: &str = "the call has no line `@@end`, so it was not made: write it again, whole";
 
 /// Checks whether a tool is one of the engine's.
-pub(super) fn is_engine_tool(name: &str) -> bool {
+pub(in crate::review) fn is_engine_tool(name: &str) -> bool {
     ENGINE_TOOLS.iter().any(|tool| tool.name == name)
 }
 
-pub(super) const ENGINE_TOOLS: &[EngineTool] =
+pub(in crate::review) const ENGINE_TOOLS: &[EngineTool] =
     &[report_finding::TOOL, withdraw_finding::TOOL, refute_lead::TOOL, write_section::TOOL, finish_review::TOOL];
 
 #[cfg(test)]

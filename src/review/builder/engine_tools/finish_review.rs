@@ -5,9 +5,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::text::ReaderText;
-use super::{CallEnvironment, CallRefusal, EngineTool};
+use super::{EngineCall, EngineTool};
 use crate::llm::is_refusal;
-use crate::review::builder::{Closing, EngineToolResponse, ReviewBuilder};
 use crate::tools::{ErrorKind, ToolFault, input};
 
 /// The longest summary, in bytes.
@@ -20,8 +19,19 @@ pub(super) const TOOL: EngineTool = EngineTool {
     description: "Ends the review. Call it alone, when you have looked at everything: the answer is that it was accepted, or what is still open (hunks that were \
         never seen, leads without an answer, reports that were not accepted). No findings is a good result where there are none.",
     schema: input::schema::<Input>,
-    call,
+    read,
 };
+
+/// Closing words of the model.
+#[derive(Debug)]
+pub(in crate::review) struct Closing {
+    pub(in crate::review) summary: Option<String>,
+    pub(in crate::review) no_findings_reason: Option<String>,
+    /// Remarks for the model besides the outcome.
+    pub(in crate::review) notes: Vec<String>,
+    /// Reasons why some of its words cannot be shown.
+    pub(in crate::review) faults: Vec<String>,
+}
 
 /// The end.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -37,29 +47,24 @@ struct Input {
     no_findings_reason: Option<String>,
 }
 
-fn call(
-    builder: &mut ReviewBuilder,
-    input: Value,
-    around: &CallEnvironment<'_>,
-) -> Result<EngineToolResponse, CallRefusal> {
+fn read(input: Value) -> Result<EngineCall, ToolFault> {
     let input: Input = input::parse(input)?;
     // A refusal is no summary of a change: accepted as one, it would pass for a review without findings.
     if input.summary.as_deref().is_some_and(is_refusal) {
         let message = "`summary` says that you will not do this. If you cannot review the change, stop without calling finish_review; otherwise say \
                        what the change does and what you found";
-        return Err(ToolFault::new(ErrorKind::InvalidInput, message).into());
+        return Err(ToolFault::new(ErrorKind::InvalidInput, message));
     }
     let mut notes = Vec::new();
     let mut faults = Vec::new();
-    let mut read = |field, text: Option<String>| {
+    let mut block = |field, text: Option<String>| {
         let read = text.map(|text| ReaderText { field, text: &text }.block(LONGEST, &mut notes)).transpose();
         read.unwrap_or_else(|fault| {
             faults.push(fault.message);
             None
         })
     };
-    let summary = read("summary", input.summary);
-    let no_findings_reason = read("no_findings_reason", input.no_findings_reason);
-    let farewell = Closing { summary, no_findings_reason, notes, faults };
-    Ok(builder.close(farewell, around.pending_reads, around.cancel)?)
+    let summary = block("summary", input.summary);
+    let no_findings_reason = block("no_findings_reason", input.no_findings_reason);
+    Ok(EngineCall::Finish(Closing { summary, no_findings_reason, notes, faults }))
 }

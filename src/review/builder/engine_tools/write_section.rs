@@ -5,10 +5,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::text::ReaderText;
-use super::{CallEnvironment, CallRefusal, EngineTool};
+use super::{EngineCall, EngineTool};
 use crate::domain::review::ReviewSection;
-use crate::review::builder::{EngineToolResponse, ReviewBuilder};
-use crate::tools::input;
+use crate::tools::{ToolFault, input};
 
 /// The longest body, in bytes.
 const LONGEST: usize = 32 << 10;
@@ -18,7 +17,7 @@ pub(super) const TOOL: EngineTool = EngineTool {
     description: "Writes a titled part of the review, such as a walk through the change or an account of one dimension. Not for defects: those are reported \
         with report_finding. A section with the same title is replaced.",
     schema: input::schema::<Input>,
-    call,
+    read,
 };
 
 /// The section.
@@ -31,10 +30,10 @@ struct Input {
     body: String,
 }
 
-fn call(builder: &mut ReviewBuilder, input: Value, _: &CallEnvironment<'_>) -> Result<EngineToolResponse, CallRefusal> {
+fn read(input: Value) -> Result<EngineCall, ToolFault> {
     let input: Input = input::parse(input)?;
     let mut notes = Vec::new();
     let title = ReaderText { field: "title", text: &input.title }.title(&mut notes)?;
     let body = ReaderText { field: "body", text: &input.body }.block(LONGEST, &mut notes)?;
-    Ok(builder.write(ReviewSection { title, body }, &notes)?)
+    Ok(EngineCall::Write { section: ReviewSection { title, body }, notes })
 }
