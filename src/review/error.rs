@@ -2,7 +2,7 @@
 //!
 //! Everything else that goes wrong leaves a review behind, which says so.
 
-use super::replay::ReplayDivergence;
+use super::journal::ReplayDivergence;
 use crate::prompt::PromptError;
 use crate::sys::blocking::BlockingFailure;
 

@@ -2,9 +2,9 @@
 //!
 //! There are two: [`review_with_rules`], which needs no model, and [`review_with_model`], the conversation with a model. Either way, the draft is
 //! turned into a review in one place ([`ReviewDraft::finish`]), so that no engine can call a review complete that is not. The path with a model:
-//! `opening` (the first message) → `parts` (one conversation, or one for each part of a large change) → `conversation` (the loop, within a `budget`) →
+//! `plan` (its parts and the first message of each) → `parts` (one conversation, or one for each part of a large change) → `conversation` (the loop, within a `budget`) →
 //! `builder` (the model's reports) → `verify` (verification of findings) → `outcome` (coverage and findings, the draft of the review). `run` is what all
-//! of them are given. External input of a run is recorded in its `journal`, and `replay` replays it when the run is resumed or replayed;
+//! of them are given. External input of a run is recorded in its `journal`, and taken from there when the run is resumed or replayed;
 //! `branch_history` holds earlier findings and dismissals. Collecting, storing and presenting a review do not belong here.
 
 mod branch_history;
@@ -15,11 +15,10 @@ mod by_rules;
 mod conversation;
 mod error;
 mod journal;
-mod opening;
 mod outcome;
 mod parts;
+mod plan;
 mod preview;
-mod replay;
 mod run;
 mod tokens;
 mod verify;
@@ -31,16 +30,15 @@ pub use by_model::review_with_model;
 pub use by_rules::{RulesRun, review_unfinished_rules, review_with_rules};
 pub use error::EngineError;
 pub use journal::{
-    ConversationId, FinalTurn, JournalEntry, JournalError, JournalRecord, JournalSink, NAME as JOURNAL, NameFate,
-    RebuiltConversation, RecordedRead, SharedName, read as read_journal,
+    ConversationId, Difference, Differences, DivergedInput, FinalTurn, JournalEntry, JournalError, JournalRecord,
+    JournalReplay, JournalReplayError, JournalSink, JournalSummary, NAME as JOURNAL, NameFate, RebuiltConversation,
+    RecordedRead, ReplayDivergence, SharedName, read as read_journal,
 };
-pub use opening::{OmittedDiff, Opening, ProjectContext, ShownDiff, brief, open};
 pub use outcome::{
-    EngineOutcome, FindingThresholds, ModelContribution, ProvenanceInput, ReviewDraft, instructions_hash,
+    EngineOutcome, FindingThresholds, ModelContribution, OmittedDiff, ProvenanceInput, ReviewDraft, ShownDiff,
+    instructions_hash,
 };
+pub use plan::{Opening, brief, open};
 pub use preview::{ReviewPlan, preview, preview_rules};
-pub use replay::{
-    Difference, Differences, DivergedInput, JournalReplay, JournalReplayError, JournalSummary, ReplayDivergence,
-};
-pub use run::{Failover, FailoverCandidate, ModelRun, VerificationScope, VerificationSettings};
+pub use run::{Failover, FailoverCandidate, ModelRun, ProjectContext, VerificationScope, VerificationSettings};
 pub use tokens::estimate_tokens;

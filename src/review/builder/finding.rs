@@ -2,7 +2,6 @@
 
 use super::ReviewBuilder;
 use super::answer::{CallEffect, EngineToolResponse, ResponseFields};
-use super::lead::Lead;
 use crate::domain::finding::{Anchor, AnchorMatch, Finding, OriginKind};
 use crate::domain::place::{DiffSide, LineRange};
 use crate::review::outcome::SupersededRuleFinding;
@@ -107,7 +106,7 @@ impl ReviewBuilder {
                 if leading.is_earlier {
                     continue;
                 }
-                let Lead { rule, title, .. } = &leading.lead;
+                let (rule, title) = (&leading.lead.rule, &leading.lead.title);
                 let who = if leading.finding.origin.kind == OriginKind::Build { "The scanner" } else { "The rule" };
                 finding.body.push_str(&format!("\n\n{who} `{rule}` found here: {}.", title.trim_end_matches('.')));
                 finding.severity =

@@ -244,7 +244,8 @@ impl ReviewBuilder {
         &mut self,
         number: u32,
         named: Option<&str>,
-        (anchors, claim): (&[Anchor], &Claim),
+        anchors: &[Anchor],
+        claim: &Claim,
         notes: &mut Vec<String>,
     ) {
         if let Some(named) = named {

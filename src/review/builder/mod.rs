@@ -9,9 +9,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::branch_history::BranchHistory;
-use super::opening::{OmittedDiff, ShownDiff};
-use super::outcome::CoverageTracker;
-use super::outcome::{EngineOutcome, FindingThresholds, ProvenanceInput, ReviewDraft};
+use super::outcome::{
+    CoverageTracker, EngineOutcome, FindingThresholds, OmittedDiff, ProvenanceInput, ReviewDraft, ShownDiff,
+};
 use crate::domain::change::{ChangeSet, Omission};
 use crate::domain::claim::Claim;
 use crate::domain::finding::Finding;

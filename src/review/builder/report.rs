@@ -82,7 +82,7 @@ impl ReviewBuilder {
         let kept = tried.is_none() || self.findings[filed.at].finding.suggestion == tried;
         let suggestion = if kept { suggestion } else { Some("dropped: the finding has one already".to_owned()) };
         let number = self.findings[filed.at].number;
-        self.confirm(number, lead.as_deref(), (&places, &claim), &mut notes);
+        self.confirm(number, lead.as_deref(), &places, &claim, &mut notes);
         if !corrected.is_empty() {
             notes.push(format!("It stands for {}, which need not be withdrawn.", corrected.join(", ")));
         }
@@ -116,8 +116,7 @@ impl ReviewBuilder {
             | Rejection::NotDistinctive { .. } => false,
         };
         let claim = &report.claim;
-        let (id, tries) =
-            self.keep_refused(&claim.title, Some(&claim.place.path), rejection.brief(), (elsewhere, false));
+        let (id, tries) = self.keep_refused(&claim.title, Some(&claim.place.path), rejection.brief(), elsewhere, false);
         let fields = ResponseFields::status("not_accepted").with_field("id", id.as_str());
         let fields = if tries >= MOST_TRIES {
             let reason = format!("{}; this is refusal number {tries} of this report", rejection.brief());
@@ -148,7 +147,7 @@ impl ReviewBuilder {
         let said = fault.message.lines().next().unwrap_or_default();
         let said = said.split_once(input::FIELDS).map_or(said, |(said, _)| said);
         let reason = format!("the report could not be read: {said}");
-        let (id, _) = self.keep_refused(&title, path.as_ref(), reason.clone(), (true, true));
+        let (id, _) = self.keep_refused(&title, path.as_ref(), reason.clone(), true, true);
         let error = fault.to_json().get("error").cloned();
         let note = format!("It is withheld unless you report it again with the same title, or withdraw_finding {id}.");
         let fields = ResponseFields::status("not_accepted")
@@ -164,7 +163,8 @@ impl ReviewBuilder {
         title: &str,
         path: Option<&RepoPath>,
         reason: String,
-        (elsewhere, unread): (bool, bool),
+        elsewhere: bool,
+        unread: bool,
     ) -> (String, u32) {
         let turn = self.turn;
         if let Some(known) = self.refused.iter_mut().find(|refused| refused.is_corrected_by(title, path, turn)) {

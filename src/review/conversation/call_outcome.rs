@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::llm::{ModelToolCall, ToolInput, is_open};
 use crate::review::builder::NO_END;
 use crate::review::builder::{CallEffect, EngineToolResponse};
-use crate::review::replay::Transcript;
+use crate::review::journal::Transcript;
 use crate::tools::{ErrorKind, ShownLines, TOOLS, ToolOutcome};
 
 /// Maximum number of reading calls per turn; later ones are not made. Calls that report are, so that no report is lost.

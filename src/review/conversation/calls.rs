@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::call_outcome::CallOutcome;
 use crate::domain::text::{mask, strip_line};
 use crate::llm::{ModelToolCall, ToolInput};
-use crate::review::replay::Transcript;
+use crate::review::journal::Transcript;
 use crate::sys::blocking::{self, BlockingFailure};
 use crate::tools::Toolbox;
 

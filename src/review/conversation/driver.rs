@@ -12,7 +12,6 @@ use super::end::ConversationEnd;
 use super::exchange::{RequestDetails, TurnOutcome};
 use super::failover::ActiveModel;
 use super::invalid_answers::{InvalidAnswer, InvalidAnswerPolicy, InvalidAnswerStep};
-use super::recovery::PendingRequest;
 use super::role::{CallTurn, ConversationRole};
 use super::stats::ConversationStats;
 use crate::domain::event::{Event, EventSink};
@@ -25,8 +24,7 @@ use crate::prompt::Prompts;
 use crate::review::budget::{ConversationBudget, TurnPermit};
 use crate::review::builder::CallEffect;
 use crate::review::error::EngineError;
-use crate::review::journal::FinalTurn;
-use crate::review::replay::{NextReplayStep, RecordedEnd, ReplayDivergence, Transcript};
+use crate::review::journal::{FinalTurn, NextReplayStep, RecordedEnd, ReplayDivergence, Transcript};
 use crate::review::tokens::estimate_tokens;
 use crate::sys::blocking::BlockingFailure;
 use crate::sys::cancel::Cancel;
@@ -64,6 +62,15 @@ pub(in crate::review) struct FirstRequest {
     pub(in crate::review) message: String,
     /// Size in estimated tokens.
     pub(in crate::review) size: u64,
+}
+
+/// Requested turn without a response.
+#[derive(Debug, Default)]
+pub(super) struct PendingRequest {
+    /// Turn, from 1; 0 if none is pending.
+    pub(super) turn: u32,
+    /// Model for which the conversation is too long.
+    pub(super) too_long: Option<u32>,
 }
 
 /// Continuation of a conversation, or its end.

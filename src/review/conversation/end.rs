@@ -3,9 +3,8 @@
 use super::invalid_answers::InvalidAnswer;
 use crate::domain::review::StopReason;
 use crate::llm::TurnFault;
-use crate::review::journal::FinalTurn;
+use crate::review::journal::{FinalTurn, RecordedEnd};
 use crate::review::outcome::EngineOutcome;
-use crate::review::replay::RecordedEnd;
 use crate::sys::blocking::BlockingFailure;
 use crate::sys::cancel::CancelReason;
 

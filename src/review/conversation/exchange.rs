@@ -9,8 +9,9 @@ use crate::domain::money::Money;
 use crate::domain::text::strip_line;
 use crate::llm::{TurnRequest, TurnResponse};
 use crate::review::budget::UnbilledAttempts;
-use crate::review::journal::{FinalTurn, JournalRecord, digest};
-use crate::review::replay::{RecordedEnd, ReplayDivergence, ReplayOutcome, Transcript};
+use crate::review::journal::{
+    FinalTurn, JournalRecord, RecordedEnd, ReplayDivergence, ReplayOutcome, Transcript, digest,
+};
 
 /// Outcome of a request.
 #[derive(Debug)]

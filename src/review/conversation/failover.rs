@@ -7,8 +7,7 @@ use crate::domain::event::Event;
 use crate::domain::text::strip_line;
 use crate::llm::Provider;
 use crate::review::budget::BudgetLimits;
-use crate::review::journal::JournalRecord;
-use crate::review::replay::Transcript;
+use crate::review::journal::{JournalRecord, Transcript};
 use crate::review::run::{ModelRun, VERIFIER, VerificationSettings, name_of};
 
 /// Active model of a conversation.

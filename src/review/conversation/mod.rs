@@ -1,7 +1,7 @@
 //! Conversations with a model: one loop for the review of a change and for the verification of a finding. Main type: [`Conversation`].
 //!
 //! `driver` goes from turn to turn; a [`ConversationRole`] says what its calls do and what ends it (`reviewer` here, another in `verify`). Each step
-//! comes from a [`Transcript`](super::replay::Transcript), so that a recorded conversation takes the same path. `attempts` sends one request again where that helps, `failover`
+//! comes from a [`Transcript`](super::journal::Transcript), so that a recorded conversation takes the same path. `attempts` sends one request again where that helps, `failover`
 //! goes on with another model, `compact` makes room, `invalid_answers` and `loop_detector` find what leads nowhere.
 
 mod attempts;

@@ -1,4 +1,4 @@
-//! Recovery of a turn without a response: the conversation is shortened, or another model takes over. Main type: [`PendingRequest`].
+//! Recovery of a turn without a response: the conversation is shortened, or another model takes over.
 //!
 //! The next model is chosen in `failover`; here is the effect on one conversation.
 
@@ -11,17 +11,7 @@ use crate::domain::money::Money;
 use crate::domain::review::StopReason;
 use crate::llm::TurnFault;
 use crate::review::budget::BudgetLimits;
-use crate::review::journal::FinalTurn;
-use crate::review::replay::NextReplayStep;
-
-/// Requested turn without a response.
-#[derive(Debug, Default)]
-pub(super) struct PendingRequest {
-    /// Turn, from 1; 0 if none is pending.
-    pub(super) turn: u32,
-    /// Model for which the conversation is too long.
-    too_long: Option<u32>,
-}
+use crate::review::journal::{FinalTurn, NextReplayStep};
 
 impl<R: ConversationRole> Conversation<'_, R> {
     /// Checks whether the next turn was requested in this session before.

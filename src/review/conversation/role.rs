@@ -7,7 +7,7 @@ use crate::domain::review::StopReason;
 use crate::llm::{FinishReason, ModelToolCall, ToolCallFormat, TurnResponse};
 use crate::prompt::{PromptError, Prompts};
 use crate::review::budget::ConversationBudget;
-use crate::review::replay::Transcript;
+use crate::review::journal::Transcript;
 use crate::sys::blocking::BlockingFailure;
 
 /// Calls of a turn, as far as a role must know it.

@@ -4,6 +4,7 @@
 //! reproduces every request. Each entry is keyed by (unit, turn, call). The destination is up to the sink.
 
 mod record;
+mod replay;
 pub(super) mod shorten;
 
 use std::collections::BTreeMap;
@@ -17,9 +18,16 @@ use crate::llm::{Message, TurnRequest};
 use crate::sys::clock;
 use crate::sys::files::{AppendFile, FileError};
 
-pub(super) use record::RunStage;
+pub use replay::{
+    Difference, Differences, DivergedInput, JournalReplay, JournalReplayError, JournalSummary, ReplayDivergence,
+};
+
 use record::VERSION;
 pub use record::{ConversationId, FinalTurn, JournalEntry, JournalRecord, NameFate, RecordedRead, SharedName};
+pub(super) use replay::{
+    AbandonedUsage, NextReplayStep, RecordedAllowance, RecordedEnd, RecordedRules, RecordedTrees, ReplayOutcome,
+    Transcript,
+};
 
 /// The name of the journal in a run's folder.
 pub const NAME: &str = "journal.jsonl";

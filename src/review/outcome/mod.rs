@@ -7,6 +7,7 @@ mod engine_outcome;
 mod title_similarity;
 mod verdict;
 
+pub use coverage::{OmittedDiff, ShownDiff};
 pub use draft::{FindingThresholds, ModelContribution, ProvenanceInput, ReviewDraft, instructions_hash};
 pub use engine_outcome::EngineOutcome;
 

@@ -2,13 +2,21 @@
 //!
 //! Merging findings, outcomes and summaries belongs in `merge`.
 
-use super::loops::ModelReviewOutcome;
 use super::merge::{self, PartResult};
 use crate::review::budget::ConversationBudget;
 use crate::review::builder::{ReturnedBuilder, ReviewBuilder};
 use crate::review::conversation::ConversationStats;
 use crate::review::outcome::EngineOutcome;
 use crate::sys::cancel::CancelReason;
+
+/// Outcome of the review.
+pub(in crate::review) struct ModelReviewOutcome {
+    pub(in crate::review) builder: ReviewBuilder,
+    pub(in crate::review) ending: EngineOutcome,
+    pub(in crate::review) stats: ConversationStats,
+    /// Budget with what was spent and what remains.
+    pub(in crate::review) budget: ConversationBudget,
+}
 
 /// Result of one part.
 pub(super) struct FinishedPart {

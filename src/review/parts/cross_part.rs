@@ -6,8 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::layout::{read_relations, relations_at};
-use super::links::find_definers;
 use super::merge::PartResult;
 use crate::domain::change::{ChangeSet, FileStatus};
 use crate::domain::finding::Finding;
@@ -16,8 +14,8 @@ use crate::domain::text::count_noun;
 use crate::prompt::{CrossPartVars, PromptError, SystemVars, UntrustedText};
 use crate::review::budget::BudgetLimits;
 use crate::review::journal::{NameFate, SharedName};
-use crate::review::opening::{self, Opening};
 use crate::review::outcome::EngineOutcome;
+use crate::review::plan::{Opening, find_definers, listed_names, read_relations, relations_at};
 use crate::review::run::ModelRun;
 use crate::review::tokens::estimate_tokens;
 use crate::syntax::Relations;
@@ -109,7 +107,7 @@ fn vars(change: &ChangeSet, parts: &CrossPartInput<'_>, names: &[SharedName], ro
     let (names, names_left_out) = fitting(lines, room / 3);
     let (findings, findings_left_out) = fitting(parts.findings.iter().map(finding), room / 10);
     CrossPartVars {
-        change: opening::names(change),
+        change: listed_names(change),
         parts: UntrustedText::new(told),
         parts_total: parts.units.len(),
         files_total: change.files.len(),

@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures_util::{StreamExt as _, stream};
 
-use super::combined::{CombinedParts, FinishedCrossPart, FinishedPart};
+use super::combined::{CombinedParts, FinishedCrossPart, FinishedPart, ModelReviewOutcome};
 use super::cross_part::{self, CrossPartInput};
-use super::layout::ReviewLayout;
 use super::merge::PartResult;
 use crate::domain::event::{Event, UnitState};
 use crate::domain::review::StopReason;
@@ -20,10 +19,9 @@ use crate::review::budget::{BudgetShare, ConversationBudget, SharedBudget, Verif
 use crate::review::builder::ReviewBuilder;
 use crate::review::conversation::{ActiveModel, Conversation, ConversationStats, FirstRequest, ReviewerRole};
 use crate::review::error::EngineError;
-use crate::review::journal::{ConversationId, Journal, JournalRecord, SharedName};
-use crate::review::opening::Opening;
+use crate::review::journal::{ConversationId, Journal, JournalRecord, NextReplayStep, SharedName, Transcript};
 use crate::review::outcome::EngineOutcome;
-use crate::review::replay::{NextReplayStep, Transcript};
+use crate::review::plan::{Opening, ReviewLayout};
 use crate::review::run::ModelRun;
 use crate::review::tokens::estimate_tokens;
 use crate::sys::blocking::{self, BlockingFailure};
@@ -45,15 +43,6 @@ pub(in crate::review) struct ModelReviewInput {
     pub(in crate::review) parts: Vec<(ReviewBuilder, Opening)>,
     /// First message if it is reviewed as a whole.
     pub(in crate::review) whole: Option<Opening>,
-}
-
-/// Outcome of the review.
-pub(in crate::review) struct ModelReviewOutcome {
-    pub(in crate::review) builder: ReviewBuilder,
-    pub(in crate::review) ending: EngineOutcome,
-    pub(in crate::review) stats: ConversationStats,
-    /// Budget with what was spent and what remains.
-    pub(in crate::review) budget: ConversationBudget,
 }
 
 /// Drives the parts to their ends, and returns them in their order. The first `promised` ones run side by side.

@@ -1,16 +1,12 @@
-//! Changes that are too large for one conversation: divided into parts of related files, reviewed concurrently, and merged again.
+//! Conversations about the parts of a change: driven over one shared budget, and combined into one review.
 //!
-//! `links` finds files that belong together, `plan` divides them, `layout` decides whether that is needed and how large a first message may be,
-//! `loops` drives the conversations over one shared budget (`budget`), `combined` combines their results (with the help of `merge`), and `cross_part` is
-//! the cross-part pass. A change that fits is one part and takes the same path. The steps of a conversation belong in `conversation`.
+//! `loops` drives them, `combined` combines their results (with the help of `merge`), and `cross_part` is the pass over all of them. A change that
+//! fits one conversation takes the same path. The division belongs in `plan`, the steps of a conversation in `conversation`.
 
 mod combined;
 mod cross_part;
-mod layout;
-mod links;
 mod loops;
 mod merge;
-mod plan;
 
-pub(super) use layout::{PlannedParts, ReviewLayout};
-pub(super) use loops::{ModelReviewInput, ModelReviewOutcome, review};
+pub(super) use combined::ModelReviewOutcome;
+pub(super) use loops::{ModelReviewInput, review};

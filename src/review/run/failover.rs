@@ -10,8 +10,7 @@ use super::ModelRun;
 use crate::domain::review::ModelTurns;
 use crate::llm::{Capabilities, Provider};
 use crate::review::budget::BudgetLimits;
-use crate::review::journal::JournalRecord;
-use crate::review::replay::JournalReplay;
+use crate::review::journal::{JournalRecord, JournalReplay};
 
 /// Index of a model that only verifies and has no fallback.
 pub(in crate::review) const VERIFIER: u32 = u32::MAX;

@@ -8,10 +8,8 @@ use std::time::Instant;
 
 use super::branch_history::BranchHistory;
 use super::budget::BudgetLimits;
-use super::journal::JournalSink;
-use super::opening::ProjectContext;
+use super::journal::{JournalReplay, JournalSink};
 use super::outcome::FindingThresholds;
-use super::replay::JournalReplay;
 use crate::domain::change::ChangeSet;
 use crate::domain::event::EventSink;
 use crate::domain::guideline::Guidelines;
@@ -83,4 +81,13 @@ impl ModelRun {
     pub(super) fn project_context(&self) -> ProjectContext<'_> {
         ProjectContext { instructions: self.instructions.as_deref(), guidelines: &self.guidelines }
     }
+}
+
+/// Project context for the model, besides the change.
+#[derive(Debug, Clone, Copy)]
+pub struct ProjectContext<'a> {
+    /// Instructions of the user for this review.
+    pub instructions: Option<&'a str>,
+    /// Guidelines of the project.
+    pub guidelines: &'a Guidelines,
 }

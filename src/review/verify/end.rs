@@ -5,9 +5,8 @@ use crate::domain::review::{StopReason, Usage};
 use crate::domain::text::strip_line;
 use crate::review::budget::{BudgetLimits, UnbilledAttempts};
 use crate::review::conversation::{ConversationEnd, InvalidAnswer};
-use crate::review::journal::{FinalTurn, JournalRecord};
+use crate::review::journal::{FinalTurn, JournalRecord, RecordedEnd};
 use crate::review::outcome::VerificationVerdict;
-use crate::review::replay::RecordedEnd;
 use crate::sys::cancel::CancelReason;
 
 /// Recorded state of a finding without a verdict.

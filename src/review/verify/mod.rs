@@ -20,11 +20,11 @@ use futures_util::{StreamExt as _, stream};
 use super::budget::{BudgetLimits, ConversationBudget, UnbilledAttempts, VerificationShare, opening_room, share};
 use super::conversation::{ActiveModel, Conversation, FirstRequest, InvalidAnswerPolicy};
 use super::error::EngineError;
-use super::journal::{ConversationId, Journal};
-use super::outcome::{EngineOutcome, VerdictWord, VerificationVerdict};
-use super::replay::{
-    AbandonedUsage, NextReplayStep, RecordedAllowance, RecordedEnd, RecordedTrees, ReplayDivergence, Transcript,
+use super::journal::{
+    AbandonedUsage, ConversationId, Journal, NextReplayStep, RecordedAllowance, RecordedEnd, RecordedTrees,
+    ReplayDivergence, Transcript,
 };
+use super::outcome::{EngineOutcome, VerdictWord, VerificationVerdict};
 use super::run::{ModelRun, VerificationSettings};
 use crate::domain::event::Event;
 use crate::domain::finding::Finding;

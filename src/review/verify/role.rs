@@ -12,8 +12,8 @@ use crate::review::budget::ConversationBudget;
 use crate::review::conversation::{
     CallOutcome, CallTurn, ConversationRole, InvalidAnswer, MOST_CALLS, run_reading_calls,
 };
+use crate::review::journal::RecordedTrees;
 use crate::review::outcome::VerificationVerdict;
-use crate::review::replay::RecordedTrees;
 use crate::sys::blocking::BlockingFailure;
 use crate::tools::{TOOLS, Toolbox};
 

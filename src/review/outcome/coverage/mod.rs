@@ -11,8 +11,27 @@ use crate::domain::change::{ChangeSet, FileChange, Hunk, HunkSpan, Omission, sho
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::review::{CoverageState, FileCoverage};
-use crate::review::opening::{OmittedDiff, ShownDiff};
 use crate::tools::ShownLines;
+
+/// Part of a file's diff that is in the message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownDiff {
+    /// The file.
+    pub path: RepoPath,
+    /// Number of hunks, from the first, that are shown whole.
+    pub hunks: usize,
+    /// Number of lines of the next hunk that are shown.
+    pub lines: usize,
+}
+
+/// A file whose diff is not in the message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OmittedDiff {
+    /// The file.
+    pub path: RepoPath,
+    /// Reason, without a full stop.
+    pub reason: String,
+}
 
 /// Lines of every changed file that were shown.
 #[derive(Debug, Clone)]

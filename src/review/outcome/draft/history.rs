@@ -137,7 +137,7 @@ impl ReviewDraft {
                 continue;
             }
             let mut finding = earlier.finding.clone();
-            match self.becomes(at, earlier, (&carried, &alike), &mut notes) {
+            match self.becomes(at, earlier, &carried, &alike, &mut notes) {
                 PriorFindingFate::Dropped => {}
                 PriorFindingFate::Stays(status) => {
                     set_status(&mut finding, status);
@@ -198,7 +198,8 @@ impl ReviewDraft {
         &self,
         at: usize,
         earlier: &EarlierFinding,
-        (carried, alike): (&HashSet<RepoPath>, &HashMap<(String, RepoPath), usize>),
+        carried: &HashSet<RepoPath>,
+        alike: &HashMap<(String, RepoPath), usize>,
         notes: &mut HistoryNotes,
     ) -> PriorFindingFate {
         let finding = &earlier.finding;

@@ -18,16 +18,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::journal::{ConversationId, Journal, JournalEntry, JournalRecord, RunStage, SharedName};
 use crate::domain::path::RepoPath;
+use crate::review::journal::Journal;
+use crate::review::journal::record::{ConversationId, JournalEntry, JournalRecord, RunStage, SharedName};
 
 pub use comparison::{Difference, Differences};
 pub use error::{DivergedInput, JournalReplayError, ReplayDivergence};
-pub(super) use index::{AbandonedUsage, RecordedAllowance, RecordedRules};
-pub(super) use recorded_end::RecordedEnd;
+pub(in crate::review) use index::{AbandonedUsage, RecordedAllowance, RecordedRules};
+pub(in crate::review) use recorded_end::RecordedEnd;
 pub use summary::JournalSummary;
-pub(super) use transcript::{NextReplayStep, ReplayOutcome, Transcript};
-pub(super) use trees::RecordedTrees;
+pub(in crate::review) use transcript::{NextReplayStep, ReplayOutcome, Transcript};
+pub(in crate::review) use trees::RecordedTrees;
 
 use index::JournalIndex;
 use output::ReplayOutput;
@@ -99,42 +100,42 @@ impl JournalReplay {
     }
 
     /// Checks whether the run is only replayed, and nothing new is written.
-    pub(super) fn is_replay(&self) -> bool {
+    pub(in crate::review) fn is_replay(&self) -> bool {
         self.written.then != AfterReplay::GoOn
     }
 
     /// Checks whether this is a further session of a run.
-    pub(super) fn is_resumed(&self) -> bool {
+    pub(in crate::review) fn is_resumed(&self) -> bool {
         self.account.is_some() && !self.is_replay()
     }
 
     /// Returns the recorded results of the rules, unless they must run again.
-    pub(super) fn rules(&self) -> Option<&RecordedRules> {
+    pub(in crate::review) fn rules(&self) -> Option<&RecordedRules> {
         self.index.rules.as_ref().filter(|_| !self.rules_anew)
     }
 
     /// Checks whether the run is only replayed, and was interrupted before its rules finished.
-    pub(super) fn is_finished(&self) -> bool {
+    pub(in crate::review) fn is_finished(&self) -> bool {
         self.is_replay() && !self.rules_anew && self.index.rules.is_none()
     }
 
     /// Returns how the change was split, and the size limit of a first message, in tokens.
-    pub(super) fn plan(&self) -> Option<(&[Vec<RepoPath>], u64)> {
+    pub(in crate::review) fn plan(&self) -> Option<(&[Vec<RepoPath>], u64)> {
         self.index.plan.as_ref().map(|(units, room)| (units.as_slice(), *room))
     }
 
     /// Returns the names that the parts of the change share.
-    pub(super) fn names(&self) -> Option<&[SharedName]> {
+    pub(in crate::review) fn names(&self) -> Option<&[SharedName]> {
         self.index.names.as_deref()
     }
 
     /// Returns the recorded failovers, and the windows that were smaller than assumed.
-    pub(super) fn recorded_handovers(&self) -> &[JournalRecord] {
+    pub(in crate::review) fn recorded_handovers(&self) -> &[JournalRecord] {
         &self.index.handed
     }
 
     /// Returns the number of turns by model; those of verification only if the same models verify.
-    pub(super) fn recorded_answerer(&self, with_looks: bool) -> BTreeMap<u32, u32> {
+    pub(in crate::review) fn recorded_answerer(&self, with_looks: bool) -> BTreeMap<u32, u32> {
         let mut answered = BTreeMap::new();
         for ((is_look, to), turns) in &self.index.answered {
             if with_looks || !is_look {
@@ -145,17 +146,17 @@ impl JournalReplay {
     }
 
     /// Returns the consumption of everything but verification in earlier sessions.
-    pub(super) fn recorded_time(&self) -> AbandonedUsage {
+    pub(in crate::review) fn recorded_time(&self) -> AbandonedUsage {
         self.sum(|unit| !unit.is_verification())
     }
 
     /// Fails if a difference was found where it could not be returned at once.
-    pub(super) fn check(&self) -> Result<(), ReplayDivergence> {
+    pub(in crate::review) fn check(&self) -> Result<(), ReplayDivergence> {
         self.written.check()
     }
 
     /// Opens the transcript of a conversation, which `journal` continues.
-    pub(super) fn transcript(&self, journal: &Journal, unit: &ConversationId) -> Transcript {
+    pub(in crate::review) fn transcript(&self, journal: &Journal, unit: &ConversationId) -> Transcript {
         let conversation = self.index.conversations.get(unit);
         let stale = conversation.is_some_and(|conversation| self.index.was_continued(conversation.begun, unit.stage()));
         let journal = journal.of(unit.clone());
@@ -163,7 +164,7 @@ impl JournalReplay {
     }
 
     /// Returns the recorded verification allowance, unless it must be divided again: because the review continued since, or no model was asked.
-    pub(super) fn recorded_share(&self) -> Option<&RecordedAllowance> {
+    pub(in crate::review) fn recorded_share(&self) -> Option<&RecordedAllowance> {
         let (at, share) = self.index.shares.last()?;
         let went_on = self.index.was_continued(*at, RunStage::Looks) || self.written.has_moved(RunStage::Looks);
         let stands = !went_on && share.why_not.is_none();
@@ -171,12 +172,12 @@ impl JournalReplay {
     }
 
     /// Returns all recorded size limits for first messages of verification.
-    pub(super) fn recorded_rooms(&self) -> BTreeSet<u64> {
+    pub(in crate::review) fn recorded_rooms(&self) -> BTreeSet<u64> {
         self.index.shares.iter().map(|(_, share)| share.room).collect()
     }
 
     /// Returns the consumption of verification so far, without these conversations.
-    pub(super) fn other_verifications(&self, these: &[ConversationId]) -> AbandonedUsage {
+    pub(in crate::review) fn other_verifications(&self, these: &[ConversationId]) -> AbandonedUsage {
         self.sum(|unit| unit.is_verification() && !these.contains(unit))
     }
 
@@ -190,12 +191,12 @@ impl JournalReplay {
     }
 
     /// Returns the receipt notes about the sessions.
-    pub(super) fn notes(&self) -> Vec<String> {
+    pub(in crate::review) fn notes(&self) -> Vec<String> {
         self.index.notes()
     }
 
     /// Returns the wall time of earlier sessions.
-    pub(super) fn recorded_duration(&self) -> Duration {
+    pub(in crate::review) fn recorded_duration(&self) -> Duration {
         self.account.as_ref().map_or(Duration::ZERO, |account| account.took)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use super::AfterReplay;
 use super::comparison::Differences;
 use super::error::ReplayDivergence;
-use crate::review::journal::{JournalEntry, RunStage};
+use crate::review::journal::record::{JournalEntry, RunStage};
 
 /// State of a replay as a whole.
 #[derive(Debug, Default)]

@@ -219,7 +219,7 @@ fn uses(named: &BTreeMap<usize, NamedFile>, relations: &HashMap<usize, Relations
 }
 
 /// Returns the files that define a name, for distinctive names.
-pub(super) fn find_definers(
+pub(in crate::review) fn find_definers(
     files: impl Iterator<Item = usize>,
     relations: &HashMap<usize, Relations>,
 ) -> HashMap<&str, Vec<usize>> {

@@ -10,6 +10,7 @@ use crate::domain::change::{
 };
 use crate::domain::finding::{Category, Severity};
 use crate::domain::id::{CommitId, ObjectId};
+use crate::domain::path::RepoPath;
 
 const WHOLE: u64 = 1_000_000;
 
@@ -328,7 +329,7 @@ fn a_part_shows_its_own_diffs_and_says_whose_the_others_are() {
     let carried = [(change.files[2].path.clone(), "seen before".to_owned())].into();
     let part = ChangePart { number: 2, of: 3, files: &[1], carried: &carried };
     let prompts = Prompts::built_in().unwrap();
-    let opening = open_part(&prompts, &change, (&part, &[0, 1, 2]), &[], told(None), 20_000).unwrap();
+    let opening = open_part(&prompts, &change, &part, &[0, 1, 2], &[], told(None), 20_000).unwrap();
     assert!(opening.message.starts_with("Review one part of a change: part 2 of 3."));
     assert!(opening.message.contains("modified +3 -0 [another part] src/a.rs\n"));
     assert!(opening.message.contains("modified +3 -0 src/b.rs\n"));
@@ -358,7 +359,7 @@ proptest! {
         let leads: Vec<LeadVars> = files.iter().map(|at| lead("L1", Severity::Low, &format!("{}:1", change.files[*at].path))).collect();
         let part = ChangePart { number: 7, of: 13, files: &files, carried: &std::collections::BTreeMap::new() };
         let ranks = ranked_files(&change, &leads);
-        let opening = open_part(&prompts, &change, (&part, &ranks), &leads, told(None), room).unwrap();
+        let opening = open_part(&prompts, &change, &part, &ranks, &leads, told(None), room).unwrap();
         prop_assert!(estimate_tokens(&opening.system) + estimate_tokens(&opening.message) <= room);
         prop_assert!(opening.left_out.is_empty(), "{:?}", opening.left_out);
         prop_assert_eq!(opening.shown.len(), files.len());

@@ -1,4 +1,4 @@
-//! Division of the files of a large change into parts. Main function: [`plan`].
+//! Division of the files of a large change into parts. Main function: [`divide`].
 //!
 //! Linked files stay together as far as there is space, the closest first; the rest is filled up folder by folder, from the deepest. It depends on
 //! nothing but its arguments: equal changes give equal plans.
@@ -37,7 +37,7 @@ struct PartGroup {
 
 /// Divides the files: each is in exactly one part, and the files of a part fit the capacity together, unless it has one file alone. The riskiest part
 /// comes first; within one the files are in the order of the change.
-pub(super) fn plan(material: &PlanMaterial<'_>) -> Vec<Vec<usize>> {
+pub(super) fn divide(material: &PlanMaterial<'_>) -> Vec<Vec<usize>> {
     let rank = ranks(material);
     let mut groups = by_folder(material, by_links(material));
     for group in &mut groups {
@@ -149,7 +149,7 @@ mod tests {
     ) -> Vec<Vec<usize>> {
         let links: Vec<FileLink> = links.iter().map(|files| FileLink { files: *files, weight: 1 }).collect();
         let files: Vec<usize> = (0..paths.len()).collect();
-        plan(&PlanMaterial { change: &change(paths), files: &files, weights, ranks, links: &links, room })
+        divide(&PlanMaterial { change: &change(paths), files: &files, weights, ranks, links: &links, room })
     }
 
     #[test]
@@ -194,7 +194,7 @@ mod tests {
             let ranks: Vec<usize> = (0..files.len()).rev().collect();
             let links: Vec<FileLink> = links.into_iter().map(|(a, b)| FileLink { files: (a.min(b), a.max(b)), weight: 1 }).collect();
             let wanted: Vec<usize> = (0..files.len()).filter(|at| !skipped.contains(at)).collect();
-            let plan = || plan(&PlanMaterial { change: &change, files: &wanted, weights: &weights, ranks: &ranks, links: &links, room });
+            let plan = || divide(&PlanMaterial { change: &change, files: &wanted, weights: &weights, ranks: &ranks, links: &links, room });
             let units = plan();
             prop_assert_eq!(&units, &plan());
             let mut all: Vec<usize> = units.concat();

@@ -6,7 +6,7 @@ use super::error::JournalReplayError;
 use crate::domain::review::StopReason;
 use crate::llm::TurnUsage;
 use crate::review::budget::BudgetLimits;
-use crate::review::journal::{ConversationId, JournalEntry, JournalRecord, RunStage};
+use crate::review::journal::record::{ConversationId, JournalEntry, JournalRecord, RunStage};
 use crate::sys::clock;
 
 /// No journal before this version has all that is needed.

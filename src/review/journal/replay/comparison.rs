@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::llm::TurnRequest;
-use crate::review::journal::ConversationId;
+use crate::review::journal::record::ConversationId;
 
 /// A request that would not be what it was.
 #[derive(Debug, Clone, PartialEq, Eq)]

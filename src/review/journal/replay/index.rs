@@ -14,7 +14,7 @@ use crate::domain::place::DiffSide;
 use crate::domain::review::StopReason;
 use crate::llm::{ToolCallFormat, ToolResult, TurnResponse, TurnUsage};
 use crate::review::budget::{Amount, UnbilledAttempts};
-use crate::review::journal::{
+use crate::review::journal::record::{
     ConversationId, FinalTurn, JournalEntry, JournalRecord, RecordedRead, RunStage, SharedName,
 };
 use crate::tools::ShownLines;

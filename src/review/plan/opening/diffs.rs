@@ -4,12 +4,11 @@
 
 use serde_json::json;
 
-use super::listing::FileListing;
 use super::scope::MessageScope;
-use super::{OmittedDiff, ShownDiff};
 use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::text::reveal;
 use crate::prompt::UntrustedText;
+use crate::review::outcome::{OmittedDiff, ShownDiff};
 use crate::review::tokens::{Weight, weight};
 
 /// For every file of the change, what of its diff is shown.
@@ -172,9 +171,14 @@ impl DiffSelection {
         self.missing(change, scope).count()
     }
 
-    pub(super) fn left_out(&self, change: &ChangeSet, scope: &MessageScope, listing: &FileListing) -> Vec<OmittedDiff> {
+    pub(super) fn left_out(
+        &self,
+        change: &ChangeSet,
+        scope: &MessageScope,
+        is_listed: impl Fn(usize) -> bool,
+    ) -> Vec<OmittedDiff> {
         let reason = |at: usize| {
-            if listing.lists(at) {
+            if is_listed(at) {
                 "its diff does not fit into the first message beside those of riskier files"
             } else {
                 "neither its diff nor its name fits into the first message beside riskier files"

@@ -5,15 +5,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::thread;
 
+use super::division::{PlanMaterial, divide};
 use super::links::find_links;
-use super::plan::{PlanMaterial, plan};
+use super::opening::{self, ChangePart, Opening};
 use crate::domain::change::{ChangeSet, FileChange, FileStatus};
 use crate::domain::path::RepoPath;
 use crate::prompt::{LeadVars, PromptError};
 use crate::review::budget::SharedBudget;
-use crate::review::journal::JournalRecord;
-use crate::review::opening::{self, ChangePart, Opening};
-use crate::review::replay::JournalReplay;
+use crate::review::journal::{JournalRecord, JournalReplay};
 use crate::review::run::ModelRun;
 use crate::syntax::TreeCache;
 use crate::syntax::{Relations, relations};
@@ -155,7 +154,7 @@ impl PlannedParts<'_> {
         } else {
             ranks
         };
-        opening::open_part(&run.prompts, &run.change, (&part, ranks), leads, beside, layout.room)
+        opening::open_part(&run.prompts, &run.change, &part, ranks, leads, beside, layout.room)
     }
 
     /// Returns the change in parts whose first messages take at most `room`; `None` if that leaves too little for diffs.
@@ -172,8 +171,14 @@ impl PlannedParts<'_> {
             ranks.iter().copied().filter(|at| files.binary_search(at).is_ok()).take(MOST_RELATED).collect();
         let relations = read_relations(self.run, &related);
         let links = find_links(change, &related, &relations);
-        let units =
-            plan(&PlanMaterial { change, files: &files, weights: &weights, ranks: &ranks, links: &links, room: diffs });
+        let units = divide(&PlanMaterial {
+            change,
+            files: &files,
+            weights: &weights,
+            ranks: &ranks,
+            links: &links,
+            room: diffs,
+        });
         let beside = room.saturating_sub(diffs / 7);
         let sized = |files: Vec<usize>| {
             let weight: u64 = files.iter().filter_map(|at| weights.get(*at)).sum();

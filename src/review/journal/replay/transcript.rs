@@ -15,7 +15,8 @@ use super::recorded_end::RecordedEnd;
 use crate::domain::review::StopReason;
 use crate::llm::{ToolCallFormat, ToolResult, TurnRequest, TurnResponse};
 use crate::review::budget::UnbilledAttempts;
-use crate::review::journal::{ConversationId, FinalTurn, Journal, JournalRecord, RebuiltConversation, digest};
+use crate::review::journal::record::{ConversationId, FinalTurn, JournalRecord};
+use crate::review::journal::{Journal, RebuiltConversation, digest};
 use crate::review::outcome::EngineOutcome;
 use crate::tools::ShownLines;
 

@@ -15,10 +15,10 @@ mod scope;
 
 use crate::domain::change::ChangeSet;
 use crate::domain::guideline::Guidelines;
-use crate::domain::path::RepoPath;
 use crate::domain::text::count_noun;
 use crate::prompt::{AssistantVars, ChangeVars, LeadVars, PartVars, PromptError, Prompts, SystemVars, UntrustedText};
-
+use crate::review::outcome::{OmittedDiff, ShownDiff};
+use crate::review::run::ProjectContext;
 use crate::review::tokens::{self, Weight, estimate_tokens};
 
 use diffs::DiffSelection;
@@ -45,35 +45,6 @@ pub struct Opening {
     pub notes: Vec<String>,
 }
 
-/// Part of a file's diff that is in the message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShownDiff {
-    /// The file.
-    pub path: RepoPath,
-    /// Number of hunks, from the first, that are shown whole.
-    pub hunks: usize,
-    /// Number of lines of the next hunk that are shown.
-    pub lines: usize,
-}
-
-/// A file whose diff is not in the message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OmittedDiff {
-    /// The file.
-    pub path: RepoPath,
-    /// Reason, without a full stop.
-    pub reason: String,
-}
-
-/// Project context for the model, besides the change.
-#[derive(Debug, Clone, Copy)]
-pub struct ProjectContext<'a> {
-    /// Instructions of the user for this review.
-    pub instructions: Option<&'a str>,
-    /// Guidelines of the project.
-    pub guidelines: &'a Guidelines,
-}
-
 /// Maximum number of layouts: a message that is too large is laid out again, smaller; user templates may contain a text twice.
 const ATTEMPTS: usize = 6;
 
@@ -93,10 +64,11 @@ pub fn open(
 }
 
 /// Writes the first message about one part of a change, likewise. `ranks` are those of [`ranked`], which are the same for every part.
-pub(super) fn open_part(
+pub(in crate::review) fn open_part(
     prompts: &Prompts,
     change: &ChangeSet,
-    (part, ranks): (&ChangePart<'_>, &[usize]),
+    part: &ChangePart<'_>,
+    ranks: &[usize],
     leads: &[LeadVars],
     beside: ProjectContext<'_>,
     room: u64,
@@ -111,17 +83,17 @@ pub(super) fn open_part(
 }
 
 /// Returns repository, target and head, as every first message names them.
-pub(super) fn names(change: &ChangeSet) -> UntrustedText {
+pub(in crate::review) fn listed_names(change: &ChangeSet) -> UntrustedText {
     notes::names(change)
 }
 
 /// Returns the places of all files, the riskiest first; those without lines to review come last.
-pub(super) fn ranked_files(change: &ChangeSet, leads: &[LeadVars]) -> Vec<usize> {
+pub(in crate::review) fn ranked_files(change: &ChangeSet, leads: &[LeadVars]) -> Vec<usize> {
     risk::rank_files(change, leads)
 }
 
 /// Returns the weight available to the diffs of a part, so that they all fit a first message of this many tokens, whatever else it must contain.
-pub(super) fn room_for_diffs(
+pub(in crate::review) fn room_for_diffs(
     prompts: &Prompts,
     change: &ChangeSet,
     beside: ProjectContext<'_>,
@@ -140,7 +112,7 @@ pub(super) fn room_for_diffs(
 }
 
 /// Returns the weight of each file's diff in a first message, in the order of the change; zero without a diff to show.
-pub(super) fn weights(change: &ChangeSet) -> Vec<u64> {
+pub(in crate::review) fn weights(change: &ChangeSet) -> Vec<u64> {
     diffs::weights(change)
 }
 
@@ -321,7 +293,7 @@ fn lay_out(laying: &MessageMaterial<'_>, said: &GuidelineText, room: Weight) -> 
 
     MessageLayout {
         shown: diffs.shown(change),
-        left_out: diffs.left_out(change, scope, &listing),
+        left_out: diffs.left_out(change, scope, |at| listing.lists(at)),
         leads_left_out: by_severity.iter().skip(leads_taken.shown).map(|lead| lead.id.clone()).collect(),
         notes,
         vars: ChangeVars {

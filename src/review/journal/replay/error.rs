@@ -1,6 +1,6 @@
 //! Errors of replaying and resuming. Main types: [`JournalReplayError`], [`ReplayDivergence`].
 
-use crate::review::journal::ConversationId;
+use crate::review::journal::record::ConversationId;
 
 /// Reasons why a journal can be neither resumed nor replayed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
