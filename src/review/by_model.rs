@@ -3,26 +3,23 @@
 use std::sync::Arc;
 
 use super::builder::{Lead, ReviewBuilder};
-use super::conversation::ConversationStats;
+use super::conversation::{ConversationStats, ToolList};
 use super::error::EngineError;
 use super::journal::{ConversationId, Journal, JournalRecord, RecordedRules, RecordedTrees};
 use super::outcome::{EngineOutcome, ModelContribution, ProvenanceInput, instructions_hash, unreviewed_files};
 use super::parts::{self, ModelReviewInput, ModelReviewOutcome};
 use super::plan::{Opening, PlannedParts, ReviewLayout};
 use super::run::{ModelRun, name_of};
-use super::tokens::estimate_tokens;
 use super::verify::{VerificationOutcome, verify_findings};
 use crate::domain::path::RepoPath;
 use crate::domain::place::DiffSide;
 use crate::domain::review::{Engine, Review, StopReason, Usage};
 use crate::domain::verification::VerificationTotals as Numbers;
 use crate::evidence::GrammarLanguages;
-use crate::llm::ToolDefinition;
 use crate::prompt::{LeadVars, PromptError};
 use crate::rules::{self, RulesInput};
 use crate::sys::blocking::{self, BlockingFailure};
 use crate::sys::cancel::{Cancel, CancelReason};
-use crate::tools::TOOLS;
 
 /// Reviews a change with a model. A provider failure, a limit or an interrupt is no error: the review holds what was found, and why it is incomplete.
 pub async fn review_with_model(mut run: ModelRun) -> Result<Review, EngineError> {
@@ -54,13 +51,10 @@ pub async fn review_with_model(mut run: ModelRun) -> Result<Review, EngineError>
     // An interrupt of the verification interrupts the review.
     let ending = verified.as_ref().and_then(|verified| verified.interrupted.clone()).unwrap_or(ending);
     let mut spent = ModelSpending { turns: budget.turns_of_run(), usage: budget.usage(), second_look: None };
-    if let Some(VerificationOutcome { verdicts, notes, numbers, calls, errors, broken_off, taken_out, .. }) = verified {
+    if let Some(VerificationOutcome { verdicts, notes, numbers, stats: own, .. }) = verified {
         draft.apply_verdicts(verdicts, &numbers.by);
         notes.into_iter().chain(journal.fault()).for_each(|note| draft.add_note(note));
-        stats.calls += calls;
-        stats.errors += errors;
-        stats.broken_off += broken_off;
-        stats.compaction.add_dropped_results(taken_out);
+        stats.add(&own);
         spent.turns += numbers.turns;
         spent.usage = spent.usage.plus(numbers.usage);
         spent.second_look = Some(numbers);
@@ -148,9 +142,9 @@ pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<PreparedRevie
     builder.set_aside_dismissed(&run.known, &run.started.0);
     let carried = run.known.carried_files();
     builder.mark_carried(&carried);
-    let tools = definitions();
+    let tools = ToolList::with(ReviewBuilder::definitions());
     let leads: Vec<LeadVars> = builder.leads().map(vars).collect();
-    let laid = PlannedParts { run, tools: size_of(&tools), leads: &leads, carried: &carried };
+    let laid = PlannedParts { run, tools: tools.size, leads: &leads, carried: &carried };
     let layout = ReviewLayout::of(&laid)?;
     if run.past.plan().is_none() {
         journal.record(None, layout.record(&run.change, &carried));
@@ -165,7 +159,7 @@ pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<PreparedRevie
     } else {
         whole = Some(open_conversation(&laid, &layout, 0, &mut builder, &[])?);
     }
-    let input = ModelReviewInput { builder, tools_size: laid.tools, tools, layout, parts, whole };
+    let input = ModelReviewInput { builder, tools, layout, parts, whole };
     Ok(PreparedReview { input, trees, stopped })
 }
 
@@ -251,21 +245,6 @@ fn open_conversation(
     builder.withhold_leads(opening.leads_left_out.iter().cloned());
     opening.notes.iter().for_each(|note| builder.add_note(note.clone()));
     Ok(opening)
-}
-
-/// Returns the reading tools and the engine's own, in an order that never changes.
-fn definitions() -> Vec<ToolDefinition> {
-    let reading = TOOLS.iter().map(|tool| ToolDefinition {
-        name: tool.name.to_owned(),
-        description: tool.description.to_owned(),
-        schema: (tool.schema)(),
-    });
-    reading.chain(ReviewBuilder::definitions()).collect()
-}
-
-/// Returns the size of the tool definitions, in tokens.
-fn size_of(tools: &[ToolDefinition]) -> u64 {
-    tools.iter().map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.schema.to_string())).sum()
 }
 
 /// Checks whether a limit ended the review before the first request.

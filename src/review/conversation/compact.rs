@@ -81,12 +81,12 @@ impl Compaction {
     }
 
     /// Returns the number of results that were shortened in what was sent.
-    pub(in crate::review) fn dropped_results(&self) -> u32 {
+    pub(super) fn dropped_results(&self) -> u32 {
         self.sent
     }
 
     /// Counts what was taken out of another conversation of the run.
-    pub(in crate::review) fn add_dropped_results(&mut self, results: u32) {
+    pub(super) fn add_dropped_results(&mut self, results: u32) {
         self.sent += results;
     }
 

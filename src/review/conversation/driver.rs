@@ -11,6 +11,7 @@ use super::compact::CompactionGoal;
 use super::end::ConversationEnd;
 use super::exchange::{RequestDetails, TurnOutcome};
 use super::failover::ActiveModel;
+use super::first_request::FirstRequest;
 use super::invalid_answers::{InvalidAnswer, InvalidAnswerPolicy, InvalidAnswerStep};
 use super::role::{CallTurn, ConversationRole};
 use super::stats::ConversationStats;
@@ -52,16 +53,6 @@ pub(in crate::review) struct Conversation<'a, R> {
     pub(super) final_turn: Option<FinalTurn>,
     /// Last requested turn of this session, while it has no response.
     pub(super) pending_request: PendingRequest,
-}
-
-/// First request of a conversation.
-#[derive(Debug)]
-pub(in crate::review) struct FirstRequest {
-    pub(in crate::review) request: TurnRequest,
-    /// Message, for the journal.
-    pub(in crate::review) message: String,
-    /// Size in estimated tokens.
-    pub(in crate::review) size: u64,
 }
 
 /// Requested turn without a response.

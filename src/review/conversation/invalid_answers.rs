@@ -123,9 +123,9 @@ impl InvalidAnswerPolicy {
 
     /// Records an invalid answer and returns the reaction: one prompt in a row, and a limited number in all. After malformed calls for a second time
     /// the text format is used from then on, and likewise for a model that makes no calls at all.
-    pub(in crate::review) fn record(&mut self, strike: InvalidAnswer, speech: ToolCallFormat) -> InvalidAnswerStep {
+    pub(in crate::review) fn record(&mut self, invalid: InvalidAnswer, speech: ToolCallFormat) -> InvalidAnswerStep {
         let again = self.in_a_row > 0;
-        let why = match strike {
+        let why = match invalid {
             InvalidAnswer::Leaked(_) | InvalidAnswer::Malformed => {
                 self.garbled += 1;
                 (self.garbled > 1).then_some("its calls could not be read otherwise")
@@ -170,18 +170,18 @@ mod tests {
 
     #[test]
     fn calls_that_are_none_are_told_then_written_in_the_text_and_then_the_end() {
-        for strike in [LEAKED, InvalidAnswer::Malformed] {
-            let mut strikes = InvalidAnswerPolicy::default();
-            assert_eq!(strikes.record(strike, ToolCallFormat::Native), InvalidAnswerStep::Tell);
+        for invalid in [LEAKED, InvalidAnswer::Malformed] {
+            let mut policy = InvalidAnswerPolicy::default();
+            assert_eq!(policy.record(invalid, ToolCallFormat::Native), InvalidAnswerStep::Tell);
             // Also with valid calls in between.
-            strikes.reset();
-            assert!(matches!(strikes.record(strike, ToolCallFormat::Native), InvalidAnswerStep::Switch(_)));
-            assert_eq!(strikes.record(strike, ToolCallFormat::Text), InvalidAnswerStep::End);
+            policy.reset();
+            assert!(matches!(policy.record(invalid, ToolCallFormat::Native), InvalidAnswerStep::Switch(_)));
+            assert_eq!(policy.record(invalid, ToolCallFormat::Text), InvalidAnswerStep::End);
         }
-        let mut strikes = InvalidAnswerPolicy::default();
-        assert_eq!(strikes.record(LEAKED, ToolCallFormat::Text), InvalidAnswerStep::Tell);
+        let mut policy = InvalidAnswerPolicy::default();
+        assert_eq!(policy.record(LEAKED, ToolCallFormat::Text), InvalidAnswerStep::Tell);
         assert_eq!(
-            strikes.record(InvalidAnswer::Malformed, ToolCallFormat::Text),
+            policy.record(InvalidAnswer::Malformed, ToolCallFormat::Text),
             InvalidAnswerStep::End,
             "there is no further way"
         );
@@ -189,23 +189,23 @@ mod tests {
 
     #[test]
     fn a_model_that_makes_no_calls_may_write_them_and_one_that_made_some_has_ended() {
-        let mut strikes = InvalidAnswerPolicy::default();
-        assert_eq!(strikes.record(InvalidAnswer::Unfinished, ToolCallFormat::Native), InvalidAnswerStep::Tell);
-        assert!(matches!(strikes.record(InvalidAnswer::Empty, ToolCallFormat::Native), InvalidAnswerStep::Switch(_)));
-        let mut strikes = InvalidAnswerPolicy::default();
-        strikes.reset();
-        assert_eq!(strikes.record(InvalidAnswer::Unfinished, ToolCallFormat::Native), InvalidAnswerStep::Tell);
-        assert_eq!(strikes.record(InvalidAnswer::Unfinished, ToolCallFormat::Native), InvalidAnswerStep::End);
+        let mut policy = InvalidAnswerPolicy::default();
+        assert_eq!(policy.record(InvalidAnswer::Unfinished, ToolCallFormat::Native), InvalidAnswerStep::Tell);
+        assert!(matches!(policy.record(InvalidAnswer::Empty, ToolCallFormat::Native), InvalidAnswerStep::Switch(_)));
+        let mut policy = InvalidAnswerPolicy::default();
+        policy.reset();
+        assert_eq!(policy.record(InvalidAnswer::Unfinished, ToolCallFormat::Native), InvalidAnswerStep::Tell);
+        assert_eq!(policy.record(InvalidAnswer::Unfinished, ToolCallFormat::Native), InvalidAnswerStep::End);
     }
 
     #[test]
     fn nobody_is_told_for_ever() {
-        let mut strikes = InvalidAnswerPolicy::default();
+        let mut policy = InvalidAnswerPolicy::default();
         for _ in 0..MOST_TOLD {
-            strikes.reset();
-            assert_eq!(strikes.record(InvalidAnswer::OutputLimit, ToolCallFormat::Native), InvalidAnswerStep::Tell);
+            policy.reset();
+            assert_eq!(policy.record(InvalidAnswer::OutputLimit, ToolCallFormat::Native), InvalidAnswerStep::Tell);
         }
-        strikes.reset();
-        assert_eq!(strikes.record(InvalidAnswer::Declined, ToolCallFormat::Native), InvalidAnswerStep::End);
+        policy.reset();
+        assert_eq!(policy.record(InvalidAnswer::Declined, ToolCallFormat::Native), InvalidAnswerStep::End);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::compact::Compaction;
 use crate::review::budget::UnbilledAttempts;
+use crate::review::journal::AbandonedUsage;
 
 /// Counts for the receipt.
 #[derive(Debug, Default)]
@@ -16,4 +17,21 @@ pub(in crate::review) struct ConversationStats {
     pub(in crate::review) in_text: Option<&'static str>,
     /// Compaction of the conversation.
     pub(in crate::review) compaction: Compaction,
+}
+
+impl ConversationStats {
+    /// Adds the counts of another conversation.
+    pub(in crate::review) fn add(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.errors += other.errors;
+        self.broken_off += other.broken_off;
+        self.compaction.add_dropped_results(other.compaction.dropped_results());
+    }
+
+    /// Adds those of conversations that were restarted.
+    pub(in crate::review) fn add_abandoned(&mut self, other: &AbandonedUsage) {
+        self.calls += other.calls;
+        self.errors += other.errors;
+        self.broken_off += other.broken_off;
+    }
 }

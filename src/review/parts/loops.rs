@@ -13,11 +13,11 @@ use super::cross_part::{self, CrossPartInput};
 use super::merge::PartResult;
 use crate::domain::event::{Event, UnitState};
 use crate::domain::review::StopReason;
-use crate::llm::{BoxFuture, Message, ToolDefinition, TurnRequest, TurnUsage};
+use crate::llm::{BoxFuture, TurnUsage};
 use crate::prompt::PromptError;
 use crate::review::budget::{BudgetShare, ConversationBudget, SharedBudget, VerificationReserve, describe_limit};
 use crate::review::builder::ReviewBuilder;
-use crate::review::conversation::{ActiveModel, Conversation, ConversationStats, FirstRequest, ReviewerRole};
+use crate::review::conversation::{ActiveModel, Conversation, ConversationStats, FirstRequest, ReviewerRole, ToolList};
 use crate::review::error::EngineError;
 use crate::review::journal::{ConversationId, Journal, JournalRecord, NextReplayStep, SharedName, Transcript};
 use crate::review::outcome::EngineOutcome;
@@ -35,9 +35,7 @@ const MOST_FAULTS: u32 = 3;
 pub(in crate::review) struct ModelReviewInput {
     /// Desk of the whole change, with the results of the rules.
     pub(in crate::review) builder: ReviewBuilder,
-    pub(in crate::review) tools: Vec<ToolDefinition>,
-    /// Size of the tools in a request, in tokens.
-    pub(in crate::review) tools_size: u64,
+    pub(in crate::review) tools: ToolList,
     pub(in crate::review) layout: ReviewLayout,
     /// Desk and first message of each part; empty if the change is reviewed as a whole.
     pub(in crate::review) parts: Vec<(ReviewBuilder, Opening)>,
@@ -71,7 +69,7 @@ pub(in crate::review) async fn review(
     journal: &Journal,
     over: Option<EngineOutcome>,
 ) -> Result<ModelReviewOutcome, EngineError> {
-    let ModelReviewInput { builder, tools, tools_size, layout, parts, whole } = input;
+    let ModelReviewInput { builder, tools, layout, parts, whole } = input;
     let recorded = run.past.recorded_time();
     let add_recorded = |shared: &SharedBudget| {
         shared.add_recorded_turns(recorded.turns, &recorded.usage.unwrap_or(TurnUsage::NOTHING), recorded.known);
@@ -81,8 +79,7 @@ pub(in crate::review) async fn review(
         add_recorded(&shared);
         let budget = ConversationBudget::for_single_conversation(&shared, run.limits);
         let transcript = run.past.transcript(journal, &ConversationId::WHOLE);
-        let tools = ToolList { tools: &tools, size: tools_size };
-        let mut conversation = tools.conversation(run, builder, opening, budget, transcript)?;
+        let mut conversation = conversation(run, &tools, builder, opening, budget, transcript)?;
         let ending = match over {
             Some(over) => conversation.end(over)?,
             None => conversation.review().await?,
@@ -90,12 +87,11 @@ pub(in crate::review) async fn review(
         let Conversation { stats, budget, role: ReviewerRole { builder, .. }, .. } = conversation;
         return Ok(ModelReviewOutcome { builder, ending, stats, budget });
     }
-    let sizes: Vec<u64> = parts.iter().map(|(_, opening)| tools_size + size_of(opening)).collect();
-    let cross_part = tools_size + cross_part::opening_room(&run.limits);
+    let sizes: Vec<u64> = parts.iter().map(|(_, opening)| tools.size + size_of(opening)).collect();
+    let cross_part = tools.size + cross_part::opening_room(&run.limits);
     let shared = SharedBudget::new(run.limits, &[&sizes[..], &[cross_part]].concat());
     let promised = shared.promised_parts();
     add_recorded(&shared);
-    let tools = ToolList { tools: &tools, size: tools_size };
     let context = PartContext { run, tools, journal, shared, of: sizes.len(), faults: AtomicU32::new(0), over };
     let mut units: Vec<BoxFuture<'_, Result<FinishedPart, EngineError>>> = Vec::with_capacity(sizes.len());
     for ((at, (builder, opening)), size) in parts.into_iter().enumerate().zip(sizes) {
@@ -113,13 +109,10 @@ pub(in crate::review) async fn review(
         Ok((share, opening, transcript)) => {
             let budget = ConversationBudget::for_share(share, cross_part::limits(&run.limits));
             let builder = combined.builder.without_coverage();
-            let mut conversation = context.tools.conversation(run, builder, opening, budget, transcript)?;
+            let mut conversation = conversation(run, &context.tools, builder, opening, budget, transcript)?;
             let ending = conversation.review().await?;
             let Conversation { mut stats, role: ReviewerRole { builder, .. }, transcript, .. } = conversation;
-            let before = transcript.discarded_usage();
-            stats.calls += before.calls;
-            stats.errors += before.errors;
-            stats.broken_off += before.broken_off;
+            stats.add_abandoned(&transcript.discarded_usage());
             Ok(FinishedCrossPart { ending, stats, builder })
         }
         Err(why) => Err(why),
@@ -131,7 +124,7 @@ pub(in crate::review) async fn review(
 /// Context of all parts.
 struct PartContext<'a> {
     run: &'a Arc<ModelRun>,
-    tools: ToolList<'a>,
+    tools: ToolList,
     journal: &'a Journal,
     shared: SharedBudget,
     /// Number of parts.
@@ -180,7 +173,7 @@ impl PartContext<'_> {
             }
         };
         let budget = ConversationBudget::for_share(share, self.run.limits);
-        let mut conversation = self.tools.conversation(self.run, builder, opening, budget, transcript)?;
+        let mut conversation = conversation(self.run, &self.tools, builder, opening, budget, transcript)?;
         let ending = conversation.review().await?;
         let is_done = ending == EngineOutcome::Done;
         match ending.stop_reason() {
@@ -289,40 +282,18 @@ impl PartContext<'_> {
     }
 }
 
-/// Tools of a request.
-#[derive(Clone, Copy)]
-struct ToolList<'a> {
-    tools: &'a [ToolDefinition],
-    /// Size in a request, in tokens.
-    size: u64,
-}
-
-impl ToolList<'_> {
-    /// Prepares a conversation with these tools.
-    fn conversation(
-        self,
-        run: &ModelRun,
-        builder: ReviewBuilder,
-        opening: Opening,
-        budget: ConversationBudget,
-        transcript: Transcript,
-    ) -> Result<Conversation<'_, ReviewerRole<'_>>, PromptError> {
-        let grammar = run.prompts.text_protocol()?;
-        let speech = transcript.first_format().unwrap_or_else(|| run.provider.capabilities().speech());
-        let size = self.size + size_of(&opening) + if speech.is_native() { 0 } else { estimate_tokens(&grammar) };
-        let Opening { system, message, shown, .. } = opening;
-        let request = TurnRequest {
-            system,
-            tools: self.tools.to_vec(),
-            messages: vec![Message::User { text: message.clone(), mark: true }],
-            max_output: run.limits.max_output,
-            speech,
-            grammar,
-            ..TurnRequest::default()
-        };
-        let role = ReviewerRole::new(run, builder, shown);
-        Ok(Conversation::new(role, ActiveModel::of(run), budget, transcript, FirstRequest { request, message, size }))
-    }
+fn conversation<'a>(
+    run: &'a ModelRun,
+    tools: &ToolList,
+    builder: ReviewBuilder,
+    opening: Opening,
+    budget: ConversationBudget,
+    transcript: Transcript,
+) -> Result<Conversation<'a, ReviewerRole<'a>>, PromptError> {
+    let speech = transcript.first_format().unwrap_or_else(|| run.provider.capabilities().speech());
+    let Opening { system, message, shown, .. } = opening;
+    let first = FirstRequest::new(&run.prompts, tools, speech, run.limits.max_output, system, message)?;
+    Ok(Conversation::new(ReviewerRole::new(run, builder, shown), ActiveModel::of(run), budget, transcript, first))
 }
 
 /// Converts a count to its stored type.

@@ -27,17 +27,13 @@ impl PartResult {
 
 /// Adds the statistics of a part.
 pub(super) fn add_stats(stats: &mut ConversationStats, own: ConversationStats, end: &PartResult) {
-    let ConversationStats { calls, errors, broken_off, limits, in_text, compaction } = own;
-    stats.calls += calls;
-    stats.errors += errors;
-    stats.broken_off += broken_off;
-    stats.in_text = stats.in_text.or(in_text);
-    stats.compaction.add_dropped_results(compaction.dropped_results());
+    stats.add(&own);
+    stats.in_text = stats.in_text.or(own.in_text);
     let unbegun = match &end.ending {
         EngineOutcome::Short { ended, why } if !end.begun && !ended.is_provider_fault() => Some(why.clone()),
         EngineOutcome::Done | EngineOutcome::Stopped(_) | EngineOutcome::Short { .. } => None,
     };
-    for limit in limits.into_iter().chain(unbegun) {
+    for limit in own.limits.into_iter().chain(unbegun) {
         if !stats.limits.contains(&limit) {
             stats.limits.push(limit);
         }

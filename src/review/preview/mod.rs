@@ -66,7 +66,7 @@ fn plan(run: &ModelRun, input: ModelReviewInput) -> Result<ReviewPlan, PromptErr
         ToolCallFormat::Native => 0,
         ToolCallFormat::Text => estimate_tokens(&run.prompts.text_protocol()?),
     };
-    let ModelReviewInput { builder, tools_size, layout, parts, whole, .. } = input;
+    let ModelReviewInput { builder, tools, layout, parts, whole } = input;
     let leads = if parts.is_empty() {
         builder.leads().len()
     } else {
@@ -78,7 +78,7 @@ fn plan(run: &ModelRun, input: ModelReviewInput) -> Result<ReviewPlan, PromptErr
     if layout.units.iter().all(Vec::is_empty) {
         return Ok(ReviewPlan { files, sent: None, notes });
     }
-    let sizes: Vec<u64> = openings.iter().map(|opening| tools_size + size_of(opening)).collect();
+    let sizes: Vec<u64> = openings.iter().map(|opening| tools.size + size_of(opening)).collect();
     // The first conversation may always try.
     let promised = if sizes.len() > 1 { SharedBudget::new(run.limits, &sizes).promised_parts().max(1) } else { 1 };
     let parts: Vec<PartPlan> = openings
@@ -88,7 +88,7 @@ fn plan(run: &ModelRun, input: ModelReviewInput) -> Result<ReviewPlan, PromptErr
         .map(|(at, (opening, unit))| PartPlan {
             files: unit.len(),
             system: estimate_tokens(&opening.system) + grammar,
-            tools: tools_size,
+            tools: tools.size,
             message: estimate_tokens(&opening.message),
             is_promised: at < promised,
         })

@@ -1,10 +1,10 @@
-//! End of a verification, and its statistics. Main type: [`VerificationEnd`].
+//! End of a verification. Main types: [`VerificationEnd`], [`FinishedVerification`].
 
 use crate::domain::finding::Confidence;
 use crate::domain::review::{StopReason, Usage};
 use crate::domain::text::strip_line;
-use crate::review::budget::{BudgetLimits, UnbilledAttempts};
-use crate::review::conversation::{ConversationEnd, InvalidAnswer};
+use crate::review::budget::BudgetLimits;
+use crate::review::conversation::{ConversationEnd, ConversationStats, InvalidAnswer};
 use crate::review::journal::{FinalTurn, JournalRecord, RecordedEnd};
 use crate::review::outcome::VerificationVerdict;
 use crate::sys::cancel::CancelReason;
@@ -12,19 +12,22 @@ use crate::sys::cancel::CancelReason;
 /// Recorded state of a finding without a verdict.
 const UNCHECKED: &str = "unchecked";
 
-/// Statistics of a verification.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct VerificationStats {
+/// A verification that ended.
+pub(super) struct FinishedVerification {
+    pub(super) end: VerificationEnd,
     pub(super) turns: u32,
     pub(super) usage: Usage,
-    pub(super) calls: u32,
-    pub(super) errors: u32,
-    /// Attempts with unreported cost.
-    pub(super) broken_off: UnbilledAttempts,
-    /// Results that were taken out of the conversation to make room.
-    pub(super) taken_out: u32,
+    pub(super) stats: ConversationStats,
     /// Last model, by its index in the list.
-    pub(super) at: u32,
+    pub(super) model: u32,
+}
+
+impl FinishedVerification {
+    /// Creates one that sent nothing.
+    pub(super) fn unchecked(why: &str) -> Self {
+        let end = VerificationEnd::Unchecked(why.to_owned());
+        Self { end, turns: 0, usage: Usage::default(), stats: ConversationStats::default(), model: 0 }
+    }
 }
 
 /// End of a verification.

@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 
-use super::budget::{BudgetLimits, ConversationBudget, UnbilledAttempts, VerificationShare, opening_room, share};
-use super::conversation::{ActiveModel, Conversation, FirstRequest, InvalidAnswerPolicy};
+use super::budget::{BudgetLimits, ConversationBudget, VerificationShare, opening_room, share};
+use super::conversation::{ActiveModel, Conversation, ConversationStats, FirstRequest, InvalidAnswerPolicy};
 use super::error::EngineError;
 use super::journal::{
     AbandonedUsage, ConversationId, Journal, NextReplayStep, RecordedAllowance, RecordedEnd, RecordedTrees,
@@ -35,7 +35,7 @@ use crate::llm::BoxFuture;
 use crate::prompt::PromptError;
 use crate::sys::cancel::CancelReason;
 
-use end::{VerificationEnd, VerificationStats};
+use end::{FinishedVerification, VerificationEnd};
 use request::verification_request;
 use role::{RetryReporter, VerifierRole};
 
@@ -43,9 +43,6 @@ use role::{RetryReporter, VerifierRole};
 const AT_ONCE: usize = 3;
 /// Maximum number of titles named for one reason in the receipt.
 const NAMED: usize = 3;
-
-/// Finished verification, by the index of its finding among the selected.
-type FinishedVerification = (usize, Result<(VerificationEnd, VerificationStats), ReplayDivergence>);
 
 /// Outcome of the verification.
 pub(super) struct VerificationOutcome {
@@ -55,11 +52,7 @@ pub(super) struct VerificationOutcome {
     pub(super) notes: Vec<String>,
     /// For the provenance.
     pub(super) numbers: Numbers,
-    pub(super) calls: u32,
-    pub(super) errors: u32,
-    pub(super) broken_off: UnbilledAttempts,
-    /// Results that were taken out of conversations to make room.
-    pub(super) taken_out: u32,
+    pub(super) stats: ConversationStats,
     /// Set if it was interrupted, and the review with it.
     pub(super) interrupted: Option<EngineOutcome>,
 }
@@ -90,10 +83,7 @@ pub(super) async fn verify_findings(
     }
     let units = chosen.iter().map(|(_, finding)| ConversationId::verification(&finding.id)).collect();
     let selected = SelectedFindings { run, second, chosen, units };
-    let none = |why: &str| {
-        let unchecked = |_| (VerificationEnd::Unchecked(why.to_owned()), VerificationStats::default());
-        selected.chosen.iter().map(unchecked).collect()
-    };
+    let none = |why: &str| selected.chosen.iter().map(|_| FinishedVerification::unchecked(why)).collect();
     let (attempted, results) = match selected.divide(ending, budget, journal) {
         Ok((questions, share)) => {
             if run.past.recorded_share() != Some(&share) {
@@ -112,15 +102,15 @@ pub(super) async fn verify_findings(
         Err(why) => (0, none(&why)),
     };
     let before = run.past.other_verifications(selected.units.get(..attempted).unwrap_or_default());
-    let by = verified_by(ActiveModel::for_verification(run, second), results.iter().map(|(_, stats)| stats));
+    let by = verified_by(ActiveModel::for_verification(run, second), &results);
     let mut outcome = gather(&selected.chosen, results, before, by);
     outcome.interrupted = interrupted(run, ending, journal)?;
     Ok(Some(outcome))
 }
 
 /// Returns the models of the verification: one, or several after a failover.
-fn verified_by<'a>(mut model: ActiveModel<'_>, stats: impl Iterator<Item = &'a VerificationStats>) -> String {
-    let mut all: Vec<u32> = stats.filter(|stats| stats.turns > 0).map(|stats| stats.at).collect();
+fn verified_by(mut model: ActiveModel<'_>, results: &[FinishedVerification]) -> String {
+    let mut all: Vec<u32> = results.iter().filter(|one| one.turns > 0).map(|one| one.model).collect();
     all.sort_unstable();
     all.dedup();
     if all.is_empty() {
@@ -232,7 +222,7 @@ impl SelectedFindings<'_> {
         budget: &ConversationBudget,
         journal: &Journal,
         trees: &RecordedTrees,
-    ) -> Result<Vec<(VerificationEnd, VerificationStats)>, ReplayDivergence> {
+    ) -> Result<Vec<FinishedVerification>, ReplayDivergence> {
         let Self { run, second, chosen, units } = self;
         let time = Duration::from_millis(share.time_ms);
         let limits = match share.cost {
@@ -246,7 +236,8 @@ impl SelectedFindings<'_> {
             run.events.emit(Event::SecondLook { done: 0, of });
         }
         let events = RetryReporter(run.events.as_ref());
-        let mut verifications: Vec<BoxFuture<'_, FinishedVerification>> = Vec::with_capacity(chosen.len());
+        let mut verifications: Vec<BoxFuture<'_, (usize, Result<FinishedVerification, ReplayDivergence>)>> =
+            Vec::with_capacity(chosen.len());
         for (at, (question, unit)) in questions.into_iter().zip(units).take(share.findings).enumerate() {
             let role = VerifierRole::new(&run.tools, trees);
             let model = ActiveModel::for_verification(run, second);
@@ -258,25 +249,24 @@ impl SelectedFindings<'_> {
             verifications.push(Box::pin(async move { (at, verify_one(conversation).await) }));
         }
         let mut verifying = stream::iter(verifications).buffer_unordered(AT_ONCE);
-        let mut finished: BTreeMap<usize, (VerificationEnd, VerificationStats)> = BTreeMap::new();
+        let mut finished: BTreeMap<usize, FinishedVerification> = BTreeMap::new();
         let mut spent = RunSpending { turns: budget.turns_of_run(), usage: budget.usage() };
         while let Some((at, result)) = verifying.next().await {
-            let (end, stats) = result?;
-            spent.add(&stats);
+            let one = result?;
+            spent.add(one.turns, one.usage);
             spent.report(run);
             let done = u32::try_from(finished.len() + 1).unwrap_or(u32::MAX);
-            if let (VerificationEnd::Verdict(verdict), Some((_, finding))) = (&end, chosen.get(at))
+            if let (VerificationEnd::Verdict(verdict), Some((_, finding))) = (&one.end, chosen.get(at))
                 && verdict.word == VerdictWord::Refuted
             {
                 let reason = strip_line(&verdict.refutation_reason());
                 run.events.emit(Event::Withheld { title: strip_line(&finding.title), reason });
             }
             run.events.emit(Event::SecondLook { done, of });
-            finished.insert(at, (end, stats));
+            finished.insert(at, one);
         }
         let why = "too little of the budget was left (raise it with --max-turns, --max-tokens or --max-cost)";
-        let unchecked = |_| (VerificationEnd::Unchecked(why.to_owned()), VerificationStats::default());
-        let rest = chosen.iter().skip(finished.len()).map(unchecked);
+        let rest = chosen.iter().skip(finished.len()).map(|_| FinishedVerification::unchecked(why));
         Ok(finished.into_values().chain(rest).collect())
     }
 }
@@ -284,7 +274,7 @@ impl SelectedFindings<'_> {
 /// Verifies one finding to the end, and writes down how it ended.
 async fn verify_one(
     mut conversation: Conversation<'_, VerifierRole<'_>>,
-) -> Result<(VerificationEnd, VerificationStats), ReplayDivergence> {
+) -> Result<FinishedVerification, ReplayDivergence> {
     // From here on: it may have waited for others.
     conversation.cancel = conversation.cancel.with_deadline(conversation.budget.limits().time);
     let end = match conversation.run().await {
@@ -293,7 +283,7 @@ async fn verify_one(
         Err(EngineError::Unfinished(work)) => VerificationEnd::Unchecked(work.to_string()),
         Err(EngineError::Diverged(diverged)) => return Err(*diverged),
     };
-    let Conversation { model, budget, mut transcript, stats, .. } = conversation;
+    let Conversation { model, budget, mut transcript, mut stats, .. } = conversation;
     transcript.check()?;
     let (recorded, record) = end.record();
     transcript.end_as(budget.turns(), &recorded, record)?;
@@ -303,18 +293,8 @@ async fn verify_one(
         Some(usage) => usage.into_usage(),
         None => budget.usage(),
     };
-    let mut broken_off = stats.broken_off;
-    broken_off += before.broken_off;
-    let stats = VerificationStats {
-        turns: budget.turns() + before.turns,
-        usage,
-        calls: stats.calls + before.calls,
-        errors: stats.errors + before.errors,
-        broken_off,
-        taken_out: stats.compaction.dropped_results(),
-        at: model.index(),
-    };
-    Ok((end, stats))
+    stats.add_abandoned(&before);
+    Ok(FinishedVerification { end, turns: budget.turns() + before.turns, usage, stats, model: model.index() })
 }
 
 /// Consumption of the run so far.
@@ -324,10 +304,10 @@ struct RunSpending {
 }
 
 impl RunSpending {
-    fn add(&mut self, stats: &VerificationStats) {
-        self.turns += stats.turns;
-        if stats.turns > 0 {
-            self.usage = self.usage.plus(stats.usage);
+    fn add(&mut self, turns: u32, usage: Usage) {
+        self.turns += turns;
+        if turns > 0 {
+            self.usage = self.usage.plus(usage);
         }
     }
 
@@ -345,7 +325,7 @@ impl RunSpending {
 /// Collects the results of the verifications, in the order of the findings. `before` is the consumption for findings that no longer exist.
 fn gather(
     chosen: &[(usize, &Finding)],
-    results: Vec<(VerificationEnd, VerificationStats)>,
+    results: Vec<FinishedVerification>,
     before: AbandonedUsage,
     by: String,
 ) -> VerificationOutcome {
@@ -354,28 +334,19 @@ fn gather(
         verdicts: Vec::new(),
         notes: Vec::new(),
         numbers,
-        calls: before.calls,
-        errors: before.errors,
-        broken_off: before.broken_off,
-        taken_out: 0,
+        stats: ConversationStats::default(),
         interrupted: None,
     };
+    outcome.stats.add_abandoned(&before);
     let mut spent = RunSpending { turns: 0, usage: Usage::NOTHING };
     if let Some(usage) = before.usage {
-        spent.add(&VerificationStats {
-            turns: before.turns,
-            usage: usage.into_usage(),
-            ..VerificationStats::default()
-        });
+        spent.add(before.turns, usage.into_usage());
     }
     let mut unchecked: Vec<(String, Vec<&str>)> = Vec::new();
-    for ((at, finding), (end, stats)) in chosen.iter().zip(results) {
-        spent.add(&stats);
-        outcome.calls += stats.calls;
-        outcome.errors += stats.errors;
-        outcome.broken_off += stats.broken_off;
-        outcome.taken_out += stats.taken_out;
-        match end {
+    for ((at, finding), one) in chosen.iter().zip(results) {
+        spent.add(one.turns, one.usage);
+        outcome.stats.add(&one.stats);
+        match one.end {
             VerificationEnd::Verdict(verdict) => {
                 *match verdict.word {
                     VerdictWord::Confirmed => &mut outcome.numbers.confirmed,

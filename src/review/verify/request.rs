@@ -1,4 +1,4 @@
-//! First request of a verification: the finding, the lines that it quotes, the diff of their file. Main function: [`question`].
+//! First request of a verification: the finding, the lines that it quotes, the diff of their file. Main function: [`verification_request`].
 //!
 //! It omits the reporter, the confidence and the reasoning: verification starts from the claim and the code.
 
@@ -6,13 +6,11 @@ use crate::domain::change::ChangeSet;
 use crate::domain::finding::{Anchor, Finding};
 use crate::domain::guideline::Guidelines;
 use crate::domain::place::{DiffSide, LineRange};
-use crate::llm::{Message, ToolCallFormat, ToolDefinition, TurnRequest};
+use crate::llm::ToolCallFormat;
 use crate::prompt::{PromptError, SystemVars, UntrustedText, VerificationVars};
 use crate::review::budget::BudgetLimits;
-use crate::review::conversation::FirstRequest;
+use crate::review::conversation::{FirstRequest, ToolList};
 use crate::review::run::ModelRun;
-use crate::review::tokens::estimate_tokens;
-use crate::tools::TOOLS;
 
 use super::verdict;
 
@@ -37,14 +35,7 @@ pub(super) fn verification_request(
     let prompts = &run.prompts;
     let instructions = run.instructions.as_deref().unwrap_or_default().trim().to_owned();
     let system = prompts.verification(&SystemVars { instructions })?;
-    let grammar = prompts.text_protocol()?;
-    let tools = definitions();
-    let beside = estimate_tokens(&system)
-        + if speech.is_native() { 0 } else { estimate_tokens(&grammar) }
-        + tools
-            .iter()
-            .map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.schema.to_string()))
-            .sum::<u64>();
+    let tools = ToolList::with([verdict::definition()]);
     let vars = VerificationVars {
         severity: finding.severity,
         category: finding.category,
@@ -52,30 +43,15 @@ pub(super) fn verification_request(
         code: code(finding),
         diff: diff(finding, &run.change),
     };
-    let mut message = prompts.verification_finding(&vars)?;
-    if beside + estimate_tokens(&message) > room.min(limits.window / DIFF_SHARE) {
-        message = prompts.verification_finding(&VerificationVars { diff: UntrustedText::default(), ..vars })?;
-    }
-    let request = TurnRequest {
-        system,
-        tools,
-        messages: vec![Message::User { text: message.clone(), mark: true }],
-        max_output: limits.max_output,
-        speech,
-        grammar,
-        ..TurnRequest::default()
+    let first = |vars: &VerificationVars| {
+        let message = prompts.verification_finding(vars)?;
+        FirstRequest::new(prompts, &tools, speech, limits.max_output, system.clone(), message)
     };
-    Ok(FirstRequest { size: beside + estimate_tokens(&message), request, message })
-}
-
-/// Returns the reading tools and the one for the verdict, in an order that never changes.
-fn definitions() -> Vec<ToolDefinition> {
-    let reading = TOOLS.iter().map(|tool| ToolDefinition {
-        name: tool.name.to_owned(),
-        description: tool.description.to_owned(),
-        schema: (tool.schema)(),
-    });
-    reading.chain([verdict::definition()]).collect()
+    let whole = first(&vars)?;
+    if whole.size <= room.min(limits.window / DIFF_SHARE) {
+        return Ok(whole);
+    }
+    first(&VerificationVars { diff: UntrustedText::default(), ..vars })
 }
 
 /// Renders the text of the finding.

@@ -129,22 +129,22 @@ struct RunTimes<'a> {
     from: &'a str,
     to: &'a str,
     before: Duration,
-    told: Option<Duration>,
+    recorded: Option<Duration>,
 }
 
 impl<'a> RunTimes<'a> {
     fn from(from: &'a str) -> Self {
-        Self { from, to: from, before: Duration::ZERO, told: None }
+        Self { from, to: from, before: Duration::ZERO, recorded: None }
     }
 
     fn take(&mut self, entry: &'a JournalEntry) {
         match entry.record {
             JournalRecord::Resumed { .. } => {
                 self.before = self.all();
-                self.told = None;
+                self.recorded = None;
                 self.from = &entry.at;
             }
-            JournalRecord::Done { took_ms } => self.told = Some(Duration::from_millis(took_ms)),
+            JournalRecord::Done { took_ms } => self.recorded = Some(Duration::from_millis(took_ms)),
             _ => {}
         }
         self.to = &entry.at;
@@ -152,7 +152,7 @@ impl<'a> RunTimes<'a> {
 
     fn all(&self) -> Duration {
         let sitting = || clock::between(self.from, self.to).unwrap_or_default();
-        self.told.unwrap_or_else(|| self.before + sitting())
+        self.recorded.unwrap_or_else(|| self.before + sitting())
     }
 }
 

@@ -39,7 +39,7 @@ struct RecordingStore {
     /// Omissions of earlier sessions.
     omitted: Vec<Omission>,
     /// Omissions recorded last.
-    told: Mutex<Vec<Omission>>,
+    recorded: Mutex<Vec<Omission>>,
 }
 
 /// One side.
@@ -57,7 +57,7 @@ impl RecordedTrees {
             written: Arc::clone(&past.written),
             known: Mutex::default(),
             omitted: past.index.omissions.clone(),
-            told: Mutex::new(past.index.omissions.clone()),
+            recorded: Mutex::new(past.index.omissions.clone()),
         });
         let tree = |side| Arc::new(RecordedTree { side, kept: Arc::clone(&kept) }) as Arc<dyn Workspace>;
         Self { new: tree(DiffSide::New), old: tree(DiffSide::Old) }
@@ -83,9 +83,9 @@ impl RecordingStore {
         let now = [new.omissions(), old.omissions()].concat();
         let before = self.omitted.iter().filter(|omission| !now.contains(omission)).cloned();
         let all: Vec<Omission> = before.chain(now.iter().cloned()).collect();
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if *told != all {
-            told.clone_from(&all);
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        if *recorded != all {
+            recorded.clone_from(&all);
             self.record(JournalRecord::Omitted { omissions: all.clone() });
         }
         all
