@@ -175,7 +175,8 @@ fn add_rule_leads(
             StopReason::Deadline => CancelReason::DeadlinePassed,
             _ => CancelReason::Interrupted,
         });
-        let (checked, rest) = claims.split_at(claims.len().saturating_sub(*unchecked));
+        let unchecked = usize::try_from(*unchecked).unwrap_or(usize::MAX);
+        let (checked, rest) = claims.split_at(claims.len().saturating_sub(unchecked));
         builder.add_leads(checked, &Cancel::never());
         if let Some(stopped) = stopped {
             builder.add_leads(rest, &Cancel::stopped(stopped));
@@ -216,18 +217,16 @@ fn add_rule_leads(
     let ended = stopped.map(|stopped| EngineOutcome::Stopped(stopped).stop_reason());
     let unchecked = u32::try_from(rest.map_or(0, |(unchecked, _)| unchecked)).unwrap_or(u32::MAX);
     let _ = trees.new.omissions();
-    journal.record(
-        None,
-        JournalRecord::Rules {
-            claims: report.claims,
-            notes: report.notes,
-            stopped: ended,
-            missed,
-            unchecked,
-            standing: report.standing,
-            suppressed: report.suppressed,
-        },
-    );
+    let rules = RecordedRules {
+        claims: report.claims,
+        notes: report.notes,
+        stopped: ended,
+        missed,
+        unchecked,
+        standing: report.standing,
+        suppressed: report.suppressed,
+    };
+    journal.record(None, JournalRecord::Rules(rules));
     stopped
 }
 

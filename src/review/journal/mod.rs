@@ -23,11 +23,11 @@ pub use replay::{
 };
 
 use record::VERSION;
-pub use record::{ConversationId, FinalTurn, JournalEntry, JournalRecord, NameFate, RecordedRead, SharedName};
-pub(super) use replay::{
-    AbandonedUsage, NextReplayStep, RecordedAllowance, RecordedEnd, RecordedRules, RecordedTrees, ReplayOutcome,
-    Transcript,
+pub use record::{
+    ConversationId, FinalTurn, JournalEntry, JournalRecord, NameFate, RecordedAllowance, RecordedRead, RecordedRules,
+    SharedName,
 };
+pub(super) use replay::{AbandonedUsage, NextReplayStep, RecordedEnd, RecordedTrees, ReplayOutcome, Transcript};
 
 /// The name of the journal in a run's folder.
 pub const NAME: &str = "journal.jsonl";
@@ -253,7 +253,7 @@ impl RebuiltConversation {
                     results.insert(*call, result.clone());
                 }
                 JournalRecord::Run { .. }
-                | JournalRecord::Rules { .. }
+                | JournalRecord::Rules(_)
                 | JournalRecord::Plan { .. }
                 | JournalRecord::Names { .. }
                 | JournalRecord::Read { .. }
@@ -262,7 +262,7 @@ impl RebuiltConversation {
                 | JournalRecord::Window { .. }
                 | JournalRecord::Fault { .. }
                 | JournalRecord::Answer { .. }
-                | JournalRecord::Share { .. }
+                | JournalRecord::Share(_)
                 | JournalRecord::Verdict { .. }
                 | JournalRecord::End { .. }
                 | JournalRecord::Resumed { .. }

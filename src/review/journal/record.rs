@@ -136,27 +136,7 @@ pub enum JournalRecord {
         limits: Option<Box<BudgetLimits>>,
     },
     /// Results of the rules, before the first request.
-    Rules {
-        /// Their claims, in order.
-        claims: Vec<Claim>,
-        /// Failures, a sentence each.
-        notes: Vec<String>,
-        /// Set if they were stopped.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        stopped: Option<StopReason>,
-        /// Changed files that they did not examine, or not wholly.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        missed: Vec<RepoPath>,
-        /// Number of the last claims that were not checked, because of the stop.
-        #[serde(default, skip_serializing_if = "is_zero")]
-        unchecked: u32,
-        /// Findings on code from before the change, if requested.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        standing: Vec<Claim>,
-        /// Number of further findings that a comment in the code suppressed.
-        #[serde(default, skip_serializing_if = "is_zero")]
-        suppressed: u32,
-    },
+    Rules(RecordedRules),
     /// Division of the change: the files of each part, from 0.
     Plan {
         /// Parts, the riskiest first.
@@ -270,24 +250,7 @@ pub enum JournalRecord {
         shown: Vec<ShownLines>,
     },
     /// Allowance of verification, and the number of findings.
-    Share {
-        /// Reason why nothing is verified.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        why_not: Option<String>,
-        /// Size limit of a first message, in tokens.
-        room: u64,
-        /// Number of findings that are verified, the worst first.
-        findings: u32,
-        /// The turns of each.
-        turns: u32,
-        /// The tokens of each.
-        tokens: u64,
-        /// Cost limit of each, if there is one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        cost: Option<Money>,
-        /// The time of each, in milliseconds.
-        time_ms: u64,
-    },
+    Share(RecordedAllowance),
     /// End of a verification.
     Verdict {
         /// `confirmed`, `uncertain`, `refuted`, or `unchecked` without a verdict.
@@ -319,6 +282,51 @@ pub enum JournalRecord {
         /// Wall time of all sessions, in milliseconds.
         took_ms: u64,
     },
+}
+
+/// Results of the rules.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedRules {
+    /// Their claims, in order.
+    pub claims: Vec<Claim>,
+    /// Failures, a sentence each.
+    pub notes: Vec<String>,
+    /// Set if they were stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<StopReason>,
+    /// Changed files that they did not examine, or not wholly.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missed: Vec<RepoPath>,
+    /// Number of the last claims that were not checked, because of the stop.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unchecked: u32,
+    /// Findings on code from before the change, if requested.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub standing: Vec<Claim>,
+    /// Number of further findings that a comment in the code suppressed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub suppressed: u32,
+}
+
+/// Allowance of verification.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedAllowance {
+    /// Reason why nothing is verified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why_not: Option<String>,
+    /// Size limit of a first message, in tokens.
+    pub room: u64,
+    /// Number of findings that are verified, the worst first.
+    pub findings: usize,
+    /// The turns of each.
+    pub turns: u32,
+    /// The tokens of each.
+    pub tokens: u64,
+    /// Cost limit of each, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Money>,
+    /// The time of each, in milliseconds.
+    pub time_ms: u64,
 }
 
 /// Reason for the last turn, in the words for the model and people.

@@ -21,8 +21,8 @@ use super::budget::{BudgetLimits, ConversationBudget, VerificationShare, opening
 use super::conversation::{ActiveModel, Conversation, ConversationStats, FirstRequest, InvalidAnswerPolicy};
 use super::error::EngineError;
 use super::journal::{
-    AbandonedUsage, ConversationId, Journal, NextReplayStep, RecordedAllowance, RecordedEnd, RecordedTrees,
-    ReplayDivergence, Transcript,
+    AbandonedUsage, ConversationId, Journal, JournalRecord, NextReplayStep, RecordedAllowance, RecordedEnd,
+    RecordedTrees, ReplayDivergence, Transcript,
 };
 use super::outcome::{EngineOutcome, VerdictWord, VerificationVerdict};
 use super::run::{ModelRun, VerificationSettings};
@@ -88,7 +88,7 @@ pub(super) async fn verify_findings(
         Ok((questions, share)) => {
             if run.past.recorded_share() != Some(&share) {
                 let mut journal = journal.of(ConversationId::all_verifications());
-                journal.record(None, share.record());
+                journal.record(None, JournalRecord::Share(share.clone()));
                 journal.sync();
             }
             match &share.why_not {

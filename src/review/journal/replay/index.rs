@@ -7,61 +7,16 @@ use super::error::JournalReplayError;
 use super::recorded_end::RecordedEnd;
 use super::summary::place;
 use crate::domain::change::Omission;
-use crate::domain::claim::Claim;
 use crate::domain::money::Money;
 use crate::domain::path::RepoPath;
 use crate::domain::place::DiffSide;
-use crate::domain::review::StopReason;
 use crate::llm::{ToolCallFormat, ToolResult, TurnResponse, TurnUsage};
 use crate::review::budget::{Amount, UnbilledAttempts};
 use crate::review::journal::record::{
-    ConversationId, FinalTurn, JournalEntry, JournalRecord, RecordedRead, RunStage, SharedName,
+    ConversationId, FinalTurn, JournalEntry, JournalRecord, RecordedAllowance, RecordedRead, RecordedRules, RunStage,
+    SharedName,
 };
 use crate::tools::ShownLines;
-
-/// Recorded results of the rules.
-#[derive(Debug, Clone)]
-pub(in crate::review) struct RecordedRules {
-    pub(in crate::review) claims: Vec<Claim>,
-    pub(in crate::review) notes: Vec<String>,
-    pub(in crate::review) stopped: Option<StopReason>,
-    /// Changed files that they did not examine, or not wholly.
-    pub(in crate::review) missed: Vec<RepoPath>,
-    /// Number of the last claims that were not checked.
-    pub(in crate::review) unchecked: usize,
-    /// Findings on code from before the change.
-    pub(in crate::review) standing: Vec<Claim>,
-    /// Number of further findings that a comment in the code suppressed.
-    pub(in crate::review) suppressed: u32,
-}
-
-/// Recorded allowance of verification.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::review) struct RecordedAllowance {
-    pub(in crate::review) why_not: Option<String>,
-    pub(in crate::review) room: u64,
-    pub(in crate::review) findings: usize,
-    pub(in crate::review) turns: u32,
-    pub(in crate::review) tokens: u64,
-    /// Maximum cost, if money is limited.
-    pub(in crate::review) cost: Option<Money>,
-    pub(in crate::review) time_ms: u64,
-}
-
-impl RecordedAllowance {
-    /// Returns the journal record.
-    pub(in crate::review) fn record(&self) -> JournalRecord {
-        JournalRecord::Share {
-            why_not: self.why_not.clone(),
-            room: self.room,
-            findings: u32::try_from(self.findings).unwrap_or(u32::MAX),
-            turns: self.turns,
-            tokens: self.tokens,
-            cost: self.cost,
-            time_ms: self.time_ms,
-        }
-    }
-}
 
 /// A turn.
 #[derive(Debug, Clone)]
@@ -183,17 +138,7 @@ impl JournalIndex {
                 let end = RecordedEnd::Verdict { state: state.clone(), why: why.clone(), broken_off: *broken_off };
                 self.conversation(entry).close(at, end);
             }
-            JournalRecord::Rules { claims, notes, stopped, missed, unchecked, standing, suppressed } => {
-                self.rules = Some(RecordedRules {
-                    claims: claims.clone(),
-                    notes: notes.clone(),
-                    stopped: *stopped,
-                    missed: missed.clone(),
-                    unchecked: usize::try_from(*unchecked).unwrap_or(usize::MAX),
-                    standing: standing.clone(),
-                    suppressed: *suppressed,
-                });
-            }
+            JournalRecord::Rules(rules) => self.rules = Some(rules.clone()),
             JournalRecord::Takeover { .. } | JournalRecord::Window { .. } => self.handed.push(entry.record.clone()),
             JournalRecord::Names { names } => self.names = Some(names.clone()),
             JournalRecord::Plan { units, room, .. } => self.plan = Some((units.clone(), *room)),
@@ -201,18 +146,7 @@ impl JournalIndex {
                 self.reads.insert((*side, path.clone()), read.clone());
             }
             JournalRecord::Omitted { omissions } => self.omissions.clone_from(omissions),
-            JournalRecord::Share { why_not, room, findings, turns, tokens, cost, time_ms } => {
-                let share = RecordedAllowance {
-                    why_not: why_not.clone(),
-                    room: *room,
-                    findings: usize::try_from(*findings).unwrap_or(usize::MAX),
-                    turns: *turns,
-                    tokens: *tokens,
-                    cost: *cost,
-                    time_ms: *time_ms,
-                };
-                self.shares.push((at, share));
-            }
+            JournalRecord::Share(share) => self.shares.push((at, share.clone())),
             JournalRecord::Resumed { .. } => self.resume(),
             JournalRecord::Done { .. } => self.ended = true,
             JournalRecord::Run { .. } => {}

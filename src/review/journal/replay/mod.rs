@@ -20,11 +20,13 @@ use std::time::Duration;
 
 use crate::domain::path::RepoPath;
 use crate::review::journal::Journal;
-use crate::review::journal::record::{ConversationId, JournalEntry, JournalRecord, RunStage, SharedName};
+use crate::review::journal::record::{
+    ConversationId, JournalEntry, JournalRecord, RecordedAllowance, RecordedRules, RunStage, SharedName,
+};
 
 pub use comparison::{Difference, Differences};
 pub use error::{DivergedInput, JournalReplayError, ReplayDivergence};
-pub(in crate::review) use index::{AbandonedUsage, RecordedAllowance, RecordedRules};
+pub(in crate::review) use index::AbandonedUsage;
 pub(in crate::review) use recorded_end::RecordedEnd;
 pub use summary::JournalSummary;
 pub(in crate::review) use transcript::{NextReplayStep, ReplayOutcome, Transcript};

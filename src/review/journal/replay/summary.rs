@@ -101,14 +101,14 @@ impl JournalSummary {
             }
             JournalRecord::Done { .. } => self.done = true,
             JournalRecord::Run { .. }
-            | JournalRecord::Rules { .. }
+            | JournalRecord::Rules(_)
             | JournalRecord::Plan { .. }
             | JournalRecord::Names { .. }
             | JournalRecord::Read { .. }
             | JournalRecord::Omitted { .. }
             | JournalRecord::Fault { .. }
             | JournalRecord::Result { .. }
-            | JournalRecord::Share { .. }
+            | JournalRecord::Share(_)
             | JournalRecord::Verdict { .. }
             | JournalRecord::End { .. } => {}
         }
