@@ -1,4 +1,4 @@
-//! The engine with a model: leads from the rules, the opening, the turns, the review. Main function: [`by_model`].
+//! The engine with a model: leads from the rules, the opening, the turns, the review. Main function: [`review_with_model`].
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The engine that needs no model: the rule packs' claims, checked like anybody's. Main function: [`by_rules`].
+//! The engine that needs no model: the rule packs' claims, checked like anybody's. Main function: [`review_with_rules`].
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

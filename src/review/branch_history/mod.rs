@@ -1,4 +1,4 @@
-//! History of a branch: the findings of the previous review, and dismissals. Main type: [`Known`].
+//! History of a branch: the findings of the previous review, and dismissals. Main type: [`BranchHistory`].
 //!
 //! Loading it belongs in `app`; comparing findings in `evidence`.
 

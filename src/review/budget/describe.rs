@@ -1,4 +1,4 @@
-//! Description of a limit, for people and for the model. Main function: [`words`].
+//! Description of a limit, for people and for the model. Main function: [`describe_limit`].
 
 use super::BudgetLimits;
 use super::remaining::VerificationReserve;

@@ -1,4 +1,4 @@
-//! Remaining budget of a run, and the reserve within it. Main types: [`Left`], [`VerificationReserve`].
+//! Remaining budget of a run, and the reserve within it. Main types: [`RemainingBudget`], [`VerificationReserve`].
 
 use std::time::Duration;
 

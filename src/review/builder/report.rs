@@ -1,4 +1,4 @@
-//! Report of a finding: accepted, or stored as rejected until it is corrected or withdrawn. Main types: [`Report`], [`RefusedReport`].
+//! Report of a finding: accepted, or stored as rejected until it is corrected or withdrawn. Main type: [`RefusedReport`].
 
 use super::ReviewBuilder;
 use super::answer::{CallEffect, EngineToolResponse, ResponseFields, mask_secrets};

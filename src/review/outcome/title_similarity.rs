@@ -1,4 +1,4 @@
-//! Similarity of finding titles. Main functions: [`normal`], [`similar`], [`related`].
+//! Similarity of finding titles. Main functions: [`normalize_title`], [`are_similar`], [`are_related`].
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Cross-part pass, after each part was reviewed on its own. Main function: [`question`].
+//! Cross-part pass, after each part was reviewed on its own. Main function: [`opening_message`].
 //!
 //! The model is shown the contents of each part and the summary of its reviewer, the names that one part removes or adds and another uses, and the
 //! reported findings. It looks for defects that no part shows alone, with the reading tools and a bounded share of the budget; it need not cover

@@ -23,7 +23,6 @@ use crate::review::journal::{ConversationId, Journal, JournalRecord, NextReplayS
 use crate::review::outcome::EngineOutcome;
 use crate::review::plan::{Opening, ReviewLayout};
 use crate::review::run::ModelRun;
-use crate::review::tokens::estimate_tokens;
 use crate::sys::blocking::{self, BlockingFailure};
 
 /// Number of concurrent conversations.
@@ -87,7 +86,7 @@ pub(in crate::review) async fn review(
         let Conversation { stats, budget, role: ReviewerRole { builder, .. }, .. } = conversation;
         return Ok(ModelReviewOutcome { builder, ending, stats, budget });
     }
-    let sizes: Vec<u64> = parts.iter().map(|(_, opening)| tools.size + size_of(opening)).collect();
+    let sizes: Vec<u64> = parts.iter().map(|(_, opening)| tools.size + opening.size()).collect();
     let cross_part = tools.size + cross_part::opening_room(&run.limits);
     let shared = SharedBudget::new(run.limits, &[&sizes[..], &[cross_part]].concat());
     let promised = shared.promised_parts();
@@ -216,7 +215,7 @@ impl PartContext<'_> {
         if why_not.is_some() || !transcript.has_request() {
             transcript.restart_if_stale();
         }
-        let size = |opening: &Opening| self.tools.size + size_of(opening);
+        let size = |opening: &Opening| self.tools.size + opening.size();
         let taken = match (why_not, transcript.next_step()) {
             (Some(why), _) => Err((StopReason::Unfinished, why)),
             (None, NextReplayStep::End(end)) => Err(end.into_reason()),
@@ -299,9 +298,4 @@ fn conversation<'a>(
 /// Converts a count to its stored type.
 fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
-}
-
-/// Returns the size of an opening, in tokens.
-fn size_of(opening: &Opening) -> u64 {
-    estimate_tokens(&opening.system) + estimate_tokens(&opening.message)
 }

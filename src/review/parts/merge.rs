@@ -1,4 +1,4 @@
-//! Merging the results of several conversations into one. Main functions: [`ending`], [`summary`], [`add`].
+//! Merging the results of several conversations into one. Main functions: [`combined_outcome`], [`summary`], [`add_stats`].
 
 use crate::domain::review::StopReason as How;
 use crate::domain::text::count_noun;

@@ -1,4 +1,4 @@
-//! Links between changed files that belong together: a subject and its tests, imports and uses. Main function: [`links`].
+//! Links between changed files that belong together: a subject and its tests, imports and uses. Main function: [`find_links`].
 //!
 //! Only names are compared, and only names that few files have: a wrong link merely puts two files into one conversation. The time grows with the
 //! number of files and of names, not with their product.

@@ -78,7 +78,7 @@ fn plan(run: &ModelRun, input: ModelReviewInput) -> Result<ReviewPlan, PromptErr
     if layout.units.iter().all(Vec::is_empty) {
         return Ok(ReviewPlan { files, sent: None, notes });
     }
-    let sizes: Vec<u64> = openings.iter().map(|opening| tools.size + size_of(opening)).collect();
+    let sizes: Vec<u64> = openings.iter().map(|opening| tools.size + opening.size()).collect();
     // The first conversation may always try.
     let promised = if sizes.len() > 1 { SharedBudget::new(run.limits, &sizes).promised_parts().max(1) } else { 1 };
     let parts: Vec<PartPlan> = openings
@@ -148,8 +148,4 @@ fn files(run: &ModelRun, units: &[Vec<usize>], openings: &[Opening]) -> Vec<File
 fn why_skipped(file: &FileChange) -> Option<String> {
     let none = || (!file.reviewable()).then_some("no lines changed");
     file.without_text().or_else(none).map(str::to_owned)
-}
-
-fn size_of(opening: &Opening) -> u64 {
-    estimate_tokens(&opening.system) + estimate_tokens(&opening.message)
 }

@@ -1,7 +1,7 @@
 //! Comparison of findings with those of the previous review: which are the same, and what the others became.
 //!
-//! The draft takes the names of earlier findings as soon as its own are sorted ([`ReviewDraft::recall`]), and the results of the others at its end
-//! ([`ReviewDraft::conclude`]). Silence resolves nothing: an earlier finding is over if its lines were changed, if it was refuted, or if its rule ran and
+//! The draft takes the names of earlier findings as soon as its own are sorted ([`ReviewDraft::apply_history`]), and the results of the others at its end
+//! ([`ReviewDraft::conclude_prior_findings`]). Silence resolves nothing: an earlier finding is over if its lines were changed, if it was refuted, or if its rule ran and
 //! no longer reports it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};

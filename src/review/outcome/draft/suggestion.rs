@@ -1,4 +1,4 @@
-//! Conversion of a verified claim to a finding. Main function: [`proven`].
+//! Conversion of a verified claim to a finding. Main function: [`into_finding`].
 
 use crate::domain::claim::Claim;
 use crate::domain::finding::{Finding, FindingId, FindingStatus, FindingVerification};

@@ -1,4 +1,4 @@
-//! Thresholds below which findings are only counted. Main function: [`hide`].
+//! Thresholds below which findings are only counted. Main function: [`take_hidden`].
 
 use std::collections::{BTreeMap, BTreeSet};
 

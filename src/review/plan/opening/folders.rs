@@ -1,4 +1,4 @@
-//! Files that are counted, not named: a few lines for any number of them. Main function: [`counted`].
+//! Files that are counted, not named: a few lines for any number of them. Main function: [`count_by_folder`].
 
 use std::collections::BTreeMap;
 

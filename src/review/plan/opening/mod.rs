@@ -45,6 +45,13 @@ pub struct Opening {
     pub notes: Vec<String>,
 }
 
+impl Opening {
+    /// Returns its size, in tokens.
+    pub(in crate::review) fn size(&self) -> u64 {
+        estimate_tokens(&self.system) + estimate_tokens(&self.message)
+    }
+}
+
 /// Maximum number of layouts: a message that is too large is laid out again, smaller; user templates may contain a text twice.
 const ATTEMPTS: usize = 6;
 
