@@ -1,7 +1,8 @@
 //! End of a verification. Main types: [`VerificationEnd`], [`FinishedVerification`].
 
 use crate::domain::finding::Confidence;
-use crate::domain::review::{StopReason, Usage};
+use crate::domain::review::StopReason;
+use crate::domain::run::Usage;
 use crate::domain::text::strip_line;
 use crate::review::budget::BudgetLimits;
 use crate::review::conversation::{ConversationEnd, ConversationStats, InvalidAnswer};

@@ -23,10 +23,8 @@ static INFO: CheckInfo = CheckInfo {
 /// A kind of debugging statement: the title and a sentence for its findings.
 type Leftover = (&'static str, &'static str);
 
-const BREAKPOINT: Leftover = (
-    "Breakpoint left in",
-    "It stops the program wherever this line is reached and waits for somebody at a terminal.",
-);
+const BREAKPOINT: Leftover =
+    ("Breakpoint left in", "It stops the program wherever this line is reached and waits for somebody at a terminal.");
 const PRINT: Leftover = ("Debugging print left in", "It mixes with the real output.");
 
 /// The kind, extensions, a required substring, and the pattern of the line. Only whole statements, so that strings and prose do not match.
@@ -51,12 +49,7 @@ const LINES: &[(Leftover, &[&str], &[&str], &str)] = &[
         r#"^\s*console\.(?:log|error|warn)\(\s*["'`](?i:here|debug|xxx+|asdf\w*|foo|wtf|got here|>>>+|\*\*\*+)\b?[\s\d!:.]*["'`]"#,
     ),
     (BREAKPOINT, &["go"], &["runtime.Breakpoint()"], r"^\s*runtime\.Breakpoint\(\)"),
-    (
-        PRINT,
-        &["go"],
-        &["spew.Dump(", "DEBUG", "XXX"],
-        r#"^\s*(?:spew\.Dump\(|fmt\.Print(?:ln|f)\("(?:DEBUG|XXX)\b)"#,
-    ),
+    (PRINT, &["go"], &["spew.Dump(", "DEBUG", "XXX"], r#"^\s*(?:spew\.Dump\(|fmt\.Print(?:ln|f)\("(?:DEBUG|XXX)\b)"#),
     (
         BREAKPOINT,
         &["rb", "rake"],

@@ -9,7 +9,8 @@ use crate::domain::finding::{
 use crate::domain::guideline::{Guideline, GuidelineApplication, GuidelineKind, GuidelineOrigin};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, WorkspaceAt};
-use crate::domain::review::{Engine, LeadCounts, ReviewOutcome, StopReason};
+use crate::domain::review::{LeadCounts, ReviewOutcome, StopReason};
+use crate::domain::run::Engine;
 use crate::domain::run::RunId;
 use crate::review::builder::engine_tools::is_engine_tool;
 use crate::review::outcome::{ModelContribution, ShownDiff};
