@@ -14,24 +14,24 @@ use crate::present::{Syntax, suggestion_diff};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  review apply 5aaf74257db7                   write the suggestion of a finding into its file
-  review apply 5aaf7 c4012 --check            show what that would change, and change nothing
+  review apply 5aaf74257db7                   apply the suggestion of a finding
+  review apply 5aaf7 c4012 --check            show the changes as a diff
   review apply 5aaf7 --check | git apply --cached
 
-A suggestion is written only where the lines that it replaces still stand as they were reviewed, at
-one place. Of several suggestions for a file all are written or none.
+A suggestion is applied only if the lines that it replaces are unchanged since the review and occur
+once. Of several suggestions for one file, all are applied or none.
 
 Exit codes:
-  0 all were applied, or could be             2 a file was left as it is, and why is said
+  0 all applied (or applicable)               2 a file was not changed, with the reason
   5 a file could not be written               130 interrupted")]
 pub(super) struct ApplyArgs {
-    /// The ids of findings, or the beginnings of them
+    /// The ids of findings, or prefixes of them
     #[arg(required = true, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     ids: Vec<String>,
-    /// The run that has the findings: its id, the beginning of one, or `last` [default: the newest of this repository]
+    /// The run with the findings: its id, a prefix of one, or `last` [default: the newest of this repository]
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
-    /// Print what would change as a diff, and change nothing
+    /// Print the changes as a diff without writing them
     #[arg(long)]
     check: bool,
     #[command(flatten)]

@@ -18,23 +18,23 @@ Examples:
   review dismiss 5aaf7 --reason 'until the driver is replaced' --until 2027-03-31
   review dismiss 5aaf7 --reason 'fixtures are broken on purpose' --path 'fixtures/**'
 
-It writes .review/dismissed.toml in the checkout. Commit it: it holds for changes into every branch
-that has it, and a change cannot dismiss its own findings. docs/dismissals.md says which findings an
-entry means.")]
+It writes .review/dismissed.toml in the checkout. Commit it: it applies to changes into every
+branch that contains it, and a change cannot dismiss its own findings. docs/dismissals.md explains
+which findings an entry covers.")]
 pub(super) struct DismissArgs {
-    /// The id of the finding, or the beginning of it
+    /// The id of the finding, or a prefix of it
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     id: String,
-    /// Why it is not to be heard again, one line; every review that leaves it out says so
+    /// The reason, one line; every review that leaves the finding out shows it
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     reason: String,
-    /// The last day on which that holds (2027-01-31, UTC) [default: for ever]
+    /// The last day of the dismissal (2027-01-31, UTC) [default: forever]
     #[arg(long, value_name = "DATE", value_parser = |text: &str| text.parse::<Day>())]
     until: Option<Day>,
     /// Dismiss it in every file that matches, not only in its own
     #[arg(long, value_name = "GLOB")]
     path: Option<String>,
-    /// The run that has the finding: its id, the beginning of one, or `last` [default: the newest of this repository]
+    /// The run with the finding: its id, a prefix of one, or `last` [default: the newest of this repository]
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
     #[command(flatten)]

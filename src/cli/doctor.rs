@@ -20,51 +20,51 @@ use crate::present::doctor::{json, page};
 
 const EXAMPLES: &str = "\
 Examples:
-  review doctor                            look at everything, and ask the model that would review
+  review doctor                            check everything, and test the model that would review
   review doctor --model ollama/qwen3       the same with another model
-  review doctor --offline                  ask nobody over the network
+  review doctor --offline                  make no network requests
   review doctor --format json              for machines
 
-The model gets four to seven short questions, made of our own words: no code is sent. docs/doctor.md
-lists what is looked at.
+The model gets four to seven short test questions without any code of yours. docs/doctor.md lists the
+checks.
 
 Exit codes:
-  0 a review would work            2 settings or this machine keep it from that
-  4 the provider of the model does 130 interrupted";
+  0 reviews work                   2 settings or this machine prevent them
+  4 the model provider does        130 interrupted";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DoctorArgs {
     #[command(flatten)]
     place: DirectoryArgs,
-    /// Ask this model: PROVIDER/NAME, or a PROVIDER alone [default: the one that would review]
+    /// Test this model: PROVIDER/NAME, or a PROVIDER alone [default: the one that would review]
     #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, conflicts_with = "no_model")]
     model: Option<String>,
-    /// Look as for a review by the built-in rules
+    /// Check for a review with the built-in rules only
     #[arg(long)]
     no_model: bool,
-    /// Look also at this model, which takes the second look
+    /// Also test this model, which verifies findings
     #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true)]
     verify_model: Option<String>,
-    /// Ask nobody over the network: neither the model nor the forge
+    /// Make no network requests, neither to the model nor to the forge
     #[arg(long)]
     offline: bool,
     /// Compare with this branch or commit [default: the remote's default branch]
     #[arg(long, visible_alias = "target-branch", value_name = "REF", value_parser = NonEmptyStringValueParser::new())]
     target: Option<String>,
-    /// Take the project's settings from the target tip, or from the disk
+    /// Read the project's settings from the target tip or from the disk
     #[arg(long, value_name = "WHERE", value_parser = ["target", "worktree"], default_value = "target")]
     settings: String,
-    /// Give all questions together so long (90s, 5m)
+    /// Total time limit of the model tests (90s, 5m)
     #[arg(long, value_name = "TIME", default_value = "3m", value_parser = parse_duration)]
     timeout: Duration,
-    /// Tell it for people, or as JSON
+    /// Print it for people, or as JSON
     #[arg(long, value_name = "FORMAT", value_parser = ["terminal", "json"], default_value = "terminal")]
     format: String,
     /// Colour the output: auto, always or never
     #[arg(long, visible_alias = "color", value_name = "WHEN", value_parser = ["auto", "always", "never"], default_value = "auto")]
     colour: String,
-    /// Say nothing on standard error but errors
+    /// Print only errors on standard error
     #[arg(short, long)]
     quiet: bool,
 }

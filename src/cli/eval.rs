@@ -17,15 +17,15 @@ use crate::present::eval::{Report, json, table};
 
 const EXAMPLES: &str = "\
 Examples:
-  review eval cases --no-model                      how well the built-in rules do
-  review eval cases --model anthropic --repeat 3    how well a model does
-  review eval cases --output json=now.json          keep the numbers
-  review eval cases --compare before.json           say what got better or worse since
-  review eval cases --floor recall=0.8,clean=1      fail where they are too low
+  review eval cases --no-model                      benchmark the built-in rules
+  review eval cases --model anthropic --repeat 3    benchmark a model
+  review eval cases --output json=now.json          save the numbers
+  review eval cases --compare before.json           compare with saved numbers
+  review eval cases --floor recall=0.8,clean=1      fail if they are too low
 
 Exit codes:
   0 every case reviewed, no floor broken      1 below a floor, or worse than --compare beyond noise
-  2 usage, settings, or a badly written case  3 a case was not reviewed to its end
+  2 usage, settings, or a badly written case  3 a case was not fully reviewed
   4 the provider failed in every case         5 the file of --output was not written
   130 interrupted
 
@@ -34,58 +34,58 @@ docs/eval.md says how a case is written and what each number means.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct EvalArgs {
-    /// The folder that holds the cases, one folder each
+    /// The folder with the cases, one folder each
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// Only cases whose names match
     #[arg(long, value_name = "GLOB")]
     only: Option<String>,
-    /// Review each case so often: a model answers differently each time
+    /// Number of runs per case: a model answers differently each time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     repeat: u32,
-    /// Make so many reviews at once
+    /// Number of reviews at a time
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
     at_once: u8,
     /// Cases may name repositories in this folder [default: DIR]
     #[arg(long, value_name = "FOLDER")]
     repositories: Option<PathBuf>,
-    /// Keep each run (review, journal) as FOLDER/CASE/N
+    /// Save each run (review, journal) as FOLDER/CASE/N
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
     /// Review with this model: PROVIDER/NAME, or a PROVIDER alone
     #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, conflicts_with = "no_model", help_heading = "Who reviews")]
     model: Option<String>,
-    /// Review with the built-in rules; nothing is sent anywhere
+    /// Use only the built-in rules; nothing is sent anywhere
     #[arg(long, help_heading = "Who reviews")]
     no_model: bool,
-    /// Second look: auto, all or none [default: auto]
+    /// Verify model findings: auto, all or none [default: auto]
     #[arg(long, value_name = "WHICH", value_parser = values::verify(), ignore_case = true, hide_possible_values = true, help_heading = "Who reviews")]
     verify: Option<String>,
-    /// Let this model take the second look
+    /// Model for verification
     #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, help_heading = "Who reviews")]
     verify_model: Option<String>,
-    /// At most so many turns a case [default: 40]
+    /// Maximum number of turns per case [default: 40]
     #[arg(long, value_name = "N", help_heading = "Who reviews")]
     max_turns: Option<String>,
-    /// At most so many tokens a case (500k, 2m) [default: 2m]
+    /// Maximum number of tokens per case (500k, 2m) [default: 2m]
     #[arg(long, value_name = "N", help_heading = "Who reviews")]
     max_tokens: Option<String>,
-    /// At most so many dollars a case (0.50) [default: no limit]
+    /// Maximum cost per case in dollars (0.50) [default: no limit]
     #[arg(long, value_name = "DOLLARS", help_heading = "Who reviews")]
     max_cost: Option<String>,
-    /// At most so long a case (90s, 5m) [default: 20m]
+    /// Time limit per case (90s, 5m) [default: 20m]
     #[arg(long, value_name = "TIME", value_parser = values::time(), help_heading = "Who reviews")]
     timeout: Option<String>,
     /// Leave out findings below this severity
     #[arg(long, value_name = "SEVERITY", value_parser = values::severity(), ignore_case = true, help_heading = "Who reviews")]
     min_severity: Option<String>,
-    /// Leave out findings of a model that is less sure of them than this (1 to 10)
+    /// Leave out model findings below this confidence (1 to 10)
     #[arg(long, value_name = "N", help_heading = "Who reviews")]
     min_confidence: Option<String>,
-    /// Exit with 1 where a measure is below: recall, precision, clean, location (recall=0.8,clean=1)
+    /// Exit with 1 if a measure is below: recall, precision, clean, location (recall=0.8,clean=1)
     #[arg(long, value_name = "FLOORS", value_parser = |text: &str| text.parse::<EvalThresholds>(), help_heading = "Output")]
     floor: Option<EvalThresholds>,
-    /// Say what got better or worse since FILE was written; exit with 1 where it is worse beyond noise
+    /// Compare with the numbers in FILE; exit with 1 if it is worse beyond noise
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     compare: Option<PathBuf>,
     /// Print the numbers as a table for people, or as JSON
@@ -94,7 +94,7 @@ pub(super) struct EvalArgs {
     /// Also write them to a file (json=now.json)
     #[arg(long, value_name = "json=FILE", value_parser = parse_output, help_heading = "Output")]
     output: Option<PathBuf>,
-    /// Say nothing on standard error but errors
+    /// Print only errors on standard error
     #[arg(short, long, help_heading = "Output")]
     quiet: bool,
 }

@@ -29,7 +29,7 @@ pub(super) struct GuidelinesArgs {
 
 #[derive(Debug, Subcommand)]
 enum GuidelinesCommand {
-    /// Say which guidelines apply to a file and why, which do not, and what of them is cut
+    /// Show which guidelines apply to a file and why, which do not, and what is cut
     Explain(GuidelineExplainArgs),
     /// List the guidelines of the project, with what each applies to
     List(GuidelineListArgs),
@@ -38,7 +38,7 @@ enum GuidelinesCommand {
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 struct GuidelineExplainArgs {
-    /// The file, as a path from the root of the repository; it need not be there
+    /// The file, as a path from the root of the repository; it need not exist
     #[arg(value_name = "FILE", value_parser = |text: &str| RepoPath::parse(text))]
     file: RepoPath,
     #[command(flatten)]

@@ -43,22 +43,22 @@ const GRACE: Duration = Duration::from_secs(3);
 const EXAMPLES: &str = "\
 Examples:
   review                           review this branch against the remote's default branch
-  review --target main             review what HEAD has that main has not
-  review --staged                  review what is about to be committed
+  review --target main             review the commits of HEAD since main
+  review --staged                  review the staged changes
   review --commit 1a2b3c4          review one commit
   review --pr 12                   review a pull request, without checking it out
-  review --pr 12 --post            the same, and post the review there
+  review --pr 12 --post            and post the review to it
   git diff | review --diff -       review a patch, with or without a repository
-  review --resume last             go on with a run that was broken off
+  review --resume last             resume an interrupted run
   review --format json --fail-on high --target main     gate a merge
 
 Exit codes:
   0 complete, nothing at or above --fail-on    1 findings at or above it
-  2 usage or settings                          3 incomplete, or nothing could be reviewed
+  2 usage or settings                          3 incomplete, or nothing was reviewed
   4 the provider failed, nothing reviewed      5 an output could not be written or posted
-  130 interrupted (what was found is kept)";
+  130 interrupted (findings so far are saved)";
 
-/// Reviews a change: what HEAD has that the target has not, one commit, the index, the disk, or a patch.
+/// Reviews a change: the commits of HEAD since the target, one commit, the index, the disk, or a patch.
 ///
 /// With no subcommand it reviews. Data goes to standard output, everything else to standard error.
 #[derive(Debug, Parser)]
@@ -72,49 +72,49 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum CliCommand {
-    /// List the reviews that were kept, newest first
+    /// List saved reviews, newest first
     List(runs::RunListArgs),
-    /// Post a kept review on its pull request, or bring what stands there up to date
+    /// Post a saved review to its pull request, updating the comments already there
     Post(post::PostArgs),
-    /// Show a kept review again, in any format
+    /// Show a saved review, in any format
     Show(runs::RunShowArgs),
-    /// Decide that a finding is not to be heard again, and write down why, for the project
+    /// Dismiss a finding for the whole project, with a reason
     Dismiss(dismiss::DismissArgs),
-    /// Write the proven suggestions of findings into the checkout
+    /// Apply the suggestions of findings to the checkout
     Apply(apply::ApplyArgs),
-    /// Tell a run again from its journal, offline, and check that the review is the same
+    /// Replay a run from its journal, offline, and check that the result is identical
     Replay(replay::ReplayArgs),
-    /// Remove kept reviews that are older than the settings allow
+    /// Remove saved reviews that are older than the settings allow
     Prune(runs::RunPruneArgs),
-    /// Be a step of a GitHub workflow: review what its event is about, as its inputs say
+    /// Run as a GitHub Actions step: review the change of its event, with its inputs
     ///
     /// The Action of this repository installs the program and runs this. It takes no flags: the event comes from `GITHUB_EVENT_NAME` and
     /// `GITHUB_EVENT_PATH`, the repository from `GITHUB_REPOSITORY`, the token from `GITHUB_TOKEN`, and each input of the Action from a
     /// variable of its own (fail-on from `INPUT_FAIL_ON`). Files go to `RUNNER_TEMP`, what came of it to `GITHUB_OUTPUT` and
     /// `GITHUB_STEP_SUMMARY`.
     ///
-    /// It ends as a review does, and with 2 where nobody said who reviews (`INPUT_MODEL=none`: the built-in rules alone). With
+    /// It exits as a review does, and with 2 if no model is chosen (`INPUT_MODEL=none`: only the built-in rules). With
     /// `INPUT_ON_ERROR=neutral` an outage of the provider ends with 0.
     ///
     /// docs/github-action.md has the workflows and all inputs, docs/gate.md says when a step passes.
     Action,
-    /// Present Markdown with its file references checked, as an assistant does over MCP
+    /// Present Markdown with its file references checked, as over MCP
     Present(present::PresentArgs),
-    /// Call one of the tools a model would have, and print exactly what it would see
+    /// Call one of the tools of a model, and print exactly what it would see
     Tool(tool::ToolArgs),
     /// Serve AI assistants over MCP
     Mcp(mcp::McpArgs),
-    /// Show which guidelines of the project a model is given, and about which files
+    /// Show which guidelines of the project a model gets, and for which files
     Guidelines(guidelines::GuidelinesArgs),
     /// List the rules, explain one, or test your own against their fixtures
     Rules(rules::RulesArgs),
-    /// List the models there are to review with: which can be reached, what they can do, what they cost
+    /// List models: which are usable now, what they can do, and what they cost
     Models(models::ModelsArgs),
-    /// Show every setting, its value and where that came from
+    /// Show every setting, its value and its source
     Config(config::ConfigArgs),
-    /// Say whether a review would work here: settings, git, this machine, and the model, which is asked
+    /// Check that reviews work here: settings, git, this machine, and a test call to the model
     Doctor(doctor::DoctorArgs),
-    /// Measure reviews: how much is found of what is known to be wrong
+    /// Benchmark reviews: precision and recall on known defects
     Eval(eval::EvalArgs),
     /// Parse texts on trial, for another process of this program
     #[command(hide = true)]

@@ -13,21 +13,21 @@ use crate::present::{Syntax, model_list};
 /// Examples in the help text.
 const EXAMPLES: &str = "\
 Examples:
-  review models                      every provider, and the models of those that can be used
-  review models openai               one, with all that is known of its models
-  review models ollama --check       the same, and what it says that it has
+  review models                      every provider, and the models of the usable ones
+  review models openai               one, with all details of its models
+  review models ollama --check       also query it for its models
   review models --format json        for programs";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ModelsArgs {
-    /// One provider alone, with all that is known of its models
+    /// Only this provider, with all details of its models
     #[arg(value_name = "PROVIDER")]
     provider: Option<String>,
     /// Print it in this format
     #[arg(long, value_name = "FORMAT", value_parser = ["terminal", "json"], default_value = "terminal")]
     format: String,
-    /// Ask those that can be asked which models they have, for ten seconds at most; keys are sent, and nothing else
+    /// Query the providers for their models, for ten seconds at most; sends keys and nothing else
     #[arg(long)]
     check: bool,
 }
@@ -55,7 +55,7 @@ pub(super) fn run(args: &ModelsArgs, console: &Console) -> Result<ExitCode, AppE
 fn exit_code(offer: &ProviderInfo, console: &Console) -> ExitCode {
     match (&offer.lacks, &offer.there) {
         (Some(lacks), _) => {
-            console.print_to_stderr(&format!("review: {} was not asked: {}", offer.name, strip_line(lacks)));
+            console.print_to_stderr(&format!("review: {} was not queried: {}", offer.name, strip_line(lacks)));
             ExitCode::from(2)
         }
         (None, Some(ProviderModels::Fault(_))) => ExitCode::from(4),

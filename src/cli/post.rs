@@ -18,10 +18,10 @@ use crate::present::{Syntax, delivery};
 
 #[derive(Debug, Args)]
 pub(super) struct PostArgs {
-    /// The id of a run, the beginning of one, or `last`: the newest of the repository here, or of all where there is none
+    /// The id of a run, a prefix of one, or `last`: the newest of the repository here, or of all where there is none
     #[arg(default_value = "last")]
     run: String,
-    /// Post the review in this folder: an artefact of a job that nobody vouches for. It is checked against the pull request first
+    /// Post the review in this folder, the artefact of an untrusted job, after checking it against the pull request
     #[arg(long, value_name = "FOLDER", conflicts_with = "run")]
     from: Option<PathBuf>,
     /// With --from: the commit that the artefact has to be of [default: the head of the pull request now]
@@ -29,7 +29,7 @@ pub(super) struct PostArgs {
     head: Option<CommitId>,
     #[command(flatten)]
     place: DirectoryArgs,
-    /// The pull request, where the review does not say: its number, owner/repo#number, or the address of its page
+    /// The pull request, where the review does not say: its number, owner/repo#number, or the URL
     #[arg(long, value_name = "PR", value_parser = |text: &str| text.parse::<PullSpecifier>())]
     pr: Option<PullSpecifier>,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub(super) struct PostArgs {
     /// Stop after this long (90s, 5m) [default: 20m]
     #[arg(long, value_name = "TIME", value_parser = values::time())]
     timeout: Option<String>,
-    /// Say nothing on standard error but errors
+    /// Print only errors on standard error
     #[arg(short, long)]
     quiet: bool,
 }

@@ -20,19 +20,19 @@ const TOLD: usize = 50;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  review present review.md              show it, with its references looked up
+  review present review.md              show it, with its references checked
   review present review.md --check      fail when a reference points nowhere
   review present more.md --into last --mode append
                                         add to what was presented last
   review present new.md --into last --mode update-section --section Plan
-                                        replace what it says under this heading
+                                        replace the section under this heading
   review present --show last --permalink https://github.com/me/it/blob/0123abc
                                         print it as a comment for a forge
 
 References: [name](src/a.rs), [here](src/a.rs#L42-L50), [main](src/a.rs?fn main)
 and src/a.rs:42
 
-Exits with 2 when --check finds a reference that points nowhere.")]
+Exits with 2 if --check finds a reference that points nowhere.")]
 pub(super) struct PresentArgs {
     /// The Markdown to present; - is standard input
     #[arg(value_name = "FILE|-", required_unless_present = "show", conflicts_with = "show")]
@@ -40,7 +40,7 @@ pub(super) struct PresentArgs {
     /// Count references from this folder [default: the document's, else the current one]
     #[arg(long, value_name = "DIR", conflicts_with = "show")]
     base: Option<PathBuf>,
-    /// Go on with this document: its id, the beginning of one, or `last`
+    /// Change this document: its id, a prefix of one, or `last`
     #[arg(long, value_name = "ID", conflicts_with = "show")]
     into: Option<String>,
     /// What to do with what the document says already
@@ -49,7 +49,7 @@ pub(super) struct PresentArgs {
     /// The heading of the section to update
     #[arg(long, value_name = "HEADING", required_if_eq("mode", "update-section"), conflicts_with = "show")]
     section: Option<String>,
-    /// Print a document that was presented before: its id, the beginning of one, or `last`
+    /// Print a document that was presented before: its id, a prefix of one, or `last`
     #[arg(long, value_name = "ID")]
     show: Option<String>,
     /// How to write it
@@ -58,7 +58,7 @@ pub(super) struct PresentArgs {
     /// Write Markdown whose references lead below this address of a forge
     #[arg(long, value_name = "URL", conflicts_with = "format")]
     permalink: Option<String>,
-    /// Exit with 2 when a reference points nowhere
+    /// Exit with 2 if a reference points nowhere
     #[arg(long)]
     check: bool,
 }

@@ -16,26 +16,26 @@ use crate::present::{Syntax, presenter};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  review replay                             tell the newest run again, and check it
+  review replay                             replay and check the newest run
   review replay 1a2b3c4d --format json      the same, as the document
-  review replay last --prompts my-prompts   which requests other prompts would have changed
+  review replay last --prompts my-prompts   which requests other prompts would change
   review replay last --rules my-rules       the same for rule packs: python.yml replaces
                                             the built-in one, python-house.yml adds one
 
-Exit codes: 0 the same, 1 not the same (what differs is shown), 2 it cannot be told
+Exit codes: 0 identical, 1 different (differences are shown), 2 cannot be replayed
 
-docs/replay.md says what is kept of a run, and what a difference means.")]
+docs/replay.md explains what is saved of a run, and what a difference means.")]
 pub(super) struct ReplayArgs {
-    /// The id of a run, the beginning of one, or `last`
+    /// The id of a run, a prefix of one, or `last`
     #[arg(default_value = "last")]
     run: String,
     /// Print the review in this format
     #[arg(long, value_name = "FORMAT", value_parser = format_names(), default_value = "terminal", conflicts_with_all = ["prompts", "rules"])]
     format: String,
-    /// Say which requests these prompts would have changed: a folder with system.md, change.md, …
+    /// Show which requests these prompts would change: a folder with system.md, change.md, …
     #[arg(long, value_name = "DIR")]
     prompts: Option<PathBuf>,
-    /// Say which requests these rule packs would have changed; needs the commits that were reviewed
+    /// Show which requests these rule packs would change; needs the reviewed commits
     #[arg(long, value_name = "DIR")]
     rules: Option<PathBuf>,
 }
@@ -85,8 +85,8 @@ fn print_comparison(compared: &RequestComparison, console: &Console) -> Result<E
         return Ok(ExitCode::SUCCESS);
     }
     console.print_to_stderr(&format!(
-        "review: {changed} of {requests} of the run {} would be others; what a later turn repeats is shown once. What the model would have \
-         answered nobody knows: after the first difference, the answers of then are taken",
+        "review: {changed} of {requests} of the run {} would differ; text that later turns repeat is shown once. The model's answers to them are \
+         unknown: after the first difference, the recorded ones are used",
         compared.run
     ));
     Ok(ExitCode::from(1))

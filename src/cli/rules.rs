@@ -20,11 +20,11 @@ const EXAMPLES: &str = "\
 Examples:
   review rules list                       all of them: the built-in ones, yours and the project's
   review rules list --target release      with the project's rules and settings of another branch
-  review rules explain go/defer-in-loop   what a rule says, and how to switch it off
-  review rules test                       try the packs in .review/rules on their fixtures
-  review rules test ~/my-rules            the same of a folder of your own
+  review rules explain go/defer-in-loop   what a rule finds, and how to disable it
+  review rules test                       test the packs in .review/rules on their fixtures
+  review rules test ~/my-rules            test a folder of your own
 
-docs/writing-rules.md says how packs and fixtures are written, docs/rules.md has the built-in rules.";
+docs/writing-rules.md explains how to write packs and fixtures, docs/rules.md has the built-in rules.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -35,11 +35,11 @@ pub(super) struct RulesArgs {
 
 #[derive(Debug, Subcommand)]
 enum RulesCommand {
-    /// List all rules: severity, category, languages, where each comes from, which are off
+    /// List all rules: severity, category, languages, source, and which are off
     List(RuleListArgs),
-    /// Say what a rule finds, why that matters, what defines it, and how to live without it
+    /// Show what a rule finds, why that matters, its definition, and how to disable it
     Explain(RuleExplainArgs),
-    /// Try the packs of a folder on their fixtures; ends with 1 when one fails, with 2 when a pack is broken
+    /// Test the packs of a folder on their fixtures; exits with 1 if one fails, with 2 if a pack is broken
     Test(RuleTestArgs),
 }
 
@@ -53,7 +53,7 @@ struct RuleListArgs {
 
 #[derive(Debug, Args)]
 struct RuleExplainArgs {
-    /// The rule, such as go/defer-in-loop; the part behind the slash where only one rule has it
+    /// The rule, such as go/defer-in-loop; the part after the slash if only one rule has it
     #[arg(value_name = "ID")]
     rule: String,
     #[command(flatten)]
@@ -64,7 +64,7 @@ struct RuleExplainArgs {
 
 #[derive(Debug, Args)]
 struct RuleTestArgs {
-    /// The folder with the packs: of x.yml, fixtures stand in x/ID/ [default: .review/rules of the project]
+    /// The folder with the packs: of x.yml, fixtures are in x/ID/ [default: .review/rules of the project]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
     #[command(flatten)]

@@ -17,7 +17,7 @@ pub(super) struct RunListArgs {}
 
 #[derive(Debug, Args)]
 pub(super) struct RunShowArgs {
-    /// The id of a run, the beginning of one, or `last`
+    /// The id of a run, a prefix of one, or `last`
     #[arg(default_value = "last")]
     run: String,
     /// The format

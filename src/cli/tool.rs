@@ -20,7 +20,7 @@ Examples:
   review tool list_files '{\"directory\": \"src\"}'
   review tool read_diff '{\"file_path\": \"src/main.rs\"}' --target main
 
-Exits with 2 when the answer is an error.")]
+Exits with 2 if the result is an error.")]
 pub(super) struct ToolArgs {
     /// The tool
     #[arg(value_parser = TOOLS.iter().map(|tool| tool.name).collect::<Vec<_>>())]
@@ -28,12 +28,12 @@ pub(super) struct ToolArgs {
     /// Its input, a JSON object
     #[arg(default_value = "{}", hide_default_value = true)]
     input: String,
-    /// Look at this revision instead of HEAD
+    /// Read this revision instead of HEAD
     #[arg(long, value_name = "REV", conflicts_with_all = ["head", "scope"])]
     at: Option<String>,
     #[command(flatten)]
     place: DirectoryArgs,
-    #[command(flatten, next_help_heading = "The change it is asked about")]
+    #[command(flatten, next_help_heading = "The change it applies to")]
     scope: ScopeArgs,
     #[command(flatten, next_help_heading = "Settings")]
     shape: ShapeArgs,

@@ -61,6 +61,33 @@ fn items_are_named_in_the_terms_of_the_field() {
 }
 
 #[test]
+fn help_rule_titles_and_the_readme_have_no_banned_word() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let files = |folder: &str, ending: &str| {
+        let entries = std::fs::read_dir(root.join(folder)).expect("a folder");
+        let paths = entries.map(|entry| entry.expect("an entry").path());
+        paths.filter(|path| path.extension().is_some_and(|end| end == ending)).collect::<Vec<_>>()
+    };
+    let is_help =
+        |path: &std::path::PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("help"));
+    let help: Vec<_> = files("tests/cmd", "stdout").into_iter().filter(is_help).collect();
+    let packs = files("src/rules/packs", "yml");
+    assert!(help.len() > 20 && packs.len() > 5, "the texts were not found");
+    let mut faults = String::new();
+    for path in help.iter().chain(&packs).chain([&root.join("README.md")]) {
+        let text = std::fs::read_to_string(path).expect("a text");
+        let only_titles = path.extension().is_some_and(|end| end == "yml");
+        for (at, line) in text.lines().enumerate().filter(|(_, line)| !only_titles || line.starts_with("title:")) {
+            let mut words = line.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+            if let Some(word) = words.find(|word| BANNED.contains(&word.as_str())) {
+                let _ = writeln!(faults, "{}:{}: {word:?} is no term; see docs/glossary.md", path.display(), at + 1);
+            }
+        }
+    }
+    assert!(faults.is_empty(), "\n{faults}");
+}
+
+#[test]
 fn documentation_begins_with_what_a_thing_is() {
     let mut faults = BTreeSet::new();
     for file in sources() {

@@ -33,13 +33,13 @@ pub(super) struct ScopeArgs {
     /// Review one commit (a merge: against its first parent)
     #[arg(long, value_name = "REF", value_parser = NonEmptyStringValueParser::new(), group = "scope", conflicts_with = "target")]
     commit: Option<String>,
-    /// Review a range: A..B compares the two, A...B starts where they met
+    /// Review a range: A..B compares the two, A...B starts at their merge base
     #[arg(long, value_name = "A..B", group = "scope", conflicts_with = "target", value_parser = parse_range)]
     range: Option<(String, String, bool)>,
-    /// Review what is staged
+    /// Review the staged changes
     #[arg(long, group = "scope", conflicts_with = "target")]
     staged: bool,
-    /// Review what is on the disk but not committed, untracked files included
+    /// Review uncommitted changes, including untracked files
     #[arg(long, group = "scope", conflicts_with = "target")]
     uncommitted: bool,
     /// Review a patch from a file, or from standard input with -
@@ -50,7 +50,7 @@ pub(super) struct ScopeArgs {
 /// The pull request to review.
 #[derive(Debug, Clone, Args)]
 pub(super) struct PullArgs {
-    /// Review a pull request: its number, owner/repo#number, or the address of its page
+    /// Review a pull request: its number, owner/repo#number, or the URL
     #[arg(
         long,
         value_name = "PR",
@@ -111,13 +111,13 @@ pub(super) struct ShapeArgs {
     /// Review and read only files that match; repeatable
     #[arg(long, value_name = "GLOB")]
     include: Vec<String>,
-    /// Neither review nor read files that match; repeatable
+    /// Do not review or read files that match; repeatable
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
-    /// Take the project's settings from the target tip, or from the disk
+    /// Read the project's settings from the target tip or from the disk
     #[arg(long, value_name = "WHERE", value_parser = ["target", "worktree"], default_value = "target")]
     settings: String,
-    /// Stop after this long, keeping what was found (90s, 5m) [default: 20m]
+    /// Time limit; what was found so far is kept (90s, 5m) [default: 20m]
     #[arg(long, value_name = "TIME", value_parser = values::time())]
     timeout: Option<String>,
 }
@@ -141,13 +141,13 @@ impl ShapeArgs {
 /// Options for posting a review.
 #[derive(Debug, Clone, Args)]
 pub(super) struct PostingArgs {
-    /// Print exactly what would be sent, as JSON, and send nothing
+    /// Print the requests as JSON instead of sending them
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Request changes when there is a finding at or above this severity; a review never approves
+    /// Request changes if a finding is at or above this severity; a review never approves
     #[arg(long, value_name = "SEVERITY", value_parser = values::severity(), ignore_case = true)]
     pub(super) request_changes_on: Option<String>,
-    /// When the head moved after the review: find the findings on it again, or post nothing [default: reanchor]
+    /// If the head has moved since the review: re-anchor the findings, or post nothing [default: reanchor]
     #[arg(long, value_name = "WHAT", value_parser = ["reanchor", "stop"])]
     moved_head: Option<String>,
 }
@@ -170,13 +170,13 @@ pub(super) struct PostAfterReviewArgs {
     // The program checks which scope it goes with: clap requires nothing that another flag excludes.
     #[arg(long)]
     post: bool,
-    /// With --post: print exactly what would be sent, as JSON, instead of the review, and send nothing
+    /// With --post: print the requests as JSON instead of sending them
     #[arg(long, requires = "post", conflicts_with = "events")]
     dry_run: bool,
-    /// With --post: request changes when there is a finding at or above this severity; a review never approves
+    /// With --post: request changes if a finding is at or above this severity; a review never approves
     #[arg(long, value_name = "SEVERITY", value_parser = values::severity(), ignore_case = true, hide_possible_values = true, requires = "post")]
     request_changes_on: Option<String>,
-    /// With --post: when the head moved meanwhile, find the findings on it again, or post nothing [default: reanchor]
+    /// With --post: if the head has moved since, re-anchor the findings, or post nothing [default: reanchor]
     #[arg(long, value_name = "WHAT", value_parser = ["reanchor", "stop"], requires = "post")]
     moved_head: Option<String>,
 }
@@ -196,14 +196,14 @@ impl PostAfterReviewArgs {
 /// The baseline of a review.
 #[derive(Debug, Clone, Args)]
 pub(super) struct CompareArgs {
-    /// Review everything again, and tell also what could have been found before
+    /// Ignore previous reviews: review all files and report late findings too
     ///
-    /// Otherwise a model passes over files that are as it saw them at the earlier review of the branch; their findings stay open.
+    /// Otherwise a model skips files that are unchanged since an earlier review of the branch covered them; their findings stay open.
     #[arg(long)]
     full: bool,
-    /// Compare with this review: a kept run, a file written by --output json=FILE, or none [default: the newest of the branch]
+    /// Compare with this review: a saved run, a file written by --output json=FILE, or none [default: the newest of the branch]
     ///
-    /// Findings keep their names from review to review, and are told as new, still open, fixed or back again.
+    /// Findings keep their ids from review to review, and are reported as new, still open, fixed or reopened.
     #[arg(long, value_name = "RUN|FILE|none", value_parser = NonEmptyStringValueParser::new())]
     previous: Option<String>,
 }
@@ -232,65 +232,65 @@ pub(super) struct ReviewArgs {
     /// Review with this model: PROVIDER/NAME, or a PROVIDER alone
     #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, conflicts_with = "no_model", help_heading = "Who reviews", long_help = model_help())]
     model: Option<String>,
-    /// Let the rules also tell what stood in the changed files before, marked as such
+    /// Also report what the rules find on unchanged lines of changed files, marked as such
     #[arg(long, help_heading = "What to look for")]
     all_lines: bool,
-    /// Let the rules also tell what a reader has to decide: matches that on real code were more often meant than wrong
+    /// Also report hints: rules whose matches were more often intentional than bugs
     #[arg(long, help_heading = "What to look for")]
     hints: bool,
-    /// Review with the built-in rules; nothing is sent anywhere
+    /// Use only the built-in rules; nothing is sent anywhere
     #[arg(long, help_heading = "Who reviews")]
     no_model: bool,
-    /// Tell the model what this file says
+    /// Add the text of this file to the model's instructions
     ///
-    /// A file inside the repository is read from the tip of the target, so that a change cannot bring its own; with
+    /// A file inside the repository is read from the target tip, so that a change cannot bring its own; with
     /// `--settings worktree`, from the disk.
     #[arg(long, value_name = "FILE", help_heading = "Who reviews")]
     instructions: Option<PathBuf>,
-    /// Take what another scanner reports in this SARIF file as leads; repeatable
+    /// Use the results of another scanner (a SARIF file) as leads; repeatable
     ///
-    /// Results on changed lines are checked like those of the rules: a model confirms or refutes them, and without one they are told as that
-    /// scanner's findings. All else in the file is counted.
+    /// Results on changed lines are checked like those of the rules: a model confirms or refutes them; without a model they are reported as
+    /// that scanner's findings. Other results are counted.
     #[arg(long, value_name = "FILE", help_heading = "Who reviews")]
     pub(super) leads: Vec<PathBuf>,
-    /// Let a fresh look try to refute findings of a model: auto (critical and high ones), all or none [default: auto]
+    /// Verify model findings in a separate conversation: auto (critical and high), all or none [default: auto]
     ///
-    /// What it refutes is not shown, but counted with the reason; what it could not look at is marked `unchecked`. It spends of the
-    /// same budget.
+    /// A refuted finding is not shown, but counted with the reason; one that could not be verified is marked `unchecked`. Verification uses
+    /// the same budget.
     #[arg(long, value_name = "WHICH", value_parser = values::verify(), ignore_case = true, hide_possible_values = true, help_heading = "Who reviews")]
     verify: Option<String>,
-    /// Let this model take the second look; it receives code [default: the model that reviews]
+    /// Model for verification; it receives code [default: the model that reviews]
     #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, help_heading = "Who reviews")]
     verify_model: Option<String>,
-    /// Let the model take at most so many turns [default: 40]
+    /// Maximum number of turns [default: 40]
     #[arg(long, value_name = "N", help_heading = "Who reviews")]
     max_turns: Option<String>,
-    /// Send the model at most so many tokens (500k, 2m) [default: 2m]
+    /// Maximum number of tokens sent to the model (500k, 2m) [default: 2m]
     #[arg(long, value_name = "N", help_heading = "Who reviews")]
     max_tokens: Option<String>,
-    /// Spend at most so many dollars (2.50); needs the prices of the model [default: no limit]
+    /// Maximum cost in dollars (2.50); needs the prices of the model [default: no limit]
     #[arg(long, value_name = "DOLLARS", help_heading = "Who reviews")]
     max_cost: Option<String>,
     #[command(flatten, next_help_heading = "Who reviews")]
     pub(super) compare: CompareArgs,
-    /// Say what would be sent to whom, what is left out, and what it may cost and take; nothing is sent, and no key is needed
+    /// Show what would be sent to whom, what is left out, and the expected cost and time; sends nothing and needs no key
     #[arg(long, conflicts_with_all = ["resume", "post", "events", "output"], help_heading = "Who reviews")]
     pub(super) preview: bool,
     #[command(flatten, next_help_heading = "Posting")]
     pub(super) post: PostAfterReviewArgs,
-    /// Count findings below this severity, but do not show them
+    /// Hide findings below this severity; they are counted
     #[arg(long, value_name = "SEVERITY", value_parser = values::severity(), ignore_case = true, hide_possible_values = true, help_heading = "Output")]
     min_severity: Option<String>,
-    /// Count findings of lower confidence (1 to 10), but do not show them; nor do they count for --fail-on
+    /// Hide findings below this confidence (1 to 10); they are counted, but ignored by --fail-on
     #[arg(long, value_name = "N", help_heading = "Output")]
     min_confidence: Option<String>,
-    /// Exit with 1 when there is a finding at or above this severity, shown or not
+    /// Exit with 1 if a finding is at or above this severity, even if it is hidden
     #[arg(long, value_name = "SEVERITY", value_parser = values::severity(), ignore_case = true, help_heading = "Output")]
     fail_on: Option<String>,
     /// Print the review in this format [default: terminal]
     #[arg(long, value_name = "FORMAT", value_parser = format_names(), help_heading = "Output")]
     pub(super) format: Option<String>,
-    /// Print what happens as JSON lines; the last one holds the review
+    /// Print events as JSON lines; the last one contains the review
     #[arg(long, conflicts_with = "format", help_heading = "Output")]
     pub(super) events: bool,
     /// Also write the review to a file (json=review.json); repeatable
@@ -299,7 +299,7 @@ pub(super) struct ReviewArgs {
     /// Colour the output: auto, always or never
     #[arg(long, visible_alias = "color", value_name = "WHEN", value_parser = values::colour(), ignore_case = true, hide_possible_values = true, help_heading = "Output")]
     pub(super) colour: Option<String>,
-    /// Say nothing on standard error but errors
+    /// Print only errors on standard error
     #[arg(short, long, help_heading = "Output")]
     pub(super) quiet: bool,
 }
@@ -318,9 +318,9 @@ fn model_help() -> String {
     }
     let found: Vec<&str> = known.iter().filter(|one| one.taken_when_found).map(|one| one.name.as_str()).collect();
     help.push_str(&format!(
-        "\nA PROVIDER alone takes the model that stands here. Several with commas between take over from each other, in this order, when one \
-         fails for good. Without --model, the first of {} whose key is found reviews, and says so before anything is sent; where there is \
-         none, the built-in rules review. `review models` shows what can be used.",
+        "\nA PROVIDER alone uses the model listed here. Of several, separated by commas, each takes over when the one before it fails for \
+         good. Without --model, the first of {} that has an API key is used, and named before anything is sent; without a key, only the \
+         built-in rules run. `review models` shows what can be used.",
         found.join(", ")
     ));
     help

@@ -6,11 +6,11 @@ use clap::builder::NonEmptyStringValueParser;
 /// A run to resume. Its recorded inputs apply: only budgets, outputs and posting may be given with it.
 #[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct ResumeArgs {
-    /// Go on with a run that was broken off, or ended too early: its id, the beginning of one, or `last`
+    /// Resume an interrupted or incomplete run: its id, a prefix of one, or `last`
     ///
-    /// After a kill, an interrupt, a lost network or a spent budget. What was answered is not asked for again, and counts against the budgets
-    /// (give more with --max-tokens, --max-turns, --max-cost, --timeout). What is reviewed, how and by whom, is taken from the run; if commits, files,
-    /// prompts or settings changed since, it says so and does nothing. `review list` shows the runs.
+    /// For a run that was killed, interrupted, lost its network or used up its budget. Responses already received are not requested again, and
+    /// count against the budgets (raise them with --max-tokens, --max-turns, --max-cost, --timeout). The change, the model and the settings are
+    /// those of the run; if commits, files, prompts or settings have changed since, it stops and says so. `review list` shows the runs.
     #[arg(
         long,
         value_name = "ID",
@@ -21,7 +21,7 @@ pub(in crate::cli) struct ResumeArgs {
         ]
     )]
     resume: Option<String>,
-    /// With --resume: go on with the commits, prompts and settings of then, though they changed
+    /// With --resume: use the recorded commits, prompts and settings even if they have changed
     #[arg(long, requires = "resume")]
     resume_as_recorded: bool,
 }

@@ -19,7 +19,7 @@ use crate::present::Syntax;
 pub(super) struct InstallArgs {
     #[command(flatten)]
     place: DirectoryArgs,
-    /// The program that will start the server; without it, they are listed
+    /// The client; without it, the known ones are listed
     #[arg(long, value_name = "CLIENT", value_parser = PossibleValuesParser::new(CLIENTS.iter().map(|client| client.name)))]
     client: Option<String>,
     /// Set it up in this project, or for yourself [default: project, where the client has such a file]
@@ -31,10 +31,10 @@ pub(super) struct InstallArgs {
     /// Replace another server of the same name
     #[arg(long, requires = "write")]
     force: bool,
-    /// What the client calls the server
+    /// The name of the server in the client
     #[arg(long, value_name = "NAME", default_value = "review")]
     name: String,
-    /// What starts this program [default: its path for a user, `review` for a project]
+    /// The command that starts this program [default: its path for a user, `review` for a project]
     #[arg(long, value_name = "PROGRAM")]
     command: Option<String>,
     /// Flags for `review mcp`, after --
@@ -96,7 +96,7 @@ fn list_clients() -> String {
             client.title, client.name
         ));
     }
-    text.push_str("\nThat prints what the program has to be told; --write puts it into its file. Any other: have it run `review mcp`.");
+    text.push_str("\nThat prints the settings of the client; --write adds them to its file. For any other client, have it run `review mcp`.");
     text
 }
 

@@ -25,7 +25,7 @@ const TOKEN: &str = "REVIEW_MCP_TOKEN";
 
 #[derive(Debug, Subcommand)]
 enum McpCommand {
-    /// Tell a client (an editor, an assistant) how to start the server
+    /// Register the server with a client (an editor, an assistant)
     Install(InstallArgs),
 }
 
@@ -40,7 +40,7 @@ Examples:
   review mcp --tools default,-review   without the tool that starts reviews
   review mcp --tools default,pr        with those that read pull requests
 
-Clients start it themselves once they are told of it: review mcp install.
+Clients start it on their own once it is registered: review mcp install.
 Standard output carries the protocol and nothing else."
 )]
 pub(super) struct McpArgs {
@@ -48,34 +48,34 @@ pub(super) struct McpArgs {
     action: Option<McpCommand>,
     #[command(flatten)]
     place: DirectoryArgs,
-    /// Also look in repositories below this folder; repeatable
+    /// Also allow repositories below this folder; repeatable
     #[arg(long, value_name = "DIR")]
     root: Vec<PathBuf>,
     /// Offer these tools: names, default, all, pr; -NAME leaves one out
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
     tools: Vec<String>,
-    /// Let clients dismiss findings, and resolve remarks on pull requests
+    /// Allow clients to dismiss findings and to resolve comments on pull requests
     #[arg(long)]
     allow_write: bool,
-    /// How often a pull request that a client watches is looked at, in milliseconds; for tests
+    /// The interval at which a watched pull request is checked, in milliseconds; for tests
     #[arg(long, value_name = "MS", default_value_t = 60_000, hide = true)]
     watch_every: u64,
     /// Serve over HTTP at this address instead of standard input and output
     #[arg(long, value_name = "ADDRESS:PORT", help_heading = "HTTP")]
     http: Option<SocketAddr>,
-    /// Let in clients that show the token in this file (or in `REVIEW_MCP_TOKEN`)
+    /// Admit clients with the token in this file (or in `REVIEW_MCP_TOKEN`)
     #[arg(long, value_name = "FILE", requires = "http", help_heading = "HTTP")]
     token_file: Option<PathBuf>,
-    /// A name by which clients may call the server; repeatable
+    /// A host name that clients may use for the server; repeatable
     #[arg(long, value_name = "HOST", requires = "http", help_heading = "HTTP")]
     host: Vec<String>,
-    /// Reviews that clients ask for are made by this model
+    /// Model for reviews that clients start
     #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, conflicts_with = "no_model", help_heading = "Who reviews")]
     model: Option<String>,
-    /// Reviews that clients ask for are made by the built-in rules
+    /// Use only the built-in rules for reviews that clients start
     #[arg(long, help_heading = "Who reviews")]
     no_model: bool,
-    /// Write a line to this file for each call: what, how long, how it went
+    /// Log each call to this file: tool, duration, outcome
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
 }
