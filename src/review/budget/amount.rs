@@ -269,10 +269,10 @@ mod tests {
 
     #[test]
     fn what_sittings_before_cost_is_counted_once() {
-        let purse = SharedBudget::new(limits("1"), &[]);
+        let shared = SharedBudget::new(limits("1"), &[]);
         let known = Amount { tokens: 10_000, cost: usd("0.25") };
-        purse.add_recorded_turns(2, &TurnUsage::NOTHING, known);
-        let mut budget = ConversationBudget::for_single_conversation(&purse, limits("1"));
+        shared.add_recorded_turns(2, &TurnUsage::NOTHING, known);
+        let mut budget = ConversationBudget::for_single_conversation(&shared, limits("1"));
         budget.record_replayed_turn(5_000, &usage(5_000, 10, Some("0.25")), Duration::ZERO);
         assert_eq!(budget.remaining().all.cost, usd("0.75"));
         budget.record_replayed_turn(5_000, &usage(5_000, 1_000, None), Duration::ZERO);
@@ -284,9 +284,9 @@ mod tests {
         let promised = |most| SharedBudget::new(limits(most), &[30_000; 20]).promised_parts();
         // Each needs 108 000 tokens and three responses: 0.675; a fifth of the limit is for verification.
         assert_eq!((promised("0.80"), promised("0.85"), promised("9")), (0, 1, 10));
-        let purse = SharedBudget::new(limits("1"), &[30_000, 30_000]);
-        let first = ConversationBudget::for_share(purse.start_part(0, 30_000, None).unwrap(), limits("1"));
+        let shared = SharedBudget::new(limits("1"), &[30_000, 30_000]);
+        let first = ConversationBudget::for_share(shared.start_part(0, 30_000, None).unwrap(), limits("1"));
         assert_eq!(first.reserve_turn(30_000, None), TurnPermit::Turn);
-        assert_eq!(purse.start_part(1, 30_000, None).err(), Some(StopReason::CostLimit));
+        assert_eq!(shared.start_part(1, 30_000, None).err(), Some(StopReason::CostLimit));
     }
 }

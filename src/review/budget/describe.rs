@@ -9,24 +9,24 @@ use crate::domain::review::StopReason;
 pub(in crate::review) fn describe_limit(
     ended: StopReason,
     limits: &BudgetLimits,
-    kept: &VerificationReserve,
+    reserve: &VerificationReserve,
 ) -> String {
     let but = |left: u64| if left == 0 { String::new() } else { format!(" but {left} for the second look") };
     match ended {
         StopReason::TurnLimit => {
             let turns = if limits.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", limits.turns) };
-            format!("the limit of {turns}{} was reached (raise it with --max-turns)", but(u64::from(kept.turns)))
+            format!("the limit of {turns}{} was reached (raise it with --max-turns)", but(u64::from(reserve.turns)))
         }
         StopReason::TokenLimit => {
-            let (tokens, but) = (limits.input_tokens, but(kept.tokens));
+            let (tokens, but) = (limits.input_tokens, but(reserve.tokens));
             format!("the limit of {tokens} input tokens{but} was reached (raise it with --max-tokens)")
         }
         StopReason::CostLimit => {
             let most = limits.cost.map_or(Money::NOTHING, |limit| limit.most).format_full();
-            let but = if kept.cost == Money::NOTHING {
+            let but = if reserve.cost == Money::NOTHING {
                 String::new()
             } else {
-                format!(", but {} for the second look,", kept.cost)
+                format!(", but {} for the second look,", reserve.cost)
             };
             format!("what is left of the limit of {most}{but} does not pay for another turn (raise it with --max-cost)")
         }

@@ -114,7 +114,7 @@ const PROMISED: u64 = 5;
 #[derive(Debug)]
 pub(super) struct ConversationBudget {
     limits: BudgetLimits,
-    kept: VerificationReserve,
+    reserve: VerificationReserve,
     turns: u32,
     /// Consumption of this conversation so far.
     spent: Amount,
@@ -123,7 +123,7 @@ pub(super) struct ConversationBudget {
     longest_answer: u64,
     /// Provider's count of the last request, in percent of the estimate.
     scale: u64,
-    seat: BudgetShare,
+    share: BudgetShare,
     /// `true` if other conversations share the budget.
     is_shared: bool,
     /// `true` if the turns of earlier sessions are in the shared budget, before they are replayed.
@@ -138,31 +138,31 @@ impl ConversationBudget {
     }
 
     /// Returns the budget of a single conversation, with a shared budget that was used before.
-    pub(super) fn for_single_conversation(purse: &SharedBudget, limits: BudgetLimits) -> Self {
-        Self::of(purse.open_share(), limits, false)
+    pub(super) fn for_single_conversation(shared: &SharedBudget, limits: BudgetLimits) -> Self {
+        Self::of(shared.open_share(), limits, false)
     }
 
     /// Returns the budget of one of several conversations: turns are its own; tokens are those of the run, up to its own limits.
-    pub(super) fn for_share(seat: BudgetShare, limits: BudgetLimits) -> Self {
-        Self::of(seat, limits, true)
+    pub(super) fn for_share(share: BudgetShare, limits: BudgetLimits) -> Self {
+        Self::of(share, limits, true)
     }
 
     /// Creates the budget of a conversation after them.
-    pub(super) fn shared(purse: &SharedBudget, limits: BudgetLimits) -> Self {
-        Self::of(purse.open_share(), limits, true)
+    pub(super) fn shared(shared: &SharedBudget, limits: BudgetLimits) -> Self {
+        Self::of(shared.open_share(), limits, true)
     }
 
-    fn of(seat: BudgetShare, limits: BudgetLimits, is_shared: bool) -> Self {
-        let scale = seat.scale;
+    fn of(share: BudgetShare, limits: BudgetLimits, is_shared: bool) -> Self {
+        let scale = share.scale;
         Self {
             limits,
-            kept: VerificationReserve::default(),
+            reserve: VerificationReserve::default(),
             turns: 0,
             spent: Amount::default(),
             longest: Duration::ZERO,
             longest_answer: 0,
             scale,
-            seat,
+            share,
             is_shared,
             includes_recorded: true,
         }
@@ -175,25 +175,25 @@ impl ConversationBudget {
 
     /// Returns the turns of the whole run with a response.
     pub(super) fn turns_of_run(&self) -> u32 {
-        self.seat.turns()
+        self.share.turns()
     }
 
     /// Sets the number of this conversation's findings that will be verified; returns the number of the run.
     pub(super) fn findings(&self, count: usize) -> usize {
-        self.seat.findings(count)
+        self.share.findings(count)
     }
 
     /// Sets the reserve for verification. Only the last turn may use it.
-    pub(super) fn set_reserve(&mut self, kept: VerificationReserve) {
+    pub(super) fn set_reserve(&mut self, reserve: VerificationReserve) {
         // Verification after several conversations has turns of its own.
-        self.kept = if self.is_shared { VerificationReserve { turns: 0, ..kept } } else { kept };
-        self.seat.set_reserve(self.kept);
+        self.reserve = if self.is_shared { VerificationReserve { turns: 0, ..reserve } } else { reserve };
+        self.share.set_reserve(self.reserve);
     }
 
     /// Returns the remaining budget, including the reserve.
     pub(super) fn remaining(&self) -> RemainingBudget {
         let turns = if self.is_shared { self.limits.turns } else { self.limits.turns.saturating_sub(self.turns) };
-        RemainingBudget { turns, all: self.seat.remaining() }
+        RemainingBudget { turns, all: self.share.remaining() }
     }
 
     /// Returns the limits.
@@ -206,7 +206,7 @@ impl ConversationBudget {
         (self.limits.window, self.limits.max_output) = (limits.window, limits.max_output);
         self.limits = self.limits.with_prices_of(&limits);
         if is_other {
-            self.seat.set_prices(&limits);
+            self.share.set_prices(&limits);
             // Its way of counting is unknown; an estimate that is too high costs less than one that is too low.
             self.scale = self.scale.max(100);
         }
@@ -236,7 +236,7 @@ impl ConversationBudget {
             return TurnPermit::Nothing(StopReason::WindowLimit);
         }
         let last = size.saturating_add(if self.is_shared { LAST_WORDS } else { 0 });
-        if let Err(limit) = self.seat.check_final_turn(self.last_turn(size, last)) {
+        if let Err(limit) = self.share.check_final_turn(self.last_turn(size, last)) {
             return TurnPermit::Nothing(limit);
         }
         // The next turn sends at least all of this again. If others spend meanwhile, the longest response is assumed.
@@ -244,10 +244,10 @@ impl ConversationBudget {
         let asked = self.reservation_for(size, next, self.expected_answer());
         let may_go_on = self.check_reservation(asked);
         let reserved = match may_go_on {
-            _ if self.turns + 1 + self.kept.turns >= self.limits.turns => TurnPermit::Landing(StopReason::TurnLimit),
+            _ if self.turns + 1 + self.reserve.turns >= self.limits.turns => TurnPermit::Landing(StopReason::TurnLimit),
             Err(limit) => TurnPermit::Landing(limit),
             Ok(()) if size > self.limits.most_request() => TurnPermit::Landing(StopReason::WindowLimit),
-            Ok(()) if left.is_some_and(|left| left < self.last_turn_takes() + self.kept.time) => {
+            Ok(()) if left.is_some_and(|left| left < self.last_turn_takes() + self.reserve.time) => {
                 TurnPermit::Landing(StopReason::Deadline)
             }
             Ok(()) => TurnPermit::Turn,
@@ -256,12 +256,12 @@ impl ConversationBudget {
             TurnPermit::Turn => {
                 let TurnReservation { now, next } =
                     self.reservation_for(size, next, u64::from(self.max_answer(estimate)));
-                self.seat.reserve_turn(now, next);
+                self.share.reserve_turn(now, next);
             }
             TurnPermit::Landing(_) | TurnPermit::Nothing(_) => {
                 let answer = u64::from(self.last_answer(estimate));
                 let Amount { cost, .. } = self.limits.amount(size.saturating_add(LAST_WORDS), answer);
-                self.seat.reserve_turn(Amount { tokens: last, cost }, Amount::default());
+                self.share.reserve_turn(Amount { tokens: last, cost }, Amount::default());
             }
         }
         reserved
@@ -270,7 +270,7 @@ impl ConversationBudget {
     /// Reserves a last request of about `estimate` tokens: results were accepted as far as there was space.
     pub(super) fn reserve_final_turn(&self, estimate: u64) {
         let size = self.scaled(estimate);
-        self.seat.reserve_turn(Amount::default(), self.last_turn(size, size.saturating_add(LAST_WORDS)));
+        self.share.reserve_turn(Amount::default(), self.last_turn(size, size.saturating_add(LAST_WORDS)));
     }
 
     /// Returns the tokens of results that the request of about `estimate` tokens may still take.
@@ -281,7 +281,7 @@ impl ConversationBudget {
             // What others live on is not read away: the next request must be one that can be sent.
             let tokens = Amount { tokens: size, cost: Money::NOTHING };
             let free =
-                self.seat.unreserved(tokens).tokens.min(self.remaining_of_own_limit().saturating_sub(tokens).tokens);
+                self.share.unreserved(tokens).tokens.min(self.remaining_of_own_limit().saturating_sub(tokens).tokens);
             room = room.min(free.saturating_sub(LAST_WORDS));
         }
         room = room.min(self.payable_tokens(size));
@@ -291,7 +291,7 @@ impl ConversationBudget {
     /// Returns that number for the case that the next request is the last one and limited by the tokens of the run.
     pub(super) fn room_of_tokens(&self, estimate: u64) -> u64 {
         let size = self.scaled(estimate);
-        let room = self.seat.remaining().tokens.saturating_sub(size).min(self.payable_tokens(size));
+        let room = self.share.remaining().tokens.saturating_sub(size).min(self.payable_tokens(size));
         // The message before the last turn is sent with it.
         (room.saturating_mul(100) / self.scale.max(1)).saturating_sub(LAST_WORDS)
     }
@@ -306,9 +306,9 @@ impl ConversationBudget {
         // A long response takes nothing from conversations that were promised a start; one of the usual length may.
         let usual = self
             .limits
-            .max_answer(self.seat.available_for_final_turn(bare).cost, last)
+            .max_answer(self.share.available_for_final_turn(bare).cost, last)
             .min(self.limits.min_payable_answer());
-        let room = room.min(self.limits.max_answer(self.seat.unreserved(bare).cost, last).max(usual));
+        let room = room.min(self.limits.max_answer(self.share.unreserved(bare).cost, last).max(usual));
         u32::try_from(room).unwrap_or(u32::MAX).min(self.limits.max_output)
     }
 
@@ -330,7 +330,7 @@ impl ConversationBudget {
             self.scale = (input.saturating_mul(100) / estimate.max(1)).clamp(40, 400);
         }
         let spent = self.count_spending(sent, usage);
-        self.seat.record_turn(spent, usage, took, self.scale);
+        self.share.record_turn(spent, usage, took, self.scale);
     }
 
     /// Counts the consumption of a turn of this conversation.
@@ -350,7 +350,7 @@ impl ConversationBudget {
     /// Counts the possible cost of an attempt that was not reported, at once, because others spend from the same budget. Returns `true` if another
     /// attempt can be paid for.
     pub(super) fn record_unbilled(&self, cost: Money) -> bool {
-        self.seat.record_unbilled(cost)
+        self.share.record_unbilled(cost)
     }
 
     /// Counts such costs to this conversation: those of earlier sessions, and those of this one, which were counted at once.
@@ -371,12 +371,12 @@ impl ConversationBudget {
         }
         let spent = self.count_spending(usage.input.unwrap_or(estimated), usage);
         let cost = if usage.cost.is_none() { spent.cost } else { Money::NOTHING };
-        self.seat.record_replayed_turn(Amount { tokens: estimated, cost }, took, self.scale);
+        self.share.record_replayed_turn(Amount { tokens: estimated, cost }, took, self.scale);
     }
 
     /// Returns the usage of all turns of the run; unknown if there was no response.
     pub(super) fn usage(&self) -> Usage {
-        self.seat.usage()
+        self.share.usage()
     }
 
     /// Returns the largest request that fits the window and is not the last one, in estimated tokens.
@@ -386,7 +386,7 @@ impl ConversationBudget {
 
     /// Describes a limit.
     pub(super) fn describe_limit(&self, ended: StopReason) -> String {
-        describe_limit(ended, &self.limits, &self.kept)
+        describe_limit(ended, &self.limits, &self.reserve)
     }
 
     /// Returns the rest of the conversation's own limit.

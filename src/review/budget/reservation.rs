@@ -34,7 +34,7 @@ impl ConversationBudget {
 
     /// Checks that the budget covers both, the reserve, and the conversation's own limit.
     pub(super) fn check_reservation(&self, TurnReservation { now, next }: TurnReservation) -> Result<(), StopReason> {
-        self.seat.check_turn(now, next, self.kept.amount())?;
+        self.share.check_turn(now, next, self.reserve.amount())?;
         if self.is_shared { now.plus(next).check_within(self.remaining_of_own_limit()) } else { Ok(()) }
     }
 
@@ -55,7 +55,7 @@ impl ConversationBudget {
         let next = size.saturating_add(u64::from(self.limits.max_output)).saturating_add(LAST_WORDS);
         let last = self.limits.amount_as(size.saturating_add(LAST_WORDS), self.limits.min_payable_answer(), next);
         let bare = self.limits.amount(size, 0).plus(last);
-        let free = self.seat.unreserved(Amount::default()).saturating_sub(self.kept.amount()).cost;
+        let free = self.share.unreserved(Amount::default()).saturating_sub(self.reserve.amount()).cost;
         let free = if self.is_shared { free.min(self.remaining_of_own_limit().cost) } else { free };
         let free = free.saturating_sub(bare.cost);
         // The others can use what one leaves, so no conversation reserves everything for a response that will be short.
@@ -65,7 +65,7 @@ impl ConversationBudget {
 
     /// Returns the tokens besides a request of `size` that can be paid for so that it can still be the last one.
     pub(super) fn payable_tokens(&self, size: u64) -> u64 {
-        let free = self.seat.unreserved(Amount::default());
+        let free = self.share.unreserved(Amount::default());
         let free = if self.is_shared { free.cost.min(self.remaining_of_own_limit().cost) } else { free.cost };
         self.limits.max_sendable(free, size.saturating_add(LAST_WORDS), self.limits.min_payable_answer())
     }

@@ -29,7 +29,7 @@ pub(in crate::review) struct SharedBudget(Arc<Mutex<SharedBudgetState>>);
 /// Share of one conversation.
 #[derive(Debug)]
 pub(in crate::review) struct BudgetShare {
-    purse: SharedBudget,
+    shared: SharedBudget,
     at: usize,
     /// Provider's count in percent of the estimate, as far as known when the conversation began.
     pub(super) scale: u64,
@@ -47,17 +47,17 @@ struct SharedBudgetState {
     longest: Duration,
     /// Provider's latest count, in percent of the estimate.
     scale: u64,
-    seats: Vec<ShareReservation>,
+    shares: Vec<ShareReservation>,
     /// Minimum of each part that was promised a start and has not begun.
     promised: Vec<Amount>,
-    kept: VerificationReserve,
+    reserve: VerificationReserve,
 }
 
 /// Reservations of one conversation.
 #[derive(Debug, Clone, Copy, Default)]
 struct ShareReservation {
     /// For the request under way.
-    asking: Amount,
+    pending: Amount,
     /// For its last turn.
     landing: Amount,
     /// Number of its findings that will be verified.
@@ -83,9 +83,9 @@ impl SharedBudget {
             usage: TurnUsage::NOTHING,
             longest: Duration::ZERO,
             scale: 100,
-            seats: Vec::new(),
+            shares: Vec::new(),
             promised: promised.collect(),
-            kept: VerificationReserve::default(),
+            reserve: VerificationReserve::default(),
         })))
     }
 
@@ -106,17 +106,17 @@ impl SharedBudget {
             *promised = Amount::default();
         }
         let need = account.limits.least(size.saturating_mul(account.scale) / 100);
-        if !account.seats.is_empty() {
-            let taken = account.spent.plus(account.reserved_by_others(None)).plus(account.kept.amount());
+        if !account.shares.is_empty() {
+            let taken = account.spent.plus(account.reserved_by_others(None)).plus(account.reserve.amount());
             taken.plus(need).check_within(account.limits.total())?;
             // With one request followed by an order to end, nothing would have been read.
             let turns = last_turn_takes(account.longest, &account.limits).saturating_mul(2);
-            if left.is_some_and(|left| left < turns + account.kept.time) {
+            if left.is_some_and(|left| left < turns + account.reserve.time) {
                 return Err(StopReason::Deadline);
             }
         }
-        account.seats.push(ShareReservation { landing: need, ..ShareReservation::default() });
-        Ok(BudgetShare { at: account.seats.len() - 1, scale: account.scale, purse: self.clone() })
+        account.shares.push(ShareReservation { landing: need, ..ShareReservation::default() });
+        Ok(BudgetShare { at: account.shares.len() - 1, scale: account.scale, shared: self.clone() })
     }
 
     /// Counts turns and consumption of earlier sessions. They are not counted again in a replay.
@@ -134,15 +134,15 @@ impl SharedBudget {
             *promised = Amount::default();
         }
         let landing = account.limits.least(size.saturating_mul(account.scale) / 100);
-        account.seats.push(ShareReservation { landing, ..ShareReservation::default() });
-        BudgetShare { at: account.seats.len() - 1, scale: account.scale, purse: self.clone() }
+        account.shares.push(ShareReservation { landing, ..ShareReservation::default() });
+        BudgetShare { at: account.shares.len() - 1, scale: account.scale, shared: self.clone() }
     }
 
     /// Returns a share without any reservation.
     pub(super) fn open_share(&self) -> BudgetShare {
         let mut account = self.account();
-        account.seats.push(ShareReservation::default());
-        BudgetShare { at: account.seats.len() - 1, scale: account.scale, purse: self.clone() }
+        account.shares.push(ShareReservation::default());
+        BudgetShare { at: account.shares.len() - 1, scale: account.scale, shared: self.clone() }
     }
 
     /// Returns the number of parts that were promised a start.
@@ -162,71 +162,76 @@ impl SharedBudgetState {
 
     /// Returns the reservations of all conversations but one, and of promised parts.
     fn reserved_by_others(&self, but: Option<usize>) -> Amount {
-        let others = self.seats.iter().enumerate().filter(|(at, _)| Some(*at) != but);
-        let others = others.map(|(_, sat)| sat.asking.plus(sat.landing));
+        let others = self.shares.iter().enumerate().filter(|(at, _)| Some(*at) != but);
+        let others = others.map(|(_, share)| share.pending.plus(share.landing));
         others.chain(self.promised.iter().copied()).fold(Amount::default(), Amount::plus)
     }
 
     /// Returns the reservations without the promised parts: a last turn has priority over a part that has not begun.
     fn open_reservations(&self, but: usize) -> Amount {
-        let others = self.seats.iter().enumerate().filter(|(at, _)| *at != but);
-        others.map(|(_, sat)| sat.asking.plus(sat.landing)).fold(Amount::default(), Amount::plus)
+        let others = self.shares.iter().enumerate().filter(|(at, _)| *at != but);
+        others.map(|(_, share)| share.pending.plus(share.landing)).fold(Amount::default(), Amount::plus)
     }
 }
 
 impl BudgetShare {
     /// Checks whether a request may be sent at all, as the last one; otherwise returns the limit that forbids it.
     pub(super) fn check_final_turn(&self, last: Amount) -> Result<(), StopReason> {
-        let account = self.purse.account();
+        let account = self.shared.account();
         account.spent.plus(account.open_reservations(self.at)).plus(last).check_within(account.limits.total())
     }
 
-    /// Checks whether a request may be sent `now` so that the `next` one can be sent after it. `kept` is this conversation's own reserve.
-    pub(super) fn check_turn(&self, now: Amount, next: Amount, kept: Amount) -> Result<(), StopReason> {
-        let account = self.purse.account();
-        let taken = account.spent.plus(account.reserved_by_others(Some(self.at))).plus(kept);
+    /// Checks whether a request may be sent `now` so that the `next` one can be sent after it. `reserve` is this conversation's own reserve.
+    pub(super) fn check_turn(&self, now: Amount, next: Amount, reserve: Amount) -> Result<(), StopReason> {
+        let account = self.shared.account();
+        let taken = account.spent.plus(account.reserved_by_others(Some(self.at))).plus(reserve);
         taken.plus(now).plus(next).check_within(account.limits.total())
     }
 
     /// Reserves the request that is sent `now`, and the last one, `next`.
     pub(super) fn reserve_turn(&self, now: Amount, next: Amount) {
-        if let Some(sat) = self.purse.account().seats.get_mut(self.at) {
-            (sat.asking, sat.landing) = (now, next);
+        if let Some(share) = self.shared.account().shares.get_mut(self.at) {
+            (share.pending, share.landing) = (now, next);
         }
     }
 
     /// Sets the prices for conversations that start from now on.
     pub(super) fn set_prices(&self, limits: &BudgetLimits) {
-        let mut account = self.purse.account();
+        let mut account = self.shared.account();
         account.limits = account.limits.with_prices_of(limits);
     }
 
     /// Counts the possible cost of an attempt that was not reported. Returns `true` if it may be sent again, if only at the expense of the last turn.
     pub(super) fn record_unbilled(&self, cost: Money) -> bool {
-        let mut account = self.purse.account();
+        let mut account = self.shared.account();
         account.spent.cost = account.spent.cost.plus(cost);
-        let asking = account.seats.get(self.at).map_or(Amount::default(), |sat| sat.asking);
-        account.spent.plus(account.open_reservations(self.at)).plus(asking).check_within(account.limits.total()).is_ok()
+        let pending = account.shares.get(self.at).map_or(Amount::default(), |share| share.pending);
+        account
+            .spent
+            .plus(account.open_reservations(self.at))
+            .plus(pending)
+            .check_within(account.limits.total())
+            .is_ok()
     }
 
     /// Returns the unreserved amount besides a last request.
     pub(super) fn unreserved(&self, last: Amount) -> Amount {
-        let account = self.purse.account();
+        let account = self.shared.account();
         let taken = account.spent.plus(account.reserved_by_others(Some(self.at))).plus(last);
         account.limits.total().saturating_sub(taken)
     }
 
     /// Returns that amount plus the promises to parts that have not begun.
     pub(super) fn available_for_final_turn(&self, last: Amount) -> Amount {
-        let account = self.purse.account();
+        let account = self.shared.account();
         account.limits.total().saturating_sub(account.spent.plus(account.open_reservations(self.at)).plus(last))
     }
 
     /// Counts a turn.
     pub(super) fn record_turn(&self, spent: Amount, usage: &TurnUsage, took: Duration, scale: u64) {
-        let mut account = self.purse.account();
-        if let Some(sat) = account.seats.get_mut(self.at) {
-            sat.asking = Amount::default();
+        let mut account = self.shared.account();
+        if let Some(share) = account.shares.get_mut(self.at) {
+            share.pending = Amount::default();
         }
         account.turns += 1;
         account.longest = account.longest.max(took);
@@ -237,7 +242,7 @@ impl BudgetShare {
 
     /// Counts a turn of an earlier session; only the estimated numbers of it are new.
     pub(super) fn record_replayed_turn(&self, estimated: Amount, took: Duration, scale: u64) {
-        let mut account = self.purse.account();
+        let mut account = self.shared.account();
         account.longest = account.longest.max(took);
         account.scale = scale;
         account.spent = account.spent.plus(estimated);
@@ -245,7 +250,7 @@ impl BudgetShare {
 
     /// Returns the consumption of all conversations; unknown if there was no response.
     pub(super) fn usage(&self) -> Usage {
-        let account = self.purse.account();
+        let account = self.shared.account();
         if account.turns == 0 {
             return Usage::default();
         }
@@ -254,34 +259,34 @@ impl BudgetShare {
 
     /// Returns the rest of the run's budget, including reservations.
     pub(super) fn remaining(&self) -> Amount {
-        let account = self.purse.account();
+        let account = self.shared.account();
         account.limits.total().saturating_sub(account.spent)
     }
 
     /// Sets the number of this conversation's findings that will be verified; returns the number of the run.
     pub(super) fn findings(&self, count: usize) -> usize {
-        let mut account = self.purse.account();
-        if let Some(sat) = account.seats.get_mut(self.at) {
-            sat.findings = count;
+        let mut account = self.shared.account();
+        if let Some(share) = account.shares.get_mut(self.at) {
+            share.findings = count;
         }
-        account.seats.iter().map(|sat| sat.findings).sum()
+        account.shares.iter().map(|share| share.findings).sum()
     }
 
     /// Sets the reserve for the verification of all findings.
-    pub(super) fn set_reserve(&self, kept: VerificationReserve) {
-        self.purse.account().kept = kept;
+    pub(super) fn set_reserve(&self, reserve: VerificationReserve) {
+        self.shared.account().reserve = reserve;
     }
 
     pub(super) fn turns(&self) -> u32 {
-        self.purse.turns()
+        self.shared.turns()
     }
 }
 
 impl Drop for BudgetShare {
     /// Gives back what was set apart, however the conversation ended.
     fn drop(&mut self) {
-        if let Some(sat) = self.purse.account().seats.get_mut(self.at) {
-            (sat.asking, sat.landing) = (Amount::default(), Amount::default());
+        if let Some(share) = self.shared.account().shares.get_mut(self.at) {
+            (share.pending, share.landing) = (Amount::default(), Amount::default());
         }
     }
 }
@@ -320,33 +325,33 @@ mod tests {
 
     #[test]
     fn the_first_may_always_try_and_the_others_where_there_is_room() {
-        let purse = SharedBudget::new(BudgetLimits { input_tokens: 100_000, ..LIMITS }, &[40_000, 40_000]);
-        let first = ConversationBudget::for_share(purse.start_part(0, 40_000, None).unwrap(), LIMITS);
+        let shared = SharedBudget::new(BudgetLimits { input_tokens: 100_000, ..LIMITS }, &[40_000, 40_000]);
+        let first = ConversationBudget::for_share(shared.start_part(0, 40_000, None).unwrap(), LIMITS);
         assert_eq!(first.reserve_turn(40_000, None), TurnPermit::Turn);
         assert_eq!(
-            purse.start_part(1, 10_000, None).err(),
+            shared.start_part(1, 10_000, None).err(),
             Some(StopReason::TokenLimit),
             "its last turn would be eaten"
         );
         drop(first);
-        assert!(purse.start_part(1, 10_000, None).is_ok(), "whoever is over gives back what was set apart");
+        assert!(shared.start_part(1, 10_000, None).is_ok(), "whoever is over gives back what was set apart");
     }
 
     #[test]
     fn nobody_begins_when_time_is_up() {
-        let purse = SharedBudget::new(LIMITS, &[1_000; 2]);
-        let mut first = ConversationBudget::for_share(purse.start_part(0, 1_000, None).unwrap(), LIMITS);
+        let shared = SharedBudget::new(LIMITS, &[1_000; 2]);
+        let mut first = ConversationBudget::for_share(shared.start_part(0, 1_000, None).unwrap(), LIMITS);
         first.record_turn(1_000, &answered(1_000), Duration::from_mins(2));
-        let soon = purse.start_part(1, 1_000, Some(Duration::from_mins(5))).err();
+        let soon = shared.start_part(1, 1_000, Some(Duration::from_mins(5))).err();
         assert_eq!(soon, Some(StopReason::Deadline));
-        assert!(purse.start_part(1, 1_000, Some(Duration::from_mins(7))).is_ok());
+        assert!(shared.start_part(1, 1_000, Some(Duration::from_mins(7))).is_ok());
     }
 
     #[test]
     fn what_one_reads_leaves_the_others_what_they_were_promised() {
         let limits = BudgetLimits { input_tokens: 400_000, ..LIMITS };
-        let purse = SharedBudget::new(limits, &[40_000, 40_000]);
-        let mut first = ConversationBudget::for_share(purse.start_part(0, 40_000, None).unwrap(), limits);
+        let shared = SharedBudget::new(limits, &[40_000, 40_000]);
+        let mut first = ConversationBudget::for_share(shared.start_part(0, 40_000, None).unwrap(), limits);
         let mut size = 40_000;
         while first.reserve_turn(size, None) == TurnPermit::Turn {
             first.record_turn(size, &answered(size), Duration::ZERO);
@@ -354,14 +359,14 @@ mod tests {
         }
         first.record_turn(size, &answered(size), Duration::ZERO);
         drop(first);
-        assert!(purse.start_part(1, 40_000, None).is_ok());
+        assert!(shared.start_part(1, 40_000, None).is_ok());
     }
 
     #[test]
     fn turns_are_each_ones_own_and_what_was_spent_is_everybodys() {
         let limits = BudgetLimits { turns: 3, ..LIMITS };
-        let purse = SharedBudget::new(limits, &[1_000; 2]);
-        let (mut a, mut b) = (ConversationBudget::shared(&purse, limits), ConversationBudget::shared(&purse, limits));
+        let shared = SharedBudget::new(limits, &[1_000; 2]);
+        let (mut a, mut b) = (ConversationBudget::shared(&shared, limits), ConversationBudget::shared(&shared, limits));
         for budget in [&mut a, &mut b] {
             for _ in 0..2 {
                 assert_eq!(budget.reserve_turn(1_000, None), TurnPermit::Turn);
@@ -369,10 +374,10 @@ mod tests {
             }
             assert_eq!(budget.reserve_turn(1_000, None), TurnPermit::Landing(StopReason::TurnLimit));
         }
-        assert_eq!((a.turns(), a.turns_of_run(), purse.turns()), (2, 4, 4));
+        assert_eq!((a.turns(), a.turns_of_run(), shared.turns()), (2, 4, 4));
         assert_eq!((a.usage().input_tokens, a.remaining().all.tokens), (Some(4_000), LIMITS.input_tokens - 4_000));
         assert_eq!(
-            ConversationBudget::shared(&purse, limits).remaining().turns,
+            ConversationBudget::shared(&shared, limits).remaining().turns,
             3,
             "the second look has turns of its own"
         );
@@ -404,13 +409,13 @@ mod tests {
             let most = cents.map(|cents| Money::from_nanos(cents * 10_000_000));
             let cost = most.map(|most| CostLimit { most, prices: prices() });
             let limits = BudgetLimits { input_tokens: tokens, cost, ..LIMITS };
-            let purse = SharedBudget::new(limits, &sizes);
-            let promised = purse.promised_parts();
+            let shared = SharedBudget::new(limits, &sizes);
+            let promised = shared.promised_parts();
             let (mut waiting, mut open, mut sent, mut paid, mut begun) = (0, Vec::<SimulatedConversation>::new(), 0, Money::NOTHING, Vec::new());
             for (which, answer, wanted, end) in steps {
                 while open.len() < 3 && waiting < sizes.len() {
-                    if let Ok(seat) = purse.start_part(waiting, sizes[waiting], None) {
-                        open.push(SimulatedConversation { budget: ConversationBudget::for_share(seat, limits), size: sizes[waiting], asked: None });
+                    if let Ok(share) = shared.start_part(waiting, sizes[waiting], None) {
+                        open.push(SimulatedConversation { budget: ConversationBudget::for_share(share, limits), size: sizes[waiting], asked: None });
                         begun.push(waiting);
                     }
                     waiting += 1;

@@ -164,8 +164,8 @@ mod tests {
             assert_eq!(reserve_for(1, &BudgetLimits { input_tokens: tokens, ..LIMITS }).tokens, back, "of {tokens}");
         }
         for (turns, back) in [(1, 0), (3, 0), (4, 0), (7, 0), (8, 2), (11, 2), (12, 3)] {
-            let kept = reserve_for(3, &BudgetLimits { turns, ..LIMITS }).turns;
-            assert_eq!(kept, back, "of {turns}: a small run is for the review, and one turn is of no use");
+            let reserve = reserve_for(3, &BudgetLimits { turns, ..LIMITS }).turns;
+            assert_eq!(reserve, back, "of {turns}: a small run is for the review, and one turn is of no use");
         }
     }
 
