@@ -79,7 +79,7 @@ enum PresentFormat {
     Terminal,
     /// Links such as src/a.rs#L42
     Markdown,
-    /// Links such as [`src/a.rs:42`][]
+    /// Links such as \[`src/a.rs:42`\]\[\]
     Rustdoc,
     /// Links to the files on the disk, where they are on the disk
     Files,

@@ -1,4 +1,4 @@
-//! The running text of a document, without code, HTML and the targets of links. Main function: [`prose`].
+//! The running text of a document, without code, HTML and the targets of links. Main function: [`prose_ranges`].
 
 use std::ops::Range;
 

@@ -16,7 +16,7 @@ pub(super) struct Heading {
     pub(super) level: u8,
     /// Its byte range, including the underline of a setext heading and the last line ending.
     pub(super) at: Range<usize>,
-    /// Its text, normalized for comparison (see [`fold`]).
+    /// Its text, normalized for comparison (see [`normalize_heading`]).
     pub(super) text: String,
     /// `true` if it is underlined.
     pub(super) setext: bool,

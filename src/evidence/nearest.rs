@@ -1,6 +1,6 @@
 //! Finds the lines of a file that are most similar to a missing quote, so that its author can correct it.
 //!
-//! Main function: [`nearest`]; bounded work, a heuristic.
+//! Main function: [`find_nearest`]; bounded work, a heuristic.
 
 use std::collections::HashSet;
 

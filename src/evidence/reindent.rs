@@ -1,4 +1,4 @@
-//! Restores the indentation of a replacement whose quote lost it. Main function: [`reindented`].
+//! Restores the indentation of a replacement whose quote lost it. Main function: [`reindent`].
 //!
 //! Quotes often lose the indentation of their first line, or that of all lines; a replacement then lost the same. It is restored only if
 //! that is certain.

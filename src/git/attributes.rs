@@ -1,4 +1,4 @@
-//! The attributes of changed files, from the target's `.gitattributes`. Main function: [`generated`].
+//! The attributes of changed files, from the target's `.gitattributes`. Main function: [`find_generated`].
 //!
 //! Read from the blobs of a commit, never from the checkout, which the author of a change controls.
 

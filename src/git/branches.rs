@@ -1,4 +1,4 @@
-//! The names of branches, for whoever types one. Main function: [`branches`].
+//! The names of branches, for whoever types one. Main function: [`list_branches`].
 
 use super::GitError;
 use crate::domain::text::mask;

@@ -1,4 +1,4 @@
-//! The commits of a change, as `git log` lists them. Main function: [`commits`].
+//! The commits of a change, as `git log` lists them. Main function: [`collect_commits`].
 
 use crate::domain::change::Commit;
 use crate::domain::id::CommitId;

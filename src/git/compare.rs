@@ -1,4 +1,4 @@
-//! The lines that differ between two contents. Main functions: [`runs`], [`hunks`].
+//! The lines that differ between two contents. Main functions: [`change_runs`], [`hunks`].
 //!
 //! The comparison itself is git's own (xdiff, as the library carries it), asked for changed lines only; hunks are made here, so that
 //! no line but the shown ones is ever copied.

@@ -1,4 +1,4 @@
-//! Files that nobody writes by hand, by their names. Main function: [`by_name`].
+//! Files that nobody writes by hand, by their names. Main function: [`generated_by_name`].
 //!
 //! Data only; the attributes of the repository, which overrule it, are in `attributes`.
 

@@ -1,4 +1,4 @@
-//! Tracking of files and lines between two states of a branch. Main functions: [`moved`], [`changed_lines`].
+//! Tracking of files and lines between two states of a branch. Main functions: [`find_moved`], [`changed_lines`].
 //!
 //! For finding something again that was said about the earlier state; the change under review belongs in `collect`.
 

@@ -1,4 +1,4 @@
-//! The files of folders that hold a `.git` and are no repositories. Main function: [`open_false_ones`].
+//! The files of folders that hold a `.git` and are no repositories. Main function: [`expand_non_repositories`].
 //!
 //! The library passes over every folder that holds something called `.git`. Git looks into that, and takes the files if it is no other repository.
 

@@ -1,4 +1,4 @@
-//! Consistency of a file diff's header with its hunks. Main function: [`contradiction`].
+//! Consistency of a file diff's header with its hunks. Main function: [`find_contradiction`].
 //!
 //! Git refuses what contradicts itself (`parse_single_patch` in its apply.c). Other programs apply the hunks whatever the header says, so a header
 //! must not be what keeps hunks from review.

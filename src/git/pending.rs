@@ -1,4 +1,4 @@
-//! Uncommitted changes. Main function: [`pending`].
+//! Uncommitted changes. Main function: [`read_pending`].
 //!
 //! Only whether there is something, for whoever looked at `HEAD` and did not find it. What it is belongs in `disk_diff` and `index`.
 

@@ -1,4 +1,4 @@
-//! Detection of renames among deleted and added files. Main function: [`pair`].
+//! Detection of renames among deleted and added files. Main function: [`pair_renames`].
 //!
 //! The passes of git's `diffcore-rename.c` with a bound on the last one: equal contents, then a file name that only one deleted and one
 //! added file have, then every pair. The library's own pass is quadratic and takes seconds on ten thousand files.

@@ -1,4 +1,4 @@
-//! Errors of servers for a conversation that exceeds the context window. Main function: [`too_long`].
+//! Errors of servers for a conversation that exceeds the context window. Main function: [`is_too_long`].
 //!
 //! There is no common field for it, so the phrases are recognized here: in responses with an error status, and in errors inside a stream.
 

@@ -1,4 +1,4 @@
-//! Tool calls that a model wrote as text, in the markup that it was trained with. Main function: [`leaked`].
+//! Tool calls that a model wrote as text, in the markup that it was trained with. Main function: [`find_leaked_markup`].
 //!
 //! A server that does not know a model's template passes such text through. It must never be presented as a review. Each dialect has samples in
 //! `fixtures/leaks/<dialect>`, based on user reports about these models and servers.

@@ -1,4 +1,4 @@
-//! Refusals in a model's own words. Main function: [`declines`].
+//! Refusals in a model's own words. Main function: [`is_refusal`].
 //!
 //! Providers have a field for a refused response; many servers do not, and pass on the model's text.
 

@@ -1,4 +1,4 @@
-//! Aligned columns, for tables on a terminal. Main function: [`aligned`].
+//! Aligned columns, for tables on a terminal. Main function: [`align_columns`].
 
 use textwrap::core::display_width;
 

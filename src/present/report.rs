@@ -2,7 +2,7 @@
 //! another one if the review is not complete.
 //!
 //! Such formats know only findings: a review that covered half of the change would look like one without findings. Writing an entry in a
-//! format belongs in the format's own file; its names of severities are here, in [`words`], so that one table in `docs/formats.md` covers
+//! format belongs in the format's own file; its names of severities are here, in [`severity_names`], so that one table in `docs/formats.md` covers
 //! them all.
 
 use std::collections::{HashMap, HashSet};

@@ -1,4 +1,4 @@
-//! Finding the comments for which a forge refuses a whole review: it takes all of them or none and does not say which is wrong. Main function: [`bisect`].
+//! Finding the comments for which a forge refuses a whole review: it takes all of them or none and does not say which is wrong. Main function: [`bisect_comments`].
 //!
 //! Trying one part (a review that is created and deleted) is up to the caller, in `carry`.
 

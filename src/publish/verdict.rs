@@ -1,4 +1,4 @@
-//! The verdict of a review, computed from findings alone. Main function: [`verdict`].
+//! The verdict of a review, computed from findings alone. Main function: [`decide_verdict`].
 //!
 //! No text has a say in it: not the model's, not the pull request's. It never approves.
 

@@ -1,4 +1,4 @@
-//! Size limits for one rule from a repository, so that no rule makes a run hang, crash or exhaust memory. Main function: [`within`].
+//! Size limits for one rule from a repository, so that no rule makes a run hang, crash or exhaust memory. Main function: [`check_rule_bounds`].
 //!
 //! Matching time is limited where rules are matched; this module bounds what could not be stopped once it has begun.
 

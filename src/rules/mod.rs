@@ -1,6 +1,6 @@
 //! The offline reviewer: packs of structural rules, and checks that know no language.
 //!
-//! Main types: [`Packs`] (the rules), [`RulesInput`] → [`run`] → [`RulesReport`]. A rule fires if the change *introduced* a match: base
+//! Main types: [`Packs`] (the rules), [`RulesInput`] → [`run()`] → [`RulesReport`]. A rule fires if the change *introduced* a match: base
 //! matches are subtracted, over all changed files, by rule and text (`introduced`). Checking the evidence of a claim belongs in
 //! `evidence`; parsing and matching belong in `syntax`.
 //!

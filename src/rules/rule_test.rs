@@ -1,4 +1,4 @@
-//! Tests rules on fixtures. Main types: [`RuleFixtures`] → [`try_rules`] → [`FixtureReport`].
+//! Tests rules on fixtures. Main types: [`RuleFixtures`] → [`test_rules`] → [`FixtureReport`].
 //!
 //! The fixtures of a rule are in `<pack>/<id>/`. `hit-*` are files in which a match begins on every line that ends in a comment `HIT`, or
 //! on the line after a comment `HIT below`, and on no other line; `ok-*` are files without a match. A file is reviewed as one added in

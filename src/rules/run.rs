@@ -28,7 +28,7 @@ use crate::workspace::WorkspaceError;
 pub struct RulesReport {
     /// Claims about what the change introduced, ordered by file and line.
     pub claims: Vec<Claim>,
-    /// Pre-existing matches in the files that the change touches, if requested ([`Packs::with_all_lines`]), in the same order.
+    /// Pre-existing matches in the files that the change touches, if requested ([`super::Packs::with_all_lines`]), in the same order.
     pub standing: Vec<Claim>,
     /// Number of claims silenced by comments in the code; the notes name them.
     pub suppressed: u32,

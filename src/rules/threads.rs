@@ -1,4 +1,4 @@
-//! Runs work on many files in parallel. Main function: [`each_file`].
+//! Runs work on many files in parallel. Main function: [`for_each_file`].
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};

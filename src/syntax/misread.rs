@@ -1,5 +1,5 @@
 //! Code that a grammar misread as the text of a string, a comment or a here-document. Main type: [`MisreadLines`]; main function:
-//! [`SyntaxTree::misread`].
+//! [`SyntaxTree::misread_lines`].
 //!
 //! A tree with syntax errors is still usable for most rules: the code before and after an error is parsed normally. It is not usable if
 //! the parser lost the end of a text, since the code after it is then invisible to rules.

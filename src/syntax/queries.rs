@@ -1,5 +1,5 @@
 //! Queries that a text gets more than once: its errors, its symbols, and the name around a line. Main functions: [`error_count`],
-//! [`symbols`], [`enclosing_symbol`].
+//! [`symbols()`], [`enclosing_symbol`].
 //!
 //! Each is computed once for a text and a cache of trees.
 

@@ -1,4 +1,4 @@
-//! The object folders of a repository: its own, and those that it borrows from. Main function: [`object_folders`].
+//! The object folders of a repository: its own, and those that it borrows from. Main function: [`list_object_folders`].
 //!
 //! Checking where another folder may lie belongs in `place`.
 

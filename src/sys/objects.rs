@@ -25,7 +25,7 @@ const BASES: usize = 64;
 /// The maximum number of bytes of those.
 const BASE_BYTES: usize = 16 << 20;
 
-/// The object folder of a repository and what was opened of it, for all threads; [`handle`](Self::handle) gives each its own reader.
+/// The object folder of a repository and what was opened of it, for all threads; [`reader`](Self::reader) gives each its own reader.
 #[derive(Clone)]
 pub(super) struct ObjectStore(Arc<ObjectStoreShared>);
 

@@ -1,5 +1,5 @@
 //! Paths and globs as callers write them: from the repository root, or from the root of the machine into the folder that is checked out.
-//! Main functions: [`given`], [`glob`].
+//! Main functions: [`resolve_path`], [`glob`].
 //!
 //! Paths are resolved as text: the disk is not read. The definition of a tree path belongs in `domain`.
 

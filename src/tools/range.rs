@@ -1,4 +1,4 @@
-//! One-line description of the range of a diff. Main function: [`named`].
+//! One-line description of the range of a diff. Main function: [`describe_range`].
 
 use super::toolbox::ToolContext;
 use crate::domain::change::ChangeSet;

@@ -1,4 +1,4 @@
-//! Commands of a step to its runner, besides the annotations of a review. Main functions: [`mask`], [`said`].
+//! Commands of a step to its runner, besides the annotations of a review. Main functions: [`mask`], [`annotate`].
 
 use super::variables::{self, ActionVariables};
 use crate::present::annotations::{command, plain};

@@ -1,7 +1,7 @@
 //! The event that triggers a step. Main type: [`WorkflowEvent`]; main function: [`read`].
 //!
 //! The shapes are those of GitHub's webhooks (docs.github.com, "Webhook events and payloads"); only the needed fields are read, and every
-//! text is data. Deriving the task belongs in [`what`](super::what).
+//! text is data. Deriving the task belongs in `task`.
 
 use serde::Deserialize;
 

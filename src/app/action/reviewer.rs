@@ -1,4 +1,4 @@
-//! The choice of the reviewer in a step: the named model with the key given for it. Main function: [`choose`].
+//! The choice of the reviewer in a step: the named model with the key given for it. Main function: [`choose_reviewer`].
 //!
 //! The key is passed through the settings' environment (`REVIEW_<PROVIDER>_API_KEY`), for the named provider only. Without a model the
 //! built-in rules review only if requested: a run without a key must not look like a review.

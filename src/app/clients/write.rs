@@ -1,4 +1,4 @@
-//! Writes a client's file. Main function: [`write`].
+//! Writes a client's file. Main function: [`write()`].
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Reads the project's own files from the working tree, if requested. Main function: [`plain_file`].
+//! Reads the project's own files from the working tree, if requested. Main function: [`read_plain_file`].
 //!
 //! The decision to read the working tree belongs to the callers.
 

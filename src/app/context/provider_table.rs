@@ -1,4 +1,4 @@
-//! The provider table of this user. Main function: [`known`].
+//! The provider table of this user. Main function: [`load_table`].
 //!
 //! Only the user's settings can name the file: a repository must not decide where code is sent.
 

@@ -1,4 +1,4 @@
-//! Checks git: the program and the current repository. Main functions: [`look`], [`check`].
+//! Checks git: the program and the current repository. Main functions: [`open`], [`check`].
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Checks that reviews work here: settings, git, this machine, the forge, and the model, with a few probe requests. Main function:
 //! [`doctor`].
 //!
-//! Nothing of a repository is sent anywhere. Each file covers one area and returns [`Check`]s; `probe` sends requests to a model. Rendering
+//! Nothing of a repository is sent anywhere. Each file covers one area and returns [`DoctorCheck`]s; `probe` sends requests to a model. Rendering
 //! a [`DoctorReport`] belongs in `present`.
 
 mod advice;

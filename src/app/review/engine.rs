@@ -1,4 +1,4 @@
-//! Runs the chosen engine: the rules, or a model with its tools, prompts and journal. Main function: [`engine`].
+//! Runs the chosen engine: the rules, or a model with its tools, prompts and journal. Main function: [`run_engine`].
 
 use crate::app::context::model::limits;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The code around the places of a finding, read from the reviewed trees. Main function: [`places`].
+//! The code around the places of a finding, read from the reviewed trees. Main function: [`read_places`].
 
 use crate::app::context::settings;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! An entry of the file, set without touching the rest. Main function: [`set`].
+//! An entry of the file, set without touching the rest. Main function: [`set_entry`].
 
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TomlError, value};
 

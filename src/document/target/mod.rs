@@ -1,4 +1,4 @@
-//! Parses the destination of a link as a reference to a file. Main type: [`Target`].
+//! Parses the destination of a link as a reference to a file. Main type: [`LinkTarget`].
 
 use super::lines::{self, ParsedLines};
 use super::markdown::unescape;

@@ -1,4 +1,4 @@
-//! The best way to pair two small sets, one to one. Main function: [`best`].
+//! The best way to pair two small sets, one to one. Main function: [`assign_best`].
 //!
 //! The Hungarian method with potentials, as H. W. Kuhn (1955) and J. Munkres (1957) describe it: exact, and cubic in the smaller set.
 

@@ -6,7 +6,7 @@
 //!                                                   └────────▶ compared with an Earlier one ─▶ Comparison
 //! ```
 //!
-//! Main types: [`Evaluation`], [`Figures`]; main function: [`score`]. How cases are written and run belongs in `app`, how it all looks in
+//! Main types: [`Evaluation`], [`Figures`]; main function: [`score()`]. How cases are written and run belongs in `app`, how it all looks in
 //! `present`.
 
 mod assign;

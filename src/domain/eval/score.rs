@@ -1,7 +1,7 @@
 //! Findings held against what was expected. Main function: [`score`].
 //!
 //! A finding is about an issue when it stands in the right place *and* speaks of the right thing. One finding is about one issue at most,
-//! and the pairs are those that explain most: see [`best`](super::best).
+//! and the pairs are those that explain most: see [`assign_best`].
 
 use super::assign::assign_best;
 use super::golden::{ExpectedResult, Golden};

@@ -1,4 +1,4 @@
-//! Text that is written to steer whoever reviews it, rather than to be reviewed. Main function: [`steering`].
+//! Text that is written to steer whoever reviews it, rather than to be reviewed. Main function: [`find_prompt_injection`].
 //!
 //! It only tells; nothing is taken away. A reviewer that treats everything as data is not steered by it, but people want to know that somebody
 //! tried. The phrases are those that attempts on review programs have in common: an order to forget orders, a verdict put into the reviewer's

@@ -1,6 +1,6 @@
 //! Suggestions for a broken reference: lines similar to its pattern, files with names similar to its path's.
 //!
-//! Main functions: [`lines()`] and [`is_like()`]; bounded work, heuristics.
+//! Main functions: [`similar_lines`] and [`compare_names`]; bounded work, heuristics.
 
 use std::collections::HashSet;
 

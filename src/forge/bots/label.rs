@@ -1,4 +1,4 @@
-//! The severity and source of a remark. Main function: [`label`].
+//! The severity and source of a remark. Main function: [`read_label`].
 
 use std::sync::LazyLock;
 

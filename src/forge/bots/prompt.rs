@@ -1,4 +1,4 @@
-//! The instructions for a coding agent in a remark. Main function: [`prompt`].
+//! The instructions for a coding agent in a remark. Main function: [`find_prompt`].
 
 use super::Bot;
 use super::blocks::HtmlBlocks;

@@ -1,4 +1,4 @@
-//! Makes one list of all that was remarked on a pull request. Main function: [`remarks`].
+//! Makes one list of all that was remarked on a pull request. Main function: [`read_remarks`].
 
 use super::label::read_label;
 use super::own_comments::severity_of;

@@ -1,4 +1,4 @@
-//! The state stored in comments of a pull request. Main types: [`StoredRemarkState`] (the JSON of `pr-review-mcp`'s version 2), [`believed`].
+//! The state stored in comments of a pull request. Main types: [`StoredRemarkState`] (the JSON of `pr-review-mcp`'s version 2).
 
 use std::collections::BTreeMap;
 

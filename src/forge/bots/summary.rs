@@ -1,4 +1,4 @@
-//! Counts remarks. Main function: [`summary`].
+//! Counts remarks. Main function: [`summarize_remarks`].
 
 use std::collections::HashSet;
 

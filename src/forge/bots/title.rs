@@ -1,4 +1,4 @@
-//! The title of a remark, and its plain text without markup. Main functions: [`title`], [`shorten`].
+//! The title of a remark, and its plain text without markup. Main functions: [`find_title`], [`shorten`].
 
 use std::borrow::Cow;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! A text's own words, separated from the code and the quotations that it shows. Main function: [`blank`].
+//! A text's own words, separated from the code and the quotations that it shows. Main function: [`blank_hidden`].
 //!
 //! Marks are looked for in what is left: a person who quotes a bot, or a suggestion whose code holds a bot's mark, says nothing about severity.
 //! Every function takes time in proportion to the text. The rules are those of `CommonMark` as far as they matter here: fences, code spans,

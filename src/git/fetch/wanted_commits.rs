@@ -1,4 +1,4 @@
-//! The commits to fetch: two of a repository, and the names under which a server is asked for them. Main types: [`Wanted`], [`FetchOf`].
+//! The commits to fetch: two of a repository, and the names under which a server is asked for them. Main types: [`WantedCommits`], [`FetchOf`].
 
 use std::fmt;
 

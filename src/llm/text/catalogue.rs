@@ -1,4 +1,4 @@
-//! Tool catalogue of the text protocol. Main function: [`of`].
+//! Tool catalogue of the text protocol. Main function: [`describe_tools`].
 
 use super::kind::{FieldKind, ToolField, ToolFields};
 use crate::llm::turn::ToolDefinition;

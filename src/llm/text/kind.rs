@@ -1,4 +1,4 @@
-//! Fields of a tool's input, according to its schema. Main types: [`ToolFields`], [`Kind`].
+//! Fields of a tool's input, according to its schema. Main types: [`ToolFields`], [`FieldKind`].
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Text protocol: tool calls and their results written in text, for models without native tool calls. Main functions: [`say`], [`hear`].
+//! Text protocol: tool calls and their results written in text, for models without native tool calls. Main functions: [`to_text_protocol`], [`parse_calls`].
 //!
 //! A request is converted to one without tools: the grammar and the catalogue of tools join the system text, calls and results of the history become
 //! lines. A response is parsed back into the same [`MessagePart::Call`]s. The grammar is in `docs/text-protocol.md`; the words that explain it to a model

@@ -1,4 +1,4 @@
-//! Calls and results as lines of the protocol. Main functions: [`answer`], [`results`].
+//! Calls and results as lines of the protocol. Main functions: [`render_answer`], [`render_results`].
 
 use std::borrow::Cow;
 

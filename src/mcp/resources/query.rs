@@ -1,4 +1,4 @@
-//! The query of a URI: percent-encoding as RFC 6570 expands `{?name}`. Main functions: [`value`], [`escaped`].
+//! The query of a URI: percent-encoding as RFC 6570 expands `{?name}`. Main functions: [`value`], [`escape`].
 
 use crate::domain::percent::{decode, encode_part};
 

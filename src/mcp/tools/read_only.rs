@@ -1,4 +1,4 @@
-//! The read-only tools that the engine's own models have: one row for each of [`TOOLS`](crate::tools::TOOLS).
+//! The read-only tools that the engine's own models have: one row for each of [`TOOLS`].
 //!
 //! Added here: the repository and revision to read, and the field that marks the result as data. The tools themselves belong in `tools`.
 

@@ -1,4 +1,4 @@
-//! The JSON document of a review, `review/1`: written by `PRESENTER`, read back by [`parse`], described by [`schema`].
+//! The JSON document of a review, `review/1`: written by `PRESENTER`, read back by [`parse()`], described by [`schema`].
 //!
 //! The wire types are in `wire`, the only module that knows field names. Prose (titles, bodies, messages) is stripped of escapes and
 //! invisible characters; quotes and replacements are verbatim, with invisible characters written as `\uXXXX`.

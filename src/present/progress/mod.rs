@@ -43,7 +43,7 @@ impl ProgressMode {
 
 /// Events waiting for the thread; more are dropped.
 const QUEUE: usize = 1024;
-/// Maximum silence of [`ProgressMode::LineProgress`].
+/// Maximum silence of [`ProgressMode::Lines`].
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// Interval between redraws of a bar.
 const TICK: Duration = Duration::from_millis(120);

@@ -1,4 +1,4 @@
-//! The places of findings: artifacts, URIs and regions. Main type: [`Places`].
+//! The places of findings: artifacts, URIs and regions. Main type: [`SarifLocations`].
 //!
 //! SARIF knows the files of one moment, the head. Places before the change are below a root of their own ([`OLD`]), and never come first in
 //! a result: a reader would show the line of that number in the current file.

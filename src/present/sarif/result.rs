@@ -1,4 +1,4 @@
-//! Converts findings to results (§3.27), and an incomplete review to one. Main functions: [`of`], [`unfinished`].
+//! Converts findings to results (§3.27), and an incomplete review to one. Main functions: [`render_finding`], [`render_unfinished`].
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Keeps a file within the limits of code scanning. Main function: [`within`].
+//! Keeps a file within the limits of code scanning. Main function: [`render_within`].
 //!
 //! The limits are those of GitHub's "SARIF support for code scanning". The least severe results are removed first, and the file reports
 //! that. The result about an incomplete review is never removed.

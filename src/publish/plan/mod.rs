@@ -1,4 +1,4 @@
-//! The plan of all actions on a pull request, computed before anything is sent. Main function: [`plan`]; main type: [`PostPlan`].
+//! The plan of all actions on a pull request, computed before anything is sent. Main function: [`plan_post`]; main type: [`PostPlan`].
 //!
 //! It is given what a review found and what stands on the pull request, and says for each finding and for each open thread of ours what becomes of
 //! it. Reading trees (`still`, `moved`) and sending (`carry`) are elsewhere.

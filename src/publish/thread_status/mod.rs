@@ -1,4 +1,4 @@
-//! The status of an earlier review: whether the lines of its threads still exist, and whether it saw what is found now. Main functions: [`still`], [`saw`].
+//! The status of an earlier review: whether the lines of its threads still exist, and whether it saw what is found now. Main functions: [`thread_status`], [`saw_finding`].
 //!
 //! Both are asked of trees and of the receipt, never of what anybody wrote. What follows belongs in `plan`.
 

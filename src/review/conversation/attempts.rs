@@ -1,4 +1,4 @@
-//! Retries of one turn with growing waits, within the run's time. Main function: [`ask`].
+//! Retries of one turn with growing waits, within the run's time. Main function: [`request_turn`].
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Name, text, severity and category of a result. Main functions: [`name_of`], [`text_of`], [`severity_of`], [`category_of`].
+//! Name, text, severity and category of a result. Main functions: [`rule_name`], [`message_text`], [`map_severity`], [`map_category`].
 
 use super::wire::{LenientItem, SarifMessage, SarifProperties, SarifRule, SecurityScore};
 use crate::domain::finding::{Category, Severity};

@@ -1,5 +1,5 @@
 //! Imports results of other scanners in SARIF 2.1.0; they become claims like those of a rule. Main types: [`ScannerReports`], [`ScannerResult`]; main
-//! functions: [`read`], [`run_with`].
+//! function: [`read`].
 //!
 //! A report is untrusted data, often about untrusted code: its texts are masked, stripped and cut, its numbers bounded, and no path leads
 //! out of the tree. Only results in the change are imported; the others are counted. The format belongs in `wire` and `sarif`, locations

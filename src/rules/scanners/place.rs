@@ -1,4 +1,4 @@
-//! Resolves the URIs and regions of a report to paths and lines of the tree. Main functions: [`path_of`], [`lines_of`].
+//! Resolves the URIs and regions of a report to paths and lines of the tree. Main functions: [`resolve_path`], [`region_lines`].
 
 use super::wire::{LenientItem, SarifArtifactLocation, SarifRegion, SarifRun, item_at};
 use crate::domain::path::RepoPath;

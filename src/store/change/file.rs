@@ -61,7 +61,7 @@ enum StoredGenerated {
     Name,
 }
 
-/// The stored form of a [`change::StoredSpan`]: `[start, count]`.
+/// The stored form of a span: `[start, count]`.
 #[derive(Serialize, Deserialize)]
 struct StoredSpan(u32, u32);
 

@@ -1,4 +1,4 @@
-//! Performs the task of a step and reports to its runner. Main function: [`act`].
+//! Performs the task of a step and reports to its runner. Main function: [`run_action`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The summary on the page of the run: the review, its destination, and failures. Main function: [`write`].
+//! The summary on the page of the run: the review, its destination, and failures. Main function: [`write()`].
 
 use super::super::variables::{self, ActionVariables};
 use super::{PostDestination, StepOutcome, StepReview};

@@ -1,4 +1,4 @@
-//! One file of the checkout: read, changed, written whole or not at all. Main function: [`change`].
+//! One file of the checkout: read, changed, written whole or not at all. Main function: [`apply_suggestions`].
 //!
 //! Its line endings, its charset, its byte order mark and its permissions stay as they are. No link is followed.
 

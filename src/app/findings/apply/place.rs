@@ -1,4 +1,4 @@
-//! Locates a suggestion in a file that may have changed since the review. Main function: [`place`].
+//! Locates a suggestion in a file that may have changed since the review. Main function: [`locate`].
 
 use crate::domain::finding::{Anchor, Finding, Suggestion};
 use crate::domain::place::{DiffSide, LineRange};

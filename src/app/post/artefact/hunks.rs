@@ -1,4 +1,4 @@
-//! Verifies the claims of an artefact against the current change: files, places, quotes, suggestions. Main function: [`prove`].
+//! Verifies the claims of an artefact against the current change: files, places, quotes, suggestions. Main function: [`prove_findings`].
 //!
 //! All locating and comparing is done by `evidence`, as for the claims of a model; this module only checks that the result matches the
 //! artefact. Its output is made from our own trees wherever they have the text.

@@ -1,4 +1,4 @@
-//! Detects changes to the guidelines of the review itself. Main function: [`changed`].
+//! Detects changes to the guidelines of the review itself. Main function: [`list_changed`].
 //!
 //! The changed text itself is only a diff; the note says which version was used.
 

@@ -1,4 +1,4 @@
-//! Finds guideline files by name and place. Main type: [`GuidelineCandidate`]; main functions: [`candidates`], [`by_name`].
+//! Finds guideline files by name and place. Main type: [`GuidelineCandidate`]; main functions: [`find_candidates`], [`by_name`].
 //!
 //! The names and places are those that the tools document; `docs/guidelines.md` has the table with its sources.
 

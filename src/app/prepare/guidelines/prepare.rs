@@ -1,4 +1,4 @@
-//! Loads the guidelines of a new review, with notes for its receipt. Main function: [`for_review`].
+//! Loads the guidelines of a new review, with notes for its receipt. Main function: [`begin`].
 
 use super::super::change::PreparedChange;
 use super::changed::list_changed;

@@ -1,4 +1,4 @@
-//! Writes and reads the inputs of a run. Main functions: [`keep`], [`read`].
+//! Writes and reads the inputs of a run. Main functions: [`save`], [`read`].
 
 use crate::app::context::error::UseCaseError;
 use serde::{Deserialize, Serialize};

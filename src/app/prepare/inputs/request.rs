@@ -24,7 +24,7 @@ pub(in crate::app) struct RunRequest {
     pub(in crate::app) flags: Flags,
 }
 
-/// A [`GuidelineScope`].
+/// The recorded scope of a guideline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum RecordedScope {

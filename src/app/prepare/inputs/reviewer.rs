@@ -78,7 +78,7 @@ const fn is_so(it: &bool) -> bool {
     *it
 }
 
-/// [`Limits`].
+/// The recorded limits of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::app) struct RecordedLimits {
     turns: u32,
@@ -91,7 +91,7 @@ pub(in crate::app) struct RecordedLimits {
     cost: Option<CostLimit>,
 }
 
-/// A [`SecondLook`].
+/// The recorded settings of verification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::app) struct RecordedVerification {
     which: RecordedVerifyScope,
@@ -100,7 +100,7 @@ pub(in crate::app) struct RecordedVerification {
     limits: RecordedLimits,
 }
 
-/// A [`PinnedVerify`].
+/// The recorded choice of the findings to verify.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum RecordedVerifyScope {

@@ -1,4 +1,4 @@
-//! `prior.json`: the stored history that a run was given. Main functions: [`write`], [`read`].
+//! `prior.json`: the stored history that a run was given. Main functions: [`write()`], [`read`].
 
 use crate::app::context::error::UseCaseError;
 use std::collections::BTreeMap;

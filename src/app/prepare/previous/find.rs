@@ -1,4 +1,4 @@
-//! Chooses the previous review. Main function: [`find`].
+//! Chooses the previous review. Main function: [`find_previous`].
 
 use crate::app::context::saved_runs;
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! `hidden.json`: the findings that a review hid, stored for the next review of the branch. Main functions: [`write`], [`read`].
+//! `hidden.json`: the findings that a review hid, stored for the next review of the branch. Main functions: [`write()`], [`read`].
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
-//! The previous review of a branch: finds it, and maps its findings onto the current change. Main functions: [`recall`], [`write`],
+//! The previous review of a branch: finds it, and maps its findings onto the current change. Main functions: [`load_previous`], [`write()`],
 //! [`read`].
 //!
 //! Everything that needs a repository happens here, before an engine runs, and is put into one [`Prior`]; conclusions are drawn in `review`
-//! without a repository. So a run can be replayed from the bytes of [`write`].
+//! without a repository. So a run can be replayed from the bytes of [`write()`].
 
 mod document;
 mod find;

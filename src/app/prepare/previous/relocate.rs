@@ -1,4 +1,4 @@
-//! Maps findings of an earlier review onto the current diff. Main type: [`Places`].
+//! Maps findings of an earlier review onto the current diff. Main type: [`PriorPlaces`].
 //!
 //! The lines of the earlier head (or merge base) are mapped through the difference to today's if git still has that commit; otherwise the
 //! quote is searched. Mapping lines belongs in `evidence::history`.

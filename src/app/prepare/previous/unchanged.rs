@@ -1,4 +1,4 @@
-//! Chooses the changed files that need no new review. Main function: [`carried`].
+//! Chooses the changed files that need no new review. Main function: [`find_unchanged`].
 //!
 //! A file is skipped only if the same reviewer with the same context saw the very same change of it, completed it, and had none of its
 //! findings hidden. In doubt everything is reviewed again.

@@ -1,4 +1,4 @@
-//! Checks the references of a document against the files around its base. Main function: [`Service::checked`].
+//! Checks the references of a document against the files around its base. Main function: [`Service::check_references`].
 
 use crate::app::context::settings;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Masks secrets in texts from a forge before anything reads them. Main functions: [`pull`], [`said`].
+//! Masks secrets in texts from a forge before anything reads them. Main functions: [`mask_pull`], [`mask_conversation`].
 //!
 //! Ids of remarks are derived from the unmasked texts (`forge::bots`), so masking comes after; the number of lines stays.
 

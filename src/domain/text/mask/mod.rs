@@ -1,7 +1,7 @@
 //! Masking of secrets, done once where text enters. Line structure is kept.
 //!
 //! Main types: [`Masked`], [`SecretHit`]. One pass over the text looks for the few words at which secrets begin; only where one stands are
-//! those asked who know secrets by that word (the trait [`Detector`](detector::Detector)). What a secret *in a change* means belongs in `rules`.
+//! those asked who know secrets by that word (the trait [`Detector`]). What a secret *in a change* means belongs in `rules`.
 
 mod context;
 mod detector;

@@ -1,4 +1,4 @@
-//! The entries of a list about one file. Main function: [`entries`].
+//! The entries of a list about one file. Main function: [`parse_entries`].
 //!
 //! An entry begins on a line with its lines in code: `` `12-14`: **Title** ``. Newer reviews put the sort and the severity there and the title
 //! below. What stands in a fold or in a fence begins no entry.

@@ -1,6 +1,6 @@
 //! The queries, each under the name of its operation.
 //!
-//! Every one is valid against GitHub's published schema. What repeats is put in by [`query`]: a fragment is sent only where it is used.
+//! Every one is valid against GitHub's published schema. What repeats is put in by [`Operation::query`]: a fragment is sent only where it is used.
 
 /// The fields of a text.
 const COMMENT: &str = "

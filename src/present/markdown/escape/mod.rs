@@ -1,7 +1,7 @@
 //! Renders untrusted text as inert Markdown, keeping its code and lists.
 //!
 //! Kept: paragraphs, list items, emphasis, code spans and fenced code. Removed: HTML, entities, images, links, reference definitions,
-//! footnotes, headings, quotations and GitHub's alerts, tables, task lists, mathematics, and fences that are drawn or committed ([`live`]).
+//! footnotes, headings, quotations and GitHub's alerts, tables, task lists, mathematics, and fences that are drawn or committed.
 //! Text that a forge would turn into a link or a notice on its own (URLs, `@name`, `#12`, the id of a commit) is shown as code, which no
 //! forge links.
 //!

@@ -1,4 +1,4 @@
-//! Coverage gaps: reviewable files or hunks that were not shown, as reasons for incompleteness. Main function: [`ReviewDraft::unseen`].
+//! Coverage gaps: reviewable files or hunks that were not shown, as reasons for incompleteness. Main function: [`ReviewDraft::uncovered_sentence`].
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -70,7 +70,7 @@ pub fn open(
     Ok(laid_out.with(system, message))
 }
 
-/// Writes the first message about one part of a change, likewise. `ranks` are those of [`ranked`], which are the same for every part.
+/// Writes the first message about one part of a change, likewise. `ranks` are those of [`risk::rank_files`], which are the same for every part.
 pub(in crate::review) fn open_part(
     prompts: &Prompts,
     change: &ChangeSet,

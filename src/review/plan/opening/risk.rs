@@ -1,4 +1,4 @@
-//! Risk of a changed file, estimated without reading all of it. Main function: [`ranked`].
+//! Risk of a changed file, estimated without reading all of it. Main function: [`rank_files`].
 //!
 //! It decides which diffs a model is shown when not all of them fit, never whether something is a defect. The points:
 //!

@@ -1,4 +1,4 @@
-//! Splits conditions into tests, each about one thing. Main function: [`questions`].
+//! Splits conditions into tests, each about one thing. Main function: [`find_conditions`].
 
 use std::ops::Range;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! Selects the functions to compare: those on both sides with deleted lines. Main function: [`both`].
+//! Selects the functions to compare: those on both sides with deleted lines. Main function: [`parse_changed_functions`].
 //!
 //! Walking a whole file costs more than comparing the few functions that a change touches. So the bodies of functions are left out at
 //! first, and only those that can have lost something are entered.

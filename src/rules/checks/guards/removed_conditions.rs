@@ -1,4 +1,4 @@
-//! Removed checks of values that are still used. Main function: [`unguarded`].
+//! Removed checks of values that are still used. Main function: [`find_removed_conditions`].
 
 use std::collections::HashSet;
 use std::sync::LazyLock;

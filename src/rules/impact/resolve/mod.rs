@@ -1,4 +1,4 @@
-//! Resolves uses in a file that certainly mean a definition in another one. Main function: [`uses`].
+//! Resolves uses in a file that certainly mean a definition in another one. Main function: [`resolve_uses`].
 //!
 //! Only imports, packages and paths count as evidence; a name alone never does. Uncertain uses are not reported.
 

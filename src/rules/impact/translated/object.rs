@@ -1,4 +1,4 @@
-//! Reads the strings of JSON, and of an object exported by a JavaScript or TypeScript module. Main function: [`texts`].
+//! Reads the strings of JSON, and of an object exported by a JavaScript or TypeScript module. Main function: [`parse_object`].
 //!
 //! A lenient parser: it accepts comments, unquoted keys, trailing commas, and values that are code.
 

@@ -1,4 +1,4 @@
-//! Reads files with source and translation side by side: gettext's `.po` and Qt's `.ts`. Main functions: [`gettext`], [`qt`].
+//! Reads files with source and translation side by side: gettext's `.po` and Qt's `.ts`. Main functions: [`parse_gettext`], [`parse_qt`].
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};

@@ -1,4 +1,4 @@
-//! Placeholders of a string, and errors of a translation in them. Main functions: [`faults`], [`has_any`].
+//! Placeholders of a string, and errors of a translation in them. Main functions: [`placeholder_faults`], [`has_placeholder`].
 //!
 //! Messages that choose between strings (ICU's `{n, plural, …}`) are skipped: comparing names does not show what they need.
 

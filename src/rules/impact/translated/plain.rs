@@ -1,4 +1,4 @@
-//! Reads files with one string per line: Java properties, `.ini`, and YAML translations. Main functions: [`properties`], [`yaml`].
+//! Reads files with one string per line: Java properties, `.ini`, and YAML translations. Main functions: [`parse_properties`], [`parse_yaml`].
 
 use super::KeyedString;
 

@@ -1,5 +1,5 @@
 //! Removed statements whose context remains: exits of error branches, locks, releases, authorization checks. Main function:
-//! [`statements`].
+//! [`find_removed_statements`].
 
 use std::sync::LazyLock;
 
