@@ -54,10 +54,11 @@ fn standing(finding: &Finding, new: &dyn Workspace, old: &dyn Workspace) -> Opti
     let now = look(first)?;
     let mut found = finding.clone();
     found.suggestion = finding.suggestion.clone().and_then(|mut suggestion| {
-        // It replaces exactly the lines that were found again, or nothing proves it.
+        // It replaces exactly the lines that were found again, or nothing proves it. With another indentation it would not fit.
         let is_whole =
             suggestion.path == first.path && Some(suggestion.lines) == first.lines && first.side == DiffSide::New;
-        suggestion.lines = now.lines.filter(|_| is_whole)?;
+        let is_same = now.quote.lines().map(str::trim_end).eq(first.quote.lines().map(str::trim_end));
+        suggestion.lines = now.lines.filter(|_| is_whole && is_same)?;
         Some(suggestion)
     });
     found.anchors = std::iter::once(now).chain(others.iter().filter_map(look)).collect();

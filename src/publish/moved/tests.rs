@@ -64,6 +64,14 @@ fn what_changed_or_stands_twice_is_gone_and_keeps_its_old_place() {
 }
 
 #[test]
+fn a_replacement_is_left_out_where_its_lines_are_indented_otherwise() {
+    let moved = on("mod a {\n    fn f() {\n        total += 1;\n    }\n}\n", &review());
+    let finding = &moved.review.findings[0];
+    assert_eq!(finding.anchors[0].quote, "        total += 1;");
+    assert_eq!((moved.gone.len(), finding.suggestion.as_ref()), (0, None));
+}
+
+#[test]
 fn a_related_place_that_is_gone_is_left_out() {
     let mut review = review();
     let mut related = review.findings[0].anchors[0].clone();
