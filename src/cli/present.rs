@@ -79,7 +79,8 @@ enum PresentFormat {
     Terminal,
     /// Links such as src/a.rs#L42
     Markdown,
-    /// Links such as \[`src/a.rs:42`\]\[\]
+    /// Links as rustdoc writes them.
+    #[value(help = "Links such as [`src/a.rs:42`][]")]
     Rustdoc,
     /// Links to the files on the disk, where they are on the disk
     Files,
