@@ -33,6 +33,10 @@ SIXTH = ["authelia/authelia", "healthchecks/healthchecks", "openhab/openhab-core
 SEVENTH = ["jellyfin/jellyfin-web", "documenso/documenso", "hoppscotch/hoppscotch", "wagtail/wagtail", "beetbox/beets", "qarmin/czkawka",
            "meilisearch/meilisearch", "goharbor/harbor", "apolloconfig/apollo", "spring-projects/spring-batch", "audacity/audacity",
            "valkey-io/valkey"]
+# After the rules had learnt from their recorded false hits: twelve that no rule saw, four of them in languages with few rules or none. Named, and
+# their commits written down, before they were looked at.
+EIGHTH = ["spree/spree", "koel/koel", "duplicati/duplicati", "ankidroid/Anki-Android", "drakkan/sftpgo", "helix-editor/helix", "wger-project/wger",
+          "outline/outline", "apache/dubbo", "libgit2/libgit2", "ggml-org/whisper.cpp", "acmesh-official/acme.sh"]
 
 # Fix commits: of the newest so many of a repository, those whose subject says that they mend something in the code.
 LOOKED_THROUGH = 3000

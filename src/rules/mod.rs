@@ -22,6 +22,7 @@ mod introduced;
 mod pack;
 mod packs;
 mod per_file;
+mod recorded_hits;
 mod removed;
 mod report;
 mod rule_doc;
@@ -35,12 +36,13 @@ mod target;
 mod threads;
 
 pub use crate::syntax::TreeCache;
-pub use checks::is_fact;
+
 pub use fault::{PackFault, PackPlace, RuleError};
 pub use impact::SymbolMemory;
 pub use input::RulesInput;
 pub use pack::PackFile;
 pub use packs::Packs;
+pub use recorded_hits::is_fact;
 pub use rule_test::{RuleFixtures, test_rules};
 pub use run::{RulesReport, run};
 pub use scanners::{

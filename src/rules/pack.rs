@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::document::{ReportedSide, RuleDocument, TestCodeScope, YamlChunk, split_documents};
 use super::fault::{PackFault, PackPlace, RuleError};
+use super::recorded_hits::{grade, is_unproven};
 use crate::domain::filter::PathFilter;
 use crate::domain::rule_info::{PackOwner, RuleInfo};
 use crate::domain::text::mask;
@@ -195,7 +196,9 @@ impl Pack {
             // Built-in packs are written as the scan expects; tests compare the two.
             if self.from.is_none() {
                 let entry = |chunk: &YamlChunk<'_>| {
-                    Some(IndexEntry { name: format!("{}/{}", self.name, chunk.id()?), is_hint: chunk.is_hint() })
+                    let name = format!("{}/{}", self.name, chunk.id()?);
+                    let is_hint = chunk.is_hint() || is_unproven(&name);
+                    Some(IndexEntry { name, is_hint })
                 };
                 return self.chunks().iter().filter_map(entry).collect();
             }
@@ -230,6 +233,7 @@ impl Pack {
             skips_tests: document.tests == TestCodeScope::Skip,
             is_hint: document.hint,
         };
+        let info = if self.from.is_none() { grade(info) } else { info };
         let grammars = self.grammars_of(&document.languages).map_err(fault)?;
         let paths = self.paths_of(&document.paths).map_err(fault)?;
         let RuleDocument { literals, on, fix, at, same, stays, guards, repeats, once, source, .. } = document;

@@ -7,11 +7,12 @@ use std::sync::{Arc, LazyLock};
 
 use sha2::{Digest as _, Sha256};
 
-use super::checks::{CHECKS, CheckInfo, is_fact};
+use super::checks::{CHECKS, CheckInfo};
 use super::document::split_documents;
 use super::fault::{PackFault, PackPlace, RuleError, closest_name};
 use super::impact::{self, SymbolMemory};
 use super::pack::{BUILT_IN, OF_PROJECT, Pack, PackFile};
+use super::recorded_hits::{self, is_fact, is_unproven};
 use crate::domain::claim::Claim;
 use crate::domain::finding::{Confidence, Severity};
 use crate::domain::id::hex;
@@ -89,26 +90,10 @@ impl Packs {
     }
 
     fn of(list: Vec<Arc<Pack>>) -> Result<Self, RuleError> {
-        // The built-in packs nearly always come first, and their texts are long.
-        static BUILT_IN_HASHER: LazyLock<Sha256> = LazyLock::new(|| hashed(Sha256::new(), &BUILT_IN));
-        let is_usual =
-            list.iter().zip(BUILT_IN.iter()).filter(|(pack, own)| Arc::ptr_eq(pack, own)).count() == BUILT_IN.len();
-        let mut hasher = if is_usual {
-            hashed(BUILT_IN_HASHER.clone(), list.get(BUILT_IN.len()..).unwrap_or_default())
-        } else {
-            hashed(Sha256::new(), &list)
-        };
-        // Checks are code, and change with the program.
-        hasher.update(env!("CARGO_PKG_VERSION"));
-        for info in CHECKS.iter().map(|check| check.info()).chain(impact::infos()) {
-            for part in [info.name, info.title, info.message] {
-                hasher.update((part.len() as u64).to_le_bytes());
-                hasher.update(part);
-            }
-        }
+        let hash = hash_of(&list, recorded_hits::TABLE);
         let packs = Self {
             list,
-            hash: hex(&hasher.finalize()),
+            hash,
             off: Vec::new(),
             all_lines: false,
             hints: true,
@@ -268,7 +253,7 @@ impl Packs {
     }
 
     /// `true` if a match of this rule that is a hint stays one.
-    fn is_unsure(&self, rule: &str, is_hint: bool) -> bool {
+    pub(super) fn is_unsure(&self, rule: &str, is_hint: bool) -> bool {
         let is_asked_for = || self.severities.iter().any(|(name, _)| name == rule);
         is_hint && !is_asked_for() && !is_fact(rule)
     }
@@ -285,7 +270,7 @@ impl Packs {
     fn index(&self) -> impl Iterator<Item = (&str, bool)> {
         let of_packs = self.list.iter().flat_map(|pack| pack.index());
         let of_packs = of_packs.map(|entry| (entry.name.as_str(), entry.is_hint));
-        of_packs.chain(self.checks().map(|info| (info.name, false)))
+        of_packs.chain(self.checks().map(|info| (info.name, is_unproven(info.name))))
     }
 
     /// Changes whenever a rule or its severity does: 64 hexadecimal digits.
@@ -331,6 +316,28 @@ impl Packs {
     pub(super) fn pack(&self, index: usize) -> Option<&Pack> {
         self.list.get(index).map(Arc::as_ref)
     }
+}
+
+/// Hashes everything that decides which rules there are and what they claim: 64 hexadecimal digits. `hits` is the table of recorded hits,
+/// which limits severities and makes hints.
+fn hash_of(list: &[Arc<Pack>], hits: &str) -> String {
+    // The built-in packs nearly always come first, and their texts are long.
+    static BUILT_IN_HASHER: LazyLock<Sha256> = LazyLock::new(|| hashed(Sha256::new(), &BUILT_IN));
+    let is_usual =
+        list.iter().zip(BUILT_IN.iter()).filter(|(pack, own)| Arc::ptr_eq(pack, own)).count() == BUILT_IN.len();
+    let mut hasher = if is_usual {
+        hashed(BUILT_IN_HASHER.clone(), list.get(BUILT_IN.len()..).unwrap_or_default())
+    } else {
+        hashed(Sha256::new(), list)
+    };
+    // Checks are code, and change with the program.
+    hasher.update(env!("CARGO_PKG_VERSION"));
+    let infos = CHECKS.iter().map(|check| check.info()).chain(impact::infos());
+    for part in infos.flat_map(|info| [info.name, info.title, info.message]).chain([hits]) {
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hex(&hasher.finalize())
 }
 
 /// Adds the names and the texts of packs to a hash.
@@ -554,5 +561,13 @@ mod tests {
         assert_eq!(hash(&[]), Packs::built_in().unwrap().hash());
         assert_ne!(hash(&[]), hash(&[user("go-house", RULE)]));
         assert_ne!(hash(&[user("go-house", RULE)]), hash(&[project("go-house", RULE)]));
+    }
+
+    #[test]
+    fn the_hash_follows_the_recorded_hits() {
+        let packs = Packs::built_in().unwrap();
+        assert_eq!(packs.hash(), hash_of(&packs.list, recorded_hits::TABLE));
+        let one_more = format!("{}go/never-seen 3 0\n", recorded_hits::TABLE);
+        assert_ne!(packs.hash(), hash_of(&packs.list, &one_more), "what a rule claims would differ");
     }
 }

@@ -4,22 +4,26 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::checks::{CHECKS, is_fact};
+use super::checks::CHECKS;
 use super::document::ReportedSide;
 use super::impact;
 use super::input::RulesInput;
 use super::introduced::HeadMatch;
 use super::per_file::{PerFileResults, evaluate_file};
+use super::recorded_hits::is_fact;
 use super::report::{apply_allow_comments, build_report};
-use super::scan::{RuleSelection, long_line_note, misread_note, scan_side};
-use super::target::{ChangedLineIndex, RuleMatch, RuleRef, line_at_base, read_text};
+use super::scan::{RuleSelection, long_line_note, misread_note, scan_side, why_no_rules};
+use super::target::{ChangedLineIndex, RuleMatch, RuleRef, is_markup, line_at_base, read_text};
 use super::threads::for_each_file;
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::claim::Claim;
 use crate::domain::event::{Event, ReviewStage};
 use crate::domain::finding::Confidence;
+use crate::domain::language;
+use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::review::{CoverageState, FileCoverage};
+use crate::domain::text::FileText;
 use crate::sys::cancel::{Cancel, CancelReason};
 use crate::workspace::WorkspaceError;
 
@@ -34,6 +38,8 @@ pub struct RulesReport {
     pub suppressed: u32,
     /// Every changed file, in the order of the change.
     pub files: Vec<FileCoverage>,
+    /// Those of them that were checked in part only because of their size: line by line.
+    pub line_by_line: BTreeSet<RepoPath>,
     /// Notes on what could not be done, one sentence each.
     pub notes: Vec<String>,
     /// Set if the run was stopped; the claims then cover only the files examined until then.
@@ -63,6 +69,7 @@ pub(super) fn run_with(input: &RulesInput<'_>, alone: &PerFileResults) -> RulesR
         match outcome {
             Some(Ok(head)) => {
                 report.files.push(FileCoverage { path: path.clone(), state: head.state, reason: head.reason });
+                report.line_by_line.extend(head.is_cut_by_size.then(|| path.clone()));
                 hits.extend(head.hits);
                 notes.extend(head.notes);
             }
@@ -94,7 +101,11 @@ pub(super) fn run_with(input: &RulesInput<'_>, alone: &PerFileResults) -> RulesR
     }
     match impact::claims(&asked.sides(), input.packs.memory(), &|rule| input.packs.is_off(rule)) {
         Ok((claims, more)) => {
-            let claims = claims.into_iter().filter_map(|claim| input.packs.apply_settings(claim)).collect();
+            let confident = |claim: Claim| {
+                let confidence = claim.confidence.filter(|_| input.packs.is_unsure(&claim.origin.name, true));
+                Claim { confidence, ..claim }
+            };
+            let claims = claims.into_iter().filter_map(|claim| input.packs.apply_settings(confident(claim))).collect();
             let (claims, suppressed) = apply_allow_comments(&asked, claims, &mut notes);
             report.claims.extend(claims);
             report.suppressed += suppressed;
@@ -114,8 +125,11 @@ impl RulesReport {
         self.standing.retain(|claim| claim.confidence != Some(Confidence::HINT));
         let kept = match before - self.claims.len() {
             0 => return,
-            1 => "1 hint, which more often than not is meant, is not told (--hints tells it)".to_owned(),
-            kept => format!("{kept} hints, which more often than not are meant, are not told (--hints tells them)"),
+            1 => "1 hint is not shown: mostly intentional, or of a rule without a recorded true hit (use --hints)"
+                .to_owned(),
+            kept => format!(
+                "{kept} hints are not shown: mostly intentional, or of rules without a recorded true hit (use --hints)"
+            ),
         };
         self.notes.push(kept);
     }
@@ -125,13 +139,15 @@ impl RulesReport {
 struct HeadScan {
     state: CoverageState,
     reason: Option<String>,
+    /// `true` if the size of the file is the only reason.
+    is_cut_by_size: bool,
     hits: Vec<HeadMatch>,
     notes: Vec<String>,
 }
 
 impl HeadScan {
     fn without_hits(state: CoverageState, reason: Option<String>) -> Self {
-        Self { state, reason, hits: Vec::new(), notes: Vec::new() }
+        Self { state, reason, is_cut_by_size: false, hits: Vec::new(), notes: Vec::new() }
     }
 }
 
@@ -156,7 +172,8 @@ fn scan_file_head(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Resul
     }
     let touched = ChangedLineIndex::of(file, DiffSide::New);
     if file.status == FileStatus::Deleted || touched.is_empty() {
-        return Ok(HeadScan::without_hits(CoverageState::Reviewed, None));
+        let (state, reason) = whole_state(why_no_rules(input.packs, file).filter(|_| !file.hunks.is_empty()));
+        return Ok(HeadScan::without_hits(state, reason));
     }
     let text = match input.new.read(&file.path) {
         Ok(text) => text,
@@ -173,9 +190,11 @@ fn scan_file_head(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Resul
     let hidden = || looked.long.iter().find(|line| touched.covers(**line)).map(|line| long_line_note(*line));
     let stands = |lines: LineRange| touched.first_in(lines).is_some_and(|(_, stands)| stands);
     let unsure = || looked.misread.iter().find(|misread| stands(misread.lines)).map(misread_note);
-    let (state, reason) = match looked.cut.clone().or_else(hidden).or_else(unsure) {
+    let (hidden, unsure) = (hidden(), unsure());
+    let is_cut_by_size = looked.is_cut_by_size && hidden.is_none() && unsure.is_none();
+    let (state, reason) = match looked.cut.clone().or(hidden).or(unsure) {
         Some(why) => (CoverageState::Truncated, Some(why)),
-        None => (CoverageState::Reviewed, None),
+        None => whole_state(why_no_rules(input.packs, file).or_else(|| why_markup(&text, file))),
     };
     let asks = looked.hits.iter().any(|(_, hit)| hit.of.is_some());
     let old = asks && file.status != FileStatus::Added;
@@ -187,16 +206,31 @@ fn scan_file_head(input: &RulesInput<'_>, at: usize, file: &FileChange) -> Resul
         let was_at = line_at_base(file, hit.at.start());
         HeadMatch { file: at, rule, touched: place, was_at, hit }
     };
-    Ok(HeadScan { state, reason, hits: looked.hits.into_iter().map(with_place).collect(), notes: looked.notes })
+    let hits = looked.hits.into_iter().map(with_place).collect();
+    Ok(HeadScan { state, reason, is_cut_by_size, hits, notes: looked.notes })
+}
+
+/// Returns the state of a file that was examined whole, with the reason if no rule of a pack was.
+fn whole_state(without_rules: Option<String>) -> (CoverageState, Option<String>) {
+    let state = if without_rules.is_none() { CoverageState::Checked } else { CoverageState::TextOnly };
+    (state, without_rules)
+}
+
+/// Returns why the rules of a file's language do not apply to its text.
+fn why_markup(text: &FileText, file: &FileChange) -> Option<String> {
+    let name = file.language.and_then(language::display_name).unwrap_or("its language");
+    is_markup(text).then(|| format!("it is XML or HTML, not {name}"))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::pack::PackFile;
     use super::super::packs::Packs;
     use super::super::synthetic_change::SyntheticChange;
     use super::*;
     use crate::domain::event::NullEventSink;
     use crate::domain::finding::Severity;
+    use crate::domain::rule_info::PackOwner;
     use crate::syntax::TreeCache;
 
     const LOOSE: &str = "fn a() {\n    todo!()\n}\n";
@@ -285,12 +319,66 @@ mod tests {
     }
 
     #[test]
+    fn a_large_text_is_parsed() {
+        let text = format!("{LOOSE}{}", "// filler\n".repeat(120_000));
+        let report = SyntheticChange::default().now("src/a.rs", &text).review();
+        assert_eq!((report.files[0].state, report.files[0].reason.as_deref()), (CoverageState::Checked, None));
+        assert_eq!(report.claims.len(), 1);
+    }
+
+    #[test]
+    fn each_file_is_checked_by_rules_or_by_text_checks_only() {
+        let change = SyntheticChange::default()
+            .now("a.rb", "puts 1\n")
+            .now("a.rs", "fn a() {}\n")
+            .now("a.ts", "<?xml version=\"1.0\"?>\n<a/>\n")
+            .now("b.yml", "a: b\n")
+            .was("c.rb", "puts 2\n")
+            .now("d.txt", "words\n");
+        let files = change.review().files;
+        let told: Vec<_> = files
+            .iter()
+            .map(|file| (file.path.to_string(), file.state.as_str(), file.reason.clone().unwrap_or_default()))
+            .collect();
+        let expected = [
+            ("a.rb", "text_only", "no rules for Ruby"),
+            ("a.rs", "checked", ""),
+            ("a.ts", "text_only", "it is XML or HTML, not TypeScript"),
+            ("b.yml", "text_only", "no rule applies to its path"),
+            ("c.rb", "text_only", "no rules for Ruby"),
+            ("d.txt", "text_only", "no rules for files of this kind"),
+        ];
+        assert_eq!(told, expected.map(|(path, state, why)| (path.to_owned(), state, why.to_owned())));
+    }
+
+    #[test]
+    fn the_reason_for_text_checks_is_why_no_rule_applied() {
+        let change =
+            SyntheticChange::default().now("a.py", "a = 1\n").now("b.go", "package b\n").now("c.rs", "fn c() {}\n");
+        let pack = "id: a\ntitle: t\nmessage: m.\nseverity: low\ncategory: logic\nlanguages: [go]\npaths: ['cmd/**']\nrule: {pattern: 'a()'}\n";
+        let file = PackFile {
+            owner: PackOwner::User,
+            file: "go.yml".to_owned(),
+            stem: "go".to_owned(),
+            text: pack.to_owned(),
+        };
+        let packs = Packs::with(&[file]).unwrap().without(&["python".to_owned()]).unwrap();
+        let files = change.review_with(&packs).files;
+        let told: Vec<_> = files.iter().map(|file| (file.state.as_str(), file.reason.as_deref())).collect();
+        let off = "its rules are switched off in the settings";
+        let expected =
+            [("text_only", Some(off)), ("text_only", Some("no rule applies to its path")), ("checked", None)];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
     fn what_is_too_large_to_parse_is_checked_line_by_line_and_said() {
-        let text = format!("{LOOSE}dbg!(1);\n{}", "// filler\n".repeat(120_000));
+        let text = format!("{LOOSE}dbg!(1);\n{}", "// filler\n".repeat(420_000));
         let change = SyntheticChange::default().now("src/a.rs", &text);
         let report = change.review();
         assert_eq!(report.files[0].state, CoverageState::Truncated);
-        assert!(report.files[0].reason.as_ref().unwrap().contains("more than the 1048576 that are parsed"));
+        assert!(report.files[0].reason.as_ref().unwrap().contains("more than the 4194304 that are parsed"));
+        assert!(report.line_by_line.contains(&report.files[0].path));
         assert_eq!(
             report.claims.iter().map(|claim| claim.origin.name.as_str()).collect::<Vec<_>>(),
             ["general/debug-leftover"]
@@ -336,7 +424,7 @@ mod tests {
             [
                 (CoverageState::Skipped, "binary"),
                 (CoverageState::Skipped, "lock file"),
-                (CoverageState::Reviewed, ""),
+                (CoverageState::Checked, ""),
                 (CoverageState::Skipped, "file not found: d.rs"),
                 (CoverageState::Skipped, "file not found: e.txt"),
             ]

@@ -9,6 +9,8 @@ use super::pack::{Pack, PackRule};
 use super::packs::Packs;
 use super::target::{RuleMatch, RuleRef, RuleTarget, fold_into, is_markup, is_test_path, read_text};
 use crate::domain::change::{FileChange, FileMode, FileStatus};
+use crate::domain::language;
+use crate::domain::path::RepoPath;
 use crate::domain::place::DiffSide;
 use crate::domain::text::FileText;
 use crate::syntax::{
@@ -17,8 +19,10 @@ use crate::syntax::{
 };
 use crate::sys::cancel::{Cancel, CancelReason};
 
-/// Maximum size of a parsed text, in bytes.
-const LARGEST: usize = 1 << 20;
+/// Maximum size of a parsed text, in bytes: a tree takes some forty times as much memory as its text. Below it, only time limits parsing.
+const LARGEST: usize = 4 << 20;
+/// Size from which a text is large, in bytes: one of them is parsed at a time, and one that takes too long is no fault of the change.
+const LARGE: usize = 1 << 20;
 /// Maximum length of a line with reported matches, in characters: longer lines are generated. The rest of the text is still scanned, so
 /// that one long comment does not hide a file.
 const LONGEST_LINE: usize = 5000;
@@ -58,6 +62,8 @@ pub(super) struct ScanResult {
     pub(super) scopes: Vec<CodeScope>,
     /// Why the rules that need a parser did not run, or not completely; for the receipt.
     pub(super) cut: Option<String>,
+    /// `true` if the size of the text is the only reason for that.
+    pub(super) is_cut_by_size: bool,
     /// Long lines with matches that are not reported.
     pub(super) long: Vec<u32>,
     /// Lines that may be something else than the parser takes them for.
@@ -97,10 +103,14 @@ fn scan(look: &ScanTarget<'_>) -> Result<ScanResult, CancelReason> {
     if plans.is_empty() {
         return Ok(looked);
     }
+    let is_first_cut = looked.cut.is_none();
     if let Some(why) = unparsable {
+        looked.is_cut_by_size = is_first_cut;
         looked.cut = Some(line_by_line(&why));
         return Ok(looked);
     }
+    let is_large = look.subject.text.text().len() > LARGE;
+    let _one_at_a_time = is_large.then(|| look.trees.begin_large());
     let watch = ParseLimits::new(look.cancel, PATIENCE);
     let cut = match look.trees.parse_with_other(grammar, look.subject.text.text(), look.beside, &watch) {
         Ok(tree) => structural(look, &tree, grammar, &plans, &watch, &mut looked),
@@ -110,6 +120,7 @@ fn scan(look: &ScanTarget<'_>) -> Result<ScanResult, CancelReason> {
         Ok(()) => Ok(looked),
         Err(ParseFailure::Stopped(stopped)) => Err(stopped),
         Err(error) => {
+            looked.is_cut_by_size = is_large && is_first_cut && looked.cut.is_none() && error == ParseFailure::TooSlow;
             looked.cut = Some(line_by_line(&error.to_string()));
             Ok(looked)
         }
@@ -129,15 +140,38 @@ impl<'a> PackPlan<'a> {
         let in_tests = is_test_path(look.subject.path);
         let may = |(index, rule): (usize, &PackRule)| {
             rule.on == look.wanted.on
-                && !look.packs.is_off(&rule.info.name)
                 && (look.wanted.rules)(RuleRef::Pack { pack: at, rule: index })
-                && rule.paths.allows(look.subject.path)
-                && !(in_tests && rule.info.skips_tests)
+                && is_for_path(look.packs, rule, look.subject.path, in_tests)
                 && (rule.literals.is_empty()
                     || rule.literals.iter().any(|word| memchr::memmem::find(text, word.as_bytes()).is_some()))
         };
         let rules: Vec<bool> = pack.rules().iter().enumerate().map(may).collect();
         rules.contains(&true).then_some(Self { at, pack, rules })
+    }
+}
+
+fn is_for_path(packs: &Packs, rule: &PackRule, path: &RepoPath, in_tests: bool) -> bool {
+    !packs.is_off(&rule.info.name) && rule.paths.allows(path) && !(in_tests && rule.info.skips_tests)
+}
+
+/// Returns why no rule of a pack applies to a file, by its language, the settings and its path; `None` if one does.
+pub(super) fn why_no_rules(packs: &Packs, file: &FileChange) -> Option<String> {
+    let no_rules = || Some(language::no_rules_for(file.language.and_then(language::display_name)));
+    let Some(grammar) = file.language.and_then(Grammar::of) else { return no_rules() };
+    let rules = packs.packs_for(grammar).flat_map(|(_, pack)| pack.rules());
+    let mut rules = rules.filter(|rule| rule.grammars.contains(&grammar));
+    let in_tests = is_test_path(&file.path);
+    let (mut is_empty, mut is_off) = (true, true);
+    let is_applied = rules.any(|rule| {
+        is_empty = false;
+        is_off &= packs.is_off(&rule.info.name);
+        is_for_path(packs, rule, &file.path, in_tests)
+    });
+    match (is_applied, is_empty, is_off) {
+        (true, ..) => None,
+        (_, true, _) => no_rules(),
+        (.., true) => Some("its rules are switched off in the settings".to_owned()),
+        _ => Some("no rule applies to its path".to_owned()),
     }
 }
 

@@ -215,10 +215,17 @@ pub(super) fn is_test_path(path: &RepoPath) -> bool {
                 | "e2e"
                 | "examples"
                 | "benches"
+                | "test_utils"
+                | "test-utils"
+                | "testutils"
         ) || ["tests-", "tests_"].iter().any(|start| part.starts_with(start))
-            || part.strip_suffix("tests").and_then(|kind| kind.strip_suffix(['-', '_'])).is_some_and(|kind| {
-                matches!(kind, "integration" | "unit" | "e2e" | "functional" | "system" | "smoke" | "acceptance")
-            })
+            || part
+                .strip_suffix("tests")
+                .or_else(|| part.strip_suffix("tester"))
+                .and_then(|kind| kind.strip_suffix(['-', '_']))
+                .is_some_and(|kind| {
+                    matches!(kind, "integration" | "unit" | "e2e" | "functional" | "system" | "smoke" | "acceptance")
+                })
     };
     let stem = name.split('.').next().unwrap_or(name);
     folders.split('/').any(of_tests)

@@ -22,6 +22,7 @@ mod scopes;
 mod symbols;
 mod tree;
 mod tree_cache;
+mod walk;
 mod watched_doc;
 
 pub use grammar::{Grammar, ParseFailure, ParseLimits};
@@ -31,7 +32,7 @@ pub use misread::MisreadLines;
 pub use nodes::NodeTable;
 pub use other_version::OtherVersion;
 pub use probe::{HELPER, ParserProbe, ProbeScope, serve as serve_probe};
-pub use queries::{enclosing_symbol, error_count, outline, parses, symbols};
+pub use queries::{enclosing_symbol, error_count, outline, symbols};
 pub use relations::{Relations, relations};
 pub use scopes::CodeScope;
 pub use symbols::{

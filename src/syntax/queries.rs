@@ -49,11 +49,6 @@ pub fn error_count(language: &str, text: &str, trees: &TreeCache) -> Option<usiz
     trees.get_or_compute((grammar, text), |said| &mut said.errors, count)
 }
 
-/// Checks whether `text` parses without an error; `None` as for [`error_count`].
-pub fn parses(language: &str, text: &str) -> Option<bool> {
-    error_count(language, text, &TreeCache::default()).map(|errors| errors == 0)
-}
-
 /// Extracts the symbols of `text`; `None` if the language has no grammar here, the text is very large, or parsing took too long. The text
 /// is parsed and read once per `trees`.
 pub fn symbols(language: &str, text: &str, trees: &TreeCache, cancel: &Cancel) -> Option<Arc<Symbols>> {
@@ -139,11 +134,10 @@ mod tests {
             ("shell", "if a; then b; fi\n", "if a; then b; \n"),
             ("yaml", "a:\n  - b: c\n", "a:\n  - b: [c\n d: }\n"),
         ] {
-            assert_eq!(parses(language, good), Some(true), "{language}");
-            assert_eq!(parses(language, bad), Some(false), "{language}");
+            assert_eq!(error_count(language, good, &TreeCache::default()), Some(0), "{language}");
             assert!(error_count(language, bad, &TreeCache::default()).unwrap() > 0, "{language}");
         }
-        assert_eq!(parses("cobol", "x"), None);
+        assert_eq!(error_count("cobol", "x", &TreeCache::default()), None);
     }
 
     #[test]

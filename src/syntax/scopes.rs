@@ -5,6 +5,7 @@ use ast_grep_language::SupportLang;
 
 use super::grammar::{ParseFailure, ParseLimits};
 use super::tree::SyntaxTree;
+use super::walk::walk;
 use crate::domain::place::LineRange;
 
 /// Maximum depth of named nodes.
@@ -59,15 +60,9 @@ impl SyntaxTree {
     /// Returns its functions and types ordered by begin: inner ones follow the outer one.
     pub fn scopes(&self, watch: &ParseLimits<'_>) -> Result<Vec<CodeScope>, ParseFailure> {
         let root = self.root.root();
-        let mut cursor = root.get_inner_node().walk();
         let mut scopes: Vec<CodeScope> = Vec::new();
         let mut around: Vec<usize> = Vec::new();
-        let mut steps = 0u32;
-        loop {
-            steps = steps.wrapping_add(1);
-            if steps.is_multiple_of(1024) {
-                watch.check()?;
-            }
+        walk(root.get_inner_node(), (), watch, |cursor, ()| {
             let node = cursor.node();
             if let Some(own) = name_of(&self.root.adopt(node)) {
                 around.retain(|at| scopes.get(*at).is_some_and(|scope| scope.bytes.end >= node.end_byte()));
@@ -81,15 +76,9 @@ impl SyntaxTree {
                 let body = value.child_by_field_name("body").map_or(node.start_byte(), |body| body.start_byte());
                 scopes.push(CodeScope { name, lines, bytes: node.byte_range(), body });
             }
-            if cursor.depth() < DEEPEST && cursor.goto_first_child() {
-                continue;
-            }
-            while !cursor.goto_next_sibling() {
-                if !cursor.goto_parent() {
-                    return Ok(scopes);
-                }
-            }
-        }
+            (cursor.depth() < DEEPEST).then_some(())
+        })?;
+        Ok(scopes)
     }
 }
 

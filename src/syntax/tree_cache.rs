@@ -28,6 +28,8 @@ const MOST_SYMBOLS: usize = 250_000;
 pub struct TreeCache {
     hasher: RandomState,
     kept: Mutex<TreeCacheState>,
+    /// Held while a large text is parsed and matched.
+    large: Mutex<()>,
     /// The probe that tries texts first.
     probe: Option<Arc<ParserProbe>>,
 }
@@ -70,6 +72,11 @@ impl TreeCache {
     /// Creates a cache that parses only texts that `probe` survived.
     pub fn with_probe(probe: Option<Arc<ParserProbe>>) -> Self {
         Self { probe, ..Self::default() }
+    }
+
+    /// Waits until no other large text is being parsed: the trees of several at once would exhaust the memory.
+    pub fn begin_large(&self) -> MutexGuard<'_, ()> {
+        self.large.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the tree of a text, as [`SyntaxTree::parse`] makes it.

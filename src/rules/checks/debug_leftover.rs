@@ -77,7 +77,9 @@ impl Check for DebugLeftover {
                 continue;
             }
             let Some(pattern) = COMPILED.get(at).and_then(Option::as_ref) else { continue };
-            let lines = subject.text.all_lines().filter(|(_, line)| pattern.is_match(line)).take(MOST_MATCHES + 1);
+            let lines =
+                subject.text.all_lines().filter(|(at, line)| pattern.is_match(line) && !is_intentional(subject, *at));
+            let lines = lines.take(MOST_MATCHES + 1);
             hits.extend(lines.map(|(number, _)| RuleMatch {
                 title: Some((*title).to_owned()),
                 detail: Some((*detail).to_owned()),
@@ -86,6 +88,19 @@ impl Check for DebugLeftover {
         }
         hits
     }
+}
+
+/// Checks whether a comment on the line, or on the one above, says that the statement is meant.
+fn is_intentional(subject: &RuleTarget<'_>, line: u32) -> bool {
+    const WORDS: [&str; 4] = ["intentional", "on purpose", "deliberate", "not a leftover"];
+    let comment = |number: u32| {
+        let text = subject.text.line(number)?;
+        let at = ["//", "#"].iter().filter_map(|mark| text.find(mark)).min()?;
+        Some(text[at..].to_ascii_lowercase())
+    };
+    let above = line.checked_sub(1).and_then(comment);
+    let says = |text: &String| WORDS.iter().any(|word| text.contains(word)) && !text.contains("unintentional");
+    comment(line).iter().chain(&above).any(says)
 }
 
 #[cfg(test)]

@@ -78,10 +78,10 @@ impl Check for DisabledTest {
         }
         // In scripts a loop may generate tests; skipping there skips all of them.
         let may_depend = extension == "go" || SCRIPT.contains(&extension.as_str());
-        let is_meant = |line: u32| {
+        let is_intentional = |line: u32| {
             (may_depend && is_conditional(subject, line, extension == "go")) || has_reason(subject, &extension, line)
         };
-        let mut hits = matching_lines(subject, &extension, OFF, &OFF_LINES, &is_meant);
+        let mut hits = matching_lines(subject, &extension, OFF, &OFF_LINES, &is_intentional);
         for hit in &mut hits {
             // The mark alone is the same for every test; the line below identifies it.
             let below = hit.lines.end() + 1;
@@ -125,8 +125,15 @@ impl Check for FocusedTest {
     }
 
     fn find(&self, subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
-        matching_lines(subject, &subject.extension(), ONLY, &ONLY_LINES, &|_| false)
+        matching_lines(subject, &subject.extension(), ONLY, &ONLY_LINES, &|line| is_value(subject, line))
     }
+}
+
+/// Checks whether what a line begins with is a value, or runs within a test of another runner: whoever offers the function tests it so.
+fn is_value(subject: &RuleTarget<'_>, line: u32) -> bool {
+    let mut above = (1..line).rev().filter_map(|number| subject.text.line(number));
+    let begins = above.find(|text| !text.trim().is_empty()).is_some_and(|text| text.trim_end().ends_with(['(', '=']));
+    begins || subject.text.text().contains("Deno.test(")
 }
 
 fn matching_lines(
@@ -134,7 +141,7 @@ fn matching_lines(
     extension: &str,
     table: &[(&[&str], &[&str], &str)],
     lines: &TestPatterns,
-    is_meant: &dyn Fn(u32) -> bool,
+    is_intentional: &dyn Fn(u32) -> bool,
 ) -> Vec<RuleMatch> {
     let mut hits = Vec::new();
     let whole = subject.text.text();
@@ -143,7 +150,7 @@ fn matching_lines(
             continue;
         }
         let Some(pattern) = lines.get(at).and_then(Option::as_ref) else { continue };
-        let found = subject.text.all_lines().filter(|(at, line)| pattern.is_match(line) && !is_meant(*at));
+        let found = subject.text.all_lines().filter(|(at, line)| pattern.is_match(line) && !is_intentional(*at));
         let found = found.take(MOST_MATCHES + 1);
         hits.extend(found.map(|(number, _)| RuleMatch::from_lines(subject.text, LineRange::line(number))));
     }

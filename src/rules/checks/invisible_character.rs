@@ -36,7 +36,7 @@ impl Check for InvisibleCharacter {
         let is_code = language::from_path(subject.path).is_some();
         let is_test = is_test_path(subject.path);
         // Tests contain data of all kinds.
-        if !is_code && !is_prose && is_test {
+        if !is_code && (!is_prose && is_test || is_raster(subject.text.text())) {
             return hits;
         }
         let prose = is_prose || is_translation(subject, &extension);
@@ -54,8 +54,13 @@ impl Check for InvisibleCharacter {
             // A file of unknown type may be subtitles, where such marks occur beside letters that need them.
             let prose = prose || (!is_code && line.chars().any(is_right_to_left));
             let listed = if is_bundle { listed_characters(line) } else { Vec::new() };
+            // Nobody reads lines of such a length: they are encoded data.
+            let data = data || line.len() > LONGEST_READ || is_foreign(subject, line);
             let worst = returned.or_else(|| worst_character(line, prose, data, &listed));
             let Some((column, c, harm)) = worst else { continue };
+            if harm == CharacterHarm::Unseen && is_shown(line) && is_named(subject, number) {
+                continue;
+            }
             let mut hit = RuleMatch::from_lines(subject.text, LineRange::line(number));
             let code = u32::from(c);
             hit.title = Some(match harm {
@@ -107,12 +112,80 @@ fn line_end_within(line: &str, is_yaml: bool) -> Option<(usize, char, CharacterH
 /// Number of different invisible characters in a row that make a list of them.
 const LISTED: usize = 4;
 
-/// Checks whether code was generated, by its path.
+/// Maximum length of a line that people read, in bytes.
+const LONGEST_READ: usize = 5_000;
+/// Maximum number of invisible characters in a comment that carry nothing.
+const MOST_STRAY: usize = 3;
+
+/// Checks whether each invisible character of a line is a string of its own.
+fn is_shown(line: &str) -> bool {
+    let chars: Vec<char> = line.chars().collect();
+    let quote = |at: Option<usize>| at.and_then(|at| chars.get(at)).copied().filter(|c| matches!(c, '\'' | '"' | '`'));
+    let is_alone = |at: usize| quote(at.checked_sub(1)).is_some_and(|open| quote(Some(at + 1)) == Some(open));
+    (0..chars.len()).filter(|at| is_invisible(chars[*at]) || is_odd_control(chars[*at])).all(is_alone)
+}
+
+/// Checks whether a line, or the one above, says that the character is there.
+fn is_named(subject: &RuleTarget<'_>, line: u32) -> bool {
+    const NAMES: [&str; 6] =
+        ["zero-width", "zero width", "invisible", "soft hyphen", "non-breaking", "control character"];
+    let says = |line: u32| {
+        let text = subject.text.line(line).unwrap_or_default().to_ascii_lowercase();
+        NAMES.iter().any(|name| text.contains(name))
+    };
+    says(line) || line > 1 && says(line - 1)
+}
+
+/// Checks whether what follows an escape character sets a color or clears the rest of the line, which terminals show as such. Text that is set
+/// to be concealed does not count.
+fn is_color(mut rest: impl Iterator<Item = char>) -> bool {
+    if rest.next() != Some('[') {
+        return false;
+    }
+    let mut codes = String::new();
+    for c in rest.take(24) {
+        match c {
+            'm' if !codes.contains('{') || codes.ends_with('}') => return !codes.split(';').any(|code| code == "8"),
+            'K' => return matches!(codes.as_str(), "" | "0"),
+            // Filled in by the program.
+            '0'..='9' | ';' | '{' | '}' | '%' | 'd' | 's' => codes.push(c),
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Finds where a comment begins on a line, in characters; a mark within a string is none.
+fn comment_start(line: &str) -> Option<usize> {
+    let text = line.trim_start();
+    if ["# ", "//", "* ", "-- ", "<!--"].iter().any(|mark| text.starts_with(mark)) {
+        return Some(0);
+    }
+    let at = [" # ", " // "].iter().filter_map(|mark| line.find(mark)).min()?;
+    let is_closed = |quote: char| line[..at].matches(quote).count().is_multiple_of(2);
+    ['\'', '"', '`'].into_iter().all(is_closed).then(|| line[..at].chars().count())
+}
+
+/// Share of control characters, as a divisor of all, above which a file is data that happens to be readable.
+const RASTER: usize = 20;
+
+/// Checks whether a file consists of bytes rather than of text.
+fn is_raster(text: &str) -> bool {
+    text.chars().filter(|c| is_odd_control(*c)).count() > text.chars().count() / RASTER + 1
+}
+
+/// Checks whether the control characters of a line may be letters of a charset that was taken for another.
+fn is_foreign(subject: &RuleTarget<'_>, line: &str) -> bool {
+    subject.text.charset() != "UTF-8" && line.chars().filter(|c| is_odd_control(*c)).all(|c| !c.is_ascii())
+}
+
+/// Checks whether code was generated, by its path or the length of its lines.
 fn is_bundle(subject: &RuleTarget<'_>) -> bool {
     let path = subject.path.display_name();
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
     let script = matches!(subject.path.extension(), Some("js" | "mjs" | "cjs" | "css"));
-    script && (name.ends_with(".min.js") || folders.split('/').any(|part| part == "dist"))
+    let is_long = || subject.text.all_lines().any(|(_, line)| line.len() > LONGEST_READ);
+    script && (name.ends_with(".min.js") || folders.split('/').any(|part| part == "dist") || is_long())
 }
 
 /// The effect of a character, worst first.
@@ -146,7 +219,9 @@ fn worst_character(line: &str, prose: bool, data: bool, listed: &[bool]) -> Opti
     let (mut before, mut selectors, mut only_pictures, mut flag) = (' ', 0, true, false);
     // Right-to-left text needs them, whatever else is in it.
     let data = data || line.chars().any(is_right_to_left);
-    let remark = ["# ", "//", "* ", "-- ", "<!--"].iter().any(|mark| line.trim_start().starts_with(mark));
+    let remark = comment_start(line);
+    let to_line_end = ["# ", "//"].iter().any(|mark| line.trim_start().starts_with(mark));
+    let stray = line.chars().filter(|c| is_invisible(*c)).count() <= MOST_STRAY;
     let mut rest = line.chars().enumerate().peekable();
     while let Some((at, c)) = rest.next() {
         flag = c == '\u{1f3f4}' || (flag && matches!(c, '\u{e0020}'..='\u{e007f}'));
@@ -168,12 +243,16 @@ fn worst_character(line: &str, prose: bool, data: bool, listed: &[bool]) -> Opti
             '\u{e0100}'..='\u{e01ef}' if before.is_ascii() && !prose => Some(CharacterHarm::Unseen),
             _ if is_alphabet(c) && selectors > 2 => Some(CharacterHarm::Hides),
             '\0' => Some(CharacterHarm::Unseen),
+            '\u{1b}' if is_color(rest.clone().map(|(_, c)| c)) => None,
             _ if is_odd_control(c) => (!prose && !data).then_some(CharacterHarm::Unseen),
             // A byte order mark at the start of a file.
             '\u{feff}' if at == 0 => None,
             // Between letters that join (Persian, Hindi) or emoji they belong to the text.
             _ if is_invisible(c) => {
-                let meant = prose || data || (remark && is_mark(c));
+                // Between the words of a comment they do nothing; beside its end they could take it away.
+                let in_words = |c: char| c.is_alphanumeric() || c == ' ' || is_invisible(c);
+                let is_idle = stray && is_space(c) && (to_line_end || in_words(before) && in_words(after));
+                let meant = prose || data || remark.is_some_and(|start| start <= at) && (is_mark(c) || is_idle);
                 (!meant && is_code(before) && is_code(after)).then_some(CharacterHarm::Unseen)
             }
             _ => None,
@@ -205,6 +284,11 @@ fn is_right_to_left(c: char) -> bool {
 /// Checks for a directional mark, which is copied along with a name and has no effect in a comment.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}')
+}
+
+/// Checks for a character that parts or joins words and ends no line.
+fn is_space(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}')
 }
 
 fn is_code(c: char) -> bool {
@@ -251,6 +335,48 @@ mod tests {
             Some((5, '\u{e0049}', CharacterHarm::Hides))
         );
         assert_eq!(worst_character("is_\u{200b}ok", true, false, &[]), None);
+    }
+
+    #[test]
+    fn characters_without_effect_in_comments_and_colors_are_left_alone() {
+        let worst = |line: &str| worst_character(line, false, false, &[]).map(|(_, c, _)| c);
+        for line in [
+            "    /// - `**\u{200b}/*.rs` matches all",
+            " * default values \u{200b}\u{200b}for parameters",
+            "    0xad : b'\\xad',     # \u{ad}",
+            "write(\"\\r\u{1b}[0K\")",
+            "return \"\u{1b}[{}m{}\u{1b}[0m\"",
+            "x = '\u{1b}[1;31mred\u{1b}[m'",
+        ] {
+            assert_eq!(worst(line), None, "{line:?}");
+        }
+        for (line, c) in [
+            (" * the end *\u{200b}/", '\u{200b}'),
+            ("x = 'http://a.b # \u{200b}c'", '\u{200b}'),
+            ("is_\u{200b}ok  # fine", '\u{200b}'),
+            ("// fine \u{2028}run()", '\u{2028}'),
+            ("x = '\u{1b}[8mhidden'", '\u{1b}'),
+            ("x = '\u{1b}[2K\u{1b}[1A'", '\u{1b}'),
+            ("# a\u{200b}\u{200c}\u{200b}\u{200c}\u{200b}b", '\u{200b}'),
+        ] {
+            assert_eq!(worst(line), Some(c), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_character_that_is_named_and_shown_is_left_alone() {
+        use super::super::super::synthetic_change::SyntheticChange;
+        let told = |text: &str| SyntheticChange::default().now("a.go", text).reported().len();
+        assert_eq!(told("// a zero-width space\nif has(q, `\u{200b}`) {\n"), 0);
+        assert_eq!(told("// a space\nif has(q, `\u{200b}`) {\n"), 1);
+        assert_eq!(told("// a zero-width space\nif is\u{200b}admin(q, `\u{200b}`) {\n"), 1);
+        let bundle = format!("x = '\u{1b}y'\n{}\n", "y();".repeat(2_000));
+        let bundled = |text: &str| SyntheticChange::default().now("a.js", text).reported().len();
+        assert_eq!([bundled(&bundle), bundled("x = '\u{1b}y'\ny();\n")], [0, 1]);
+        let raster = |text: &str| SyntheticChange::default().now("a.pnm", text).reported().len();
+        assert_eq!([raster(&"\u{1}\u{2}a\0".repeat(40)), raster("a\0b\n")], [0, 1]);
+        let encoded = |length: usize| format!("x = '{}\u{200b}y'\n", "@".repeat(length));
+        assert_eq!([told(&encoded(6_000)), told(&encoded(60))], [0, 1]);
     }
 
     #[test]

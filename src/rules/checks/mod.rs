@@ -19,6 +19,7 @@ pub(super) use guards::{GUARDS, find_removed_guards};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use super::recorded_hits::grade;
 use super::sides::BothSides;
 use super::target::{RuleMatch, RuleTarget};
 use crate::domain::finding::{Category, Severity};
@@ -48,16 +49,6 @@ pub(super) const CHECKS: &[&dyn Check] = &[
     &duplicate_key::DuplicateKey,
 ];
 
-/// Checks that report a fact, which no reading of the surrounding code can refute: a secret, or a prompt injection. A model must not be
-/// talked out of these by the change.
-const FACTS: &[&str] =
-    &["general/secret-added", "general/steers-reviewer", "general/invisible-character", "general/conflict-marker"];
-
-/// Checks whether a rule reports such a fact.
-pub fn is_fact(rule: &str) -> bool {
-    FACTS.contains(&rule)
-}
-
 /// Description of a check; the same as [`RuleInfo`], known at compile time.
 pub(super) struct CheckInfo {
     pub(super) name: &'static str,
@@ -70,7 +61,7 @@ pub(super) struct CheckInfo {
 
 impl CheckInfo {
     pub(super) fn to_rule_info(&self) -> RuleInfo {
-        RuleInfo {
+        grade(RuleInfo {
             name: self.name.to_owned(),
             title: self.title.to_owned(),
             message: self.message.to_owned(),
@@ -79,7 +70,7 @@ impl CheckInfo {
             cwe: self.cwe.map(str::to_owned),
             skips_tests: false,
             is_hint: false,
-        }
+        })
     }
 }
 

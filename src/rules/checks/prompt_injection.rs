@@ -26,7 +26,8 @@ impl Check for PromptInjection {
     fn find(&self, subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
         let mut hits: Vec<RuleMatch> = Vec::new();
         // These ask people not to report something.
-        if memchr::memmem::find(subject.path.as_bytes(), b"ISSUE_TEMPLATE").is_some() {
+        let path = subject.path.as_bytes().to_ascii_uppercase();
+        if memchr::memmem::find(&path, b"ISSUE_TEMPLATE").is_some() {
             return hits;
         }
         let mut last = 0;

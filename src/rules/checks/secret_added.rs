@@ -103,6 +103,28 @@ fn is_example(line: &str, kind: &str) -> bool {
             || (kind == "assigned-secret" && is_public_key_name(line)))
 }
 
+/// Maximum number of lines between an example in a docstring and the line that introduces it.
+const EXAMPLE_LINES: u32 = 30;
+
+/// Checks whether a line of Python is in a literal block of a docstring, which is an example: the nearest line above that begins further left ends
+/// in `::`, or one that begins further left than that.
+fn is_literal_block(subject: &RuleTarget<'_>, line: u32) -> bool {
+    let depth = |text: &str| text.len() - text.trim_start().len();
+    let Some(text) = subject.text.line(line).filter(|_| subject.extension() == "py") else { return false };
+    let mut left = depth(text);
+    for number in (line.saturating_sub(EXAMPLE_LINES).max(1)..line).rev() {
+        let above = subject.text.line(number).unwrap_or_default();
+        if above.trim().is_empty() || depth(above) >= left {
+            continue;
+        }
+        left = depth(above);
+        if above.trim_end().ends_with("::") {
+            return true;
+        }
+    }
+    false
+}
+
 /// Checks whether the only secret of a line is named as one that every visitor of a page sees.
 fn is_public_key_name(line: &str) -> bool {
     let mut parts = line.split(MASK_PREFIX);
@@ -135,7 +157,9 @@ impl Check for SecretAdded {
         for (number, line) in text.all_lines() {
             let kind = kind_on_line(line).filter(|_| text.is_masked(LineRange::line(number)));
             let kind = kind.filter(|kind| used.grade(kind).is_some() && !(is_web && *kind == "google-api-key"));
-            let Some(kind) = kind.filter(|kind| !is_example(line, kind)) else { continue };
+            let is_shown =
+                |kind: &str| is_example(line, kind) || (LOOSE.contains(&kind) && is_literal_block(subject, number));
+            let Some(kind) = kind.filter(|kind| !is_shown(kind)) else { continue };
             // A key block is masked line by line and is one secret.
             if let Some((lines, last)) = &mut block
                 && kind == "private-key"
@@ -317,6 +341,17 @@ mod tests {
         ] {
             assert_eq!(told("src/a.js", &line).len(), usize::from(is_told), "{line}");
         }
+    }
+
+    #[test]
+    fn an_example_in_a_docstring_is_no_secret() {
+        let password = format!("    send(\n        db_password=\"{}\"\n    )\n", noise(0, 24));
+        let example = format!("\"\"\"Sends.\n\nFor example::\n\n{password}\"\"\"\n");
+        assert_eq!(told("src/a.py", &example), []);
+        assert_eq!(told("src/a.py", &example.replace("::", ":")).len(), 1);
+        assert_eq!(told("src/a.py", &format!("def a():\n    # See::\n{password}")).len(), 1);
+        let token = format!("For example::\n\n    key = \"{}\"\n", token(3));
+        assert_eq!(told("src/a.py", &token).len(), 1);
     }
 
     #[test]

@@ -148,6 +148,13 @@ fn is_only_one(
         if home.family == LanguageFamily::C && is_header && symbols.others.contains(&home.name) && !is_understood() {
             return Ok(false);
         }
+        // Of what is declared with templates not even the name is found, and the definition elsewhere has no optional parameters.
+        if home.family == LanguageFamily::C && is_header {
+            let text = ground.read(DiffSide::New, path)?;
+            if text.is_some_and(|text| declares_optional(text.text(), &home.name)) {
+                return Ok(false);
+            }
+        }
         let is_macro =
             |one: &crate::syntax::SymbolDefinition| one.kind == DefinitionKind::Macro && one.name == home.name;
         if by_name && symbols.definitions.iter().any(is_macro) {
@@ -155,6 +162,30 @@ fn is_only_one(
         }
     }
     Ok(true)
+}
+
+/// Maximum number of bytes of a list of parameters.
+const LONGEST_LIST: usize = 2_000;
+
+/// Checks whether a header has a list of parameters with a default behind this name.
+fn declares_optional(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name).any(|(at, _)| {
+        let Some(list) = text[at + name.len()..].trim_start().strip_prefix('(') else { return false };
+        let mut depth = 1_usize;
+        let inside = list.bytes().take(LONGEST_LIST).take_while(|byte| {
+            match byte {
+                b'(' => depth += 1,
+                b')' => depth -= 1,
+                _ => {}
+            }
+            depth > 0
+        });
+        let bytes: Vec<u8> = inside.collect();
+        let compares = |at: usize| bytes.get(at).is_some_and(|byte| matches!(byte, b'=' | b'<' | b'>' | b'!'));
+        let is_default = |at: usize| bytes[at] == b'=' && !compares(at + 1) && !at.checked_sub(1).is_some_and(compares);
+        !text[..at].ends_with(is_part) && (0..bytes.len()).any(is_default)
+    })
 }
 
 /// Returns the calls that no longer match the signature.
@@ -185,4 +216,22 @@ fn outdated_calls(
         }
     }
     Ok(behind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_default_in_a_header_is_seen_also_where_the_header_is_not_understood() {
+        let declares = |text: &str| declares_optional(text, "view");
+        for text in ["ns::Out<ns::Node> view(const Context & c, int length = 0);", "int view(int (*f)(int), int b=1);"]
+        {
+            assert!(declares(text), "{text}");
+        }
+        for text in ["int view(int a, int b);", "int review(int a = 1);", "if (view(a == b) >= 1) x = 2;", "int view;"]
+        {
+            assert!(!declares(text), "{text}");
+        }
+    }
 }

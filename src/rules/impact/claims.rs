@@ -1,12 +1,12 @@
 //! Builds the claim for an effect, which `evidence` will check. Main type: [`RemoteEffect`].
 
-use super::super::checks::CheckInfo;
 use super::super::sides::BothSides;
 use super::super::target::ChangedLineIndex;
 use crate::domain::claim::{Claim, ClaimedPlace};
-use crate::domain::finding::{FindingOrigin, OriginKind, Severity};
+use crate::domain::finding::{Confidence, FindingOrigin, OriginKind, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
+use crate::domain::rule_info::RuleInfo;
 
 /// Maximum number of quoted lines.
 const QUOTE_LINES: u32 = 8;
@@ -41,7 +41,7 @@ pub(super) struct AffectedPlace {
 }
 
 /// Builds the claim for an effect; `None` if its place cannot be quoted or is not part of the change.
-pub(super) fn build_impact_claim(sides: &BothSides<'_>, info: &CheckInfo, effect: RemoteEffect) -> Option<Claim> {
+pub(super) fn build_impact_claim(sides: &BothSides<'_>, info: &RuleInfo, effect: RemoteEffect) -> Option<Claim> {
     let file = sides.change.files.get(effect.file)?;
     let path = file.path_at(effect.side);
     let place = match effect.lines {
@@ -60,15 +60,15 @@ pub(super) fn build_impact_claim(sides: &BothSides<'_>, info: &CheckInfo, effect
     }
     let detail = effect.detail;
     Some(Claim {
-        title: effect.title.unwrap_or_else(|| info.title.to_owned()),
-        body: if detail.is_empty() { info.message.to_owned() } else { format!("{detail} {}", info.message) },
+        title: effect.title.unwrap_or_else(|| info.title.clone()),
+        body: if detail.is_empty() { info.message.clone() } else { format!("{detail} {}", info.message) },
         severity: effect.severity.unwrap_or(info.severity),
         category: info.category,
-        confidence: None,
+        confidence: info.is_hint.then_some(Confidence::HINT),
         place,
         related,
         replacement: None,
-        origin: FindingOrigin { kind: OriginKind::Rule, name: info.name.to_owned() },
+        origin: FindingOrigin { kind: OriginKind::Rule, name: info.name.clone() },
     })
 }
 

@@ -99,16 +99,18 @@ fn still(
     }
     let names: Vec<String> = lost.keys().map(|path| regex::escape(&path.display_name())).collect();
     let Ok(pattern) = LineRegex::new(&format!("(?:{})", names.join("|"))) else { return Ok(found) };
-    let hits =
-        match ground.sides.new.search(&Query { pattern: &pattern, files: None, most: MOST_LINES }, ground.sides.cancel)
-        {
-            Ok(hits) => hits,
-            Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
-            Err(error) => {
-                ground.note(format!("the paths of removed files could not be looked for: {error}"));
-                return Ok(found);
-            }
-        };
+    let hits = match ground
+        .sides
+        .new
+        .search(&Query { pattern: &pattern, files: None, most: MOST_LINES, generated_last: false }, ground.sides.cancel)
+    {
+        Ok(hits) => hits,
+        Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
+        Err(error) => {
+            ground.note(format!("the paths of removed files could not be looked for: {error}"));
+            return Ok(found);
+        }
+    };
     if !hits.exhausted {
         ground.note("the paths of removed files stand in too many places to be followed".to_owned());
     }

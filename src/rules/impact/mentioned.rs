@@ -181,7 +181,7 @@ fn mentions(
     let (Ok(pattern), Ok(automaton)) = (LineRegex::new(&words.join("|")), AhoCorasick::new(&names)) else {
         return Ok(HashMap::new());
     };
-    let query = Query { pattern: &pattern, files: None, most: MOST_LINES };
+    let query = Query { pattern: &pattern, files: None, most: MOST_LINES, generated_last: false };
     let hits = match ground.sides.new.search(&query, ground.sides.cancel) {
         Ok(hits) => hits,
         Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),

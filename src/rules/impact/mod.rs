@@ -89,14 +89,14 @@ pub(super) fn claims(
     let names = ChangedNames::new(&ground);
     let mut claims = Vec::new();
     for impact in IMPACTS.iter().filter(|impact| !is_off(impact.info().name)) {
-        let info = impact.info();
+        let info = impact.info().to_rule_info();
         let found = impact.find(&ground, &names)?;
         if found.len() > MOST_ALIKE {
             let more = found.len() - MOST_ALIKE;
             ground.note(format!("{} has {more} more findings, which are not listed one by one", info.name));
         }
         let shown = found.into_iter().take(MOST_ALIKE);
-        claims.extend(shown.filter_map(|effect| claims::build_impact_claim(sides, info, effect)));
+        claims.extend(shown.filter_map(|effect| claims::build_impact_claim(sides, &info, effect)));
     }
     Ok((claims, ground.into_notes()))
 }

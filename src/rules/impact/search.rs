@@ -129,7 +129,7 @@ fn search(
     let Ok(automaton) = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&all) else {
         return Ok(NameHits::default());
     };
-    let query = Query { pattern: &pattern, files: Some(&filter), most: MOST_LINES };
+    let query = Query { pattern: &pattern, files: Some(&filter), most: MOST_LINES, generated_last: false };
     let found = match ground.sides.new.search(&query, ground.sides.cancel) {
         Ok(found) => found,
         Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),

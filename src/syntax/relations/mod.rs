@@ -6,11 +6,12 @@
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
-use tree_sitter::{Node, TreeCursor};
+use tree_sitter::Node;
 
 use super::grammar::{Grammar, ParseLimits};
 use super::imports::{LONGEST, MOST, collect_imports};
 use super::tree_cache::TreeCache;
+use super::walk::walk;
 use crate::sys::cancel::Cancel;
 
 /// Time limit for one text. The bounds below are reached first, unless the machine is busy.
@@ -42,9 +43,11 @@ fn relations_within(watch: &ParseLimits<'_>, language: &str, text: &str, trees: 
     }
     let tree = trees.parse(grammar, text, watch).ok()?;
     let root = tree.root.root();
-    let mut walk = RelationWalk { grammar, text, names: RelationNames::default() };
-    walk.all(&mut root.get_inner_node().walk(), watch)?;
-    Some(walk.names.settle())
+    let mut reader = RelationReader { grammar, text, names: RelationNames::default() };
+    let top = RelationFrame { kind: "", top: true, binding: false, path: false, of_trait: false };
+    walk(root.get_inner_node(), top, watch, |cursor, around| reader.see(cursor.node(), cursor.field_name(), *around))
+        .ok()?;
+    Some(reader.names.settle())
 }
 
 /// Nodes whose field `name` is a definition, at any level.
@@ -115,7 +118,7 @@ struct RelationFrame<'t> {
     of_trait: bool,
 }
 
-struct RelationWalk<'a> {
+struct RelationReader<'a> {
     grammar: Grammar,
     text: &'a str,
     names: RelationNames<'a>,
@@ -175,34 +178,7 @@ fn is_large(name: &str) -> bool {
     name.starts_with(char::is_uppercase)
 }
 
-impl<'a> RelationWalk<'a> {
-    /// Walks the tree without recursion: deep nesting takes no stack.
-    fn all<'t>(&mut self, cursor: &mut TreeCursor<'t>, watch: &ParseLimits<'_>) -> Option<()> {
-        let mut around: RelationFrame<'t> =
-            RelationFrame { kind: "", top: true, binding: false, path: false, of_trait: false };
-        let mut frames = Vec::new();
-        let mut steps = 0u32;
-        loop {
-            steps = steps.wrapping_add(1);
-            if steps.is_multiple_of(1024) {
-                watch.check().ok()?;
-            }
-            let (node, field) = (cursor.node(), cursor.field_name());
-            if let Some(inside) = self.see(node, field, around)
-                && cursor.goto_first_child()
-            {
-                frames.push(std::mem::replace(&mut around, inside));
-                continue;
-            }
-            while !cursor.goto_next_sibling() {
-                if !cursor.goto_parent() {
-                    return Some(());
-                }
-                around = frames.pop()?;
-            }
-        }
-    }
-
+impl<'a> RelationReader<'a> {
     fn of(&self, node: Node<'_>) -> &'a str {
         self.text.get(node.byte_range()).unwrap_or_default()
     }

@@ -4,13 +4,13 @@
 
 use std::collections::HashSet;
 
-use tree_sitter::{Node, TreeCursor};
+use tree_sitter::Node;
 
 use super::{
     ArgumentShape, DefinitionKind, LONGEST, MOST, NAMES, SymbolDefinition, SymbolImport, SymbolUse, Symbols, UseKind,
     ValueSwitch, line_of,
 };
-use crate::syntax::grammar::{Grammar, ParseLimits};
+use crate::syntax::grammar::Grammar;
 
 pub(super) type NodeVisitor = fn(&mut SymbolExtractor<'_>, Node<'_>, SymbolFrame) -> Option<SymbolFrame>;
 
@@ -50,42 +50,9 @@ pub(super) struct SymbolExtractor<'a> {
     pub(super) claimed: HashSet<usize>,
     /// `true` if what comes next is conditional.
     pub(super) pending: bool,
-    /// `true` if the bodies of functions are skipped.
-    pub(super) outline: bool,
 }
 
 impl<'a> SymbolExtractor<'a> {
-    /// Walks the tree without recursion: deep nesting takes no stack.
-    pub(super) fn walk(
-        &mut self,
-        cursor: &mut TreeCursor<'_>,
-        see: NodeVisitor,
-        watch: &ParseLimits<'_>,
-    ) -> Option<()> {
-        let mut around = SymbolFrame::default();
-        let mut frames = Vec::new();
-        let mut steps = 0u32;
-        loop {
-            steps = steps.wrapping_add(1);
-            if steps.is_multiple_of(1024) {
-                watch.check().ok()?;
-            }
-            if let Some(inside) = self.visit(cursor.node(), see, around)
-                && !(self.outline && inside.function)
-                && cursor.goto_first_child()
-            {
-                frames.push(std::mem::replace(&mut around, inside));
-                continue;
-            }
-            while !cursor.goto_next_sibling() {
-                if !cursor.goto_parent() {
-                    return Some(());
-                }
-                around = frames.pop()?;
-            }
-        }
-    }
-
     pub(super) fn visit(&mut self, node: Node<'_>, see: NodeVisitor, around: SymbolFrame) -> Option<SymbolFrame> {
         if !node.is_named() || node.is_extra() {
             return None;

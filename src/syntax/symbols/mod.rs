@@ -13,10 +13,12 @@ mod script;
 
 use std::collections::{BTreeSet, HashSet};
 
+use serde::{Deserialize, Serialize};
+
 use super::grammar::{Grammar, ParseLimits};
 use super::tree::SyntaxTree;
+use super::walk::walk;
 use extractor::{NodeVisitor, SymbolExtractor, SymbolFrame};
-use serde::{Deserialize, Serialize};
 
 /// Maximum length of a list.
 const MOST: usize = 20_000;
@@ -251,9 +253,12 @@ pub(super) fn extract(tree: &SyntaxTree, text: &str, outline: bool, watch: &Pars
         symbols: Symbols::default(),
         claimed: HashSet::new(),
         pending: false,
-        outline,
     };
-    seer.walk(&mut tree.root.root().get_inner_node().walk(), see, watch)?;
+    let root = tree.root.root();
+    walk(root.get_inner_node(), SymbolFrame::default(), watch, |cursor, around| {
+        seer.visit(cursor.node(), see, *around).filter(|inside| !(outline && inside.function))
+    })
+    .ok()?;
     Some(seer.symbols)
 }
 

@@ -122,6 +122,10 @@ fn names(dialect: PlaceholderDialect, text: &str) -> BTreeSet<Placeholder> {
             (_, None, Some(inner)) => (PlaceholderShape::Single, inner),
             _ => continue,
         };
+        // `{ and }` is prose about braces; a template may have blanks in double ones.
+        if shape == PlaceholderShape::Single && inner.as_str().starts_with(char::is_whitespace) {
+            continue;
+        }
         // `{{count, number}}`, `{{- name}}`, `{price:.2f}`, `{name!r}`: the name is what counts.
         let name = inner.as_str().split([',', ':', '!', '|']).next().unwrap_or_default();
         let name = name.trim().trim_start_matches("- ").trim_start_matches('.').trim();
@@ -136,11 +140,11 @@ fn is_choosing(text: &str) -> bool {
     CHOOSING.as_ref().is_none_or(|pattern| pattern.is_match(text)) || text.contains("'{")
 }
 
-/// Checks whether it was probably intended as a placeholder.
+/// Checks whether it was probably intended as a placeholder: several words are prose.
 fn is_name(name: &str) -> bool {
     let mut chars = name.chars();
     chars.next().is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '$')
-        && chars.all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '$' | ' '))
+        && chars.all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '$'))
 }
 
 fn named_placeholders(
@@ -154,7 +158,7 @@ fn named_placeholders(
     }
     let wanted: BTreeSet<Placeholder> = sources.iter().flat_map(|source| names(dialect, source)).collect();
     // If the source uses braces for something else, so may the translation.
-    if wanted.is_empty() || wanted.iter().any(|mark| !is_name(&mark.name) || mark.name.contains(' ')) {
+    if wanted.is_empty() || wanted.iter().any(|mark| !is_name(&mark.name)) {
         return Vec::new();
     }
     let has = names(dialect, translation);

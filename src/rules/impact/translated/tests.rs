@@ -19,8 +19,20 @@ fn names_are_compared_and_not_their_spacing() {
     assert_eq!(told("in {0}", "｛0｝"), ["has `{0}` of its source in pieces"]);
     assert_eq!(told("{a} and {b}", "{b}"), [""; 0]);
     assert_eq!(told("nothing", "{etwas}"), [""; 0]);
+    assert_eq!(told("Hi {name}", "Hei { name }"), [""; 0]);
     assert_eq!(told("{n, plural, one {a} other {b}}", "{m}"), [""; 0]);
     assert_eq!(told("{[plural(num) one: a ]}", "{x}"), [""; 0]);
+}
+
+#[test]
+fn prose_in_braces_is_no_placeholder() {
+    let told = |source: &str, translation: &str| told(PlaceholderDialect::Braces, source, translation);
+    assert_eq!(told("{name} was moved", "{name} wurde verschoben {siehe unten}"), [""; 0]);
+    assert_eq!(told("{name} was moved {see below}", "{name} wurde verschoben {siehe}"), [""; 0]);
+    assert_eq!(told("Put {name} between { and }", "Setze {name} zwischen { und }"), [""; 0]);
+    assert_eq!(told("Write { and }", "Schreibe { und }"), [""; 0]);
+    let wrong = ["has `{navn}` where its source has `{name}`"];
+    assert_eq!(told("Put {name} between { and }", "Sett {navn} mellom { og }"), wrong);
 }
 
 #[test]

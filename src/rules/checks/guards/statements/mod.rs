@@ -143,7 +143,7 @@ fn authorisation(pair: &FunctionPair<'_>, node: usize) -> Option<GuardLoss> {
     };
     let still = new.count_statements(pair.head_function());
     let fresh = pair.fresh.iter().any(|line| is(&AUTHORISES, line) || is(&DENIES, line));
-    if fresh || still.keys().any(|other| *other == asked) || pair.around.adds(&asked.replace(' ', "")) {
+    if fresh || still.keys().any(|other| *other == asked) || pair.around.adds(&asked) {
         return None;
     }
     pair.build_loss(
