@@ -77,7 +77,8 @@ pub fn assign_ids(findings: &mut [Finding]) {
 mod tests {
     use super::*;
     use crate::domain::finding::{
-        Anchor, AnchorMatch, Category, FindingOrigin, FindingStatus, FindingVerification, OriginKind, Severity,
+        Anchor, AnchorMatch, Category, FindingOrigin, FindingStatus, FindingVerification, OriginKind, Prominence,
+        Severity,
     };
     use crate::domain::path::RepoPath;
     use crate::domain::place::DiffSide;
@@ -91,6 +92,7 @@ mod tests {
             title: title.to_owned(),
             body: String::new(),
             severity: Severity::Low,
+            prominence: Prominence::Also,
             category: Category::Logic,
             confidence: None,
             anchors: vec![Anchor {
@@ -105,6 +107,7 @@ mod tests {
             verification: FindingVerification::UNCHECKED,
             origin: FindingOrigin { kind: OriginKind::Rule, name: "r".to_owned() },
             guideline: None,
+            carried_from: None,
             dismissed: None,
         }
     }

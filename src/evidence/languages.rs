@@ -16,20 +16,6 @@ pub trait LanguageInfo {
     fn enclosing_symbol(&self, path: &RepoPath, text: &FileText, line: u32) -> Option<String>;
 }
 
-/// A [`LanguageInfo`] that supports no language.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoLanguageInfo;
-
-impl LanguageInfo for NoLanguageInfo {
-    fn error_nodes(&self, _: &RepoPath, _: &str) -> Option<u32> {
-        None
-    }
-
-    fn enclosing_symbol(&self, _: &RepoPath, _: &FileText, _: u32) -> Option<String> {
-        None
-    }
-}
-
 /// Maximum size of a text parsed for a single finding: a larger one takes longer than the finding is worth.
 const MOST_BYTES: usize = 512 << 10;
 

@@ -30,7 +30,10 @@ pub enum QuoteLocation {
     /// Found at these places, and nothing selects one.
     Ambiguous(Vec<LineRange>),
     /// Found, but no line of it is distinctive (`}`).
-    NotDistinctive,
+    NotDistinctive {
+        /// Its place, if there is only one and the quote is more than punctuation.
+        only: Option<LineRange>,
+    },
     /// The quote has only blank lines.
     Empty,
 }
@@ -87,7 +90,9 @@ pub(super) fn read_quote(text: &FileText, quote: &str, claimed: Option<LineRange
 /// Selects one of the places by the claim, if possible.
 fn select_place(places: Vec<LineRange>, quote: &NormalizedQuote, claimed: Option<LineRange>) -> QuoteLocation {
     if !quote.lines.iter().any(|line| is_distinctive(line)) {
-        return QuoteLocation::NotDistinctive;
+        let has_word = quote.lines.iter().any(|line| line.contains(char::is_alphanumeric));
+        let only = if let [only] = places.as_slice() { Some(*only).filter(|_| has_word) } else { None };
+        return QuoteLocation::NotDistinctive { only };
     }
     match (places.as_slice(), claimed) {
         ([only], None) => QuoteLocation::Exact(*only),
@@ -258,10 +263,21 @@ mod tests {
 
     #[test]
     fn a_brace_proves_nothing_unless_it_stands_where_it_is_claimed() {
-        assert_eq!(locate(&text(CODE), "}", None), QuoteLocation::NotDistinctive);
-        assert_eq!(locate(&text(CODE), "}", Some(range(5, 5))), QuoteLocation::NotDistinctive);
+        let refused = QuoteLocation::NotDistinctive { only: None };
+        assert_eq!(locate(&text(CODE), "}", None), refused);
+        assert_eq!(locate(&text(CODE), "}", Some(range(5, 5))), refused);
         assert_eq!(locate(&text(CODE), "}", Some(range(4, 4))), QuoteLocation::Exact(range(4, 4)));
-        assert_eq!(locate(&text("a {\n}\n"), "}", None), QuoteLocation::NotDistinctive, "even the only one");
+        assert_eq!(locate(&text("a {\n}\n"), "}", None), refused, "even the only one");
+    }
+
+    #[test]
+    fn a_short_quote_tells_its_only_place() {
+        let only = |quote| match locate(&text("x = 1\nreturn x / 0\ny = 2\nreturn\nreturn\n"), quote, None) {
+            QuoteLocation::NotDistinctive { only } => only,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(only("return x / 0"), Some(range(2, 2)));
+        assert_eq!(only("return"), None, "it stands twice");
     }
 
     #[test]
@@ -367,7 +383,7 @@ mod tests {
             match locate(&file, &quote, None) {
                 QuoteLocation::Exact(found) => prop_assert_eq!(found, place),
                 QuoteLocation::Ambiguous(places) => prop_assert!(places.contains(&place) && places.len() > 1),
-                QuoteLocation::NotDistinctive => prop_assert!(!lines[start..end].iter().any(|line| is_distinctive(line))),
+                QuoteLocation::NotDistinctive { .. } => prop_assert!(!lines[start..end].iter().any(|line| is_distinctive(line))),
                 other => prop_assert!(false, "{other:?}"),
             }
         }

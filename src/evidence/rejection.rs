@@ -25,9 +25,9 @@ pub struct NearLine {
 /// Why a claim was rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum Rejection {
-    /// The claim's own place must be in a changed file.
+    /// The claim's own place is in an unchanged file, and no related place touches the change.
     #[error(
-        "{path} is not a changed file{}; report the changed line that causes it and give this place as related",
+        "{path} is not a changed file{}; give the changed line that causes it as related, or quote that line",
         NearPaths(near)
     )]
     NotInChange {
@@ -72,7 +72,7 @@ pub enum Rejection {
         path: RepoPath,
     },
     /// The place and all related ones are outside the change.
-    #[error("lines {} of {path} are not changed{}; quote a line that the change touches, and give this place as related", RangeList(&[*.lines]), ChangedRanges(changed))]
+    #[error("lines {} of {path} are not changed{}; give the changed line that causes it as related, or quote that line", RangeList(&[*.lines]), ChangedRanges(changed))]
     NotTouching {
         /// The file.
         path: RepoPath,

@@ -143,6 +143,10 @@ impl HttpProvider {
                 format!("it is compressed ({coding}), and nobody asked for that; look at what stands in between");
             return Err(FailedRequest::Fault(self.blame.unreadable(&words)));
         }
+        // A page for people, of a proxy or a portal, is no answer, however it is framed: what stands in between may be gone at the next attempt.
+        if content_type(&reply).starts_with("text/html") {
+            return Ok(());
+        }
         let mut splitter = EventSplitter::new(self.framing(&reply));
         loop {
             // A server that always has more data ready would starve everything else on this thread, including a deadline.
@@ -178,12 +182,16 @@ impl HttpProvider {
 
     /// Returns the framing of the response: that of the wire format, unless the server says that it did not stream.
     fn framing(&self, reply: &HttpResponse) -> Framing {
-        let kind = reply.header("content-type").unwrap_or_default().trim().to_ascii_lowercase();
         match wire::framing(self.wire) {
-            Framing::Events if kind.starts_with("application/json") => Framing::Whole,
+            Framing::Events if content_type(reply).starts_with("application/json") => Framing::Whole,
             framing => framing,
         }
     }
+}
+
+/// Returns the media type of a response, in lower case; empty without one.
+fn content_type(reply: &HttpResponse) -> String {
+    reply.header("content-type").unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 /// Estimates the tokens of a request: four bytes per token.

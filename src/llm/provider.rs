@@ -43,7 +43,7 @@ pub trait Provider: Send + Sync {
 }
 
 /// Capabilities of a model, as far as they are known.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capabilities {
     /// The provider's word, as the table has it: `anthropic`, `openai`, `ollama`, …
     pub provider: Arc<str>,
@@ -53,10 +53,22 @@ pub struct Capabilities {
     pub context_window: u64,
     /// Maximum tokens of one response.
     pub max_output: u32,
-    /// `true` if it calls tools through its API; otherwise the text protocol is used from the first turn.
+    /// `true` if it calls tools through its API; otherwise the text protocol is used from the first turn. Runs of
+    /// versions that did not record it assumed so.
+    #[serde(default = "calls_tools", skip_serializing_if = "is_true")]
     pub tools: bool,
     /// Prices, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<Prices>,
+}
+
+const fn calls_tools() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks for it")]
+const fn is_true(it: &bool) -> bool {
+    *it
 }
 
 /// Prices of a model: US dollars for a million tokens.
@@ -109,6 +121,11 @@ impl StreamObserver for () {
 }
 
 impl Capabilities {
+    /// Formats its name as on the command line.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.provider, self.model)
+    }
+
     /// Returns the format of calls and results for this model, as far as it is known before the first request.
     pub const fn speech(&self) -> ToolCallFormat {
         if self.tools { ToolCallFormat::Native } else { ToolCallFormat::Text }

@@ -40,14 +40,15 @@ pub struct FindingVars {
 
 impl AssistantVars {
     /// Returns the variables of the template. There are no leads, which only a reviewer can answer; no pull request, because an assistant asks about
-    /// the local state; and no guidelines, which it reads on its own.
+    /// the local state; no guidelines, which it reads on its own; and no limits, which are not ours.
     pub(super) fn value(&self, change: &ChangeVars) -> Value {
         let own = [
             ("at", Value::from(self.at.as_str())),
             ("focus", Value::from(self.focus.as_str())),
             ("instructions", Value::from(self.instructions.as_str())),
         ];
-        let is_not_its = |name: &str| ["leads", "pull", "guidelines"].iter().any(|other| name.starts_with(other));
+        let is_not_its =
+            |name: &str| ["leads", "pull", "guidelines", "turns", "window"].iter().any(|other| name.starts_with(other));
         let change = change.pairs("").into_iter().filter(|(name, _)| !is_not_its(name));
         Value::from_pairs(change.chain(own))
     }

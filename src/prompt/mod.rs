@@ -17,7 +17,7 @@ pub use data::{FenceMark, UntrustedText};
 pub use error::PromptError;
 pub use part::{CrossPartVars, PartVars};
 pub use prompts::Prompts;
-pub use vars::{ChangeVars, LastTurnVars, LeadVars, SystemVars};
+pub use vars::{ChangeVars, LastTurnVars, LeadVars, MakingRoomVars, SystemVars};
 pub use verification::VerificationVars;
 
 /// A template as it is compiled in.
@@ -49,6 +49,7 @@ const TEMPLATES: &[PromptTemplate] = &[
     template!("change.md", ["change", "commits", "files", "diffs", "leads"], ChangeVars::samples),
     template!("nudge.md", [], vars::no_samples),
     template!("last_turn.md", ["reason"], LastTurnVars::samples),
+    template!("making_room.md", ["results"], MakingRoomVars::samples),
     template!("resumed.md", [], vars::no_samples),
     template!("leaked_markup.md", [], vars::no_samples),
     template!("empty_answer.md", [], vars::no_samples),

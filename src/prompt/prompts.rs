@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use super::assistant::{AssistantVars, FindingVars};
 use super::error::PromptError;
 use super::part::{CrossPartVars, PartVars};
-use super::vars::{ChangeVars, LastTurnVars, SystemVars, nothing};
+use super::vars::{ChangeVars, LastTurnVars, MakingRoomVars, SystemVars, nothing};
 use super::verification::VerificationVars;
 use super::{PromptTemplate, TEMPLATES};
 use crate::domain::id::hex;
@@ -127,6 +127,11 @@ impl Prompts {
     /// Returns the message to a model that has one turn left.
     pub fn last_turn(&self, vars: &LastTurnVars) -> Result<String, PromptError> {
         self.render("last_turn.md", &vars.value())
+    }
+
+    /// Returns the message that announces which results will be removed from the conversation.
+    pub fn making_room(&self, vars: &MakingRoomVars) -> Result<String, PromptError> {
+        self.render("making_room.md", &vars.value())
     }
 
     /// Returns the message to a model that had its last turn, and has more of them now.
@@ -329,7 +334,9 @@ mod tests {
             prompts.verification_nudge(),
             prompts.verification_last_turn(&LastTurnVars { reason: "8 turns are used up".into() }),
         ];
-        let all: Vec<String> = plain.into_iter().map(Result::unwrap).chain([last]).collect();
+        let results = "- search_in_files {\"pattern\":\"x\"}".to_owned();
+        let room = prompts.making_room(&MakingRoomVars { results }).unwrap();
+        let all: Vec<String> = plain.into_iter().map(Result::unwrap).chain([last, room]).collect();
         insta::assert_snapshot!(all.join("\n\n"));
     }
 

@@ -53,6 +53,10 @@ pub struct ChangeVars {
     pub leads_shown: usize,
     /// Number of leads left out.
     pub leads_left_out: usize,
+    /// Maximum number of turns; 0 if it is not stated.
+    pub turns: u32,
+    /// Window of the model, in tokens.
+    pub window: u64,
 }
 
 /// Something that a rule suspects, for the model to confirm or to refute.
@@ -81,6 +85,23 @@ pub struct LastTurnVars {
     pub reason: String,
 }
 
+/// For `making_room.md`.
+#[derive(Debug, Clone)]
+pub struct MakingRoomVars {
+    /// Calls whose results will be removed, a line each.
+    pub results: String,
+}
+
+impl MakingRoomVars {
+    pub(super) fn value(&self) -> Value {
+        Value::from_pairs([("results", self.results.as_str())])
+    }
+
+    pub(super) fn samples() -> Vec<Value> {
+        vec![Self { results: "- list_files {}".to_owned() }.value()]
+    }
+}
+
 impl ChangeVars {
     /// Returns the variables of the template: every piece of data in its fence, or empty.
     pub(super) fn value(&self, salt: &str) -> Value {
@@ -88,7 +109,7 @@ impl ChangeVars {
     }
 
     /// Returns names and values, the leads last. `salt` makes the mark of the guidelines unpredictable.
-    pub(super) fn pairs(&self, salt: &str) -> [(&'static str, Value); 20] {
+    pub(super) fn pairs(&self, salt: &str) -> [(&'static str, Value); 22] {
         let mut data = vec![&self.change, &self.commits, &self.files, &self.diffs, &self.leads];
         data.extend([&self.pull_request, &self.guidelines].into_iter().filter(|data| !data.is_empty()));
         let mark = FenceMark::of(&data);
@@ -116,6 +137,8 @@ impl ChangeVars {
             ("leads", fence("leads", &self.leads)),
             ("leads_shown", self.leads_shown.into()),
             ("leads_left_out", self.leads_left_out.into()),
+            ("turns", self.turns.into()),
+            ("window", self.window.into()),
         ]
     }
 
@@ -139,6 +162,8 @@ impl ChangeVars {
             diffs: data("=== src/a.rs\n@@ -1 +1 @@\n-a\n+b"),
             leads: data("L1 low logic: a title"),
             leads_shown: 1,
+            turns: 40,
+            window: 200_000,
             ..Self::default()
         };
         let short = Self {

@@ -9,7 +9,7 @@ use super::journal::{ConversationId, Journal, JournalRecord, RecordedRules, Reco
 use super::outcome::{EngineOutcome, ModelContribution, ProvenanceInput, instructions_hash, unreviewed_files};
 use super::parts::{self, ModelReviewInput, ModelReviewOutcome};
 use super::plan::{Opening, PlannedParts, ReviewLayout};
-use super::run::{ModelRun, name_of};
+use super::run::ModelRun;
 use super::verify::{VerificationOutcome, verify_findings};
 use crate::domain::path::RepoPath;
 use crate::domain::place::DiffSide;
@@ -46,13 +46,14 @@ pub async fn review_with_model(mut run: ModelRun) -> Result<Review, EngineError>
     };
     let ModelReviewOutcome { mut builder, ending, mut stats, budget } =
         Box::pin(parts::review(&run, input, &journal, over)).await?;
-    let draft = builder.settle_reports(&name_of(run.provider.capabilities()), &ending);
+    let draft = builder.settle_reports(&run.provider.capabilities().name(), &ending);
     draft.apply_history(&run.known);
     let verified = verify_findings(&run, draft.findings(), &ending, &budget, &journal, &trees).await?;
     // An interrupt of the verification interrupts the review.
     let ending = verified.as_ref().and_then(|verified| verified.interrupted.clone()).unwrap_or(ending);
     let mut spent = ModelSpending { turns: budget.turns_of_run(), usage: budget.usage(), second_look: None };
-    if let Some(VerificationOutcome { verdicts, notes, numbers, stats: own, .. }) = verified {
+    if let Some(VerificationOutcome { verdicts, unchecked, notes, numbers, stats: own, .. }) = verified {
+        draft.mark_unverified(unchecked, &numbers.by);
         draft.apply_verdicts(verdicts, &numbers.by);
         notes.into_iter().chain(journal.fault()).for_each(|note| draft.add_note(note));
         stats.add(&own);

@@ -1,5 +1,6 @@
 //! The engine that needs no model: the rule packs' claims, checked like anybody's. Main function: [`review_with_rules`].
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -89,7 +90,7 @@ pub fn review_with_rules(run: &RulesRun<'_>) -> Review {
     if stopped.is_none() {
         draft.record_rules(run.packs, unreviewed_files(&report.files));
     }
-    draft.cover_exclusively(report.files);
+    draft.cover_exclusively(report.files, report.line_by_line);
     draft.add_omissions([new.omissions(), old.omissions()].concat());
     run.notes.iter().for_each(|note| draft.add_note(note.clone()));
     report.notes.into_iter().for_each(|note| draft.add_note(note));
@@ -107,7 +108,7 @@ pub fn review_unfinished_rules(run: &RulesRun<'_>, lost: &BlockingFailure) -> Re
         state: CoverageState::Skipped,
         reason: Some("the rules did not come back".to_owned()),
     };
-    draft.cover_exclusively(run.change.files.iter().map(unread).collect());
+    draft.cover_exclusively(run.change.files.iter().map(unread).collect(), BTreeSet::new());
     run.notes.iter().for_each(|note| draft.add_note(note.clone()));
     draft.finish(&EngineOutcome::abandoned(lost), run.floor, run.known, None, run.collect_review())
 }

@@ -34,6 +34,23 @@ pub struct NextCall {
     pub input: Value,
 }
 
+/// First word of the last line of a response that has a next call.
+const NEXT: &str = "Next: ";
+
+impl NextCall {
+    /// Returns the line of a response that names the call.
+    pub(super) fn line(&self) -> String {
+        format!("{NEXT}{} {}", self.tool, self.input)
+    }
+}
+
+/// Returns the text of a response whose last line names another input of the next call.
+pub(crate) fn with_next_input(text: &str, input: &Value) -> String {
+    let Some(at) = text.rfind(&format!("\n{NEXT}")) else { return text.to_owned() };
+    let tool = text[at + 1 + NEXT.len()..].split(' ').next().unwrap_or_default();
+    format!("{}\n{NEXT}{tool} {input}\n", &text[..at])
+}
+
 /// Returns the self-contained schema of a response with these fields of its own.
 pub(super) fn schema<T: JsonSchema>() -> Value {
     input::schema_by::<ToolAnswer<T>>(SchemaSettings::draft2020_12().for_serialize())

@@ -58,6 +58,22 @@ pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     Ok(Option::<String>::deserialize(deserializer)?.filter(|text| !text.trim().is_empty()))
 }
 
+/// Reads an optional list of texts: one alone, or several; `None` without one that is not white space.
+pub(crate) fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let bad = || D::Error::custom(format!("{value} is not a list of strings"));
+    let listed = match &value {
+        Value::Null => Vec::new(),
+        Value::String(text) => vec![text.clone()],
+        Value::Array(items) => {
+            items.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(bad)).collect::<Result<_, _>>()?
+        }
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => return Err(bad()),
+    };
+    let listed: Vec<String> = listed.into_iter().filter(|text| !text.trim().is_empty()).collect();
+    Ok(Some(listed).filter(|listed| !listed.is_empty()))
+}
+
 /// Reads a side; `null` is the new one.
 pub(crate) fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SideInput, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())

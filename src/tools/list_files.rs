@@ -17,6 +17,7 @@ use crate::domain::change::FileMode;
 use crate::domain::filter::PathFilter;
 use crate::domain::limits::LIMITS;
 use crate::domain::path::{RepoPath, display_path};
+use crate::domain::text::count_noun;
 use crate::workspace::NearestPaths;
 
 const NAME: &str = "list_files";
@@ -24,8 +25,7 @@ const NAME: &str = "list_files";
 pub(super) const SPEC: ToolSpec = ToolSpec {
     name: NAME,
     title: "List files",
-    description: "Lists all files below a folder, after the change, as sorted paths from the repository root. Up to 500 paths an answer; `next` is the \
-        call that goes on.",
+    description: "Lists all files below a folder, after the change, as sorted paths from the repository root. Up to 500; `next` goes on.",
     schema: input::schema::<Input>,
     answer: answer::schema::<ListFilesOutput>,
     looks: |_| TreeNeeds::AtTree,
@@ -87,8 +87,13 @@ fn call(context: &ToolContext, input: Value) -> Result<ToolReply, ToolFault> {
     let (shown, total) = (listing.files.len(), listing.total);
     let spelled = folder.as_ref().map_or_else(|| ".".into(), |folder| folder.display_name());
     let truncated = skip + shown < total;
-    let mut reply =
-        ToolReply::of(&ListFilesOutput { directory: spelled.clone(), files: listing.files, total, truncated });
+    let mut text = format!("{} below {spelled}\n", count_noun(total, "file"));
+    for file in &listing.files {
+        text.push_str(file);
+        text.push('\n');
+    }
+    let output = ListFilesOutput { directory: spelled.clone(), files: listing.files, total, truncated };
+    let mut reply = ToolReply::of(&output, text);
     if truncated {
         let mut next = json!({ "directory": spelled });
         if let Some(pattern) = &input.pattern {

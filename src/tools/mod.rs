@@ -21,6 +21,7 @@ mod search_in_files;
 mod toolbox;
 
 pub use answer::NextCall;
+pub(crate) use answer::with_next_input;
 pub use checkout::{Checkout, NotAtHead, Uncommitted};
 pub use diff_source::{DiffError, DiffPart, DiffPlace, DiffSource};
 pub use fault::{ErrorKind, ToolFault};

@@ -11,8 +11,10 @@ use crate::domain::place::{DiffSide, LineRange};
 /// Result of one call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutcome {
-    /// Exactly what the model sees: one JSON object.
+    /// Exactly what the model sees.
     pub text: String,
+    /// The same as one JSON object, if `text` is none.
+    pub json: Option<String>,
     /// `true` if `text` is an error.
     pub is_error: bool,
     /// The kind of that error.
@@ -21,6 +23,13 @@ pub struct ToolOutcome {
     pub references: Vec<ShownLines>,
     /// Description of the omitted part, if any.
     pub cut: Option<Truncation>,
+}
+
+impl ToolOutcome {
+    /// Returns the result as one JSON object.
+    pub fn json(&self) -> &str {
+        self.json.as_deref().unwrap_or(&self.text)
+    }
 }
 
 /// Lines of a file that a model was shown.
@@ -63,6 +72,8 @@ pub struct Truncation {
 pub struct ToolReply {
     /// Fields of the response, in order.
     pub fields: Map<String, Value>,
+    /// The fields as a model reads them: lines of text.
+    pub text: String,
     /// Remarks for the model, each a sentence.
     pub notes: Vec<String>,
     /// The places that are shown.
@@ -72,9 +83,9 @@ pub struct ToolReply {
 }
 
 impl ToolReply {
-    /// Creates a reply with these fields.
-    pub(super) fn of(own: &impl Serialize) -> Self {
-        Self { fields: answer::fields(own), ..Self::default() }
+    /// Creates a reply with these fields, and the text of the same content.
+    pub(super) fn of(own: &impl Serialize, text: String) -> Self {
+        Self { fields: answer::fields(own), text, ..Self::default() }
     }
 
     /// Adds a remark.
@@ -85,21 +96,26 @@ impl ToolReply {
 
 impl From<ToolReply> for ToolOutcome {
     fn from(reply: ToolReply) -> Self {
-        let ToolReply { fields, mut notes, references, cut } = reply;
+        let ToolReply { fields, mut text, mut notes, references, cut } = reply;
         if let Some(cut) = &cut {
             notes.insert(0, cut.what.clone());
         }
         let note = (!notes.is_empty()).then(|| notes.join(" "));
         let next = cut.as_ref().and_then(|cut| cut.next.clone());
+        let note_line = note.as_ref().map(|note| format!("Note: {note}"));
+        for line in note_line.into_iter().chain(next.as_ref().map(NextCall::line)) {
+            text.push_str(&line);
+            text.push('\n');
+        }
         // Only maps with odd keys cannot be serialized, and there are none.
-        let text = serde_json::to_string(&ToolAnswer { own: fields, note, next }).unwrap_or_default();
-        Self { text, is_error: false, error: None, references, cut }
+        let json = serde_json::to_string(&ToolAnswer { own: fields, note, next }).unwrap_or_default();
+        Self { text, json: Some(json), is_error: false, error: None, references, cut }
     }
 }
 
 impl From<ToolFault> for ToolOutcome {
     fn from(fault: ToolFault) -> Self {
         let error = Some(fault.kind);
-        Self { text: fault.to_json().to_string(), is_error: true, error, references: Vec::new(), cut: None }
+        Self { text: fault.to_json().to_string(), json: None, is_error: true, error, references: Vec::new(), cut: None }
     }
 }

@@ -1,6 +1,10 @@
 //! Size limits of responses: numbered lines, cut lines, and the space used. Main type: [`OutputRoom`].
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
+
+/// Prefix of an over-long line whose beginning is not shown.
+const CUT_BEFORE: &str = "[beginning not shown] ";
 
 /// Suffix of an over-long line.
 pub(super) const LINE_CUT: &str = " [truncated due to line size]";
@@ -56,6 +60,20 @@ pub(super) fn cut_line(line: &str, most: usize) -> (&str, bool) {
     }
 }
 
+/// Returns at most `most` characters of a line, from a quarter of them before the byte `at` on, and `true` if it was cut.
+pub(super) fn cut_line_around(line: &str, most: usize, at: Option<usize>) -> (Cow<'_, str>, bool) {
+    let (head, cut) = cut_line(line, most);
+    // With the match in the first half, as much as possible of what follows it is shown from the beginning of the line.
+    let before = at.map_or(0, |at| line[..at].chars().count());
+    if !cut || before <= most / 2 {
+        return (if cut { format!("{head}{LINE_CUT}").into() } else { head.into() }, cut);
+    }
+    let skipped = before - most / 4;
+    let rest = line.char_indices().nth(skipped).map_or("", |(at, _)| &line[at..]);
+    let (shown, ends_later) = cut_line(rest, most);
+    (format!("{CUT_BEFORE}{shown}{}", if ends_later { LINE_CUT } else { "" }).into(), true)
+}
+
 /// Appends a numbered line: the number six wide, a tab, the line. Returns `true` if the line was cut.
 pub(super) fn push_numbered(text: &mut String, number: u32, line: &str, most: usize) -> bool {
     let (shown, cut) = cut_line(line, most);
@@ -74,6 +92,20 @@ mod tests {
         assert!(!push_numbered(&mut text, 7, "äöü", 3));
         assert!(push_numbered(&mut text, 1_234_567, "äöüß", 3));
         assert_eq!(text, "     7\täöü\n1234567\täöü [truncated due to line size]\n");
+    }
+
+    #[test]
+    fn a_line_is_cut_around_its_match() {
+        let line = format!("{}needle{}", "ä".repeat(90), "b".repeat(90));
+        let (shown, cut) = cut_line_around(&line, 40, Some(180));
+        assert!(cut);
+        let expected =
+            format!("[beginning not shown] {}needle{} [truncated due to line size]", "ä".repeat(10), "b".repeat(24));
+        assert_eq!(shown, expected);
+        assert_eq!(cut_line_around("needle", 40, Some(0)), ("needle".into(), false));
+        assert_eq!(cut_line_around(&line, 40, None).0, format!("{} [truncated due to line size]", "ä".repeat(40)));
+        let end = format!("{}needle", "a".repeat(90));
+        assert_eq!(cut_line_around(&end, 40, Some(90)).0, format!("[beginning not shown] {}needle", "a".repeat(10)));
     }
 
     proptest! {

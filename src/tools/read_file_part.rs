@@ -1,6 +1,7 @@
 //! `read_file_part`: lines of a file, numbered.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,8 +29,8 @@ const JSON_GROWTH: usize = 2;
 pub(super) const SPEC: ToolSpec = ToolSpec {
     name: NAME,
     title: "Read lines of a file",
-    description: "Reads lines of a file, each shown as its number, a tab and its text. Lines count from 1, both ends included; without a range the whole \
-        file is read. Up to 500 lines an answer; `next` is the call that goes on. Lines over 500 characters are cut, unless one is asked for alone.",
+    description: "Reads lines of a file as `12: text`, counted from 1, both ends included; without a range the whole file. Up to 500 lines an \
+        answer; `next` goes on. Lines over 500 characters are cut, unless asked for alone.",
     schema: input::schema::<Input>,
     answer: answer::schema::<ReadFilePartOutput>,
     looks: |input| match input::parse::<Input>(input.clone()) {
@@ -83,6 +84,16 @@ struct ReadFilePartOutput<'a> {
     charset: Option<&'a str>,
 }
 
+impl ReadFilePartOutput<'_> {
+    /// Returns the first line of the text.
+    fn heading(&self) -> String {
+        let Self { file_path, start_line, end_line, total_lines, .. } = self;
+        let side = if self.side.is_some() { ", before the change" } else { "" };
+        let charset = self.charset.map(|charset| format!(", from {charset}")).unwrap_or_default();
+        format!("=== {file_path} (lines {start_line}-{end_line} of {total_lines}{side}{charset})")
+    }
+}
+
 fn call(context: &ToolContext, input: Value) -> Result<ToolReply, ToolFault> {
     let input: Input = input::parse(input)?;
     let given = paths::resolve_path(context, &input.file_path)?;
@@ -101,7 +112,7 @@ fn call(context: &ToolContext, input: Value) -> Result<ToolReply, ToolFault> {
     let mut reply = match range(&input, &text)? {
         Some(range) => show(context, empty, (&path, side), &text, range),
         None => {
-            let mut reply = ToolReply::of(&empty);
+            let mut reply = ToolReply::of(&empty, String::new());
             reply.note("The file is empty.");
             reply.references.push(ShownLines { path: path.clone(), side, lines: None, hunk: None, cut: Vec::new() });
             reply
@@ -151,26 +162,35 @@ fn show<'a>(
     let mut numbered = String::new();
     let mut last = range.start();
     let mut cut_lines = Vec::new();
+    let mut text_rows = String::new();
     // A single line is shown as far as there is space: otherwise the end of an over-long one could never be read.
     let limit = if range.count() == 1 { room.bytes() / JSON_GROWTH } else { LINE_LIMIT };
     for (number, line) in text.lines(range) {
         let before = numbered.len();
+        let text_before = text_rows.len();
         let cut = push_numbered(&mut numbered, number, line, limit);
+        let _ = writeln!(
+            text_rows,
+            "{number}: {}",
+            &numbered[before..].split_once('\t').map_or("", |(_, line)| line.trim_end_matches('\n'))
+        );
         if !room.try_take(1, json_length(&numbered[before..])) && number > range.start() {
             numbered.truncate(before);
+            text_rows.truncate(text_before);
             break;
         }
         cut_lines.extend(cut.then_some(number));
         last = number;
     }
-    let mut reply = ToolReply::of(&ReadFilePartOutput {
+    let output = ReadFilePartOutput {
         content: numbered,
         start_line: range.start(),
         end_line: last,
         total_lines: total,
         charset: Some(text.charset()).filter(|charset| *charset != "UTF-8"),
         ..empty
-    });
+    };
+    let mut reply = ToolReply::of(&output, format!("{}\n{text_rows}", output.heading()));
     let shown = LineRange::new(range.start(), last).ok();
     if shown.is_some_and(|shown| text.is_masked(shown)) {
         reply.note("Secrets in these lines are masked.");

@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::TOOLS;
 use super::checkout::Checkout;
 use super::diff_source::DiffSource;
 use super::fault::{ErrorKind, ToolFault};
 use super::outcome::{ToolOutcome, ToolReply};
-use super::{TOOLS, ToolSpec};
 use crate::domain::change::ChangeSet;
 use crate::domain::place::DiffSide;
 use crate::domain::text::reveal;
+use crate::evidence::GrammarLanguages;
 use crate::sys::cancel::Cancel;
 use crate::workspace::Workspace;
 
@@ -49,6 +50,8 @@ pub struct ToolContext {
     pub from_merge_base: bool,
     /// The folder that is checked out.
     pub checkout: Checkout,
+    /// The grammars that name the functions around what is found; `None` leaves them unnamed.
+    pub languages: Option<GrammarLanguages>,
     /// Stop signal.
     pub cancel: Cancel,
     /// Size limits.
@@ -91,17 +94,14 @@ impl Toolbox {
         Self { context }
     }
 
-    /// Returns the definitions of the tools for a model.
-    pub fn specs(&self) -> &'static [ToolSpec] {
-        TOOLS
-    }
-
     /// Calls a tool. Errors are part of the outcome.
     pub fn call(&self, name: &str, input: Value) -> ToolOutcome {
         let mut outcome: ToolOutcome = self.reply(name, input).map_or_else(Into::into, Into::into);
         // Models, clients and people read it: what cannot be seen in the repository's text is spelled out for all of them.
-        if let Cow::Owned(text) = reveal(&outcome.text) {
-            outcome.text = text;
+        for text in [Some(&mut outcome.text), outcome.json.as_mut()].into_iter().flatten() {
+            if let Cow::Owned(revealed) = reveal(text) {
+                *text = revealed;
+            }
         }
         outcome
     }

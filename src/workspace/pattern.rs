@@ -74,6 +74,12 @@ impl LineRegex {
         found
     }
 
+    /// Returns the byte of a line at which its first match begins; `None` without a match.
+    pub fn match_start(&self, line: &str) -> Option<usize> {
+        let found = self.matcher.find(line.as_bytes()).ok()??;
+        Some(line.floor_char_boundary(found.start()))
+    }
+
     /// Checks whether searching this text may take minutes: its lines are so long, the expression has so many states, and so few of them come back,
     /// that each byte costs as much as all of them. Nothing else stops such a search once it has begun.
     pub(super) fn is_costly(&self, text: &str) -> bool {
@@ -140,6 +146,13 @@ fn last_line(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_match_begins_at_a_character() {
+        let pattern = LineRegex::new("n.{2}dle").unwrap();
+        assert_eq!(pattern.match_start("ää needle"), Some(5));
+        assert_eq!(pattern.match_start("hay"), None);
+    }
 
     fn lines(pattern: &str, text: &str) -> Vec<u32> {
         let pattern = LineRegex::new(pattern).unwrap();

@@ -17,6 +17,7 @@ use super::pattern::LineRegex;
 use super::{TreeEntry, WorkspaceError};
 use crate::domain::change::FileMode;
 use crate::domain::filter::PathFilter;
+use crate::domain::generated::is_generated;
 use crate::domain::path::RepoPath;
 use crate::domain::text::FileText;
 use crate::sys::cancel::{Cancel, CancelReason};
@@ -39,6 +40,21 @@ pub struct Query<'q> {
     pub files: Option<&'q PathFilter>,
     /// The search ends when so many lines were found.
     pub most: usize,
+    /// `true` if lines of generated, vendored and minified files come after all others, and do not end the search.
+    pub generated_last: bool,
+}
+
+impl Query<'_> {
+    /// Adds the lines of a file that match.
+    fn add_lines(&self, path: RepoPath, text: Arc<FileText>, hits: &mut SearchHits) {
+        if self.generated_last && is_generated(&path, text.text()) {
+            let lines = self.pattern.lines(&text, usize::MAX);
+            hits.add_generated(path, text, lines, self.most);
+        } else {
+            let lines = self.pattern.lines(&text, self.most - hits.lines);
+            hits.add_file(path, text, lines);
+        }
+    }
 }
 
 /// The lines of one file that match.
@@ -65,6 +81,14 @@ pub struct SearchHits {
     pub unread: usize,
     /// The first of those, and why.
     pub unread_named: Vec<(RepoPath, String)>,
+    /// Generated files with hits, if they come last: their first lines, [`Query::most`] at most.
+    pub generated: Vec<FileHits>,
+    /// The number of lines in all generated files, if they come last.
+    pub generated_lines: usize,
+    /// The number of files that were searched.
+    pub searched: usize,
+    /// The number of lines in `generated`.
+    generated_kept: usize,
 }
 
 impl SearchHits {
@@ -72,6 +96,16 @@ impl SearchHits {
         if !lines.is_empty() {
             self.lines += lines.len();
             self.files.push(FileHits { path, text, lines });
+        }
+    }
+
+    /// Adds lines of a generated file, of which `most` are kept over all such files.
+    fn add_generated(&mut self, path: RepoPath, text: Arc<FileText>, mut lines: Vec<u32>, most: usize) {
+        self.generated_lines += lines.len();
+        lines.truncate(most.saturating_sub(self.generated_kept));
+        if !lines.is_empty() {
+            self.generated_kept += lines.len();
+            self.generated.push(FileHits { path, text, lines });
         }
     }
 
@@ -85,6 +119,10 @@ impl SearchHits {
     fn append(&mut self, mut next: Self) {
         self.lines += next.lines;
         self.files.append(&mut next.files);
+        self.generated.append(&mut next.generated);
+        self.generated_lines += next.generated_lines;
+        self.generated_kept += next.generated_kept;
+        self.searched += next.searched;
         self.unread += next.unread;
         self.unread_named
             .extend(next.unread_named.into_iter().take(MOST_TOLD - self.unread_named.len().min(MOST_TOLD)));
@@ -100,6 +138,12 @@ impl SearchHits {
                 self.files.pop();
             }
         }
+        let mut left = most;
+        self.generated.retain_mut(|file| {
+            file.lines.truncate(left);
+            left -= file.lines.len();
+            !file.lines.is_empty()
+        });
     }
 }
 
@@ -302,8 +346,10 @@ impl<S: SearchableTree> SearchTask<'_, S> {
                         Err(error) => Err(error),
                     },
                 };
-                if let (Err(error), Ok(path)) = (found, RepoPath::from_bytes(path)) {
-                    hits.add_unread(path, error.to_string());
+                match (found, RepoPath::from_bytes(path)) {
+                    (Ok(()), _) => hits.searched += 1,
+                    (Err(error), Ok(path)) => hits.add_unread(path, error.to_string()),
+                    (Err(_), Err(_)) => {}
                 }
             }
             if hits.lines >= self.query.most {
@@ -353,8 +399,7 @@ impl<S: SearchableTree> SearchTask<'_, S> {
             SearchContent::Text { text, charset } if pattern.may_match(text) => {
                 let path = RepoPath::from_bytes(path)?;
                 let text = self.shelf.kept().text_of(&path, text, charset);
-                let lines = pattern.lines(&text, self.query.most - hits.lines);
-                hits.add_file(path, text, lines);
+                self.query.add_lines(path, text, hits);
             }
             SearchContent::Text { .. } | SearchContent::Binary | SearchContent::NotKept => {}
             SearchContent::TooLarge(size) => {
@@ -383,10 +428,10 @@ pub(super) fn search_sequentially(
         match read(&file.path) {
             Ok(text) if query.pattern.is_costly(text.text()) => hits.add_unread(file.path.clone(), COSTLY.to_owned()),
             Ok(text) => {
-                let lines = query.pattern.lines(&text, query.most - hits.lines);
-                hits.add_file(file.path.clone(), text, lines);
+                query.add_lines(file.path.clone(), text, &mut hits);
+                hits.searched += 1;
             }
-            Err(WorkspaceError::NotText { .. }) => {}
+            Err(WorkspaceError::NotText { .. }) => hits.searched += 1,
             Err(error @ (WorkspaceError::Stopped(_) | WorkspaceError::Repo(_))) => return Err(error),
             Err(error) => hits.add_unread(file.path.clone(), error.to_string()),
         }
@@ -451,7 +496,7 @@ mod tests {
     fn any_number_of_threads_gives_the_same_answer() {
         let pattern = LineRegex::new("[13]").unwrap();
         for most in [1, 40, 200, usize::MAX] {
-            let query = Query { pattern: &pattern, files: None, most };
+            let query = Query { pattern: &pattern, files: None, most, generated_last: false };
             let answer = |threads, keeps| {
                 let hits = search_with(&PathEchoTree::new(700, keeps), &query, &Cancel::never(), threads).unwrap();
                 let files: Vec<_> = hits.files.iter().map(|file| (file.path.clone(), file.lines.clone())).collect();

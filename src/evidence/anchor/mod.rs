@@ -26,8 +26,10 @@ const MAX_RELATED: usize = 20;
 /// A claim with proven evidence.
 #[derive(Debug, Clone)]
 pub struct AnchoredClaim {
-    /// The proven places: the first touches the change.
+    /// The proven places: the claim's own first.
     pub anchors: Vec<Anchor>,
+    /// The first of them that touches the change; `None` only for code from before it.
+    pub touching: Option<usize>,
     /// The replacement, if it is valid.
     pub suggestion: Option<Suggestion>,
     /// The replacement and why it is invalid, if it can only be shown as prose.
@@ -74,8 +76,8 @@ enum AnchorReach {
 
 /// Checks every place of a claim against the two trees.
 ///
-/// The claim's own place must exist and be in a changed file; a related place that does not is dropped with a note. One of them must
-/// touch the change, and becomes the first anchor. An invalid replacement is kept as prose.
+/// The claim's own place must exist, and stays the first; a related place that does not is dropped with a note. One of them must touch
+/// the change. An invalid replacement is kept as prose.
 pub fn anchor_with(
     claim: &Claim,
     change: &ChangeSet,
@@ -95,12 +97,14 @@ fn check(
     reach: AnchorReach,
 ) -> Result<AnchoredClaim, Rejection> {
     let trees = AnchorTrees { change, new, old };
-    let file = trees.file(&claim.place).ok_or_else(|| trees.not_in_change(&claim.place.path))?;
-    let main = trees.settle(&claim.place, Some(file))?;
+    let file = trees.file(&claim.place);
+    let main = match file {
+        Some(_) => trees.settle(&claim.place, file)?,
+        None => trees.settle_unchanged(claim, reach)?,
+    };
     let mut notes = Vec::new();
     let related = settle_related(claim, &trees, &main, &mut notes)?;
 
-    let main_anchor = main.anchor.clone();
     let quote = claim.place.quote.as_deref().unwrap_or_default();
     let named = name(claim, &main, grammar);
     let (suggestion, prose_suggestion) =
@@ -116,13 +120,13 @@ fn check(
     let mut settled = vec![main];
     settled.extend(related);
     let touching = settled.iter().position(|place| place.touches);
-    let Some(first) = touching.or((reach == AnchorReach::ChangedFiles).then_some(0)) else {
-        return Err(outside_change_rejection(file, &main_anchor));
-    };
-    settled[..=first].rotate_right(1);
+    if touching.is_none() && reach == AnchorReach::Change {
+        let outside = |file| outside_change_rejection(file, &settled[0].anchor);
+        return Err(file.map_or_else(|| trees.not_in_change(&claim.place.path), outside));
+    }
     let remarks = settled.iter_mut().enumerate().filter_map(|(at, place)| Some((at, place.note.take()?))).collect();
     let anchors = settled.into_iter().map(|place| place.anchor).collect();
-    Ok(AnchoredClaim { anchors, suggestion, prose_suggestion, fingerprint: named, remarks, notes })
+    Ok(AnchoredClaim { anchors, touching, suggestion, prose_suggestion, fingerprint: named, remarks, notes })
 }
 
 /// The corrections under which a place was found.
@@ -198,6 +202,18 @@ impl<'a> AnchorTrees<'a> {
         Rejection::NotInChange { path: path.clone(), near }
     }
 
+    /// Looks up the claim's own place in a file outside of the change, where only a related place can make it count.
+    fn settle_unchanged(&self, claim: &Claim, reach: AnchorReach) -> Result<AnchorPlace, Rejection> {
+        let path = &claim.place.path;
+        if claim.related.is_empty() || claim.place.quote.is_none() || reach == AnchorReach::ChangedFiles {
+            return Err(self.not_in_change(path));
+        }
+        self.settle(&claim.place, None).map_err(|rejection| match rejection {
+            Rejection::Unreadable(_) => self.not_in_change(path),
+            other => other,
+        })
+    }
+
     /// Looks up one place. `file` is the changed file that contains it, if any.
     fn settle(&self, place: &ClaimedPlace, file: Option<&FileChange>) -> Result<AnchorPlace, Rejection> {
         // A file has lines only on the sides on which it exists, whatever the claim states.
@@ -236,16 +252,20 @@ impl<'a> AnchorTrees<'a> {
                 (lines, if place.lines.is_none() { AnchorMatch::Exact } else { AnchorMatch::Moved })
             }
             QuoteLocation::Empty => return Err(Rejection::Empty),
-            QuoteLocation::NotDistinctive => return Err(Rejection::NotDistinctive { path: path.clone() }),
+            // One short line is enough where it can mean no other: it is unique, and the change made it.
+            QuoteLocation::NotDistinctive { only: Some(lines) }
+                if lines.count() == 1 && file.is_some_and(|file| file.touches(side, lines)) =>
+            {
+                (lines, if place.lines.is_none() { AnchorMatch::Exact } else { AnchorMatch::Moved })
+            }
+            QuoteLocation::NotDistinctive { .. } => return Err(Rejection::NotDistinctive { path: path.clone() }),
             QuoteLocation::Nowhere { nearest } => {
                 let nearest = near_lines(&text, &nearest);
                 let other_side = file.and_then(|file| self.on_other_side(file, side, quote));
                 return Err(Rejection::Nowhere { path: path.clone(), side, other_side, nearest });
             }
         };
-        let shown: Vec<&str> = text.lines(lines).map(|(_, line)| line).collect();
-        let masked = text.is_masked(lines);
-        let anchor = Anchor { path: path.clone(), side, lines: Some(lines), quote: shown.join("\n"), matched, masked };
+        let anchor = Anchor::at_lines(path.clone(), side, lines, &text, matched);
         let manner = AnchorMethod { reindented: standing.reindented, stripped: standing.stripped, chosen };
         let touches = file.is_some_and(|file| file.touches(side, lines));
         Ok(AnchorPlace { anchor, touches, manner, text: Some(text), note: place.note.clone() })

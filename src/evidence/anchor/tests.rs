@@ -123,8 +123,8 @@ fn the_point_of_a_deletion_counts_and_one_line_further_does_not() {
     let message = told(&claim(place("src/a.rs", Some("fn other() {"), Some(6))));
     assert_eq!(
         message,
-        "lines 6 of src/a.rs are not changed (the nearest changed lines: 2-3, 8); quote a line that the change touches, \
-         and give this place as related"
+        "lines 6 of src/a.rs are not changed (the nearest changed lines: 2-3, 8); give the changed line that causes it as \
+         related, or quote that line"
     );
 }
 
@@ -174,13 +174,39 @@ fn other_places_may_prove_the_effect() {
     ];
     let anchored = check(&far).unwrap();
     let quotes: Vec<&str> = anchored.anchors.iter().map(|anchor| anchor.quote.as_str()).collect();
-    assert_eq!(
-        quotes,
-        ["    write();", "fn other() {", "load().unwrap();"],
-        "the one that touches the change is first"
-    );
+    assert_eq!(quotes, ["fn other() {", "load().unwrap();", "    write();"], "the quoted place stays the first");
+    assert_eq!(anchored.touching, Some(2));
     assert_eq!(anchored.notes.len(), 2, "{:?}", anchored.notes);
     assert!(anchored.notes[1].contains("nowhere.rs was dropped"), "{:?}", anchored.notes);
+}
+
+#[test]
+fn an_unchanged_file_is_the_place_where_a_related_one_touches_the_change() {
+    let mut far = claim(place("far.rs", Some("load().unwrap();"), None));
+    far.related = vec![place("src/a.rs", Some("fn other() {"), None)];
+    assert!(matches!(check(&far), Err(Rejection::NotInChange { .. })), "neither is changed");
+    far.related.push(place("src/a.rs", Some("    write();"), None));
+    let anchored = check(&far).unwrap();
+    assert_eq!((&anchored.anchors[0].path, anchored.touching), (&path("far.rs"), Some(2)));
+    far.place.path = path("nowhere.rs");
+    assert!(told(&far).starts_with("nowhere.rs is not a changed file"));
+    far.place = place("far.rs", None, None);
+    assert!(matches!(check(&far), Err(Rejection::NotInChange { .. })), "a whole file that is not changed");
+}
+
+#[test]
+fn a_unique_short_line_of_the_change_is_specific_enough() {
+    let mut world = world();
+    world.change.files[0] = file("src/a.rs", FileStatus::Modified, vec![run((1, 0), (2, 2))]);
+    world.new.insert(path("src/a.rs"), "x = 1\nreturn x / 0\n})\nif y\nif z\nif z\n");
+    let anchor =
+        |quote, line| anchor(&claim(place("src/a.rs", Some(quote), line)), &world.change, &world.new, &world.old);
+    let short = anchor("return x / 0", None).unwrap();
+    assert_eq!((short.anchors[0].lines, short.anchors[0].matched), (Some(LineRange::line(2)), AnchorMatch::Exact));
+    assert_eq!(anchor("return x / 0", Some(5)).unwrap().anchors[0].matched, AnchorMatch::Moved);
+    for (quote, why) in [("})", "only punctuation"), ("if y", "not changed"), ("if z", "twice")] {
+        assert!(matches!(anchor(quote, None), Err(Rejection::NotDistinctive { .. })), "{why}");
+    }
 }
 
 #[test]

@@ -126,8 +126,8 @@ pub fn find_again(
         let places = match locate(text, quote, claimed) {
             QuoteLocation::Exact(place) | QuoteLocation::Moved(place) => vec![place],
             QuoteLocation::Ambiguous(places) => places,
-            QuoteLocation::NotDistinctive | QuoteLocation::Empty if map.is_none() => return QuoteMatch::Unknown,
-            QuoteLocation::Nowhere { .. } | QuoteLocation::NotDistinctive | QuoteLocation::Empty => break,
+            QuoteLocation::NotDistinctive { .. } | QuoteLocation::Empty if map.is_none() => return QuoteMatch::Unknown,
+            QuoteLocation::Nowhere { .. } | QuoteLocation::NotDistinctive { .. } | QuoteLocation::Empty => break,
         };
         let free = places.into_iter().filter(|place| came(place) && fits(*place));
         if let Some(place) = free.min_by_key(|place| place.start().abs_diff(meant.start())) {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::finding::AnchorMatch;
 use crate::domain::finding::{
-    FindingFingerprint, FindingId, FindingOrigin, FindingStatus, FindingVerification, Severity,
+    FindingFingerprint, FindingId, FindingOrigin, FindingStatus, FindingVerification, Prominence, Severity,
 };
 use proptest::prelude::*;
 
@@ -24,10 +24,12 @@ fn finding(path: &str, line: u32, fingerprint: &str, title: &str, rule: &str) ->
         id: FindingId(String::new()),
         fingerprint: FindingFingerprint(fingerprint.to_owned()),
         status: FindingStatus::New,
+        carried_from: None,
         dismissed: None,
         title: title.to_owned(),
         body: String::new(),
         severity: Severity::Low,
+        prominence: Prominence::Also,
         category: Category::Logic,
         confidence: None,
         anchors: vec![Anchor {

@@ -1,4 +1,5 @@
-//! Tokens and money together: what is counted against the limits of a run. Main types: [`Amount`], [`CostLimit`].
+//! Tokens and money together: what is counted against the limits of a run. Main types: [`Amount`], [`Reservation`],
+//! [`CostLimit`].
 //!
 //! Money is reserved at list price, without any cache: the actual cost is lower, and is settled when it is known. The effect of a limit on a
 //! conversation is described in the folder's page.
@@ -32,7 +33,7 @@ impl CostLimit {
 }
 
 /// No amount of money is more.
-const ENDLESS: Money = Money::from_nanos(u64::MAX);
+pub(super) const ENDLESS: Money = Money::from_nanos(u64::MAX);
 
 /// Tokens sent, and the cost including responses. The cost is zero if money is not limited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -50,6 +51,12 @@ impl Amount {
     #[must_use]
     pub(in crate::review) fn saturating_sub(self, other: Self) -> Self {
         Self { tokens: self.tokens.saturating_sub(other.tokens), cost: self.cost.saturating_sub(other.cost) }
+    }
+
+    /// Returns the smaller number of tokens and the smaller amount of money.
+    #[must_use]
+    pub(super) fn min_each(self, other: Self) -> Self {
+        Self { tokens: self.tokens.min(other.tokens), cost: self.cost.min(other.cost) }
     }
 
     /// Multiplies the amount.
@@ -71,6 +78,21 @@ impl Amount {
             () if self.cost > most.cost => Err(StopReason::CostLimit),
             () => Ok(()),
         }
+    }
+}
+
+/// Worst-case cost of a turn, reserved before it is sent, so that the last turn after it can be paid for, too.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Reservation {
+    /// For the request under way.
+    pub(super) now: Amount,
+    /// For the last turn.
+    pub(super) next: Amount,
+}
+
+impl Reservation {
+    pub(super) fn total(self) -> Amount {
+        self.now.plus(self.next)
     }
 }
 
@@ -172,6 +194,7 @@ mod tests {
     use super::super::ConversationBudget;
     use super::super::LAST_WORDS;
     use super::super::TurnPermit;
+    use super::super::fixtures::{LIMITS, prices};
     use super::super::shared::SharedBudget;
     use super::*;
 
@@ -180,17 +203,7 @@ mod tests {
     }
 
     fn limits(most: &str) -> BudgetLimits {
-        let (cache_read, on) = (Some(usd("0.3")), "2026-11-01".parse().unwrap());
-        let prices =
-            Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on, large: None };
-        BudgetLimits {
-            turns: 40,
-            input_tokens: 2_000_000,
-            window: 200_000,
-            max_output: 16_000,
-            time: Duration::from_mins(20),
-            cost: Some(CostLimit { most: usd(most), prices }),
-        }
+        BudgetLimits { cost: Some(CostLimit { most: usd(most), prices: prices() }), ..LIMITS }
     }
 
     fn usage(input: u64, output: u64, cost: Option<&str>) -> TurnUsage {
@@ -212,7 +225,7 @@ mod tests {
         );
         let mut budget = ConversationBudget::new(limits("1"));
         assert_eq!(budget.reserve_turn(30_000, None), TurnPermit::Turn);
-        budget.record_turn(30_000, &usage(30_000, 500, Some("0.60")), Duration::ZERO);
+        budget.count_turn(30_000, &usage(30_000, 500, Some("0.60")), Duration::ZERO, false);
         assert_eq!(budget.reserve_turn(30_500, None), TurnPermit::Landing(StopReason::CostLimit));
         assert!(budget.describe_limit(StopReason::CostLimit).contains("limit of $1.00 does not pay"));
     }
@@ -240,7 +253,7 @@ mod tests {
     #[test]
     fn long_answers_are_reckoned_with() {
         let mut budget = ConversationBudget::new(limits("1"));
-        budget.record_turn(1_000, &usage(1_000, 12_000, Some("0.35")), Duration::ZERO);
+        budget.count_turn(1_000, &usage(1_000, 12_000, Some("0.35")), Duration::ZERO, false);
         assert_eq!(
             budget.reserve_turn(40_000, None),
             TurnPermit::Landing(StopReason::CostLimit),
@@ -251,7 +264,7 @@ mod tests {
     #[test]
     fn results_are_only_read_as_far_as_there_is_money_for_a_last_turn() {
         let mut budget = ConversationBudget::new(limits("0.60"));
-        budget.record_turn(30_000, &usage(30_000, 500, Some("0.12")), Duration::ZERO);
+        budget.count_turn(30_000, &usage(30_000, 500, Some("0.12")), Duration::ZERO, false);
         let full = 30_500 + budget.result_room(30_500);
         assert_eq!(budget.reserve_turn(full, None), TurnPermit::Landing(StopReason::CostLimit));
         assert!(matches!(budget.reserve_turn(full + 100, None), TurnPermit::Nothing(StopReason::CostLimit)));
@@ -260,9 +273,9 @@ mod tests {
     #[test]
     fn what_nobody_told_is_counted_as_the_most_that_it_may_have_cost() {
         let mut budget = ConversationBudget::new(limits("1"));
-        budget.record_turn(10_000, &usage(10_000, 1_000, None), Duration::ZERO);
+        budget.count_turn(10_000, &usage(10_000, 1_000, None), Duration::ZERO, false);
         assert_eq!(budget.remaining().all.cost, usd("0.955"), "at list price");
-        budget.record_turn(10_000, &TurnUsage::default(), Duration::ZERO);
+        budget.count_turn(10_000, &TurnUsage::default(), Duration::ZERO, false);
         assert_eq!(budget.remaining().all.cost, usd("0.6775"), "10 000 sent, 16 000 answered");
         assert_eq!(budget.usage().cost, None, "and still it is not known");
     }
@@ -273,9 +286,9 @@ mod tests {
         let known = Amount { tokens: 10_000, cost: usd("0.25") };
         shared.add_recorded_turns(2, &TurnUsage::NOTHING, known);
         let mut budget = ConversationBudget::for_single_conversation(&shared, limits("1"));
-        budget.record_replayed_turn(5_000, &usage(5_000, 10, Some("0.25")), Duration::ZERO);
+        budget.count_turn(5_000, &usage(5_000, 10, Some("0.25")), Duration::ZERO, true);
         assert_eq!(budget.remaining().all.cost, usd("0.75"));
-        budget.record_replayed_turn(5_000, &usage(5_000, 1_000, None), Duration::ZERO);
+        budget.count_turn(5_000, &usage(5_000, 1_000, None), Duration::ZERO, true);
         assert_eq!(budget.remaining().all.cost, usd("0.72"), "its tokens are known");
     }
 

@@ -1,7 +1,7 @@
 //! Description of a limit, for people and for the model. Main function: [`describe_limit`].
 
 use super::BudgetLimits;
-use super::remaining::VerificationReserve;
+use super::verification::VerificationReserve;
 use crate::domain::money::Money;
 use crate::domain::review::StopReason;
 

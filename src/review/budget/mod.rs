@@ -5,8 +5,7 @@
 
 mod amount;
 mod describe;
-mod remaining;
-mod reservation;
+mod pool;
 mod shared;
 mod unbilled;
 mod verification;
@@ -21,15 +20,17 @@ use crate::domain::run::Usage;
 use crate::llm::TurnUsage;
 
 pub use amount::CostLimit;
+pub use pool::BudgetPool;
 
 pub(super) use amount::Amount;
 pub(super) use describe::describe_limit;
-pub(super) use remaining::{RemainingBudget, VerificationReserve};
 pub(super) use shared::{BudgetShare, SharedBudget};
 pub(super) use unbilled::UnbilledAttempts;
-pub(super) use verification::{VerificationShare, opening_room, reserve_for, share};
+pub(super) use verification::{
+    RemainingBudget, VerificationReserve, VerificationShare, affordable, opening_room, reserve_for, share,
+};
 
-use reservation::TurnReservation;
+use amount::Reservation;
 
 /// The limits of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,6 +110,8 @@ const LAST_SHARE: u32 = 4;
 const LEAST_SHARE: u32 = 40;
 /// Divisor: the share of the run's tokens that is not promised to parts.
 const PROMISED: u64 = 5;
+/// Assumed number of conversations that send requests at the same time.
+const SHARERS: u64 = 3;
 
 /// Limits, and what is spent of them, for one conversation.
 #[derive(Debug)]
@@ -132,8 +135,14 @@ pub(super) struct ConversationBudget {
 
 impl ConversationBudget {
     /// Creates the budget of a conversation that has the run to itself.
+    #[cfg(test)]
     pub(super) fn new(limits: BudgetLimits) -> Self {
-        let budget = Self::for_single_conversation(&SharedBudget::new(limits, &[]), limits);
+        Self::in_pool(limits, None)
+    }
+
+    /// Creates the budget of a conversation that shares it with other runs only.
+    pub(super) fn in_pool(limits: BudgetLimits, pool: Option<&BudgetPool>) -> Self {
+        let budget = Self::for_single_conversation(&SharedBudget::in_pool(limits, &[], pool), limits);
         Self { includes_recorded: false, ..budget }
     }
 
@@ -235,14 +244,24 @@ impl ConversationBudget {
         if size.saturating_add(answer.min(landing)) > self.limits.planned() {
             return TurnPermit::Nothing(StopReason::WindowLimit);
         }
-        let last = size.saturating_add(if self.is_shared { LAST_WORDS } else { 0 });
-        if let Err(limit) = self.share.check_final_turn(self.last_turn(size, last)) {
+        let _held = self.share.hold_pool();
+        let last = size.saturating_add(if self.has_competitors() { LAST_WORDS } else { 0 });
+        let last_turn = self.last_turn(size, last);
+        if let Err(limit) = self.share.check_final_turn(last_turn) {
+            self.note_pool_end(last_turn);
             return TurnPermit::Nothing(limit);
         }
         // The next turn sends at least all of this again. If others spend meanwhile, the longest response is assumed.
-        let next = if self.is_shared { last.saturating_add(landing.max(answer)) } else { size.saturating_add(landing) };
+        let next = if self.has_competitors() {
+            last.saturating_add(landing.max(answer))
+        } else {
+            size.saturating_add(landing)
+        };
         let asked = self.reservation_for(size, next, self.expected_answer());
         let may_go_on = self.check_reservation(asked);
+        if may_go_on.is_err() {
+            self.note_pool_end(asked.total());
+        }
         let reserved = match may_go_on {
             _ if self.turns + 1 + self.reserve.turns >= self.limits.turns => TurnPermit::Landing(StopReason::TurnLimit),
             Err(limit) => TurnPermit::Landing(limit),
@@ -252,32 +271,80 @@ impl ConversationBudget {
             }
             Ok(()) => TurnPermit::Turn,
         };
-        match reserved {
-            TurnPermit::Turn => {
-                let TurnReservation { now, next } =
-                    self.reservation_for(size, next, u64::from(self.max_answer(estimate)));
-                self.share.reserve_turn(now, next);
-            }
+        self.share.reserve_turn(match reserved {
+            TurnPermit::Turn => self.reservation_for(size, next, u64::from(self.max_answer(estimate))),
             TurnPermit::Landing(_) | TurnPermit::Nothing(_) => {
                 let answer = u64::from(self.last_answer(estimate));
-                let Amount { cost, .. } = self.limits.amount(size.saturating_add(LAST_WORDS), answer);
-                self.share.reserve_turn(Amount { tokens: last, cost }, Amount::default());
+                let now = Amount { tokens: last, ..self.limits.amount(size.saturating_add(LAST_WORDS), answer) };
+                Reservation { now, next: Amount::default() }
             }
-        }
+        });
         reserved
     }
 
+    /// Returns the cost of a last request of `last` tokens and a minimal response; in money including the message before it.
+    fn last_turn(&self, size: u64, last: u64) -> Amount {
+        let answer = self.limits.min_payable_answer();
+        Amount { tokens: last, ..self.limits.amount(size.saturating_add(LAST_WORDS), answer) }
+    }
+
+    /// Returns the reservation for a request with a response of this many tokens, and for the last request after it, which sends `next`. In money
+    /// that includes the response once more, because it is sent again.
+    fn reservation_for(&self, size: u64, next: u64, answer: u64) -> Reservation {
+        let last = self.last_turn(size.saturating_add(answer), next);
+        Reservation { now: self.limits.amount(size, answer), next: last }
+    }
+
+    /// Checks that the budget covers both, the reserve, and the conversation's own limit.
+    fn check_reservation(&self, turn: Reservation) -> Result<(), StopReason> {
+        self.share.check_turn(turn, self.reserve.amount())?;
+        if self.has_competitors() { turn.total().check_within(self.remaining_of_own_limit()) } else { Ok(()) }
+    }
+
+    /// Returns the expected response: the longest so far and a quarter more.
+    fn expected_answer(&self) -> u64 {
+        let longest = self.longest_answer.saturating_add(self.longest_answer / 4);
+        longest.max(self.limits.min_payable_answer()).min(u64::from(self.limits.max_output))
+    }
+
+    /// Returns the maximum size of the response to a request of about `estimate` tokens, in tokens, which is not the last: if money is limited, a
+    /// last turn must be payable after it.
+    pub(in crate::review) fn max_answer(&self, estimate: u64) -> u32 {
+        if self.limits.cost.is_none() {
+            return self.limits.max_output;
+        }
+        let size = self.scaled(estimate);
+        // With the longest response the next request may count as large.
+        let next = size.saturating_add(u64::from(self.limits.max_output)).saturating_add(LAST_WORDS);
+        let last = self.limits.amount_as(size.saturating_add(LAST_WORDS), self.limits.min_payable_answer(), next);
+        let bare = self.limits.amount(size, 0).plus(last);
+        let free = self.share.unreserved(Amount::default()).saturating_sub(self.reserve.amount()).cost;
+        let free = if self.has_competitors() { free.min(self.remaining_of_own_limit().cost) } else { free };
+        let free = free.saturating_sub(bare.cost);
+        // The others can use what one leaves, so no conversation reserves everything for a response that will be short.
+        let answer =
+            self.limits.max_resent_answer(if self.has_competitors() { free.part(SHARERS) } else { free }, size, next);
+        u32::try_from(answer.max(self.expected_answer())).unwrap_or(u32::MAX).min(self.limits.max_output)
+    }
+
+    /// Returns the tokens besides a request of `size` that can be paid for so that it can still be the last one.
+    fn payable_tokens(&self, size: u64) -> u64 {
+        let free = self.share.unreserved(Amount::default());
+        let free = if self.has_competitors() { free.cost.min(self.remaining_of_own_limit().cost) } else { free.cost };
+        self.limits.max_sendable(free, size.saturating_add(LAST_WORDS), self.limits.min_payable_answer())
+    }
     /// Reserves a last request of about `estimate` tokens: results were accepted as far as there was space.
     pub(super) fn reserve_final_turn(&self, estimate: u64) {
         let size = self.scaled(estimate);
-        self.share.reserve_turn(Amount::default(), self.last_turn(size, size.saturating_add(LAST_WORDS)));
+        let next = self.last_turn(size, size.saturating_add(LAST_WORDS));
+        self.share.reserve_turn(Reservation { now: Amount::default(), next });
     }
 
     /// Returns the tokens of results that the request of about `estimate` tokens may still take.
     pub(super) fn result_room(&self, estimate: u64) -> u64 {
         let size = self.scaled(estimate);
         let mut room = self.limits.most_request().saturating_sub(size);
-        if self.is_shared {
+        if self.has_competitors() {
             // What others live on is not read away: the next request must be one that can be sent.
             let tokens = Amount { tokens: size, cost: Money::NOTHING };
             let free =
@@ -314,31 +381,21 @@ impl ConversationBudget {
 
     /// Counts a turn: its estimate, and its actual consumption. One of an earlier session may be in the shared budget already.
     pub(super) fn count_turn(&mut self, estimate: u64, usage: &TurnUsage, took: Duration, is_recorded: bool) {
-        if is_recorded && self.includes_recorded {
-            self.record_replayed_turn(estimate, usage, took);
-        } else {
-            self.record_turn(estimate, usage, took);
-        }
-    }
-
-    /// Counts a turn of this session.
-    fn record_turn(&mut self, estimate: u64, usage: &TurnUsage, took: Duration) {
         self.turns += 1;
         self.longest = self.longest.max(took);
-        let sent = usage.input.unwrap_or_else(|| self.scaled(estimate));
+        let estimated = if usage.input.is_none() { self.scaled(estimate) } else { 0 };
         if let Some(input) = usage.input {
             self.scale = (input.saturating_mul(100) / estimate.max(1)).clamp(40, 400);
         }
-        let spent = self.count_spending(sent, usage);
-        self.share.record_turn(spent, usage, took, self.scale);
-    }
-
-    /// Counts the consumption of a turn of this conversation.
-    fn count_spending(&mut self, sent: u64, usage: &TurnUsage) -> Amount {
-        let spent = self.limits.spent(sent, usage);
+        let spent = self.limits.spent(usage.input.unwrap_or(estimated), usage);
         self.spent = self.spent.plus(spent);
         self.longest_answer = self.longest_answer.max(usage.output.unwrap_or(0));
-        spent
+        if is_recorded && self.includes_recorded {
+            let cost = if usage.cost.is_none() { spent.cost } else { Money::NOTHING };
+            self.share.record_turn(Amount { tokens: estimated, cost }, None, took, self.scale);
+        } else {
+            self.share.record_turn(spent, Some(usage), took, self.scale);
+        }
     }
 
     /// Returns the maximum cost of an attempt at a request of about `estimate` tokens with a response of at most `most`; zero if money is not
@@ -361,19 +418,6 @@ impl ConversationBudget {
         }
     }
 
-    /// Counts a turn of an earlier session, which the shared budget has counted.
-    fn record_replayed_turn(&mut self, estimate: u64, usage: &TurnUsage, took: Duration) {
-        self.turns += 1;
-        self.longest = self.longest.max(took);
-        let estimated = if usage.input.is_none() { self.scaled(estimate) } else { 0 };
-        if let Some(input) = usage.input {
-            self.scale = (input.saturating_mul(100) / estimate.max(1)).clamp(40, 400);
-        }
-        let spent = self.count_spending(usage.input.unwrap_or(estimated), usage);
-        let cost = if usage.cost.is_none() { spent.cost } else { Money::NOTHING };
-        self.share.record_replayed_turn(Amount { tokens: estimated, cost }, took, self.scale);
-    }
-
     /// Returns the usage of all turns of the run; unknown if there was no response.
     pub(super) fn usage(&self) -> Usage {
         self.share.usage()
@@ -386,7 +430,30 @@ impl ConversationBudget {
 
     /// Describes a limit.
     pub(super) fn describe_limit(&self, ended: StopReason) -> String {
+        if self.share.is_pool_exhausted() {
+            let flag = match ended {
+                StopReason::TokenLimit => Some("--max-tokens"),
+                StopReason::CostLimit => Some("--max-cost"),
+                _ => None,
+            };
+            if let Some(flag) = flag {
+                return format!("the budget of all reviews together was used up (raise it with {flag})");
+            }
+        }
         describe_limit(ended, &self.limits, &self.reserve)
+    }
+
+    /// Marks the pool as used up if a conversation cannot begin with a turn of this much though its own limits allow it: whoever comes next
+    /// has no more.
+    fn note_pool_end(&self, wanted: Amount) {
+        if self.turns == 0 && wanted.check_within(self.remaining_of_own_limit()).is_ok() {
+            self.share.mark_pool_exhausted();
+        }
+    }
+
+    /// Checks whether other conversations, of this run or of others, spend from the same budget.
+    fn has_competitors(&self) -> bool {
+        self.is_shared || self.share.is_pooled()
     }
 
     /// Returns the rest of the conversation's own limit.
@@ -406,6 +473,30 @@ impl ConversationBudget {
 /// Returns the time to reserve for a last turn, if the longest so far took `longest`.
 fn last_turn_takes(longest: Duration, limits: &BudgetLimits) -> Duration {
     (longest.saturating_mul(3) / 2).clamp(limits.time / LEAST_SHARE, limits.time / LAST_SHARE)
+}
+
+#[cfg(test)]
+mod fixtures {
+    //! Limits and prices for tests.
+
+    use super::*;
+    use crate::llm::Prices;
+
+    pub(super) const LIMITS: BudgetLimits = BudgetLimits {
+        turns: 40,
+        input_tokens: 2_000_000,
+        window: 200_000,
+        max_output: 16_000,
+        time: Duration::from_mins(20),
+        cost: None,
+    };
+
+    /// Prices of a good model.
+    pub(super) fn prices() -> Prices {
+        let usd = |text: &str| text.parse().unwrap();
+        let (cache_read, on) = (Some(usd("0.3")), "2026-11-01".parse().unwrap());
+        Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on, large: None }
+    }
 }
 
 #[cfg(test)]
@@ -445,7 +536,7 @@ mod tests {
         assert!(budget.describe_limit(StopReason::TokenLimit).contains("100000 input tokens but 95000 for"));
         budget.set_reserve(VerificationReserve { time: Duration::from_mins(5), ..VerificationReserve::default() });
         assert_eq!(budget.reserve_turn(1_000, Some(Duration::from_mins(5))), TurnPermit::Landing(StopReason::Deadline));
-        budget.record_turn(1_000, &usage(Some(1_000)), Duration::ZERO);
+        budget.count_turn(1_000, &usage(Some(1_000)), Duration::ZERO, false);
         assert_eq!((budget.remaining().turns, budget.remaining().all.tokens), (9, 99_000));
     }
 
@@ -454,7 +545,7 @@ mod tests {
         let mut budget = ConversationBudget::new(LIMITS);
         for _ in 0..2 {
             assert_eq!(budget.reserve_turn(1_000, None), TurnPermit::Turn);
-            budget.record_turn(1_000, &usage(Some(1_000)), Duration::ZERO);
+            budget.count_turn(1_000, &usage(Some(1_000)), Duration::ZERO, false);
         }
         assert_eq!(budget.reserve_turn(1_000, None), TurnPermit::Landing(StopReason::TurnLimit));
     }
@@ -463,7 +554,7 @@ mod tests {
     fn a_turn_that_leaves_no_tokens_for_the_last_one_is_the_last() {
         let mut budget = ConversationBudget::new(LIMITS);
         assert_eq!(budget.reserve_turn(40_000, None), TurnPermit::Turn);
-        budget.record_turn(40_000, &usage(Some(40_000)), Duration::ZERO);
+        budget.count_turn(40_000, &usage(Some(40_000)), Duration::ZERO, false);
         assert_eq!(budget.reserve_turn(41_000, None), TurnPermit::Landing(StopReason::TokenLimit));
         assert_eq!(
             ConversationBudget::new(BudgetLimits { input_tokens: 10, ..LIMITS }).reserve_turn(11, None),
@@ -497,7 +588,7 @@ mod tests {
         for (limit, input) in [(9_000, 3_000), (20_000, 900), (20_000, 9_000), (300_000, 3_000)] {
             let mut budget =
                 ConversationBudget::new(BudgetLimits { turns: 8, window: 400_000, input_tokens: limit, ..LIMITS });
-            budget.record_turn(3_000, &usage(Some(input)), Duration::ZERO);
+            budget.count_turn(3_000, &usage(Some(input)), Duration::ZERO, false);
             let full = 3_000 + budget.room_of_tokens(3_000);
             let reserved = budget.reserve_turn(full + LAST_WORDS, None);
             assert!(!matches!(reserved, TurnPermit::Nothing(_)), "{limit} {input}: {reserved:?}");
@@ -513,8 +604,8 @@ mod tests {
     #[test]
     fn figures_that_nobody_can_have_sent_end_the_run_and_no_more() {
         let mut budget = ConversationBudget::new(LIMITS);
-        budget.record_turn(10, &usage(Some(u64::MAX)), Duration::ZERO);
-        budget.record_turn(10, &usage(Some(u64::MAX)), Duration::ZERO);
+        budget.count_turn(10, &usage(Some(u64::MAX)), Duration::ZERO, false);
+        budget.count_turn(10, &usage(Some(u64::MAX)), Duration::ZERO, false);
         assert_eq!(budget.reserve_turn(10, None), TurnPermit::Nothing(StopReason::TokenLimit));
         assert_eq!(budget.usage().input_tokens, Some(u64::MAX));
     }
@@ -523,7 +614,7 @@ mod tests {
     fn time_for_the_last_turn_is_kept_back() {
         let mut budget = ConversationBudget::new(LIMITS);
         assert_eq!(budget.reserve_turn(10, Some(Duration::from_mins(1))), TurnPermit::Turn);
-        budget.record_turn(10, &usage(Some(10)), Duration::from_mins(2));
+        budget.count_turn(10, &usage(Some(10)), Duration::from_mins(2), false);
         assert_eq!(budget.reserve_turn(10, Some(Duration::from_mins(2))), TurnPermit::Landing(StopReason::Deadline));
         assert_eq!(budget.reserve_turn(10, Some(Duration::from_mins(4))), TurnPermit::Turn);
     }
@@ -531,7 +622,7 @@ mod tests {
     #[test]
     fn sizes_are_corrected_by_what_the_provider_counts() {
         let mut budget = ConversationBudget::new(LIMITS);
-        budget.record_turn(10_000, &usage(Some(20_000)), Duration::ZERO);
+        budget.count_turn(10_000, &usage(Some(20_000)), Duration::ZERO, false);
         assert_eq!(budget.reserve_turn(28_000, None), TurnPermit::Nothing(StopReason::WindowLimit));
     }
 
@@ -539,10 +630,10 @@ mod tests {
     fn a_figure_that_is_missing_once_is_unknown_for_good() {
         let mut budget = ConversationBudget::new(LIMITS);
         assert_eq!(budget.usage(), Usage::default());
-        budget.record_turn(10, &usage(Some(10)), Duration::ZERO);
+        budget.count_turn(10, &usage(Some(10)), Duration::ZERO, false);
         assert_eq!(budget.usage().input_tokens, Some(10));
         assert_eq!(budget.usage().cache_write_tokens, None);
-        budget.record_turn(10, &usage(None), Duration::ZERO);
+        budget.count_turn(10, &usage(None), Duration::ZERO, false);
         assert_eq!((budget.usage().input_tokens, budget.usage().output_tokens), (None, Some(20)));
     }
 }

@@ -8,14 +8,15 @@
 //! - the minimum of each conversation that was promised a start, in the order of the parts: so the first one cannot use up what all the others need.
 //!   The rest is used on a first come, first served basis.
 //!
-//! No conversation waits for another: one that finds too little takes its last turn, or is not started. All conversations are driven by one task, so
-//! that nothing happens between a check of the budget and the action that follows.
+//! No conversation waits for another: one that finds too little takes its last turn, or is not started. All conversations of a run are driven by one
+//! task, so that nothing happens between a check of the budget and the action that follows; other runs with the same budget are held off (`pool`).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::amount::Amount;
-use super::remaining::VerificationReserve;
+use super::amount::{Amount, Reservation};
+use super::pool::{BudgetPool, PoolMember};
+use super::verification::VerificationReserve;
 use super::{BudgetLimits, PROMISED, last_turn_takes};
 use crate::domain::money::Money;
 use crate::domain::review::StopReason;
@@ -24,7 +25,11 @@ use crate::llm::TurnUsage;
 
 /// Budget that all conversations of a run share.
 #[derive(Debug, Clone)]
-pub(in crate::review) struct SharedBudget(Arc<Mutex<SharedBudgetState>>);
+pub(in crate::review) struct SharedBudget {
+    state: Arc<Mutex<SharedBudgetState>>,
+    /// The budget of this and other runs together, if there is one.
+    pool: Option<BudgetPool>,
+}
 
 /// Share of one conversation.
 #[derive(Debug)]
@@ -38,6 +43,7 @@ pub(in crate::review) struct BudgetShare {
 #[derive(Debug)]
 struct SharedBudgetState {
     limits: BudgetLimits,
+    pool: Option<PoolMember>,
     /// Consumption of all conversations, estimated if the provider did not report it.
     spent: Amount,
     turns: u32,
@@ -47,19 +53,16 @@ struct SharedBudgetState {
     longest: Duration,
     /// Provider's latest count, in percent of the estimate.
     scale: u64,
-    shares: Vec<ShareReservation>,
+    shares: Vec<ShareState>,
     /// Minimum of each part that was promised a start and has not begun.
     promised: Vec<Amount>,
     reserve: VerificationReserve,
 }
 
-/// Reservations of one conversation.
+/// State of one conversation.
 #[derive(Debug, Clone, Copy, Default)]
-struct ShareReservation {
-    /// For the request under way.
-    pending: Amount,
-    /// For its last turn.
-    landing: Amount,
+struct ShareState {
+    reserved: Reservation,
     /// Number of its findings that will be verified.
     findings: usize,
 }
@@ -67,8 +70,15 @@ struct ShareReservation {
 impl SharedBudget {
     /// Creates the budget for parts whose first requests have these sizes, in tokens, in the order in which they begin.
     pub(in crate::review) fn new(limits: BudgetLimits, sizes: &[u64]) -> Self {
+        Self::in_pool(limits, sizes, None)
+    }
+
+    /// Creates such a budget, bounded also by what other runs leave in the pool.
+    pub(in crate::review) fn in_pool(limits: BudgetLimits, sizes: &[u64], pool: Option<&BudgetPool>) -> Self {
+        let member = pool.map(BudgetPool::join);
         // The part that verification may reserve is promised to no conversation.
-        let mut left = limits.total().saturating_sub(limits.total().part(PROMISED));
+        let total = total_of(&limits, member.as_ref());
+        let mut left = total.saturating_sub(total.part(PROMISED));
         let needs = sizes.iter().map(|size| limits.least(*size));
         let promised = needs.map(|need| {
             // The riskiest come first: after the first one that does not fit, nothing more is promised.
@@ -76,7 +86,7 @@ impl SharedBudget {
             left = if fits { left.saturating_sub(need) } else { Amount::default() };
             if fits { need } else { Amount::default() }
         });
-        Self(Arc::new(Mutex::new(SharedBudgetState {
+        let state = SharedBudgetState {
             limits,
             spent: Amount::default(),
             turns: 0,
@@ -86,11 +96,13 @@ impl SharedBudget {
             shares: Vec::new(),
             promised: promised.collect(),
             reserve: VerificationReserve::default(),
-        })))
+            pool: member,
+        };
+        Self { state: Arc::new(Mutex::new(state)), pool: pool.cloned() }
     }
 
     fn account(&self) -> MutexGuard<'_, SharedBudgetState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Checks whether a part whose first request takes `size` tokens may begin with this much time left: there must be room for that request, for one
@@ -101,22 +113,26 @@ impl SharedBudget {
         size: u64,
         left: Option<Duration>,
     ) -> Result<BudgetShare, StopReason> {
+        let _held = self.pool.as_ref().map(BudgetPool::hold);
         let mut account = self.account();
-        if let Some(promised) = account.promised.get_mut(unit) {
-            *promised = Amount::default();
-        }
-        let need = account.limits.least(size.saturating_mul(account.scale) / 100);
+        let need = account.end_promise(unit, size);
         if !account.shares.is_empty() {
-            let taken = account.spent.plus(account.reserved_by_others(None)).plus(account.reserve.amount());
-            taken.plus(need).check_within(account.limits.total())?;
+            let taken = account.taken_with_promised(None).plus(account.reserve.amount());
+            taken.plus(need).check_within(account.total())?;
             // With one request followed by an order to end, nothing would have been read.
             let turns = last_turn_takes(account.longest, &account.limits).saturating_mul(2);
             if left.is_some_and(|left| left < turns + account.reserve.time) {
                 return Err(StopReason::Deadline);
             }
         }
-        account.shares.push(ShareReservation { landing: need, ..ShareReservation::default() });
-        Ok(BudgetShare { at: account.shares.len() - 1, scale: account.scale, shared: self.clone() })
+        Ok(self.open(account, need))
+    }
+
+    /// Opens a share with this reservation for its last turn.
+    fn open(&self, mut account: MutexGuard<'_, SharedBudgetState>, next: Amount) -> BudgetShare {
+        account.shares.push(ShareState { reserved: Reservation { next, ..Reservation::default() }, findings: 0 });
+        account.publish();
+        BudgetShare { at: account.shares.len() - 1, scale: account.scale, shared: self.clone() }
     }
 
     /// Counts turns and consumption of earlier sessions. They are not counted again in a replay.
@@ -124,25 +140,20 @@ impl SharedBudget {
         let mut account = self.account();
         account.turns += turns;
         account.spent = account.spent.plus(known);
-        account.add(usage);
+        account.usage = account.usage.plus(*usage);
+        account.publish();
     }
 
     /// Returns the share of a part that was begun in an earlier session and may continue: its last turn gets the same reservation as at its start.
     pub(in crate::review) fn resume_part(&self, unit: usize, size: u64) -> BudgetShare {
         let mut account = self.account();
-        if let Some(promised) = account.promised.get_mut(unit) {
-            *promised = Amount::default();
-        }
-        let landing = account.limits.least(size.saturating_mul(account.scale) / 100);
-        account.shares.push(ShareReservation { landing, ..ShareReservation::default() });
-        BudgetShare { at: account.shares.len() - 1, scale: account.scale, shared: self.clone() }
+        let need = account.end_promise(unit, size);
+        self.open(account, need)
     }
 
     /// Returns a share without any reservation.
     pub(super) fn open_share(&self) -> BudgetShare {
-        let mut account = self.account();
-        account.shares.push(ShareReservation::default());
-        BudgetShare { at: account.shares.len() - 1, scale: account.scale, shared: self.clone() }
+        self.open(self.account(), Amount::default())
     }
 
     /// Returns the number of parts that were promised a start.
@@ -155,22 +166,42 @@ impl SharedBudget {
     }
 }
 
+/// Returns everything that a run may spend.
+fn total_of(limits: &BudgetLimits, pool: Option<&PoolMember>) -> Amount {
+    pool.map_or(limits.total(), |pool| limits.total().min_each(pool.available()))
+}
+
 impl SharedBudgetState {
-    fn add(&mut self, usage: &TurnUsage) {
-        self.usage = self.usage.plus(*usage);
+    /// Returns everything that may be spent: the limits of the run, or what other runs leave in the pool.
+    fn total(&self) -> Amount {
+        total_of(&self.limits, self.pool.as_ref())
     }
 
-    /// Returns the reservations of all conversations but one, and of promised parts.
-    fn reserved_by_others(&self, but: Option<usize>) -> Amount {
+    /// Tells the pool what is spent and reserved.
+    fn publish(&mut self) {
+        let taken = self.taken(None);
+        if let Some(pool) = &mut self.pool {
+            pool.publish(taken);
+        }
+    }
+
+    /// Ends the promise to a part, and returns the minimum for it if its first request takes `size` tokens.
+    fn end_promise(&mut self, unit: usize, size: u64) -> Amount {
+        if let Some(promised) = self.promised.get_mut(unit) {
+            *promised = Amount::default();
+        }
+        self.limits.least(size.saturating_mul(self.scale) / 100)
+    }
+
+    /// Returns what is spent, and reserved by all conversations but one. A last turn has priority over a part that has not begun.
+    fn taken(&self, but: Option<usize>) -> Amount {
         let others = self.shares.iter().enumerate().filter(|(at, _)| Some(*at) != but);
-        let others = others.map(|(_, share)| share.pending.plus(share.landing));
-        others.chain(self.promised.iter().copied()).fold(Amount::default(), Amount::plus)
+        others.map(|(_, share)| share.reserved.total()).fold(self.spent, Amount::plus)
     }
 
-    /// Returns the reservations without the promised parts: a last turn has priority over a part that has not begun.
-    fn open_reservations(&self, but: usize) -> Amount {
-        let others = self.shares.iter().enumerate().filter(|(at, _)| *at != but);
-        others.map(|(_, share)| share.pending.plus(share.landing)).fold(Amount::default(), Amount::plus)
+    /// Returns that amount plus the promises to parts that have not begun.
+    fn taken_with_promised(&self, but: Option<usize>) -> Amount {
+        self.promised.iter().copied().fold(self.taken(but), Amount::plus)
     }
 }
 
@@ -178,21 +209,45 @@ impl BudgetShare {
     /// Checks whether a request may be sent at all, as the last one; otherwise returns the limit that forbids it.
     pub(super) fn check_final_turn(&self, last: Amount) -> Result<(), StopReason> {
         let account = self.shared.account();
-        account.spent.plus(account.open_reservations(self.at)).plus(last).check_within(account.limits.total())
+        account.taken(Some(self.at)).plus(last).check_within(account.total())
     }
 
-    /// Checks whether a request may be sent `now` so that the `next` one can be sent after it. `reserve` is this conversation's own reserve.
-    pub(super) fn check_turn(&self, now: Amount, next: Amount, reserve: Amount) -> Result<(), StopReason> {
-        let account = self.shared.account();
-        let taken = account.spent.plus(account.reserved_by_others(Some(self.at))).plus(reserve);
-        taken.plus(now).plus(next).check_within(account.limits.total())
+    /// Keeps other runs of the pool from reserving anything until the guard is dropped.
+    pub(super) fn hold_pool(&self) -> Option<MutexGuard<'_, ()>> {
+        self.shared.pool.as_ref().map(BudgetPool::hold)
     }
 
-    /// Reserves the request that is sent `now`, and the last one, `next`.
-    pub(super) fn reserve_turn(&self, now: Amount, next: Amount) {
-        if let Some(share) = self.shared.account().shares.get_mut(self.at) {
-            (share.pending, share.landing) = (now, next);
+    /// Checks whether other runs spend from the same budget.
+    pub(super) fn is_pooled(&self) -> bool {
+        self.shared.pool.is_some()
+    }
+
+    /// Marks the pool as used up, if there is one.
+    pub(super) fn mark_pool_exhausted(&self) {
+        if let Some(pool) = &self.shared.pool {
+            pool.mark_exhausted();
         }
+    }
+
+    /// Checks whether those have used it up.
+    pub(super) fn is_pool_exhausted(&self) -> bool {
+        self.shared.pool.as_ref().is_some_and(BudgetPool::is_exhausted)
+    }
+
+    /// Checks whether a turn may be reserved. `reserve` is this conversation's own reserve.
+    pub(super) fn check_turn(&self, turn: Reservation, reserve: Amount) -> Result<(), StopReason> {
+        let account = self.shared.account();
+        let taken = account.taken_with_promised(Some(self.at)).plus(reserve);
+        taken.plus(turn.total()).check_within(account.total())
+    }
+
+    /// Reserves a turn.
+    pub(super) fn reserve_turn(&self, turn: Reservation) {
+        let mut account = self.shared.account();
+        if let Some(share) = account.shares.get_mut(self.at) {
+            share.reserved = turn;
+        }
+        account.publish();
     }
 
     /// Sets the prices for conversations that start from now on.
@@ -205,47 +260,37 @@ impl BudgetShare {
     pub(super) fn record_unbilled(&self, cost: Money) -> bool {
         let mut account = self.shared.account();
         account.spent.cost = account.spent.cost.plus(cost);
-        let pending = account.shares.get(self.at).map_or(Amount::default(), |share| share.pending);
-        account
-            .spent
-            .plus(account.open_reservations(self.at))
-            .plus(pending)
-            .check_within(account.limits.total())
-            .is_ok()
+        account.publish();
+        let pending = account.shares.get(self.at).map_or(Amount::default(), |share| share.reserved.now);
+        account.taken(Some(self.at)).plus(pending).check_within(account.total()).is_ok()
     }
 
     /// Returns the unreserved amount besides a last request.
     pub(super) fn unreserved(&self, last: Amount) -> Amount {
         let account = self.shared.account();
-        let taken = account.spent.plus(account.reserved_by_others(Some(self.at))).plus(last);
-        account.limits.total().saturating_sub(taken)
+        account.total().saturating_sub(account.taken_with_promised(Some(self.at)).plus(last))
     }
 
     /// Returns that amount plus the promises to parts that have not begun.
     pub(super) fn available_for_final_turn(&self, last: Amount) -> Amount {
         let account = self.shared.account();
-        account.limits.total().saturating_sub(account.spent.plus(account.open_reservations(self.at)).plus(last))
+        account.total().saturating_sub(account.taken(Some(self.at)).plus(last))
     }
 
-    /// Counts a turn.
-    pub(super) fn record_turn(&self, spent: Amount, usage: &TurnUsage, took: Duration, scale: u64) {
+    /// Counts a turn. Without `usage` it is one of an earlier session, of which only the estimated numbers are new.
+    pub(super) fn record_turn(&self, spent: Amount, usage: Option<&TurnUsage>, took: Duration, scale: u64) {
         let mut account = self.shared.account();
-        if let Some(share) = account.shares.get_mut(self.at) {
-            share.pending = Amount::default();
+        if let Some(usage) = usage {
+            if let Some(share) = account.shares.get_mut(self.at) {
+                share.reserved.now = Amount::default();
+            }
+            account.turns += 1;
+            account.usage = account.usage.plus(*usage);
         }
-        account.turns += 1;
         account.longest = account.longest.max(took);
         account.scale = scale;
         account.spent = account.spent.plus(spent);
-        account.add(usage);
-    }
-
-    /// Counts a turn of an earlier session; only the estimated numbers of it are new.
-    pub(super) fn record_replayed_turn(&self, estimated: Amount, took: Duration, scale: u64) {
-        let mut account = self.shared.account();
-        account.longest = account.longest.max(took);
-        account.scale = scale;
-        account.spent = account.spent.plus(estimated);
+        account.publish();
     }
 
     /// Returns the consumption of all conversations; unknown if there was no response.
@@ -260,7 +305,7 @@ impl BudgetShare {
     /// Returns the rest of the run's budget, including reservations.
     pub(super) fn remaining(&self) -> Amount {
         let account = self.shared.account();
-        account.limits.total().saturating_sub(account.spent)
+        account.total().saturating_sub(account.spent)
     }
 
     /// Sets the number of this conversation's findings that will be verified; returns the number of the run.
@@ -285,9 +330,7 @@ impl BudgetShare {
 impl Drop for BudgetShare {
     /// Gives back what was set apart, however the conversation ended.
     fn drop(&mut self) {
-        if let Some(share) = self.shared.account().shares.get_mut(self.at) {
-            (share.pending, share.landing) = (Amount::default(), Amount::default());
-        }
+        self.reserve_turn(Reservation::default());
     }
 }
 
@@ -296,18 +339,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::amount::CostLimit;
+    use super::super::fixtures::{LIMITS, prices};
     use super::super::{ConversationBudget, TurnPermit};
     use super::*;
-    use crate::llm::Prices;
-
-    const LIMITS: BudgetLimits = BudgetLimits {
-        turns: 40,
-        input_tokens: 2_000_000,
-        window: 200_000,
-        max_output: 16_000,
-        time: Duration::from_mins(20),
-        cost: None,
-    };
 
     fn answered(size: u64) -> TurnUsage {
         TurnUsage { input: Some(size), output: Some(10), cache_read: None, cache_write: None, cost: None }
@@ -341,7 +375,7 @@ mod tests {
     fn nobody_begins_when_time_is_up() {
         let shared = SharedBudget::new(LIMITS, &[1_000; 2]);
         let mut first = ConversationBudget::for_share(shared.start_part(0, 1_000, None).unwrap(), LIMITS);
-        first.record_turn(1_000, &answered(1_000), Duration::from_mins(2));
+        first.count_turn(1_000, &answered(1_000), Duration::from_mins(2), false);
         let soon = shared.start_part(1, 1_000, Some(Duration::from_mins(5))).err();
         assert_eq!(soon, Some(StopReason::Deadline));
         assert!(shared.start_part(1, 1_000, Some(Duration::from_mins(7))).is_ok());
@@ -354,10 +388,10 @@ mod tests {
         let mut first = ConversationBudget::for_share(shared.start_part(0, 40_000, None).unwrap(), limits);
         let mut size = 40_000;
         while first.reserve_turn(size, None) == TurnPermit::Turn {
-            first.record_turn(size, &answered(size), Duration::ZERO);
+            first.count_turn(size, &answered(size), Duration::ZERO, false);
             size += first.result_room(size).min(30_000);
         }
-        first.record_turn(size, &answered(size), Duration::ZERO);
+        first.count_turn(size, &answered(size), Duration::ZERO, false);
         drop(first);
         assert!(shared.start_part(1, 40_000, None).is_ok());
     }
@@ -370,7 +404,7 @@ mod tests {
         for budget in [&mut a, &mut b] {
             for _ in 0..2 {
                 assert_eq!(budget.reserve_turn(1_000, None), TurnPermit::Turn);
-                budget.record_turn(1_000, &answered(1_000), Duration::ZERO);
+                budget.count_turn(1_000, &answered(1_000), Duration::ZERO, false);
             }
             assert_eq!(budget.reserve_turn(1_000, None), TurnPermit::Landing(StopReason::TurnLimit));
         }
@@ -382,12 +416,6 @@ mod tests {
             "the second look has turns of its own"
         );
         assert_eq!((a.findings(2), b.findings(3)), (2, 5));
-    }
-
-    fn prices() -> Prices {
-        let usd = |text: &str| text.parse().unwrap();
-        let (cache_read, on) = (Some(usd("0.3")), "2026-11-01".parse().unwrap());
-        Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on, large: None }
     }
 
     /// One conversation of the simulation.
@@ -445,7 +473,7 @@ mod tests {
                         it.size += if reserved == TurnPermit::Turn { 0 } else { super::super::LAST_WORDS };
                         sent += it.size;
                         let usage = TurnUsage { output: Some(answer), cost: limits.cost.map(|_| limits.amount(it.size, answer).cost), ..answered(it.size) };
-                        it.budget.record_turn(it.size, &usage, Duration::ZERO);
+                        it.budget.count_turn(it.size, &usage, Duration::ZERO, false);
                         prop_assert!(sent <= tokens, "{sent} of {tokens}");
                         paid = paid.plus(usage.cost.unwrap_or_default());
                         prop_assert!(limits.cost.is_none_or(|limit| paid <= limit.most), "{paid}");

@@ -1,4 +1,4 @@
-//! Budget of the verification. Main functions: [`reserve_for`] and [`share`].
+//! Budget of the verification. Main types: [`VerificationReserve`], [`RemainingBudget`]; main functions: [`reserve_for`] and [`share`].
 //!
 //! During the review, a bounded part of its budget is reserved for the verification of the findings so far, and nothing without findings: so neither
 //! starves the other. The rest at the end is divided before the first request, so that the selection of findings, and the effort for each, do not
@@ -7,7 +7,6 @@
 use std::time::Duration;
 
 use super::amount::Amount;
-use super::remaining::{RemainingBudget, VerificationReserve};
 use super::{BudgetLimits, LANDING};
 use crate::domain::money::Money;
 
@@ -33,6 +32,37 @@ const LEAST_READING: u64 = LANDING + 4_000;
 const LEAST_MESSAGE: u64 = 3_000;
 /// Divisor: the maximum share of one verification in the run's whole time.
 const LOOK_SHARE: u32 = 4;
+
+/// Reserve for verification while the run reviews.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::review) struct VerificationReserve {
+    pub(in crate::review) turns: u32,
+    pub(in crate::review) tokens: u64,
+    /// Zero if money is not limited.
+    pub(in crate::review) cost: Money,
+    pub(in crate::review) time: Duration,
+}
+
+impl VerificationReserve {
+    pub(super) fn amount(&self) -> Amount {
+        Amount { tokens: self.tokens, cost: self.cost }
+    }
+}
+
+/// Remaining budget of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::review) struct RemainingBudget {
+    pub(in crate::review) turns: u32,
+    /// Unlimited money if it is not limited.
+    pub(in crate::review) all: Amount,
+}
+
+impl RemainingBudget {
+    /// Subtracts these turns and this amount.
+    pub(in crate::review) fn subtract(self, turns: u32, taken: Amount) -> Self {
+        Self { turns: self.turns.saturating_sub(turns), all: self.all.saturating_sub(taken) }
+    }
+}
 
 /// Returns the reserve for the verification of this many findings.
 pub(in crate::review) fn reserve_for(findings: usize, limits: &BudgetLimits) -> VerificationReserve {
@@ -109,23 +139,24 @@ pub(in crate::review) fn share(left: RemainingBudget, sizes: &[u64], limits: &Bu
     VerificationShare { findings, turns: turns.min(MOST_TURNS), tokens, cost, time: limits.time / LOOK_SHARE }
 }
 
+/// Returns how many of these findings are verified, if only the first `required` are worth a smaller share than usual.
+pub(in crate::review) fn affordable(left: RemainingBudget, required: usize, findings: usize) -> usize {
+    let is_ample = |count: &usize| {
+        let of = u32::try_from(*count).unwrap_or(u32::MAX);
+        let all = Amount { tokens: TOKENS_KEPT.saturating_mul(u64::from(of)), ..Amount::default() };
+        left.turns >= of.saturating_mul(TURNS_KEPT) && all.check_within(left.all).is_ok()
+    };
+    (required + 1..=findings).rev().find(is_ample).unwrap_or(required.min(findings))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::super::amount::CostLimit;
+    use super::super::fixtures::{LIMITS, prices};
     use super::super::{ConversationBudget, TurnPermit};
     use super::*;
-    use crate::llm::Prices;
-
-    const LIMITS: BudgetLimits = BudgetLimits {
-        turns: 40,
-        input_tokens: 2_000_000,
-        window: 200_000,
-        max_output: 16_000,
-        time: Duration::from_mins(20),
-        cost: None,
-    };
 
     /// For tests in which money is not limited.
     fn left(turns: u32, tokens: u64) -> RemainingBudget {
@@ -134,11 +165,7 @@ mod tests {
 
     /// With ten dollars, and prices of a good model.
     fn dear() -> BudgetLimits {
-        let usd = |text: &str| text.parse().unwrap();
-        let (cache_read, on) = (Some(usd("0.3")), "2026-11-01".parse().unwrap());
-        let prices =
-            Prices { input: usd("3"), output: usd("15"), cache_read, cache_write: Some(usd("3.75")), on, large: None };
-        BudgetLimits { cost: Some(CostLimit { most: usd("10"), prices }), ..LIMITS }
+        BudgetLimits { cost: Some(CostLimit { most: "10".parse().unwrap(), prices: prices() }), ..LIMITS }
     }
 
     #[test]
@@ -182,6 +209,15 @@ mod tests {
         assert_eq!(share(left(30, 15_999), &[3_000; 9]), (0, 0, 0));
         assert_eq!(share(left(30, 40_000), &[3_000, 3_000, 90_000]), (2, 8, 20_000));
         assert_eq!(share(left(30, 40_000), &[]), (0, 0, 0));
+    }
+
+    #[test]
+    fn what_is_not_required_is_verified_only_with_a_full_share() {
+        assert_eq!(affordable(left(30, 900_000), 1, 4), 4);
+        assert_eq!(affordable(left(8, 900_000), 1, 4), 2, "three turns each");
+        assert_eq!(affordable(left(30, 70_000), 1, 4), 2, "25 000 tokens each");
+        assert_eq!(affordable(left(2, 900_000), 3, 4), 3, "the others are worth less");
+        assert_eq!((affordable(left(2, 0), 0, 4), affordable(left(9, 900_000), 2, 2)), (0, 2));
     }
 
     #[test]

@@ -22,6 +22,8 @@ const MOST_WAITS: u8 = 3;
 pub(super) struct FinishGate {
     /// `true` once the open items were reported to the model.
     told: bool,
+    /// `true` once pairs of findings that may be one were offered.
+    paired: bool,
     /// Number of times it finished beside calls whose results it must see.
     waits: u8,
     finished: bool,
@@ -30,7 +32,7 @@ pub(super) struct FinishGate {
 impl FinishGate {
     /// Lifts the check.
     pub(super) fn lift(&mut self) {
-        self.told = true;
+        (self.told, self.paired) = (true, true);
         self.waits = MOST_WAITS;
     }
 
@@ -51,20 +53,28 @@ impl ReviewBuilder {
         cancel.check()?;
         if pending_reads > 0 && self.gate.waits < MOST_WAITS {
             self.gate.waits += 1;
-            let reason = "other calls of this turn read something that you have not seen yet: look at the results, then call finish_review alone";
+            let reason = "other calls of this turn read something that you have not seen yet: look at the results, then call finish_review without reading";
             return Ok(ResponseFields::status("not_accepted").with_field("reason", reason).answer());
         }
-        if !self.gate.told
-            && let Some(answer) = self.still_open(&farewell)
-        {
+        let pairs = if self.gate.paired { Vec::new() } else { self.pairs_to_merge() };
+        self.gate.paired |= !pairs.is_empty();
+        if let Some(answer) = self.still_open(&farewell, pairs) {
             self.gate.told = true;
             return Ok(answer);
         }
         // Results beside the end would otherwise be lost before the model sees them.
-        if self.gate.waits < MOST_WAITS && self.refused.iter().any(|refused| !refused.was_known_in(self.turn)) {
+        let refused_now = self.refused.iter().filter(|refused| !refused.was_known_in(self.turn));
+        let refused_now: Vec<String> = refused_now.take(NAMED).map(RefusedReport::describe).collect();
+        if self.gate.waits < MOST_WAITS && !refused_now.is_empty() {
             self.gate.waits += 1;
-            let reason =
-                "a report of this turn was not accepted: correct or withdraw it, then call finish_review alone";
+            let reason = "not every report of this answer was accepted: correct or withdraw those in `reports`, and call finish_review in the same \
+                          answer";
+            let fields = ResponseFields::status("not_accepted").with_field("reason", reason);
+            return Ok(fields.with_field("reports", refused_now).answer());
+        }
+        if self.gate.waits < MOST_WAITS && self.wording.take_request(self.turn) {
+            let reason = "see what is asked of the words of your reports in this answer: report again with their ids what you change, and call \
+                          finish_review in the same answer";
             return Ok(ResponseFields::status("not_accepted").with_field("reason", reason).answer());
         }
         let Closing { summary, no_findings_reason, mut notes, faults } = farewell;
@@ -84,9 +94,28 @@ impl ReviewBuilder {
         Ok(ResponseFields::status("accepted").with_field("seen", seen).notes(&notes).with_effect(CallEffect::Finished))
     }
 
-    /// Lists what the model should examine before it ends; `None` if there is nothing.
-    fn still_open(&self, farewell: &Closing) -> Option<EngineToolResponse> {
-        let mut fields = ResponseFields::status("not_accepted");
+    /// Lists what the model should look at before it ends: what is open, once, and these pairs of findings; `None` if there is nothing.
+    fn still_open(&self, farewell: &Closing, pairs: Vec<String>) -> Option<EngineToolResponse> {
+        let fields = ResponseFields::status("not_accepted");
+        let (mut fields, mut reasons) =
+            if self.gate.told { (fields, Vec::new()) } else { self.open_items(fields, farewell) };
+        if !pairs.is_empty() {
+            reasons.push(format!(
+                "{} of findings in one function may have one cause or one remedy: if so, correct one of them so that it speaks of both, and \
+                 withdraw the other",
+                count_noun(pairs.len(), "pair")
+            ));
+            fields = fields.with_field("pairs", pairs.into_iter().take(NAMED).collect::<Vec<_>>());
+        }
+        if reasons.is_empty() {
+            return None;
+        }
+        let note = "A second finish_review is accepted as it is; the review is then marked incomplete for hunks that were never seen.";
+        Some(fields.with_field("reason", reasons.join("; ")).with_field("note", note).answer())
+    }
+
+    /// Adds what is open, and returns why that is not the end.
+    fn open_items(&self, mut fields: ResponseFields, farewell: &Closing) -> (ResponseFields, Vec<String>) {
         let mut reasons = farewell.faults.clone();
         if farewell.summary.is_none() && reasons.is_empty() {
             reasons
@@ -135,10 +164,6 @@ impl ReviewBuilder {
                 self.refused.iter().take(NAMED).map(RefusedReport::describe).collect::<Vec<_>>(),
             );
         }
-        if reasons.is_empty() {
-            return None;
-        }
-        let note = "A second finish_review is accepted as it is; the review is then marked incomplete for hunks that were never seen.";
-        Some(fields.with_field("reason", reasons.join("; ")).with_field("note", note).answer())
+        (fields, reasons)
     }
 }

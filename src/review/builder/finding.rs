@@ -51,6 +51,26 @@ impl ReviewBuilder {
         FiledReceipt { at: self.findings.len() - 1, merged: false }
     }
 
+    /// Puts a corrected finding in the place of the one with this number. If it then repeats another, it becomes part of that.
+    pub(super) fn replace_finding(&mut self, number: u32, finding: Finding) -> FiledReceipt {
+        let repeated = |known: &AcceptedFinding| known.number != number && repeats(&known.finding, &finding);
+        let merged = self.findings.iter().find(|known| repeated(known)).map(|known| known.number);
+        let keep = merged.unwrap_or(number);
+        if merged.is_some() {
+            self.findings.retain(|known| known.number != number);
+            for leading in &mut self.leads {
+                leading.renumber(|by| Some(if by == number { keep } else { by }));
+            }
+        }
+        let at = self.findings.iter().position(|known| known.number == keep).unwrap_or_default();
+        match self.findings.get_mut(at) {
+            Some(known) if merged.is_some() => merge(&mut known.finding, finding),
+            Some(known) => known.finding = finding,
+            None => self.findings.push(AcceptedFinding { number, finding }),
+        }
+        FiledReceipt { at, merged: merged.is_some() }
+    }
+
     /// Withdraws a finding or a rejected report.
     pub(super) fn withdraw(&mut self, id: &str) -> Result<EngineToolResponse, ToolFault> {
         let number = id.get(1..).and_then(|digits| digits.parse::<u32>().ok());
@@ -59,15 +79,9 @@ impl ReviewBuilder {
                 let at =
                     self.findings.iter().position(|stood| stood.number == number).ok_or_else(|| self.unknown(id))?;
                 self.findings.remove(at);
-                let mut notes = Vec::new();
-                for leading in &mut self.leads {
-                    if leading.release(number) {
-                        notes.push(format!(
-                            "{} is unanswered again: refute it, or report what it is about.",
-                            leading.lead.id
-                        ));
-                    }
-                }
+                let released = self.release_uncovered(number, &[]);
+                let mut notes: Vec<String> = self.notes_on_released(&released).collect();
+                notes.extend(self.drop_corrections(number));
                 self.withdrawn += 1;
                 Ok(ResponseFields::status("withdrawn").with_field("id", id).notes(&notes).answer())
             }
@@ -109,10 +123,10 @@ impl ReviewBuilder {
                 let (rule, title) = (&leading.lead.rule, &leading.lead.title);
                 let who = if leading.finding.origin.kind == OriginKind::Build { "The scanner" } else { "The rule" };
                 finding.body.push_str(&format!("\n\n{who} `{rule}` found here: {}.", title.trim_end_matches('.')));
-                finding.severity =
-                    leading.least_severity().map_or(finding.severity, |least| least.min(finding.severity));
+                let least = leading.least_severity();
+                finding.severity = least.map_or(finding.severity, |least| least.min(finding.severity));
                 let given = !self.kept_back.contains(&leading.lead.id);
-                behind.push(SupersededRuleFinding { finding: leading.finding.clone(), given });
+                behind.push(SupersededRuleFinding { finding: leading.finding.clone(), given, least });
             }
             self.draft.add(finding, behind);
         }
@@ -174,11 +188,18 @@ fn merge(known: &mut Finding, new: Finding) {
 pub(super) fn receipt_for(
     stood: &AcceptedFinding,
     merged: bool,
+    corrects: Option<u32>,
     proven: Option<String>,
     notes: Vec<String>,
 ) -> EngineToolResponse {
     let finding = &stood.finding;
-    let mut fields = ResponseFields::status(if merged { "merged" } else { "accepted" }).with_field("id", stood.id());
+    let status = match corrects {
+        _ if merged => "merged",
+        Some(_) => "corrected",
+        None => "accepted",
+    };
+    let mut fields = ResponseFields::status(status).with_field("id", stood.id());
+    fields = fields.with_optional_field("corrects", corrects.map(|number| format!("F{number}")));
     let Some(anchor) = main_anchor(finding) else { return fields.notes(&notes).answer() };
     fields = fields.with_field("severity", finding.severity.word()).with_field("file_path", anchor.path.display_name());
     if anchor.side == DiffSide::Old {
@@ -206,7 +227,8 @@ pub(super) fn receipt_for(
         line: anchor.lines.map(LineRange::start),
     };
     let fields = fields.with_optional_field("suggestion", proven).notes(&said);
-    if merged { fields.answer() } else { fields.with_effect(effect) }
+    // It was announced when it was first accepted.
+    if merged || corrects.is_some() { fields.answer() } else { fields.with_effect(effect) }
 }
 
 /// Returns the anchored lines as the reading tools show them.

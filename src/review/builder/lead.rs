@@ -20,7 +20,7 @@ use crate::domain::prior::{EarlierFinding, EarlierFindingStatus};
 use crate::domain::review::LeadCounts;
 use crate::evidence::{self, Rejection};
 use crate::review::branch_history::BranchHistory;
-use crate::review::outcome::are_similar;
+use crate::review::outcome::are_related;
 use crate::review::outcome::into_finding;
 use crate::rules::is_fact;
 use crate::sys::cancel::{Cancel, CancelReason};
@@ -239,20 +239,20 @@ impl ReviewBuilder {
         self.kept_back.extend(ids);
     }
 
-    /// Marks the leads that a finding confirms: the one that it names if it is on its lines, and those of the same category on its lines.
+    /// Marks the leads that a finding confirms: those that it names if it is on their lines, and those of the same category on its lines.
     pub(super) fn confirm(
         &mut self,
         number: u32,
-        named: Option<&str>,
+        named: &[String],
         anchors: &[Anchor],
         claim: &Claim,
         notes: &mut Vec<String>,
     ) {
-        if let Some(named) = named {
+        for named in named {
             match self.leads.iter_mut().find(|leading| leading.lead.id == lead_id(named)) {
                 None => notes.push(format!("There is no lead {named:?}.")),
                 Some(leading) if !leading.covers_any(anchors) => notes.push(format!(
-                    "{} is not confirmed: it is about {}, and none of the quotes stands there.",
+                    "{} is not confirmed: it is about {}, and none of the quotes stands there; quote that as related.",
                     leading.lead.id,
                     place(&leading.lead)
                 )),
@@ -265,12 +265,29 @@ impl ReviewBuilder {
         for leading in self.leads.iter_mut().filter(|leading| leading.is_unanswered()) {
             let lead = &leading.lead;
             if leading.covers_any(anchors.get(..1).unwrap_or_default())
-                && (lead.category == claim.category || are_similar(&lead.title, &claim.title))
+                && (lead.category == claim.category || are_related(&lead.title, &claim.title))
             {
                 leading.state = LeadState::Confirmed { by: number, named: false };
                 notes.push(format!("It confirms {}.", leading.lead.id));
             }
         }
+    }
+
+    /// Releases the leads of a corrected finding that its places do not cover any longer. The leads that are left are those it confirms.
+    pub(super) fn release_uncovered(&mut self, number: u32, anchors: &[Anchor]) -> Vec<String> {
+        let mut released = Vec::new();
+        for leading in &mut self.leads {
+            if leading.confirmed_by() == Some(number) && !leading.covers_any(anchors) && leading.release(number) {
+                released.push(leading.lead.id.clone());
+            }
+        }
+        released
+    }
+
+    /// Returns the notes on those of these leads that are unanswered.
+    pub(super) fn notes_on_released<'a>(&'a self, released: &'a [String]) -> impl Iterator<Item = String> + 'a {
+        let leads = self.leads.iter().filter(|leading| leading.is_unanswered() && released.contains(&leading.lead.id));
+        leads.map(|leading| format!("{} is unanswered again: refute it, or report what it is about.", leading.lead.id))
     }
 
     /// Marks the unanswered leads that a finding of another part confirms.
@@ -279,7 +296,7 @@ impl ReviewBuilder {
             let lead = &leading.lead;
             let confirms = |finding: &Finding| {
                 leading.covers_any(finding.anchors.get(..1).unwrap_or_default())
-                    && (lead.category == finding.category || are_similar(&lead.title, &finding.title))
+                    && (lead.category == finding.category || are_related(&lead.title, &finding.title))
             };
             if let Some(stood) = self.findings.iter().find(|stood| confirms(&stood.finding)) {
                 leading.state = LeadState::Confirmed { by: stood.number, named: false };
@@ -346,6 +363,7 @@ impl ReviewBuilder {
                         state: VerificationState::Uncertain,
                         by: Some(by.to_owned()),
                         rationale: Some(reason),
+                        corrections: Vec::new(),
                     };
                     self.draft.add(finding, Vec::new());
                 }

@@ -31,14 +31,16 @@ mod engine_tools;
 mod finding;
 mod guideline;
 mod lead;
+mod merging;
 mod parts;
 mod report;
+mod wording;
 
 pub use answer::{CallEffect, EngineToolResponse};
 pub use lead::Lead;
 
 pub(super) use engine_tools::{
-    ENGINE_TOOLS, FINISH, NO_END, ReaderText, StatedConfidence, is_engine_tool, stated_confidence,
+    ENGINE_TOOLS, FINISH, NO_END, ReaderText, StatedConfidence, is_engine_tool, read_severity, stated_confidence,
 };
 pub(super) use parts::ReturnedBuilder;
 
@@ -48,6 +50,7 @@ use engine_tools::{EngineCall, EngineTool, REPORT, UnreadableReport};
 use finding::AcceptedFinding;
 use lead::TrackedLead;
 use report::RefusedReport;
+use wording::WordingRequests;
 
 /// More sections are not taken.
 const MOST_SECTIONS: usize = 20;
@@ -81,6 +84,7 @@ pub struct ReviewBuilder {
     kept_back: HashSet<String>,
     sections: Vec<ReviewSection>,
     gate: FinishGate,
+    wording: WordingRequests,
     summary: Option<String>,
     /// Model that reports, once it is not the first one.
     reporter: Option<String>,
@@ -109,6 +113,7 @@ impl ReviewBuilder {
             kept_back: HashSet::new(),
             sections: Vec::new(),
             gate: FinishGate::default(),
+            wording: WordingRequests::default(),
             summary: None,
             reporter: None,
             turn: 0,
@@ -179,7 +184,7 @@ impl ReviewBuilder {
         if name != REPORT {
             return fault.into();
         }
-        self.store_unreadable(&UnreadableReport { title: String::new(), path: String::new(), fault })
+        self.store_unreadable(&UnreadableReport { title: String::new(), path: String::new(), id: None, fault })
     }
 
     /// Switches the reporter to another model.
@@ -260,11 +265,6 @@ impl ReviewBuilder {
     /// Adds a sentence to the receipt.
     pub fn add_note(&mut self, note: String) {
         self.draft.add_note(note);
-    }
-
-    /// Records what could not be shown or read.
-    pub fn add_omissions(&mut self, omissions: Vec<Omission>) {
-        self.draft.add_omissions(omissions);
     }
 
     /// Returns the number of accepted findings.

@@ -7,7 +7,7 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use super::attempts::{AttemptContext, AttemptError};
 use super::call_outcome::CallOutcome;
 use super::calls::describe_call;
-use super::compact::CompactionGoal;
+use super::compact::{CompactionGoal, expected_results};
 use super::end::ConversationEnd;
 use super::exchange::{RequestDetails, TurnOutcome};
 use super::failover::ActiveModel;
@@ -21,7 +21,7 @@ use crate::domain::text::strip_line;
 use crate::llm::{
     FinishReason, Message, ModelToolCall, ToolCallFormat, ToolInput, ToolResult, TurnRequest, TurnResponse, was_text,
 };
-use crate::prompt::Prompts;
+use crate::prompt::{MakingRoomVars, Prompts};
 use crate::review::budget::{ConversationBudget, TurnPermit};
 use crate::review::builder::CallEffect;
 use crate::review::error::EngineError;
@@ -208,19 +208,44 @@ impl<'a, R: ConversationRole> Conversation<'a, R> {
         Ok(may)
     }
 
-    /// Removes the oldest results from the conversation: the recorded ones, or as many as necessary for it and the new results to fit the window.
+    /// Removes results from the conversation: the recorded ones, or as many as necessary for it and the new results to fit the window.
     fn make_room(&mut self, coming: &[u64]) {
         let goal = CompactionGoal { size: self.size, most: self.budget.max_request(), coming };
         let made = match self.transcript.next_step() {
-            NextReplayStep::Turn { compacted, .. } => self.stats.compaction.repeat(&mut self.request, compacted),
+            NextReplayStep::Turn { removed, .. } => self.stats.compaction.repeat(&mut self.request, &removed),
             NextReplayStep::End(_) => None,
-            NextReplayStep::New => self.stats.compaction.make_room(&mut self.request, &goal),
+            NextReplayStep::New => {
+                let is_changed = |path: &str| self.role.is_changed(path);
+                self.stats.compaction.make_room(&mut self.request, &goal, &is_changed)
+            }
         };
         if let Some(made) = made {
             self.size = self.size.saturating_sub(made.freed);
             self.role.forget_results();
             self.events.emit(Event::Notice { text: made.progress_note(self.budget.limits().window) });
         }
+    }
+
+    /// Tells the model which results the next ones will push out, after results of `last` tokens: in a replay, where it was told.
+    fn announce_removals(&mut self, last: u64) -> Result<(), EngineError> {
+        let recorded = match self.transcript.next_step() {
+            NextReplayStep::Turn { announced: Some(text), .. } => Some(text),
+            NextReplayStep::Turn { announced: None, .. } | NextReplayStep::End(_) => return Ok(()),
+            NextReplayStep::New => None,
+        };
+        let most = self.budget.max_request();
+        let goal = CompactionGoal { size: self.size, most, coming: &[expected_results(last, most)] };
+        let is_changed = |path: &str| self.role.is_changed(path);
+        let calls = self.stats.compaction.announce(&self.request, &goal, &is_changed);
+        if let Some(text) = recorded {
+            self.say(text);
+        } else if !calls.is_empty() {
+            let results = calls.iter().map(|call| format!("- {call}")).collect::<Vec<_>>().join("\n");
+            let text = self.prompts.making_room(&MakingRoomVars { results })?;
+            self.stats.compaction.set_announcement(text.clone());
+            self.say(text);
+        }
+        Ok(())
     }
 
     /// Adds a message of ours.
@@ -238,7 +263,7 @@ impl<'a, R: ConversationRole> Conversation<'a, R> {
             said: std::mem::take(&mut self.unsent),
             is_first: turn == 1 && self.pending_request.turn != turn,
             final_turn: final_turn.clone(),
-            compacted: self.stats.compaction.mark_sent(),
+            compaction: self.stats.compaction.mark_sent(),
             to: self.model.index(),
             most,
         };
@@ -343,6 +368,7 @@ impl<'a, R: ConversationRole> Conversation<'a, R> {
                     let text = self.prompts.no_progress()?;
                     self.say(text);
                 }
+                self.announce_removals(outcomes.iter().map(|outcome| estimate_tokens(&outcome.text)).sum())?;
                 Ok(Continue(()))
             }
         }

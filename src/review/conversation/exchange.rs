@@ -5,6 +5,7 @@
 use std::time::{Duration, Instant};
 
 use super::attempts::{AttemptContext, AttemptError, FailedAttempt, request_turn};
+use super::compact::SentCompaction;
 use crate::domain::money::Money;
 use crate::domain::text::strip_line;
 use crate::llm::{TurnRequest, TurnResponse};
@@ -32,8 +33,8 @@ pub(super) struct RequestDetails {
     pub(super) is_first: bool,
     /// Reason why it is the last one, if it is.
     pub(super) final_turn: Option<FinalTurn>,
-    /// Number of the oldest messages with results that are shortened.
-    pub(super) compacted: u32,
+    /// Results that are removed.
+    pub(super) compaction: SentCompaction,
     /// Requested model, by its index in the list.
     pub(super) to: u32,
     /// Maximum cost of an attempt, if money is limited.
@@ -99,7 +100,8 @@ impl Transcript {
 
     /// Records the request; of a repeated one, only the repetition.
     fn record_request(&mut self, request: &TurnRequest, again: bool, details: RequestDetails) {
-        let RequestDetails { said, is_first, final_turn, compacted, to, most } = details;
+        let RequestDetails { said, is_first, final_turn, compaction, to, most } = details;
+        let SentCompaction { removed, announced } = compaction;
         let is_new = is_first && !again;
         let record = JournalRecord::Request {
             system: is_new.then(|| request.system.clone()),
@@ -109,7 +111,9 @@ impl Transcript {
             user: if again { Vec::new() } else { said },
             max_output: request.max_output,
             landing: final_turn,
-            compacted,
+            compacted: removed.messages,
+            removed: removed.results.into_iter().collect(),
+            announced,
             to,
             most,
             digest: digest(request),

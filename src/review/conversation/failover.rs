@@ -8,7 +8,7 @@ use crate::domain::text::strip_line;
 use crate::llm::Provider;
 use crate::review::budget::BudgetLimits;
 use crate::review::journal::{JournalRecord, Transcript};
-use crate::review::run::{ModelRun, VERIFIER, VerificationSettings, name_of};
+use crate::review::run::{ModelRun, VERIFIER, VerificationSettings};
 
 /// Active model of a conversation.
 #[derive(Clone, Copy)]
@@ -57,7 +57,7 @@ impl<'a> ActiveModel<'a> {
 
     /// Its name.
     pub(in crate::review) fn name(&self) -> String {
-        name_of(self.provider().capabilities())
+        self.provider().capabilities().name()
     }
 
     fn known(&self, at: u32) -> u32 {
@@ -126,12 +126,12 @@ impl<'a> ActiveModel<'a> {
             }
             return Ok(());
         }
-        let name = |at: u32| name_of(self.run.runner(at).0.capabilities());
+        let name = |at: u32| self.run.runner(at).0.capabilities().name();
         Err(passed.into_iter().map(|(at, why)| format!("{} was passed over: {why}", name(at))).collect())
     }
 
     fn hand(&self, to: u32, why: String, passed: Vec<(u32, String)>, transcript: &mut Transcript) {
-        let name = |at: u32| name_of(self.run.runner(at).0.capabilities());
+        let name = |at: u32| self.run.runner(at).0.capabilities().name();
         let over: Vec<String> =
             passed.iter().map(|(at, why)| format!(" ({} is passed over: {why})", name(*at))).collect();
         let over = over.concat();

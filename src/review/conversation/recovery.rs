@@ -4,6 +4,7 @@
 
 use std::ops::ControlFlow::{self, Break, Continue};
 
+use super::compact::Compaction;
 use super::driver::{Conversation, Flow};
 use super::end::ConversationEnd;
 use super::role::ConversationRole;
@@ -76,7 +77,7 @@ impl<R: ConversationRole> Conversation<'_, R> {
 
     /// Switches to another model; if there is none, returns those that were passed over.
     fn pass_on(&mut self, why: &str) -> Result<(), String> {
-        let least = self.size.saturating_sub(self.stats.compaction.max_freed_tokens(&self.request));
+        let least = self.size.saturating_sub(Compaction::max_freed_tokens(&self.request));
         let fits = |limits: &BudgetLimits| self.budget.fits_request(least, limits);
         let passed = self.model.fail_over(why, self.budget.limits(), fits, &mut self.transcript);
         passed.map_err(|passed| passed.into_iter().fold(String::new(), |all, passed| all + "; " + &passed))

@@ -195,7 +195,7 @@ impl ConversationRole for ReviewerRole<'_> {
     /// Reserves a part of the budget for the findings that will be verified.
     fn reserve(&mut self, budget: &mut ConversationBudget) {
         if let Some(second) = &self.run.second_look {
-            let findings = self.builder.count_findings(|finding| second.which.selects(finding));
+            let findings = self.builder.count_findings(|finding| second.which.requires(finding));
             let findings = budget.findings(findings);
             budget.set_reserve(reserve_for(findings, &budget.limits()));
         }
@@ -233,6 +233,10 @@ impl ConversationRole for ReviewerRole<'_> {
         for outcome in outcomes {
             self.shown_lines.append(&mut outcome.shown);
         }
+    }
+
+    fn is_changed(&self, path: &str) -> bool {
+        self.run.change.has_path(path)
     }
 
     fn forget_results(&mut self) {

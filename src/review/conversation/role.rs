@@ -100,6 +100,9 @@ pub(in crate::review) trait ConversationRole: Send {
     /// Takes note of the outcomes, as they enter the conversation.
     fn record_outcomes(&mut self, _outcomes: &mut [CallOutcome]) {}
 
+    /// Checks whether a path, as a model writes it, is of a file of the change.
+    fn is_changed(&self, path: &str) -> bool;
+
     /// Marks that results were taken out of the conversation.
     fn forget_results(&mut self) {}
 

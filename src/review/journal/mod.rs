@@ -15,8 +15,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::domain::id::hex;
 use crate::llm::{Message, TurnRequest};
+use crate::store::{RunJournal, StoreError};
 use crate::sys::clock;
-use crate::sys::files::{AppendFile, FileError};
 
 pub use replay::{
     Difference, Differences, DivergedInput, JournalReplay, JournalReplayError, JournalSummary, ReplayDivergence,
@@ -28,6 +28,7 @@ pub use record::{
     SharedName,
 };
 pub(super) use replay::{AbandonedUsage, NextReplayStep, RecordedEnd, RecordedTrees, ReplayOutcome, Transcript};
+use shorten::RemovedResults;
 
 /// The name of the journal in a run's folder.
 pub const NAME: &str = "journal.jsonl";
@@ -35,17 +36,17 @@ pub const NAME: &str = "journal.jsonl";
 /// Destination of entries, one line each.
 pub trait JournalSink: Send + Sync {
     /// Appends a line, its end included.
-    fn append(&mut self, line: &[u8]) -> Result<(), FileError>;
+    fn append(&mut self, line: &[u8]) -> Result<(), StoreError>;
     /// Syncs appended entries to storage.
-    fn sync(&mut self) -> Result<(), FileError>;
+    fn sync(&mut self) -> Result<(), StoreError>;
 }
 
-impl JournalSink for AppendFile {
-    fn append(&mut self, line: &[u8]) -> Result<(), FileError> {
+impl JournalSink for RunJournal {
+    fn append(&mut self, line: &[u8]) -> Result<(), StoreError> {
         Self::append(self, line)
     }
 
-    fn sync(&mut self) -> Result<(), FileError> {
+    fn sync(&mut self) -> Result<(), StoreError> {
         Self::sync(self)
     }
 }
@@ -111,7 +112,7 @@ impl Journal {
 }
 
 impl SharedSink {
-    fn unless_failed(&mut self, done: Result<(), FileError>) {
+    fn unless_failed(&mut self, done: Result<(), StoreError>) {
         if let Err(fault) = done {
             self.fault = Some(format!("The journal of this run is not whole: {fault}."));
             self.sink = None;
@@ -215,6 +216,7 @@ impl RebuiltConversation {
                     user,
                     max_output,
                     compacted,
+                    removed,
                     to,
                     digest: expected,
                     ..
@@ -241,7 +243,9 @@ impl RebuiltConversation {
                     if std::mem::replace(&mut asked, *to) != *to {
                         it.request.hand_over();
                     }
-                    shorten::shorten(&mut it.request, *compacted);
+                    let results = removed.iter().copied().collect();
+                    let removed = RemovedResults { messages: *compacted, results };
+                    shorten::shorten(&mut it.request, &removed);
                     it.proven &= digest(&it.request) == *expected;
                 }
                 JournalRecord::Answer { response, .. } if *turn < last => {
@@ -287,17 +291,18 @@ mod tests {
     use super::*;
     use crate::domain::review::StopReason;
     use crate::llm::{FinishReason, MessagePart, ModelToolCall, ToolInput, ToolResult, TurnResponse, TurnUsage};
+    use crate::sys::files::FileError;
 
     #[derive(Clone, Default)]
     struct MemorySink(Arc<Mutex<Vec<u8>>>);
 
     impl JournalSink for MemorySink {
-        fn append(&mut self, line: &[u8]) -> Result<(), FileError> {
+        fn append(&mut self, line: &[u8]) -> Result<(), StoreError> {
             self.0.lock().unwrap().extend_from_slice(line);
             Ok(())
         }
 
-        fn sync(&mut self) -> Result<(), FileError> {
+        fn sync(&mut self) -> Result<(), StoreError> {
             Ok(())
         }
     }
@@ -305,12 +310,12 @@ mod tests {
     struct FullSink;
 
     impl JournalSink for FullSink {
-        fn append(&mut self, _: &[u8]) -> Result<(), FileError> {
+        fn append(&mut self, _: &[u8]) -> Result<(), StoreError> {
             let source = io::Error::other("no space left");
-            Err(FileError { verb: "write", path: PathBuf::from("journal.jsonl"), source })
+            Err(FileError { verb: "write", path: PathBuf::from("journal.jsonl"), source }.into())
         }
 
-        fn sync(&mut self) -> Result<(), FileError> {
+        fn sync(&mut self) -> Result<(), StoreError> {
             Ok(())
         }
     }
@@ -325,6 +330,8 @@ mod tests {
             max_output: request.max_output,
             landing: None,
             compacted: 0,
+            removed: Vec::new(),
+            announced: None,
             to: 0,
             most: Money::NOTHING,
             digest: digest(request),
@@ -418,7 +425,7 @@ mod tests {
     #[test]
     fn a_damaged_line_and_a_later_version_are_told() {
         assert!(matches!(read(b"{\"v\":1}\n{}\n"), Err(JournalError::Line { line: 1, .. })));
-        assert!(matches!(read(b"{\"v\":5,\"new\":true}\n"), Err(JournalError::Version(5))));
+        assert!(matches!(read(b"{\"v\":6,\"new\":true}\n"), Err(JournalError::Version(6))));
         let first = br#"{"v":1,"at":"","unit":0,"turn":1,"record":{"kind":"end","ended":"finished"}}"#;
         assert_eq!(read(&[first, &b"\n"[..]].concat()).unwrap()[0].unit, ConversationId::WHOLE);
     }

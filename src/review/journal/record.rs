@@ -19,7 +19,7 @@ use crate::review::budget::BudgetLimits;
 use crate::tools::ShownLines;
 
 /// The version of the format. A reader refuses a later one.
-pub(in crate::review) const VERSION: u32 = 4;
+pub(in crate::review) const VERSION: u32 = 5;
 
 /// Prefix of the names of verifications.
 const LOOKS: &str = "verify";
@@ -143,6 +143,12 @@ pub enum JournalRecord {
         units: Vec<Vec<RepoPath>>,
         /// Size limit of a first message, in tokens.
         room: u64,
+        /// Maximum number of turns that the first messages state; 0 if they state none.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        turns: u32,
+        /// Window that they state, in tokens.
+        #[serde(default, skip_serializing_if = "is_no_tokens")]
+        window: u64,
         /// Files in no part, because they were reviewed before.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         carried: Vec<RepoPath>,
@@ -188,9 +194,15 @@ pub enum JournalRecord {
         /// Set for a last turn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         landing: Option<FinalTurn>,
-        /// Number of the oldest messages with results that are shortened in this request and all that follow.
+        /// Number of the oldest messages whose results are removed in this request and all that follow; before version 5.
         #[serde(default, skip_serializing_if = "is_zero")]
         compacted: u32,
+        /// Results that are removed, by their place among all results of the conversation, from 0, in this request and all that follow.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        removed: Vec<u32>,
+        /// The message of this program, among `user`, that told the model which results will be removed next.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        announced: Option<String>,
         /// Requested model, by its index in the list, from 0. Before a request to another model, the conversation loses data that only the previous
         /// one understood.
         #[serde(default, skip_serializing_if = "is_zero")]
@@ -389,6 +401,11 @@ pub enum RecordedRead {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
 fn is_false(is: &bool) -> bool {
     !is
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_no_tokens(tokens: &u64) -> bool {
+    *tokens == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks for it")]

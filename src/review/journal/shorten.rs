@@ -1,7 +1,9 @@
-//! Shortening a conversation: the results of reading calls in its first messages are replaced by a line each. Main function: [`shorten`].
+//! Shortening a conversation: results of reading calls are replaced by a line each. Main types: [`RemovedResults`], and [`shorten`].
 //!
-//! It depends on nothing but the conversation and a number, so that a journal with the number reproduces the request. How much is shortened, and
-//! when, is decided in `conversation`.
+//! It depends on nothing but the conversation and the numbers of the results, so that a journal with them reproduces the request. Which results are
+//! removed, and when, is decided in `conversation`.
+
+use std::collections::BTreeSet;
 
 use crate::domain::text;
 use crate::llm::{Message, MessagePart, ModelToolCall, ToolInput, ToolResult, TurnRequest};
@@ -15,29 +17,76 @@ const NAMED: usize = 160;
 /// Prefix of every replacement line.
 pub(in crate::review) const MARK: &str = "[taken out to make room]";
 
-/// Replaces the results of reading calls in the first messages that hold results. Replaced ones stay as they are.
-pub(in crate::review) fn shorten(request: &mut TurnRequest, messages: u32) {
-    let mut left = messages;
-    for at in 0..request.messages.len() {
-        let (before, rest) = request.messages.split_at_mut(at);
-        let Some(Message::Results { results, .. }) = rest.first_mut() else { continue };
-        if left == 0 {
-            return;
-        }
-        left -= 1;
-        let calls = calls_of_last(before);
-        for (at, result) in results.iter_mut().enumerate() {
-            if let Some(line) = replacement_line(calls.get(at).copied(), result) {
-                result.text = line;
-            }
+/// Results that are removed from a conversation.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::review) struct RemovedResults {
+    /// All results in the first messages that hold some, as journals before version 5 have it.
+    pub(in crate::review) messages: u32,
+    /// Single results, by their place among all results of the conversation, from 0.
+    pub(in crate::review) results: BTreeSet<u32>,
+}
+
+impl RemovedResults {
+    pub(in crate::review) fn has(&self, place: &ResultPlace<'_>) -> bool {
+        place.message < self.messages || self.results.contains(&place.number)
+    }
+}
+
+/// Place of a result in its conversation.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::review) struct ResultPlace<'a> {
+    /// Its number among all results, from 0.
+    pub(in crate::review) number: u32,
+    /// The number of its message among those with results, from 0.
+    pub(in crate::review) message: u32,
+    /// Its call.
+    pub(in crate::review) call: Option<&'a ModelToolCall>,
+}
+
+/// Removes results of reading calls. Removed ones stay as they are.
+pub(in crate::review) fn shorten(request: &mut TurnRequest, removed: &RemovedResults) {
+    let lines: Vec<Option<String>> = results(request)
+        .map(|(place, result)| removed.has(&place).then(|| replacement_line(place.call, result)).flatten())
+        .collect();
+    let results = request.messages.iter_mut().filter_map(|message| match message {
+        Message::Results { results, .. } => Some(results),
+        Message::User { .. } | Message::Assistant { .. } => None,
+    });
+    for (result, line) in results.flatten().zip(lines) {
+        if let Some(line) = line {
+            result.text = line;
         }
     }
 }
 
+/// Returns all results of a conversation with their places, oldest first.
+pub(in crate::review) fn results(request: &TurnRequest) -> impl Iterator<Item = (ResultPlace<'_>, &ToolResult)> {
+    let messages = request.messages.iter().enumerate().filter_map(|(at, message)| match message {
+        Message::Results { results, .. } => Some((calls_of_last(&request.messages[..at]), results)),
+        Message::User { .. } | Message::Assistant { .. } => None,
+    });
+    let places = messages.enumerate().flat_map(|(message, (calls, results))| {
+        results.iter().enumerate().map(move |(at, result)| (message, calls.get(at).copied(), result))
+    });
+    let count = |count| u32::try_from(count).unwrap_or(u32::MAX);
+    places.enumerate().map(move |(number, (message, call, result))| {
+        (ResultPlace { number: count(number), message: count(message), call }, result)
+    })
+}
+
 /// Returns the calls of the last message.
-pub(in crate::review) fn calls_of_last(messages: &[Message]) -> Vec<&ModelToolCall> {
+fn calls_of_last(messages: &[Message]) -> Vec<&ModelToolCall> {
     let Some(Message::Assistant { parts }) = messages.last() else { return Vec::new() };
     parts.iter().filter_map(MessagePart::call).collect()
+}
+
+/// Returns a call as the model made it, shortened.
+pub(in crate::review) fn describe(call: Option<&ModelToolCall>, name: &str) -> String {
+    let input = match call.map(|call| &call.input) {
+        Some(ToolInput::Object(input)) => serde_json::to_string(input).unwrap_or_default(),
+        Some(ToolInput::Malformed(_)) | None => String::new(),
+    };
+    format!("{name} {}", text::shorten(&input, NAMED))
 }
 
 /// Returns the replacement of a result; `None` for one that stays. Only results of reading calls are replaced: errors are short, and the review
@@ -46,12 +95,7 @@ pub(in crate::review) fn replacement_line(call: Option<&ModelToolCall>, result: 
     if result.is_error || result.text.len() < WORTH || !TOOLS.iter().any(|tool| tool.name == result.name) {
         return None;
     }
-    let input = match call.map(|call| &call.input) {
-        Some(ToolInput::Object(input)) => serde_json::to_string(input).unwrap_or_default(),
-        Some(ToolInput::Malformed(_)) | None => String::new(),
-    };
-    let (name, input, tokens) = (&result.name, text::shorten(&input, NAMED), estimate_tokens(&result.text));
-    Some(format!(
-        "{MARK} {name} {input} was answered here (about {tokens} tokens). Make the call again where you need it."
-    ))
+    let tokens = estimate_tokens(&result.text);
+    let call = describe(call, &result.name);
+    Some(format!("{MARK} {call} was answered here (about {tokens} tokens). Make the call again where you need it."))
 }

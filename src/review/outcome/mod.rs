@@ -14,4 +14,4 @@ pub use engine_outcome::EngineOutcome;
 pub(super) use coverage::{CoverageDuty, CoverageTracker};
 pub(super) use draft::{SupersededRuleFinding, into_finding, unreviewed_files};
 pub(super) use title_similarity::{are_related, are_similar, normalize_title};
-pub(super) use verdict::{VerdictConfidence, VerdictWord, VerificationVerdict};
+pub(super) use verdict::{VerdictConfidence, VerdictCorrections, VerdictWord, VerificationVerdict};

@@ -2,7 +2,7 @@
 //!
 //! Reading one from what a model writes belongs in `verify`.
 
-use crate::domain::finding::{Confidence, VerificationState};
+use crate::domain::finding::{Anchor, Confidence, Severity, VerificationState};
 
 /// Word of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,9 +65,33 @@ pub(in crate::review) struct VerificationVerdict {
     pub(in crate::review) confidence: VerdictConfidence,
     /// Reason: one line, masked.
     pub(in crate::review) rationale: String,
+    pub(in crate::review) corrections: VerdictCorrections,
+}
+
+/// Corrections of a finding that were checked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::review) struct VerdictCorrections {
+    pub(in crate::review) severity: Option<Severity>,
+    /// A passage of the body as it stands there, and what replaces it.
+    pub(in crate::review) text: Option<(String, String)>,
+    /// The places of the finding: the corrected one first.
+    pub(in crate::review) anchors: Option<Vec<Anchor>>,
+    /// Reasons why others are not made, one clause each.
+    pub(in crate::review) refused: Vec<String>,
 }
 
 impl VerificationVerdict {
+    /// Turns it into one that decides nothing, for this reason: a clause.
+    #[must_use]
+    pub(in crate::review) fn doubted(self, why: &str) -> Self {
+        Self {
+            word: VerdictWord::Uncertain,
+            confidence: VerdictConfidence::Contradictory,
+            rationale: format!("{why}: {}", self.rationale),
+            corrections: VerdictCorrections::default(),
+        }
+    }
+
     /// Describes why a finding that this verdict refutes is withheld.
     pub(in crate::review) fn refutation_reason(&self) -> String {
         format!("refuted by the second look: {}", self.rationale)

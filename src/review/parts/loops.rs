@@ -74,7 +74,7 @@ pub(in crate::review) async fn review(
         shared.add_recorded_turns(recorded.turns, &recorded.usage.unwrap_or(TurnUsage::NOTHING), recorded.known);
     };
     if let Some(opening) = whole {
-        let shared = SharedBudget::new(run.limits, &[]);
+        let shared = SharedBudget::in_pool(run.limits, &[], run.pool.as_ref());
         add_recorded(&shared);
         let budget = ConversationBudget::for_single_conversation(&shared, run.limits);
         let transcript = run.past.transcript(journal, &ConversationId::WHOLE);
@@ -88,7 +88,7 @@ pub(in crate::review) async fn review(
     }
     let sizes: Vec<u64> = parts.iter().map(|(_, opening)| tools.size + opening.size()).collect();
     let cross_part = tools.size + cross_part::opening_room(&run.limits);
-    let shared = SharedBudget::new(run.limits, &[&sizes[..], &[cross_part]].concat());
+    let shared = SharedBudget::in_pool(run.limits, &[&sizes[..], &[cross_part]].concat(), run.pool.as_ref());
     let promised = shared.promised_parts();
     add_recorded(&shared);
     let context = PartContext { run, tools, journal, shared, of: sizes.len(), faults: AtomicU32::new(0), over };

@@ -13,7 +13,7 @@ use crate::domain::path::RepoPath;
 use crate::prompt::{LeadVars, PromptError};
 use crate::review::budget::SharedBudget;
 use crate::review::journal::{JournalRecord, JournalReplay};
-use crate::review::run::ModelRun;
+use crate::review::run::{ModelRun, ProjectContext};
 use crate::syntax::TreeCache;
 use crate::syntax::{Relations, relations};
 use crate::sys::cancel::Cancel;
@@ -44,6 +44,10 @@ const READERS: usize = 4;
 pub(in crate::review) struct ReviewLayout {
     /// Size limit of a first message with the system text, in tokens.
     pub(in crate::review) room: u64,
+    /// Maximum number of turns that the first messages state; 0 if they state none.
+    pub(in crate::review) turns: u32,
+    /// Window that they state, in tokens.
+    pub(in crate::review) window: u64,
     /// Parts, the riskiest first: indices of files in the change, in order. One if the change is reviewed as a whole.
     pub(in crate::review) units: Vec<Vec<usize>>,
 }
@@ -64,18 +68,25 @@ impl ReviewLayout {
         match Self::recorded(&laid.run.past, &laid.run.change) {
             Some(layout) => Ok(layout),
             // In a replay without requests, the contents of messages do not matter.
-            None if laid.run.past.is_replay() => Ok(Self { room: LEAST_OPENING, units: vec![laid.files_to_review()] }),
+            None if laid.run.past.is_replay() => {
+                Ok(Self { room: LEAST_OPENING, turns: 0, window: 0, units: vec![laid.files_to_review()] })
+            }
             None => Self::decide(laid),
         }
     }
 
     /// Restores the layout from a journal.
     fn recorded(past: &JournalReplay, change: &ChangeSet) -> Option<Self> {
-        let (units, room) = past.plan()?;
+        let plan = past.plan()?;
         let places: HashMap<&RepoPath, usize> =
             change.files.iter().enumerate().map(|(at, file)| (&file.path, at)).collect();
         let unit = |paths: &Vec<RepoPath>| paths.iter().filter_map(|path| places.get(path).copied()).collect();
-        Some(Self { room, units: units.iter().map(unit).collect() })
+        Some(Self {
+            room: plan.room,
+            turns: plan.turns,
+            window: plan.window,
+            units: plan.units.iter().map(unit).collect(),
+        })
     }
 
     /// Returns the journal record.
@@ -84,6 +95,8 @@ impl ReviewLayout {
         JournalRecord::Plan {
             units: self.units.iter().map(|unit| unit.iter().filter_map(path).collect()).collect(),
             room: self.room,
+            turns: self.turns,
+            window: self.window,
             carried: carried.keys().cloned().collect(),
         }
     }
@@ -93,18 +106,20 @@ impl ReviewLayout {
         let of_tokens = (limits.max_sent() / OPENING_OF_TOKENS).max(LEAST_OPENING);
         let most = limits.most_request().saturating_sub(laid.tools);
         let share = |percent: u64| (most / 100 * percent).max(LEAST_OPENING).min(most);
-        let whole = Self { room: of_tokens.min(share(WHOLE_OF_WINDOW)), units: vec![laid.files_to_review()] };
+        let (turns, window) = (limits.turns, limits.window);
+        let units = vec![laid.files_to_review()];
+        let whole = Self { room: of_tokens.min(share(WHOLE_OF_WINDOW)), turns, window, units };
         let opening = laid.opening(&whole, 0, laid.leads, &[])?;
         if opening.left_out.is_empty() && opening.leads_left_out.is_empty() {
             return Ok(whole);
         }
         let room = share(PART_OF_WINDOW).min(MOST_OF_UNIT);
-        let units = laid.divided(room)?.filter(|units| {
+        let units = laid.divided(room, &whole)?.filter(|units| {
             let sizes: Vec<u64> = units.iter().map(|unit| unit.size + laid.tools).collect();
             sizes.len() >= LEAST_UNITS && SharedBudget::new(*limits, &sizes).promised_parts() >= LEAST_UNITS
         });
         Ok(match units {
-            Some(units) => Self { room, units: units.into_iter().map(|unit| unit.files).collect() },
+            Some(units) => Self { room, units: units.into_iter().map(|unit| unit.files).collect(), ..whole },
             None => Self { room: of_tokens.min(share(PART_OF_WINDOW)), ..whole },
         })
     }
@@ -132,6 +147,11 @@ impl PlannedParts<'_> {
         opening::ranked_files(&self.run.change, self.leads)
     }
 
+    /// Returns the project context, with the limits that the first messages state.
+    fn context(&self, layout: &ReviewLayout) -> ProjectContext<'_> {
+        ProjectContext { turns: layout.turns, window: layout.window, ..self.run.project_context() }
+    }
+
     /// Returns the first message about a part. `leads` are those about its files.
     pub(in crate::review) fn opening(
         &self,
@@ -141,7 +161,7 @@ impl PlannedParts<'_> {
         ranks: &[usize],
     ) -> Result<Opening, PromptError> {
         let run = self.run;
-        let beside = run.project_context();
+        let beside = self.context(layout);
         if layout.units.len() == 1 && self.carried.is_empty() {
             return opening::open(&run.prompts, &run.change, leads, beside, layout.room);
         }
@@ -158,9 +178,9 @@ impl PlannedParts<'_> {
     }
 
     /// Returns the change in parts whose first messages take at most `room`; `None` if that leaves too little for diffs.
-    fn divided(&self, room: u64) -> Result<Option<Vec<SizedPart>>, PromptError> {
+    fn divided(&self, room: u64, whole: &ReviewLayout) -> Result<Option<Vec<SizedPart>>, PromptError> {
         let change = &self.run.change;
-        let diffs = match opening::room_for_diffs(&self.run.prompts, change, self.run.project_context(), room) {
+        let diffs = match opening::room_for_diffs(&self.run.prompts, change, self.context(whole), room) {
             Ok(diffs) if diffs >= LEAST_DIFFS => diffs,
             Ok(_) => return Ok(None),
             Err(error) => return Err(error),

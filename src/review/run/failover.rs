@@ -76,15 +76,15 @@ impl ModelRun {
 
     /// Checks whether the reviewing models also verify.
     pub(in crate::review) fn shares_looks(&self) -> bool {
-        let name = |model: &dyn Provider| name_of(model.capabilities());
+        let name = |model: &dyn Provider| model.capabilities().name();
         self.second_look.as_ref().is_some_and(|look| name(look.provider.as_ref()) == name(self.provider.as_ref()))
     }
 
     /// Returns the receipt notes about failovers.
     pub(in crate::review) fn handovers(&self) -> Vec<String> {
         let name = |at: u32| match (&self.second_look, at) {
-            (Some(look), VERIFIER) => name_of(look.provider.capabilities()),
-            _ => name_of(self.runner(at).0.capabilities()),
+            (Some(look), VERIFIER) => look.provider.capabilities().name(),
+            _ => self.runner(at).0.capabilities().name(),
         };
         let said = |record: &JournalRecord| match record {
             JournalRecord::Takeover { from, to, why, passed } => {
@@ -120,9 +120,4 @@ impl ModelRun {
         });
         answered.collect()
     }
-}
-
-/// Returns the name of a model as on the command line.
-pub(in crate::review) fn name_of(model: &Capabilities) -> String {
-    format!("{}/{}", model.provider, model.model)
 }

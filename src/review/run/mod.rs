@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::branch_history::BranchHistory;
-use super::budget::BudgetLimits;
+use super::budget::{BudgetLimits, BudgetPool};
 use super::journal::{JournalReplay, JournalSink};
 use super::outcome::FindingThresholds;
 use crate::domain::change::ChangeSet;
@@ -24,7 +24,7 @@ use crate::workspace::Workspace;
 pub use failover::{Failover, FailoverCandidate};
 pub use verification::{VerificationScope, VerificationSettings};
 
-pub(super) use failover::{VERIFIER, name_of};
+pub(super) use failover::VERIFIER;
 
 /// Input of the model engine.
 pub struct ModelRun {
@@ -56,6 +56,8 @@ pub struct ModelRun {
     pub guidelines: Arc<Guidelines>,
     /// Limits of the run.
     pub limits: BudgetLimits,
+    /// Budget that it shares with other runs.
+    pub pool: Option<BudgetPool>,
     /// Settings of the verification of findings; `None` if it is off.
     pub second_look: Option<VerificationSettings>,
     /// Findings below it are counted, not shown.
@@ -77,9 +79,9 @@ pub struct ModelRun {
 }
 
 impl ModelRun {
-    /// Returns the project context for the model.
+    /// Returns the project context for the model, without limits.
     pub(super) fn project_context(&self) -> ProjectContext<'_> {
-        ProjectContext { instructions: self.instructions.as_deref(), guidelines: &self.guidelines }
+        ProjectContext { instructions: self.instructions.as_deref(), guidelines: &self.guidelines, turns: 0, window: 0 }
     }
 }
 
@@ -90,4 +92,8 @@ pub struct ProjectContext<'a> {
     pub instructions: Option<&'a str>,
     /// Guidelines of the project.
     pub guidelines: &'a Guidelines,
+    /// Maximum number of turns that the first message states; 0 if it states none.
+    pub turns: u32,
+    /// Window that it states, in tokens.
+    pub window: u64,
 }

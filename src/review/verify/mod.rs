@@ -1,12 +1,15 @@
 //! Verification: in a fresh conversation and with the reading tools, a model tries to refute findings of a model. Main function: [`verify_findings`];
 //! main type: [`VerificationOutcome`].
 //!
-//! Each finding gets a conversation of its own (`request`, `role`, `verdict`, or `as_text` if the model calls no tools); some run concurrently,
+//! Each finding gets a conversation of its own (`request`, `role`, `verdict`, or `as_text` if the model calls no tools), whose verdict is checked against the
+//! code that it was shown (`check`, `citation`); some run concurrently,
 //! and a share of the budget limits each beforehand. Findings of rules are not verified: they are proven by code and mean the same with or without a model. A
 //! verification without a verdict does not affect the review: the finding is delivered as it was reported, `unchecked`, the receipt says why, and the
 //! review stays as complete as it was. Only an interrupt ends the review as well.
 
 mod as_text;
+mod check;
+mod citation;
 mod end;
 mod request;
 mod role;
@@ -17,8 +20,8 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 
-use super::budget::{BudgetLimits, ConversationBudget, VerificationShare, opening_room, share};
-use super::conversation::{ActiveModel, Conversation, ConversationStats, FirstRequest, InvalidAnswerPolicy};
+use super::budget::{BudgetLimits, ConversationBudget, VerificationShare, affordable, opening_room, share};
+use super::conversation::{ActiveModel, Conversation, ConversationStats, InvalidAnswerPolicy};
 use super::error::EngineError;
 use super::journal::{
     AbandonedUsage, ConversationId, Journal, JournalRecord, NextReplayStep, RecordedAllowance, RecordedEnd,
@@ -36,8 +39,9 @@ use crate::llm::BoxFuture;
 use crate::prompt::PromptError;
 use crate::sys::cancel::CancelReason;
 
+use check::VerdictCheck;
 use end::{FinishedVerification, VerificationEnd};
-use request::verification_request;
+use request::{VerificationQuestion, verification_request};
 use role::{RetryReporter, VerifierRole};
 
 /// Number of concurrent verifications.
@@ -49,6 +53,8 @@ const NAMED: usize = 3;
 pub(super) struct VerificationOutcome {
     /// Verdicts, by the place of the finding.
     pub(super) verdicts: Vec<(usize, VerificationVerdict)>,
+    /// Reasons why findings got no verdict, by the place of the finding.
+    pub(super) unchecked: Vec<(usize, String)>,
     /// Reasons for missing verifications: sentences for the receipt.
     pub(super) notes: Vec<String>,
     /// For the provenance.
@@ -163,7 +169,7 @@ impl SelectedFindings<'_> {
         ending: &EngineOutcome,
         budget: &ConversationBudget,
         journal: &Journal,
-    ) -> Result<(Vec<FirstRequest>, RecordedAllowance), String> {
+    ) -> Result<(Vec<VerificationQuestion>, RecordedAllowance), String> {
         let Self { run, second, chosen, .. } = self;
         let recorded = run.past.recorded_share().cloned();
         let taken = run.past.other_verifications(&[]);
@@ -191,8 +197,10 @@ impl SelectedFindings<'_> {
                 RecordedAllowance { why_not: Some(why.to_owned()), ..RecordedAllowance::default() },
             ));
         }
-        let sizes: Vec<u64> = questions.iter().map(|question| question.size).collect();
-        let VerificationShare { findings, turns, tokens, cost, time } = share(left, &sizes, &limits);
+        let sizes: Vec<u64> = questions.iter().map(|question| question.first.size).collect();
+        let required = chosen.iter().filter(|(_, finding)| second.which.requires(finding)).count();
+        let worth = affordable(left, required, sizes.len());
+        let VerificationShare { findings, turns, tokens, cost, time } = share(left, &sizes[..worth], &limits);
         let time_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Ok((questions, RecordedAllowance { why_not: None, room, findings, turns, tokens, cost, time_ms }))
     }
@@ -204,21 +212,21 @@ impl SelectedFindings<'_> {
         unit: &ConversationId,
         room: u64,
         journal: &Journal,
-    ) -> Result<FirstRequest, PromptError> {
+    ) -> Result<VerificationQuestion, PromptError> {
         let Self { run, second, .. } = self;
         let transcript = run.past.transcript(journal, unit);
         let speech = transcript.first_format().unwrap_or_else(|| second.provider.capabilities().speech());
         let ask = |room| verification_request(run, finding, &second.limits, room, speech);
         let rooms = run.past.recorded_rooms().into_iter().filter(|_| transcript.has_request());
         let mut asked = rooms.filter_map(|room| ask(room).ok());
-        let same = asked.find(|question| transcript.matches_first_request(&question.request) == Some(true));
+        let same = asked.find(|question| transcript.matches_first_request(&question.first.request) == Some(true));
         same.map_or_else(|| ask(room), Ok)
     }
 
     /// Verifies the findings; only the worst ones if the budget is not enough for all.
     async fn verify(
         &self,
-        questions: Vec<FirstRequest>,
+        questions: Vec<VerificationQuestion>,
         share: &RecordedAllowance,
         budget: &ConversationBudget,
         journal: &Journal,
@@ -240,11 +248,13 @@ impl SelectedFindings<'_> {
         let mut verifications: Vec<BoxFuture<'_, (usize, Result<FinishedVerification, ReplayDivergence>)>> =
             Vec::with_capacity(chosen.len());
         for (at, (question, unit)) in questions.into_iter().zip(units).take(share.findings).enumerate() {
-            let role = VerifierRole::new(&run.tools, trees);
+            let Some((_, finding)) = chosen.get(at) else { continue };
+            let VerificationQuestion { first, shown } = question;
+            let role = VerifierRole::new(&run.tools, VerdictCheck { finding, change: &run.change, trees, shown });
             let model = ActiveModel::for_verification(run, second);
             let transcript = run.past.transcript(journal, unit);
-            let budget = ConversationBudget::new(limits);
-            let mut conversation = Conversation::new(role, model, budget, transcript, question);
+            let budget = ConversationBudget::in_pool(limits, run.pool.as_ref());
+            let mut conversation = Conversation::new(role, model, budget, transcript, first);
             conversation.events = &events;
             conversation.invalid_answers = InvalidAnswerPolicy::for_verification();
             verifications.push(Box::pin(async move { (at, verify_one(conversation).await) }));
@@ -333,6 +343,7 @@ fn gather(
     let numbers = Numbers { by, confirmed: 0, uncertain: 0, refuted: 0, unchecked: 0, turns: 0, usage: Usage::NOTHING };
     let mut outcome = VerificationOutcome {
         verdicts: Vec::new(),
+        unchecked: Vec::new(),
         notes: Vec::new(),
         numbers,
         stats: ConversationStats::default(),
@@ -358,6 +369,7 @@ fn gather(
             }
             VerificationEnd::Unchecked(why) | VerificationEnd::BrokenOff(why) => {
                 outcome.numbers.unchecked += 1;
+                outcome.unchecked.push((*at, why.clone()));
                 match unchecked.iter_mut().find(|(known, _)| *known == why) {
                     Some((_, titles)) => titles.push(&finding.title),
                     None => unchecked.push((why, vec![&finding.title])),

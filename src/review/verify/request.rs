@@ -1,37 +1,48 @@
-//! First request of a verification: the finding, the lines that it quotes, the diff of their file. Main function: [`verification_request`].
+//! First request of a verification: the finding, the lines that it quotes, the diffs of their files. Main function: [`verification_request`].
+//! Main type: [`VerificationQuestion`].
 //!
 //! It omits the reporter, the confidence and the reasoning: verification starts from the claim and the code.
 
-use crate::domain::change::ChangeSet;
+use crate::domain::change::{ChangeSet, FileChange, number_lines};
 use crate::domain::finding::{Anchor, Finding};
 use crate::domain::guideline::Guidelines;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::llm::ToolCallFormat;
+use crate::present::digest;
 use crate::prompt::{PromptError, SystemVars, UntrustedText, VerificationVars};
 use crate::review::budget::BudgetLimits;
 use crate::review::conversation::{FirstRequest, ToolList};
 use crate::review::run::ModelRun;
 
+use super::citation::ShownCode;
 use super::verdict;
 
 /// Places of a finding that are shown.
 const PLACES: usize = 8;
 /// Lines of one that are shown, and characters of a line.
-const LINES: usize = 60;
+const LINES: u32 = 60;
 const LINE: usize = 400;
 /// The longest body, in bytes.
 const BODY: usize = 16 << 10;
+/// The longest suggestion, in bytes.
+const SUGGESTION: usize = 8 << 10;
 /// Divisor: the maximum share of the window for a request with the diff.
 const DIFF_SHARE: u64 = 3;
 
-/// Renders the request about a finding; without the diff if that would take more than `room`.
+/// The first request about a finding, and the code that it shows.
+pub(super) struct VerificationQuestion {
+    pub(super) first: FirstRequest,
+    pub(super) shown: ShownCode,
+}
+
+/// Renders the request about a finding; with the diff of its first file alone, or with none, if they would take more than `room`.
 pub(super) fn verification_request(
     run: &ModelRun,
     finding: &Finding,
     limits: &BudgetLimits,
     room: u64,
     speech: ToolCallFormat,
-) -> Result<FirstRequest, PromptError> {
+) -> Result<VerificationQuestion, PromptError> {
     let prompts = &run.prompts;
     let instructions = run.instructions.as_deref().unwrap_or_default().trim().to_owned();
     let system = prompts.verification(&SystemVars { instructions })?;
@@ -41,17 +52,31 @@ pub(super) fn verification_request(
         category: finding.category,
         finding: words(finding, &run.guidelines),
         code: code(finding),
-        diff: diff(finding, &run.change),
+        diff: UntrustedText::default(),
     };
-    let first = |vars: &VerificationVars| {
-        let message = prompts.verification_finding(vars)?;
-        FirstRequest::new(prompts, &tools, speech, limits.max_output, system.clone(), message)
+    let first = |files: &[&FileChange]| -> Result<VerificationQuestion, PromptError> {
+        let diff = diff(files);
+        let message = prompts.verification_finding(&VerificationVars { diff: diff.clone(), ..vars.clone() })?;
+        let first = FirstRequest::new(prompts, &tools, speech, limits.max_output, system.clone(), message)?;
+        let mut shown = ShownCode::default();
+        add_places(&mut shown, finding);
+        for text in [&vars.finding, &vars.code, &diff] {
+            shown.add_text(text.text());
+        }
+        for file in files {
+            shown.add_diff(file);
+        }
+        Ok(VerificationQuestion { first, shown })
     };
-    let whole = first(&vars)?;
-    if whole.size <= room.min(limits.window / DIFF_SHARE) {
-        return Ok(whole);
+    let files = files(finding, &run.change);
+    let most = room.min(limits.window / DIFF_SHARE);
+    for count in [files.len(), files.len().min(1)] {
+        let question = first(&files[..count])?;
+        if question.first.size <= most {
+            return Ok(question);
+        }
     }
-    first(&VerificationVars { diff: UntrustedText::default(), ..vars })
+    first(&[])
 }
 
 /// Renders the text of the finding.
@@ -70,6 +95,17 @@ fn words(finding: &Finding, guidelines: &Guidelines) -> UntrustedText {
             Some(line) => text.push_str(&format!(", a guideline of the project: {}\n", line.trim())),
             None => text.push_str(".\n"),
         }
+    }
+    if let Some(suggestion) = &finding.suggestion {
+        let lines = &suggestion.replacement;
+        let (path, of) = (&suggestion.path, digest::describe_lines(suggestion.lines));
+        text.push_str(&match lines.as_str() {
+            "" => format!("\nIt suggests to delete {of} of {path}.\n"),
+            _ => format!(
+                "\nIt suggests this instead of {of} of {path}:\n\n{}\n",
+                &lines[..lines.floor_char_boundary(SUGGESTION)]
+            ),
+        });
     }
     UntrustedText::new(text)
 }
@@ -90,22 +126,50 @@ fn code(finding: &Finding) -> UntrustedText {
 
 fn quote(text: &mut String, anchor: &Anchor) {
     let Some(lines) = anchor.lines else { return text.push_str("the file as a whole\n") };
-    for (number, line) in (lines.start()..).zip(anchor.quote.split('\n')).take(LINES) {
+    for (number, line) in (lines.start()..).zip(anchor.quote.split('\n')).take(LINES as usize) {
         let end = line.char_indices().nth(LINE).map_or(line.len(), |(at, _)| at);
         text.push_str(&format!("{number:6}\t{}\n", &line[..end]));
     }
-    if LineRange::count(lines) as usize > LINES {
+    if LineRange::count(lines) > LINES {
         text.push_str("[cut: read on with read_file_part]\n");
     }
 }
 
-/// Returns the diff of the file that the finding is about first, as far as it was collected.
-fn diff(finding: &Finding, change: &ChangeSet) -> UntrustedText {
-    let path = finding.anchors.first().map(|anchor| &anchor.path);
-    let file =
-        change.files.iter().find(|file| Some(&file.path) == path || path.is_some() && file.old_path.as_ref() == path);
-    let Some(file) = file.filter(|file| !file.patch.text.is_empty()) else { return UntrustedText::default() };
-    let cut = if file.patch.cut.is_some() { "[cut: read on with read_diff]\n" } else { "" };
-    let end = if file.patch.text.ends_with('\n') { "" } else { "\n" };
-    UntrustedText::new(format!("=== {}\n{}{end}{cut}", file.path, file.patch.text))
+/// Adds the lines of a finding that the request shows: those that it quotes, those that it suggests to replace, and its guideline.
+fn add_places(shown: &mut ShownCode, finding: &Finding) {
+    for Anchor { path, lines, .. } in finding.anchors.iter().take(PLACES) {
+        let Some(lines) = lines else { continue };
+        let last = lines.end().min(lines.start().saturating_add(LINES - 1));
+        if let Ok(lines) = LineRange::new(lines.start(), last) {
+            shown.add_lines(path, lines);
+        }
+    }
+    if let Some(suggestion) = &finding.suggestion {
+        shown.add_lines(&suggestion.path, suggestion.lines);
+    }
+    if let Some(guideline) = &finding.guideline {
+        shown.add_lines(&guideline.path, LineRange::line(guideline.line));
+    }
+}
+
+/// Returns the changed files of the places that are shown, as far as their diffs were collected.
+fn files<'c>(finding: &Finding, change: &'c ChangeSet) -> Vec<&'c FileChange> {
+    let mut files: Vec<&FileChange> = Vec::new();
+    for Anchor { path, .. } in finding.anchors.iter().take(PLACES) {
+        let file = change.files.iter().find(|file| file.path == *path || file.old_path.as_ref() == Some(path));
+        let is_known = |file: &&FileChange| files.iter().any(|known| known.path == file.path);
+        files.extend(file.filter(|file| !file.patch.text.is_empty() && !is_known(file)));
+    }
+    files
+}
+
+/// Renders diffs with line numbers, as the first message of a review does: a verdict must cite them.
+fn diff(files: &[&FileChange]) -> UntrustedText {
+    let one = |file: &&FileChange| {
+        let cut = if file.patch.cut.is_some() { "[cut: read on with read_diff]\n" } else { "" };
+        let end = if file.patch.text.ends_with('\n') { "" } else { "\n" };
+        format!("=== {}\n{}{end}{cut}", file.path, number_lines(&file.patch.text, None))
+    };
+    let text: String = files.iter().map(one).collect();
+    if text.is_empty() { UntrustedText::default() } else { UntrustedText::new(text) }
 }

@@ -1,6 +1,7 @@
 //! Role of the model that verifies: it reads, and its verdict ends the conversation. Main type: [`VerifierRole`].
 
 use super::as_text;
+use super::check::{CheckedVerdict, VerdictCheck};
 use super::end::describe_wait;
 use super::verdict::{self, NAME, VerdictAnswer};
 use crate::domain::event::{Event, EventSink};
@@ -12,7 +13,6 @@ use crate::review::budget::ConversationBudget;
 use crate::review::conversation::{
     CallOutcome, CallTurn, ConversationRole, InvalidAnswer, MOST_CALLS, run_reading_calls,
 };
-use crate::review::journal::RecordedTrees;
 use crate::review::outcome::VerificationVerdict;
 use crate::sys::blocking::BlockingFailure;
 use crate::tools::{TOOLS, Toolbox};
@@ -20,14 +20,28 @@ use crate::tools::{TOOLS, Toolbox};
 /// Role of a model that verifies one finding.
 pub(super) struct VerifierRole<'a> {
     tools: &'a Toolbox,
-    trees: &'a RecordedTrees,
+    check: VerdictCheck<'a>,
     /// `true` if a verdict was sent back once, because results of the same turn were not seen yet.
     waited: bool,
+    /// `true` if a verdict was sent back once, because something in it does not stand.
+    objected: bool,
+    /// The objection to the verdict of this turn.
+    objection: Option<String>,
 }
 
 impl<'a> VerifierRole<'a> {
-    pub(super) fn new(tools: &'a Toolbox, trees: &'a RecordedTrees) -> Self {
-        Self { tools, trees, waited: false }
+    pub(super) fn new(tools: &'a Toolbox, check: VerdictCheck<'a>) -> Self {
+        Self { tools, check, waited: false, objected: false, objection: None }
+    }
+
+    /// Returns the verdict that counts. One that something in it speaks against is sent back once, if it can be.
+    fn judge(&mut self, given: &[VerdictAnswer], can_send_back: bool) -> Option<VerificationVerdict> {
+        let CheckedVerdict { verdict, objection } = self.check.check(given)?;
+        if objection.is_some() && can_send_back && !self.objected {
+            (self.objected, self.objection) = (true, objection);
+            return None;
+        }
+        Some(verdict)
     }
 }
 
@@ -69,9 +83,10 @@ impl ConversationRole for VerifierRole<'_> {
         let reads = turn.calls.iter().cloned().enumerate();
         let reads = reads.filter(|(at, call)| is_reading(call) && !turn.is_final && *at < MOST_CALLS).collect();
         let mut read = run_reading_calls(reads, turn.transcript, self.tools).await?;
+        let objection = self.objection.take();
         let outcome = |(at, call): (usize, &ModelToolCall)| match read.iter().position(|(of, _)| *of == at) {
             Some(place) => read.swap_remove(place).1,
-            None => unread_outcome(call, turn.is_final),
+            None => unread_outcome(call, turn.is_final, objection.as_deref()),
         };
         Ok(turn.calls.iter().enumerate().map(outcome).collect())
     }
@@ -81,8 +96,17 @@ impl ConversationRole for VerifierRole<'_> {
         budget.result_room(size).min(budget.room_of_tokens(size))
     }
 
+    fn is_changed(&self, path: &str) -> bool {
+        self.check.change.has_path(path)
+    }
+
     fn record_omissions(&self) {
-        let _ = self.trees.new.omissions();
+        let _ = self.check.trees.new.omissions();
+    }
+
+    /// Notes what the model sees, which it may cite.
+    fn record_outcomes(&mut self, outcomes: &mut [CallOutcome]) {
+        outcomes.iter().filter(|outcome| !outcome.is_error).for_each(|outcome| self.check.shown.add_outcome(outcome));
     }
 
     /// Returns the verdict of the calls, or of the text of a response without calls. A verdict beside calls that read waits once for their results.
@@ -95,15 +119,15 @@ impl ConversationRole for VerifierRole<'_> {
         if calls.is_empty() {
             // The missing end of a cut response may say something else.
             let is_cut = response.stop == FinishReason::OutputLimit;
-            return if is_cut { None } else { VerdictAnswer::combine(&as_text::verdicts(&response.text())) };
+            return if is_cut { None } else { self.judge(&as_text::verdicts(&response.text()), false) };
         }
         let given = calls.iter().filter(|call| call.name == NAME).filter_map(|call| verdict_of(call).ok());
-        let verdict = VerdictAnswer::combine(&given.collect::<Vec<_>>());
-        if verdict.is_some() && calls.iter().any(is_reading) && !is_final && !self.waited {
+        let given: Vec<VerdictAnswer> = given.collect();
+        if !given.is_empty() && calls.iter().any(is_reading) && !is_final && !self.waited {
             self.waited = true;
             return None;
         }
-        verdict
+        self.judge(&given, !is_final)
     }
 }
 
@@ -123,12 +147,13 @@ fn verdict_of(call: &ModelToolCall) -> Result<VerdictAnswer, Box<CallOutcome>> {
     }
 }
 
-/// Returns the result for a call that reads nothing.
-fn unread_outcome(call: &ModelToolCall, is_final: bool) -> CallOutcome {
+/// Returns the result for a call that reads nothing; `objection` is what speaks against the verdict of this turn.
+fn unread_outcome(call: &ModelToolCall, is_final: bool, objection: Option<&str>) -> CallOutcome {
     if call.name == NAME {
-        let reason = "other calls of this turn read something that you have not seen yet: look at the results, then \
+        let waits = "other calls of this turn read something that you have not seen yet: look at the results, then \
                       call give_verdict alone";
-        return verdict_of(call).map_or_else(|refused| *refused, |_| CallOutcome::refuse("not_accepted", reason));
+        let reason = mask(objection.unwrap_or(waits)).text;
+        return verdict_of(call).map_or_else(|refused| *refused, |_| CallOutcome::refuse("not_accepted", &reason));
     }
     if !is_reading(call) {
         return CallOutcome::unknown_tool(&call.name, [NAME].into_iter());

@@ -7,10 +7,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::domain::finding::Confidence;
+use crate::domain::claim::ClaimedPlace;
+use crate::domain::finding::{Confidence, Severity};
+use crate::domain::path::RepoPath;
+use crate::domain::place::{DiffSide, LineRange};
+use crate::domain::text::mask;
 use crate::llm::ToolDefinition;
-use crate::review::builder::{ReaderText, StatedConfidence, stated_confidence};
-use crate::review::outcome::{VerdictConfidence, VerdictWord, VerificationVerdict};
+use crate::review::builder::{ReaderText, StatedConfidence, read_severity, stated_confidence};
+use crate::review::outcome::{VerdictConfidence, VerdictCorrections, VerdictWord, VerificationVerdict};
 use crate::tools::{ErrorKind, ToolFault, input};
 
 /// The tool that takes it.
@@ -24,6 +28,33 @@ pub(super) struct VerdictAnswer {
     /// `true` if anything but a number from 1 to 10 was given.
     pub(super) unclear: bool,
     pub(super) rationale: String,
+    pub(super) corrections: StatedCorrections,
+}
+
+/// Corrections of a finding as a verifier states them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct StatedCorrections {
+    pub(super) severity: Option<Severity>,
+    /// A passage of the text, and what shall stand instead.
+    pub(super) text: Option<(String, String)>,
+    /// The place; without a path, in the file of the finding's first.
+    pub(super) place: Option<(Option<String>, ClaimedQuote)>,
+    /// What could not be read.
+    pub(super) faults: Vec<String>,
+}
+
+/// A quote, and the line on which it is said to begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ClaimedQuote {
+    quote: String,
+    line: Option<LineRange>,
+}
+
+impl ClaimedQuote {
+    /// Returns the place that it claims in a file after the change.
+    pub(super) fn within(self, path: RepoPath) -> ClaimedPlace {
+        ClaimedPlace { path, side: DiffSide::New, quote: Some(self.quote), lines: self.line, note: None }
+    }
 }
 
 impl VerdictAnswer {
@@ -46,6 +77,7 @@ impl VerdictAnswer {
                 word: first.word,
                 confidence: confidence.map_or(VerdictConfidence::Unsaid, VerdictConfidence::Said),
                 rationale: first.rationale.clone(),
+                corrections: VerdictCorrections::default(),
             },
         })
     }
@@ -55,6 +87,7 @@ impl VerdictAnswer {
             word: VerdictWord::Uncertain,
             confidence: VerdictConfidence::Contradictory,
             rationale: format!("The second look contradicts itself ({said}): {}", self.rationale),
+            corrections: VerdictCorrections::default(),
         }
     }
 }
@@ -73,8 +106,33 @@ struct Input {
     #[serde(default, deserialize_with = "stated_confidence")]
     #[schemars(with = "u8", range(min = 1, max = 10))]
     confidence: StatedConfidence,
-    /// What in the code decides it, and where: one to three sentences for the author of the change.
+    /// What in the code decides it, and where: one to three sentences for the author of the change. A `path:line`, and code between backticks,
+    /// must be something that you were shown.
     rationale: String,
+    /// Only to correct it, where the finding holds: how bad it really is.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String", extend("enum" = ["critical", "high", "medium", "low", "nit"]))]
+    severity: Option<String>,
+    /// Only to correct the text: the sentence of the finding that the code contradicts, verbatim.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    wrong_text: Option<String>,
+    /// The text that shall stand instead of `wrong_text`; without it that is taken out.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    right_text: Option<String>,
+    /// Only to correct the place: the lines that the finding is about, verbatim and whole.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    quote: Option<String>,
+    /// The file of `quote`, if it is another.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    file_path: Option<String>,
+    /// The first line of `quote`, where you know it.
+    #[serde(default, deserialize_with = "input::number")]
+    #[schemars(with = "u32", range(min = 1))]
+    start_line: Option<u32>,
 }
 
 /// A question and its answer.
@@ -115,7 +173,29 @@ pub(super) fn read(input: Value) -> Result<VerdictAnswer, ToolFault> {
     };
     // What is cut of it is in the journal.
     let rationale = ReaderText { field: "rationale", text: &input.rationale }.sentence(&mut Vec::new())?;
-    Ok(VerdictAnswer { word, confidence, unclear: matches!(input.confidence, StatedConfidence::Unclear), rationale })
+    let unclear = matches!(input.confidence, StatedConfidence::Unclear);
+    Ok(VerdictAnswer { word, confidence, unclear, rationale, corrections: corrections(input) })
+}
+
+/// Reads the corrections. A verdict is not refused for one that makes no sense.
+fn corrections(input: Input) -> StatedCorrections {
+    let mut faults = Vec::new();
+    let severity = input
+        .severity
+        .and_then(|word| read_severity(&word).map_err(|fault| faults.push(mask(&fault.message).text)).ok());
+    let text = input.wrong_text.and_then(|wrong| {
+        let right = input.right_text.unwrap_or_default();
+        let right = match right.trim() {
+            "" => Ok(String::new()),
+            right => ReaderText { field: "right_text", text: right }.sentence(&mut Vec::new()),
+        };
+        right.map_err(|fault| faults.push(fault.message)).ok().map(|right| (mask(wrong.trim()).text, right))
+    });
+    let place = input.quote.map(|quote| {
+        let line = input.start_line.filter(|line| *line > 0).map(LineRange::line);
+        (input.file_path, ClaimedQuote { quote: mask(&quote).text, line })
+    });
+    StatedCorrections { severity, text, place, faults }
 }
 
 #[cfg(test)]

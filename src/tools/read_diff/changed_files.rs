@@ -10,6 +10,7 @@ use super::super::toolbox::ToolContext;
 use super::{NAME, ReadDiffOutput};
 use crate::domain::change::{ChangeSet, FileChange, FileStatus};
 use crate::domain::path::RepoPath;
+use crate::domain::text::count_noun;
 use serde_json::json;
 
 /// Returns the changed files below a folder, `None` being the root, from the `start`th on; `None` without any.
@@ -40,12 +41,13 @@ pub(super) fn list_changed_files(
         file_path: spelled.clone(),
         old_path: None,
         change: compared.clone(),
-        content,
+        content: content.clone(),
         start,
         total_hunks: 0,
     };
-    let mut reply = ToolReply::of(&answer);
     let total = files.len();
+    let heading = format!("{} changed below {spelled} in {compared}\n", count_noun(total, "file"));
+    let mut reply = ToolReply::of(&answer, heading + &content);
     if end < total {
         let what = format!("{} more changed files follow; `next` is the call that goes on.", total - end);
         let input = json!({ "file_path": spelled, "start": end });

@@ -15,7 +15,7 @@ use super::outcome::{HunkPart, ShownLines, ToolReply, Truncation};
 use super::output_room::{OutputRoom, json_length};
 use super::toolbox::ToolContext;
 use super::{ToolSpec, TreeNeeds, answer, input, paths, range};
-use crate::domain::change::{ChangeSet, FileChange, FileMode, shortened_lines};
+use crate::domain::change::{ChangeSet, FileChange, FileMode, number_lines, shortened_lines};
 use crate::domain::path::RepoPath;
 use crate::domain::place::DiffSide;
 use crate::workspace::{TreeEntry, nearest_paths};
@@ -25,7 +25,7 @@ pub(super) const NAME: &str = "read_diff";
 pub(super) const SPEC: ToolSpec = ToolSpec {
     name: NAME,
     title: "Read the diff of a file",
-    description: "Diff of a changed file; of a folder (`.`: all), the list of what changed. Up to 500 lines; `next` is the call that goes on.",
+    description: "Diff of a changed file; of a folder (`.`: all), the list of what changed. Up to 500 lines; `next` goes on.",
     schema: input::schema::<Input>,
     answer: answer::schema::<ReadDiffOutput>,
     looks: |_| TreeNeeds::AtChange,
@@ -141,14 +141,23 @@ fn show(file: &FileChange, change: String, from: DiffPlace, part: DiffPart) -> T
     let total = file.hunks.len();
     let nothing = part.text.is_empty();
     let cut = if part.shortened_lines > 0 { shortened_lines(&part.text, from.line) } else { Vec::new() };
-    let mut reply = ToolReply::of(&ReadDiffOutput {
+    let old = file.old_path.as_ref().map(|old| format!(", before {}", old.display_name())).unwrap_or_default();
+    let begun = (from.line > 0).then(|| file.hunks.get(from.hunk).map(|hunk| hunk.new_line_after(from.line))).flatten();
+    let text = format!(
+        "=== {}{old} (in {change}; from hunk {} of {total}, counted from 0)\n{}",
+        file.path.display_name(),
+        from.hunk,
+        number_lines(&part.text, begun)
+    );
+    let output = ReadDiffOutput {
         file_path: file.path.display_name(),
         old_path: file.old_path.as_ref().map(RepoPath::display_name),
         change,
         content: part.text,
         start: from.hunk,
         total_hunks: total,
-    });
+    };
+    let mut reply = ToolReply::of(&output, text);
     if nothing {
         reply.note("No line of the file changed: only its name, its mode or its kind did.");
     }

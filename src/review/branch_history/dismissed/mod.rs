@@ -11,7 +11,7 @@ use crate::domain::day::Day;
 use crate::domain::dismissal::{DISMISSED_FILE, Dismissal};
 use crate::domain::finding::{DismissalNote, DismissedBy, Finding, FindingStatus};
 use crate::domain::path::RepoPath;
-use crate::domain::review::{CoverageState, FileCoverage};
+use crate::domain::review::FileCoverage;
 
 /// Maximum number of entries named in a note.
 const NAMED: usize = 5;
@@ -182,7 +182,7 @@ impl DismissalScope<'_> {
     fn shows_all_of(&self, path: &RepoPath) -> bool {
         let is_new = |file: &FileChange| file.path == *path && file.status == FileStatus::Added;
         self.change.files.iter().any(is_new)
-            && self.files.iter().any(|file| file.path == *path && file.state == CoverageState::Reviewed)
+            && self.files.iter().any(|file| file.path == *path && file.state.is_whole())
     }
 }
 

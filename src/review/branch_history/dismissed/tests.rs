@@ -4,6 +4,7 @@ use super::*;
 use crate::domain::dismissal::DismissalGlob;
 use crate::domain::filter::PathFilter;
 use crate::domain::finding::{FindingFingerprint, FindingId, Severity};
+use crate::domain::review::CoverageState;
 use crate::domain::review::Review;
 use crate::present::json;
 

@@ -16,8 +16,9 @@ pub(in crate::review) const NAME: &str = "finish_review";
 
 pub(super) const TOOL: EngineTool = EngineTool {
     name: NAME,
-    description: "Ends the review. Call it alone, when you have looked at everything: the answer is that it was accepted, or what is still open (hunks that were \
-        never seen, leads without an answer, reports that were not accepted). No findings is a good result where there are none.",
+    description: "Ends the review. Call it when you have looked at everything, in the same answer as the last reports if there are any, but beside no call that reads: \
+        the answer is that it was accepted, or what is still open (hunks that were never seen, leads without an answer, reports that were not accepted, findings that \
+        may be one). No findings is a good result where there are none.",
     schema: input::schema::<Input>,
     read,
 };

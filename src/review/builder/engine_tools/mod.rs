@@ -50,7 +50,7 @@ pub(in crate::review) enum EngineCall {
 pub(in crate::review) use finish_review::{Closing, NAME as FINISH};
 pub(in crate::review) use report_finding::{FindingReport, NAME as REPORT, UnreadableReport};
 pub(in crate::review) use text::ReaderText;
-pub(in crate::review) use values::{StatedConfidence, stated_confidence};
+pub(in crate::review) use values::{StatedConfidence, severity as read_severity, stated_confidence};
 
 /// Message about a call in the text without an end.
 pub(in crate::review) const NO_END: &str = "the call has no line `@@end`, so it was not made: write it again, whole";

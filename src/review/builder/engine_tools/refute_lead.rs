@@ -12,7 +12,7 @@ use crate::tools::{ToolFault, input};
 pub(super) const TOOL: EngineTool = EngineTool {
     name: "refute_lead",
     description: "Says that a lead (L1, L2, …) is no defect here, and why. Look at the code first: the reason is shown to people. A lead that is a defect is \
-        confirmed by report_finding with its id as `lead`; one of high severity or worse that is neither confirmed nor refuted is delivered as the rule found it.",
+        confirmed by report_finding with its id in `leads`; one of high severity or worse that is neither confirmed nor refuted is delivered as the rule found it.",
     schema: input::schema::<Input>,
     read,
 };

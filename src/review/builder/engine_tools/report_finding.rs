@@ -24,7 +24,7 @@ pub(super) const TOOL: EngineTool = EngineTool {
     name: NAME,
     description: "Reports one defect that the change introduces. The quote is checked against the file at once: the answer says the id and the lines \
         that the finding stands on, or what is wrong and the nearest lines, so that you can report it again with the same title. What is never \
-        corrected or withdrawn is withheld.",
+        corrected or withdrawn is withheld. With the `id` of an accepted finding, the report replaces it.",
     schema: input::schema::<Input>,
     read,
 };
@@ -33,8 +33,10 @@ pub(super) const TOOL: EngineTool = EngineTool {
 #[derive(Debug)]
 pub(in crate::review) struct FindingReport {
     pub(in crate::review) claim: Claim,
-    /// Lead that the report claims to confirm.
-    pub(in crate::review) lead: Option<String>,
+    /// The finding, or the rejected report, that it corrects.
+    pub(in crate::review) id: Option<String>,
+    /// Leads that the report claims to confirm.
+    pub(in crate::review) leads: Vec<String>,
     /// The guideline that it names.
     pub(in crate::review) guideline: Option<String>,
     /// Remarks for the model besides the outcome.
@@ -46,6 +48,8 @@ pub(in crate::review) struct FindingReport {
 pub(in crate::review) struct UnreadableReport {
     pub(in crate::review) title: String,
     pub(in crate::review) path: String,
+    /// The finding, or the rejected report, that it would correct.
+    pub(in crate::review) id: Option<String>,
     pub(in crate::review) fault: ToolFault,
 }
 
@@ -53,9 +57,9 @@ pub(in crate::review) struct UnreadableReport {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
-    /// One line: what is wrong, at most 200 characters.
+    /// One line: what is wrong, at most 12 words.
     title: String,
-    /// Markdown: what goes wrong and when, why, and what to do.
+    /// Markdown, at most 80 words: the defect, one concrete case that sets it off, and the fix. "Here" and "this function" mean the quoted lines.
     body: String,
     /// How bad it is.
     #[schemars(extend("enum" = values::severities()))]
@@ -63,11 +67,11 @@ struct Input {
     /// What kind of defect it is.
     #[schemars(extend("enum" = values::categories()))]
     category: String,
-    /// Path of the changed file, relative to the repository root.
+    /// Path of the file that the finding is shown at, relative to the repository root.
     #[serde(alias = "path")]
     file_path: String,
-    /// The lines it is about, verbatim and whole, without line numbers or diff marks. At least one of them, or of those of `related`, must
-    /// be changed.
+    /// The lines it is about, verbatim and whole, without line numbers or diff marks: the finding is shown there. At least one of them, or of
+    /// those of `related`, must be changed.
     quote: String,
     /// First line of the quote, counted from 1, where you know it.
     #[serde(default, deserialize_with = "input::number")]
@@ -89,10 +93,18 @@ struct Input {
     /// Other places that prove the effect, at most 20; they need not be changed.
     #[serde(default, deserialize_with = "related")]
     related: Vec<RelatedPlaceInput>,
-    /// The id of the lead that it confirms.
+    /// The ids of the leads that it confirms, all of them of this one cause; its quote or a `related` one must stand on the lines of each.
+    #[serde(default, deserialize_with = "values::ids")]
+    #[schemars(with = "Vec<String>")]
+    leads: Vec<String>,
+    /// The same for one, as older prompts name it.
+    #[serde(default, deserialize_with = "values::ids")]
+    #[schemars(skip)]
+    lead: Vec<String>,
+    /// To correct an accepted finding: its id (`F1`). This report then stands in its place, so give it whole.
     #[serde(default, deserialize_with = "values::optional_id")]
     #[schemars(with = "String")]
-    lead: Option<String>,
+    id: Option<String>,
     /// The line of the project's guidelines that is broken, as `path:line`; it must apply to the file.
     #[serde(default, deserialize_with = "input::text")]
     #[schemars(with = "String")]
@@ -146,7 +158,8 @@ fn related<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<RelatedPlac
 fn read(input: Value) -> Result<EngineCall, ToolFault> {
     let named = |field: &str| input.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (title, path) = (named("title"), named("file_path"));
-    let unreadable = |fault| EngineCall::UnreadableReport(UnreadableReport { title, path, fault });
+    let id = input.get("id").and_then(|id| values::optional_id(id).ok().flatten());
+    let unreadable = |fault| EngineCall::UnreadableReport(UnreadableReport { title, path, id, fault });
     Ok(read_report(input).map_or_else(unreadable, EngineCall::Report))
 }
 
@@ -193,7 +206,9 @@ fn read_report(input: Value) -> Result<FindingReport, ToolFault> {
         // The model's name is set once, when the review is finished.
         origin: FindingOrigin { kind: OriginKind::Model, name: String::new() },
     };
-    Ok(FindingReport { claim, lead: input.lead, guideline: input.guideline, notes })
+    let mut leads = input.leads;
+    leads.extend(input.lead.into_iter().filter(|lead| !leads.contains(lead)).collect::<Vec<_>>());
+    Ok(FindingReport { claim, id: input.id, leads, guideline: input.guideline, notes })
 }
 
 fn other(place: RelatedPlaceInput, notes: &mut Vec<String>) -> Option<ClaimedPlace> {

@@ -55,7 +55,7 @@ const CATEGORIES: &[(&str, Category)] = &[
 ];
 
 /// Reads a severity.
-pub(super) fn severity(word: &str) -> Result<Severity, ToolFault> {
+pub(in crate::review) fn severity(word: &str) -> Result<Severity, ToolFault> {
     read("severity", word, Severity::ALL, Severity::word, SEVERITIES)
 }
 
@@ -141,14 +141,33 @@ pub(super) fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D
 
 /// Reads an optional name.
 pub(super) fn optional_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let text = match Value::deserialize(deserializer)? {
+    one_id(Value::deserialize(deserializer)?).map_err(D::Error::custom)
+}
+
+fn one_id(value: Value) -> Result<Option<String>, String> {
+    let text = match value {
         Value::Null => return Ok(None),
         Value::String(text) => text,
         Value::Number(number) => number.to_string(),
-        other => return Err(D::Error::custom(format!("{other} is no id"))),
+        other => return Err(format!("{other} is no id")),
     };
     let text = text.trim().trim_start_matches('#').trim_matches(['[', ']', '`', '"']).to_uppercase();
     Ok((!text.is_empty() && text != "NONE" && text != "NULL").then_some(text))
+}
+
+/// Reads several names: a list, or one text with commas between them. None is given twice.
+pub(super) fn ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let values = match Value::deserialize(deserializer)? {
+        Value::Array(values) => values,
+        Value::String(text) => text.split([',', ';']).map(|id| Value::from(id.trim_matches(['[', ']', ' ']))).collect(),
+        one => vec![one],
+    };
+    let mut ids = Vec::new();
+    for value in values {
+        let id = one_id(value).map_err(D::Error::custom)?;
+        ids.extend(id.filter(|id| !ids.contains(id)));
+    }
+    Ok(ids)
 }
 
 /// The schema of a side.
@@ -185,6 +204,17 @@ mod tests {
         }
         let fault = severity("terrible").unwrap_err().message;
         assert_eq!(fault, "`severity` \"terrible\" is none of: critical, high, medium, low, nit");
+    }
+
+    #[test]
+    fn ids_are_read_as_models_write_them() {
+        let read = |value: Value| ids(value).unwrap();
+        for value in [serde_json::json!(["l1", "#L4", "L1"]), "L1, L4".into(), "[\"L1\", \"L4\"]".into()] {
+            assert_eq!(read(value.clone()), ["L1", "L4"], "{value}");
+        }
+        assert_eq!(read(3.into()), ["3"]);
+        assert!(read(Value::Null).is_empty() && read("none".into()).is_empty());
+        assert!(ids(serde_json::json!([{}])).is_err());
     }
 
     #[test]

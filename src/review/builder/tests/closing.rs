@@ -53,10 +53,36 @@ fn the_end_waits_for_a_report_that_was_refused_beside_it() {
     report(&mut builder, "Result is dropped", "    write_all(buffers);");
     let told = call(&mut builder, "finish_review", farewell.clone());
     assert!(told["reason"].as_str().is_some_and(|reason| reason.contains("correct or withdraw")), "{told}");
+    let reports = told["reports"].as_array().unwrap();
+    assert!(reports.len() == 1 && reports[0].as_str().unwrap().contains("(Result is dropped): "), "{told}");
     report(&mut builder, "Result is dropped", "    write_all(buffer);");
     assert_eq!(call(&mut builder, "finish_review", farewell)["status"], "accepted");
     let review = finish(builder, &EngineOutcome::Done);
     assert_eq!((review.findings.len(), withheld(&review).len()), (1, 1));
+}
+
+#[test]
+fn the_end_is_accepted_beside_the_last_reports() {
+    let mut builder = builder();
+    see_all(&mut builder);
+    report(&mut builder, "Result is dropped", "    write_all(buffer);");
+    assert_eq!(call(&mut builder, "finish_review", json!({ "summary": "One defect." }))["status"], "accepted");
+    let review = finish(builder, &EngineOutcome::Done);
+    assert_eq!((review.outcome, review.findings.len()), (ReviewOutcome::Complete, 1));
+}
+
+#[test]
+fn the_end_waits_once_for_what_is_asked_of_the_words_of_a_report_beside_it() {
+    let mut builder = builder();
+    see_all(&mut builder);
+    builder.begin_turn();
+    let mut sweeping = finding("Result is dropped", "    write_all(buffer);");
+    sweeping["body"] = "All callers lose data.".into();
+    assert!(call(&mut builder, "report_finding", sweeping)["note"].to_string().contains("have you read"));
+    let farewell = json!({ "summary": "One defect." });
+    let told = call(&mut builder, "finish_review", farewell.clone());
+    assert!(told["reason"].as_str().is_some_and(|reason| reason.contains("what is asked of the words")), "{told}");
+    assert_eq!(call(&mut builder, "finish_review", farewell)["status"], "accepted");
 }
 
 #[test]

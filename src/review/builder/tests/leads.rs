@@ -191,13 +191,17 @@ fn any_call() -> impl Strategy<Value = (&'static str, Value)> {
     let title = proptest::sample::select(vec!["Written without a look", "Something is off", "Slow"]);
     let category = proptest::sample::select(vec!["logic", "performance", "testing"]);
     let id = proptest::sample::select(vec!["F1", "F2", "W1", "W2", "L1", "L2", "L3", "L4", "", "F"]);
-    let report =
-        (title, quote, category, proptest::option::of(id.clone())).prop_map(|(title, quote, category, lead)| {
+    let optional = || proptest::option::of(id.clone());
+    let report = (title, quote, category, optional(), optional(), optional()).prop_map(
+        |(title, quote, category, lead, other, corrected)| {
             let mut input = finding(title, quote);
             input["category"] = category.into();
             input["lead"] = lead.into();
+            input["leads"] = json!(other.into_iter().collect::<Vec<_>>());
+            input["id"] = corrected.into();
             ("report_finding", input)
-        });
+        },
+    );
     let with_id = |name| id.clone().prop_map(move |id| (name, json!({ "id": id, "reason": "so" })));
     prop_oneof![4 => report, 1 => with_id("withdraw_finding"), 2 => with_id("refute_lead")]
 }
@@ -234,6 +238,8 @@ proptest! {
             match (name, told["status"].as_str()) {
                 ("report_finding", Some("accepted")) => accepted += 1,
                 ("report_finding", Some("not_accepted")) => { refused.insert(id); }
+                // A correction that repeats another finding leaves one of the two.
+                ("report_finding", Some("merged")) if told.get("corrects").is_some() => withdrawn += 1,
                 ("withdraw_finding", Some("withdrawn")) if id.starts_with('F') => withdrawn += 1,
                 ("withdraw_finding", Some("withdrawn")) => { refused.remove(&id); }
                 _ => {}
@@ -257,7 +263,7 @@ proptest! {
     fn no_input_makes_a_tool_panic(
         tool in 0..5usize,
         fields in proptest::collection::btree_map(
-            "title|body|severity|category|file_path|quote|start_line|end_line|side|suggestion|related|lead|guideline|confidence|id|reason|summary",
+            "title|body|severity|category|file_path|quote|start_line|end_line|side|suggestion|related|lead|leads|guideline|confidence|id|reason|summary",
             any_json(), 0..9
         )
     ) {

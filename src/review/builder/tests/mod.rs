@@ -22,7 +22,9 @@ const OLD: &str = "fn load() {\n    open();\n    check();\n    read();\n}\n\nfn 
 const NEW: &str = "fn load() {\n    open();\n    read();\n}\n\nfn other() {\n    read();\n    write_all(buffer);\n    flush(buffer);\n}\n";
 
 mod closing;
+mod corrections;
 mod leads;
+mod wording;
 
 fn path(path: &str) -> RepoPath {
     RepoPath::parse(path).unwrap()

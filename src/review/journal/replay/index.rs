@@ -16,6 +16,7 @@ use crate::review::journal::record::{
     ConversationId, FinalTurn, JournalEntry, JournalRecord, RecordedAllowance, RecordedRead, RecordedRules, RunStage,
     SharedName,
 };
+use crate::review::journal::shorten::RemovedResults;
 use crate::tools::ShownLines;
 
 /// A turn.
@@ -24,8 +25,10 @@ pub(in crate::review) struct RecordedTurn {
     pub(in crate::review) number: u32,
     pub(in crate::review) landing: Option<FinalTurn>,
     pub(in crate::review) max_output: u32,
-    /// Number of the oldest messages with results that were shortened.
-    pub(in crate::review) compacted: u32,
+    /// Results that were removed.
+    pub(in crate::review) removed: RemovedResults,
+    /// Message that told the model which results will be removed next.
+    pub(in crate::review) announced: Option<String>,
     /// Requested model.
     pub(in crate::review) to: u32,
     /// `true` if another model was asked before and failed.
@@ -68,6 +71,19 @@ pub(in crate::review) struct AbandonedUsage {
     pub(in crate::review) errors: u32,
 }
 
+/// Division of the change.
+#[derive(Debug, Clone)]
+pub(in crate::review) struct RecordedPlan {
+    /// The files of each part.
+    pub(in crate::review) units: Vec<Vec<RepoPath>>,
+    /// Size limit of a first message, in tokens.
+    pub(in crate::review) room: u64,
+    /// Maximum number of turns that the first messages state; 0 if they state none.
+    pub(in crate::review) turns: u32,
+    /// Window that they state, in tokens.
+    pub(in crate::review) window: u64,
+}
+
 /// A conversation.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RecordedConversation {
@@ -85,7 +101,7 @@ pub(super) struct RecordedConversation {
 pub(super) struct JournalIndex {
     pub(super) conversations: HashMap<ConversationId, RecordedConversation>,
     pub(super) rules: Option<RecordedRules>,
-    pub(super) plan: Option<(Vec<Vec<RepoPath>>, u64)>,
+    pub(super) plan: Option<RecordedPlan>,
     pub(super) reads: HashMap<(DiffSide, RepoPath), RecordedRead>,
     pub(super) omissions: Vec<Omission>,
     /// With the index of each in the journal.
@@ -141,7 +157,9 @@ impl JournalIndex {
             JournalRecord::Rules(rules) => self.rules = Some(rules.clone()),
             JournalRecord::Takeover { .. } | JournalRecord::Window { .. } => self.handed.push(entry.record.clone()),
             JournalRecord::Names { names } => self.names = Some(names.clone()),
-            JournalRecord::Plan { units, room, .. } => self.plan = Some((units.clone(), *room)),
+            JournalRecord::Plan { units, room, turns, window, .. } => {
+                self.plan = Some(RecordedPlan { units: units.clone(), room: *room, turns: *turns, window: *window });
+            }
             JournalRecord::Read { side, path, read } => {
                 self.reads.insert((*side, path.clone()), read.clone());
             }
@@ -243,11 +261,23 @@ impl RecordedConversation {
 
     fn record_request(&mut self, at: usize, entry: &JournalEntry) -> Result<(), JournalReplayError> {
         let damaged = |why| Err(JournalReplayError::Damaged { place: place(&entry.unit, entry.turn), why });
-        let JournalRecord::Request { system, max_output, landing, compacted, to, digest, speech, most, .. } =
-            &entry.record
+        let JournalRecord::Request {
+            system,
+            max_output,
+            landing,
+            compacted,
+            removed,
+            announced,
+            to,
+            digest,
+            speech,
+            most,
+            ..
+        } = &entry.record
         else {
             return Ok(());
         };
+        let removed = RemovedResults { messages: *compacted, results: removed.iter().copied().collect() };
         if self.end.is_some() {
             // A conversation that is based on others restarts if they continued.
             if system.is_none() || entry.unit.stage() == RunStage::Parts {
@@ -269,7 +299,8 @@ impl RecordedConversation {
                 let last = Arc::make_mut(last);
                 last.handed |= last.to != *to;
                 (last.landing, last.max_output) = (landing.clone(), *max_output);
-                (last.compacted, last.to) = (*compacted, *to);
+                (last.removed, last.to) = (removed, *to);
+                last.announced = announced.clone().or(last.announced.take());
                 last.digest.clone_from(digest);
                 last.lost = last.unbilled_attempts();
                 (last.pending, last.most) = (true, *most);
@@ -287,7 +318,8 @@ impl RecordedConversation {
             number: next,
             landing: landing.clone(),
             max_output: *max_output,
-            compacted: *compacted,
+            removed,
+            announced: announced.clone(),
             to: *to,
             handed: false,
             digest: digest.clone(),

@@ -18,7 +18,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::path::RepoPath;
 use crate::review::journal::Journal;
 use crate::review::journal::record::{
     ConversationId, JournalEntry, JournalRecord, RecordedAllowance, RecordedRules, RunStage, SharedName,
@@ -26,7 +25,7 @@ use crate::review::journal::record::{
 
 pub use comparison::{Difference, Differences};
 pub use error::{DivergedInput, JournalReplayError, ReplayDivergence};
-pub(in crate::review) use index::AbandonedUsage;
+pub(in crate::review) use index::{AbandonedUsage, RecordedPlan};
 pub(in crate::review) use recorded_end::RecordedEnd;
 pub use summary::JournalSummary;
 pub(in crate::review) use transcript::{NextReplayStep, ReplayOutcome, Transcript};
@@ -122,8 +121,8 @@ impl JournalReplay {
     }
 
     /// Returns how the change was split, and the size limit of a first message, in tokens.
-    pub(in crate::review) fn plan(&self) -> Option<(&[Vec<RepoPath>], u64)> {
-        self.index.plan.as_ref().map(|(units, room)| (units.as_slice(), *room))
+    pub(in crate::review) fn plan(&self) -> Option<&RecordedPlan> {
+        self.index.plan.as_ref()
     }
 
     /// Returns the names that the parts of the change share.

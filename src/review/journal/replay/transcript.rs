@@ -16,6 +16,7 @@ use crate::domain::review::StopReason;
 use crate::llm::{ToolCallFormat, ToolResult, TurnRequest, TurnResponse};
 use crate::review::budget::UnbilledAttempts;
 use crate::review::journal::record::{ConversationId, FinalTurn, JournalRecord};
+use crate::review::journal::shorten::RemovedResults;
 use crate::review::journal::{Journal, RebuiltConversation, digest};
 use crate::review::outcome::EngineOutcome;
 use crate::tools::ShownLines;
@@ -32,8 +33,10 @@ pub(in crate::review) enum NextReplayStep {
         final_turn: Option<FinalTurn>,
         /// Maximum size of the response, in tokens.
         max_output: u32,
-        /// Number of the oldest messages with results that were shortened.
-        compacted: u32,
+        /// Results that were removed.
+        removed: RemovedResults,
+        /// Message that told the model which results will be removed next.
+        announced: Option<String>,
         /// Requested model.
         to: u32,
         /// `true` if another model was asked before and failed.
@@ -89,7 +92,8 @@ impl Transcript {
             (Some(turn), _, _) => NextReplayStep::Turn {
                 final_turn: turn.landing.clone(),
                 max_output: turn.max_output,
-                compacted: turn.compacted,
+                removed: turn.removed.clone(),
+                announced: turn.announced.clone(),
                 to: turn.to,
                 handed: turn.handed,
             },

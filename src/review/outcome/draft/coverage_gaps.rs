@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::ReviewDraft;
 use crate::domain::change::{FileChange, Omission};
 use crate::domain::review::CoverageState;
+use crate::domain::run::Engine;
 
 /// Maximum number of unreviewed files named among the reasons; the receipt lists all.
 const MOST_NAMED: usize = 3;
@@ -41,7 +42,8 @@ impl ReviewDraft {
     /// Returns every reason why a hunk was not seen. The engine's own word is not enough: each reviewable file must be accounted for.
     ///
     /// Also returns `true` if there was something to review and all of it was missed.
-    pub(super) fn uncovered_sentence(&self) -> (Vec<String>, bool) {
+    pub(super) fn uncovered_sentence(&self, engine: Engine) -> (Vec<String>, bool) {
+        let verb = engine.past_tense();
         let by_path: BTreeMap<_, _> = self.files.iter().map(|covered| (&covered.path, covered)).collect();
         let mut reasons = Vec::new();
         let mut missing = HashSet::new();
@@ -50,7 +52,10 @@ impl ReviewDraft {
         for file in &owed {
             let why = match by_path.get(&file.path) {
                 Some(covered) if covered.state != CoverageState::Skipped => {
-                    cut.extend((self.is_alone && covered.state == CoverageState::Truncated).then_some(*covered));
+                    let is_gap = self.is_alone
+                        && covered.state == CoverageState::Truncated
+                        && !self.line_by_line.contains(&covered.path);
+                    cut.extend(is_gap.then_some(*covered));
                     continue;
                 }
                 Some(covered) => covered.reason.as_deref(),
@@ -59,20 +64,20 @@ impl ReviewDraft {
             missing.insert(file.path.to_string());
             if missing.len() <= MOST_NAMED {
                 let why = why.map_or_else(String::new, |why| format!(": {why}"));
-                reasons.push(format!("{} was not reviewed{why}", file.path));
+                reasons.push(format!("{} was not {verb}{why}", file.path));
             }
         }
         if let Some(more) = missing.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
             let were = if more == 1 { "file was" } else { "files were" };
-            reasons.push(format!("{more} more {were} not reviewed"));
+            reasons.push(format!("{more} more {were} not {verb}"));
         }
         for covered in cut.iter().take(MOST_NAMED) {
             let why = covered.reason.as_deref().map_or_else(String::new, |why| format!(": {why}"));
-            reasons.push(format!("{} was reviewed in part{why}", covered.path));
+            reasons.push(format!("{} was {verb} in part{why}", covered.path));
         }
         if let Some(more) = cut.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
             let were = if more == 1 { "file was" } else { "files were" };
-            reasons.push(format!("{more} more {were} reviewed in part"));
+            reasons.push(format!("{more} more {were} {verb} in part"));
         }
         let untold = |omission: &&Omission| omission.path.as_ref().is_none_or(|path| !missing.contains(path));
         let mut holes = self.omissions.iter().filter(|omission| omission.unseen).filter(untold);

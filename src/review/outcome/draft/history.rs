@@ -1,22 +1,23 @@
 //! Comparison of findings with those of the previous review: which are the same, and what the others became.
 //!
 //! The draft takes the names of earlier findings as soon as its own are sorted ([`ReviewDraft::apply_history`]), and the results of the others at its end
-//! ([`ReviewDraft::conclude_prior_findings`]). Silence resolves nothing: an earlier finding is over if its lines were changed, if it was refuted, or if its rule ran and
-//! no longer reports it.
+//! ([`ReviewDraft::conclude_prior_findings`]). Silence resolves nothing: an earlier finding is fixed if its lines were changed, or if its rule ran and
+//! no longer reports it; it is refuted if a model shows that it is wrong.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::superseded::SupersededRuleFinding;
 use super::{ReviewDraft, superseded};
 use crate::domain::finding::{DismissedBy, Finding, FindingId, FindingStatus, OriginKind, by_worst};
 use crate::domain::path::RepoPath;
 use crate::domain::prior::{ComparedReview, EarlierFinding, EarlierFindingStatus};
-use crate::domain::review::{CoverageState, FileCoverage, WithheldClaim};
+use crate::domain::review::{FileCoverage, WithheldClaim};
 use crate::domain::text::count_noun;
 use crate::evidence::candidate_ids;
 use crate::evidence::history::{PriorFinding, match_findings};
 use crate::review::branch_history::BranchHistory;
 use crate::review::outcome::title_similarity::are_similar;
-use crate::rules::Packs;
+use crate::rules::{Packs, is_fact};
 
 /// Maximum number of past findings that are stored; the worst are.
 const MOST_REMEMBERED: usize = 200;
@@ -53,13 +54,15 @@ enum PriorFindingFate {
     Stays(FindingStatus),
     /// Resolved; `disproved` if its lines still exist.
     Fixed { disproved: bool },
+    /// Shown to be wrong.
+    Refuted,
     /// It is no concern of this change any more.
     Dropped,
 }
 
 /// Returns the changed files that the rules did not examine, or not wholly.
 pub(in crate::review) fn unreviewed_files(files: &[FileCoverage]) -> impl Iterator<Item = RepoPath> {
-    files.iter().filter(|file| file.state != CoverageState::Reviewed).map(|file| file.path.clone())
+    files.iter().filter(|file| !file.state.is_whole()).map(|file| file.path.clone())
 }
 
 impl ReviewDraft {
@@ -119,14 +122,17 @@ impl ReviewDraft {
         superseded::name_superseded(&self.findings, &mut self.behind, taken);
     }
 
-    /// Determines the state of every earlier finding, and withholds late ones. Also returns the number of resolved ones.
-    pub(super) fn conclude_prior_findings(&mut self, known: &BranchHistory) -> Option<(ComparedReview, usize)> {
+    /// Determines the state of every earlier finding, and withholds late ones. Also returns the numbers of fixed and of refuted ones.
+    pub(super) fn conclude_prior_findings(
+        &mut self,
+        known: &BranchHistory,
+    ) -> Option<(ComparedReview, (usize, usize))> {
         let prior = known.prior.as_ref()?;
         let carried = prior.unchanged_paths(&self.change);
         self.apply_history(known);
         self.withhold_late(&carried);
         self.apply_history(known);
-        let mut fixed = 0;
+        let (mut fixed, mut refuted) = (0, 0);
         let mut compared = ComparedReview { run: prior.run, disproved: Vec::new() };
         let mut over = Vec::new();
         let mut notes = HistoryNotes::default();
@@ -141,7 +147,9 @@ impl ReviewDraft {
                 PriorFindingFate::Dropped => {}
                 PriorFindingFate::Stays(status) => {
                     set_status(&mut finding, status);
-                    self.add(finding, Vec::new());
+                    finding.carried_from.get_or_insert(prior.run);
+                    let behind = self.take_same_defect(&mut finding);
+                    self.add(finding, behind);
                 }
                 PriorFindingFate::Fixed { disproved } => {
                     if disproved {
@@ -149,6 +157,12 @@ impl ReviewDraft {
                     }
                     fixed += usize::from(earlier.finding.status != FindingStatus::Fixed);
                     set_status(&mut finding, FindingStatus::Fixed);
+                    over.push(finding);
+                }
+                PriorFindingFate::Refuted => {
+                    compared.disproved.push(finding.id.clone());
+                    refuted += usize::from(earlier.finding.status != FindingStatus::Refuted);
+                    set_status(&mut finding, FindingStatus::Refuted);
                     over.push(finding);
                 }
             }
@@ -164,7 +178,49 @@ impl ReviewDraft {
         superseded::sort_findings(&mut self.findings, &mut self.behind);
         prior.notes.iter().for_each(|note| self.add_note(note.clone()));
         notes.said().into_iter().for_each(|note| self.add_note(note));
-        Some((compared, fixed))
+        Some((compared, (fixed, refuted)))
+    }
+
+    /// Takes out the rule findings that a carried model finding is about, so that one defect is reported once; the worse severity stays. What a
+    /// reader dismissed stands for nothing worse than it was, and a fact is always told.
+    fn take_same_defect(&mut self, finding: &mut Finding) -> Vec<SupersededRuleFinding> {
+        let mut taken = Vec::new();
+        let Some(anchor) = finding.anchors.first().filter(|_| finding.origin.kind == OriginKind::Model) else {
+            return taken;
+        };
+        let is_there = |rule: &Finding| {
+            rule.anchors.first().is_some_and(|own| {
+                let overlaps = own.lines.zip(anchor.lines).is_some_and(|(own, lines)| own.overlaps(lines));
+                own.path == anchor.path && own.side == anchor.side && overlaps
+            })
+        };
+        let is_same = |rule: &Finding| {
+            rule.origin.kind == OriginKind::Rule
+                && is_there(rule)
+                && !is_fact(&rule.origin.name)
+                && (!finding.status.is_over() && finding.status != FindingStatus::Dismissed
+                    || rule.severity >= finding.severity)
+                && (finding.body.contains(&format!("`{}` found here", rule.origin.name))
+                    || are_similar(&rule.title, &finding.title))
+        };
+        let same: Vec<usize> = (0..self.findings.len()).filter(|at| is_same(&self.findings[*at])).collect();
+        for at in same.into_iter().rev() {
+            let rule = self.findings.remove(at);
+            taken.extend(self.behind.remove(at));
+            finding.severity = finding.severity.min(rule.severity);
+            let least = Some(rule.severity);
+            taken.push(SupersededRuleFinding { finding: rule, given: false, least });
+        }
+        taken
+    }
+
+    /// Checks whether a finding of this review stands in the place of the rule's finding that an earlier one was.
+    fn is_superseded(&self, earlier: &EarlierFinding) -> bool {
+        let mut behind = self.behind.iter().flatten().map(|behind| &behind.finding);
+        behind.any(|finding| {
+            finding.origin == earlier.finding.origin
+                && match_findings(&[relocate(earlier)], &[PriorFinding::of(finding)], are_similar) == [Some(0)]
+        })
     }
 
     /// Counts the matches of each rule in each file.
@@ -204,6 +260,9 @@ impl ReviewDraft {
     ) -> PriorFindingFate {
         let finding = &earlier.finding;
         let stands = earlier.standing == EarlierFindingStatus::Stands;
+        if finding.status == FindingStatus::Refuted {
+            return PriorFindingFate::Refuted;
+        }
         if finding.status == FindingStatus::Fixed {
             // A finding resolved by changing its lines is back with them, whatever reports it; a rule reports for itself.
             let is_back = stands && !earlier.disproved && finding.origin.kind != OriginKind::Rule;
@@ -214,14 +273,19 @@ impl ReviewDraft {
                 PriorFindingFate::Fixed { disproved: earlier.disproved }
             };
         }
+        if self.is_superseded(earlier) {
+            return PriorFindingFate::Dropped;
+        }
         let still = || PriorFindingFate::Stays(status_again(earlier));
-        let path = finding.anchors.first().map(|anchor| &anchor.path);
-        if path.is_some_and(|path| carried.contains(path)) {
+        // A model was asked again if any of its files changed; a rule reports with the file of its first place.
+        let places = if finding.origin.kind == OriginKind::Model { finding.anchors.len() } else { 1 };
+        let mut places = finding.anchors.iter().take(places).peekable();
+        if places.peek().is_some() && places.all(|anchor| carried.contains(&anchor.path)) {
             return still();
         }
         if let Some(reason) = self.refutation(at, earlier) {
             notes.refuted.push(format!("{}: {reason}", named(finding)));
-            return PriorFindingFate::Fixed { disproved: stands };
+            return PriorFindingFate::Refuted;
         }
         if self.is_withheld_rule_finding(earlier) {
             return still();
@@ -302,7 +366,7 @@ enum RuleSilence {
 /// Describes an earlier finding at its current place.
 fn relocate(earlier: &EarlierFinding) -> PriorFinding<'_> {
     let told = PriorFinding::of(&earlier.finding);
-    let over = earlier.finding.status == FindingStatus::Fixed || is_dismissed_by_reader(&earlier.finding);
+    let over = earlier.finding.status.is_over() || is_dismissed_by_reader(&earlier.finding);
     if over && earlier.standing != EarlierFindingStatus::Stands {
         return told.ended();
     }
@@ -331,7 +395,7 @@ fn is_dismissed_by_reader(finding: &Finding) -> bool {
 
 fn status_again(earlier: &EarlierFinding) -> FindingStatus {
     match earlier.finding.status {
-        FindingStatus::Fixed => FindingStatus::Reopened,
+        FindingStatus::Fixed | FindingStatus::Refuted => FindingStatus::Reopened,
         // Whether that still holds is seen when the review is whole.
         FindingStatus::Dismissed => FindingStatus::Dismissed,
         FindingStatus::New | FindingStatus::Open | FindingStatus::Reopened => FindingStatus::Open,
@@ -366,7 +430,7 @@ impl HistoryNotes {
         let mut said = Vec::new();
         for (what, names) in [
             ("Its lines are back as they were", back),
-            ("Fixed, because it was refuted", refuted),
+            ("Refuted, so not reported again", refuted),
             ("Fixed, because its rule looked again and is silent", silent),
             ("Not told any more, because its rule is not among those of this review", off),
             (
@@ -383,22 +447,25 @@ impl HistoryNotes {
         }
         if forgotten > 0 {
             let findings = count_noun(forgotten, "finding");
-            said.push(format!("{findings} that were fixed long ago are not remembered any more; the worst are."));
+            said.push(format!(
+                "{findings} that were fixed or refuted long ago are not remembered any more; the worst are."
+            ));
         }
         said
     }
 }
 
 /// Returns a sentence on the earlier findings; empty if there is nothing to report. The plain summary already counts open ones.
-pub(super) fn sentence(findings: &[Finding], fixed: usize, by_model: bool) -> Option<String> {
+pub(super) fn sentence(findings: &[Finding], (fixed, refuted): (usize, usize), by_model: bool) -> Option<String> {
     let count = |status: FindingStatus| findings.iter().filter(|finding| finding.status == status).count();
-    if !by_model && fixed == 0 && count(FindingStatus::Reopened) == 0 {
+    if !by_model && fixed + refuted == 0 && count(FindingStatus::Reopened) == 0 {
         return None;
     }
     let kinds = [
         (count(FindingStatus::Open), "still open"),
         (count(FindingStatus::Reopened), "back after having been fixed"),
         (fixed, "fixed"),
+        (refuted, "refuted"),
     ];
     let parts: Vec<String> =
         kinds.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();

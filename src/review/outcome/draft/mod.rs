@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::domain::change::{ChangeSet, Omission};
 use crate::domain::claim::Claim;
-use crate::domain::finding::{Confidence, Finding, FindingVerification, Severity};
+use crate::domain::finding::{
+    Confidence, Finding, FindingVerification, Severity, VerificationState, assign_prominence,
+};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::review::{
@@ -14,7 +16,6 @@ use crate::domain::review::{
 use crate::evidence::{self, AnchoredClaim, GrammarLanguages, Rejection};
 use crate::review::branch_history::BranchHistory;
 use crate::review::outcome::engine_outcome::EngineOutcome;
-use crate::review::outcome::verdict::VerificationVerdict;
 use crate::sys::cancel::CancelReason;
 use crate::workspace::Workspace;
 
@@ -26,6 +27,7 @@ mod suggestion;
 mod summary;
 mod superseded;
 mod thresholds;
+mod verdicts;
 
 pub use provenance::{ModelContribution, ProvenanceInput, instructions_hash};
 
@@ -64,6 +66,8 @@ pub struct ReviewDraft {
     suppressed: u32,
     /// `true` if [`ReviewDraft::files`] is the whole coverage.
     is_alone: bool,
+    /// Files that the rules checked in part only because of their size: the receipt lists them, and they are no gap.
+    line_by_line: BTreeSet<RepoPath>,
     /// Reported findings: reporter, text and place.
     told: HashSet<(String, String, Option<FindingPlace>)>,
     languages: GrammarLanguages,
@@ -90,6 +94,7 @@ impl ReviewDraft {
             leads: LeadCounts::default(),
             suppressed: 0,
             is_alone: false,
+            line_by_line: BTreeSet::new(),
             told: HashSet::new(),
             languages: GrammarLanguages::default(),
             settled: false,
@@ -170,10 +175,11 @@ impl ReviewDraft {
         self.files = files;
     }
 
-    /// Records the coverage if no other pass reviews the files: gaps make the review incomplete.
-    pub(in crate::review) fn cover_exclusively(&mut self, files: Vec<FileCoverage>) {
+    /// Records the coverage if no other pass reviews the files: gaps make the review incomplete, except for the large files of `line_by_line`.
+    pub(in crate::review) fn cover_exclusively(&mut self, files: Vec<FileCoverage>, line_by_line: BTreeSet<RepoPath>) {
         self.files = files;
         self.is_alone = true;
+        self.line_by_line = line_by_line;
     }
 
     /// Records what the trees could not give.
@@ -220,26 +226,19 @@ impl ReviewDraft {
         &self.findings
     }
 
-    /// Applies verification verdicts to findings, by index. Refuted findings are withheld; the rule findings they superseded are delivered.
-    pub(in crate::review) fn apply_verdicts(
+    /// Marks findings that were to be verified and got no verdict, by index, with the reasons. An earlier verdict stands.
+    pub(in crate::review) fn mark_unverified(
         &mut self,
-        verdicts: impl IntoIterator<Item = (usize, VerificationVerdict)>,
+        unchecked: impl IntoIterator<Item = (usize, String)>,
         by: &str,
     ) {
-        let mut refuted = BTreeSet::new();
-        for (at, verdict) in verdicts {
+        for (at, why) in unchecked {
             let Some(finding) = self.findings.get_mut(at) else { continue };
-            let Some(state) = verdict.word.state() else {
-                let reason = verdict.refutation_reason();
-                self.withheld.push(WithheldClaim { title: finding.title.clone(), reason });
-                refuted.insert(at);
-                continue;
-            };
-            let VerificationVerdict { confidence, rationale, .. } = verdict;
-            finding.confidence = confidence.adjusted_confidence(finding.confidence);
-            finding.verification = FindingVerification { state, by: Some(by.to_owned()), rationale: Some(rationale) };
+            if finding.verification.state == VerificationState::Unchecked {
+                let (by, rationale) = (Some(by.to_owned()), Some(why));
+                finding.verification = FindingVerification { by, rationale, ..FindingVerification::UNCHECKED };
+            }
         }
-        self.remove_findings(&refuted, "the second look refuted it");
     }
 
     /// Removes findings, by index; the rule findings that they superseded take their place. `why` ends a sentence for the receipt.
@@ -254,7 +253,7 @@ impl ReviewDraft {
                 self.add(finding, behind);
             }
         }
-        for (SupersededRuleFinding { finding, given }, title) in back {
+        for (SupersededRuleFinding { finding, given, .. }, title) in back {
             self.add_note(format!(
                 "{}: a model confirmed it ({title}), and {why}; it is delivered as the rule found it",
                 finding.title
@@ -282,7 +281,7 @@ impl ReviewDraft {
         // A finding below the confidence threshold is no reason to fail, however severe.
         let unsure = self.apply_confidence_threshold(floor.confidence);
         self.check_collection();
-        let (mut reasons, nothing_seen) = self.uncovered_sentence();
+        let (mut reasons, nothing_seen) = self.uncovered_sentence(made.engine);
         reasons.splice(0..0, ending.reason());
         let outcome = match () {
             () if reasons.is_empty() => ReviewOutcome::Complete,
@@ -324,6 +323,7 @@ impl ReviewDraft {
         let below = take_hidden(&mut review.findings, harmless);
         review.coverage.below_floor = count_by_severity(&below);
         review.coverage.hidden.extend(below);
+        assign_prominence(&mut review.findings);
         let mut said = HashSet::new();
         review.coverage.notes.retain(|note| said.insert(note.clone()));
         review.summary = summary.unwrap_or_else(|| plain_summary(&review));

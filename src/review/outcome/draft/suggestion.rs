@@ -1,12 +1,12 @@
 //! Conversion of a verified claim to a finding. Main function: [`into_finding`].
 
 use crate::domain::claim::Claim;
-use crate::domain::finding::{Finding, FindingId, FindingStatus, FindingVerification};
+use crate::domain::finding::{Finding, FindingId, FindingStatus, FindingVerification, Prominence};
 use crate::domain::text::fence_for;
 use crate::evidence::AnchoredClaim;
 
 /// Converts a claim to a finding. Facts without a field (an unverified replacement, the relevance of a related place) are added to its text. The id
-/// is assigned when the review is finished.
+/// and the prominence are assigned when the review is finished.
 pub(in crate::review) fn into_finding(claim: &Claim, anchored: AnchoredClaim) -> Finding {
     let mut body = claim.body.clone();
     let mut remarks =
@@ -28,6 +28,7 @@ pub(in crate::review) fn into_finding(claim: &Claim, anchored: AnchoredClaim) ->
         title: claim.title.clone(),
         body,
         severity: claim.severity,
+        prominence: Prominence::Main,
         category: claim.category,
         confidence: claim.confidence,
         anchors: anchored.anchors,
@@ -35,6 +36,7 @@ pub(in crate::review) fn into_finding(claim: &Claim, anchored: AnchoredClaim) ->
         verification: FindingVerification::UNCHECKED,
         origin: claim.origin.clone(),
         guideline: None,
+        carried_from: None,
         dismissed: None,
     }
 }

@@ -12,7 +12,7 @@ pub(super) fn plain_summary(review: &Review) -> String {
         count => format!(" ({} dismissed)", count_noun(count as usize, "finding")),
     };
     if review.outcome == ReviewOutcome::Failed && count == 0 {
-        return "Nothing was reviewed.".to_owned();
+        return format!("Nothing was {}.", review.provenance.engine.past_tense());
     }
     if review.change.files.is_empty() && review.coverage.notes.is_empty() {
         if review.change.new_at == WorkspaceAt::PatchOnly {

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use crate::domain::finding::{Finding, FindingId, by_worst};
+use crate::domain::finding::{Finding, FindingId, Severity, by_worst};
 
 /// Rule finding superseded by a model finding.
 #[derive(Debug, Clone)]
@@ -13,6 +13,8 @@ pub(in crate::review) struct SupersededRuleFinding {
     pub(in crate::review) finding: Finding,
     /// `true` if it was given to the model as a lead.
     pub(in crate::review) given: bool,
+    /// The minimum severity of the finding that supersedes it, if there is one.
+    pub(in crate::review) least: Option<Severity>,
 }
 
 /// Sorts findings, worst first, with their superseded ones.

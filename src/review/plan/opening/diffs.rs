@@ -5,7 +5,7 @@
 use serde_json::json;
 
 use super::scope::MessageScope;
-use crate::domain::change::{ChangeSet, FileChange};
+use crate::domain::change::{ChangeSet, FileChange, number_lines};
 use crate::domain::text::reveal;
 use crate::prompt::UntrustedText;
 use crate::review::outcome::{OmittedDiff, ShownDiff};
@@ -65,8 +65,8 @@ impl DiffExcerpt {
     }
 
     fn weight(&self, file: &FileChange) -> Weight {
-        let text = reveal(&file.patch.text[..self.bytes]);
-        around(file) + weight(&text) + weight(&self.continuation_call(file))
+        let text = number_lines(&file.patch.text[..self.bytes], None);
+        around(file) + weight(&reveal(&text)) + weight(&self.continuation_call(file))
     }
 }
 
@@ -197,7 +197,7 @@ impl DiffSelection {
                 text.push('\n');
             }
             text.push_str(&heading(file));
-            text.push_str(&file.patch.text[..piece.bytes]);
+            text.push_str(&number_lines(&file.patch.text[..piece.bytes], None));
             if !text.ends_with('\n') {
                 text.push('\n');
             }
@@ -217,7 +217,7 @@ fn part(file: &FileChange, whole: &DiffExcerpt, room: Weight) -> Option<(DiffExc
         if sum + least(bytes - from) > room {
             break;
         }
-        sum += weight(&reveal(&text[from..bytes]));
+        sum += weight(&reveal(&number_lines(&text[from..bytes], None)));
         from = bytes;
         let piece = DiffExcerpt { bytes, hunks, lines: 0 };
         let with_note = sum + weight(&piece.continuation_call(file));

@@ -154,6 +154,7 @@ fn marks(file: &FileChange) -> impl Iterator<Item = String> {
         Generated::Vendored => "vendored, by the attributes of the repository: no diff",
         Generated::LockFile => "lock file: no diff",
         Generated::Name => "generated or vendored, by its name: no diff",
+        Generated::Header => "generated, by its first lines: no diff",
     });
     let mode = match (file.old_mode, file.new_mode) {
         (Some(old), Some(new)) if old != new => Some(format!("{} -> {}", mode_word(old), mode_word(new))),

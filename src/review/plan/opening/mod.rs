@@ -65,7 +65,8 @@ pub fn open(
 ) -> Result<Opening, PromptError> {
     let system = system(prompts, beside.instructions)?;
     let guidelines = Some(beside.guidelines);
-    let laying = MessageMaterial { change, scope: &MessageScope::WHOLE, leads, ranks: None, guidelines };
+    let limits = (beside.turns, beside.window);
+    let laying = MessageMaterial { change, scope: &MessageScope::WHOLE, leads, ranks: None, guidelines, limits };
     let (laid_out, message) = fit(&laying, room, estimate_tokens(&system), |vars| prompts.change(vars))?;
     Ok(laid_out.with(system, message))
 }
@@ -82,8 +83,15 @@ pub(in crate::review) fn open_part(
 ) -> Result<Opening, PromptError> {
     let system = system(prompts, beside.instructions)?;
     let guidelines = Some(beside.guidelines);
-    let laying =
-        MessageMaterial { change, scope: &MessageScope::of(change, part), leads, ranks: Some(ranks), guidelines };
+    let limits = (beside.turns, beside.window);
+    let laying = MessageMaterial {
+        change,
+        scope: &MessageScope::of(change, part),
+        leads,
+        ranks: Some(ranks),
+        guidelines,
+        limits,
+    };
     let vars = vars_of(change, part);
     let (laid_out, message) = fit(&laying, room, estimate_tokens(&system), |change| prompts.part(change, &vars))?;
     Ok(laid_out.with(system, message))
@@ -110,7 +118,7 @@ pub(in crate::review) fn room_for_diffs(
     let most = change.files.len().max(1);
     let vars = PartVars { part: most, parts: most, part_files: most, carried: most };
     let said = if beside.guidelines.is_empty() { GuidelineText::default() } else { GuidelineText::is_present() };
-    let message = prompts.part(&bare(change, &said), &vars)?;
+    let message = prompts.part(&bare(change, &said, (beside.turns, beside.window)), &vars)?;
     let ours = tokens::of_tokens(estimate_tokens(&system) + estimate_tokens(&message));
     let room = tokens::of_tokens(room).saturating_sub(ours);
     let room = room - guidelines::max_weight(beside.guidelines, room);
@@ -137,7 +145,8 @@ fn vars_of(change: &ChangeSet, part: &ChangePart<'_>) -> PartVars {
 ///
 /// Content that does not fit is left out and named as in [`open`]; it is not returned, because there is no receipt here.
 pub fn brief(prompts: &Prompts, change: &ChangeSet, vars: &AssistantVars, room: u64) -> Result<String, PromptError> {
-    let laying = MessageMaterial { change, scope: &MessageScope::WHOLE, leads: &[], ranks: None, guidelines: None };
+    let scope = &MessageScope::WHOLE;
+    let laying = MessageMaterial { change, scope, leads: &[], ranks: None, guidelines: None, limits: (0, 0) };
     fit(&laying, room, 0, |change| prompts.assistant_review(change, vars)).map(|(_, message)| message)
 }
 
@@ -153,6 +162,8 @@ struct MessageMaterial<'a> {
     ranks: Option<&'a [usize]>,
     /// Guidelines of the project; `None` if they are left out.
     guidelines: Option<&'a Guidelines>,
+    /// Turns and window that the message states.
+    limits: (u32, u64),
 }
 
 /// Lays the change out so that the message and the `beside` tokens sent with it take at most `room`.
@@ -164,12 +175,12 @@ fn fit(
 ) -> Result<(MessageLayout, String), PromptError> {
     let guidelines = laying.guidelines.filter(|guidelines| !guidelines.is_empty());
     let said = if guidelines.is_some() { GuidelineText::is_present() } else { GuidelineText::default() };
-    let mut needed = beside + estimate_tokens(&render(&bare(laying.change, &said))?);
+    let mut needed = beside + estimate_tokens(&render(&bare(laying.change, &said, laying.limits))?);
     let mut left = tokens::of_tokens(room).saturating_sub(tokens::of_tokens(needed));
     let said =
         guidelines.map(|all| guidelines::render_guidelines(all, laying.change, laying.scope, left)).unwrap_or_default();
     if guidelines.is_some() {
-        needed = beside + estimate_tokens(&render(&bare(laying.change, &said))?);
+        needed = beside + estimate_tokens(&render(&bare(laying.change, &said, laying.limits))?);
         left = tokens::of_tokens(room).saturating_sub(tokens::of_tokens(needed));
     }
     for _ in 0..ATTEMPTS {
@@ -193,7 +204,7 @@ fn fit(
 }
 
 /// Returns the message with only the name of the change, and with all of its sentences.
-fn bare(change: &ChangeSet, said: &GuidelineText) -> ChangeVars {
+fn bare(change: &ChangeSet, said: &GuidelineText, (turns, window): (u32, u64)) -> ChangeVars {
     let some = || UntrustedText::new("-".to_owned());
     let (pull_request, pull_request_cut) = notes::pull_request(change);
     ChangeVars {
@@ -215,6 +226,8 @@ fn bare(change: &ChangeSet, said: &GuidelineText) -> ChangeVars {
         leads: some(),
         leads_shown: 1,
         leads_left_out: 1,
+        turns,
+        window,
     }
 }
 
@@ -254,7 +267,7 @@ impl MessageShares {
 }
 
 fn lay_out(laying: &MessageMaterial<'_>, said: &GuidelineText, room: Weight) -> MessageLayout {
-    let MessageMaterial { change, scope, leads, ranks, guidelines: _ } = *laying;
+    let MessageMaterial { change, scope, leads, ranks, guidelines: _, limits } = *laying;
     let mut by_severity: Vec<&LeadVars> = leads.iter().collect();
     by_severity.sort_by_key(|lead| lead.severity);
     let lead_texts = notes::leads(&by_severity);
@@ -280,7 +293,7 @@ fn lay_out(laying: &MessageMaterial<'_>, said: &GuidelineText, room: Weight) -> 
     let diffs = DiffSelection::choose(change, scope, &ranks, room.saturating_sub(used));
     listing.choose(change, &ranks, &diffs, files_room);
 
-    let (bare, mut notes) = (bare(change, said), Vec::new());
+    let (bare, mut notes) = (bare(change, said, limits), Vec::new());
     let commits_left_out = commits_taken.left_out + change.commits_omitted;
     let mut told = |count: usize, noun: &str, what: &str| {
         if count > 0 {

@@ -97,7 +97,7 @@ fn bare_room() -> u64 {
 
 fn told(instructions: Option<&str>) -> ProjectContext<'_> {
     static NOTHING: std::sync::LazyLock<Guidelines> = std::sync::LazyLock::new(Guidelines::default);
-    ProjectContext { instructions, guidelines: &NOTHING }
+    ProjectContext { instructions, guidelines: &NOTHING, turns: 40, window: 200_000 }
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn the_system_prompt_names_every_tool_severity_and_category() {
     for word in reading.chain(own).chain(words) {
         assert!(system.contains(&format!("`{word}`")), "{word}");
     }
-    assert!(estimate_tokens(&system) < 2_060, "{}", estimate_tokens(&system));
+    assert!(estimate_tokens(&system) < 2_400, "{}", estimate_tokens(&system));
 }
 
 #[test]
