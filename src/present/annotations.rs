@@ -5,12 +5,13 @@
 //! `@actions/core` does (`command.ts`).
 //!
 //! GitHub keeps ten annotations of a level for each step. Nine are for findings, the worst first; the tenth is for the review itself: that
-//! it is incomplete, how many findings are not shown, or a message of the step that prints this.
+//! it is incomplete, how many findings are not shown and what else limits it, or a message of the step that prints this.
 
 use std::collections::BTreeMap;
 
 use super::report::{
-    ReportEntry, describe_suggestion, entries, facts, is_blank, list_related, plain_line, severity_names, shorten,
+    LIMITS_TITLE, ReportEntry, describe_suggestion, entries, facts, is_blank, limit_sentences, list_related,
+    plain_line, severity_names, shorten,
 };
 use super::{Presenter, RenderOptions, Syntax};
 use crate::domain::finding::Severity;
@@ -51,17 +52,22 @@ fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
         out.push_str(&annotation(&entry, level));
         out.push('\n');
     }
+    // There is room for one notice besides those of findings.
+    let (mut title, mut paragraphs) = (LIMITS_TITLE.to_owned(), Vec::new());
     if !left.is_empty() {
         let total: usize = left.values().sum();
         let counts: Vec<String> = left.iter().map(|(severity, count)| format!("{count} {severity}")).collect();
-        let title = format!("{total} more findings have no annotation");
-        let message = format!(
+        title = format!("{total} more findings have no annotation");
+        paragraphs.push(format!(
             "GitHub keeps ten annotations of a level for each step; these are left out: {}. Every other output of the review \
              has them (review show {}).",
             counts.join(", "),
             review.id
-        );
-        out.push_str(&command("notice", &[("title", &title)], &message));
+        ));
+    }
+    paragraphs.extend(limit_sentences(review));
+    if !paragraphs.is_empty() {
+        out.push_str(&command("notice", &[("title", &title)], &paragraphs.join("\n\n")));
         out.push('\n');
     }
     out.into_bytes()
@@ -265,6 +271,23 @@ mod tests {
             let critical = commands.iter().find(|command| command.2.contains(", id ")).unwrap();
             assert!(critical.2.contains("critical"), "the worst comes first");
         }
+    }
+
+    #[test]
+    fn limits_share_the_notice_of_findings_that_are_left_out() {
+        let commands = rendered(|review| {
+            let low = review.findings[3].clone();
+            review.findings = (0..12).map(|_| low.clone()).collect();
+            review.coverage.uncommitted = 1;
+        });
+        assert_eq!(commands.iter().filter(|command| command.0 == "notice").count(), 10);
+        let last = commands.last().unwrap();
+        assert_eq!(property(last, "title"), Some("3 more findings have no annotation"));
+        assert!(
+            last.2.ends_with("\n\n1 file has uncommitted changes that were not checked: --all includes them."),
+            "{}",
+            last.2
+        );
     }
 
     #[test]

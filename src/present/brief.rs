@@ -10,8 +10,9 @@ use crate::domain::finding::{Finding, Severity};
 use crate::domain::review::{Review, ReviewOutcome};
 use crate::domain::text::{shorten, strip_line};
 
-/// Number of findings that are listed; equal ones count once.
-const FINDINGS: usize = 8;
+/// Number of main findings that are listed, and of others; equal ones count once.
+const MAIN: usize = 10;
+const ALSO: usize = 4;
 /// Number of places that are listed for equal findings, and upper bound on their characters beyond the first one.
 const PLACES: usize = 3;
 const PLACES_LONG: usize = 120;
@@ -23,7 +24,7 @@ const ROWS: usize = 3;
 const LINE: usize = 400;
 const TITLE: usize = 120;
 
-/// Renders the outcome, the change, the worst findings with their places, and what was not reviewed; at most 19 lines.
+/// Renders the outcome, the change, the worst findings with their places, and what was not reviewed; at most 25 lines.
 pub fn brief(review: &Review) -> String {
     let change = &review.change;
     let size = digest::size(change).join(", ");
@@ -38,20 +39,22 @@ pub fn brief(review: &Review) -> String {
         let reasons = review.reasons.iter().take(REASONS).map(|reason| reason.trim_end_matches('.'));
         let reasons = reasons.collect::<Vec<_>>().join("; ");
         let what = match review.outcome {
-            ReviewOutcome::Failed => "Nothing was reviewed",
-            ReviewOutcome::Incomplete | ReviewOutcome::Complete => digest::incomplete_label(review),
+            ReviewOutcome::Failed => digest::nothing(review),
+            ReviewOutcome::Incomplete | ReviewOutcome::Complete => digest::incomplete_label(review).to_owned(),
         };
         lines.push(format!("Why: {what}: {reasons}."));
     }
-    let unresolved: Vec<&Finding> = review.unresolved().collect();
-    let alike = group_equal(&unresolved);
-    lines.extend(alike.iter().take(FINDINGS).map(|findings| line(findings)));
-    let more: usize = alike.iter().skip(FINDINGS).map(Vec::len).sum();
-    if more > 0 {
-        lines.push(format!("- and {more} more"));
+    lines.extend(list(&review.main_findings().collect::<Vec<_>>(), MAIN));
+    let also: Vec<&Finding> = review.also_noticed().collect();
+    if !also.is_empty() {
+        lines.push(format!("{}:", digest::ALSO_NOTICED));
+        lines.extend(list(&also, ALSO));
     }
     let told = |label: &&str| {
-        matches!(*label, "in part" | "skipped" | "withheld" | "second look" | "limits" | "dismissed" | "notes")
+        matches!(
+            *label,
+            "text checks" | "in part" | "skipped" | "withheld" | "second look" | "limits" | "dismissed" | "notes"
+        )
     };
     let rows: Vec<_> = digest::receipt(review).into_iter().filter(|row| told(&row.label)).collect();
     for row in rows.iter().take(ROWS) {
@@ -60,7 +63,17 @@ pub fn brief(review: &Review) -> String {
     if rows.len() > ROWS {
         lines.push(format!("and {} more remarks on what was not looked at or not shown", rows.len() - ROWS));
     }
+    // How an assistant includes uncommitted work is said by the tool that it called.
+    lines.extend(digest::text_checks(review));
     lines.iter().map(|line| shorten(&strip_line(line), LINE)).collect::<Vec<_>>().join("\n")
+}
+
+/// Lists at most `most` groups of equal findings, and counts the rest.
+fn list(findings: &[&Finding], most: usize) -> Vec<String> {
+    let alike = group_equal(findings);
+    let more: usize = alike.iter().skip(most).map(Vec::len).sum();
+    let more = (more > 0).then(|| format!("- and {more} more"));
+    alike.iter().take(most).map(|findings| line(findings)).chain(more).collect()
 }
 
 /// Groups equal findings of one severity, in the order of the first of each group.
@@ -95,7 +108,8 @@ fn line(findings: &[&Finding]) -> String {
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     let (times, which) =
         if findings.len() > 1 { (format!("{}× ", findings.len()), "first id") } else { (String::new(), "id") };
-    format!("- {}: {times}{title} ({}{more}; {which} {})", first.severity, places.join(", "), first.id)
+    let mark = first.verification.mark().map(|mark| format!(" ({mark})")).unwrap_or_default();
+    format!("- {}{mark}: {times}{title} ({}{more}; {which} {})", first.severity, places.join(", "), first.id)
 }
 
 fn noted_place(finding: &Finding) -> String {
@@ -141,7 +155,7 @@ mod tests {
         ] {
             let review = json::parse(document).unwrap();
             let text = brief(&review);
-            assert!(text.lines().count() <= 18, "{text}");
+            assert!(text.lines().count() <= 24, "{text}");
             assert!(text.lines().all(|line| line.chars().count() <= LINE + 1), "{text}");
             assert_eq!(text, crate::domain::text::strip_block(&text));
             insta::assert_snapshot!(text);

@@ -5,10 +5,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::domain::change::ChangeSet;
-use crate::domain::finding::{Anchor, Severity};
+use crate::domain::finding::{Anchor, CorrectedField, Finding, FindingCorrection, OriginKind, Severity};
+use crate::domain::language;
+use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::review::{CoverageState, Review, ReviewOutcome, ReviewProvenance, StopReason};
 use crate::domain::run::{Engine, Usage, percent};
+use crate::domain::text::shorten;
 pub(crate) use crate::domain::text::{count_noun, group_thousands};
 use crate::domain::verification::VerificationTotals;
 
@@ -62,6 +65,9 @@ pub(crate) fn verdict(review: &Review) -> String {
     match (review.outcome, total) {
         (ReviewOutcome::Complete, 0) => match count_reviewed(review) {
             0 => format!("No findings{more} — complete, though no file had lines to look at"),
+            files if has_text_checks_only(review) => {
+                format!("No findings{more} by text checks in {} — complete", count_noun(files, "changed file"))
+            }
             files => format!("No findings{more} in {} — complete", count_noun(files, "changed file")),
         },
         (ReviewOutcome::Complete, _) => format!("{}: {severities}{more} — complete", count_noun(total, "finding")),
@@ -69,8 +75,60 @@ pub(crate) fn verdict(review: &Review) -> String {
         (ReviewOutcome::Incomplete, _) => {
             format!("{}: {severities}{more} — incomplete, there may be more", count_noun(total, "finding"))
         }
-        (ReviewOutcome::Failed, _) => "Nothing was reviewed — failed".to_owned(),
+        (ReviewOutcome::Failed, _) => format!("{} — failed", nothing(review)),
     }
+}
+
+/// Describes a review that failed: `Nothing was reviewed`.
+pub(crate) fn nothing(review: &Review) -> String {
+    format!("Nothing was {}", review.provenance.engine.past_tense())
+}
+
+/// The sentences that end a report: the limits of this review that its outcome does not show, each with the way out.
+pub(crate) fn closing(review: &Review) -> Vec<String> {
+    let uncommitted = review.coverage.uncommitted;
+    let uncommitted = (uncommitted > 0).then(|| {
+        let (verb, have) = (review.provenance.engine.past_tense(), if uncommitted == 1 { "has" } else { "have" });
+        let files = count_noun(uncommitted as usize, "file");
+        format!("{files} {have} uncommitted changes that were not {verb}: --all includes them")
+    });
+    text_checks(review).into_iter().chain(uncommitted).collect()
+}
+
+/// Names the programming languages without rules: `no rules for Ruby (52 files): text checks only; …`.
+pub(crate) fn text_checks(review: &Review) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (_, name) in without_rules(review) {
+        *counts.entry(name).or_default() += 1;
+    }
+    let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let more = counts.len().saturating_sub(EXAMPLES);
+    let named = counts.iter().take(EXAMPLES).map(|(name, count)| format!("{name} ({})", count_noun(*count, "file")));
+    let named = named.collect::<Vec<_>>().join(", ");
+    let more = if more > 0 { format!(" and {}", count_noun(more, "more language")) } else { String::new() };
+    (!named.is_empty()).then(|| {
+        format!(
+            "no rules for {named}{more}: text checks only; --model reviews such files, --leads adds the results of the project's own linter"
+        )
+    })
+}
+
+/// Returns the files in programming languages without rules, with the names of the languages.
+pub(super) fn without_rules(review: &Review) -> impl Iterator<Item = (&RepoPath, &'static str)> {
+    let files = review.coverage.files.iter().filter(|file| file.state == CoverageState::TextOnly);
+    files.filter_map(|file| Some((&file.path, language::without_rules(file.reason.as_deref()?)?)))
+}
+
+/// Names the review that a finding was taken over from: `from the review 1f2e3d4c, by a rule`.
+pub(crate) fn carried(finding: &Finding) -> Option<String> {
+    let run = finding.carried_from?.to_string();
+    let by = match finding.origin.kind {
+        OriginKind::Model => "a model",
+        OriginKind::Rule => "a rule",
+        OriginKind::Build => "a build",
+    };
+    Some(format!("carried over from the review {}, found by {by}", run.get(..8).unwrap_or(&run)))
 }
 
 /// Counts the findings below a threshold: `2 more below the severity floor, 1 below the confidence floor`.
@@ -90,7 +148,7 @@ pub(crate) fn describe_not_shown(review: &Review) -> Option<String> {
 /// Describes an incomplete review. One that was interrupted may well have covered the whole change.
 pub(crate) fn incomplete_label(review: &Review) -> &'static str {
     match review.ended {
-        StopReason::Finished if review.coverage.files.iter().all(|file| file.state == CoverageState::Reviewed) => {
+        StopReason::Finished if review.coverage.files.iter().all(|file| file.state.is_whole()) => {
             "some of the review was lost"
         }
         StopReason::Finished => "some of the change was not looked at",
@@ -98,17 +156,24 @@ pub(crate) fn incomplete_label(review: &Review) -> &'static str {
     }
 }
 
+/// Checks whether no file was examined by more than text checks.
+fn has_text_checks_only(review: &Review) -> bool {
+    review.coverage.files.iter().all(|file| matches!(file.state, CoverageState::TextOnly | CoverageState::Skipped))
+}
+
 fn count_reviewed(review: &Review) -> usize {
     review.coverage.files.iter().filter(|file| file.state != CoverageState::Skipped).count()
 }
 
-/// Describes the reviewer and its cost: `reviewed by the built-in rules (no model), 0.8 s`.
+/// Describes the reviewer and its cost: `checked by the built-in rules (no model), 0.8 s`.
 pub(crate) fn reviewer(review: &Review) -> String {
     let verb = match review.outcome {
         ReviewOutcome::Complete if review.provenance.engine == Engine::Model && review.provenance.turns == 0 => {
             "not sent to"
         }
-        ReviewOutcome::Complete | ReviewOutcome::Incomplete => "reviewed by",
+        ReviewOutcome::Complete | ReviewOutcome::Incomplete => {
+            return format!("{} by {}", review.provenance.engine.past_tense(), engine(&review.provenance));
+        }
         ReviewOutcome::Failed => "tried with",
     };
     format!("{verb} {}", engine(&review.provenance))
@@ -213,6 +278,39 @@ pub(super) fn pull(change: &ChangeSet) -> Option<(String, &str)> {
     change.pull.as_ref().map(|pull| (pull.id.to_string(), pull.title.as_str()))
 }
 
+/// The number of main findings above which a table of their titles comes first.
+pub(crate) const MOST_WITHOUT_TABLE: usize = 3;
+/// The heading of the findings that are shown as one line each.
+pub(crate) const ALSO_NOTICED: &str = "Also noticed";
+
+/// Renders the rationale of the verification of a finding and what it corrected, before both are sanitized; `None` without one.
+pub(crate) fn rationale(finding: &Finding) -> Option<String> {
+    let (mark, why) = (finding.verification.mark()?, finding.verification.rationale()?);
+    let by = finding.verification.by.as_deref().map(|by| format!(" by {by}")).unwrap_or_default();
+    let corrections: Vec<String> = finding.verification.corrections.iter().map(correction).collect();
+    let corrected =
+        if corrections.is_empty() { String::new() } else { format!(" Corrected: {}.", corrections.join("; ")) };
+    Some(format!("Verification{by}, {mark}: {why}{corrected}"))
+}
+
+/// Maximum number of characters of each version of a corrected passage.
+const PASSAGE: usize = 120;
+
+/// Renders a correction by a verification, before it is sanitized: `the severity, from high to medium`.
+pub(crate) fn correction(made: &FindingCorrection) -> String {
+    let part = match made.field {
+        CorrectedField::Severity => "the severity",
+        CorrectedField::Body => "the text",
+        CorrectedField::Place => "the place",
+    };
+    let (was, now) = (shorten(&made.was, PASSAGE), shorten(&made.now, PASSAGE));
+    match (made.field, now.is_empty()) {
+        (CorrectedField::Body, true) => format!("{part}, without \"{was}\""),
+        (CorrectedField::Body, false) => format!("{part}, from \"{was}\" to \"{now}\""),
+        (CorrectedField::Severity | CorrectedField::Place, _) => format!("{part}, from {was} to {now}"),
+    }
+}
+
 /// Formats the place of an anchor: `src/a.rs:12-14`.
 pub(crate) fn place(anchor: &Anchor) -> String {
     let path = anchor.path.display_name();
@@ -252,20 +350,15 @@ fn by_severity(counts: impl Iterator<Item = (Severity, usize)>) -> String {
 pub(crate) fn receipt(review: &Review) -> Vec<ReceiptRow> {
     let coverage = &review.coverage;
     let in_state = |state: CoverageState| coverage.files.iter().filter(move |file| file.state == state);
-    let count = |state: CoverageState| in_state(state).count();
-    let mut rows = Vec::new();
-
-    let mut states = vec![format!("{} reviewed", count(CoverageState::Reviewed))];
-    for (state, word) in [(CoverageState::Truncated, "in part"), (CoverageState::Skipped, "skipped")] {
-        if count(state) > 0 {
-            states.push(format!("{} {word}", count(state)));
-        }
-    }
-    rows.push(ReceiptRow::new(
+    let mut rows = vec![ReceiptRow::new(
         "files",
-        format!("{}: {}", count_noun(coverage.files.len(), "changed file"), states.join(", ")),
-    ));
-    for (state, label) in [(CoverageState::Truncated, "in part"), (CoverageState::Skipped, "skipped")] {
+        format!("{}: {}", count_noun(coverage.files.len(), "changed file"), file_states(review)),
+    )];
+    for (state, label) in [
+        (CoverageState::TextOnly, "text checks"),
+        (CoverageState::Truncated, "in part"),
+        (CoverageState::Skipped, "skipped"),
+    ] {
         let files = in_state(state).map(|file| {
             (file.reason.as_deref().unwrap_or("no reason was given"), file.path.display_name().into_owned())
         });
@@ -308,6 +401,26 @@ pub(crate) fn receipt(review: &Review) -> Vec<ReceiptRow> {
     rows.extend(example_rows("limits", &coverage.limits_hit));
     rows.extend(example_rows("notes", &coverage.notes));
     rows
+}
+
+/// Counts the files of each state: `12 checked, 2 text checks only, 1 skipped`.
+fn file_states(review: &Review) -> String {
+    const ALL: [CoverageState; 5] = [
+        CoverageState::Reviewed,
+        CoverageState::Checked,
+        CoverageState::TextOnly,
+        CoverageState::Truncated,
+        CoverageState::Skipped,
+    ];
+    let files = &review.coverage.files;
+    let count = |state: CoverageState| files.iter().filter(|file| file.state == state).count();
+    let own = match review.provenance.engine {
+        Engine::Model => CoverageState::Reviewed,
+        Engine::Rules => CoverageState::Checked,
+    };
+    // The engine's own word is there even for no file: that none was reviewed is the statement.
+    let counts = ALL.into_iter().filter(|state| *state == own || count(*state) > 0);
+    counts.map(|state| format!("{} {}", count(state), state.label())).collect::<Vec<_>>().join(", ")
 }
 
 /// Describes verification: `3 findings by openai/x: 1 confirmed, 1 refuted, 1 unchecked`.
@@ -376,6 +489,7 @@ fn example_rows(label: &'static str, texts: &[String]) -> impl Iterator<Item = R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::review::FileCoverage;
 
     #[test]
     fn durations_read_as_people_say_them() {
@@ -383,6 +497,26 @@ mod tests {
             [0, 840, 9_999, 10_000, 119_999, 125_000].map(duration),
             ["0.0 s", "0.8 s", "9.9 s", "10 s", "119 s", "2 min 5 s"]
         );
+    }
+
+    #[test]
+    fn a_language_is_without_rules_only_if_that_is_the_reason() {
+        let mut review = crate::present::json::parse(include_bytes!("../../fixtures/documents/typical.json")).unwrap();
+        let file = |(path, reason): (&str, &str)| FileCoverage {
+            path: RepoPath::parse(path).unwrap(),
+            state: CoverageState::TextOnly,
+            reason: Some(reason.to_owned()),
+        };
+        let others = [
+            ("a.ts", "it is XML or HTML, not TypeScript"),
+            ("b.py", "its rules are switched off in the settings"),
+            ("c.go", "no rule applies to its path"),
+            ("d.rb", "no rules for files of this kind"),
+        ];
+        review.coverage.files = others.map(file).into();
+        assert_eq!(text_checks(&review), None);
+        review.coverage.files.push(file(("e.rb", "no rules for Ruby")));
+        assert!(text_checks(&review).unwrap().starts_with("no rules for Ruby (1 file): text checks only;"));
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! GitLab's Code Quality report: an array of violations, as GitLab documents it for third-party tools.
 //!
 //! GitLab shows violations that the target's report does not have. A finding is identified by its id, which is the same on every run; an
-//! incomplete review is identified by the run, so that it is new each time.
+//! incomplete review is identified by the run, so that it is new each time. The limits of a review, such as a language without rules, are no
+//! news of a change: they have the same identity on every run, and are shown where the target's report does not have them.
 
 use serde::Serialize;
 
 use super::json::escape_invisible;
-use super::report::{ReportEntry, entries, plain_line, severity_names};
+use super::report::{ReportEntry, entries_with_limits, plain_line, severity_names};
 use super::{Presenter, RenderOptions, Syntax};
 use crate::domain::place::LineRange;
 use crate::domain::review::Review;
@@ -45,7 +46,7 @@ struct GitlabLines {
 }
 
 fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
-    let violations: Vec<GitlabViolation> = entries(review).iter().map(violation).collect();
+    let violations: Vec<GitlabViolation> = entries_with_limits(review).iter().map(violation).collect();
     // Plain fields always serialize.
     let mut text = serde_json::to_string_pretty(&violations).unwrap_or_default();
     text.push('\n');

@@ -1,4 +1,5 @@
-//! The review for the summary of a GitHub job: the verdict, a table, each finding folded, the receipt, the reviewer and its cost.
+//! The review for the summary of a GitHub job: the verdict, a table if the main findings are many, each of them folded, the others as one line
+//! each, the receipt, the reviewer and its cost.
 //!
 //! GitHub rejects a step's summary of more than 1 MiB as a whole. Findings that do not fit are left out and counted. The folding tags are
 //! ours; texts of a model or of the repository go through `markdown::safe`, and in the line of a fold, which is HTML without Markdown, they
@@ -8,7 +9,8 @@ use std::fmt::Write as _;
 
 use super::markdown::escape::{code, inline, prose};
 use super::markdown::{
-    TABLE, render_body, render_outcome, render_provenance, render_receipt, render_resolved, render_row, severity,
+    TABLE, render_body, render_line, render_outcome, render_provenance, render_receipt, render_resolved, render_row,
+    severity,
 };
 use super::report::{shorten, title};
 use super::{Presenter, RenderOptions, Syntax, digest};
@@ -37,13 +39,13 @@ const REASONS: usize = 20;
 const SUMMARY: usize = 20_000;
 const TITLE: usize = 300;
 
-fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
+fn render(review: &Review, options: &RenderOptions) -> Vec<u8> {
     let head = head(review);
     let mut tail = String::new();
     render_receipt(&mut tail, review);
     provenance(&mut tail, review);
     let mut page = JobSummaryPage { out: head, room: MOST.saturating_sub(tail.len() + NOTES) };
-    findings(&mut page, review);
+    findings(&mut page, review, options.why);
     add_rest(&mut page, review);
     page.out.push_str(&tail);
     let mut out = page.out;
@@ -81,14 +83,30 @@ fn head(review: &Review) -> String {
     out
 }
 
-fn findings(page: &mut JobSummaryPage, review: &Review) {
-    let numbered: Vec<(usize, &Finding)> = (1..).zip(review.unresolved()).collect();
-    if numbered.is_empty() {
-        return;
+fn findings(page: &mut JobSummaryPage, review: &Review, why: bool) {
+    let numbered: Vec<(usize, &Finding)> = (1..).zip(review.main_findings()).collect();
+    if numbered.len() > digest::MOST_WITHOUT_TABLE {
+        add_table(page, &numbered, review);
+    } else if !numbered.is_empty() {
+        page.add("## Findings\n\n");
     }
+    let folded = numbered.iter().filter(|(number, finding)| page.add(&fold_finding(*number, finding, why))).count();
+    left_out(page, numbered.len() - folded, "the details", review);
+    let also: Vec<String> =
+        review.also_noticed().map(|one| render_line(&Finding { title: title_within(one), ..one.clone() })).collect();
+    if !also.is_empty() {
+        page.add(&format!("## {}\n\n", digest::ALSO_NOTICED));
+        let listed = also.iter().filter(|line| page.add(line)).count();
+        page.add("\n");
+        left_out(page, also.len() - listed, "the list", review);
+    }
+}
+
+/// Adds the table of the main findings.
+fn add_table(page: &mut JobSummaryPage, numbered: &[(usize, &Finding)], review: &Review) {
     let mut table = TABLE.to_owned();
     let mut rows = 0;
-    for (number, finding) in &numbered {
+    for (number, finding) in numbered {
         let before = table.len();
         render_row(&mut table, *number, &Finding { title: title_within(finding), ..(*finding).clone() });
         if table.len() > ROWS {
@@ -99,9 +117,7 @@ fn findings(page: &mut JobSummaryPage, review: &Review) {
     }
     table.push('\n');
     let rows = if page.add(&table) { rows } else { 0 };
-    let folded = numbered.iter().filter(|(number, finding)| page.add(&fold_finding(*number, finding))).count();
     left_out(page, numbered.len() - rows, "the table", review);
-    left_out(page, numbered.len() - folded, "the details", review);
 }
 
 /// Notes how many findings were left out, and where they are.
@@ -121,7 +137,7 @@ fn title_within(finding: &Finding) -> String {
 }
 
 /// Renders a finding folded behind one line with its title and place.
-fn fold_finding(number: usize, finding: &Finding) -> String {
+fn fold_finding(number: usize, finding: &Finding, why: bool) -> String {
     let place = finding.anchors.first().map(digest::place).unwrap_or_default();
     let place = escaped(&shorten(&strip_line(&place), TITLE));
     let mut out = format!(
@@ -129,7 +145,7 @@ fn fold_finding(number: usize, finding: &Finding) -> String {
         severity(finding.severity),
         escaped(&title(finding)),
     );
-    render_body(&mut out, finding);
+    render_body(&mut out, finding, why);
     out.push_str("</details>\n\n");
     out
 }
@@ -229,13 +245,25 @@ mod tests {
     fn one_finding_that_is_too_long_hides_no_other() {
         let page = rendered(TYPICAL, |review| review.findings[0].body = "word ".repeat(400_000));
         assert!(page.len() <= MOST);
-        assert_eq!(page.matches("<details>").count(), 4);
+        assert_eq!(page.matches("<details>").count(), 2);
         assert!(page.contains("1 finding left out of the details") && !page.contains("left out of the table"));
         let page = rendered(TYPICAL, |review| {
             review.sections =
                 vec![crate::domain::review::ReviewSection { title: "x".to_owned(), body: "word ".repeat(400_000) }];
         });
         assert!(page.len() <= MOST && page.contains("1 part of the review left out"));
+    }
+
+    #[test]
+    fn only_main_findings_are_folded_and_many_get_a_table() {
+        let page = rendered(TYPICAL, |_| ());
+        assert_eq!(page.matches("<details>").count(), 3);
+        assert!(page.contains("\n## Also noticed\n\n- **🟢 low**: ") && !page.contains("| # |"), "{page}");
+        let page = rendered(TYPICAL, |review| {
+            let one = review.findings[0].clone();
+            review.findings.insert(0, one);
+        });
+        assert!(page.contains("| 4 | 🟡 medium | "), "{page}");
     }
 
     #[test]
@@ -271,7 +299,7 @@ mod tests {
         for tag in tags(&page) {
             assert!(tag == "</details>" || tag.starts_with("<details><summary>"), "{tag}");
         }
-        assert_eq!((page.matches("<details>").count(), page.matches("</details>").count()), (3, 3));
+        assert_eq!((page.matches("<details>").count(), page.matches("</details>").count()), (2, 2));
     }
 
     proptest! {

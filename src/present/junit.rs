@@ -30,8 +30,6 @@ pub(super) const PRESENTER: Presenter = Presenter {
     render,
 };
 
-/// The name of the case for the review itself.
-const WHOLE: &str = "The whole change was reviewed";
 /// The name of the case for findings that are hidden and count for the gate.
 const HIDDEN: &str = "Nothing that fails the gate is hidden by the severity floor";
 /// Upper bounds on the characters of a message, which is one line, and of a body.
@@ -73,10 +71,9 @@ fn suite(path: Option<&RepoPath>) -> TestSuite {
 
 /// Returns the case for the review itself: passed if it is complete, else an error.
 fn review_case(review: &Review, unfinished: Option<&ReportEntry<'_>>) -> TestCase {
-    let rows: Vec<String> = digest::receipt(review)
-        .iter()
-        .map(|row| format!("{}: {}", row.label, row.render(strip_line, strip_line)))
-        .collect();
+    let rows = digest::receipt(review);
+    let rows = rows.iter().map(|row| format!("{}: {}", row.label, row.render(strip_line, strip_line)));
+    let rows: Vec<String> = rows.chain(digest::closing(review)).collect();
     let said = format!("{}\n{}\n\n{}", digest::verdict(review), digest::reviewer(review), rows.join("\n"));
     let status = match (review.outcome, unfinished) {
         (ReviewOutcome::Complete, _) | (_, None) => TestCaseStatus::success(),
@@ -87,7 +84,7 @@ fn review_case(review: &Review, unfinished: Option<&ReportEntry<'_>>) -> TestCas
             status
         }
     };
-    let mut case = TestCase::new(WHOLE, status);
+    let mut case = TestCase::new(format!("The whole change was {}", review.provenance.engine.past_tense()), status);
     case.set_classname("review");
     if unfinished.is_none() {
         case.set_system_out(text(&said));

@@ -4,10 +4,11 @@
 //! several outputs share are in `digest` (the verdict, the receipt), `patch` (quotes and suggestions as a small diff) and `report`
 //! (findings for programs that read linter reports). [`brief()`] is a review in a few lines, [`progress`] shows a run in progress to a
 //! person, [`events`] reports it to a program, [`runs`] lists saved runs, [`presented`] lays out a presented document, [`suggestion_diff`] draws
-//! the change of applied suggestions, [`model_list`], [`rule_list`] and [`guideline_list`] list what their names say, [`doctor`] renders the report of `review doctor`. Nothing here decides the
+//! the change of applied suggestions, [`model_list`], [`rule_list`] and [`guideline_list`] list what their names say, [`doctor`] renders the report of `review doctor`, [`batch`] the outcome of many reviews. Nothing here decides the
 //! contents of a review, and nothing reads a file.
 
 pub mod annotations;
+pub mod batch;
 mod brief;
 mod columns;
 pub mod delivery;
@@ -26,6 +27,7 @@ pub(crate) mod patch;
 pub mod presented;
 pub mod preview;
 pub mod progress;
+pub mod queue;
 mod rdjson;
 mod rdjsonl;
 mod report;
@@ -85,6 +87,8 @@ pub struct RenderOptions {
     pub links: LinkStyle,
     /// The severity at which a finding fails a gate, for outputs with pass and fail.
     pub fail_on: Option<Severity>,
+    /// `true` to show why the verification judged a finding as it did, for outputs for people.
+    pub why: bool,
 }
 
 /// The form of links to places.
@@ -103,9 +107,9 @@ pub enum LinkStyle {
 pub const MIN_WIDTH: usize = 40;
 
 impl Default for RenderOptions {
-    /// 80 columns, no colors, no links, no gate.
+    /// 80 columns, no colors, no links, no gate, no rationales.
     fn default() -> Self {
-        Self { width: 80, colour: false, links: LinkStyle::None, fail_on: None }
+        Self { width: 80, colour: false, links: LinkStyle::None, fail_on: None, why: false }
     }
 }
 

@@ -13,7 +13,7 @@ use super::brief::describe_suggestion;
 use super::digest;
 use super::json::escape_invisible;
 use super::markdown::escape::{code, fenced, inline, prose};
-use super::report::{EntryPlace, HeadPlaces, ReportEntry, entries, facts, severity_names, shorten};
+use super::report::{EntryPlace, HeadPlaces, ReportEntry, entries_with_limits, facts, severity_names, shorten};
 use crate::domain::finding::{Anchor, Finding, Suggestion};
 use crate::domain::place::LineRange;
 use crate::domain::review::Review;
@@ -95,7 +95,7 @@ const SOURCE: RdjsonSource = RdjsonSource { name: "review" };
 
 fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
     let places = HeadPlaces::of(&review.change);
-    let diagnostics = entries(review).iter().map(|entry| diagnostic(entry, &places, BODY)).collect();
+    let diagnostics = entries_with_limits(review).iter().map(|entry| diagnostic(entry, &places, BODY)).collect();
     // Plain fields always serialize.
     let mut text = serde_json::to_string_pretty(&RdjsonResult { source: SOURCE, diagnostics }).unwrap_or_default();
     text.push('\n');

@@ -6,7 +6,7 @@
 
 use super::json::escape_invisible;
 use super::rdjson::{BODY, RdjsonDiagnostic, diagnostic};
-use super::report::{HeadPlaces, ReportEntry, entries};
+use super::report::{HeadPlaces, ReportEntry, entries_with_limits};
 use super::{Presenter, RenderOptions, Syntax};
 use crate::domain::review::Review;
 
@@ -25,7 +25,7 @@ const LINE: usize = 60 * 1024;
 fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
     let places = HeadPlaces::of(&review.change);
     let mut out = String::new();
-    for entry in entries(review) {
+    for entry in entries_with_limits(review) {
         out.push_str(&line(&entry, &places));
         out.push('\n');
     }

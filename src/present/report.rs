@@ -1,5 +1,5 @@
-//! Shared by the outputs for programs that read linter reports: one [`ReportEntry`] for each finding, at a place that exists at the head, and
-//! another one if the review is not complete.
+//! Shared by the outputs for programs that read linter reports: one [`ReportEntry`] for each finding, at a place that exists at the head,
+//! another one if the review is not complete, and one for its limits.
 //!
 //! Such formats know only findings: a review that covered half of the change would look like one without findings. Writing an entry in a
 //! format belongs in the format's own file; its names of severities are here, in [`severity_names`], so that one table in `docs/formats.md` covers
@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{digest, patch};
 use crate::domain::change::{ChangeSet, FileChange, FileStatus};
-use crate::domain::finding::{Anchor, Finding, OriginKind, Severity, VerificationState};
+use crate::domain::finding::{Anchor, Finding, OriginKind, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::review::{CoverageState, Review, ReviewOutcome};
@@ -20,6 +20,9 @@ const REASONS: usize = 10;
 /// Upper bounds on the characters of a title, and of the name of a check.
 const TITLE: usize = 300;
 const CHECK: usize = 200;
+/// The check of the entry for the limits of a review, and its title.
+const LIMITS: &str = "review/limits";
+pub(super) const LIMITS_TITLE: &str = "Limits of this review";
 
 /// The names of a severity in the formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +64,7 @@ pub(super) struct EntryPlace {
 pub(super) struct ReportEntry<'r> {
     /// Its unique name within the report: the id of a finding, or of the run.
     pub(super) id: String,
-    /// The name of the check: the id of a rule, `review/<category>`, `review/incomplete` or `review/failed`.
+    /// The name of the check: the id of a rule, `review/<category>`, `review/incomplete`, `review/failed` or `review/limits`.
     pub(super) check: String,
     /// The severity; an incomplete review has the highest.
     pub(super) severity: Severity,
@@ -83,6 +86,36 @@ pub(super) fn entries(review: &Review) -> Vec<ReportEntry<'_>> {
         own.chain(review.unresolved().map(|finding| entry(finding, &places))).collect();
     make_names_unique(&mut entries);
     entries
+}
+
+/// Returns the entries, and last one for the limits of the review that its outcome does not show, if it has any.
+pub(super) fn entries_with_limits(review: &Review) -> Vec<ReportEntry<'_>> {
+    let mut entries = entries(review);
+    entries.extend(limits(review));
+    make_names_unique(&mut entries);
+    entries
+}
+
+/// Returns the entry for the limits of a review. It is the same for every change of a project, so its id is, too.
+fn limits(review: &Review) -> Option<ReportEntry<'static>> {
+    let sentences = limit_sentences(review)?;
+    let first = digest::without_rules(review).next();
+    let file = first.and_then(|(path, _)| review.change.files.iter().find(|file| file.path == *path));
+    Some(ReportEntry {
+        id: LIMITS.to_owned(),
+        check: LIMITS.to_owned(),
+        severity: Severity::Nit,
+        title: LIMITS_TITLE.to_owned(),
+        body: sentences,
+        place: file.map(visible_place),
+        finding: None,
+    })
+}
+
+/// Renders the limits of a review that its outcome does not show, a paragraph each; `None` if it has none.
+pub(super) fn limit_sentences(review: &Review) -> Option<String> {
+    let sentences: Vec<String> = digest::closing(review).iter().map(|sentence| format!("{sentence}.")).collect();
+    (!sentences.is_empty()).then(|| sentences.join("\n\n"))
 }
 
 /// Numbers entries with the same name.
@@ -134,16 +167,16 @@ pub(super) fn title(finding: &Finding) -> String {
 
 /// Returns further facts of a finding: `high, logic, confidence 9/10, id 4be01c9d72fa`.
 pub(super) fn facts(finding: &Finding) -> String {
-    let mut parts = vec![finding.severity.to_string(), finding.category.word().replace('_', " ")];
+    let mut parts = vec![finding.severity.to_string()];
+    parts.extend(finding.verification.describe());
+    parts.push(finding.category.word().replace('_', " "));
     if let Some(confidence) = finding.confidence {
         parts.push(format!("confidence {}/10", confidence.value()));
-    }
-    if finding.verification.state != VerificationState::Unchecked {
-        parts.push(finding.verification.state.to_string());
     }
     if let Some(guideline) = &finding.guideline {
         parts.push(format!("see {}:{}", guideline.path, guideline.line));
     }
+    parts.extend(digest::carried(finding));
     parts.push(format!("id {}", plain_line(&finding.id.0, CHECK)));
     parts.join(", ")
 }
@@ -175,7 +208,9 @@ pub(super) fn unfinished(review: &Review) -> Option<ReportEntry<'_>> {
         ReviewOutcome::Incomplete => {
             ("review/incomplete", format!("The review is incomplete: {}", digest::incomplete_label(review)))
         }
-        ReviewOutcome::Failed => ("review/failed", "The review failed: nothing was reviewed".to_owned()),
+        ReviewOutcome::Failed => {
+            ("review/failed", format!("The review failed: {}", digest::nothing(review).to_lowercase()))
+        }
     };
     let mut lines =
         vec!["That nothing is reported here does not mean that nothing is wrong.".to_owned(), String::new()];
@@ -189,15 +224,20 @@ pub(super) fn unfinished(review: &Review) -> Option<ReportEntry<'_>> {
         severity: Severity::Critical,
         title,
         body: lines.join("\n").trim_end().to_owned(),
-        place: least_covered_file(review).map(|file| EntryPlace {
-            path: file.path.clone(),
-            exists: file.status != FileStatus::Deleted,
-            // Readers that show only changed lines must show this.
-            lines: (file.status != FileStatus::Deleted).then(|| first_added(file).unwrap_or(LineRange::line(1))),
-            note: String::new(),
-        }),
+        place: least_covered_file(review).map(visible_place),
         finding: None,
     })
+}
+
+/// Returns the place in a file at which an entry about the review is shown also by readers that show only changed lines.
+fn visible_place(file: &FileChange) -> EntryPlace {
+    let exists = file.status != FileStatus::Deleted;
+    EntryPlace {
+        path: file.path.clone(),
+        exists,
+        lines: exists.then(|| first_added(file).unwrap_or(LineRange::line(1))),
+        note: String::new(),
+    }
 }
 
 /// Returns the file for the entry of an incomplete review: preferably one that was not fully reviewed and still exists.
@@ -205,7 +245,7 @@ fn least_covered_file(review: &Review) -> Option<&FileChange> {
     let states: HashMap<&RepoPath, CoverageState> =
         review.coverage.files.iter().map(|file| (&file.path, file.state)).collect();
     review.change.files.iter().min_by_key(|file| {
-        let seen = states.get(&file.path) == Some(&CoverageState::Reviewed);
+        let seen = states.get(&file.path).is_some_and(|state| state.is_whole());
         // Only facts that a saved review has, so no modes.
         (file.status == FileStatus::Deleted, file.binary || file.generated.is_some(), seen)
     })
@@ -274,7 +314,7 @@ pub(super) fn is_blank(text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::domain::change::{ChangeRun, Hunk, HunkSpan};
-    use crate::present::json;
+    use crate::present::{RenderOptions, json};
 
     fn review(document: &[u8]) -> Review {
         json::parse(document).unwrap()
@@ -304,6 +344,37 @@ mod tests {
         let entries = super::entries(&failed);
         assert_eq!((entries.len(), entries[0].check.as_str()), (1, "review/failed"));
         assert!(entries[0].body.contains("503"), "{}", entries[0].body);
+    }
+
+    #[test]
+    fn the_limits_of_a_complete_review_are_the_last_entry_in_every_format() {
+        let mut review = typical();
+        assert_eq!(entries_with_limits(&review).len(), review.findings.len());
+        review.coverage.uncommitted = 2;
+        let plain = entries_with_limits(&review).pop().unwrap();
+        assert_eq!((plain.check.as_str(), plain.severity, plain.place), ("review/limits", Severity::Nit, None));
+        review.findings.clear();
+        let file = &mut review.coverage.files[1];
+        (file.state, file.reason) = (CoverageState::TextOnly, Some("no rules for Ruby".to_owned()));
+        let path = file.path.to_string();
+        let rendered = |format: &str| {
+            let bytes = (crate::present::presenter(format).unwrap().render)(&review, &RenderOptions::default());
+            String::from_utf8(bytes).unwrap()
+        };
+        for (format, level) in
+            [("rdjson", "INFO"), ("rdjsonl", "INFO"), ("gitlab", "info"), ("annotations", "::notice")]
+        {
+            let text = rendered(format).replace('\\', "");
+            assert!(text.contains("no rules for Ruby (1 file): text checks only; --model reviews"), "{format}: {text}");
+            assert!(text.contains("2 files have uncommitted changes that were not checked: --all"), "{format}: {text}");
+            assert!(text.contains(level), "{format}: {text}");
+            assert!(
+                format == "annotations" || text.contains("review/limits") && text.contains(&path),
+                "{format}: {text}"
+            );
+        }
+        assert_eq!(rendered("annotations").lines().count(), 1);
+        assert!(rendered("gitlab").contains("\"fingerprint\": \"review/limits\""), "it is the same for every change");
     }
 
     #[test]

@@ -110,6 +110,8 @@ mod tests {
                 engine: Engine::Model,
                 cost: (!id.starts_with('c')).then(|| "0.42".parse().unwrap()),
                 findings: findings.iter().copied().collect::<BTreeMap<_, _>>(),
+                is_standalone: false,
+                identity: None,
             })
         };
         let begun = |id: &str, engine: Engine, is_running: bool| SavedRun::Unfinished {
@@ -121,6 +123,7 @@ mod tests {
                 head_name: "topic".to_owned(),
                 pull: None,
                 engine,
+                identity: None,
             },
             is_running,
         };

@@ -12,6 +12,7 @@ mod guard;
 mod markdown;
 mod moved;
 mod plan;
+mod source_links;
 mod summary;
 mod summary_builder;
 mod thread_status;
@@ -25,6 +26,7 @@ pub use plan::{
     EntryWork, InlinePlace, OwnThread, PlanEntry, PlanInput, PostPlan, ThreadStatus, collect_own_threads,
     existing_summary, plan_post,
 };
+pub use source_links::SourceLinks;
 pub use summary::{SummaryFinding, SummaryParts, SummaryText, render_review_body, render_summary};
 pub use summary_builder::{SummaryBuilder, lists_as_summary_only};
 pub use thread_status::{saw_finding, thread_status};

@@ -13,10 +13,11 @@ use super::carry::{PostProgress, RenderedSummary};
 use super::draft::{PostLimits, SummaryOnly, SummaryOnlyReason};
 use super::guard::SecretGuard;
 use super::plan::{PlanEntry, PostPlan};
+use super::source_links::SourceLinks;
 use super::summary::{SummaryFinding, SummaryParts, render_review_body, render_summary};
 
 /// The headings below which a summary lists what has no place on lines.
-const BESIDE: [&str; 2] = ["### Not on lines", "### Beyond the limit of comments"];
+const BESIDE: [&str; 3] = ["### Not on lines", "### Beyond the limit of comments", "### Also noticed"];
 
 /// The severity from which findings without lines are kept in the summary.
 const KEPT: Severity = Severity::Medium;
@@ -34,6 +35,8 @@ pub struct SummaryBuilder<'a> {
     pub head: CommitId,
     /// `true` if that is another than the one that was reviewed.
     pub has_moved: bool,
+    /// Addresses of places in its files, if known.
+    pub links: Option<SourceLinks>,
     /// The forge's limits.
     pub limits: PostLimits,
     /// Keeps secrets out.
@@ -112,6 +115,7 @@ impl SummaryBuilder<'_> {
             notes: self.plan.notes.iter().chain(told.failures).cloned().collect(),
             is_of_all: self.plan.is_of_all,
             kept: self.kept(told),
+            links: self.links.clone(),
         }
     }
 
@@ -193,8 +197,8 @@ mod tests {
     #[test]
     fn what_was_listed_beside_the_lines_is_told_from_what_was_late() {
         let text = "## Review\n\n### On their lines\n\n- a (id `aa`)\n\n### Not on lines\n\n- b (id `bb`; not on its lines: x)\n\n\
-                    ### Beyond the limit of comments\n\n- c (id `cc`)\n\n### Found by earlier reviews\n\n- d (id `dd`)\n";
-        for (id, listed) in [("aa", false), ("bb", true), ("cc", true), ("dd", false), ("b", false)] {
+                    ### Beyond the limit of comments\n\n- c (id `cc`)\n\n### Also noticed\n\n- e (id `ee`)\n\n### Found by earlier reviews\n\n- d (id `dd`)\n";
+        for (id, listed) in [("aa", false), ("bb", true), ("cc", true), ("ee", true), ("dd", false), ("b", false)] {
             assert_eq!(lists_as_summary_only(text, &FindingId(id.to_owned())), listed, "{id}");
         }
     }

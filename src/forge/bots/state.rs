@@ -2,7 +2,7 @@
 //!
 //! `pr-review-mcp` keeps this in comments of the pull request, and reads the first comment that holds its mark, whoever wrote it. Here only
 //! comments of our own account and of accounts with rights in the repository are read ([`RemarkState::read`]), all of them together; only our own is
-//! ever written. What another account's comment says is resolved cannot be reopened here, and it is said so.
+//! ever written.
 
 use super::stored::{PENDING, RESOLVED, StoredChildren, StoredRemarkState, StoredResolution, is_trusted_comment};
 use crate::domain::forge::{Comment, Held, Remark};
@@ -16,17 +16,6 @@ pub enum ResolveResult {
     AllParts,
     /// Remarks of this sort are not kept here.
     NotKeptHere,
-}
-
-/// The result of recording that a remark is open again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReopenResult {
-    /// It stands in the comment that is to be written.
-    Done,
-    /// It was open.
-    WasOpen,
-    /// The comment of another account says that it is resolved.
-    HeldByOthers,
 }
 
 /// The error for state that does not fit one comment.
@@ -113,25 +102,6 @@ impl RemarkState {
                 if is_all { ResolveResult::AllParts } else { ResolveResult::Done }
             }
             (Held::Part | Held::Thread | Held::Guide | Held::Overview, _) => ResolveResult::NotKeptHere,
-        }
-    }
-
-    /// Records that a remark is open.
-    pub fn reopen(&mut self, remark: &Remark) -> ReopenResult {
-        let was_resolved = self.is_resolved(remark);
-        self.own.resolved_nitpicks.remove(&remark.id);
-        if let Some(parent) = &remark.parent {
-            self.own.resolved_nitpicks.remove(parent);
-            let status =
-                self.own.parent_children.get_mut(parent).and_then(|kept| kept.child_status.get_mut(&remark.id));
-            if let Some(status) = status {
-                PENDING.clone_into(status);
-            }
-        }
-        match (was_resolved, self.is_resolved(remark)) {
-            (false, _) => ReopenResult::WasOpen,
-            (true, false) => ReopenResult::Done,
-            (true, true) => ReopenResult::HeldByOthers,
         }
     }
 

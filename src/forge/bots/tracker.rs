@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::state::{ReopenResult, ResolveResult, StateTooLarge};
+use super::state::{ResolveResult, StateTooLarge};
 use super::stored::{LONGEST_COMMENT, is_trusted_comment};
 use crate::domain::forge::{Comment, Held, Remark};
 
@@ -76,17 +76,6 @@ impl Tracker {
         }
         self.own.insert(remark.id.clone(), true);
         ResolveResult::Done
-    }
-
-    /// Takes the tick of an entry away.
-    pub fn reopen(&mut self, remark: &Remark) -> ReopenResult {
-        let was_resolved = self.is_resolved(&remark.id);
-        self.own.remove(&remark.id);
-        match (was_resolved, self.is_resolved(&remark.id)) {
-            (false, _) => ReopenResult::WasOpen,
-            (true, false) => ReopenResult::Done,
-            (true, true) => ReopenResult::HeldByOthers,
-        }
     }
 
     /// The text of our own checklist of all entries of the guide among the remarks. `at` is RFC 3339.

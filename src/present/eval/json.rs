@@ -10,7 +10,7 @@ use serde_json::{Value, json as value};
 use super::Report;
 use crate::domain::eval::{
     CaseResult, CaseRun, EarlierCase, EarlierEvaluation, EarlierRun, EvalComparison, EvalRatio, Extra, Figures, Golden,
-    IssueResult, ReportedFinding,
+    IssueResult, ReportedFinding, ShownFinding,
 };
 use crate::domain::run::Engine;
 use crate::present::json::{escape_invisible, usage};
@@ -56,6 +56,14 @@ fn figures(figures: &Figures) -> Value {
         "place_only": figures.place_only,
         "words_only": figures.words_only,
         "found_again": figures.again,
+        "findings_per_change": share(figures.per_change),
+        "main": share(figures.main),
+        "body_words": {
+            "median": figures.median_words(),
+            "mean": figures.mean_words(),
+            "longest": figures.body_words.last(),
+        },
+        "quoted": share(figures.at_quote),
         "reviews": {
             "complete": figures.complete,
             "incomplete": figures.incomplete,
@@ -106,6 +114,7 @@ fn golden(golden: &Golden) -> Value {
         "severity": golden.severity,
         "category": golden.category,
         "optional": golden.optional,
+        "cause": golden.cause,
     })
 }
 
@@ -124,6 +133,7 @@ fn run_of(case: &CaseResult, run: &CaseRun) -> Value {
         "findings": run.score.findings,
         "issues": run.score.issues.iter().map(issue).collect::<Vec<_>>(),
         "extra": run.score.extra.iter().map(extra).collect::<Vec<_>>(),
+        "shown": run.shown.iter().map(shown).collect::<Vec<_>>(),
         "hidden": run.hidden,
         "turns": run.turns,
         "usage": usage(run.usage),
@@ -142,6 +152,15 @@ fn issue(result: &IssueResult) -> Value {
 
 fn extra(extra: &Extra) -> Value {
     value!({ "finding": reported(&extra.finding), "found_already": extra.again })
+}
+
+fn shown(shown: &ShownFinding) -> Value {
+    value!({
+        "finding": reported(&shown.finding),
+        "prominence": shown.prominence.word(),
+        "body_words": shown.body_words,
+        "at_quote": shown.is_at_quote,
+    })
 }
 
 fn reported(finding: &ReportedFinding) -> Value {

@@ -19,6 +19,7 @@ pub fn table(report: &Report<'_>) -> String {
     for (title, rows) in [
         ("Not found", missed_rows(evaluation)),
         ("Findings about none of the issues", wrong_rows(evaluation)),
+        ("Findings shown away from the lines that they quote", misplaced_rows(evaluation)),
         ("Did not come to an end", unfinished_rows(evaluation)),
     ] {
         if !rows.is_empty() {
@@ -136,6 +137,13 @@ fn wrong_rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
     rows
 }
 
+fn misplaced_rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
+    let runs = evaluation.cases.iter().flat_map(|case| case.runs.iter().map(move |run| (case, run)));
+    let shown = runs.flat_map(|(case, run)| run.shown.iter().map(move |shown| (case, shown)));
+    let misplaced = shown.filter(|(_, shown)| shown.is_at_quote == Some(false));
+    misplaced.map(|(case, shown)| vec![strip_line(&case.name), describe_finding(&shown.finding)]).collect()
+}
+
 /// Formats a finding: `title (src/a.py:3)`.
 fn describe_finding(finding: &ReportedFinding) -> String {
     let place = finding.line.map_or_else(|| finding.path.clone(), |line| format!("{}:{line}", finding.path));
@@ -191,6 +199,7 @@ fn sums(evaluation: &Evaluation, figures: &Figures) -> Vec<Vec<String>> {
         row("severity", figures.severity, of(figures.severity, "found issues as bad as expected")),
         row("category", figures.category, of(figures.category, "found issues of the expected kind")),
     ];
+    rows.extend(noise(figures));
     let plain = |name: &str, text: String| vec![name.to_owned(), String::new(), text];
     let (tokens, money) = spent(figures.usage);
     rows.push(plain("tokens", tokens));
@@ -198,6 +207,36 @@ fn sums(evaluation: &Evaluation, figures: &Figures) -> Vec<Vec<String>> {
     let each = seconds(figures.took_ms / (evaluation.runs().count().max(1) as u64));
     rows.push(plain("time", format!("{} in all, {each} a review", seconds(evaluation.took_ms))));
     rows
+}
+
+/// The rows on what a reader has to go through: how many findings, how many of them whole, how long, and shown where.
+fn noise(figures: &Figures) -> [Vec<String>; 4] {
+    let row = |name: &str, value: String, said: String| vec![name.to_owned(), value, said];
+    let EvalRatio { some: findings, all: changes } = figures.per_change;
+    let each = figures.per_change.ratio().map_or_else(|| "-".to_owned(), |each| format!("{each:.1}"));
+    let median = figures.median_words().map_or_else(|| "-".to_owned(), |words| words.to_string());
+    let words = match (figures.mean_words(), figures.body_words.last()) {
+        (Some(mean), Some(longest)) => format!("words in the median body of a finding; mean {mean}, longest {longest}"),
+        _ => "nothing to measure".to_owned(),
+    };
+    let EvalRatio { some: at_quote, all: known } = figures.at_quote;
+    let mut quoted = match known {
+        0 => "nothing to measure: no quote is known".to_owned(),
+        _ => format!("{at_quote} of {known} findings shown at the lines that they quote"),
+    };
+    if known > 0 && known < figures.main.all {
+        quoted.push_str(&format!("; of {} no quote is known", count_noun(figures.main.all - known, "other finding")));
+    }
+    let main = match figures.main {
+        EvalRatio { all: 0, .. } => "nothing to measure".to_owned(),
+        EvalRatio { some, all } => format!("{some} of {all} findings shown whole"),
+    };
+    [
+        row("findings", each, format!("per change: {findings} in {}", count_noun(changes, "review"))),
+        row("main", percent(figures.main), main),
+        row("words", median, words),
+        row("quoted", percent(figures.at_quote), quoted),
+    ]
 }
 
 fn spent(usage: Option<Usage>) -> (String, String) {
@@ -247,4 +286,86 @@ fn indented(text: &str) -> String {
         out.push_str(&format!("  {line}\n"));
         out
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::eval::{CaseRun, CaseScore, ExpectedResult, ShownFinding};
+    use crate::domain::finding::{Category, Prominence, Severity};
+
+    fn shown(title: &str, body_words: usize, is_at_quote: Option<bool>) -> ShownFinding {
+        let finding = ReportedFinding {
+            title: title.to_owned(),
+            path: "src/a.py".to_owned(),
+            line: Some(3),
+            severity: Severity::Low,
+            category: Category::Logic,
+            origin: "m".to_owned(),
+        };
+        ShownFinding { finding, prominence: Prominence::Also, body_words, is_at_quote }
+    }
+
+    fn evaluation(shown: Vec<ShownFinding>) -> Evaluation {
+        let run = CaseRun {
+            end: RunEnd::Complete,
+            score: CaseScore { findings: shown.len(), ..CaseScore::default() },
+            shown,
+            who: None,
+            usage: Usage::default(),
+            turns: 0,
+            hidden: 0,
+            took_ms: 0,
+        };
+        let case = CaseResult {
+            name: "a".to_owned(),
+            about: String::new(),
+            digest: String::new(),
+            expected: ExpectedResult::Clean,
+            runs: vec![run],
+        };
+        Evaluation {
+            version: String::new(),
+            started_at: String::new(),
+            took_ms: 0,
+            repeat: 1,
+            cases: vec![case],
+            interrupted: false,
+        }
+    }
+
+    fn rendered(shown: Vec<ShownFinding>) -> String {
+        table(&Report { evaluation: &evaluation(shown), comparison: None, broken: &[] })
+    }
+
+    #[test]
+    fn a_finding_away_from_its_quote_is_listed_and_unknown_quotes_are_counted() {
+        let text = rendered(vec![
+            shown("It is elsewhere", 10, Some(false)),
+            shown("It is there", 30, Some(true)),
+            shown("A rule found it", 90, None),
+        ]);
+        assert!(
+            text.contains(
+                "\nFindings shown away from the lines that they quote\n  a  It is elsewhere (src/a.py:3)\n\n"
+            ),
+            "{text}"
+        );
+        for row in [
+            "findings      3.0   per change: 3 in 1 review\n",
+            "main          0%    0 of 3 findings shown whole\n",
+            "words         30    words in the median body of a finding; mean 43, longest 90\n",
+            "quoted        50%   1 of 2 findings shown at the lines that they quote; of 1 other finding no quote is known\n",
+        ] {
+            assert!(text.contains(row), "{text}");
+        }
+    }
+
+    #[test]
+    fn without_a_finding_there_is_nothing_to_measure() {
+        let text = rendered(Vec::new());
+        for row in ["findings      0.0", "main          -", "words         -", "quoted        -"] {
+            assert!(text.contains(row), "{text}");
+        }
+    }
 }

@@ -43,7 +43,7 @@ fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
 
 /// Renders tokens and cost, as in every document.
 pub(super) fn usage(usage: Usage) -> serde_json::Value {
-    serde_json::to_value(write::usage(usage)).unwrap_or_default()
+    serde_json::to_value(usage).unwrap_or_default()
 }
 
 /// Renders the document on one line, without its line ending.
@@ -164,6 +164,33 @@ mod tests {
             review.count_blocking(Severity::Nit),
             "what nobody is sure of is no reason to fail"
         );
+    }
+
+    #[test]
+    fn an_older_document_that_calls_checked_files_reviewed_is_read() {
+        use crate::domain::review::CoverageState;
+
+        let typical = include_str!("../../../fixtures/documents/typical.json");
+        let older = typical.replace("\"state\": \"checked\"", "\"state\": \"reviewed\"");
+        assert_ne!(older, typical);
+        let states = |text: &str| -> Vec<CoverageState> {
+            parse(text.as_bytes()).unwrap().coverage.files.iter().map(|file| file.state).collect()
+        };
+        assert_eq!(states(&older), states(typical));
+        let by_model = states(&older.replace("\"engine\": \"rules\"", "\"engine\": \"model\""));
+        assert!(by_model.contains(&CoverageState::Reviewed) && !by_model.contains(&CoverageState::Checked));
+    }
+
+    #[test]
+    fn every_finding_has_a_prominence_and_an_older_document_has_main_ones_alone() {
+        use crate::domain::finding::Prominence;
+
+        let good = include_str!("../../../fixtures/documents/typical.json");
+        let of =
+            |text: &str| parse(text.as_bytes()).unwrap().findings.iter().map(|one| one.prominence).collect::<Vec<_>>();
+        assert_eq!(of(good)[2..], [Prominence::Main, Prominence::Also, Prominence::Also]);
+        let older: String = good.lines().filter(|line| !line.contains("\"prominence\"")).collect();
+        assert_eq!(of(&older), [Prominence::Main; 5]);
     }
 
     #[test]

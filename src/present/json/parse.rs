@@ -10,21 +10,16 @@ use super::wire;
 use crate::domain::change::{ChangeSet, Commit, FileChange, Generated, PatchCut, PatchId, PatchText};
 use crate::domain::day::{Day, InvalidDay};
 use crate::domain::finding::{
-    Anchor, AnchorKind, Confidence, DismissalNote, Finding, FindingFingerprint, FindingId, FindingOrigin,
-    FindingVerification, GuidelineRef, Suggestion,
+    Anchor, AnchorKind, Confidence, DismissalNote, Finding, FindingFingerprint, FindingId, GuidelineRef, Suggestion,
 };
 use crate::domain::forge::{InvalidPullName, PullId, PullNumber, RepoName, ReviewedPull};
 use crate::domain::guideline::ProvidedGuideline;
 use crate::domain::id::{CommitId, InvalidObjectId, ObjectId};
-use crate::domain::money::Money;
 use crate::domain::path::{PathError, RepoPath};
 use crate::domain::place::{InvalidRange, LineRange, WorkspaceAt};
 use crate::domain::prior::ComparedReview;
-use crate::domain::review::{
-    FileCoverage, LeadCounts, ModelTurns, Review, ReviewCoverage, ReviewProvenance, ReviewSection, WithheldClaim,
-};
-use crate::domain::run::{InvalidRunId, RunId, Usage};
-use crate::domain::verification::VerificationTotals;
+use crate::domain::review::{CoverageState, FileCoverage, Review, ReviewCoverage, ReviewProvenance};
+use crate::domain::run::{Engine, InvalidRunId, RunId};
 
 /// Reasons why bytes are not a document that this program reads.
 #[derive(Debug, thiserror::Error)]
@@ -115,12 +110,8 @@ pub fn parse(bytes: &[u8]) -> Result<Review, ParseError> {
         change: Arc::new(change(document.change)?),
         summary: document.summary.text,
         findings: findings.map(|(n, one)| finding(one, &format!("findings[{n}]"))).collect::<Result<_, _>>()?,
-        sections: document
-            .sections
-            .into_iter()
-            .map(|section| ReviewSection { title: section.title, body: section.body })
-            .collect(),
-        coverage: coverage(document.coverage)?,
+        sections: document.sections,
+        coverage: coverage(document.coverage, document.provenance.engine)?,
         provenance: provenance(document.provenance)?,
     })
 }
@@ -206,6 +197,7 @@ fn finding(finding: wire::FindingJson, at: &str) -> Result<Finding, ParseError> 
         title: finding.title,
         body: finding.body,
         severity: finding.severity,
+        prominence: finding.prominence,
         category: finding.category,
         confidence: finding
             .confidence
@@ -214,17 +206,18 @@ fn finding(finding: wire::FindingJson, at: &str) -> Result<Finding, ParseError> 
             .at(|| format!("{at}.confidence"))?,
         anchors: anchors.map(|(n, one)| anchor(one, &format!("{at}.anchors[{n}]"))).collect::<Result<_, _>>()?,
         suggestion: finding.suggestion.map(|one| suggestion(&one, &format!("{at}.suggestion"))).transpose()?,
-        verification: FindingVerification {
-            state: finding.verification.state,
-            by: finding.verification.by,
-            rationale: finding.verification.rationale,
-        },
-        origin: FindingOrigin { kind: finding.origin.kind, name: finding.origin.name },
+        verification: finding.verification,
+        origin: finding.origin,
         guideline: finding
             .guideline
             .map(|one| RepoPath::parse(&one.path).map(|path| GuidelineRef { path, line: one.line }))
             .transpose()
             .at(|| format!("{at}.guideline.path"))?,
+        carried_from: finding
+            .carried_from
+            .map(|run| run.parse::<RunId>())
+            .transpose()
+            .at(|| format!("{at}.carried_from"))?,
         dismissed: finding.dismissed.map(|one| dismissed(one, &format!("{at}.dismissed"))).transpose()?,
     })
 }
@@ -260,11 +253,16 @@ fn suggestion(suggestion: &wire::SuggestionJson, at: &str) -> Result<Suggestion,
     })
 }
 
-fn coverage(coverage: wire::CoverageJson) -> Result<ReviewCoverage, ParseError> {
+fn coverage(coverage: wire::CoverageJson, engine: Engine) -> Result<ReviewCoverage, ParseError> {
+    // Older documents say `reviewed` of what the rules checked, too.
+    let state = |state: CoverageState| match (state, engine) {
+        (CoverageState::Reviewed, Engine::Rules) => CoverageState::Checked,
+        (state, _) => state,
+    };
     let file = |(n, file): (usize, wire::FileCoverageJson)| -> Result<FileCoverage, ParseError> {
         Ok(FileCoverage {
             path: RepoPath::parse(&file.path).at(|| format!("coverage.files[{n}].path"))?,
-            state: file.state,
+            state: state(file.state),
             reason: file.reason,
         })
     };
@@ -272,25 +270,18 @@ fn coverage(coverage: wire::CoverageJson) -> Result<ReviewCoverage, ParseError> 
         files: coverage.files.into_iter().enumerate().map(file).collect::<Result<_, _>>()?,
         tool_calls: coverage.tool_calls,
         tool_errors: coverage.tool_errors,
-        withheld: coverage
-            .withheld
-            .into_iter()
-            .map(|held| WithheldClaim { title: held.title, reason: held.reason })
-            .collect(),
+        withheld: coverage.withheld,
         dismissed: coverage.dismissed,
         suppressed: coverage.suppressed,
         below_floor: coverage.below_floor,
         below_confidence: coverage.below_confidence,
         hidden: Vec::new(),
-        leads: LeadCounts {
-            given: coverage.leads.given,
-            confirmed: coverage.leads.confirmed,
-            refuted: coverage.leads.refuted,
-            unanswered: coverage.leads.unanswered,
-        },
+        leads: coverage.leads,
         limits_hit: coverage.limits_hit,
         notes: coverage.notes,
         previous: coverage.previous.map(compared).transpose()?,
+        is_standalone: coverage.standalone,
+        uncommitted: coverage.uncommitted,
     })
 }
 
@@ -323,31 +314,8 @@ fn provenance(provenance: wire::ProvenanceJson) -> Result<ReviewProvenance, Pars
         started_at: provenance.started_at,
         took_ms: provenance.took_ms,
         turns: provenance.turns,
-        answered: provenance.answered.into_iter().map(answered).collect(),
-        usage: usage(&provenance.usage),
-        second_look: provenance.second_look.map(|look| VerificationTotals {
-            by: look.by,
-            confirmed: look.confirmed,
-            uncertain: look.uncertain,
-            refuted: look.refuted,
-            unchecked: look.unchecked,
-            turns: look.turns,
-            usage: usage(&look.usage),
-        }),
+        answered: provenance.answered,
+        usage: provenance.usage,
+        second_look: provenance.second_look,
     })
-}
-
-fn answered(answered: wire::ModelTurnsJson) -> ModelTurns {
-    let wire::ModelTurnsJson { provider, model, turns } = answered;
-    ModelTurns { provider, model, turns }
-}
-
-fn usage(usage: &wire::Usage) -> Usage {
-    Usage {
-        input_tokens: usage.input_tokens,
-        output_tokens: usage.output_tokens,
-        cache_read_tokens: usage.cache_read_tokens,
-        cache_write_tokens: usage.cache_write_tokens,
-        cost: usage.cost_usd.and_then(Money::from_usd),
-    }
 }

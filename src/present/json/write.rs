@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 
 use super::wire;
 use crate::domain::change::{ChangeSet, Commit, FileChange};
-use crate::domain::finding::{Anchor, Confidence, Finding};
+use crate::domain::finding::{Anchor, Confidence, Finding, FindingCorrection, FindingOrigin, FindingVerification};
 use crate::domain::forge::ReviewedPull;
-use crate::domain::money::Money;
 use crate::domain::place::LineRange;
-use crate::domain::review::{ModelTurns, Review, ReviewCoverage, ReviewProvenance, ReviewSection};
-use crate::domain::run::Usage;
+use crate::domain::review::{ModelTurns, Review, ReviewCoverage, ReviewProvenance, ReviewSection, WithheldClaim};
 use crate::domain::text::{strip_block, strip_line};
 use crate::domain::verification::VerificationTotals;
 
@@ -110,6 +108,7 @@ pub(super) fn finding(finding: &Finding) -> wire::FindingJson {
         title: strip_line(&finding.title),
         body: strip_block(&finding.body),
         severity: finding.severity,
+        prominence: finding.prominence,
         category: finding.category,
         confidence: finding.confidence.map(Confidence::value),
         anchors: finding.anchors.iter().map(anchor).collect(),
@@ -119,22 +118,28 @@ pub(super) fn finding(finding: &Finding) -> wire::FindingJson {
             end_line: suggestion.lines.end(),
             replacement: suggestion.replacement.clone(),
         }),
-        verification: wire::VerificationJson {
+        verification: FindingVerification {
             state: finding.verification.state,
             by: finding.verification.by.as_deref().map(strip_line),
             rationale: finding.verification.rationale.as_deref().map(strip_block),
+            corrections: finding.verification.corrections.iter().map(correction).collect(),
         },
-        origin: wire::OriginJson { kind: finding.origin.kind, name: strip_line(&finding.origin.name) },
+        origin: FindingOrigin { kind: finding.origin.kind, name: strip_line(&finding.origin.name) },
         guideline: finding
             .guideline
             .as_ref()
             .map(|guideline| wire::GuidelineJson { path: guideline.path.to_string(), line: guideline.line }),
+        carried_from: finding.carried_from.map(|run| run.to_string()),
         dismissed: finding.dismissed.as_ref().map(|why| wire::DismissalJson {
             reason: strip_line(&why.reason),
             until: why.until.map(|day| day.to_string()),
             by: why.by,
         }),
     }
+}
+
+fn correction(made: &FindingCorrection) -> FindingCorrection {
+    FindingCorrection { field: made.field, was: strip_block(&made.was), now: strip_block(&made.now) }
 }
 
 fn anchor(anchor: &Anchor) -> wire::AnchorJson {
@@ -150,8 +155,8 @@ fn anchor(anchor: &Anchor) -> wire::AnchorJson {
     }
 }
 
-fn section(section: &ReviewSection) -> wire::SectionJson {
-    wire::SectionJson { title: strip_line(&section.title), body: strip_block(&section.body) }
+fn section(section: &ReviewSection) -> ReviewSection {
+    ReviewSection { title: strip_line(&section.title), body: strip_block(&section.body) }
 }
 
 fn coverage(coverage: &ReviewCoverage) -> wire::CoverageJson {
@@ -171,24 +176,21 @@ fn coverage(coverage: &ReviewCoverage) -> wire::CoverageJson {
         withheld: coverage
             .withheld
             .iter()
-            .map(|held| wire::WithheldClaimJson { title: strip_line(&held.title), reason: strip_line(&held.reason) })
+            .map(|held| WithheldClaim { title: strip_line(&held.title), reason: strip_line(&held.reason) })
             .collect(),
         dismissed: coverage.dismissed,
         suppressed: coverage.suppressed,
         below_floor: coverage.below_floor.clone(),
         below_confidence: coverage.below_confidence.clone(),
-        leads: wire::LeadsJson {
-            given: coverage.leads.given,
-            confirmed: coverage.leads.confirmed,
-            refuted: coverage.leads.refuted,
-            unanswered: coverage.leads.unanswered,
-        },
+        leads: coverage.leads,
         limits_hit: lines(&coverage.limits_hit),
         notes: lines(&coverage.notes),
         previous: coverage.previous.as_ref().map(|previous| wire::PreviousReviewJson {
             run: previous.run.to_string(),
             disproved: previous.disproved.iter().map(|id| strip_line(&id.0)).collect(),
         }),
+        standalone: coverage.is_standalone,
+        uncommitted: coverage.uncommitted,
     }
 }
 
@@ -210,34 +212,16 @@ fn provenance(provenance: &ReviewProvenance) -> wire::ProvenanceJson {
         took_ms: provenance.took_ms,
         turns: provenance.turns,
         answered: provenance.answered.iter().map(answered).collect(),
-        usage: usage(provenance.usage),
+        usage: provenance.usage,
         second_look: provenance.second_look.as_ref().map(second_look),
     }
 }
 
-fn answered(answered: &ModelTurns) -> wire::ModelTurnsJson {
+fn answered(answered: &ModelTurns) -> ModelTurns {
     let ModelTurns { provider, model, turns } = answered;
-    wire::ModelTurnsJson { provider: strip_line(provider), model: strip_line(model), turns: *turns }
+    ModelTurns { provider: strip_line(provider), model: strip_line(model), turns: *turns }
 }
 
-fn second_look(look: &VerificationTotals) -> wire::VerificationTotalsJson {
-    wire::VerificationTotalsJson {
-        by: strip_line(&look.by),
-        confirmed: look.confirmed,
-        uncertain: look.uncertain,
-        refuted: look.refuted,
-        unchecked: look.unchecked,
-        turns: look.turns,
-        usage: usage(look.usage),
-    }
-}
-
-pub(super) fn usage(usage: Usage) -> wire::Usage {
-    wire::Usage {
-        input_tokens: usage.input_tokens,
-        output_tokens: usage.output_tokens,
-        cache_read_tokens: usage.cache_read_tokens,
-        cache_write_tokens: usage.cache_write_tokens,
-        cost_usd: usage.cost.map(Money::usd),
-    }
+fn second_look(look: &VerificationTotals) -> VerificationTotals {
+    VerificationTotals { by: strip_line(&look.by), ..look.clone() }
 }

@@ -1,4 +1,5 @@
-//! The review as GitHub-flavoured Markdown: a summary table, then each finding, then the receipt.
+//! The review as GitHub-flavoured Markdown: a table of the main findings if they are many, then each of them, the others as one line each, then
+//! the receipt.
 //!
 //! Every text that is not ours goes through `safe`, which leaves no HTML, no image, no link, no mention and no table cell of its own. Links
 //! into a forge and the limits of its comments do not belong here.
@@ -9,7 +10,7 @@ use std::fmt::Write as _;
 
 use super::patch::{self, DiffRow};
 use super::{Presenter, RenderOptions, Syntax, digest};
-use crate::domain::finding::{Finding, FindingStatus, OriginKind, Severity, VerificationState};
+use crate::domain::finding::{Finding, FindingStatus, OriginKind, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::review::{Review, ReviewOutcome};
 use escape::{cell_code, code, fenced, inline, prose, table_cell};
@@ -26,16 +27,22 @@ pub(super) const PRESENTER: Presenter = Presenter {
 /// Number of code lines shown for one quote.
 const CODE_LINES: usize = 60;
 
-fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
+fn render(review: &Review, options: &RenderOptions) -> Vec<u8> {
     let mut out = String::new();
     head(&mut out, review);
-    let numbered: Vec<(usize, &Finding)> = (1..).zip(review.unresolved()).collect();
-    if !numbered.is_empty() {
+    let numbered: Vec<(usize, &Finding)> = (1..).zip(review.main_findings()).collect();
+    if numbered.len() > digest::MOST_WITHOUT_TABLE {
         table(&mut out, &numbered);
         out.push_str("## Details\n\n");
-        for (number, finding) in &numbered {
-            details(&mut out, *number, finding);
-        }
+    } else if !numbered.is_empty() {
+        out.push_str("## Findings\n\n");
+    }
+    for (number, finding) in &numbered {
+        details(&mut out, *number, finding, options.why);
+    }
+    let also: Vec<String> = review.also_noticed().map(render_line).collect();
+    if !also.is_empty() {
+        let _ = write!(out, "## {}\n\n{}\n", digest::ALSO_NOTICED, also.concat());
     }
     render_resolved(&mut out, review);
     for section in &review.sections {
@@ -74,7 +81,9 @@ pub(super) fn render_outcome(out: &mut String, review: &Review, most: usize) {
         ReviewOutcome::Incomplete => {
             let _ = writeln!(out, "> ⚠️ **Incomplete**: {}.", digest::incomplete_label(review));
         }
-        ReviewOutcome::Failed => out.push_str("> ⛔ **Failed**: nothing was reviewed.\n"),
+        ReviewOutcome::Failed => {
+            let _ = writeln!(out, "> ⛔ **Failed**: {}.", digest::nothing(review).to_lowercase());
+        }
     }
     if review.outcome != ReviewOutcome::Complete {
         for reason in review.reasons.iter().take(most) {
@@ -106,8 +115,7 @@ fn table(out: &mut String, findings: &[(usize, &Finding)]) {
 }
 
 /// The heading of the table of findings and of its columns.
-pub(super) const TABLE: &str =
-    "## Findings\n\n| # | Title | Severity | Category | Location |\n| ---: | --- | --- | --- | --- |\n";
+pub(super) const TABLE: &str = "## Findings\n\n| # | Severity | Location | Title |\n| ---: | --- | --- | --- |\n";
 
 /// Renders a row of the table.
 pub(super) fn render_row(out: &mut String, number: usize, finding: &Finding) {
@@ -115,12 +123,11 @@ pub(super) fn render_row(out: &mut String, number: usize, finding: &Finding) {
     let more = finding.anchors.len().saturating_sub(1);
     let _ = writeln!(
         out,
-        "| {number} | {} | {} | {} | {}{} |",
-        table_cell(title(finding)),
+        "| {number} | {} | {}{} | {} |",
         severity(finding.severity),
-        finding.category.word().replace('_', " "),
         cell_code(&place),
         if more > 0 { format!(" (+{more})") } else { String::new() },
+        table_cell(title(finding)),
     );
 }
 
@@ -128,13 +135,22 @@ fn title(finding: &Finding) -> &str {
     if finding.title.trim().is_empty() { "(no title)" } else { &finding.title }
 }
 
-fn details(out: &mut String, number: usize, finding: &Finding) {
+fn details(out: &mut String, number: usize, finding: &Finding, why: bool) {
     let _ = write!(out, "### {number}. {}\n\n", inline(title(finding)));
-    render_body(out, finding);
+    render_body(out, finding, why);
 }
 
-/// Renders the details of a finding below its title.
-pub(super) fn render_body(out: &mut String, finding: &Finding) {
+/// Renders a finding as one line of a list: severity, mark, title, place and id.
+pub(super) fn render_line(finding: &Finding) -> String {
+    let mark = finding.verification.describe().map(|mark| format!(" ({})", inline(&mark))).unwrap_or_default();
+    let place = finding.anchors.first().map(|anchor| format!("{}, ", code(&digest::place(anchor))));
+    let status = if finding.status == FindingStatus::New { String::new() } else { format!("{}, ", finding.status) };
+    let (place, id) = (place.unwrap_or_default(), code(&finding.id.0));
+    format!("- **{}**{mark}: {} ({place}{status}id {id})\n", severity(finding.severity), inline(title(finding)))
+}
+
+/// Renders the details of a finding below its title; with the rationale of its verification if `why` is requested.
+pub(super) fn render_body(out: &mut String, finding: &Finding, why: bool) {
     let _ = write!(out, "{}\n\n", facts(finding));
     if !finding.body.trim().is_empty() {
         let _ = write!(out, "{}\n\n", prose(&finding.body));
@@ -159,13 +175,15 @@ pub(super) fn render_body(out: &mut String, finding: &Finding) {
         let (lines, path) = (digest::describe_lines(suggestion.lines), code(&suggestion.path.display_name()));
         let _ = write!(out, "Suggested instead of {lines} of {path}:\n\n{}\n\n", diff(&patch::added_rows(suggestion)));
     }
-    if let Some(rationale) = &finding.verification.rationale {
-        let _ = write!(out, "Second look: {}\n\n", prose(rationale));
+    if let Some(rationale) = digest::rationale(finding).filter(|_| why) {
+        let _ = write!(out, "{}\n\n", prose(&rationale));
     }
 }
 
 fn facts(finding: &Finding) -> String {
-    let mut parts = vec![format!("**{}**", severity(finding.severity)), finding.category.word().replace('_', " ")];
+    let mut parts = vec![format!("**{}**", severity(finding.severity))];
+    parts.extend(finding.verification.describe().map(|mark| inline(&mark)));
+    parts.push(finding.category.word().replace('_', " "));
     match finding.origin.kind {
         _ if finding.origin.name.is_empty() => {}
         OriginKind::Rule => parts.push(format!("rule {}", code(&finding.origin.name))),
@@ -175,16 +193,13 @@ fn facts(finding: &Finding) -> String {
     if let Some(confidence) = finding.confidence {
         parts.push(format!("confidence {}/10", confidence.value()));
     }
-    if finding.verification.state != VerificationState::Unchecked {
-        let by = finding.verification.by.as_deref().map(|by| format!(" by {}", code(by))).unwrap_or_default();
-        parts.push(format!("{}{by}", finding.verification.state));
-    }
     if let Some(guideline) = &finding.guideline {
         parts.push(format!("see {}", code(&format!("{}:{}", guideline.path, guideline.line))));
     }
     if finding.status != FindingStatus::New {
         parts.push(finding.status.to_string());
     }
+    parts.extend(digest::carried(finding));
     parts.push(format!("id {}", code(&finding.id.0)));
     parts.join(" · ")
 }
@@ -230,4 +245,7 @@ pub(super) fn render_receipt(out: &mut String, review: &Review) {
         let _ = writeln!(out, "- **{}**: {}", row.label, row.render(inline, code));
     }
     out.push('\n');
+    for sentence in digest::closing(review) {
+        let _ = write!(out, "{}.\n\n", inline(&sentence));
+    }
 }

@@ -1,9 +1,11 @@
-//! The progress display of a run: a live line on a terminal (`bar`), plain lines elsewhere (`lines`). Main type: [`ProgressDisplay`].
+//! The progress display of a run: a live line on a terminal (`bar`), plain lines elsewhere (`lines`); that of a batch is in `batch`. Main
+//! type: [`ProgressDisplay`].
 //!
 //! Writes to the stderr that it is given. A separate thread shows the events from a bounded queue, so that a slow terminal drops events and
 //! never delays the review. Events are interpreted elsewhere.
 
 mod bar;
+mod batch;
 mod lines;
 mod turns;
 
@@ -16,7 +18,9 @@ use std::time::{Duration, Instant};
 pub use self::turns::TurnProgress;
 
 use self::bar::BarProgress;
+use self::batch::{BatchBars, BatchLines, BatchWarnings};
 use self::lines::{LineProgress, WarningProgress};
+use crate::domain::batch::{BatchEvent, BatchEventSink};
 use crate::domain::event::{Event, EventSink, ReviewStage};
 
 /// The form of the progress display.
@@ -48,10 +52,10 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 /// Interval between redraws of a bar.
 const TICK: Duration = Duration::from_millis(120);
 
-/// Shows events on stderr. Dropping it, or [`finish`](Self::finish), clears the bar.
+/// Shows events on stderr: those of a run, or of a batch. Dropping it, or [`finish`](Self::finish), clears the bar.
 #[derive(Debug)]
-pub struct ProgressDisplay {
-    running: Mutex<Option<(SyncSender<Event>, JoinHandle<()>)>>,
+pub struct ProgressDisplay<E = Event> {
+    running: Mutex<Option<(SyncSender<E>, JoinHandle<()>)>>,
 }
 
 impl ProgressDisplay {
@@ -63,12 +67,35 @@ impl ProgressDisplay {
             ProgressMode::Bar => Self::on(BarProgress::new(stderr), TICK),
         }
     }
+}
 
-    fn on(surface: impl ProgressSurface + Send + 'static, beat: Duration) -> Self {
+impl ProgressDisplay<BatchEvent> {
+    /// Starts the display of a batch likewise.
+    pub fn start_batch(mode: ProgressMode, stderr: impl Write + Send + 'static) -> Self {
+        match mode {
+            ProgressMode::Quiet => Self::on(BatchWarnings(stderr), HEARTBEAT),
+            ProgressMode::Lines => Self::on(BatchLines::new(stderr), HEARTBEAT),
+            ProgressMode::Bar => Self::on(BatchBars::new(stderr), TICK),
+        }
+    }
+}
+
+impl<E: Send + 'static> ProgressDisplay<E> {
+    fn on(surface: impl ProgressSurface<E> + Send + 'static, beat: Duration) -> Self {
         let (sender, receiver) = sync_channel(QUEUE);
         // Without a thread to show it there is no progress, and the review goes ahead.
         let thread = thread::Builder::new().name("progress".to_owned()).spawn(move || show(&receiver, surface, beat));
         Self { running: Mutex::new(thread.ok().map(|thread| (sender, thread))) }
+    }
+}
+
+impl<E> ProgressDisplay<E> {
+    fn send(&self, event: E) {
+        if let Ok(running) = self.running.lock()
+            && let Some((sender, _)) = &*running
+        {
+            let _ = sender.try_send(event);
+        }
     }
 
     /// Shows the queued events, clears the bar and stops; later events are ignored.
@@ -81,7 +108,7 @@ impl ProgressDisplay {
     }
 }
 
-impl Drop for ProgressDisplay {
+impl<E> Drop for ProgressDisplay<E> {
     fn drop(&mut self) {
         self.finish();
     }
@@ -89,25 +116,33 @@ impl Drop for ProgressDisplay {
 
 impl EventSink for ProgressDisplay {
     fn emit(&self, event: Event) {
-        if let Ok(running) = self.running.lock()
-            && let Some((sender, _)) = &*running
-        {
-            let _ = sender.try_send(event);
-        }
+        self.send(event);
+    }
+}
+
+impl BatchEventSink for ProgressDisplay<BatchEvent> {
+    fn emit_batch(&self, event: BatchEvent) {
+        self.send(event);
+    }
+}
+
+impl EventSink for ProgressDisplay<BatchEvent> {
+    fn emit(&self, event: Event) {
+        self.send(BatchEvent::Whole(event));
     }
 }
 
 /// An output for events.
-trait ProgressSurface {
+trait ProgressSurface<E = Event> {
     /// Shows an event; returns whether a person saw something new.
-    fn show_event(&mut self, event: Event) -> bool;
+    fn show_event(&mut self, event: E) -> bool;
     /// Shows that the run is alive.
     fn show_heartbeat(&mut self);
     /// Clears the screen of the display.
     fn end(&mut self);
 }
 
-fn show(events: &Receiver<Event>, mut surface: impl ProgressSurface, beat: Duration) {
+fn show<E>(events: &Receiver<E>, mut surface: impl ProgressSurface<E>, beat: Duration) {
     let mut last = Instant::now();
     loop {
         match events.recv_timeout(beat.saturating_sub(last.elapsed())) {

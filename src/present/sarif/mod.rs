@@ -63,8 +63,7 @@ struct SarifDraft<'a> {
 fn run(review: &Review) -> SarifDraft<'_> {
     let mut rules = RuleDescriptors::default();
     let mut places = SarifLocations::of(review);
-    let mut findings: Vec<&Finding> =
-        review.findings.iter().filter(|finding| finding.status != FindingStatus::Fixed).collect();
+    let mut findings: Vec<&Finding> = review.findings.iter().filter(|finding| !finding.status.is_over()).collect();
     findings.sort_by_key(|finding| finding.severity);
     let mut named = Vec::with_capacity(findings.len() + 1);
     let mut results: Vec<SarifResult> =
@@ -121,7 +120,8 @@ fn properties(review: &Review) -> PropertyBag {
     let hidden = |counts: &BTreeMap<Severity, u32>| -> BTreeMap<&str, u32> {
         counts.iter().map(|(severity, count)| (severity.word(), *count)).collect()
     };
-    let fixed = review.findings.iter().filter(|finding| finding.status == FindingStatus::Fixed).count();
+    let count = |status| review.findings.iter().filter(|finding| finding.status == status).count();
+    let refuted = Some(count(FindingStatus::Refuted)).filter(|count| *count > 0);
     // Without a model there are no turns to report.
     let asked = |value: Value| if made.turns > 0 { value } else { Value::Null };
     bag(
@@ -147,7 +147,8 @@ fn properties(review: &Review) -> PropertyBag {
             ("cacheReadTokens", asked(json!(made.usage.cache_read_tokens))),
             ("outputTokens", asked(json!(made.usage.output_tokens))),
             ("cost", asked(json!(digest::cost(made.usage)))),
-            ("fixed", json!(fixed)),
+            ("fixed", json!(count(FindingStatus::Fixed))),
+            ("refuted", json!(refuted)),
             ("dismissed", json!(review.coverage.dismissed)),
             ("suppressed", json!(review.coverage.suppressed)),
             ("belowFloor", json!(hidden(&review.coverage.below_floor))),

@@ -55,7 +55,7 @@ impl NotificationTopic {
     const fn about(self) -> &'static str {
         match self {
             Self::Incomplete => "The review is incomplete: what has no result was perhaps never looked at.",
-            Self::Failed => "The review failed: nothing was reviewed.",
+            Self::Failed => "The review failed: nothing was examined.",
             Self::Receipt => "What was looked at, and what was not.",
             Self::Limit => "A limit of the review was hit.",
             Self::Cut => "This file leaves something out, because it would be refused with it.",
@@ -122,6 +122,7 @@ pub(super) fn invocation(review: &Review, cut: &[String]) -> Invocation {
         let topic = if row.label == "limits" { NotificationTopic::Limit } else { NotificationTopic::Receipt };
         notes.push(notification(topic, &format!("{}: {}", row.label, row.render(text::line, text::line))));
     }
+    notes.extend(digest::closing(review).iter().map(|what| notification(NotificationTopic::Receipt, what)));
     invocation.tool_execution_notifications = Some(notes);
     invocation
 }

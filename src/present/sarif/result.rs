@@ -12,7 +12,7 @@ use super::super::markdown::escape::prose;
 use super::place::{SarifLocations, whole_lines};
 use super::rules::{self, RuleDescriptors};
 use super::{bag, notice, text};
-use crate::domain::finding::{Anchor, Finding, FindingStatus, Severity, Suggestion, VerificationState};
+use crate::domain::finding::{Anchor, Finding, FindingStatus, Severity, Suggestion};
 use crate::domain::place::DiffSide;
 use crate::domain::review::Review;
 use crate::present::{digest, report};
@@ -47,20 +47,21 @@ pub(super) fn render_finding(
         result.fixes = finding.suggestion.as_ref().map(|suggestion| vec![fix(suggestion, places)]);
     }
     let verification = &finding.verification;
-    let is_checked = verification.state != VerificationState::Unchecked;
     result.properties = Some(bag(
         [
             ("id", json!(text::line(&finding.id.0))),
             ("severity", json!(finding.severity.word())),
+            ("prominence", json!(finding.prominence.word())),
             ("category", json!(finding.category.word())),
             ("status", json!(finding.status.word())),
             ("confidence", json!(finding.confidence.map(crate::domain::finding::Confidence::value))),
             ("origin", json!(finding.origin.kind.word())),
             ("originName", json!(text::line(&finding.origin.name))),
-            ("verification", json!(is_checked.then(|| verification.state.word()))),
+            ("verification", json!(verification.mark().map(|_| verification.state.word()))),
             ("verifiedBy", json!(verification.by.as_deref().map(text::line))),
             ("rationale", json!(verification.rationale.as_deref().map(text::block))),
             ("guideline", json!(finding.guideline.as_ref().map(|on| format!("{}:{}", on.path, on.line)))),
+            ("carriedFrom", json!(finding.carried_from.map(|run| run.to_string()))),
             ("placesOmitted", json!(omitted(finding))),
         ],
         Vec::new(),
@@ -189,7 +190,7 @@ const fn baseline(status: FindingStatus) -> &'static str {
     match status {
         FindingStatus::New | FindingStatus::Reopened => "new",
         FindingStatus::Open | FindingStatus::Dismissed => "unchanged",
-        FindingStatus::Fixed => "absent",
+        FindingStatus::Fixed | FindingStatus::Refuted => "absent",
     }
 }
 

@@ -4,7 +4,7 @@ use anstyle::Style;
 
 use super::page::{TerminalPage, expand_tabs, fit, plain};
 use super::{BAD, BOLD, DIM, GOOD};
-use crate::domain::finding::{Anchor, Finding, FindingStatus, OriginKind, VerificationState};
+use crate::domain::finding::{Anchor, Finding, FindingStatus, OriginKind};
 use crate::domain::place::DiffSide;
 use crate::present::digest;
 use crate::present::patch::{self, DiffMark, DiffRow};
@@ -16,9 +16,8 @@ const ALSO: usize = 5;
 const INDENT: usize = 4;
 
 /// Draws the finding under its number in this output.
-pub(super) fn draw(page: &mut TerminalPage<'_>, number: usize, finding: &Finding) {
-    let title = if finding.title.trim().is_empty() { "(no title)" } else { &finding.title };
-    page.wrapped(&format!("{number:>2}  "), &" ".repeat(INDENT), title, BOLD);
+pub(super) fn draw(page: &mut TerminalPage<'_>, number: usize, finding: &Finding, why: bool) {
+    page.wrapped(&format!("{number:>2}  "), &" ".repeat(INDENT), title(finding), BOLD);
     if let Some(anchor) = finding.anchors.first() {
         place(page, "", anchor);
     }
@@ -34,12 +33,26 @@ pub(super) fn draw(page: &mut TerminalPage<'_>, number: usize, finding: &Finding
         page.prose(INDENT, &finding.body);
     }
     code(page, finding);
-    if let Some(rationale) = &finding.verification.rationale {
+    if let Some(rationale) = digest::rationale(finding).filter(|_| why) {
         page.blank();
-        page.prose(INDENT, &format!("Second look: {rationale}"));
+        page.prose(INDENT, &rationale);
     }
     page.blank();
     page.parts(INDENT, &small_print(finding), DIM);
+}
+
+/// Draws the finding as one line: severity, title, place, mark and id.
+pub(super) fn draw_line(page: &mut TerminalPage<'_>, number: usize, finding: &Finding) {
+    let mut parts: Vec<String> = finding.anchors.first().map(digest::place).into_iter().collect();
+    parts.extend(finding.verification.describe());
+    parts.extend(status(finding));
+    parts.push(format!("id {}", finding.id));
+    let text = format!("{}: {} ({})", finding.severity, title(finding), parts.join(", "));
+    page.wrapped(&format!("{number:>2}  "), &" ".repeat(INDENT), &text, Style::new());
+}
+
+pub(super) fn title(finding: &Finding) -> &str {
+    if finding.title.trim().is_empty() { "(no title)" } else { &finding.title }
 }
 
 fn place(page: &mut TerminalPage<'_>, lead: &str, anchor: &Anchor) {
@@ -50,7 +63,8 @@ fn place(page: &mut TerminalPage<'_>, lead: &str, anchor: &Anchor) {
 }
 
 fn small_print(finding: &Finding) -> Vec<String> {
-    let mut parts = vec![finding.category.word().replace('_', " ")];
+    let mut parts: Vec<String> = finding.verification.describe().into_iter().collect();
+    parts.push(finding.category.word().replace('_', " "));
     let name = &finding.origin.name;
     match finding.origin.kind {
         _ if name.is_empty() => {}
@@ -61,25 +75,25 @@ fn small_print(finding: &Finding) -> Vec<String> {
     if let Some(confidence) = finding.confidence {
         parts.push(format!("confidence {}/10", confidence.value()));
     }
-    match finding.verification.state {
-        VerificationState::Unchecked => {}
-        state @ (VerificationState::Confirmed | VerificationState::Uncertain) => {
-            let by = finding.verification.by.as_deref().map(|by| format!(" by {by}")).unwrap_or_default();
-            parts.push(format!("{state}{by}"));
-        }
-    }
     if let Some(guideline) = &finding.guideline {
         parts.push(format!("see {}:{}", guideline.path, guideline.line));
     }
-    match finding.status {
-        FindingStatus::New => {}
-        FindingStatus::Open => parts.push("still open".to_owned()),
-        status @ (FindingStatus::Reopened | FindingStatus::Fixed | FindingStatus::Dismissed) => {
-            parts.push(status.to_string());
-        }
-    }
+    parts.extend(status(finding));
+    parts.extend(digest::carried(finding));
     parts.push(format!("id {}", finding.id));
     parts
+}
+
+/// Describes the status of a finding that is not new.
+fn status(finding: &Finding) -> Option<String> {
+    match finding.status {
+        FindingStatus::New => None,
+        FindingStatus::Open => Some("still open".to_owned()),
+        status @ (FindingStatus::Reopened
+        | FindingStatus::Fixed
+        | FindingStatus::Dismissed
+        | FindingStatus::Refuted) => Some(status.to_string()),
+    }
 }
 
 fn code(page: &mut TerminalPage<'_>, finding: &Finding) {

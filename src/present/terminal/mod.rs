@@ -37,7 +37,7 @@ fn render(review: &Review, options: &RenderOptions) -> Vec<u8> {
     let mut page = TerminalPage::new(options);
     head(&mut page, review);
     outcome(&mut page, review);
-    findings(&mut page, review);
+    findings(&mut page, review, options.why);
     for section in &review.sections {
         page.rule(&section.title, BOLD);
         page.prose(0, &section.body);
@@ -45,6 +45,9 @@ fn render(review: &Review, options: &RenderOptions) -> Vec<u8> {
     receipt(&mut page, review);
     page.blank();
     page.wrapped("", "", &digest::verdict(review), outcome_style(review.outcome).bold());
+    for sentence in digest::closing(review) {
+        page.wrapped("", "  ", &sentence, WARN);
+    }
     page.finish()
 }
 
@@ -77,7 +80,7 @@ fn outcome(page: &mut TerminalPage<'_>, review: &Review) {
     let text = match review.outcome {
         ReviewOutcome::Complete => String::new(),
         ReviewOutcome::Incomplete => format!("Incomplete: {}.", digest::incomplete_label(review)),
-        ReviewOutcome::Failed => "Failed: nothing was reviewed.".to_owned(),
+        ReviewOutcome::Failed => format!("Failed: {}.", digest::nothing(review).to_lowercase()),
     };
     if !text.is_empty() {
         page.blank();
@@ -102,10 +105,11 @@ fn severity_style(severity: Severity) -> Style {
     }
 }
 
-fn findings(page: &mut TerminalPage<'_>, review: &Review) {
+fn findings(page: &mut TerminalPage<'_>, review: &Review, why: bool) {
+    titles(page, review);
     let mut number = 0;
     for severity in Severity::ALL {
-        let group: Vec<&Finding> = review.unresolved().filter(|finding| finding.severity == *severity).collect();
+        let group: Vec<&Finding> = review.main_findings().filter(|finding| finding.severity == *severity).collect();
         if group.is_empty() {
             continue;
         }
@@ -115,8 +119,16 @@ fn findings(page: &mut TerminalPage<'_>, review: &Review) {
             if index > 0 {
                 page.blank();
             }
-            finding::draw(page, number, finding);
+            finding::draw(page, number, finding, why);
         }
+    }
+    let also: Vec<&Finding> = review.also_noticed().collect();
+    if !also.is_empty() {
+        page.rule(&format!("{} · {}", digest::ALSO_NOTICED, also.len()), BOLD);
+    }
+    for finding in also {
+        number += 1;
+        finding::draw_line(page, number, finding);
     }
     let resolved: Vec<&Finding> = review.findings.iter().filter(|finding| finding.status.is_resolved()).collect();
     if !resolved.is_empty() {
@@ -127,6 +139,21 @@ fn findings(page: &mut TerminalPage<'_>, review: &Review) {
             let text = format!("{}: {} ({place}, {}){why}", finding.status, finding.title, finding.id);
             page.wrapped("  ", "    ", &text, Style::new());
         }
+    }
+}
+
+/// Draws a table of severity, place and title if the main findings are many.
+fn titles(page: &mut TerminalPage<'_>, review: &Review) {
+    let main: Vec<&Finding> = review.main_findings().collect();
+    if main.len() <= digest::MOST_WITHOUT_TABLE {
+        return;
+    }
+    page.rule(&format!("main findings · {}", main.len()), BOLD);
+    for (number, finding) in (1..).zip(main) {
+        let severity = page.paint(severity_style(finding.severity), &format!("{:<8}", finding.severity));
+        let place = finding.anchors.first().map(digest::place).unwrap_or_default();
+        let text = format!("{place}  {}", finding::title(finding));
+        page.wrapped(&format!("{number:>2}  {severity}  "), &" ".repeat(14), &text, Style::new());
     }
 }
 
@@ -145,6 +172,7 @@ fn receipt(page: &mut TerminalPage<'_>, review: &Review) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::finding::{CorrectedField, FindingCorrection, FindingVerification, VerificationState};
     use crate::present::{LinkStyle, json};
     use proptest::prelude::*;
     use proptest::{collection, sample};
@@ -190,6 +218,75 @@ mod tests {
                 let read: Vec<String> = coloured.lines().map(shown).collect();
                 assert_eq!(read, text(document, &plain).lines().collect::<Vec<_>>());
             }
+        }
+    }
+
+    #[test]
+    fn main_findings_are_whole_and_the_others_one_line_each() {
+        let page = text(TYPICAL, &RenderOptions { width: 100, ..RenderOptions::default() });
+        let review = json::parse(TYPICAL).unwrap();
+        let (main, also) = page.split_once("── Also noticed · 2 ──").unwrap();
+        let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (whole, lines) = (flat(main), flat(also));
+        for (finding, is_main) in review.findings.iter().zip([true, true, true, false, false]) {
+            assert_eq!(whole.contains(&finding.title), is_main, "{page}");
+            let line = format!("{}: {} (", finding.severity, finding.title);
+            assert_eq!(lines.contains(&line), !is_main, "{line} in {page}");
+            for body in finding.body.lines().take(1).map(flat) {
+                assert_eq!((whole.contains(&body), lines.contains(&body)), (is_main, false), "{body} in {page}");
+            }
+        }
+        assert!(!main.contains("main findings ·"), "three need no table: {page}");
+    }
+
+    #[test]
+    fn more_than_three_main_findings_are_listed_first() {
+        let mut review = json::parse(TYPICAL).unwrap();
+        let one = review.findings[0].clone();
+        review.findings.insert(0, one);
+        let page = String::from_utf8(render(&review, &RenderOptions::default())).unwrap();
+        let (_, table) = page.split_once("── main findings · 4 ──").unwrap();
+        let (table, _) = table.split_once("── critical · 2").unwrap();
+        let (place, title) = (digest::place(&review.findings[3].anchors[0]), &review.findings[3].title);
+        let row = format!("4 medium {place} {title}");
+        let flat = table.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains(&row), "{row}: {page}");
+    }
+
+    #[test]
+    fn a_review_of_minor_findings_alone_lists_and_counts_them() {
+        let mut review = json::parse(TYPICAL).unwrap();
+        review.findings.drain(..3);
+        let page = String::from_utf8(render(&review, &RenderOptions::default())).unwrap();
+        assert!(page.contains("── Also noticed · 2 ──") && page.contains("2 findings: 1 low, 1 nit"), "{page}");
+    }
+
+    fn correction(field: CorrectedField, was: &str, now: &str) -> FindingCorrection {
+        FindingCorrection { field, was: was.to_owned(), now: now.to_owned() }
+    }
+
+    #[test]
+    fn a_verification_is_a_mark_and_its_rationale_is_shown_on_request() {
+        let mut review = json::parse(TYPICAL).unwrap();
+        review.findings[0].verification = FindingVerification {
+            state: VerificationState::Uncertain,
+            by: Some("openai/x".to_owned()),
+            rationale: Some("A caller may guard it. It has three callers.".to_owned()),
+            corrections: vec![
+                correction(CorrectedField::Severity, "high", "medium"),
+                correction(CorrectedField::Body, "All callers fail.", ""),
+            ],
+        };
+        for why in [false, true] {
+            let options = RenderOptions { why, width: 100, ..RenderOptions::default() };
+            let page = String::from_utf8(render(&review, &options)).unwrap();
+            assert!(page.contains("uncertain: A caller may guard it ·"), "{page}");
+            let whole = "Verification by openai/x, uncertain: A caller may guard it. It has three callers.";
+            assert_eq!(page.contains(whole), why, "{page}");
+            let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
+            let corrected =
+                "three callers. Corrected: the severity, from high to medium; the text, without \"All callers fail.\".";
+            assert_eq!(flat.contains(corrected), why, "{page}");
         }
     }
 

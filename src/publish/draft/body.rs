@@ -4,14 +4,16 @@ use std::fmt::Write as _;
 
 use super::inline_position::InlinePosition;
 use super::suggestion::SuggestedLines;
-use crate::domain::finding::{Finding, OriginKind, VerificationState};
+use crate::domain::finding::{Finding, OriginKind};
 use crate::domain::run::RunId;
 use crate::domain::text::fence_for;
 use crate::present::{digest, patch};
 use crate::publish::markdown::{CommentWriter, length};
+use crate::publish::source_links::SourceLinks;
 
-/// Characters of a title, a path, a rationale.
+/// Characters of a title, a mark, a path, a rationale.
 const TITLE: usize = 250;
+const MARK: usize = 150;
 const PATH: usize = 400;
 const RATIONALE: usize = 2000;
 /// Other places that are named.
@@ -25,12 +27,12 @@ pub(super) fn render_comment(
     writer: &CommentWriter<'_>,
     run: RunId,
     finding: &Finding,
-    spot: &InlinePosition<'_>,
+    (spot, links): (&InlinePosition<'_>, Option<&SourceLinks>),
     offer: Option<&SuggestedLines>,
     mark: &str,
     room: usize,
 ) -> Option<String> {
-    let head = headline(writer, finding);
+    let head = format!("{}{}", headline(writer, finding), about_elsewhere(writer, finding, spot, links));
     let mut tail = also(writer, finding, Some(spot));
     match offer {
         Some(offer) => {
@@ -71,11 +73,15 @@ pub(crate) fn render_full(writer: &CommentWriter<'_>, run: RunId, finding: &Find
     if writer.recheck(&text).1 == 0 { text } else { format!("{head}{}", withheld(run)) }
 }
 
-/// Renders severity, category and title: one bold line.
+/// Renders severity, category, the mark of the verification and title: one bold line.
 fn headline(writer: &CommentWriter<'_>, finding: &Finding) -> String {
     let title = writer.markdown_line(&finding.title, TITLE);
     let title = if title.is_empty() { "(no title)".to_owned() } else { title };
-    format!("**{} ({}): {title}**", capital(finding.severity.word()), finding.category.word().replace('_', " "))
+    let mark = finding.verification.describe().map(|mark| writer.markdown_line(&mark, MARK)).unwrap_or_default();
+    // The title is read back from behind the first bracket with a colon.
+    let mark = if mark.is_empty() { mark } else { format!(", {}", mark.replace("): ", ") ")) };
+    let (severity, category) = (capital(finding.severity.word()), finding.category.word().replace('_', " "));
+    format!("**{severity} ({category}{mark}): {title}**")
 }
 
 fn capital(word: &str) -> String {
@@ -101,18 +107,35 @@ fn place(writer: &CommentWriter<'_>, anchor: &crate::domain::finding::Anchor) ->
     format!("{}{note}", writer.inline_code(&digest::place(anchor), PATH))
 }
 
-/// The other places of the finding, the one it stands on left out.
+/// Names and links the quoted place, if the comment stands on other lines: what the text calls "here" is there.
+fn about_elsewhere(
+    writer: &CommentWriter<'_>,
+    finding: &Finding,
+    spot: &InlinePosition<'_>,
+    links: Option<&SourceLinks>,
+) -> String {
+    let Some(anchor) = finding.anchors.first().filter(|_| spot.is_elsewhere()) else { return String::new() };
+    let named = place(writer, anchor);
+    let named = match links {
+        Some(links) => links.link(writer, anchor, named),
+        None => named,
+    };
+    let here = if spot.is_near { "these are the nearest lines of it" } else { "these lines of it are related" };
+    format!("\n\nThis is about {named}, which the diff does not show; {here}.")
+}
+
+/// The other places of the finding, the one it stands on and the quoted one left out.
 fn also(writer: &CommentWriter<'_>, finding: &Finding, spot: Option<&InlinePosition<'_>>) -> String {
     let mut out = String::new();
     let stands_at = spot.map_or(0, |spot| spot.anchor);
-    if let Some(spot) = spot
+    if let Some(spot) = spot.filter(|spot| !spot.is_elsewhere())
         && let Some(anchor) = finding.anchors.get(stands_at)
         && anchor.lines != Some(spot.lines)
         && anchor.lines.is_some_and(|lines| lines.count() > spot.lines.count())
     {
         let _ = write!(out, "\n\nThis is about {}, of which the diff shows a part.", place(writer, anchor));
     }
-    let others: Vec<_> = finding.anchors.iter().enumerate().filter(|(at, _)| *at != stands_at).collect();
+    let others: Vec<_> = finding.anchors.iter().enumerate().filter(|(at, _)| *at != stands_at && *at != 0).collect();
     if others.is_empty() {
         return out;
     }
@@ -151,11 +174,11 @@ fn suggested(writer: &CommentWriter<'_>, finding: &Finding) -> String {
     }
 }
 
+/// The rationale of the verification, folded.
 fn rationale(writer: &CommentWriter<'_>, finding: &Finding) -> String {
-    let Some(rationale) = finding.verification.rationale.as_deref().filter(|text| !text.trim().is_empty()) else {
-        return String::new();
-    };
-    format!("\n\nSecond look: {}", writer.markdown_line(rationale, RATIONALE))
+    let Some(rationale) = digest::rationale(finding) else { return String::new() };
+    let text = writer.markdown_line(&rationale, RATIONALE);
+    format!("\n\n<details><summary>Verification</summary>\n\n{text}\n\n</details>")
 }
 
 /// Renders the origin, confidence and id of the finding.
@@ -169,10 +192,6 @@ fn facts(writer: &CommentWriter<'_>, finding: &Finding) -> String {
     }
     if let Some(confidence) = finding.confidence {
         parts.push(format!("confidence {}/10", confidence.value()));
-    }
-    if finding.verification.state != VerificationState::Unchecked {
-        let by = finding.verification.by.as_deref().map(|by| format!(" by {}", writer.inline_code(by, TITLE)));
-        parts.push(format!("{}{}", finding.verification.state, by.unwrap_or_default()));
     }
     if let Some(guideline) = &finding.guideline {
         let place = format!("{}:{}", guideline.path, guideline.line);

@@ -11,9 +11,10 @@ use std::fmt;
 
 use super::guard::SecretGuard;
 use super::markdown::CommentWriter;
+use super::source_links::SourceLinks;
 use crate::domain::change::ChangeSet;
 use crate::domain::finding::{Finding, FindingFingerprint, FindingId, Severity};
-use crate::domain::forge::{FindingMark, MarkTrust};
+use crate::domain::forge::{FindingMark, MarkTrust, quote_hash};
 use crate::domain::review::Review;
 use crate::forge::NewComment;
 
@@ -57,7 +58,7 @@ pub struct DraftComment {
     pub severity: Severity,
     /// Its title: one line of plain text without secrets, not Markdown.
     pub title: String,
-    /// The hash of the lines that it is about ([`quote_hash`](crate::domain::forge::quote_hash)), as in its mark.
+    /// The hash of the lines that it is about ([`quote_hash`]), as in its mark.
     pub quote: (String, u32),
     /// The comment: position and text; its mark is the last line.
     pub comment: NewComment,
@@ -89,6 +90,8 @@ pub enum SummaryOnlyReason {
     OddPath,
     /// There were enough worse ones.
     BeyondLimit,
+    /// It is less bad than what comments are for.
+    BelowThreshold,
     /// The forge refused the comment.
     Refused,
     /// The comments could not be posted.
@@ -110,6 +113,7 @@ impl fmt::Display for SummaryOnlyReason {
             Self::Submodule => "it is about a submodule",
             Self::OddPath => "the forge takes no comments on such a path",
             Self::BeyondLimit => "there are too many comments",
+            Self::BelowThreshold => "comments are for worse findings",
             Self::Refused => "the forge refused the comment",
             Self::NotPosted => "the comments could not be posted",
             Self::Changed => "they changed after the review",
@@ -118,16 +122,19 @@ impl fmt::Display for SummaryOnlyReason {
     }
 }
 
-/// Finds a place for each unresolved finding of the review, worst first, and writes its comment.
+/// Finds a place for each unresolved finding of the review, worst first, and writes its comment. Findings below `comment_on` get none; without
+/// it, no finding does.
 ///
 /// `change` is the change with its hunks: what the review was made of, or the same files against another head. No finding is left out. The marks are of
-/// `trust`.
+/// `trust`; `links` are the addresses of places that a comment names.
 pub fn draft_comments(
     review: &Review,
     change: &ChangeSet,
+    comment_on: Option<Severity>,
     limits: &PostLimits,
     guard: &SecretGuard,
     trust: MarkTrust,
+    links: Option<&SourceLinks>,
 ) -> PostDraft {
     let ground = ChangedFiles::from_change(change);
     let mut findings: Vec<&Finding> = review.unresolved().collect();
@@ -136,12 +143,16 @@ pub fn draft_comments(
     let mut draft = PostDraft::default();
     for finding in findings {
         let beside = |why| SummaryOnly { finding: finding.id.clone(), why };
+        if comment_on.is_none_or(|least| finding.severity > least) {
+            draft.beside.push(beside(SummaryOnlyReason::BelowThreshold));
+            continue;
+        }
         match ground.find_place(finding) {
             Err(why) => draft.beside.push(beside(why)),
             Ok(_) if draft.comments.len() >= limits.comments => {
                 draft.beside.push(beside(SummaryOnlyReason::BeyondLimit));
             }
-            Ok(spot) => draft.comments.push(comment(review, finding, &spot, limits, guard, trust)),
+            Ok(spot) => draft.comments.push(comment(review, finding, &spot, limits, guard, (trust, links))),
         }
     }
     draft
@@ -153,19 +164,19 @@ fn comment(
     spot: &InlinePosition<'_>,
     limits: &PostLimits,
     guard: &SecretGuard,
-    trust: MarkTrust,
+    (trust, links): (MarkTrust, Option<&SourceLinks>),
 ) -> DraftComment {
     let writer = CommentWriter::new(guard);
-    let mark = FindingMark::of(finding);
-    let quote = mark.quote.clone();
+    let quote = quote_hash(spot.decisive_anchor(finding).map_or("", |anchor| &anchor.quote));
+    let mark = FindingMark { quote: quote.clone(), ..FindingMark::of(finding) };
     let offer = suggestion::render_suggestion(finding, spot, guard);
     let (room, written) = (limits.characters, mark.write_as(trust));
     let offered = offer.and_then(|offer| {
-        let body = body::render_comment(&writer, review.id, finding, spot, Some(&offer), &written, room)?;
+        let body = body::render_comment(&writer, review.id, finding, (spot, links), Some(&offer), &written, room)?;
         Some((offer.lines, body))
     });
     let (lines, body) = offered.unwrap_or_else(|| {
-        let body = body::render_comment(&writer, review.id, finding, spot, None, &written, room);
+        let body = body::render_comment(&writer, review.id, finding, (spot, links), None, &written, room);
         (spot.lines, body.unwrap_or_else(|| written.clone()))
     });
     DraftComment {

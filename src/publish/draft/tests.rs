@@ -9,15 +9,16 @@ use super::*;
 use crate::document::live_parts::live_parts;
 use crate::domain::change::{ChangeRun, FileChange, FileMode, FileStatus, Generated, Hunk, HunkSpan};
 use crate::domain::finding::{
-    Anchor, AnchorMatch, Category, FindingOrigin, FindingVerification, OriginKind, Suggestion,
+    Anchor, AnchorMatch, Category, FindingOrigin, FindingVerification, OriginKind, Prominence, Suggestion,
 };
+use crate::domain::id::{CommitId, ObjectId};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::secret::Secret;
 use crate::present::json;
 
 fn draft(review: &Review, change: &ChangeSet, limits: &PostLimits, guard: &SecretGuard) -> PostDraft {
-    super::draft_comments(review, change, limits, guard, MarkTrust::Own)
+    super::draft_comments(review, change, Some(Severity::Nit), limits, guard, MarkTrust::Own, None)
 }
 
 fn span(start: u32, count: u32) -> HunkSpan {
@@ -51,6 +52,7 @@ pub(crate) fn finding(id: &str, path: &str, side: DiffSide, range: Option<(u32, 
         title: format!("Title of {id}"),
         body: "What goes wrong.\n\nWhat to do.".to_owned(),
         severity: Severity::Medium,
+        prominence: Prominence::Main,
         category: Category::Logic,
         confidence: None,
         anchors: vec![Anchor {
@@ -65,6 +67,7 @@ pub(crate) fn finding(id: &str, path: &str, side: DiffSide, range: Option<(u32, 
         verification: FindingVerification::UNCHECKED,
         origin: FindingOrigin { kind: OriginKind::Rule, name: "rust/x".to_owned() },
         guideline: None,
+        carried_from: None,
         dismissed: None,
     }
 }
@@ -161,13 +164,66 @@ fn a_renamed_file_goes_by_its_path_at_the_head() {
     assert_eq!(draft.beside[0].why, SummaryOnlyReason::NotInDiff);
 }
 
-#[test]
-fn another_place_of_the_finding_serves_where_the_first_does_not() {
-    let mut one = finding("a", "a.rs", DiffSide::New, Some((90, 91)));
+/// A finding that quotes lines 90 to 91 of a file, with the changed line 13 of `b.rs` as related.
+fn quoted_outside(path: &str) -> Finding {
+    let mut one = finding("a", path, DiffSide::New, Some((90, 91)));
     one.anchors.push(finding("a", "b.rs", DiffSide::New, Some((13, 13))).anchors.remove(0));
-    let draft = drafted(vec![one], vec![file("a.rs"), file("b.rs")]);
-    assert_eq!(draft.comments[0].comment.path.display_name(), "b.rs");
-    assert!(draft.comments[0].comment.body.contains("See also `a.rs:90-91`."));
+    one
+}
+
+#[test]
+fn a_quote_outside_of_the_diff_is_named_at_the_nearest_lines() {
+    let mut one = quoted_outside("a.rs");
+    let same_file = finding("a", "a.rs", DiffSide::New, Some((13, 13))).anchors.remove(0);
+    let related = std::mem::replace(&mut one.anchors[1], same_file);
+    one.anchors.push(related);
+    let draft = drafted(vec![one.clone()], vec![file("a.rs"), file("b.rs")]);
+    let DraftComment { comment, quote, .. } = &draft.comments[0];
+    assert_eq!((comment.path.display_name().as_ref(), comment.lines), ("a.rs", lines(46, 46)));
+    assert!(comment.body.contains("This is about `a.rs:90-91`, which the diff does not show;"), "{}", comment.body);
+    assert!(comment.body.contains("See also `a.rs:13`, `b.rs:13`."), "{}", comment.body);
+    assert_eq!(*quote, quote_hash(&one.anchors[1].quote), "the lines that it quotes stay when it is fixed");
+    let before = finding("a", "a.rs", DiffSide::New, Some((2, 3)));
+    let before = Finding { anchors: vec![before.anchors[0].clone(), one.anchors[1].clone()], ..before };
+    assert_eq!(drafted(vec![before], vec![file("a.rs"), file("b.rs")]).comments[0].comment.lines, lines(10, 10));
+}
+
+#[test]
+fn a_quote_outside_of_the_diff_is_named_at_the_related_place_of_another_file() {
+    for path in ["calm.rs", "a.rs"] {
+        is_at_the_related_place(path);
+    }
+}
+
+fn is_at_the_related_place(path: &str) {
+    let one = quoted_outside(path);
+    let draft = drafted(vec![one.clone()], vec![file("a.rs"), file("b.rs")]);
+    let DraftComment { comment, quote, .. } = &draft.comments[0];
+    assert_eq!((comment.path.display_name().as_ref(), comment.lines), ("b.rs", lines(13, 13)));
+    let about = format!("This is about `{path}:90-91`, which the diff does not show;");
+    assert!(comment.body.contains(&about), "{}", comment.body);
+    assert!(!comment.body.contains("See also"), "{}", comment.body);
+    assert_eq!(*quote, quote_hash(&one.anchors[1].quote), "its thread is on that file");
+}
+
+#[test]
+fn the_quoted_place_is_linked_where_the_forge_has_a_page_for_it() {
+    let head = CommitId("0a1b".repeat(10).parse::<ObjectId>().unwrap());
+    let links = SourceLinks::of("https://forge.example/o/r/pull/7", head, None).unwrap();
+    let change = ChangeSet::of(vec![file("a.rs"), file("b.rs")]);
+    let review = review(vec![quoted_outside("a b.rs")]);
+    let guard = SecretGuard::default();
+    let draft = super::draft_comments(
+        &review,
+        &change,
+        Some(Severity::Nit),
+        &PostLimits::default(),
+        &guard,
+        MarkTrust::Own,
+        Some(&links),
+    );
+    let wanted = format!("[`a b.rs:90-91`](https://forge.example/o/r/blob/{head}/a%20b.rs#L90-L91)");
+    assert!(draft.comments[0].comment.body.contains(&wanted), "{}", draft.comments[0].comment.body);
 }
 
 #[test]
@@ -268,6 +324,22 @@ fn lines_that_the_quote_does_not_hold_are_read_from_the_diff() {
 }
 
 #[test]
+fn findings_below_the_severity_of_comments_stand_in_the_summary() {
+    let of = |id: &str, severity| Finding { severity, ..finding(id, "a.rs", DiffSide::New, Some((13, 13))) };
+    let review = review(vec![of("a", Severity::High), of("b", Severity::Medium), of("c", Severity::Low)]);
+    let change = ChangeSet::of(vec![file("a.rs")]);
+    for (least, comments) in
+        [(Some(Severity::High), 1), (Some(Severity::Medium), 2), (Some(Severity::Nit), 3), (None, 0)]
+    {
+        let guard = SecretGuard::default();
+        let draft =
+            super::draft_comments(&review, &change, least, &PostLimits::default(), &guard, MarkTrust::Own, None);
+        assert_eq!((draft.comments.len(), draft.beside.len()), (comments, 3 - comments), "{least:?}");
+        assert!(draft.beside.iter().all(|one| one.why == SummaryOnlyReason::BelowThreshold), "{least:?}");
+    }
+}
+
+#[test]
 fn a_comment_in_full() {
     let mut one = suggesting((13, 14), (13, 14), "let line_13 = 2;\nlet line_14 = 1;");
     one.title = "Use `x` for #12, not <b>@octo</b>".to_owned();
@@ -278,6 +350,7 @@ fn a_comment_in_full() {
         state: crate::domain::finding::VerificationState::Confirmed,
         by: Some("a model".to_owned()),
         rationale: Some("It is so.".to_owned()),
+        corrections: Vec::new(),
     };
     let draft = drafted(vec![one], vec![file("a.rs"), file("b.rs")]);
     insta::assert_snapshot!(draft.comments[0].comment.body);

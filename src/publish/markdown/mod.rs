@@ -37,6 +37,15 @@ impl<'g> CommentWriter<'g> {
         escape::code(&shorten(&self.plain_line(text), most))
     }
 
+    /// A line and a code span as they stand in a cell of a table.
+    pub(super) fn cell(&self, text: &str, most: usize) -> String {
+        escape::table_cell(&shorten(&self.plain_line(text), most))
+    }
+
+    pub(super) fn cell_code(&self, text: &str, most: usize) -> String {
+        escape::cell_code(&shorten(&self.plain_line(text), most))
+    }
+
     /// A fenced block of at most `room`, by lines; empty where not even one line has room.
     pub(super) fn fenced_block(&self, language: &str, text: &str, room: usize) -> String {
         let clean = self.guard.clean(text).0;

@@ -74,12 +74,11 @@ fn place_now(anchor: &Anchor, tree: &dyn Workspace) -> Option<Anchor> {
         QuoteLocation::Exact(lines) => (lines, anchor.matched),
         QuoteLocation::Moved(lines) => (lines, AnchorMatch::Moved),
         QuoteLocation::Ambiguous(_)
-        | QuoteLocation::NotDistinctive
+        | QuoteLocation::NotDistinctive { .. }
         | QuoteLocation::Nowhere { .. }
         | QuoteLocation::Empty => return None,
     };
-    let quote = text.lines(lines).map(|(_, line)| line).collect::<Vec<_>>().join("\n");
-    Some(Anchor { lines: Some(lines), quote, matched, masked: text.is_masked(lines), ..anchor.clone() })
+    Some(Anchor::at_lines(anchor.path.clone(), anchor.side, lines, &text, matched))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Reviews, threads and pull requests for the tests of `plan`.
 
 use super::*;
-use crate::domain::finding::{Category, FindingFingerprint, OriginKind};
+use crate::domain::finding::{Category, FindingFingerprint, FindingId, OriginKind};
 use crate::domain::forge::{
     FindingMark, MarkTrust, PullId, PullNumber, PullState, RepoName, ReviewNote, ReviewVerdict, RunMark, Thread,
     quote_hash,
@@ -151,10 +151,12 @@ pub(super) struct PlanCase {
     pub(super) has_moved: bool,
     pub(super) still: ThreadStatus,
     pub(super) late: bool,
+    /// Why no finding can stand on lines; `None` if all can.
+    pub(super) beside: Option<SummaryOnlyReason>,
 }
 
 pub(super) const USUAL: PlanCase =
-    PlanCase { author: "ada", floor: None, has_moved: false, still: ThreadStatus::Gone, late: false };
+    PlanCase { author: "ada", floor: None, has_moved: false, still: ThreadStatus::Gone, late: false, beside: None };
 
 pub(super) fn planned(review: &Review, conversation: &PullConversation, case: &PlanCase) -> PostPlan {
     planned_as(MarkTrust::Own, review, conversation, case)
@@ -170,7 +172,7 @@ pub(super) fn planned_as(
     plan_post(&PlanInput {
         trust,
         review,
-        inline: here(review),
+        inline: case.beside.map_or_else(|| here(review), |why| vec![InlinePlace::Beside(why); review.findings.len()]),
         pull: &pull(case.author),
         conversation,
         viewer: &actor("robot"),
@@ -193,4 +195,20 @@ pub(super) fn acts(plan: &PostPlan) -> Vec<DeliveryAct> {
 pub(super) fn objection(number: u64, mine: bool, verdict: ReviewVerdict) -> ReviewNote {
     let mark = RunMark { run: RunId::random(), head: commit() }.write();
     ReviewNote { comment: comment(number, format!("x\n\n{mark}"), mine), verdict, commit: None }
+}
+
+impl PostPlan {
+    /// The comments that a review would bring, with the entry each is of.
+    pub(crate) fn comments(&self) -> Vec<(usize, NewComment)> {
+        let with_comment = self.entries.iter().enumerate().filter_map(|(at, entry)| match &entry.work {
+            EntryWork::Comment(comment) => Some((at, comment.clone())),
+            EntryWork::Nothing | EntryWork::Reopen { .. } | EntryWork::Resolve { .. } => None,
+        });
+        with_comment.collect()
+    }
+
+    /// The entry of a finding of this review.
+    pub(crate) fn for_finding(&self, finding: &FindingId) -> Option<&PlanEntry> {
+        self.entries.iter().find(|entry| entry.is_found && entry.item.finding == *finding)
+    }
 }

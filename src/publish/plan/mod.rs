@@ -9,7 +9,7 @@ mod kept_summary;
 mod limit;
 mod threads;
 
-use crate::domain::finding::{Finding, FindingId, FindingStatus, Severity};
+use crate::domain::finding::{Finding, FindingStatus, Severity};
 use crate::domain::forge::{
     Actor, Comment, DeliveryAct, DeliveryItem, DeliveryVerdict, MarkTrust, PullConversation, PullRequest, SummaryMark,
 };
@@ -200,7 +200,7 @@ fn spot(finding: &Finding) -> Option<ThreadMatchKey<'_>> {
         path: &anchor.path,
         side: anchor.side,
         lines: anchor.lines,
-        is_over: finding.status == FindingStatus::Fixed,
+        is_over: finding.status.is_over(),
     })
 }
 
@@ -232,6 +232,10 @@ fn of_finding(
         let beside = entry(DeliveryAct::InSummary, Some(reason), EntryWork::Nothing);
         PlanEntry { beside: Some(why), ..beside }
     };
+    let late = || {
+        let why = "An earlier, complete review saw these lines as they are and did not raise it.".to_owned();
+        entry(DeliveryAct::Late, Some(why), EntryWork::Nothing)
+    };
     if finding.status.is_resolved() {
         // That it is fixed is a claim like any other.
         let own = own.filter(|_| at.trust == MarkTrust::Own);
@@ -239,14 +243,12 @@ fn of_finding(
     }
     let Some(own) = own else {
         return match inline {
+            InlinePlace::Beside(SummaryOnlyReason::BelowThreshold) if !was_raised && (at.is_late)(finding) => late(),
             InlinePlace::Beside(why) => beside(*why, format!("Not on its lines: {why}.")),
             InlinePlace::Here(_) if at.review.outcome == ReviewOutcome::Failed => {
                 beside(SummaryOnlyReason::NotPosted, "Nothing was reviewed, so nothing is said on lines.".to_owned())
             }
-            InlinePlace::Here(_) if !was_raised && (at.is_late)(finding) => {
-                let why = "An earlier, complete review saw these lines as they are and did not raise it.".to_owned();
-                entry(DeliveryAct::Late, Some(why), EntryWork::Nothing)
-            }
+            InlinePlace::Here(_) if !was_raised && (at.is_late)(finding) => late(),
             InlinePlace::Here(comment) => entry(DeliveryAct::Posted, None, EntryWork::Comment(comment.clone())),
         };
     };
@@ -276,7 +278,7 @@ fn of_finding(
     }
 }
 
-/// A finding that was dismissed or is fixed: its thread asks for nothing more.
+/// A finding that was dismissed or refuted, or is fixed: its thread asks for nothing more.
 fn asks_nothing(
     finding: &Finding,
     own: Option<&OwnThread<'_>>,
@@ -285,6 +287,7 @@ fn asks_nothing(
     let why = match (&finding.dismissed, finding.status) {
         (Some(why), FindingStatus::Dismissed) => format!("It was dismissed: {}.", why.describe().trim_end_matches('.')),
         (None, FindingStatus::Dismissed) => "It was dismissed.".to_owned(),
+        (_, FindingStatus::Refuted) => "It was refuted.".to_owned(),
         (_, FindingStatus::Fixed | FindingStatus::New | FindingStatus::Open | FindingStatus::Reopened) => {
             "It is fixed.".to_owned()
         }
@@ -344,22 +347,6 @@ fn thread_entry(own: &OwnThread<'_>, act: DeliveryAct, reason: Option<String>, w
         age: thread.comments.first().and_then(|first| first.number).unwrap_or(0),
         // The lines of when it was written do not change with each push.
         place: format_place(thread.path.as_ref().map(|path| (path, thread.original_line))),
-    }
-}
-
-impl PostPlan {
-    /// The comments that a review would bring, with the entry each is of.
-    pub fn comments(&self) -> Vec<(usize, NewComment)> {
-        let with_comment = self.entries.iter().enumerate().filter_map(|(at, entry)| match &entry.work {
-            EntryWork::Comment(comment) => Some((at, comment.clone())),
-            EntryWork::Nothing | EntryWork::Reopen { .. } | EntryWork::Resolve { .. } => None,
-        });
-        with_comment.collect()
-    }
-
-    /// The entry of a finding of this review.
-    pub fn for_finding(&self, finding: &FindingId) -> Option<&PlanEntry> {
-        self.entries.iter().find(|entry| entry.is_found && entry.item.finding == *finding)
     }
 }
 

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::fixtures::*;
 use super::*;
+use crate::domain::finding::FindingId;
 use crate::domain::forge::{MarkTrust, ReviewMark, ReviewVerdict, SummaryMark, SummaryOnlyMark, Thread};
 use crate::domain::place::DiffSide;
 use crate::domain::run::{Engine, RunId};
@@ -18,6 +19,15 @@ fn what_is_new_is_posted_and_what_stands_is_left() {
     assert_eq!(plan.comments().len(), 1);
     assert_eq!(plan.entries[1].item.url.as_deref(), Some("https://forge.example/1"));
     assert_eq!((plan.verdict, plan.must_say), (DeliveryVerdict::Comment, false));
+}
+
+#[test]
+fn the_thread_of_a_refuted_finding_is_resolved_as_refuted() {
+    let mut refuted = review(&[("aa", Severity::High)]);
+    refuted.findings[0].status = FindingStatus::Refuted;
+    let plan = planned(&refuted, &threads(vec![thread(1, "aa", Severity::High, None)]), &USUAL);
+    assert_eq!(acts(&plan), [DeliveryAct::Resolved]);
+    assert_eq!(plan.entries[0].item.reason.as_deref(), Some("It was refuted."));
 }
 
 #[test]
@@ -305,6 +315,16 @@ fn an_objection_stays_where_a_summary_could_not_name_all() {
     there.reviews.push(objection(9, true, ReviewVerdict::ChangesRequested));
     let plan = planned(&review(&[]), &there, &PlanCase { floor: Some(Severity::High), ..USUAL });
     assert_eq!((plan.dismiss.len(), plan.notes.len()), (0, 1));
+}
+
+#[test]
+fn a_finding_that_gets_no_comment_any_more_keeps_its_thread() {
+    let minor = review(&[("aa", Severity::Low), ("bb", Severity::Low)]);
+    let there = threads(vec![thread(1, "aa", Severity::Low, None)]);
+    let below = PlanCase { beside: Some(SummaryOnlyReason::BelowThreshold), ..USUAL };
+    assert_eq!(acts(&planned(&minor, &there, &below)), [DeliveryAct::Left, DeliveryAct::InSummary]);
+    let late = PlanCase { late: true, ..below };
+    assert_eq!(acts(&planned(&minor, &there, &late)), [DeliveryAct::Left, DeliveryAct::Late]);
 }
 
 #[test]

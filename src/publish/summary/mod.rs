@@ -11,10 +11,12 @@ use std::collections::HashSet;
 use super::draft::{PostLimits, SummaryOnly, SummaryOnlyReason};
 use super::guard::SecretGuard;
 use super::markdown::length;
-use crate::domain::finding::{FindingId, Severity};
+use super::source_links::SourceLinks;
+use crate::domain::finding::{Finding, FindingId, Prominence, Severity};
 use crate::domain::forge::{DeliveryVerdict, MarkTrust, RunMark, SummaryMark, SummaryOnlyMark};
 use crate::domain::id::CommitId;
 use crate::domain::review::Review;
+use crate::present::digest;
 
 use page::SummaryPage;
 
@@ -64,6 +66,8 @@ pub struct SummaryParts {
     pub is_of_all: bool,
     /// The findings that only the summary keeps, the most important first.
     pub kept: Vec<SummaryOnlyMark>,
+    /// Addresses of places in the files; `None` for places without a link.
+    pub links: Option<SourceLinks>,
 }
 
 impl Default for SummaryParts {
@@ -84,6 +88,7 @@ impl Default for SummaryParts {
             notes: Vec::new(),
             is_of_all: true,
             kept: Vec::new(),
+            links: None,
         }
     }
 }
@@ -101,7 +106,7 @@ pub struct SummaryText {
 const ABOUT: usize = 5000;
 const EARLIER: usize = 9000;
 const COVERAGE: usize = 4000;
-/// Findings beyond the limit of comments that are listed.
+/// Findings without a comment that are listed for no other reason than that there are worse ones.
 const MOST_BEYOND: usize = 100;
 /// The length of the headings of the parts.
 const HEADINGS: usize = 600;
@@ -110,8 +115,8 @@ const FULL: usize = 12_000;
 
 /// Writes the summary.
 ///
-/// Where there is no room for all, the verdict stays first of all, then each finding that is not on lines stays as one line, then those findings
-/// in full, then the list of what is on lines.
+/// Where there is no room for all, the verdict stays first of all, then each finding that is not on lines stays as one line, then the main ones of
+/// them in full, then the table of main findings, then the list of what is on lines.
 pub fn render_summary(review: &Review, parts: &SummaryParts, limits: &PostLimits, guard: &SecretGuard) -> SummaryText {
     let page = SummaryPage::new(review, parts, guard);
     let (kept, marked) = page.kept_marks(limits.characters / 5 * 2);
@@ -156,6 +161,28 @@ pub fn render_review_body(review: &Review, parts: &SummaryParts, head: CommitId,
     format!("{text}\n\n{}", RunMark { run: review.id, head }.write_as(parts.trust))
 }
 
+/// The section of a summary for a finding that is not on lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SummarySection {
+    /// It should be on lines and has none: in full.
+    NotOnLines,
+    /// There are enough worse ones on lines: one line.
+    BeyondLimit,
+    /// It is less important: one line.
+    AlsoNoticed,
+}
+
+impl SummarySection {
+    fn of(finding: &Finding, why: SummaryOnlyReason) -> Self {
+        match why {
+            SummaryOnlyReason::BelowThreshold => Self::AlsoNoticed,
+            _ if finding.prominence == Prominence::Also => Self::AlsoNoticed,
+            SummaryOnlyReason::BeyondLimit => Self::BeyondLimit,
+            _ => Self::NotOnLines,
+        }
+    }
+}
+
 /// The whole text without its mark, and the findings that found no room.
 fn layout(page: &SummaryPage<'_>, room: usize) -> (String, Vec<FindingId>) {
     let (head, foot) = (page.render_head(room / 3), page.render_footer());
@@ -173,7 +200,7 @@ fn layout(page: &SummaryPage<'_>, room: usize) -> (String, Vec<FindingId>) {
     let mut shown: Vec<(usize, String, bool)> = Vec::new();
     let (mut is_full, mut beyond) = (false, 0);
     for (at, (finding, why)) in page.beside.iter().enumerate() {
-        let is_beyond = *why == SummaryOnlyReason::BeyondLimit;
+        let is_beyond = SummarySection::of(finding, *why) != SummarySection::NotOnLines;
         let line = page.finding_line(finding, Some(*why));
         // A worse one is never left out for a shorter one.
         is_full |= length(&line) >= left;
@@ -186,34 +213,40 @@ fn layout(page: &SummaryPage<'_>, room: usize) -> (String, Vec<FindingId>) {
         }
     }
     for (at, text, is_full) in &mut shown {
-        let Some((finding, why)) = page.beside.get(*at).filter(|(_, why)| *why != SummaryOnlyReason::BeyondLimit)
-        else {
-            continue;
+        let is_main = |(finding, why): &&(&Finding, SummaryOnlyReason)| {
+            SummarySection::of(finding, *why) == SummarySection::NotOnLines
         };
+        let Some((finding, why)) = page.beside.get(*at).filter(is_main) else { continue };
         let full = page.finding_block(finding, *why, FULL.min(left));
         if length(&full) <= left + length(text) {
             left = (left + length(text)).saturating_sub(length(&full) + 2);
             (*text, *is_full) = (full, true);
         }
     }
-    let on_lines = page.render_inline_findings(left);
+    let table = page.render_table(left);
+    let on_lines = page.render_inline_findings(left.saturating_sub(length(&table)), !table.is_empty());
 
     let pick = |wanted: &dyn Fn(usize, bool) -> bool| -> Vec<&str> {
         shown.iter().filter(|(at, _, is_full)| wanted(*at, *is_full)).map(|(_, text, _)| text.as_str()).collect()
     };
-    let beyond = |at: usize| page.beside.get(at).is_some_and(|(_, why)| *why == SummaryOnlyReason::BeyondLimit);
+    let is_in = |at: usize, section: SummarySection| {
+        page.beside.get(at).is_some_and(|(finding, why)| SummarySection::of(finding, *why) == section)
+    };
     let mut out = head;
     let mut part = |heading: &str, text: &str| {
         if !text.is_empty() {
             out.push_str(&format!("{heading}{}{text}\n\n", if heading.is_empty() { "" } else { "\n\n" }));
         }
     };
+    part("### Main findings", &table);
     part("### On their lines", &on_lines);
     let full = pick(&|_, is_full| is_full);
     part("### Not on lines", &full.join("\n\n"));
-    let short = pick(&|at, is_full| !is_full && !beyond(at));
+    let short = pick(&|at, is_full| !is_full && is_in(at, SummarySection::NotOnLines));
     part(if full.is_empty() { "### Not on lines" } else { "" }, &short.join("\n"));
-    part("### Beyond the limit of comments", &pick(&|at, is_full| !is_full && beyond(at)).join("\n"));
+    let beyond = pick(&|at, _| is_in(at, SummarySection::BeyondLimit));
+    part("### Beyond the limit of comments", &beyond.join("\n"));
+    part(&format!("### {}", digest::ALSO_NOTICED), &pick(&|at, _| is_in(at, SummarySection::AlsoNoticed)).join("\n"));
     part("", &page.not_posted_note(in_artefact.len()));
     part("### Found by earlier reviews", &earlier);
     part("### About the change", &about);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{SummaryFinding, SummaryParts, untrusted};
-use crate::domain::finding::{Finding, FindingId, Severity};
+use crate::domain::finding::{Finding, FindingId, MOST_MAIN, Prominence, Severity, by_worst};
 use crate::domain::forge::{DeliveryVerdict, MarkTrust, ReviewMark, SummaryMark, SummaryOnlyMark};
 use crate::domain::id::CommitId;
 use crate::domain::review::{Review, ReviewOutcome, StopReason};
@@ -121,7 +121,7 @@ impl<'a> SummaryPage<'a> {
         let found = self.raised_findings().next().is_some();
         let (open, silent) = (self.parts.still_open.len(), self.silent());
         let words = match self.review.outcome {
-            ReviewOutcome::Failed => "failed, nothing was reviewed".to_owned(),
+            ReviewOutcome::Failed => format!("failed, {}", digest::nothing(self.review).to_lowercase()),
             ReviewOutcome::Incomplete if found => format!("incomplete, {} so far", self.severity_counts()),
             ReviewOutcome::Incomplete => "incomplete, so this is not a pass".to_owned(),
             ReviewOutcome::Complete if found => self.severity_counts(),
@@ -146,7 +146,7 @@ impl<'a> SummaryPage<'a> {
             DeliveryVerdict::RequestChanges => " This review asks for changes.",
         };
         let said = match self.review.outcome {
-            ReviewOutcome::Failed => format!("**Nothing was reviewed** of {what}."),
+            ReviewOutcome::Failed => format!("**{}** of {what}.", digest::nothing(self.review)),
             ReviewOutcome::Incomplete if found => {
                 format!("**Incomplete**: {} in {what}, and there may be more.", self.severity_counts())
             }
@@ -165,11 +165,12 @@ impl<'a> SummaryPage<'a> {
                 files => {
                     let (were, files) =
                         (if files == 1 { "was" } else { "were" }, digest::count_noun(files, "changed file"));
+                    let verb = self.review.provenance.engine.past_tense();
                     let by = match self.review.provenance.engine {
                         Engine::Rules => "the built-in rules (no model)".to_owned(),
                         Engine::Model => self.writer.inline_code(&engine(self.review), TITLE),
                     };
-                    format!("**Nothing was found** by {by}. {files} of {what} {were} looked at.")
+                    format!("**Nothing was found** by {by}. {files} of {what} {were} {verb}.")
                 }
             },
         };
@@ -190,7 +191,8 @@ impl<'a> SummaryPage<'a> {
     pub(super) fn moved_head_note(&self) -> Option<String> {
         let now = self.parts.moved?;
         let reviewed = self.review.change.head.map_or_else(|| "another commit".to_owned(), short);
-        Some(format!("**The head moved**: {reviewed} was reviewed, and the pull request is at {} now.", short(now)))
+        let verb = self.review.provenance.engine.past_tense();
+        Some(format!("**The head moved**: {reviewed} was {verb}, and the pull request is at {} now.", short(now)))
     }
 
     /// The verdict, the reasons, what is to be known before anything else.
@@ -215,6 +217,9 @@ impl<'a> SummaryPage<'a> {
         }
         if let Some(more) = digest::describe_not_shown(self.review) {
             out.push_str(&format!("{more}.\n\n"));
+        }
+        for sentence in digest::closing(self.review) {
+            out.push_str(&format!("{}.\n\n", self.writer.markdown_line(&sentence, REASON)));
         }
         if !self.parts.notes.is_empty() {
             self.render_list(&mut out, &self.parts.notes, room);
@@ -249,18 +254,64 @@ impl<'a> SummaryPage<'a> {
 
     /// A finding in one line.
     pub(super) fn finding_line(&self, finding: &Finding, why: Option<SummaryOnlyReason>) -> String {
+        let by_choice = [SummaryOnlyReason::BeyondLimit, SummaryOnlyReason::BelowThreshold];
+        let why = why.filter(|why| !by_choice.contains(why)).map(|why| format!("; not on its lines: {why}"));
         let place = finding.anchors.first().map(digest::place).unwrap_or_default();
-        let why =
-            why.filter(|why| *why != SummaryOnlyReason::BeyondLimit).map(|why| format!("; not on its lines: {why}"));
-        self.row(finding.severity, &finding.title, &place, &finding.id, &why.unwrap_or_default())
+        let place = self.linked(finding, self.writer.inline_code(&place, PLACE));
+        let severity = self.marked_severity(finding);
+        self.row(&severity, &finding.title, &place, &finding.id, &why.unwrap_or_default())
     }
 
-    fn row(&self, severity: Severity, title: &str, place: &str, id: &FindingId, more: &str) -> String {
+    /// Renders the severity, with the mark of the verification.
+    fn marked_severity(&self, finding: &Finding) -> String {
+        let mark = finding.verification.describe().map(|mark| self.writer.markdown_line(&mark, TITLE));
+        let mark = mark.map(|mark| format!(" ({mark})")).unwrap_or_default();
+        format!("**{}**{mark}", finding.severity)
+    }
+
+    /// Renders the place of a finding, already made Markdown, as a link if it has an address.
+    fn linked(&self, finding: &Finding, place: String) -> String {
+        match (finding.anchors.first(), &self.parts.links) {
+            (Some(anchor), Some(links)) => links.link(&self.writer, anchor, place),
+            _ => place,
+        }
+    }
+
+    fn row(&self, severity: &str, title: &str, place: &str, id: &FindingId, more: &str) -> String {
+        let title = self.title(title);
+        let place = if place.is_empty() { String::new() } else { format!("{place}, ") };
+        format!("- {severity}: {title} ({place}id {}{more})", self.writer.inline_code(&id.0, 60))
+    }
+
+    /// Renders a finding of which only the thread is known.
+    fn earlier_row(&self, one: &SummaryFinding) -> String {
+        let place = self.writer.inline_code(&one.place, PLACE);
+        self.row(&format!("**{}**", one.severity), &one.title, &place, &one.finding, "")
+    }
+
+    fn title(&self, title: &str) -> String {
         let title = self.writer.markdown_line(title, TITLE);
-        let title = if title.is_empty() { "(no title)".to_owned() } else { title };
-        let place = self.writer.inline_code(place, PLACE);
-        let place = if place.is_empty() { place } else { format!("{place}, ") };
-        format!("- **{severity}**: {title} ({place}id {}{more})", self.writer.inline_code(&id.0, 60))
+        if title.is_empty() { "(no title)".to_owned() } else { title }
+    }
+
+    /// Renders the table of the main findings, if they are many and all of them have room.
+    pub(super) fn render_table(&self, room: usize) -> String {
+        let mut main: Vec<&Finding> = self.raised_findings().filter(|one| one.prominence == Prominence::Main).collect();
+        // In a review of before there was a prominence all findings are main; a table of them would be a wall.
+        if main.len() <= digest::MOST_WITHOUT_TABLE || main.len() > MOST_MAIN {
+            return String::new();
+        }
+        main.sort_by(|a, b| by_worst(a, b));
+        let row = |finding: &&Finding| {
+            let mark = finding.verification.describe().map(|mark| format!(" ({})", self.writer.cell(&mark, TITLE)));
+            let (severity, mark) = (finding.severity, mark.unwrap_or_default());
+            let place = finding.anchors.first().map(digest::place).unwrap_or_default();
+            let place = self.linked(finding, self.writer.cell_code(&place, PLACE));
+            format!("| **{severity}**{mark} | {place} | {} |", self.writer.cell(&finding.title, TITLE))
+        };
+        let rows = main.iter().map(row).collect::<Vec<_>>().join("\n");
+        let table = format!("| severity | place | title |\n| --- | --- | --- |\n{rows}");
+        if length(&table) <= room { table } else { String::new() }
     }
 
     /// A finding in full.
@@ -270,13 +321,15 @@ impl<'a> SummaryPage<'a> {
         format!("{text}{why}")
     }
 
-    /// The findings on lines, as many as there is room for; where they are many, only how many.
-    pub(super) fn render_inline_findings(&self, room: usize) -> String {
-        if self.on_lines.len() > ON_LINES {
-            let (count, words) = Self::by_severity(self.on_lines.iter().copied());
+    /// The findings on lines, as many as there is room for, without the main ones if a table names them; where they are many, only how many.
+    pub(super) fn render_inline_findings(&self, room: usize, has_table: bool) -> String {
+        let is_named = |finding: &&&Finding| has_table && finding.prominence == Prominence::Main;
+        let unnamed: Vec<&Finding> = self.on_lines.iter().filter(|finding| !is_named(finding)).copied().collect();
+        if unnamed.len() > ON_LINES {
+            let (count, words) = Self::by_severity(unnamed.into_iter());
             return format!("{} with a comment on the lines: {words}.", digest::count_noun(count, "finding"));
         }
-        listed(self.on_lines.iter().map(|finding| self.finding_line(finding, None)), room)
+        listed(unnamed.into_iter().map(|finding| self.finding_line(finding, None)), room)
     }
 
     /// Returns the note that some findings were not posted.
@@ -306,8 +359,7 @@ impl<'a> SummaryPage<'a> {
         let texts = groups.iter().map(|(title, all)| {
             // What is fixed grows with each push: the newest are named.
             let most = if *title == "Fixed" { FIXED } else { usize::MAX };
-            let rows =
-                all.iter().take(most).map(|one| self.row(one.severity, &one.title, &one.place, &one.finding, ""));
+            let rows = all.iter().take(most).map(|one| self.earlier_row(one));
             let heading = format!("{title} ({}):\n\n", all.len());
             let rows = listed(rows, share.saturating_sub(length(&heading) + 2));
             let older = all.len().saturating_sub(most);
@@ -376,7 +428,8 @@ impl<'a> SummaryPage<'a> {
             let named: Vec<String> = change.commits.iter().take(COMMITS).map(|commit| short(commit.id)).collect();
             let more =
                 if commits > named.len() { format!(" and {} more", commits - named.len()) } else { String::new() };
-            out.push_str(&format!("Commits reviewed: {}{more}. ", named.join(", ")));
+            let verb = self.review.provenance.engine.past_tense();
+            out.push_str(&format!("Commits {verb}: {}{more}. ", named.join(", ")));
         }
         if let Some(since) = self.parts.since {
             out.push_str(&format!("The review before was of {}. ", short(since)));

@@ -93,6 +93,46 @@ fn findings_stand_where_they_have_to() {
 }
 
 #[test]
+fn what_is_not_main_is_one_line_with_a_link_to_its_place() {
+    let review = typical();
+    let whys = [SummaryOnlyReason::NotInDiff, SummaryOnlyReason::BelowThreshold, SummaryOnlyReason::WholeFile];
+    let beside = review.findings[2..].iter().zip(whys);
+    let parts = SummaryParts {
+        beside: beside.map(|(one, why)| SummaryOnly { finding: one.id.clone(), why }).collect(),
+        links: SourceLinks::of("https://forge.example/ada/engine/pull/7", commit(9), Some(commit(8))),
+        ..parts(&review)
+    };
+    let body = shown(&review, &parts);
+    let (before, also) = body.split_once("### Also noticed\n\n").unwrap();
+    let also: Vec<&str> = also.lines().take_while(|line| !line.is_empty()).collect();
+    assert_eq!(also.len(), 2, "{body}");
+    for (line, finding) in also.iter().zip(&review.findings[3..]) {
+        let anchor = &finding.anchors[0];
+        let link = format!("](https://forge.example/ada/engine/blob/{}/{}", commit(9), anchor.path.display_name());
+        assert!(line.contains(&link) && line.contains(&finding.id.0), "{line}");
+        assert!(finding.body.is_empty() || !body.contains(&finding.body), "{body}");
+    }
+    assert!(before.contains(&review.findings[2].title) && before.contains("### Not on lines"), "{before}");
+    assert!(!before.contains("| severity |"), "three need no table: {before}");
+}
+
+#[test]
+fn many_main_findings_are_listed_in_a_table_first() {
+    let ids = ["aa", "bb", "cc", "dd"];
+    let mut review = review(ids.map(|id| finding(id, "src/a.rs", DiffSide::New, Some((1, 2)))).to_vec());
+    review.findings[1].title = "It is a | b".to_owned();
+    let body =
+        shown(&review, &SummaryParts { on_lines: ids.map(|id| FindingId(id.to_owned())).to_vec(), ..parts(&review) });
+    assert!(
+        body.contains(
+            "### Main findings\n\n| severity | place | title |\n| --- | --- | --- |\n| **medium** | `src/a.rs:1-2` |"
+        ),
+        "{body}"
+    );
+    assert!(body.contains("It is a &#124; b |") && !body.contains("### On their lines"), "{body}");
+}
+
+#[test]
 fn an_incomplete_review_is_no_pass() {
     for document in [
         include_bytes!("../../../fixtures/documents/incomplete.json").as_slice(),
@@ -238,9 +278,10 @@ fn a_hostile_review_changes_nothing_but_words() {
     assert_eq!(live, Vec::<String>::new());
 }
 
-/// Headings, the mark, and fences that are only coloured, such as small diffs.
+/// Headings, the table, the mark, and fences that are only coloured, such as small diffs.
 fn is_ours(part: &str) -> bool {
     part.starts_with("Start(Heading")
+        || part.starts_with("Start(Table")
         || part.contains("HtmlBlock")
         || part.contains("review:summary")
         || part.strip_prefix("fence ").is_some_and(|name| plain_language(name) == name)
@@ -281,6 +322,8 @@ proptest! {
         for one in review.findings.iter().skip(on_lines) {
             prop_assert!(kept.contains(&one.id) != rendered.body.contains(&one.id.0), "{} in\n{}", one.id, rendered.body);
         }
+        let tables = live_parts(&rendered.body).iter().filter(|part| part.starts_with("Start(Table(")).count();
+        prop_assert!(tables <= 1, "{}", rendered.body);
         prop_assert!(live_parts(&rendered.body).iter().all(|part| is_ours(part)), "{:?}\n{}", live_parts(&rendered.body), rendered.body);
     }
 }

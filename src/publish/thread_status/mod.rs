@@ -7,7 +7,7 @@ use crate::domain::finding::{Anchor, Finding, OriginKind};
 use crate::domain::forge::quote_hash;
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
-use crate::domain::review::{CoverageState, Review};
+use crate::domain::review::Review;
 use crate::domain::run::Engine;
 use crate::domain::text::{FileText, normal_line};
 use crate::evidence::{QuoteLocation, locate};
@@ -111,7 +111,7 @@ fn is_anothers(own: &OwnThread<'_>, review: &Review, path: &RepoPath, lines: Lin
 
 /// Checks whether the review did not see all of a changed file.
 fn is_unseen(review: &Review, path: &RepoPath) -> bool {
-    review.coverage.files.iter().any(|file| file.path == *path && file.state != CoverageState::Reviewed)
+    review.coverage.files.iter().any(|file| file.path == *path && !file.state.is_whole())
 }
 
 /// Checks whether the lines stand in any file that the change brings, or may do so in one that the review did not see.
@@ -187,7 +187,7 @@ fn is_unchanged(text: &FileText, anchor: &Anchor) -> bool {
     let place = match locate(text, &anchor.quote, anchor.lines) {
         QuoteLocation::Exact(place) | QuoteLocation::Moved(place) => Some(place),
         QuoteLocation::Ambiguous(places) => places.first().copied(),
-        QuoteLocation::Nowhere { .. } | QuoteLocation::NotDistinctive | QuoteLocation::Empty => None,
+        QuoteLocation::Nowhere { .. } | QuoteLocation::NotDistinctive { .. } | QuoteLocation::Empty => None,
     };
     let same = |place| {
         let there: Vec<&str> = text.lines(place).map(|(_, line)| normal_line(line)).collect();

@@ -5,7 +5,7 @@ use crate::domain::change::{ChangeRun, FileChange, Hunk, HunkSpan};
 use crate::domain::finding::{Category, FindingFingerprint, FindingId, Severity};
 use crate::domain::forge::{Comment, FindingMark, Thread};
 use crate::domain::place::LineRange;
-use crate::domain::review::FileCoverage;
+use crate::domain::review::{CoverageState, FileCoverage};
 use crate::present::json;
 use crate::workspace::memory::MemoryTree;
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::super::{read_remarks, summarize_remarks};
 use super::{comment, only};
 use crate::domain::finding::Severity;
-use crate::domain::forge::{Comment, PullFile, Remark};
+use crate::domain::forge::{Comment, PullFile, Remark, RemarkSeverity};
 use crate::domain::path::RepoPath;
 
 /// A case.
@@ -40,7 +40,7 @@ fn told(remark: &Remark, whole: &str) -> Value {
     json!({
         "id": remark.id, "thread": remark.thread, "held": remark.held.word(), "parent": remark.parent,
         "path": remark.path.as_ref().map(ToString::to_string), "lines": remark.lines,
-        "severity": remark.severity.word(), "kind": remark.severity.kind().word(), "source": remark.source.word(),
+        "severity": remark.severity.word(), "kind": kind(remark.severity), "source": remark.source.word(),
         "author": remark.author, "title": remark.title, "body": body,
         "prompt": remark.prompt.as_ref().map(|prompt| json!({
             "certain": prompt.is_certain,
@@ -117,5 +117,16 @@ fn every_text_has_a_case() {
             let beside = beside.unwrap().path();
             assert!(beside.with_extension("json").is_file(), "{}", beside.display());
         }
+    }
+}
+
+/// The kind of remark that has this severity, as the cases name it.
+fn kind(severity: RemarkSeverity) -> &'static str {
+    match severity {
+        RemarkSeverity::Critical | RemarkSeverity::Major | RemarkSeverity::Minor | RemarkSeverity::Issue => "issue",
+        RemarkSeverity::Refactor => "refactor",
+        RemarkSeverity::Nitpick | RemarkSeverity::Trivial => "nitpick",
+        RemarkSeverity::Docs => "docs",
+        RemarkSeverity::Unknown => "other",
     }
 }

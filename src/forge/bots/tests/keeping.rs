@@ -1,6 +1,6 @@
 //! Tests of resolved remarks, and of who may resolve them.
 
-use super::super::state::{RemarkState, ReopenResult, ResolveResult};
+use super::super::state::{RemarkState, ResolveResult};
 use super::super::tracker::Tracker;
 use super::super::{read_remarks, summarize_remarks};
 use super::{comment, review, thread};
@@ -48,11 +48,9 @@ fn a_nitpick_is_resolved_and_reopened_through_our_comment() {
     let nitpicks = sums.nitpicks.unwrap();
     assert_eq!((nitpicks.total, nitpicks.resolved, nitpicks.unresolved), (2, 1, 1));
 
-    let mut state = RemarkState::read(&said.comments);
+    let state = RemarkState::read(&said.comments);
     assert_eq!(state.number(), Some(41));
-    assert_eq!(state.reopen(&after[1]), ReopenResult::WasOpen);
-    assert_eq!(state.reopen(&after[0]), ReopenResult::Done);
-    assert!(!state.write(AT).unwrap().contains(&after[0].id));
+    assert!(state.write(AT).unwrap().contains(&after[0].id));
 }
 
 #[test]
@@ -74,10 +72,8 @@ fn the_state_of_the_other_program_is_read_as_it_writes_it() {
     }
     assert!(!resolved(of("OWNER", false, &format!("Look at this:\n\n{body}"))), "shown, not kept");
 
-    // Another's word cannot be taken back here, and theirs is not written.
-    let mut state = RemarkState::read(&[of("OWNER", false, &body)]);
-    assert_eq!(state.number(), None);
-    assert_eq!(state.reopen(&read(&nitpicks())[1]), ReopenResult::HeldByOthers);
+    // Another's comment is not written.
+    assert_eq!(RemarkState::read(&[of("OWNER", false, &body)]).number(), None);
     let kept = RemarkState::read(&[of("NONE", true, &body)]).write(AT).unwrap();
     assert!(kept.contains("\"extra\"") && kept.contains(&id), "{kept}");
 }
@@ -111,8 +107,8 @@ fn a_thread_of_several_issues_is_done_when_all_parts_are() {
     assert_eq!(state.resolve(&parts[1], &parts, "ana", AT), ResolveResult::AllParts);
     said.comments = vec![of("NONE", true, &state.write(AT).unwrap())];
     assert!(read(&said).iter().all(|part| part.is_resolved));
-    let mut state = RemarkState::read(&said.comments);
-    assert_eq!(state.reopen(&parts[0]), ReopenResult::Done);
+    let mut state = RemarkState::read(&[]);
+    assert_eq!(state.resolve(&parts[1], &parts, "ana", AT), ResolveResult::Done);
     said.comments = vec![of("NONE", true, &state.write(AT).unwrap())];
     assert_eq!(read(&said).iter().map(|part| part.is_resolved).collect::<Vec<_>>(), [false, true]);
     said.threads[0].is_outdated = true;
@@ -175,8 +171,6 @@ fn the_checklist_of_the_guide_is_read_and_written() {
         assert_eq!(read(&said)[1].is_resolved, is_resolved);
         assert!(!read(&said)[0].is_resolved);
     }
-    let mut tracker = Tracker::read(&[by("NONE", true)]);
-    assert_eq!((tracker.number(), tracker.reopen(&found[1])), (Some(41), ReopenResult::Done));
-    assert_eq!(tracker.reopen(&found[1]), ReopenResult::WasOpen);
-    assert_eq!(Tracker::read(&[by("OWNER", false)]).reopen(&found[1]), ReopenResult::HeldByOthers);
+    assert_eq!(Tracker::read(&[by("NONE", true)]).number(), Some(41));
+    assert_eq!(Tracker::read(&[by("OWNER", false)]).number(), None);
 }

@@ -6,21 +6,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::finding::{
-    AnchorKind, AnchorMatch, Category, FindingStatus, OriginKind, Severity, VerificationState,
+    AnchorKind, AnchorMatch, Category, FindingOrigin, FindingStatus, FindingVerification, Prominence, Severity,
 };
 use crate::domain::place::DiffSide;
-use crate::domain::review::{CoverageState, ReviewOutcome, StopReason};
-use crate::domain::run::Engine;
+use crate::domain::review::{
+    CoverageState, LeadCounts, ModelTurns, ReviewOutcome, ReviewSection, StopReason, WithheldClaim,
+};
+use crate::domain::run::{Engine, Usage};
+use crate::domain::verification::VerificationTotals;
 
 mod change;
 mod dismissal;
 mod previous;
-mod withheld;
 
 pub(super) use change::{ChangeJson, ChangedFileJson, CommitJson, PullRequestJson};
 pub(super) use dismissal::DismissalJson;
 pub(super) use previous::PreviousReviewJson;
-pub(super) use withheld::WithheldClaimJson;
 
 /// One review of one change. Fields may be added within a version; readers ignore what they do not know.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -46,7 +47,7 @@ pub(super) struct ReviewJson {
     /// The findings, worst first.
     pub(super) findings: Vec<FindingJson>,
     /// Longer texts by the engine.
-    pub(super) sections: Vec<SectionJson>,
+    pub(super) sections: Vec<ReviewSection>,
     /// The receipt: reviewed files, and those that were not.
     pub(super) coverage: CoverageJson,
     /// The engine that made it, and its cost.
@@ -61,7 +62,7 @@ pub(super) struct SummaryJson {
     pub(super) text: String,
     /// All findings.
     pub(super) total: usize,
-    /// Fixed or dismissed findings.
+    /// Fixed, dismissed or refuted findings.
     pub(super) resolved: usize,
     /// Findings that still need action.
     pub(super) unresolved: usize,
@@ -92,25 +93,37 @@ pub(super) struct FindingJson {
     pub(super) body: String,
     /// The severity.
     pub(super) severity: Severity,
+    /// The room it gets where people read: `main` is shown whole, `also` as one line. Absent in older documents, which means `main`.
+    #[serde(default = "older_prominence")]
+    pub(super) prominence: Prominence,
     /// The kind of defect.
     pub(super) category: Category,
     /// From 1 (a guess) to 10 (certain); null if the engine did not say.
     #[schemars(range(min = 1, max = 10))]
     pub(super) confidence: Option<u8>,
-    /// The places of the finding; the first one touches the change.
+    /// The places of the finding: the quoted one first. One of them touches the change.
     #[schemars(length(min = 1))]
     pub(super) anchors: Vec<AnchorJson>,
     /// A replacement that was applied in memory and verified.
     pub(super) suggestion: Option<SuggestionJson>,
     /// The result of verification.
-    pub(super) verification: VerificationJson,
+    pub(super) verification: FindingVerification,
     /// The model, rule or tool that reported it.
-    pub(super) origin: OriginJson,
+    pub(super) origin: FindingOrigin,
     /// The guideline that it refers to.
     pub(super) guideline: Option<GuidelineJson>,
+    /// The run of the earlier review that found it, if this one took it over without finding it again; otherwise absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "uuid"))]
+    pub(super) carried_from: Option<String>,
     /// The dismissal; absent if it is not dismissed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) dismissed: Option<DismissalJson>,
+}
+
+/// Returns the prominence of a finding in a document of before there was any: all were shown whole.
+fn older_prominence() -> Prominence {
+    Prominence::Main
 }
 
 /// A place that was proved to exist.
@@ -154,28 +167,6 @@ pub(super) struct SuggestionJson {
     pub(super) replacement: String,
 }
 
-/// The result of verification.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Verification")]
-pub(super) struct VerificationJson {
-    /// The verdict.
-    pub(super) state: VerificationState,
-    /// The verifying model.
-    pub(super) by: Option<String>,
-    /// The reason.
-    pub(super) rationale: Option<String>,
-}
-
-/// The origin of a finding.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Origin")]
-pub(super) struct OriginJson {
-    /// The kind.
-    pub(super) kind: OriginKind,
-    /// The name of the model, rule or tool.
-    pub(super) name: String,
-}
-
 /// The line of a guideline.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Guideline")]
@@ -184,16 +175,6 @@ pub(super) struct GuidelineJson {
     pub(super) path: String,
     /// The line in it.
     pub(super) line: u32,
-}
-
-/// A titled part of the review.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Section")]
-pub(super) struct SectionJson {
-    /// Its heading.
-    pub(super) title: String,
-    /// Markdown.
-    pub(super) body: String,
 }
 
 /// Coverage: reviewed files, and those that were not.
@@ -207,7 +188,7 @@ pub(super) struct CoverageJson {
     /// Number of failed tool calls.
     pub(super) tool_errors: u32,
     /// Claims without proved evidence.
-    pub(super) withheld: Vec<WithheldClaimJson>,
+    pub(super) withheld: Vec<WithheldClaim>,
     /// Number of dismissed findings.
     pub(super) dismissed: u32,
     /// Number of findings suppressed by a comment in the code.
@@ -221,7 +202,7 @@ pub(super) struct CoverageJson {
     #[schemars(with = "BTreeMap<String, u32>")]
     pub(super) below_confidence: BTreeMap<Severity, u32>,
     /// The results of the leads.
-    pub(super) leads: LeadsJson,
+    pub(super) leads: LeadCounts,
     /// Limits that were hit, a sentence each.
     pub(super) limits_hit: Vec<String>,
     /// Notes on what collection left out or did differently.
@@ -230,6 +211,12 @@ pub(super) struct CoverageJson {
     /// The review that this one was compared with; absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) previous: Option<PreviousReviewJson>,
+    /// True if the review was to be compared with none (`--previous none`); otherwise absent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) standalone: bool,
+    /// Number of files with uncommitted changes that were not part of the review; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) uncommitted: u32,
 }
 
 /// The coverage of one file.
@@ -242,20 +229,6 @@ pub(super) struct FileCoverageJson {
     pub(super) state: CoverageState,
     /// The reason why it was not reviewed, or not in full.
     pub(super) reason: Option<String>,
-}
-
-/// The results of the leads that a model was given.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Leads")]
-pub(super) struct LeadsJson {
-    /// Number of leads.
-    pub(super) given: u32,
-    /// Number of confirmed leads.
-    pub(super) confirmed: u32,
-    /// Number of refuted leads.
-    pub(super) refuted: u32,
-    /// Number of leads without an answer.
-    pub(super) unanswered: u32,
 }
 
 /// The engine that made the review, and its cost.
@@ -288,12 +261,12 @@ pub(super) struct ProvenanceJson {
     pub(super) turns: u32,
     /// Turns per model, if another model took over from the one above (failover); otherwise absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) answered: Vec<ModelTurnsJson>,
+    pub(super) answered: Vec<ModelTurns>,
     /// Tokens and cost, including verification.
     pub(super) usage: Usage,
     /// Verification and its share of that; absent if it was off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) second_look: Option<VerificationTotalsJson>,
+    pub(super) second_look: Option<VerificationTotals>,
 }
 
 /// A guideline of the project that the model was given.
@@ -306,51 +279,9 @@ pub(super) struct GivenGuidelineJson {
     pub(super) hash: String,
 }
 
-/// A model, and its number of turns.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Answered")]
-pub(super) struct ModelTurnsJson {
-    /// Its provider.
-    pub(super) provider: String,
-    /// The model.
-    pub(super) model: String,
-    /// Number of turns.
-    pub(super) turns: u32,
-}
-
-/// The results and cost of verification.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "SecondLook")]
-pub(super) struct VerificationTotalsJson {
-    /// The verifying model, as `--verify-model` names it.
-    pub(super) by: String,
-    /// Number of confirmed findings.
-    pub(super) confirmed: u32,
-    /// Number of uncertain findings.
-    pub(super) uncertain: u32,
-    /// Number of refuted findings: they are among the withheld ones.
-    pub(super) refuted: u32,
-    /// Number of findings without a verdict.
-    pub(super) unchecked: u32,
-    /// Its turns.
-    pub(super) turns: u32,
-    /// Its tokens and cost.
-    pub(super) usage: Usage,
-}
-
-/// Tokens and cost; null is unknown, never zero.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Usage {
-    /// Tokens sent, cached ones included.
-    pub(super) input_tokens: Option<u64>,
-    /// Tokens received.
-    pub(super) output_tokens: Option<u64>,
-    /// Of those sent, read from a cache.
-    pub(super) cache_read_tokens: Option<u64>,
-    /// Of those sent, written to a cache.
-    pub(super) cache_write_tokens: Option<u64>,
-    /// US dollars.
-    pub(super) cost_usd: Option<f64>,
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 fn finished() -> StopReason {

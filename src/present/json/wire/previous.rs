@@ -10,7 +10,7 @@ pub(in crate::present::json) struct PreviousReviewJson {
     /// Its run: a UUID.
     #[schemars(extend("format" = "uuid"))]
     pub(in crate::present::json) run: String,
-    /// Findings that are fixed though their lines did not change: they were refuted, or their rule no longer matches.
+    /// Findings that are over though their lines did not change: they were refuted, or their rule no longer matches.
     #[serde(default)]
     pub(in crate::present::json) disproved: Vec<String>,
 }

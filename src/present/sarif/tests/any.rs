@@ -9,7 +9,7 @@ use super::{checked, review};
 use crate::domain::change::FileChange;
 use crate::domain::finding::{
     Anchor, AnchorMatch, Category, Confidence, Finding, FindingFingerprint, FindingId, FindingOrigin, FindingStatus,
-    FindingVerification, GuidelineRef, OriginKind, Severity, Suggestion, VerificationState,
+    FindingVerification, GuidelineRef, OriginKind, Prominence, Severity, Suggestion, VerificationState,
 };
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
@@ -80,6 +80,7 @@ fn findings() -> impl Strategy<Value = Finding> {
                 title,
                 body,
                 severity,
+                prominence: Prominence::Main,
                 category,
                 confidence: more.0.and_then(Confidence::new),
                 anchors,
@@ -88,9 +89,10 @@ fn findings() -> impl Strategy<Value = Finding> {
                     lines: LineRange::new(line, line + 3).unwrap(),
                     replacement,
                 }),
-                verification: FindingVerification { state, by: rationale.clone(), rationale },
+                verification: FindingVerification { state, by: rationale.clone(), rationale, corrections: Vec::new() },
                 origin: FindingOrigin { kind, name },
                 guideline: more.1.map(|(path, line)| GuidelineRef { path, line }),
+                carried_from: None,
                 dismissed: None,
             }
         },
@@ -107,7 +109,7 @@ proptest! {
         outcome in sample::select(vec![ReviewOutcome::Complete, ReviewOutcome::Incomplete, ReviewOutcome::Failed]),
     ) {
         let mut review = review("typical");
-        let shown = findings.iter().filter(|finding| finding.status != FindingStatus::Fixed).count();
+        let shown = findings.iter().filter(|finding| !finding.status.is_over()).count();
         review.findings = findings;
         review.outcome = outcome;
         review.ended = StopReason::Deadline;

@@ -171,7 +171,7 @@ fn a_review_that_is_not_complete_did_not_succeed() {
         }
         assert_eq!(file["runs"][0]["properties"]["outcome"], review.outcome.as_str());
         let results = file["runs"][0]["results"].as_array().unwrap();
-        let shown = review.findings.iter().filter(|finding| finding.status != FindingStatus::Fixed).count();
+        let shown = review.findings.iter().filter(|finding| !finding.status.is_over()).count();
         assert_eq!(results.len(), shown + usize::from(!succeeded), "{name}");
         if !succeeded {
             let rule = format!("review/{}", review.outcome.as_str());
@@ -241,6 +241,11 @@ fn a_dismissed_finding_is_suppressed_and_a_fixed_one_is_gone() {
     let file = checked(&review);
     assert_eq!(file["runs"][0]["results"], json!([]));
     assert_eq!(file["runs"][0]["properties"]["fixed"], 1);
+    review.findings[0].status = FindingStatus::Refuted;
+    let file = checked(&review);
+    assert_eq!(file["runs"][0]["results"], json!([]), "a refuted one is gone too");
+    let properties = &file["runs"][0]["properties"];
+    assert_eq!((&properties["fixed"], &properties["refuted"]), (&json!(0), &json!(1)));
 }
 
 #[test]

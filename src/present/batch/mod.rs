@@ -1,0 +1,170 @@
+//! The outcome of a batch: as a table for a terminal, as a Markdown page, and as JSON. Main functions: [`table()`], [`markdown()`], [`json()`].
+//!
+//! The names of branches and the reasons are text of others: each output strips or escapes them. The progress of a batch belongs in
+//! `progress`.
+
+mod json;
+mod markdown;
+mod table;
+
+pub use json::{IndexParseError, SCHEMA, json, lines, parse, row};
+pub use markdown::markdown;
+pub use table::table;
+
+use std::collections::BTreeMap;
+
+use crate::domain::batch::{BatchEntry, BatchIndex, BatchOutcome, ReviewSource};
+use crate::domain::finding::Severity;
+use crate::domain::run::Engine;
+use crate::domain::text::count_noun;
+
+/// Formats findings: `3 (1 high, 2 low)`.
+fn findings(findings: &BTreeMap<Severity, u32>) -> String {
+    let parts: Vec<String> = Severity::ALL
+        .iter()
+        .filter_map(|severity| findings.get(severity).map(|count| format!("{count} {severity}")))
+        .collect();
+    match findings.values().sum::<u32>() {
+        0 => "none".to_owned(),
+        total => format!("{total} ({})", parts.join(", ")),
+    }
+}
+
+/// Formats the findings of a row: a review that does not exist has none, not zero.
+fn findings_of(entry: &BatchEntry) -> String {
+    match entry.outcome {
+        BatchOutcome::Complete | BatchOutcome::Incomplete => findings(&entry.findings),
+        BatchOutcome::Failed if !entry.findings.is_empty() => findings(&entry.findings),
+        BatchOutcome::Failed | BatchOutcome::Error | BatchOutcome::NotBegun => "-".to_owned(),
+    }
+}
+
+fn outcome(entry: &BatchEntry) -> String {
+    let word = entry.outcome.as_str().replace('_', " ");
+    match entry.source {
+        ReviewSource::Reviewed => word,
+        source @ (ReviewSource::Resumed | ReviewSource::Unchanged) => format!("{word} ({})", source.as_str()),
+    }
+}
+
+fn cost(entry: &BatchEntry) -> String {
+    match (entry.engine, entry.cost) {
+        (Some(Engine::Model), Some(cost)) => cost.to_string(),
+        (Some(Engine::Model), None) => "unknown".to_owned(),
+        (Some(Engine::Rules) | None, _) => "-".to_owned(),
+    }
+}
+
+/// Formats the sums: `3 reviews: 2 complete (1 unchanged), 1 not begun · 4 findings (4 low) · $0.20 · 12 s`.
+fn totals(index: &BatchIndex) -> String {
+    let totals = index.totals();
+    let outcomes = BatchOutcome::ALL.iter().filter_map(|outcome| {
+        let count = totals.outcomes.get(outcome)?;
+        let unchanged = match (outcome, totals.unchanged) {
+            (BatchOutcome::Complete, unchanged) if unchanged > 0 => format!(" ({unchanged} unchanged)"),
+            _ => String::new(),
+        };
+        Some(format!("{count} {}{unchanged}", outcome.as_str().replace('_', " ")))
+    });
+    let outcomes = outcomes.collect::<Vec<_>>().join(", ");
+    let mut line = count_noun(index.entries.len(), "review");
+    if !outcomes.is_empty() {
+        line.push_str(&format!(": {outcomes}"));
+    }
+    line.push_str(&format!(" · findings: {}", findings(&totals.findings)));
+    if index.entries.iter().any(|entry| entry.engine == Some(Engine::Model)) {
+        line.push_str(&format!(" · {}", totals.cost));
+        if totals.unknown_costs > 0 {
+            line.push_str(&format!(" and the unknown cost of {}", count_noun(totals.unknown_costs as usize, "review")));
+        }
+    }
+    line.push_str(&format!(" · {} s", index.took_ms.div_ceil(1_000)));
+    if let Some(shard) = index.shard {
+        line.push_str(&format!(" · shard {shard}"));
+    }
+    if index.interrupted {
+        line.push_str(" · interrupted");
+    }
+    line
+}
+
+#[cfg(test)]
+mod fixtures {
+    //! A batch with a row of each kind.
+
+    use super::*;
+    use crate::domain::batch::LeftOutChange;
+
+    pub(super) fn index() -> BatchIndex {
+        let row = |name: &str, outcome, reason: &str, code| {
+            BatchEntry::without_review("demo", name, outcome, reason.to_owned(), code)
+        };
+        let complete = BatchEntry {
+            target: Some("main".to_owned()),
+            reason: None,
+            engine: Some(Engine::Model),
+            cost: Some("0.42".parse().unwrap()),
+            findings: [(Severity::High, 1), (Severity::Low, 2)].into(),
+            run: Some("a0000000-0000-4000-8000-000000000001".parse().unwrap()),
+            folder: Some("feature-a-0a1b2c3d".to_owned()),
+            head: Some("1".repeat(40)),
+            base: Some("2".repeat(40)),
+            took_ms: 1_200,
+            ..row("feature/a", BatchOutcome::Complete, "", 1)
+        };
+        let unchanged = BatchEntry {
+            name: "x|y `z` <b>[l](u)</b> @octo #1\u{202e}".to_owned(),
+            source: ReviewSource::Unchanged,
+            cost: Some(crate::domain::money::Money::NOTHING),
+            findings: BTreeMap::new(),
+            folder: None,
+            exit_code: 0,
+            ..complete.clone()
+        };
+        let incomplete = BatchEntry {
+            outcome: BatchOutcome::Incomplete,
+            reason: Some("2 files were not reviewed\u{1b}[31m".to_owned()),
+            cost: None,
+            exit_code: 3,
+            ..complete.clone()
+        };
+        BatchIndex {
+            version: "1.2.3".to_owned(),
+            started_at: "2026-11-20T18:56:58.123Z".to_owned(),
+            took_ms: 12_340,
+            shard: "2/5".parse().ok(),
+            interrupted: true,
+            entries: vec![
+                complete,
+                unchanged,
+                incomplete,
+                row("gone", BatchOutcome::Error, "there is no revision gone", 2),
+                row("late", BatchOutcome::NotBegun, "interrupted", 130),
+            ],
+            left_out: vec![LeftOutChange {
+                repository: "demo".to_owned(),
+                name: "merged".to_owned(),
+                reason: "it has no commits that main has not".to_owned(),
+            }],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_see_each_row_with_its_reason_and_the_sums() {
+        insta::assert_snapshot!(table(&fixtures::index()));
+        insta::assert_snapshot!(markdown(&fixtures::index()));
+    }
+
+    #[test]
+    fn no_text_of_a_branch_leaves_its_cell() {
+        let (page, text) = (markdown(&fixtures::index()), table(&fixtures::index()));
+        assert!(page.contains("`x`&#124;``y `z` <b>[l](u)</b>") && !page.contains('\u{202e}'), "{page}");
+        assert!(!page.contains('\u{1b}'), "{page}");
+        assert!(!text.contains('\u{202e}') && !text.contains('\u{1b}'), "{text}");
+    }
+}
