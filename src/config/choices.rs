@@ -1,5 +1,7 @@
 //! Settings that are one word of a few. Main types: [`ModelChoice`], [`Verify`], [`Colour`].
 
+use serde::{Deserialize, Serialize};
+
 /// The choice of the reviewing model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelChoice {
@@ -35,9 +37,10 @@ impl ModelChoice {
 }
 
 /// The choice of model findings to verify.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verify {
-    /// The critical and the high ones.
+    /// The critical and the high ones; medium ones while budget is left.
     Auto,
     /// All.
     All,
@@ -46,11 +49,17 @@ pub enum Verify {
 }
 
 impl Verify {
+    /// Returns it as it is written in settings.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::All => "all",
+            Self::None => "none",
+        }
+    }
+
     pub(super) fn from_word(word: &str) -> Option<Self> {
-        [("auto", Self::Auto), ("all", Self::All), ("none", Self::None)]
-            .into_iter()
-            .find(|(known, _)| word.eq_ignore_ascii_case(known))
-            .map(|(_, verify)| verify)
+        [Self::Auto, Self::All, Self::None].into_iter().find(|known| word.eq_ignore_ascii_case(known.as_str()))
     }
 }
 

@@ -76,6 +76,8 @@ pub const KEYS: &[SettingKey] = keys!(
         key("min_confidence", ValueShape::One, "a number from 1 to 10, or none", Some("--min-confidence")),
         key("fail_on", ValueShape::One, SEVERITIES, Some("--fail-on")),
         key("request_changes_on", ValueShape::One, SEVERITIES, Some("--request-changes-on")),
+        key("comment_on", ValueShape::One, SEVERITIES, Some("--comment-on")),
+        key("max_comments", ValueShape::One, "a number from 0 to 50", Some("--max-comments")),
         key("timeout", ValueShape::One, DURATIONS, Some("--timeout")),
         key("max_commits", ValueShape::One, "a number from 0 to 1000000", None),
         key("keep_runs", ValueShape::One, DURATIONS, None),

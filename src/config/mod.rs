@@ -34,7 +34,7 @@ pub use document::SettingsDocument;
 pub use duration::{InvalidDuration, parse_duration};
 pub use error::{ConfigError, SettingOrigin};
 pub use keys::{KEYS, SettingKey, ValueShape};
-pub use layers::{Flags, ResolvedSettings, SettingsSources, resolve};
+pub use layers::{Flags, ResolvedSettings, STORE, SettingsSources, resolve};
 pub use settings::{ProviderSettings, Settings};
 pub use user_files::{mirrors_folder, read_environment, user_document, user_file, user_providers};
 pub use value::SettingValue;

@@ -32,6 +32,10 @@ pub struct Settings {
     pub fail_on: Option<Severity>,
     /// Findings at or above it make a posted review request changes.
     pub request_changes_on: Option<Severity>,
+    /// Findings at or above it may become comments on lines; `None` for no comments.
+    pub comment_on: Option<Severity>,
+    /// The number of comments on lines that a posted review may bring.
+    pub max_comments: usize,
     /// The whole run may not take longer.
     pub timeout: Duration,
     /// The number of commits listed.
@@ -114,6 +118,8 @@ impl Settings {
             min_confidence: None,
             fail_on: None,
             request_changes_on: None,
+            comment_on: None,
+            max_comments: 0,
             timeout: Duration::ZERO,
             max_commits: 0,
             keep_runs: Duration::ZERO,
@@ -176,6 +182,11 @@ impl Settings {
             ("min_confidence", SettingValue::One(text)) => self.min_confidence = confidence(text)?,
             ("fail_on", SettingValue::One(text)) => self.fail_on = severity(text)?,
             ("request_changes_on", SettingValue::One(text)) => self.request_changes_on = severity(text)?,
+            ("comment_on", SettingValue::One(text)) => self.comment_on = severity(text)?,
+            ("max_comments", SettingValue::One(text)) => {
+                let number = text.trim().parse().ok().filter(|number| *number <= 50);
+                self.max_comments = number.ok_or_else(|| refused(text))?;
+            }
             ("timeout", SettingValue::One(text)) => self.timeout = duration(text)?,
             ("keep_runs", SettingValue::One(text)) => self.keep_runs = duration(text)?,
             ("max_commits", SettingValue::One(text)) => {

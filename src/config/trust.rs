@@ -69,6 +69,8 @@ mod tests {
             "keep_runs",
             "fail_on",
             "request_changes_on",
+            "comment_on",
+            "max_comments",
             // It moves what fail_on counts.
             "min_confidence",
             "verify",

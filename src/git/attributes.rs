@@ -10,6 +10,7 @@ use gix_attributes::search::{MetadataCollection, Outcome};
 use gix_attributes::{Search, StateRef};
 
 use crate::domain::change::{FileMode, Generated, Omission};
+use crate::domain::generated::generated_by_name;
 use crate::domain::id::{BlobId, CommitId, TreeId};
 use crate::domain::limits::{LIMITS, OmissionList, RemainingLimit};
 use crate::sys::cancel::Cancel;
@@ -20,19 +21,39 @@ use crate::sys::tree;
 use super::GitError;
 use super::disk::native;
 use super::entries::TreeDifferences;
-use super::generated::generated_by_name;
 
 /// Larger attribute files are not read.
 const MAX_SIZE: u64 = 1 << 20;
 const NAMES: [&str; 2] = ["linguist-generated", "linguist-vendored"];
 
-/// Says of each file (sorted by path) whether it is generated: by the attributes of `at`, else by its name.
+/// The decision of attributes and names about a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GeneratedMark {
+    /// It is generated.
+    Generated(Generated),
+    /// The attributes deny it, whatever else suggests it.
+    Denied,
+    /// Neither says anything: its first lines may.
+    Unmarked,
+}
+
+impl GeneratedMark {
+    /// Returns the reason why the file is generated, if it is.
+    pub(super) fn generated(self) -> Option<Generated> {
+        match self {
+            Self::Generated(generated) => Some(generated),
+            Self::Denied | Self::Unmarked => None,
+        }
+    }
+}
+
+/// Decides for each file (sorted by path) whether it is generated: by the attributes of `at`, else by its name.
 pub(super) fn find_generated(
     repo: &Repo,
     at: Option<CommitId>,
     found: &mut TreeDifferences,
     cancel: &Cancel,
-) -> Result<Vec<Option<Generated>>, GitError> {
+) -> Result<Vec<GeneratedMark>, GitError> {
     let mut folders = match at {
         Some(commit) => Some(AttributeFolders::of(repo, repo.tree_of(commit)?)),
         None => None,
@@ -45,11 +66,16 @@ pub(super) fn find_generated(
             stack.enter(delta.path.folder(), folders, &mut found.omissions)?;
         }
         marks.push(match stack.ask(delta.path.as_bytes()) {
-            AttributeValue { generated: Some(true), .. } => Some(Generated::Attribute),
-            AttributeValue { vendored: Some(true), .. } => Some(Generated::Vendored),
-            // Either one denied overrules what the name suggests.
-            AttributeValue { generated: Some(false), .. } | AttributeValue { vendored: Some(false), .. } => None,
-            AttributeValue { generated: None, vendored: None } => generated_by_name(&delta.path),
+            AttributeValue { generated: Some(true), .. } => GeneratedMark::Generated(Generated::Attribute),
+            AttributeValue { vendored: Some(true), .. } => GeneratedMark::Generated(Generated::Vendored),
+            // Either one denied overrules what the name and the first lines suggest.
+            AttributeValue { generated: Some(false), .. } | AttributeValue { vendored: Some(false), .. } => {
+                GeneratedMark::Denied
+            }
+            AttributeValue { generated: None, vendored: None } => {
+                let by_name = generated_by_name(&delta.path, delta.old_path.as_ref());
+                by_name.map_or(GeneratedMark::Unmarked, GeneratedMark::Generated)
+            }
         });
     }
     Ok(marks)

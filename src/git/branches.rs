@@ -1,4 +1,4 @@
-//! The names of branches, for whoever types one. Main function: [`list_branches`].
+//! The branches of a clone: their names, for whoever types one, and all of one kind. Main functions: [`list_branches`], [`branches_of`].
 
 use super::GitError;
 use crate::domain::text::mask;
@@ -28,5 +28,28 @@ pub fn list_branches(repo: &Repo, typed: &str, most: usize, cancel: &Cancel) -> 
         found.extend(here);
     }
     found.truncate(most);
+    Ok(found)
+}
+
+/// The branches of this clone, or its remote-tracking branches of one remote: short names that resolve to nothing else, sorted.
+pub fn branches_of(repo: &Repo, remote: Option<&str>, cancel: &Cancel) -> Result<Vec<String>, GitError> {
+    let place = remote.map_or_else(|| "refs/heads/".to_owned(), |remote| format!("refs/remotes/{remote}/"));
+    let mut found = Vec::new();
+    for reference in repo.raw().references()? {
+        cancel.check()?;
+        let Ok(reference) = reference else { continue };
+        let Ok(full) = std::str::from_utf8(reference.name_bytes()) else { continue };
+        let Some(name) = full.strip_prefix(&place) else { continue };
+        // `origin/HEAD` is another name of a branch.
+        if remote.is_some() && name == "HEAD" {
+            continue;
+        }
+        let short = full.strip_prefix(if remote.is_some() { "refs/remotes/" } else { "refs/heads/" }).unwrap_or(full);
+        // A tag of the name would be taken, as git does.
+        let is_tag_too = repo.raw().find_reference(&format!("refs/tags/{short}")).is_ok();
+        let name = if is_tag_too { full.strip_prefix("refs/").unwrap_or(full) } else { short };
+        found.push(mask(name).text);
+    }
+    found.sort();
     Ok(found)
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::domain::change::{ChangeRun, ChangeSet, FileChange, FileMode, Generated, Omission, PatchText};
 use crate::domain::event::{Event, EventSink, ReviewStage};
 use crate::domain::filter::PathFilter;
+use crate::domain::generated::has_generated_header;
 use crate::domain::id::TreeId;
 use crate::domain::language;
 use crate::domain::place::{DiffSide as Which, WorkspaceAt};
@@ -14,6 +15,7 @@ use crate::sys::charset;
 use crate::sys::repo::Repo;
 use crate::sys::repo_error::RepoError;
 
+use super::attributes::GeneratedMark;
 use super::commits::collect_commits;
 use super::entries::{ChangedEntry, Delta, ReadError, SideContent, TreeDifferences};
 use super::patch_text::{DiffPosition, PatchSide, PatchTextLimits, render};
@@ -130,7 +132,7 @@ type ComparedSides = (FileChange, Option<Omission>);
 
 struct Jobs<'a> {
     deltas: &'a [Delta],
-    marks: &'a [Option<Generated>],
+    marks: &'a [GeneratedMark],
     options: &'a CollectOptions,
     cancel: &'a Cancel,
     events: &'a dyn EventSink,
@@ -184,14 +186,14 @@ impl Jobs<'_> {
                 let (done, total) = (at as u64, self.deltas.len() as u64);
                 self.events.emit(Event::Progress { stage: ReviewStage::Collect, done, total });
             }
-            let mark = self.marks.get(at).copied().flatten();
+            let mark = self.marks.get(at).copied().unwrap_or(GeneratedMark::Unmarked);
             done.push((at, self.one(repo, delta, mark)));
         }
     }
 
-    fn one(&self, repo: &Repo, delta: &Delta, generated: Option<Generated>) -> ComparedSides {
-        let mut file = listed(delta, generated);
-        let reason = match self.compare(repo, delta, &mut file) {
+    fn one(&self, repo: &Repo, delta: &Delta, mark: GeneratedMark) -> ComparedSides {
+        let mut file = listed(delta, mark.generated());
+        let reason = match self.compare(repo, delta, mark, &mut file) {
             Ok(reason) => reason,
             Err(error) => Some(format!("not compared: {error}")),
         };
@@ -205,7 +207,13 @@ impl Jobs<'_> {
     }
 
     /// Fills in what the contents tell; a reason where they were not compared.
-    fn compare(&self, repo: &Repo, delta: &Delta, file: &mut FileChange) -> Result<Option<String>, ReadError> {
+    fn compare(
+        &self,
+        repo: &Repo,
+        delta: &Delta,
+        mark: GeneratedMark,
+        file: &mut FileChange,
+    ) -> Result<Option<String>, ReadError> {
         let old_path = file.path_at(Which::Old).clone();
         let size =
             |path, entry: Option<ChangedEntry>| entry.map_or(Ok(0), |entry| SideContent::size(repo, path, entry));
@@ -222,6 +230,13 @@ impl Jobs<'_> {
         file.binary = charset::is_binary(old.bytes()) || charset::is_binary(new.bytes());
         if same {
             return Ok(None);
+        }
+        // A change must not exempt a file by adding a header, nor code that replaces what had one.
+        if mark == GeneratedMark::Unmarked
+            && has_generated_header(old.bytes())
+            && (delta.new.is_none() || has_generated_header(new.bytes()))
+        {
+            file.generated = Some(Generated::Header);
         }
         if file.binary {
             return Ok(binary_source_reason(file).or_else(|| unread_text(file, old.bytes(), new.bytes())));

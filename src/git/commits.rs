@@ -1,4 +1,4 @@
-//! The commits of a change, as `git log` lists them. Main function: [`collect_commits`].
+//! The commits of a change, as `git log` lists them. Main functions: [`collect_commits`], [`commits_between`].
 
 use crate::domain::change::Commit;
 use crate::domain::id::CommitId;
@@ -42,6 +42,25 @@ pub(super) fn collect_commits(
             Ok((found, omitted))
         }
     }
+}
+
+/// The commits that `to` has and `from` has not, oldest first, at most `limit`; and how many more there are.
+pub fn commits_between(
+    repo: &Repo,
+    from: &str,
+    to: &str,
+    limit: usize,
+    cancel: &Cancel,
+) -> Result<(Vec<Commit>, usize), GitError> {
+    let range = CommitRange::Between(repo.commit(from)?, repo.commit(to)?);
+    let (mut commits, omitted) = collect_commits(repo, range, limit, cancel)?;
+    commits.reverse();
+    Ok((commits, omitted))
+}
+
+/// The time at which a commit was made, in seconds since 1970.
+pub fn committed_at(repo: &Repo, commit: CommitId) -> Result<i64, GitError> {
+    Ok(repo.find_commit(commit)?.time().seconds())
 }
 
 fn read(repo: &Repo, id: git2::Oid) -> Result<Commit, GitError> {

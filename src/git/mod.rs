@@ -19,7 +19,6 @@ mod disk_diff;
 mod entries;
 mod fetch;
 mod file_patch;
-mod generated;
 mod index;
 mod known_lines;
 mod moved;
@@ -41,8 +40,9 @@ mod target;
 mod tree_diff;
 mod uncommitted;
 
-pub use branches::list_branches;
+pub use branches::{branches_of, list_branches};
 pub use collect::{CollectOptions, collect};
+pub use commits::{commits_between, committed_at};
 pub use fetch::{
     FetchBase, FetchError, FetchJob, FetchOf, FetchedCommits, Remote, RemoteAddress, RepositoryPlace, fetch,
     fetch_commits, find_local, host_of, mirror_path, remotes, repository_of,

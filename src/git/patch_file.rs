@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use crate::domain::change::{
     ChangeRun, ChangeSet, FileChange, FileMode, FileStatus, Hunk, HunkSpan, Omission, PatchText,
 };
+use crate::domain::generated::generated_by_name;
 use crate::domain::known_file::KnownFile;
 use crate::domain::language;
 use crate::domain::path::RepoPath;
@@ -17,7 +18,6 @@ use crate::sys::charset;
 use super::collect::{CollectOptions, binary_source_reason};
 use super::compare::before;
 use super::file_patch::FilePatch;
-use super::generated::generated_by_name;
 use super::known_lines::{KnownLines, PatchFile};
 use super::parsed_file::ParsedFile;
 use super::patch_parse::{PatchError, parse};
@@ -195,7 +195,7 @@ fn file_change(parsed: &ParsedFile<'_>, known: &PatchFile, patch_chars: usize) -
         (Some(old), Some(new)) if kind(old) != kind(new) => FileStatus::TypeChanged,
         _ => FileStatus::Modified,
     };
-    let generated = generated_by_name(&known.path);
+    let generated = generated_by_name(&known.path, known.old_path.as_ref());
     let limits = PatchTextLimits { chars: patch_chars, bytes: usize::MAX, lines: usize::MAX };
     let (mut old, mut new) = (PatchSide::of_known(&known.old), PatchSide::of_known(&known.new));
     let patch = match generated {

@@ -53,11 +53,18 @@ pub enum CommitRange {
 ///
 /// Refused where `info/grafts` gives commits other parents: it could empty any range of commits. Replacement references are ignored.
 pub fn resolve(repo: &Repo, scope: &ReviewScope) -> Result<ResolvedRange, GitError> {
-    if matches!(scope, ReviewScope::Branch { .. } | ReviewScope::Commit(_) | ReviewScope::Range { .. }) {
+    if matches!(
+        scope,
+        ReviewScope::Branch { .. }
+            | ReviewScope::BranchWithWorktree { .. }
+            | ReviewScope::Commit(_)
+            | ReviewScope::Range { .. }
+    ) {
         refuse_grafts(repo)?;
     }
     let mut range = match scope {
         ReviewScope::Branch { target, head } => branch(repo, target.as_deref(), head.as_deref())?,
+        ReviewScope::BranchWithWorktree { target } => branch_with_worktree(repo, target.as_deref())?,
         ReviewScope::Commit(name) => commit(repo, name)?,
         ReviewScope::Range { from, to, from_merge_base } => range(repo, from, to, *from_merge_base)?,
         ReviewScope::Staged => uncommitted(repo, WorkspaceAt::Index)?,
@@ -67,6 +74,7 @@ pub fn resolve(repo: &Repo, scope: &ReviewScope) -> Result<ResolvedRange, GitErr
     };
     let names = match scope {
         ReviewScope::Branch { head, .. } => [Some(range.target.as_str()), head.as_deref()],
+        ReviewScope::BranchWithWorktree { .. } => [Some(range.target.as_str()), None],
         ReviewScope::Range { from, to, .. } => [Some(from.as_str()), Some(to.as_str())],
         ReviewScope::Commit(name) => [Some(name.as_str()), None],
         ReviewScope::Staged | ReviewScope::Uncommitted | ReviewScope::Patch(_) | ReviewScope::Pull(_) => [None, None],
@@ -174,6 +182,7 @@ pub fn range_ends(repo: &Repo, scope: &ReviewScope) -> Result<RangeEnds, GitErro
             RangeEnds { new_at: WorkspaceAt::Revision(head), settings_at: Some(base) }
         }
         ReviewScope::Commit(_)
+        | ReviewScope::BranchWithWorktree { .. }
         | ReviewScope::Staged
         | ReviewScope::Uncommitted
         | ReviewScope::Patch(_)
@@ -189,6 +198,19 @@ fn or_head(name: &str) -> &str {
 }
 
 fn branch(repo: &Repo, target: Option<&str>, head: Option<&str>) -> Result<ResolvedRange, GitError> {
+    let mut range = branch_range(repo, target, head)?;
+    if range.merge_base == range.head {
+        range.notices.push(format!(
+            "{} has nothing that {} has not; --commit {} reviews its last commit, --uncommitted what is not committed",
+            range.head_name,
+            range.target,
+            shell_word(head.unwrap_or("HEAD"))
+        ));
+    }
+    Ok(range)
+}
+
+fn branch_range(repo: &Repo, target: Option<&str>, head: Option<&str>) -> Result<ResolvedRange, GitError> {
     let head_spec = head.unwrap_or("HEAD");
     let head_id = repo.commit(head_spec)?;
     let head_name = target::name_of_head(repo, head_spec);
@@ -203,12 +225,6 @@ fn branch(repo: &Repo, target: Option<&str>, head: Option<&str>) -> Result<Resol
     };
     let base = repo.commit(&target)?;
     let merge_base = merge_base(repo, (&target, base), (&head_name, head_id), &mut notices)?;
-    if merge_base == head_id {
-        notices.push(format!(
-            "{head_name} has nothing that {target} has not; --commit {} reviews its last commit, --uncommitted what is not committed",
-            shell_word(head_spec)
-        ));
-    }
     Ok(ResolvedRange {
         target,
         head_name,
@@ -220,6 +236,20 @@ fn branch(repo: &Repo, target: Option<&str>, head: Option<&str>) -> Result<Resol
         settings_at: Some(base),
         commits: CommitRange::Between(base, head_id),
         notices,
+    })
+}
+
+fn branch_with_worktree(repo: &Repo, target: Option<&str>) -> Result<ResolvedRange, GitError> {
+    if repo.workdir().is_none() {
+        return Err(GitError::Bare { what: "files on the disk" });
+    }
+    let branch = branch_range(repo, target, None)?;
+    Ok(ResolvedRange {
+        // Another name than that of the branch alone, so that the two are not compared with each other.
+        head_name: format!("{}+worktree", branch.head_name),
+        head: None,
+        new_at: WorkspaceAt::Worktree,
+        ..branch
     })
 }
 

@@ -1,17 +1,10 @@
 //! The records that a list of runs reads: `begun.json`, written when the engine begins, and `run.json`, written when a run has ended. Both
 //! are versioned separately from the review document.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
 use serde::{Deserialize, Serialize};
 
-use crate::domain::finding::Severity;
-use crate::domain::forge::{PullId, PullSpecifier};
-use crate::domain::money::Money;
-use crate::domain::review::ReviewOutcome;
-use crate::domain::run::{Engine, RunId};
-use crate::domain::run_record::{RunRecord, StartedRun};
+use super::version::version_of;
+use crate::domain::run::RunId;
 
 /// The name of the record of a run that has ended.
 pub(super) const NAME: &str = "run.json";
@@ -19,39 +12,12 @@ pub(super) const NAME: &str = "run.json";
 pub(super) const BEGUN: &str = "begun.json";
 const VERSION: u32 = 1;
 
-#[derive(Serialize, Deserialize)]
-struct StoredRecord {
+/// A record as it is written: its version comes first.
+#[derive(Serialize)]
+struct VersionedRecord<'a, R> {
     version: u32,
-    id: String,
-    started_at: String,
-    took_ms: u64,
-    repository: String,
-    /// Left out if the path is not UTF-8.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    folder: Option<String>,
-    target: String,
-    head_name: String,
-    /// `owner/name#12`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pull: Option<String>,
-    outcome: ReviewOutcome,
-    engine: Engine,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    cost_nanos: Option<Money>,
-    findings: BTreeMap<Severity, u32>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredStart {
-    version: u32,
-    id: String,
-    started_at: String,
-    repository: String,
-    target: String,
-    head_name: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pull: Option<String>,
-    engine: Engine,
+    #[serde(flatten)]
+    record: &'a R,
 }
 
 /// Reasons why a record could not be read.
@@ -68,104 +34,50 @@ pub enum RecordFault {
     Other(&'static str, String),
 }
 
-pub(super) fn write(record: &RunRecord) -> Result<Vec<u8>, serde_json::Error> {
-    serde_json::to_vec_pretty(&StoredRecord {
-        version: VERSION,
-        id: record.id.to_string(),
-        started_at: record.started_at.clone(),
-        took_ms: record.took_ms,
-        repository: record.repository.clone(),
-        folder: record.folder.as_deref().and_then(Path::to_str).map(str::to_owned),
-        target: record.target.clone(),
-        head_name: record.head_name.clone(),
-        pull: record.pull.as_ref().map(ToString::to_string),
-        outcome: record.outcome,
-        engine: record.engine,
-        cost_nanos: record.cost,
-        findings: record.findings.clone(),
-    })
+pub(super) fn write(record: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json::to_vec_pretty(&VersionedRecord { version: VERSION, record })
 }
 
-pub(super) fn read(id: RunId, bytes: &[u8]) -> Result<RunRecord, RecordFault> {
-    let record: StoredRecord = document(NAME, bytes)?;
-    belongs(NAME, id, record.id)?;
-    Ok(RunRecord {
-        id,
-        started_at: record.started_at,
-        took_ms: record.took_ms,
-        repository: record.repository,
-        folder: record.folder.map(PathBuf::from),
-        target: record.target,
-        head_name: record.head_name,
-        pull: record.pull.as_deref().and_then(pull),
-        outcome: record.outcome,
-        engine: record.engine,
-        cost: record.cost_nanos,
-        findings: record.findings,
-    })
-}
-
-pub(super) fn write_start(run: &StartedRun) -> Result<Vec<u8>, serde_json::Error> {
-    serde_json::to_vec_pretty(&StoredStart {
-        version: VERSION,
-        id: run.id.to_string(),
-        started_at: run.started_at.clone(),
-        repository: run.repository.clone(),
-        target: run.target.clone(),
-        head_name: run.head_name.clone(),
-        pull: run.pull.as_ref().map(ToString::to_string),
-        engine: run.engine,
-    })
-}
-
-pub(super) fn read_start(id: RunId, bytes: &[u8]) -> Result<StartedRun, RecordFault> {
-    let begun: StoredStart = document(BEGUN, bytes)?;
-    belongs(BEGUN, id, begun.id)?;
-    Ok(StartedRun {
-        id,
-        started_at: begun.started_at,
-        repository: begun.repository,
-        target: begun.target,
-        head_name: begun.head_name,
-        pull: begun.pull.as_deref().and_then(pull),
-        engine: begun.engine,
-    })
-}
-
-/// Parses a record after checking its version.
-fn document<T: for<'de> Deserialize<'de>>(name: &'static str, bytes: &[u8]) -> Result<T, RecordFault> {
+/// Parses a record of this run after checking its version.
+pub(super) fn read<R: for<'de> Deserialize<'de>>(
+    name: &'static str,
+    id: RunId,
+    bytes: &[u8],
+) -> Result<R, RecordFault> {
     #[derive(Deserialize)]
-    struct RecordVersion {
-        version: u32,
+    struct RecordOwner {
+        id: String,
     }
     let fault = |error| RecordFault::Shape(name, error);
-    let RecordVersion { version } = serde_json::from_slice(bytes).map_err(fault)?;
+    let version = version_of(bytes).map_err(fault)?;
     if version != VERSION {
         return Err(RecordFault::Version(name, version));
+    }
+    let RecordOwner { id: written } = serde_json::from_slice(bytes).map_err(fault)?;
+    if written != id.to_string() {
+        return Err(RecordFault::Other(name, written));
     }
     serde_json::from_slice(bytes).map_err(fault)
 }
 
-fn belongs(name: &'static str, id: RunId, written: String) -> Result<(), RecordFault> {
-    if written == id.to_string() { Ok(()) } else { Err(RecordFault::Other(name, written)) }
-}
-
-/// Parses the name of a pull request. An invalid one is ignored: the rest of the record is still valid.
-fn pull(text: &str) -> Option<PullId> {
-    match text.parse() {
-        Ok(PullSpecifier::Whole { host: None, id }) => Some(id),
-        Ok(PullSpecifier::Whole { .. } | PullSpecifier::Number(_)) | Err(_) => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
+    use crate::domain::forge::{PullId, PullSpecifier};
+    use crate::domain::money::Money;
+    use crate::domain::run::Engine;
+    use crate::domain::run_record::{RunRecord, StartedRun};
+
+    fn pull() -> PullId {
+        "octo/demo#5".parse::<PullSpecifier>().unwrap().try_into().unwrap()
+    }
 
     #[test]
     fn a_record_of_a_later_version_says_so() {
         let id = RunId::random();
-        let fault = read(id, br#"{"version":2,"anything":true}"#).unwrap_err();
+        let fault = read::<RunRecord>(NAME, id, br#"{"version":2,"anything":true}"#).unwrap_err();
         assert_eq!(fault.to_string(), "run.json has version 2, this program reads 1");
     }
 
@@ -178,11 +90,12 @@ mod tests {
             repository: "demo".to_owned(),
             target: "main".to_owned(),
             head_name: "feature".to_owned(),
-            pull: pull("octo/demo#5"),
+            pull: Some(pull()),
             engine: Engine::Model,
+            identity: Some("abc".to_owned()),
         };
-        assert_eq!(read_start(id, &write_start(&begun).unwrap()).unwrap(), begun);
-        let fault = read_start(RunId::random(), &write_start(&begun).unwrap()).unwrap_err();
+        assert_eq!(read::<StartedRun>(BEGUN, id, &write(&begun).unwrap()).unwrap(), begun);
+        let fault = read::<StartedRun>(BEGUN, RunId::random(), &write(&begun).unwrap()).unwrap_err();
         assert_eq!(fault.to_string(), format!("begun.json is of another run: {id}"));
     }
 
@@ -193,13 +106,32 @@ mod tests {
             r#"{{"version":1,"id":"{id}","started_at":"2020-01-01T00:00:00.000Z","took_ms":1,"repository":"demo","target":"main",
                 "head_name":"feature","outcome":"complete","engine":"rules","findings":{{"high":2}}}}"#
         );
-        let mut record = read(id, text.as_bytes()).unwrap();
+        let mut record = read::<RunRecord>(NAME, id, text.as_bytes()).unwrap();
         assert_eq!((record.folder.clone(), record.findings.len()), (None, 1));
         let written = String::from_utf8(write(&record).unwrap()).unwrap();
         assert!(!written.contains("folder") && !written.contains("pull"), "{written}");
-        record.pull = pull("octo/demo#5");
-        assert!(record.pull.is_some());
+        record.pull = Some(pull());
         record.folder = Some(PathBuf::from("/home/ada/demo"));
-        assert_eq!(read(id, &write(&record).unwrap()).unwrap(), record);
+        let bytes = write(&record).unwrap();
+        assert_eq!(read::<RunRecord>(NAME, id, &bytes).unwrap(), record);
+        let written = String::from_utf8(bytes).unwrap();
+        let fields = r#""took_ms": 1,
+  "repository": "demo",
+  "folder": "/home/ada/demo",
+  "target": "main",
+  "head_name": "feature",
+  "pull": "octo/demo#5",
+  "outcome": "complete",
+  "engine": "rules",
+  "findings": {
+    "high": 2
+  }
+}"#;
+        let begin = format!("{{\n  \"version\": 1,\n  \"id\": \"{id}\",\n  \"started_at\": ");
+        assert!(written.starts_with(&begin) && written.ends_with(fields), "{written}");
+        let odd =
+            written.replace("octo/demo#5", "5").replace("\n  \"findings\"", "\n  \"cost_nanos\": 7,\n  \"findings\"");
+        let read: RunRecord = read(NAME, id, odd.as_bytes()).unwrap();
+        assert_eq!((read.pull, read.cost.map(Money::nanos)), (None, Some(7)), "the rest of the record is valid");
     }
 }

@@ -139,6 +139,11 @@ pub fn private_folder(path: &Path) -> Result<(), FileError> {
     builder.create(path).map_err(fault("create folder", path))
 }
 
+/// Makes a folder for outputs and its parents, with the usual permissions.
+pub fn output_folder(path: &Path) -> Result<(), FileError> {
+    fs::create_dir_all(path).map_err(fault("create folder", path))
+}
+
 /// A folder inside another one.
 #[derive(Debug, Clone)]
 pub struct OpenedFolder {

@@ -10,6 +10,7 @@ pub mod cancel;
 pub mod charset;
 pub mod clock;
 pub mod contained_folder;
+pub mod database;
 pub mod files;
 pub mod folder;
 pub mod http;

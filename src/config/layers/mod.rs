@@ -28,8 +28,10 @@ const MAX_ENTRIES: usize = 1_000;
 
 /// The prefix of the variables that are read.
 pub(super) const PREFIX: &str = "REVIEW_";
-/// Variables of ours that are no settings: secrets of one command, which reads them itself.
-const NO_SETTINGS: &[&str] = &["REVIEW_MCP_TOKEN"];
+/// The variable that names the store of runs. It is no setting: no file may name a store, and the value may have a password.
+pub const STORE: &str = "REVIEW_STORE";
+/// Variables of ours that are no settings: secrets, which others read.
+const NO_SETTINGS: &[&str] = &["REVIEW_MCP_TOKEN", "REVIEW_QUEUE", "REVIEW_WEBHOOK_SECRET", STORE];
 
 /// Everything that settings are resolved from. `Debug` shows no value of a variable: it may be a key.
 #[derive(Clone, Default)]
@@ -70,6 +72,10 @@ pub struct Flags {
     pub fail_on: Option<String>,
     /// `--request-changes-on`
     pub request_changes_on: Option<String>,
+    /// `--comment-on`
+    pub comment_on: Option<String>,
+    /// `--max-comments`
+    pub max_comments: Option<String>,
     /// `--timeout`
     pub timeout: Option<String>,
     /// `--colour`
@@ -128,6 +134,8 @@ impl Flags {
         Self {
             fail_on: either(&now.fail_on, &self.fail_on),
             request_changes_on: either(&now.request_changes_on, &self.request_changes_on),
+            comment_on: either(&now.comment_on, &self.comment_on),
+            max_comments: either(&now.max_comments, &self.max_comments),
             timeout: either(&now.timeout, &self.timeout),
             max_turns: either(&now.max_turns, &self.max_turns),
             max_tokens: either(&now.max_tokens, &self.max_tokens),
@@ -249,6 +257,8 @@ fn read_flags(flags: &Flags, said: &mut Vec<LayerValue>) {
         min_confidence,
         fail_on,
         request_changes_on,
+        comment_on,
+        max_comments,
         timeout,
         colour,
         format,
@@ -271,6 +281,8 @@ fn read_flags(flags: &Flags, said: &mut Vec<LayerValue>) {
         ("min_confidence", one(min_confidence)),
         ("fail_on", one(fail_on)),
         ("request_changes_on", one(request_changes_on)),
+        ("comment_on", one(comment_on)),
+        ("max_comments", one(max_comments)),
         ("timeout", one(timeout)),
         ("colour", one(colour)),
         ("format", one(format)),

@@ -1,24 +1,20 @@
 //! `change.json`: the whole change of a run as it was collected, so that a run can be resumed or replayed on exactly the same change.
 //!
-//! Main functions: [`write()`], [`read`]. The shapes on disk are in `wire` and `file`. Collecting a change belongs in `git`.
-
-mod file;
-mod id;
-mod wire;
+//! Main functions: [`write()`], [`read`]. The shape on disk is that of [`ChangeSet`]. Collecting a change belongs in `git`.
 
 use serde::{Deserialize, Serialize};
 
+use super::version::version_of;
 use crate::domain::change::ChangeSet;
-use wire::StoredChange;
 
 /// The name of the file in a run's folder.
 pub const NAME: &str = "change.json";
 const VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
-struct StoredChangeFile {
+struct StoredChange<C> {
     version: u32,
-    change: StoredChange,
+    change: C,
 }
 
 /// Reasons why a saved change cannot be read.
@@ -34,23 +30,18 @@ pub enum ChangeFault {
 
 /// Serializes a change. The same change always gives the same bytes.
 pub fn write(change: &ChangeSet) -> Result<Vec<u8>, serde_json::Error> {
-    let mut bytes = serde_json::to_vec(&StoredChangeFile { version: VERSION, change: StoredChange::of(change) })?;
+    let mut bytes = serde_json::to_vec(&StoredChange { version: VERSION, change })?;
     bytes.push(b'\n');
     Ok(bytes)
 }
 
 /// Reads a saved change.
 pub fn read(bytes: &[u8]) -> Result<ChangeSet, ChangeFault> {
-    #[derive(Deserialize)]
-    struct ChangeFileVersion {
-        version: u32,
-    }
-    let ChangeFileVersion { version } = serde_json::from_slice(bytes)?;
+    let version = version_of(bytes)?;
     if version != VERSION {
         return Err(ChangeFault::Version(version));
     }
-    let document: StoredChangeFile = serde_json::from_slice(bytes)?;
-    Ok(document.change.into_domain())
+    Ok(serde_json::from_slice::<StoredChange<ChangeSet>>(bytes)?.change)
 }
 
 #[cfg(test)]

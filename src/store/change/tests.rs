@@ -91,8 +91,8 @@ fn mode() -> impl Strategy<Value = FileMode> {
 }
 
 fn generated() -> impl Strategy<Value = Generated> {
-    use Generated::{Attribute, LockFile, Name, Vendored};
-    prop::sample::select(vec![Attribute, Vendored, LockFile, Name])
+    use Generated::{Attribute, Header, LockFile, Name, Vendored};
+    prop::sample::select(vec![Attribute, Vendored, LockFile, Name, Header])
 }
 
 fn file() -> impl Strategy<Value = FileChange> {
@@ -188,4 +188,32 @@ proptest! {
 fn a_change_of_a_later_version_says_so() {
     let fault = read(br#"{"version":2,"change":{"anything":true}}"#).unwrap_err().to_string();
     assert_eq!(fault, "change.json has version 2, this program reads 1: use the program that wrote it");
+}
+
+#[test]
+fn the_bytes_of_a_stored_change_are_fixed() {
+    let stored = include_bytes!("../../../fixtures/runs/change.json");
+    let change = read(stored).unwrap();
+    assert_eq!(change.old_at, WorkspaceAt::Revision(change.merge_base.unwrap()));
+    assert_eq!(change.files[0].hunks[0].runs[1].new, HunkSpan { start: 8, count: 1 });
+    assert_eq!(String::from_utf8(write(&change).unwrap()).unwrap(), String::from_utf8_lossy(stored));
+}
+
+#[test]
+fn what_no_version_wrote_into_a_change_is_refused() {
+    let stored = include_str!("../../../fixtures/runs/change.json");
+    for (known, unknown) in [
+        (r#""repository":"#, r#""strange":1,"repository":"#),
+        (r#""path":"link","#, r#""path":"link","strange":1,"#),
+        (r#""first_unseen_hunk":"#, r#""strange":1,"first_unseen_hunk":"#),
+        (r#""server":"#, r#""strange":1,"server":"#),
+        (r#""subject":"#, r#""strange":1,"subject":"#),
+        ("owner/shop#12", "https://host/owner/shop/pull/12"),
+        ("100755", "100700"),
+        ("bbbb", "bbb"),
+        ("[1,7]", "[1]"),
+    ] {
+        let strange = stored.replacen(known, unknown, 1);
+        assert!(strange != stored && read(strange.as_bytes()).is_err(), "{unknown}");
+    }
 }

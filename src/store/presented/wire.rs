@@ -6,11 +6,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::domain::id::hex;
-use crate::domain::path::{RepoPath, display_path, unquote};
-use crate::domain::place::LineRange;
-use crate::domain::presented::{
-    BrokenRef, CheckedRef, DocumentId, DocumentRecord, FileRef, Presented, RefForm, RefPlace,
-};
+use crate::domain::path::{display_path, unquote};
+use crate::domain::presented::{CheckedRef, DocumentId, DocumentRecord, Presented};
+use crate::store::version::version_of;
 
 const VERSION: u32 = 1;
 
@@ -26,36 +24,7 @@ pub(super) struct StoredDocument {
     bytes: u64,
     /// The hash of the text that was checked.
     sha256: String,
-    references: Vec<StoredReference>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredReference {
-    start: usize,
-    end: usize,
-    form: StoredRefForm,
-    text: String,
-    path: String,
-    lines: Option<(u32, u32)>,
-    columns: (Option<u32>, Option<u32>),
-    pattern: Option<String>,
-    found: StoredRefPlace,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum StoredRefForm {
-    Link,
-    Rustdoc,
-    Plain,
-    Dialectic,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum StoredRefPlace {
-    Place { path: String, lines: Option<(u32, u32)>, preview: Option<String> },
-    Broken { why: String, near: Vec<String> },
+    references: Vec<CheckedRef>,
 }
 
 /// Reasons why a record could not be read.
@@ -79,16 +48,12 @@ pub(super) fn write(presented: &Presented, changed_at: &str) -> Result<Vec<u8>, 
         changed_at: record.changed_at,
         bytes: record.bytes,
         sha256: hash(&presented.markdown),
-        references: presented.references.iter().map(StoredReference::of).collect(),
+        references: presented.references.clone(),
     })
 }
 
 pub(super) fn read(id: DocumentId, bytes: &[u8]) -> Result<StoredDocument, StoredDocumentFault> {
-    #[derive(Deserialize)]
-    struct DocumentVersion {
-        version: u32,
-    }
-    let DocumentVersion { version } = serde_json::from_slice(bytes)?;
+    let version = version_of(bytes)?;
     if version != VERSION {
         return Err(StoredDocumentFault::Version(version));
     }
@@ -100,10 +65,6 @@ fn hash(markdown: &str) -> String {
     hex(&Sha256::digest(markdown.as_bytes()))
 }
 
-fn range(lines: LineRange) -> (u32, u32) {
-    (lines.start(), lines.end())
-}
-
 impl StoredDocument {
     pub(super) fn base(&self) -> Option<PathBuf> {
         let bytes = if self.base.starts_with('"') { unquote(&self.base).ok()? } else { self.base.clone().into_bytes() };
@@ -112,8 +73,7 @@ impl StoredDocument {
 
     pub(super) fn into_record(self, id: DocumentId) -> Option<DocumentRecord> {
         let base = self.base()?;
-        let broken =
-            self.references.iter().filter(|reference| matches!(reference.found, StoredRefPlace::Broken { .. })).count();
+        let broken = self.references.iter().filter(|reference| reference.found.is_err()).count();
         let references = self.references.len();
         let (title, changed_at, bytes) = (self.title, self.changed_at, self.bytes);
         Some(DocumentRecord { id, title, base, changed_at, bytes, references, broken })
@@ -124,7 +84,9 @@ impl StoredDocument {
         if self.sha256 != hash(markdown) {
             return None;
         }
-        self.references.into_iter().map(|reference| reference.checked(markdown)).collect()
+        // Inconsistent ones are all checked again.
+        let is_in_text = |reference: &CheckedRef| markdown.get(reference.at.clone()).is_some();
+        Some(self.references).filter(|references| references.iter().all(is_in_text))
     }
 }
 
@@ -137,55 +99,4 @@ fn path(bytes: Vec<u8>) -> Option<PathBuf> {
 #[cfg(not(unix))]
 fn path(bytes: Vec<u8>) -> Option<PathBuf> {
     String::from_utf8(bytes).ok().map(PathBuf::from).filter(|path| path.is_absolute())
-}
-
-impl StoredReference {
-    fn of(checked: &CheckedRef) -> Self {
-        let FileRef { path, lines, columns, pattern } = checked.to.clone();
-        Self {
-            start: checked.at.start,
-            end: checked.at.end,
-            form: match checked.form {
-                RefForm::Link => StoredRefForm::Link,
-                RefForm::Rustdoc => StoredRefForm::Rustdoc,
-                RefForm::Plain => StoredRefForm::Plain,
-                RefForm::Dialectic => StoredRefForm::Dialectic,
-            },
-            text: checked.text.clone(),
-            path,
-            lines: lines.map(range),
-            columns,
-            pattern,
-            found: match checked.found.clone() {
-                Ok(RefPlace { path, lines, preview }) => {
-                    StoredRefPlace::Place { path: path.display_name().into_owned(), lines: lines.map(range), preview }
-                }
-                Err(BrokenRef { why, near }) => StoredRefPlace::Broken { why, near },
-            },
-        }
-    }
-
-    /// Converts a reference; `None` if it is inconsistent: then all are checked again.
-    fn checked(self, markdown: &str) -> Option<CheckedRef> {
-        let lines = |pair: Option<(u32, u32)>| match pair {
-            None => Some(None),
-            Some((start, end)) => LineRange::new(start, end).ok().map(Some),
-        };
-        let at = self.start..self.end;
-        markdown.get(at.clone())?;
-        let found = match self.found {
-            StoredRefPlace::Place { path, lines: pair, preview } => {
-                Ok(RefPlace { path: RepoPath::parse(&path).ok()?, lines: lines(pair)?, preview })
-            }
-            StoredRefPlace::Broken { why, near } => Err(BrokenRef { why, near }),
-        };
-        let form = match self.form {
-            StoredRefForm::Link => RefForm::Link,
-            StoredRefForm::Rustdoc => RefForm::Rustdoc,
-            StoredRefForm::Plain => RefForm::Plain,
-            StoredRefForm::Dialectic => RefForm::Dialectic,
-        };
-        let to = FileRef { path: self.path, lines: lines(self.lines)?, columns: self.columns, pattern: self.pattern };
-        Some(CheckedRef { at, form, text: self.text, to, found })
-    }
 }

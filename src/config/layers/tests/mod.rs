@@ -72,7 +72,7 @@ fn a_later_layer_wins() {
 #[test]
 fn every_setting_can_come_from_the_users_file() {
     let text = "include = ['src/**']\nexclude = ['**/*.snap']\nmin_severity = 'low'\nfail_on = 'high'\nrequest_changes_on = 'medium'\ntimeout = '90s'\n\
-                max_commits = 5\nkeep_runs = '2w'\ncolour = 'never'\nformat = 'json'\nmodel = 'ollama/x,gemini'\nrules.off = ['go']\nrules.severity = ['go=low']\nrules.packs = '/packs'\nrules.lines = 'all'\nrules.hints = 'told'\n\
+                max_commits = 5\ncomment_on = 'low'\nmax_comments = 3\nkeep_runs = '2w'\ncolour = 'never'\nformat = 'json'\nmodel = 'ollama/x,gemini'\nrules.off = ['go']\nrules.severity = ['go=low']\nrules.packs = '/packs'\nrules.lines = 'all'\nrules.hints = 'told'\n\
                 guidelines = ['claude']\nguideline_files = ['docs/style.md']\n\
                 min_confidence = 7\nverify = 'All'\nverify_model = 'gemini'\nmax_turns = 7\nmax_tokens = '500k'\nmax_cost = 2.5\ninstructions = 'notes/review.md'\nprompts = '/prompts'\nproviders = 'mine.toml'\n\
                 [openai-chat]\nbase_url = 'http://127.0.0.1:8080/v1'\napi_key = \"sk-1\\n\"\ncontext_window = 64_000\nrequests_per_minute = 50\ntokens_per_minute = '40k'\n";
@@ -86,6 +86,8 @@ fn every_setting_can_come_from_the_users_file() {
         min_confidence: Confidence::new(7),
         fail_on: Some(Severity::High),
         request_changes_on: Some(Severity::Medium),
+        comment_on: Some(Severity::Low),
+        max_comments: 3,
         timeout: Duration::from_secs(90),
         max_commits: 5,
         keep_runs: Duration::from_hours(14 * 24),
@@ -127,9 +129,9 @@ fn every_setting_can_come_from_the_users_file() {
 fn every_setting_can_come_from_the_environment() {
     for key in KEYS {
         let value = match key.name {
-            "min_severity" | "fail_on" | "request_changes_on" => "low",
+            "min_severity" | "fail_on" | "request_changes_on" | "comment_on" => "low",
             "timeout" | "keep_runs" => "7m",
-            "max_commits" | "max_turns" | "max_tokens" | "max_cost" | "min_confidence" => "7",
+            "max_commits" | "max_comments" | "max_turns" | "max_tokens" | "max_cost" | "min_confidence" => "7",
             "verify" => "none",
             "rules.lines" => "all",
             "rules.hints" => "told",
@@ -166,6 +168,8 @@ fn every_flag_counts() {
         min_confidence: one("1"),
         fail_on: one("high"),
         request_changes_on: one("high"),
+        comment_on: one("high"),
+        max_comments: one("3"),
         timeout: one("1m"),
         colour: one("always"),
         format: one("json"),

@@ -1,0 +1,161 @@
+//! Jobs are added, taken, renewed and ended on a file of SQLite.
+
+use std::slice;
+
+use super::*;
+use crate::domain::request::ReviewScope;
+
+const LEASE: Duration = Duration::from_mins(10);
+
+fn queue() -> (tempfile::TempDir, JobQueue) {
+    let folder = tempfile::tempdir().unwrap();
+    let queue = JobQueue::open(&DatabaseAddress::File(folder.path().join("queue.db"))).unwrap();
+    (folder, queue)
+}
+
+fn job(name: &str, priority: i64) -> NewJob {
+    let scope = ReviewScope::Branch { target: None, head: Some(name.to_owned()) };
+    let request = JobRequest { repository: "demo".to_owned(), name: name.to_owned(), scope, post: false };
+    NewJob { key: format!("key of {name}"), request, priority }
+}
+
+fn leased(queue: &JobQueue) -> Option<LeasedJob> {
+    queue.lease("w", LEASE).unwrap()
+}
+
+fn name_of(job: &LeasedJob) -> &str {
+    &job.request.as_ref().unwrap().name
+}
+
+#[test]
+fn jobs_are_added_once_and_taken_by_priority_and_age() {
+    let (_folder, queue) = queue();
+    let jobs: Vec<NewJob> = (0..250).map(|at| job(&format!("b{at}"), i64::from(at == 77))).collect();
+    assert_eq!(queue.add(&jobs).unwrap(), 250);
+    assert_eq!(queue.add(&jobs[..3]).unwrap(), 0);
+    let first = leased(&queue).unwrap();
+    assert_eq!((name_of(&first), first.attempts), ("b77", 1));
+    let mut taken: Vec<String> = std::iter::from_fn(|| leased(&queue)).map(|job| name_of(&job).to_owned()).collect();
+    taken.sort();
+    taken.dedup();
+    assert_eq!(taken.len(), 249, "each job is taken once");
+}
+
+#[test]
+fn workers_on_two_threads_never_take_one_job_twice() {
+    let (folder, queue) = queue();
+    queue.add(&(0..120).map(|at| job(&at.to_string(), 0)).collect::<Vec<_>>()).unwrap();
+    let address = DatabaseAddress::File(folder.path().join("queue.db"));
+    let mut all: Vec<String> = std::thread::scope(|scope| {
+        let takers: Vec<_> = (0..3)
+            .map(|_| {
+                scope.spawn(|| {
+                    let own = JobQueue::open(&address).unwrap();
+                    std::iter::from_fn(|| leased(&own)).map(|job| name_of(&job).to_owned()).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        takers.into_iter().flat_map(|taker| taker.join().unwrap()).collect()
+    });
+    let taken = all.len();
+    all.sort();
+    all.dedup();
+    assert_eq!((taken, all.len()), (120, 120));
+}
+
+#[test]
+fn a_job_whose_lease_has_ended_is_taken_over_and_its_former_worker_changes_nothing() {
+    let (_folder, queue) = queue();
+    queue.add(&[job("a", 0)]).unwrap();
+    let lost = queue.lease("one", Duration::ZERO).unwrap().unwrap();
+    std::thread::sleep(Duration::from_millis(5));
+    let own = leased(&queue).unwrap();
+    assert_eq!((own.id == lost.id, own.attempts), (true, 2));
+    assert_eq!(queue.renew(&lost, LEASE).unwrap(), LeaseState::Lost);
+    assert!(!queue.end(&lost, &JobEnd::Dead("mine".to_owned())).unwrap());
+    assert_eq!(queue.renew(&own, LEASE).unwrap(), LeaseState::Held);
+    for _ in 0..2 {
+        assert!(queue.end(&own, &JobEnd::Done(serde_json::json!({ "outcome": "complete" }))).unwrap());
+    }
+    let list = queue.list(Some(JobState::Done), 10).unwrap();
+    assert_eq!(list[0].result.as_ref().unwrap()["outcome"], "complete");
+    assert!(leased(&queue).is_none());
+}
+
+#[test]
+fn a_job_that_fails_is_tried_again_later_and_is_dead_in_the_end_with_its_reason() {
+    let (_folder, queue) = queue();
+    queue.add(&[job("a", 0), job("b", -1)]).unwrap();
+    let later = JobEnd::Retry("the provider is away".to_owned(), Duration::from_hours(1));
+    let job = leased(&queue).unwrap();
+    queue.end(&job, &later).unwrap();
+    assert_eq!(name_of(&leased(&queue).unwrap()), "b", "the one that failed waits");
+    let at_once = JobEnd::Retry("no\0pe".to_owned(), Duration::ZERO);
+    queue.retry(&[]).unwrap();
+    assert!(queue.retry(slice::from_ref(&job.id)).is_err(), "it waits already");
+    queue.cancel(slice::from_ref(&job.id)).unwrap();
+    assert_eq!(queue.retry(slice::from_ref(&job.id)).unwrap(), 1);
+    for attempt in 1..=MOST_ATTEMPTS {
+        let job = leased(&queue).unwrap();
+        assert_eq!(job.attempts, attempt);
+        queue.end(&job, &at_once).unwrap();
+    }
+    assert!(leased(&queue).is_none());
+    let dead = queue.list(Some(JobState::Dead), 10).unwrap();
+    assert_eq!((dead.len(), dead[0].reason.as_deref()), (1, Some("no\u{fffd}pe")));
+    assert_eq!(queue.retry(&[]).unwrap(), 1);
+    assert_eq!(leased(&queue).unwrap().attempts, 1);
+}
+
+#[test]
+fn a_job_that_kills_its_worker_is_dead_in_the_end() {
+    let (_folder, queue) = queue();
+    queue.add(&[job("a", 0)]).unwrap();
+    for _ in 0..MOST_ATTEMPTS {
+        assert!(queue.lease("w", Duration::ZERO).unwrap().is_some());
+        std::thread::sleep(Duration::from_millis(3));
+    }
+    assert!(leased(&queue).is_none());
+    let reason = queue.list(Some(JobState::Dead), 1).unwrap().remove(0).reason.unwrap();
+    assert_eq!(reason, "its worker ended 8 times without a word");
+}
+
+#[test]
+fn jobs_are_canceled_drained_released_and_purged() {
+    let (_folder, queue) = queue();
+    queue.add(&[job("a", 1), job("b", 0)]).unwrap();
+    let running = leased(&queue).unwrap();
+    queue.cancel(slice::from_ref(&running.id)).unwrap();
+    assert_eq!(queue.renew(&running, LEASE).unwrap(), LeaseState::Canceled);
+    queue.end(&running, &JobEnd::Canceled).unwrap();
+    queue.drain(true).unwrap();
+    assert!(leased(&queue).is_none());
+    assert!(queue.status().unwrap().is_drained);
+    queue.drain(false).unwrap();
+    let other = leased(&queue).unwrap();
+    queue.end(&other, &JobEnd::Release(Duration::ZERO)).unwrap();
+    let status = queue.status().unwrap();
+    assert_eq!((status.jobs[&JobState::Waiting], status.jobs[&JobState::Canceled]), (1, 1));
+    assert!(status.oldest_waiting_ms.is_some());
+    assert_eq!(leased(&queue).unwrap().attempts, 1, "a release is no attempt");
+    assert_eq!(queue.purge(Duration::from_hours(1)).unwrap(), 0);
+    assert_eq!(queue.purge(Duration::ZERO).unwrap(), 1);
+    assert!(queue.cancel(&[running.id]).is_err(), "it is gone");
+}
+
+#[test]
+fn a_row_that_is_no_job_is_given_to_a_worker_as_such() {
+    let (_folder, queue) = queue();
+    queue.add(&[job("a", 0)]).unwrap();
+    queue.database.execute("update review_jobs set request = '{\"scope\":9}'", Vec::new()).unwrap();
+    let job = leased(&queue).unwrap();
+    assert!(job.request.unwrap_err().starts_with("the job cannot be read: "));
+}
+
+#[test]
+fn tables_of_a_later_version_are_refused() {
+    let (folder, queue) = queue();
+    queue.database.execute("update review_queue set value = 99 where name = 'version'", Vec::new()).unwrap();
+    let error = JobQueue::open(&DatabaseAddress::File(folder.path().join("queue.db"))).unwrap_err();
+    assert!(error.to_string().contains("a later version (99, this program knows 1)"), "{error}");
+}

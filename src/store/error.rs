@@ -1,0 +1,108 @@
+//! Reasons why a run could not be saved, found or read. Main type: [`StoreError`].
+
+use super::presented::DocumentFault;
+use super::record::RecordFault;
+use crate::domain::limits::LIMITS;
+use crate::domain::run::RunId;
+use crate::sys::database::{DatabaseAddress, DatabaseError};
+use crate::sys::files::FileError;
+
+/// Reasons why a run could not be saved, found or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is no home folder to save anything in.
+    #[error("there is no home folder to keep runs in: set HOME or XDG_STATE_HOME")]
+    NoHome,
+    /// The setting of the store names nothing that can be used. Its value is not part of the message: it may have a password.
+    #[error(
+        "REVIEW_STORE names no store that this program can use: write postgres://USER:PASSWORD@HOST/DATABASE, or the path of a file"
+    )]
+    Setting,
+    /// Reading or writing a file failed.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The database of the runs could not be used.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// The tables of the database are of a later version of this program.
+    #[error(
+        "the runs in the database {address} have the format {found}, this program knows {known}: use a newer version of review, or name \
+         another database in REVIEW_STORE"
+    )]
+    NewerSchema {
+        /// The database.
+        address: DatabaseAddress,
+        /// The version of its tables.
+        found: i64,
+        /// The version that this program writes.
+        known: i64,
+    },
+    /// No thread could be started that renews the lock of a run.
+    #[error(
+        "the run {id} cannot be locked: no thread could be started to renew the lock ({source}); end some other programs"
+    )]
+    Renewal {
+        /// The run.
+        id: RunId,
+        /// The reason.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Another process has taken over the run since this one locked it.
+    #[error(
+        "another process has taken over the run {0}, since this one was away for too long: nothing more is written here; `review show {0}` \
+         shows what the other one makes of it"
+    )]
+    Lost(RunId),
+    /// A file of a run is larger than what is read.
+    #[error("{name} of the run {id} has more than {} MiB, which is too much to keep: review the change in parts", LIMITS.kept_file_bytes >> 20)]
+    TooLarge {
+        /// The run.
+        id: RunId,
+        /// The file.
+        name: String,
+    },
+    /// A name that is not a plain file name.
+    #[error("{0:?} cannot be the name of a file in a run: a plain name such as review.json is needed")]
+    Name(String),
+    /// The record could not be serialized; an internal error.
+    #[error("cannot write the record of the run: {0}")]
+    Record(#[source] serde_json::Error),
+    /// The record cannot be read.
+    #[error(transparent)]
+    BadRecord(#[from] RecordFault),
+    /// No run has the id.
+    #[error("no kept run begins with {0:?}: `review list` shows what there is")]
+    Unknown(String),
+    /// No run is saved at all.
+    #[error("no runs are kept yet: `review` keeps each one it makes")]
+    Empty,
+    /// Several runs match.
+    #[error("{} runs begin with {given:?} ({}): give more of the id", ids.len(), format_ids(ids))]
+    Ambiguous {
+        /// The prefix that was given.
+        given: String,
+        /// The matching runs.
+        ids: Vec<RunId>,
+    },
+    /// Another process holds the run.
+    #[error("the run {0} is going on in another process: wait for its end, or stop that process first")]
+    Busy(RunId),
+    /// The run has no such file.
+    #[error("the run {id} has no {name}: it did not get that far, or was kept by another version")]
+    Missing {
+        /// The run.
+        id: RunId,
+        /// The file.
+        name: String,
+    },
+    /// A presented document could not be saved, found or read.
+    #[error(transparent)]
+    Document(#[from] DocumentFault),
+}
+
+fn format_ids(ids: &[RunId]) -> String {
+    let first: Vec<String> = ids.iter().take(3).map(ToString::to_string).collect();
+    let more = if ids.len() > 3 { ", …" } else { "" };
+    format!("{}{more}", first.join(", "))
+}
