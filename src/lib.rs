@@ -32,6 +32,7 @@
 //! pull request.
 //!
 //! [`app::evaluate`] benchmarks all this: cases with known defects, reviewed like any change, and scored by [`domain::eval`].
+//! [`app::run_batch`] makes many reviews side by side, with one budget, and one index of them all ([`domain::batch`]).
 //!
 //! # One review, hop by hop
 //!
@@ -76,6 +77,7 @@
 //! | 2 | [`document`] | presented Markdown: sections, references |
 //! | 2 | [`present`] | one pure file per output |
 //! | 2 | [`store`] | saved runs and presented documents |
+//! | 2 | [`queue`] | jobs that several workers share |
 //! | 2 | [`prompt`] | the prompts: templates with typed variables |
 //! | 2 | [`llm`] | models: one turn at a time, with any provider |
 //! | 2 | [`forge`] | pull requests: the client, and parsers for bots' comments |
@@ -84,9 +86,10 @@
 //! | 4 | [`tools`] | the tools of a model |
 //! | 5 | [`review`] | the engine, and the one place that defines `complete` |
 //! | 5 | [`publish`] | posting on a pull request: draft, plan, execution |
-//! | 6 | [`app`] | wiring, a folder for each use case: `context` ← `prepare` ← `review`, `findings`, `inspect` ← `post` ← `action`, `service` and others |
-//! | 7 | [`mcp`] | adapter for other agents, over MCP |
-//! | 8 | [`cli`] | the command line; it also starts the servers |
+//! | 6 | [`app`] | wiring, a folder for each use case: `context` ← `prepare`, `runner` ← `review`, `findings`, `inspect` ← `post` ← `action`, `service` and others |
+//! | 7 | [`web`] | adapter for programs that speak HTTP: a worker's numbers, GitHub's deliveries |
+//! | 8 | [`mcp`] | adapter for other agents, over MCP |
+//! | 9 | [`cli`] | the command line; it also starts the servers |
 //!
 //! # Where do I add …
 //!
@@ -134,10 +137,12 @@ pub mod mcp;
 pub mod present;
 pub mod prompt;
 pub mod publish;
+pub mod queue;
 pub mod review;
 pub mod rules;
 pub mod store;
 pub mod syntax;
 pub mod sys;
 pub mod tools;
+pub mod web;
 pub mod workspace;

@@ -4,6 +4,7 @@
 //! in that part.
 
 pub mod action;
+mod batch;
 pub mod clients;
 mod context;
 mod doctor;
@@ -12,10 +13,16 @@ mod findings;
 mod inspect;
 mod post;
 mod prepare;
+mod queue;
 mod review;
+mod runner;
 mod service;
 
 pub use crate::config::Flags as Overrides;
+pub use batch::{
+    BatchError, BatchRequest, BatchSelection, FORMATS as BATCH_FORMATS, merge_batches, run_batch,
+    write_index as write_batch_index,
+};
 pub use context::environment::ProcessEnv;
 pub use context::error::{AppError, UseCaseError};
 pub use context::forge::ForgeEnvironment;
@@ -39,13 +46,19 @@ pub use prepare::dismissals::DismissError;
 pub use prepare::guidelines::{explain as explain_guidelines, list as list_guidelines};
 pub use prepare::instructions::InstructionsError;
 pub use prepare::pull::{FetchedPull, fetch as fetch_pull};
+pub use queue::{
+    AddRequest, AddedJobs, QueueHandle, QueueUseError, WebhookAnswer, WebhookDelivery, WebhookReceiver,
+    WebhookSetupError, WorkerEvent, WorkerEventSink, WorkerMetrics, WorkerReport, WorkerRequest, add_jobs, run_worker,
+    worker_name,
+};
 pub use review::deliver::{DeliveredReview, OutputFile};
-pub use review::job::{ReviewJob, interruptible, review, time_limit, wait_for_interrupt, with_time_limit};
+pub use review::job::{ReviewJob, choose_scope, review, time_limit};
 pub use review::preview::preview;
 pub use review::replay::{
     ChangedRequest, ComparisonOptions, ReplayError, ReplayResult, RequestComparison, RequestPart, compare, replay,
 };
 pub use review::resume::{ResumeError, ResumeOutcome, ResumeRequest, resume};
+pub use runner::command::{run_command, wait_for_interrupt, with_time_limit};
 pub use service::document_files::{
     ReferenceStyle, checkout, find_document, read_content, render_document, show_document,
 };
@@ -57,5 +70,7 @@ pub use service::{
     StartFault, StartReview, StartedReview, WatchTarget,
 };
 
+pub use crate::store::Store;
 pub use crate::syntax::{HELPER as PARSE_HELPER, serve_probe as serve_parser};
 pub use crate::sys::cancel::Cancel;
+pub use crate::sys::clock::now;

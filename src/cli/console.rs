@@ -8,6 +8,7 @@ use std::io::{self, IsTerminal as _, Write};
 
 use crate::app::TerminalInfo;
 use crate::config::Colour;
+use crate::domain::batch::BatchEvent;
 use crate::domain::text::{BuildLogs, CommandEscaper, Syntax, mask};
 use crate::present::progress::{ProgressDisplay, ProgressMode};
 
@@ -98,11 +99,20 @@ impl Console {
 
     /// Starts the progress display. In a log there is no bar, which would be drawn over and over.
     pub(super) fn progress(&self, quiet: bool) -> ProgressDisplay {
-        let stderr = EscapedStream { out: io::stderr(), spelling: CommandEscaper::new(self.logs, Syntax::Plain) };
-        ProgressDisplay::start(
-            ProgressMode::choose(quiet, self.stderr_is_terminal && !self.logs.is_any_detected()),
-            stderr,
-        )
+        ProgressDisplay::start(self.progress_mode(quiet), self.stderr_stream())
+    }
+
+    /// Starts the progress display of a batch.
+    pub(super) fn batch_progress(&self, quiet: bool) -> ProgressDisplay<BatchEvent> {
+        ProgressDisplay::start_batch(self.progress_mode(quiet), self.stderr_stream())
+    }
+
+    fn progress_mode(&self, quiet: bool) -> ProgressMode {
+        ProgressMode::choose(quiet, self.stderr_is_terminal && !self.logs.is_any_detected())
+    }
+
+    fn stderr_stream(&self) -> EscapedStream<io::Stderr> {
+        EscapedStream { out: io::stderr(), spelling: CommandEscaper::new(self.logs, Syntax::Plain) }
     }
 
     /// Writes a line to standard error. A failure to do so is ignored. The line is masked: a system error may name a path with a secret.

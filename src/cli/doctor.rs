@@ -92,11 +92,8 @@ pub(super) fn run(args: DoctorArgs, console: &Console) -> Result<ExitCode, AppEr
     let progress = Arc::new(console.progress(args.quiet));
     let sink: Arc<dyn EventSink> = progress.clone();
     let cancel = Cancel::never();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let work = app::doctor(ask, Arc::clone(&sink), cancel.clone());
-    let ended = runtime.block_on(app::interruptible(&cancel, &*sink, GRACE, work));
-    // A `gh` process or file system that does not respond must not keep the process alive.
-    runtime.shutdown_background();
+    let ended = app::run_command(&cancel, &*sink, GRACE, work);
     progress.finish();
     let checkup = ended?;
     match args.format.as_str() {

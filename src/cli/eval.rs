@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::args::values;
+use super::args::{ReviewerArgs, values};
 use super::console::Console;
 use crate::app::{self, AppError, Cancel, EvalJob, Overrides, ProcessEnv};
 use crate::cli::GRACE;
@@ -22,6 +22,8 @@ Examples:
   review eval cases --output json=now.json          save the numbers
   review eval cases --compare before.json           compare with saved numbers
   review eval cases --floor recall=0.8,clean=1      fail if they are too low
+
+Limits of turns, tokens, money and time are those of each case.
 
 Exit codes:
   0 every case reviewed, no floor broken      1 below a floor, or worse than --compare beyond noise
@@ -52,27 +54,8 @@ pub(super) struct EvalArgs {
     /// Save each run (review, journal) as FOLDER/CASE/N
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
-    /// Review with this model: PROVIDER/NAME, or a PROVIDER alone
-    #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, conflicts_with = "no_model", help_heading = "Who reviews")]
-    model: Option<String>,
-    /// Use only the built-in rules; nothing is sent anywhere
-    #[arg(long, help_heading = "Who reviews")]
-    no_model: bool,
-    /// Verify model findings: auto, all or none [default: auto]
-    #[arg(long, value_name = "WHICH", value_parser = values::verify(), ignore_case = true, hide_possible_values = true, help_heading = "Who reviews")]
-    verify: Option<String>,
-    /// Model for verification
-    #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, help_heading = "Who reviews")]
-    verify_model: Option<String>,
-    /// Maximum number of turns per case [default: 40]
-    #[arg(long, value_name = "N", help_heading = "Who reviews")]
-    max_turns: Option<String>,
-    /// Maximum number of tokens per case (500k, 2m) [default: 2m]
-    #[arg(long, value_name = "N", help_heading = "Who reviews")]
-    max_tokens: Option<String>,
-    /// Maximum cost per case in dollars (0.50) [default: no limit]
-    #[arg(long, value_name = "DOLLARS", help_heading = "Who reviews")]
-    max_cost: Option<String>,
+    #[command(flatten, next_help_heading = "Who reviews")]
+    reviewer: ReviewerArgs,
     /// Time limit per case (90s, 5m) [default: 20m]
     #[arg(long, value_name = "TIME", value_parser = values::time(), help_heading = "Who reviews")]
     timeout: Option<String>,
@@ -82,7 +65,7 @@ pub(super) struct EvalArgs {
     /// Leave out model findings below this confidence (1 to 10)
     #[arg(long, value_name = "N", help_heading = "Who reviews")]
     min_confidence: Option<String>,
-    /// Exit with 1 if a measure is below: recall, precision, clean, location (recall=0.8,clean=1)
+    /// Exit with 1 if a measure is below: recall, precision, clean, location, quoted (recall=0.8,clean=1)
     #[arg(long, value_name = "FLOORS", value_parser = |text: &str| text.parse::<EvalThresholds>(), help_heading = "Output")]
     floor: Option<EvalThresholds>,
     /// Compare with the numbers in FILE; exit with 1 if it is worse beyond noise
@@ -106,28 +89,16 @@ fn parse_output(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-impl EvalArgs {
-    fn overrides(&self) -> Overrides {
-        Overrides {
-            model: if self.no_model { Some("none".to_owned()) } else { self.model.clone() },
-            verify: self.verify.clone(),
-            verify_model: self.verify_model.clone(),
-            max_turns: self.max_turns.clone(),
-            max_tokens: self.max_tokens.clone(),
-            max_cost: self.max_cost.clone(),
-            timeout: self.timeout.clone(),
-            min_severity: self.min_severity.clone(),
-            min_confidence: self.min_confidence.clone(),
-            ..Overrides::default()
-        }
-    }
-}
-
 pub(super) fn run(args: EvalArgs, console: &Console) -> Result<ExitCode, AppError> {
     // Before any budget is spent.
     let earlier = args.compare.as_deref().map(app::earlier_evaluation).transpose()?;
     let job = EvalJob {
-        flags: args.overrides(),
+        flags: args.reviewer.overrides(Overrides {
+            timeout: args.timeout,
+            min_severity: args.min_severity,
+            min_confidence: args.min_confidence,
+            ..Overrides::default()
+        }),
         folder: args.folder,
         only: args.only,
         repeat: args.repeat,
@@ -139,10 +110,8 @@ pub(super) fn run(args: EvalArgs, console: &Console) -> Result<ExitCode, AppErro
     let progress = Arc::new(console.progress(args.quiet));
     let sink: Arc<dyn EventSink> = progress.clone();
     let cancel = Cancel::never();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let work = app::evaluate(job, around, Arc::clone(&sink), cancel.clone());
-    let ended = runtime.block_on(app::interruptible(&cancel, &*sink, GRACE, work));
-    runtime.shutdown_background();
+    let ended = app::run_command(&cancel, &*sink, GRACE, work);
     progress.finish();
     let evaluation = ended?;
 

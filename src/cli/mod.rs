@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 mod action;
 mod apply;
 mod args;
+mod batch;
 mod completions;
 mod config;
 mod console;
@@ -24,12 +25,15 @@ mod models;
 mod parse_helper;
 mod post;
 mod present;
+mod queue;
 mod replay;
 mod report;
 mod review;
 mod rules;
 mod runs;
+mod serve;
 mod tool;
+mod worker;
 
 use args::ReviewArgs;
 use console::Console;
@@ -72,6 +76,14 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum CliCommand {
+    /// Review many branches, commits or pull requests, several at a time
+    Batch(batch::BatchArgs),
+    /// Manage the queue of jobs that workers review
+    Queue(queue::QueueArgs),
+    /// Review the jobs of a queue, on this machine or one of many
+    Worker(worker::WorkerArgs),
+    /// Take webhooks of GitHub: pull requests that change become jobs
+    Serve(serve::ServeArgs),
     /// List saved reviews, newest first
     List(runs::RunListArgs),
     /// Post a saved review to its pull request, updating the comments already there
@@ -100,7 +112,7 @@ enum CliCommand {
     Action,
     /// Present Markdown with its file references checked, as over MCP
     Present(present::PresentArgs),
-    /// Call one of the tools of a model, and print exactly what it would see
+    /// Call one of the tools of a model, and print its result
     Tool(tool::ToolArgs),
     /// Serve AI assistants over MCP
     Mcp(mcp::McpArgs),
@@ -153,12 +165,16 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
 /// Time limit of a command that has no `--timeout` and makes no network requests.
 const LONGEST: Duration = Duration::from_mins(20);
 /// Time limit of a command that shows a few lines about the repository.
-const LONGEST_LOOK: Duration = Duration::from_mins(1);
+const LONGEST_LOOK: Duration = Duration::from_mins(5);
 
 fn run(cli: Cli, console: &Console) -> Result<ExitCode, AppError> {
     let own = console.clone();
     match cli.command {
         None => review::run(cli.review, console),
+        Some(CliCommand::Batch(args)) => batch::run(args, console),
+        Some(CliCommand::Queue(args)) => queue::run(args, console),
+        Some(CliCommand::Worker(args)) => worker::run(args, console),
+        Some(CliCommand::Serve(args)) => serve::run(&args, console),
         Some(CliCommand::List(args)) => {
             app::with_time_limit("listing the runs", LONGEST, move || runs::list(&args, &own))
         }

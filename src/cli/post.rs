@@ -47,13 +47,14 @@ pub(super) fn run(args: &PostArgs, console: &Console) -> Result<ExitCode, AppErr
     let options = args.how.options(args.pr.clone());
     let flags = Overrides {
         request_changes_on: args.how.request_changes_on.clone(),
+        comment_on: args.how.comment_on.clone(),
+        max_comments: args.how.max_comments.clone(),
         timeout: args.timeout.clone(),
         ..Overrides::default()
     };
     let around = ProcessEnv::of_this_process()?;
     let progress = Arc::new(console.progress(args.quiet));
     let cancel = Cancel::never();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let directory = args.place.directory.clone();
     let work = async {
         let Some(folder) = &args.from else {
@@ -64,9 +65,7 @@ pub(super) fn run(args: &PostArgs, console: &Console) -> Result<ExitCode, AppErr
         let work = app::post_artefact(folder, expected, &options, &flags, &around, &*progress, &cancel);
         Box::pin(work).await
     };
-    let ended = runtime.block_on(app::interruptible(&cancel, &*progress, GRACE, work));
-    // A task that waits for an unresponsive server must not keep the process alive.
-    runtime.shutdown_background();
+    let ended = app::run_command(&cancel, &*progress, GRACE, work);
     progress.finish();
     let ended = match ended {
         // Whatever the error was, an interrupt is not reported as a refusal by the forge.

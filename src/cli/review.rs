@@ -55,10 +55,12 @@ fn preview(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppError> {
     let cancel = Cancel::never();
     let as_json = args.format.as_deref() == Some("json");
     let job = job(args);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let work = app::preview(job, around, Arc::clone(&sink), cancel.clone());
-    let ended = runtime.block_on(app::interruptible(&cancel, &*sink, GRACE, work));
-    runtime.shutdown_background();
+    let work = async {
+        let mut job = job;
+        job.request.scope = app::choose_scope(&job.request, &sink, &cancel).await?;
+        app::preview(job, around, Arc::clone(&sink), cancel.clone()).await
+    };
+    let ended = app::run_command(&cancel, &*sink, GRACE, work);
     progress.finish();
     let told = ended?;
     if as_json {
@@ -102,8 +104,6 @@ fn make_review(
     };
     let cancel = Cancel::never();
 
-    // Two threads, so that one that a server keeps busy cannot stop the clock.
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let work = async {
         let (mut delivered, directory, flags) = if let Some(run) = args.again.run() {
             let directory = Some(args.place.directory).filter(|folder| folder.as_os_str() != ".");
@@ -114,12 +114,13 @@ fn make_review(
             let ran = Box::pin(run).await?;
             (ran.delivered, ran.directory, ran.flags)
         } else {
-            let job = job(args);
+            let mut job = job(args);
+            job.request.scope = app::choose_scope(&job.request, &sink, &cancel).await?;
             if post.is_some() {
                 app::check_scope(&job.request.scope)?;
             }
             let directory = job.request.directory.clone();
-            (app::review(job, around.clone(), Arc::clone(&sink), cancel.clone()).await?, directory, flags)
+            (Box::pin(app::review(job, around.clone(), Arc::clone(&sink), cancel.clone())).await?, directory, flags)
         };
         let posted = match post {
             Some(post) => app::post_delivered(&mut delivered, directory, &post, &flags, &around, &*sink, &cancel).await,
@@ -127,9 +128,7 @@ fn make_review(
         };
         Ok(FinishedReview { delivered, posted })
     };
-    let ended = runtime.block_on(app::interruptible(&cancel, &*sink, GRACE, work));
-    // A thread that waits for a pipe forever must not keep the process alive.
-    runtime.shutdown_background();
+    let ended = app::run_command(&cancel, &*sink, GRACE, work);
     progress.finish();
     ended
 }
@@ -187,5 +186,6 @@ pub(super) fn render_options(console: &Console, colour: Colour, root: Option<std
             _ => LinkStyle::None,
         },
         fail_on: None,
+        why: false,
     }
 }

@@ -1,5 +1,6 @@
 //! `review list`, `review show` and `review prune`: saved runs.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -10,27 +11,30 @@ use super::review::render_options;
 use crate::app::{self, AppError, ProcessEnv};
 use crate::config::Colour;
 use crate::domain::text::count_noun;
-use crate::present::{Syntax, presenter, runs};
+use crate::present::{RenderOptions, Syntax, presenter, runs};
 
 #[derive(Debug, Args)]
 pub(super) struct RunListArgs {}
 
 #[derive(Debug, Args)]
 pub(super) struct RunShowArgs {
-    /// The id of a run, a prefix of one, or `last`
+    /// The id of a run, a prefix of one, or `last`: the newest of the repository here, or of all where there is none
     #[arg(default_value = "last")]
     run: String,
     /// The format
     #[arg(long, value_name = "FORMAT", value_parser = format_names(), default_value = "terminal")]
     format: String,
+    /// Show also why the verification judged a finding as it did (terminal and markdown)
+    #[arg(long)]
+    why: bool,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct RunPruneArgs {}
 
 pub(super) fn show(args: &RunShowArgs, console: &Console) -> Result<ExitCode, AppError> {
-    let review = app::show(&ProcessEnv::of_this_process()?, &args.run)?;
-    let options = render_options(console, Colour::Auto, None);
+    let review = app::show(&ProcessEnv::of_this_process()?, &args.run, Path::new("."))?;
+    let options = RenderOptions { why: args.why, ..render_options(console, Colour::Auto, None) };
     if let Some(presenter) = presenter(&args.format) {
         console.write_data(&(presenter.render)(&review, &options), presenter.syntax)?;
     }

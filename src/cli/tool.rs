@@ -31,6 +31,9 @@ pub(super) struct ToolArgs {
     /// Read this revision instead of HEAD
     #[arg(long, value_name = "REV", conflicts_with_all = ["head", "scope"])]
     at: Option<String>,
+    /// Print the text that a model reads instead of JSON
+    #[arg(long)]
+    text: bool,
     #[command(flatten)]
     place: DirectoryArgs,
     #[command(flatten, next_help_heading = "The change it applies to")]
@@ -51,6 +54,8 @@ pub(super) fn run(args: ToolArgs, console: &Console) -> Result<ExitCode, AppErro
     let limit = app::time_limit(&call.flags, &around)?;
     let cancel = app::Cancel::after(limit);
     let outcome = app::with_time_limit("the tool", limit, move || app::call_tool(&call, &around, &cancel))?;
-    console.write_data(format!("{}\n", outcome.text).as_bytes(), Syntax::Json)?;
+    let (text, syntax) =
+        if args.text { (outcome.text.trim_end(), Syntax::Plain) } else { (outcome.json(), Syntax::Json) };
+    console.write_data(format!("{text}\n").as_bytes(), syntax)?;
     Ok(if outcome.is_error { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }

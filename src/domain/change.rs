@@ -8,11 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::forge::ReviewedPull;
 use super::id::{BlobId, CommitId};
+use super::language::{self, LanguageName};
 use super::path::RepoPath;
 use super::place::{DiffSide, LineRange, WorkspaceAt};
 
 /// A change: the commits and the files between a merge base and a head.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ChangeSet {
     /// The repository's display name: the name of its folder, or `(patch)` where there is none.
     pub repository: String,
@@ -31,6 +33,7 @@ pub struct ChangeSet {
     /// The tree that holds the new file contents.
     pub new_at: WorkspaceAt,
     /// The pull request that it is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull: Option<ReviewedPull>,
     /// `target..head`, newest first.
     pub commits: Vec<Commit>,
@@ -43,7 +46,8 @@ pub struct ChangeSet {
 }
 
 /// One commit of the change.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Commit {
     /// Its id.
     pub id: CommitId,
@@ -74,20 +78,25 @@ pub enum FileStatus {
 }
 
 /// The kind of a tree entry, as git stores it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FileMode {
-    /// A plain file (100644).
+    /// A plain file.
+    #[serde(rename = "100644")]
     File,
-    /// An executable file (100755).
+    /// An executable file.
+    #[serde(rename = "100755")]
     Executable,
-    /// A symbolic link (120000); its contents are the place it points to.
+    /// A symbolic link; its contents are the place it points to.
+    #[serde(rename = "120000")]
     Link,
-    /// A submodule (160000); its contents are a commit of another repository.
+    /// A submodule; its contents are a commit of another repository.
+    #[serde(rename = "160000")]
     Submodule,
 }
 
 /// The reason why a file is listed but its changes are not shown or reviewed line by line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Generated {
     /// The target's attributes say `linguist-generated`.
     Attribute,
@@ -97,20 +106,24 @@ pub enum Generated {
     LockFile,
     /// A generated file by its name (`*.min.js`, `*.pb.go`, …).
     Name,
+    /// A generated file by a comment in its first lines, which was there before the change.
+    Header,
 }
 
 /// An id of a file's change that is independent of line numbers and of the path: a hash of its removed and added lines, in order.
 ///
 /// Like `git patch-id --verbatim`, but without the context and the path: white space counts, because indentation is code in some languages.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct PatchId(pub String);
 
 /// One changed file.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct FileChange {
     /// Its path at the head; for a deletion, its path at the merge base.
     pub path: RepoPath,
     /// Its path at the merge base, where that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_path: Option<RepoPath>,
     /// The kind of change.
     pub status: FileStatus,
@@ -129,19 +142,25 @@ pub struct FileChange {
     /// `true` if git would call either side binary (a NUL in its first 8 000 bytes).
     pub binary: bool,
     /// The language, by the name of the file.
-    pub language: Option<&'static str>,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "language::deserialize")]
+    pub language: Option<LanguageName>,
     /// Set when the file is listed and collapsed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generated: Option<Generated>,
     /// All hunks, in order; none for binary files, submodules and pure renames.
     pub hunks: Vec<Hunk>,
     /// The unified diff, cut at the limit.
+    #[serde(flatten)]
     pub patch: PatchText,
     /// The id of its change, independent of position; `None` if no lines were compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patch_id: Option<PatchId>,
 }
 
-/// Lines on one side of a hunk, as a hunk header writes them: where `count` is 0, `start` is the line *before* the place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+/// Lines on one side of a hunk, as a hunk header writes them: where `count` is 0, `start` is the line *before* the place. Kept as
+/// `[start, count]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(into = "[u32; 2]", from = "[u32; 2]")]
 pub struct HunkSpan {
     /// First line, 1-indexed (see the type for empty spans).
     pub start: u32,
@@ -149,8 +168,9 @@ pub struct HunkSpan {
     pub count: u32,
 }
 
-/// A hunk of the diff, with three lines of context.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// A hunk of the diff, with three lines of context. Kept as `[[old, new], runs]`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(into = "(ChangeRun, Vec<ChangeRun>)", from = "(ChangeRun, Vec<ChangeRun>)")]
 pub struct Hunk {
     /// Its lines at the merge base, context included.
     pub old: HunkSpan,
@@ -160,8 +180,9 @@ pub struct Hunk {
     pub runs: Vec<ChangeRun>,
 }
 
-/// Removed lines together with the added lines that stand in their place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// Removed lines together with the added lines that stand in their place. Kept as `[old, new]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(into = "[HunkSpan; 2]", from = "[HunkSpan; 2]")]
 pub struct ChangeRun {
     /// The removed lines.
     pub old: HunkSpan,
@@ -170,16 +191,19 @@ pub struct ChangeRun {
 }
 
 /// The patch text of a file, at most 10 000 characters.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PatchText {
     /// Hunk headers and lines, secrets masked, ending on a line boundary.
+    #[serde(rename = "patch")]
     pub text: Arc<str>,
     /// The part that was cut; `None` if the text is complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<PatchCut>,
 }
 
 /// The parts that a [`PatchText`] does not show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PatchCut {
     /// The index of the first hunk that is not shown whole.
     pub first_unseen_hunk: usize,
@@ -191,6 +215,7 @@ pub struct PatchCut {
 
 /// Something collection left out or did in another way, for the coverage receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Omission {
     /// The path, where it is about one.
     pub path: Option<String>,
@@ -201,6 +226,12 @@ pub struct Omission {
 }
 
 impl ChangeSet {
+    /// Checks whether a path, as a model spells it, is of a changed file, before or after the change.
+    pub fn has_path(&self, spelled: &str) -> bool {
+        let Ok(path) = RepoPath::parse(spelled.trim()) else { return false };
+        self.files.iter().any(|file| file.path == path || file.old_path.as_ref() == Some(&path))
+    }
+
     /// A change of which nothing is known but its files, as of a patch without a repository.
     pub fn of(files: Vec<FileChange>) -> Self {
         let unnamed = || "(patch)".to_owned();
@@ -251,7 +282,93 @@ pub fn shortened_lines(text: &str, begun: usize) -> Vec<(usize, usize)> {
     found
 }
 
+impl From<HunkSpan> for [u32; 2] {
+    fn from(span: HunkSpan) -> Self {
+        [span.start, span.count]
+    }
+}
+
+impl From<[u32; 2]> for HunkSpan {
+    fn from([start, count]: [u32; 2]) -> Self {
+        Self { start, count }
+    }
+}
+
+impl From<ChangeRun> for [HunkSpan; 2] {
+    fn from(run: ChangeRun) -> Self {
+        [run.old, run.new]
+    }
+}
+
+impl From<[HunkSpan; 2]> for ChangeRun {
+    fn from([old, new]: [HunkSpan; 2]) -> Self {
+        Self { old, new }
+    }
+}
+
+impl From<Hunk> for (ChangeRun, Vec<ChangeRun>) {
+    fn from(Hunk { old, new, runs }: Hunk) -> Self {
+        (ChangeRun { old, new }, runs)
+    }
+}
+
+impl From<(ChangeRun, Vec<ChangeRun>)> for Hunk {
+    fn from((ChangeRun { old, new }, runs): (ChangeRun, Vec<ChangeRun>)) -> Self {
+        Self { old, new, runs }
+    }
+}
+
+/// Returns the text of a diff with the number of each line of the new side before its mark: `12 +text`, `13  text`. Removed lines have no
+/// number. `begun` is the number of the first line of the new side if the text does not begin with the header of a hunk.
+pub fn number_lines(text: &str, begun: Option<u32>) -> String {
+    let mut numbered = String::with_capacity(text.len() + text.len() / 8);
+    let mut number = begun;
+    for row in text.split_inclusive('\n') {
+        match (row.as_bytes().first(), number) {
+            (Some(b'@'), _) => number = new_start(row).or(number),
+            (Some(b'+' | b' '), Some(at)) => {
+                numbered.push_str(&at.to_string());
+                numbered.push(' ');
+                number = at.checked_add(1);
+            }
+            _ => {}
+        }
+        numbered.push_str(row);
+    }
+    numbered
+}
+
+/// Reads the first line of the new side from the header of a hunk.
+fn new_start(header: &str) -> Option<u32> {
+    let digits = header.split_once(" +")?.1;
+    digits.split([',', ' ']).next()?.parse().ok()
+}
+
+impl Hunk {
+    /// Returns the line of the new side that follows the first `skip` lines of the hunk's text.
+    pub fn new_line_after(&self, skip: usize) -> u32 {
+        let mut left = u32::try_from(skip).unwrap_or(u32::MAX);
+        let mut at = self.new.before();
+        let mut take = |lines: u32| {
+            let taken = lines.min(left);
+            left -= taken;
+            taken
+        };
+        for run in &self.runs {
+            at += take(run.new.before().saturating_sub(at));
+            take(run.old.count);
+            at += take(run.new.count);
+        }
+        at + take(u32::MAX) + 1
+    }
+}
+
 impl HunkSpan {
+    /// The line before its first one.
+    fn before(self) -> u32 {
+        if self.count == 0 { self.start } else { self.start.saturating_sub(1) }
+    }
+
     /// The lines as a range; `None` when there are none.
     pub fn range(self) -> Option<LineRange> {
         self.count.checked_sub(1).and_then(|more| LineRange::new(self.start, self.start.saturating_add(more)).ok())
@@ -321,6 +438,7 @@ impl FileChange {
             Generated::Vendored => "vendored (linguist-vendored)",
             Generated::LockFile => "lock file",
             Generated::Name => "generated (by its name)",
+            Generated::Header => "generated (by its first lines, before and after the change)",
         })
     }
 

@@ -2,10 +2,10 @@
 //!
 //! Listeners (a progress line, NDJSON, an editor) belong above; an engine only emits.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::finding::Severity;
-use super::money::Money;
+use super::money::{self, Money};
 
 /// The stages of a run, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -98,7 +98,7 @@ pub enum Event {
         /// Tokens received.
         output_tokens: Option<u64>,
         /// The cost; in JSON in dollars.
-        #[serde(rename = "cost_usd", serialize_with = "in_dollars")]
+        #[serde(rename = "cost_usd", serialize_with = "money::in_dollars::serialize")]
         cost: Option<Money>,
     },
     /// An attempt failed and is made again.
@@ -156,11 +156,6 @@ pub enum Event {
         /// The line.
         text: String,
     },
-}
-
-#[expect(clippy::ref_option, reason = "serde gives a reference")]
-fn in_dollars<S: Serializer>(cost: &Option<Money>, out: S) -> Result<S::Ok, S::Error> {
-    cost.map(Money::usd).serialize(out)
 }
 
 /// A listener. It must not block: a slow one drops events, it never holds the review.

@@ -18,7 +18,7 @@ pub struct PathFilter {
     /// At least one glob of each of these.
     include: Vec<Arc<GlobSet>>,
     /// None of these.
-    exclude: Option<Arc<GlobSet>>,
+    exclude: Vec<Arc<GlobSet>>,
 }
 
 /// A pattern that is not a glob.
@@ -39,13 +39,19 @@ impl PathFilter {
 
     /// Compiles patterns; an empty `include` lets through whatever `exclude` does not hold back.
     pub fn new(include: &[String], exclude: &[String]) -> Result<Self, FilterError> {
-        Ok(Self { include: compile(include)?.into_iter().collect(), exclude: compile(exclude)? })
+        Ok(Self { include: compile(include)?.into_iter().collect(), exclude: compile(exclude)?.into_iter().collect() })
     }
 
     /// Lets through only what also matches one of `include`; empty changes nothing. So a project can narrow what a user asked for, and
     /// never widen it.
     pub fn narrow(mut self, include: &[String]) -> Result<Self, FilterError> {
         self.include.extend(compile(include)?);
+        Ok(self)
+    }
+
+    /// Holds back what matches one of `exclude` as well; empty changes nothing.
+    pub fn without(mut self, exclude: &[String]) -> Result<Self, FilterError> {
+        self.exclude.extend(compile(exclude)?);
         Ok(self)
     }
 
@@ -56,12 +62,12 @@ impl PathFilter {
 
     /// Likewise for the bytes of a path.
     pub fn allows_bytes(&self, path: &[u8]) -> bool {
-        if self.include.is_empty() && self.exclude.is_none() {
+        if self.include.is_empty() && self.exclude.is_empty() {
             return true;
         }
         let candidate = Candidate::from_bytes(path);
         let matches = |set: &Arc<GlobSet>| set.is_match_candidate(&candidate);
-        self.include.iter().all(matches) && !self.exclude.as_ref().is_some_and(matches)
+        self.include.iter().all(matches) && !self.exclude.iter().any(matches)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Checking claims belongs in `evidence`; rendering findings, in `present`.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::day::Day;
 use super::path::RepoPath;
 use super::place::{DiffSide, LineRange};
+use super::run::RunId;
+use super::text::FileText;
 
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
@@ -81,6 +83,16 @@ words!(
 );
 
 words!(
+    /// How much room a finding gets where people read.
+    Prominence {
+        /// It is shown whole.
+        Main = "main",
+        /// It is shown as one line.
+        Also = "also",
+    }
+);
+
+words!(
     /// Where a finding stands compared with the previous review of the branch.
     FindingStatus {
         /// Not seen before.
@@ -93,6 +105,8 @@ words!(
         Reopened = "reopened",
         /// Silenced by somebody, with a reason.
         Dismissed = "dismissed",
+        /// Seen before and shown to be wrong: there was nothing to fix.
+        Refuted = "refuted",
     }
 );
 
@@ -119,12 +133,24 @@ words!(
 words!(
     /// What a second look said.
     VerificationState {
-        /// There was none.
+        /// There was none, or it came to no verdict.
         Unchecked = "unchecked",
         /// It could not be refuted.
         Confirmed = "confirmed",
         /// Neither proved nor refuted.
         Uncertain = "uncertain",
+    }
+);
+
+words!(
+    /// The part of a finding that a verification corrected.
+    CorrectedField {
+        /// Its severity.
+        Severity = "severity",
+        /// A sentence of its text.
+        Body = "body",
+        /// Its first place.
+        Place = "place",
     }
 );
 
@@ -144,9 +170,14 @@ impl FindingStatus {
     /// Checks whether nothing is left to do about it.
     pub const fn is_resolved(self) -> bool {
         match self {
-            Self::Fixed | Self::Dismissed => true,
+            Self::Fixed | Self::Dismissed | Self::Refuted => true,
             Self::New | Self::Open | Self::Reopened => false,
         }
+    }
+
+    /// Checks whether it is none any more: fixed, or refuted.
+    pub const fn is_over(self) -> bool {
+        matches!(self, Self::Fixed | Self::Refuted)
     }
 }
 
@@ -209,12 +240,13 @@ impl fmt::Display for FindingFingerprint {
     }
 }
 
-/// The origin of a finding: the kind, and the name of the rule, model or tool.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+/// The origin of a finding.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "Origin")]
 pub struct FindingOrigin {
     /// The kind.
     pub kind: OriginKind,
-    /// Its name (`rust/unwrap-on-io`, `anthropic/…`).
+    /// The name of the model, rule or tool.
     pub name: String,
 }
 
@@ -236,6 +268,12 @@ pub struct Anchor {
 }
 
 impl Anchor {
+    /// Makes an anchor at lines of a text, which it quotes as they are.
+    pub fn at_lines(path: RepoPath, side: DiffSide, lines: LineRange, text: &FileText, matched: AnchorMatch) -> Self {
+        let quote: Vec<&str> = text.lines(lines).map(|(_, line)| line).collect();
+        Self { path, side, lines: Some(lines), quote: quote.join("\n"), matched, masked: text.is_masked(lines) }
+    }
+
     /// Returns the scope.
     pub fn kind(&self) -> AnchorKind {
         if self.lines.is_some() { AnchorKind::Lines } else { AnchorKind::File }
@@ -253,20 +291,87 @@ pub struct Suggestion {
     pub replacement: String,
 }
 
-/// The outcome of a second look.
-#[derive(Clone, PartialEq, Eq, Debug)]
+impl Suggestion {
+    /// Checks whether it replaces lines of an anchor, or the adjacent line that an insertion includes.
+    #[must_use]
+    pub fn is_about(&self, anchor: &Anchor) -> bool {
+        let beside = |lines: LineRange| {
+            self.lines.start() >= lines.start().saturating_sub(1) && self.lines.end() <= lines.end().saturating_add(1)
+        };
+        anchor.side == DiffSide::New && anchor.path == self.path && anchor.lines.is_some_and(beside)
+    }
+}
+
+/// The result of verification.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "Verification")]
 pub struct FindingVerification {
     /// The verdict.
     pub state: VerificationState,
-    /// The verifying model.
+    /// The verifying model; for an unchecked finding the one that was to verify it, `None` if none was.
     pub by: Option<String>,
-    /// Why.
+    /// Why; for an unchecked finding, why there is no verdict.
     pub rationale: Option<String>,
+    /// The corrections that it made in the finding; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub corrections: Vec<FindingCorrection>,
+}
+
+/// A correction of a finding by its verification.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "Correction")]
+pub struct FindingCorrection {
+    /// The corrected part.
+    pub field: CorrectedField,
+    /// As it was reported.
+    pub was: String,
+    /// As it is in the finding; empty if it was taken out.
+    pub now: String,
 }
 
 impl FindingVerification {
     /// No second look was taken.
-    pub const UNCHECKED: Self = Self { state: VerificationState::Unchecked, by: None, rationale: None };
+    pub const UNCHECKED: Self =
+        Self { state: VerificationState::Unchecked, by: None, rationale: None, corrections: Vec::new() };
+
+    /// Upper bound on the characters of a clause.
+    const CLAUSE: usize = 120;
+
+    /// Returns the mark that people see beside the severity: `verified`, `uncertain` or `not verified`; `None` if it was not to be verified.
+    pub fn mark(&self) -> Option<&'static str> {
+        match (self.state, &self.by) {
+            (VerificationState::Confirmed, _) => Some("verified"),
+            (VerificationState::Uncertain, _) => Some("uncertain"),
+            (VerificationState::Unchecked, Some(_)) => Some("not verified"),
+            (VerificationState::Unchecked, None) => None,
+        }
+    }
+
+    /// Returns the mark, for an uncertain finding with one clause of why. The clause is untrusted text.
+    pub fn describe(&self) -> Option<String> {
+        let mark = self.mark()?;
+        let why = self.rationale().filter(|_| self.state == VerificationState::Uncertain).map(clause);
+        Some(why.map_or_else(|| mark.to_owned(), |why| format!("{mark}: {why}")))
+    }
+
+    /// Returns the rationale, if it says anything.
+    pub fn rationale(&self) -> Option<&str> {
+        self.rationale.as_deref().map(str::trim).filter(|text| !text.is_empty())
+    }
+}
+
+/// Returns the first clause of a text, as one line.
+fn clause(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let end = [". ", "; ", "! ", "? "].iter().filter_map(|end| line.find(end)).min().unwrap_or(line.len());
+    let first = line[..end].trim_end_matches(['.', ';', '!']);
+    match first.char_indices().nth(FindingVerification::CLAUSE) {
+        Some((most, _)) => {
+            let word = first[..most].rfind(' ').unwrap_or(most);
+            format!("{}…", first[..word].trim_end_matches([',', ':']))
+        }
+        None => first.to_owned(),
+    }
 }
 
 /// The line of a guideline that a finding rests on.
@@ -324,11 +429,13 @@ pub struct Finding {
     pub body: String,
     /// The severity.
     pub severity: Severity,
+    /// The room it gets where people read.
+    pub prominence: Prominence,
     /// The category.
     pub category: Category,
     /// The engine's confidence, if stated.
     pub confidence: Option<Confidence>,
-    /// The anchors: the first touches the change; at least one.
+    /// The anchors: the quoted place first, and at least one; any of them touches the change.
     pub anchors: Vec<Anchor>,
     /// A proven replacement.
     pub suggestion: Option<Suggestion>,
@@ -338,6 +445,8 @@ pub struct Finding {
     pub origin: FindingOrigin,
     /// The guideline it rests on.
     pub guideline: Option<GuidelineRef>,
+    /// The run of the earlier review that found it, if this one did not find it again: it stands because its lines do.
+    pub carried_from: Option<RunId>,
     /// The reason why it is dismissed; only where its status says that it is.
     pub dismissed: Option<DismissalNote>,
 }
@@ -348,19 +457,38 @@ impl Finding {
         self.status = FindingStatus::Dismissed;
         self.dismissed = Some(why);
     }
+
+    /// Returns the confidence for sorting. What code reports and puts no number on is certain; a model that states none is in the middle.
+    fn certainty(&self) -> u8 {
+        match (self.confidence, self.origin.kind) {
+            (Some(confidence), _) => confidence.value(),
+            (None, OriginKind::Rule | OriginKind::Build) => 10,
+            (None, OriginKind::Model) => 5,
+        }
+    }
 }
 
-/// Sorts findings into the order that every surface shows: worst first, then path, then line, then id.
-pub fn worst_first(findings: &mut [Finding]) {
-    findings.sort_by(by_worst);
-}
-
-/// Compares two findings in that order.
+/// Compares two findings in the order that every surface shows: worst first, then the surest, then the one that names most places, then path,
+/// line and id.
 pub fn by_worst(a: &Finding, b: &Finding) -> Ordering {
     let place = |finding: &Finding| {
         finding.anchors.first().map(|anchor| (anchor.path.clone(), anchor.lines.map_or(0, LineRange::start)))
     };
-    (a.severity, place(a), &a.id).cmp(&(b.severity, place(b), &b.id))
+    let rank = |finding: &Finding| (finding.severity, Reverse(finding.certainty()), Reverse(finding.anchors.len()));
+    (rank(a), place(a), &a.id).cmp(&(rank(b), place(b), &b.id))
+}
+
+/// The most findings that are main.
+pub const MOST_MAIN: usize = 10;
+
+/// Decides which findings are shown whole, given all of a review in their order: the first that are open and at least medium.
+pub fn assign_prominence(findings: &mut [Finding]) {
+    let mut main = 0;
+    for finding in findings {
+        let is_main = !finding.status.is_resolved() && finding.severity <= Severity::Medium && main < MOST_MAIN;
+        main += usize::from(is_main);
+        finding.prominence = if is_main { Prominence::Main } else { Prominence::Also };
+    }
 }
 
 #[cfg(test)]
@@ -372,6 +500,87 @@ mod tests {
         let mut all = vec![Severity::Nit, Severity::Critical, Severity::Low];
         all.sort();
         assert_eq!(all, [Severity::Critical, Severity::Low, Severity::Nit]);
+    }
+
+    fn finding(id: &str, severity: Severity) -> Finding {
+        let anchor = Anchor {
+            path: RepoPath::parse("src/a.rs").unwrap(),
+            side: DiffSide::New,
+            lines: Some(LineRange::line(3)),
+            quote: String::new(),
+            matched: AnchorMatch::Exact,
+            masked: false,
+        };
+        Finding {
+            id: FindingId(id.to_owned()),
+            fingerprint: FindingFingerprint(id.to_owned()),
+            status: FindingStatus::New,
+            title: id.to_owned(),
+            body: String::new(),
+            severity,
+            prominence: Prominence::Main,
+            category: Category::Logic,
+            confidence: None,
+            anchors: vec![anchor],
+            suggestion: None,
+            verification: FindingVerification::UNCHECKED,
+            origin: FindingOrigin { kind: OriginKind::Model, name: String::new() },
+            guideline: None,
+            carried_from: None,
+            dismissed: None,
+        }
+    }
+
+    #[test]
+    fn the_surest_and_then_the_widest_comes_first_within_a_severity() {
+        let sure = |value| Confidence::new(value);
+        let mut low = finding("0", Severity::Low);
+        low.confidence = sure(10);
+        let mut doubtful = finding("a", Severity::High);
+        doubtful.confidence = sure(4);
+        let unstated = finding("b", Severity::High);
+        let mut wide = finding("c", Severity::High);
+        wide.confidence = sure(9);
+        wide.anchors.push(wide.anchors[0].clone());
+        let mut narrow = finding("d", Severity::High);
+        (narrow.confidence, narrow.anchors[0].lines) = (sure(9), Some(LineRange::line(1)));
+        let mut rule = finding("e", Severity::High);
+        rule.origin.kind = OriginKind::Rule;
+        let mut all = [low, doubtful, unstated, narrow, wide, rule];
+        all.sort_by(by_worst);
+        let ids: Vec<&str> = all.iter().map(|finding| finding.id.0.as_str()).collect();
+        assert_eq!(ids, ["e", "c", "d", "b", "a", "0"]);
+    }
+
+    #[test]
+    fn at_most_ten_open_findings_from_medium_up_are_main() {
+        let mut all: Vec<Finding> = (0..12).map(|at| finding(&at.to_string(), Severity::Medium)).collect();
+        all[1].status = FindingStatus::Dismissed;
+        all.push(finding("low", Severity::Low));
+        assign_prominence(&mut all);
+        let also: Vec<&str> = all
+            .iter()
+            .filter(|finding| finding.prominence == Prominence::Also)
+            .map(|finding| finding.id.0.as_str())
+            .collect();
+        assert_eq!(also, ["1", "11", "low"]);
+    }
+
+    #[test]
+    fn a_verification_is_marked_in_one_clause() {
+        let of = |state, by: Option<&str>, why: &str| {
+            let (by, rationale) = (by.map(str::to_owned), Some(why.to_owned()));
+            FindingVerification { state, by, rationale, corrections: Vec::new() }.describe()
+        };
+        let by = Some("openai/x");
+        assert_eq!(of(VerificationState::Confirmed, by, "All holds.").as_deref(), Some("verified"));
+        let why = "The caller may\n guard it, as main.rs does. I read three files.";
+        let uncertain = "uncertain: The caller may guard it, as main.rs does";
+        assert_eq!(of(VerificationState::Uncertain, by, why).as_deref(), Some(uncertain));
+        assert_eq!(of(VerificationState::Unchecked, by, "its time was used up").as_deref(), Some("not verified"));
+        assert_eq!(of(VerificationState::Unchecked, None, "").as_deref(), None);
+        let long = of(VerificationState::Uncertain, by, &"word ".repeat(90)).unwrap();
+        assert!(long.chars().count() < 140 && long.ends_with("word…"), "{long}");
     }
 
     #[test]

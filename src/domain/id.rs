@@ -3,10 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A git object id: the 20 bytes of a SHA-1.
+use serde::{Deserialize, Serialize};
+
+/// A git object id: the 20 bytes of a SHA-1. Kept as hexadecimal digits.
 ///
 /// SHA-256 repositories are refused when they are opened, so no longer form exists here.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct ObjectId([u8; 20]);
 
 /// Text that is not a full hexadecimal object id.
@@ -74,10 +77,24 @@ impl FromStr for ObjectId {
     }
 }
 
+impl From<ObjectId> for String {
+    fn from(id: ObjectId) -> Self {
+        hex(&id.0)
+    }
+}
+
+impl TryFrom<String> for ObjectId {
+    type Error = InvalidObjectId;
+
+    fn try_from(hex: String) -> Result<Self, InvalidObjectId> {
+        hex.parse()
+    }
+}
+
 macro_rules! object_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
         pub struct $name(pub ObjectId);
 
         impl fmt::Display for $name {

@@ -2,6 +2,8 @@
 //!
 //! Data only; what a language's grammar is belongs in `syntax`.
 
+use serde::{Deserialize, Deserializer};
+
 use super::path::RepoPath;
 
 /// Whole file names.
@@ -176,9 +178,84 @@ pub fn from_path(path: &RepoPath) -> Option<&'static str> {
         .or_else(|| look_up(NAMES, name?.split('.').next()?))
 }
 
-/// The language of that name, where there is one.
-pub fn from_name(name: &str) -> Option<&'static str> {
-    NAMES.iter().chain(EXTENSIONS).map(|(_, language)| *language).find(|language| *language == name)
+/// Names of programming languages as people write them; of markup and data, which no linter would review, there is none here.
+const PROGRAMMING: &[(&str, &str)] = &[
+    ("c", "C"),
+    ("clojure", "Clojure"),
+    ("cpp", "C++"),
+    ("csharp", "C#"),
+    ("cuda", "CUDA"),
+    ("cython", "Cython"),
+    ("d", "D"),
+    ("dart", "Dart"),
+    ("elisp", "Emacs Lisp"),
+    ("elixir", "Elixir"),
+    ("elm", "Elm"),
+    ("erb", "ERB"),
+    ("erlang", "Erlang"),
+    ("fsharp", "F#"),
+    ("go", "Go"),
+    ("groovy", "Groovy"),
+    ("haskell", "Haskell"),
+    ("java", "Java"),
+    ("javascript", "JavaScript"),
+    ("julia", "Julia"),
+    ("kotlin", "Kotlin"),
+    ("lua", "Lua"),
+    ("nim", "Nim"),
+    ("nix", "Nix"),
+    ("objc", "Objective-C"),
+    ("objcpp", "Objective-C++"),
+    ("ocaml", "OCaml"),
+    ("pascal", "Pascal"),
+    ("perl", "Perl"),
+    ("php", "PHP"),
+    ("powershell", "PowerShell"),
+    ("python", "Python"),
+    ("r", "R"),
+    ("ruby", "Ruby"),
+    ("rust", "Rust"),
+    ("scala", "Scala"),
+    ("shell", "shell"),
+    ("solidity", "Solidity"),
+    ("sql", "SQL"),
+    ("svelte", "Svelte"),
+    ("swift", "Swift"),
+    ("tsx", "TSX"),
+    ("typescript", "TypeScript"),
+    ("vb", "Visual Basic"),
+    ("verilog", "Verilog"),
+    ("vue", "Vue"),
+    ("zig", "Zig"),
+];
+
+/// Returns the display name of a programming language by its id; `None` for markup, data and configuration.
+pub fn display_name(language: &str) -> Option<&'static str> {
+    PROGRAMMING.iter().find(|(id, _)| *id == language).map(|(_, name)| *name)
+}
+
+/// Beginning of the reason for which a file of a language without rules has text checks only.
+const NO_RULES: &str = "no rules for ";
+
+/// Returns the reason for which a file of a language without rules has text checks only; `name` is its display name.
+pub fn no_rules_for(name: Option<&str>) -> String {
+    format!("{NO_RULES}{}", name.unwrap_or("files of this kind"))
+}
+
+/// Returns the display name of the programming language that a reason names; `None` for another reason.
+pub fn without_rules(reason: &str) -> Option<&'static str> {
+    let named = reason.strip_prefix(NO_RULES)?;
+    PROGRAMMING.iter().map(|(_, name)| *name).find(|name| *name == named)
+}
+
+/// The name of a language, of those in the tables.
+pub type LanguageName = &'static str;
+
+/// Reads a language back by its name; one that is not known is none.
+pub fn deserialize<'de, D: Deserializer<'de>>(name: D) -> Result<Option<LanguageName>, D::Error> {
+    let name = Option::<String>::deserialize(name)?;
+    let mut known = NAMES.iter().chain(EXTENSIONS).map(|(_, language)| *language);
+    Ok(known.find(|language| name.as_deref() == Some(language)))
 }
 
 #[cfg(test)]
@@ -187,9 +264,11 @@ mod tests {
 
     #[test]
     fn the_tables_are_sorted() {
-        for table in [NAMES, EXTENSIONS] {
+        for table in [NAMES, EXTENSIONS, PROGRAMMING] {
             assert!(table.is_sorted_by(|a, b| a.0 < b.0));
         }
+        let known: Vec<&str> = NAMES.iter().chain(EXTENSIONS).map(|(_, language)| *language).collect();
+        assert!(PROGRAMMING.iter().all(|(id, _)| known.contains(id)));
     }
 
     #[test]

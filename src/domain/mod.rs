@@ -3,6 +3,7 @@
 //! Main types: [`ChangeSet`](change::ChangeSet) (what is reviewed), [`Review`](review::Review) (what comes out),
 //! [`Finding`](finding::Finding). Wire formats do not belong here: each surface has structs of its own and converts.
 
+pub mod batch;
 pub mod change;
 pub mod claim;
 pub mod day;
@@ -13,6 +14,7 @@ pub mod event;
 pub mod filter;
 pub mod finding;
 pub mod forge;
+pub mod generated;
 pub mod guideline;
 pub mod guideline_info;
 pub mod id;
@@ -27,6 +29,7 @@ pub mod presented;
 pub mod preview;
 pub mod prior;
 pub mod provider_info;
+pub mod queue;
 pub mod request;
 pub mod review;
 pub mod rule_info;

@@ -20,6 +20,22 @@ const DOLLAR: u64 = 1_000_000_000;
 #[error("{0:?} is no amount of dollars; write it like 2.50")]
 pub struct InvalidMoney(pub String);
 
+/// Amounts in documents: in dollars, and `null` if unknown.
+pub(super) mod in_dollars {
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    use super::Money;
+
+    #[expect(clippy::ref_option, reason = "as serde asks for it")]
+    pub(in crate::domain) fn serialize<S: Serializer>(cost: &Option<Money>, out: S) -> Result<S::Ok, S::Error> {
+        cost.map(Money::usd).serialize(out)
+    }
+
+    pub(in crate::domain) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Money>, D::Error> {
+        Ok(Option::deserialize(from)?.and_then(Money::from_usd))
+    }
+}
+
 impl Money {
     /// Nothing.
     pub const NOTHING: Self = Self(0);

@@ -88,7 +88,8 @@ impl LineRange {
 }
 
 /// The tree that the files of one side are read from.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WorkspaceAt {
     /// A commit, straight from the object database.
     Revision(CommitId),

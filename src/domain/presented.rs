@@ -7,6 +7,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use super::path::{RepoPath, display_bytes};
 use super::place::LineRange;
 
@@ -141,7 +143,7 @@ impl Presented {
 }
 
 /// The target of a reference, in whatever form it was written.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FileRef {
     /// The path as it was written, decoded and spelled as paths of the tree are (see [`RepoPath`]); relative to the document's base.
     pub path: String,
@@ -161,7 +163,8 @@ impl FileRef {
 }
 
 /// The form in which a reference was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RefForm {
     /// `[text](path)`, `[text](path#L42)`, `[text](path#L42-L50)`, `[text](path?pattern)`.
     Link,
@@ -174,22 +177,35 @@ pub enum RefForm {
 }
 
 /// A reference and what became of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckedRef {
     /// The byte range in the document's Markdown.
+    #[serde(flatten)]
     pub at: std::ops::Range<usize>,
     /// Its form.
     pub form: RefForm,
     /// The displayed text: the link's text (Markdown), or the reference itself.
     pub text: String,
     /// Its target.
+    #[serde(flatten)]
     pub to: FileRef,
     /// The place, or what is wrong.
+    #[serde(with = "RefOutcome")]
     pub found: Result<RefPlace, BrokenRef>,
 }
 
+/// The names under which the outcome of a check is kept.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Result<RefPlace, BrokenRef>")]
+enum RefOutcome {
+    #[serde(rename = "place")]
+    Ok(RefPlace),
+    #[serde(rename = "broken")]
+    Err(BrokenRef),
+}
+
 /// A place that a reference was found to point to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefPlace {
     /// The file, from the root of the tree.
     pub path: RepoPath,
@@ -200,7 +216,7 @@ pub struct RefPlace {
 }
 
 /// The reason why a reference points nowhere.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BrokenRef {
     /// The problem, one line.
     pub why: String,

@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use super::forge::PullSpecifier;
 
 /// The scope of a review: the change to review.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ReviewScope {
     /// `target...head`: what the head has that the target has not.
     Branch {
@@ -29,10 +32,16 @@ pub enum ReviewScope {
     Staged,
     /// The disk, untracked files included, against `HEAD`.
     Uncommitted,
-    /// A patch text; no repository is needed.
-    Patch(PatchSource),
+    /// The branch that is checked out with its uncommitted work: the disk against the merge base.
+    BranchWithWorktree {
+        /// The target; found as for [`Branch`](Self::Branch) when `None`.
+        target: Option<String>,
+    },
     /// A pull request of a forge; its commits are fetched first.
     Pull(PullSpecifier),
+    /// A patch text; no repository is needed. Kept as its source.
+    #[serde(untagged)]
+    Patch(PatchSource),
 }
 
 /// A question that makes no sense.
@@ -67,6 +76,11 @@ pub enum InvalidScope {
 }
 
 impl ReviewScope {
+    /// Checks whether it is the branch that is checked out, without its uncommitted work, and not by a name of its own.
+    pub fn is_checked_out_branch(&self) -> bool {
+        matches!(self, Self::Branch { head, .. } if head.as_deref().is_none_or(|head| head == "HEAD"))
+    }
+
     /// The names that [`named`](Self::from_name) takes besides revisions and ranges.
     pub const WORDS: [&str; 2] = ["staged", "uncommitted"];
 
@@ -129,11 +143,13 @@ fn revision(name: &str) -> Result<String, InvalidScope> {
 }
 
 /// The source of a patch.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PatchSource {
     /// Standard input.
+    #[serde(rename = "standard_input")]
     Stdin,
     /// A file.
+    #[serde(rename = "patch")]
     File(PathBuf),
 }
 
@@ -168,7 +184,11 @@ impl Previous {
     #[must_use]
     pub fn for_scope(self, scope: &ReviewScope) -> Self {
         let is_branch = match scope {
-            ReviewScope::Branch { .. } | ReviewScope::Staged | ReviewScope::Uncommitted | ReviewScope::Pull(_) => true,
+            ReviewScope::Branch { .. }
+            | ReviewScope::BranchWithWorktree { .. }
+            | ReviewScope::Staged
+            | ReviewScope::Uncommitted
+            | ReviewScope::Pull(_) => true,
             ReviewScope::Range { from_merge_base, .. } => *from_merge_base,
             ReviewScope::Commit(_) | ReviewScope::Patch(_) => false,
         };

@@ -7,10 +7,11 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::money::Money;
+use super::money::{self, Money};
 
 /// The id of a run: a random UUID.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct RunId(uuid::Uuid);
 
 /// Text that is not the id of a run.
@@ -28,6 +29,20 @@ impl RunId {
 impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.hyphenated().fmt(f)
+    }
+}
+
+impl From<RunId> for String {
+    fn from(id: RunId) -> Self {
+        id.to_string()
+    }
+}
+
+impl TryFrom<String> for RunId {
+    type Error = InvalidRunId;
+
+    fn try_from(id: String) -> Result<Self, InvalidRunId> {
+        id.parse()
     }
 }
 
@@ -57,10 +72,18 @@ impl Engine {
             Self::Rules => "rules",
         }
     }
+
+    /// The word for the engine's work: a model reviews, rules check.
+    pub const fn past_tense(self) -> &'static str {
+        match self {
+            Self::Model => "reviewed",
+            Self::Rules => "checked",
+        }
+    }
 }
 
-/// Tokens and money. `None` is unknown, never zero.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Tokens and cost; null is unknown, never zero.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Usage {
     /// Tokens sent, cached ones included.
     pub input_tokens: Option<u64>,
@@ -70,7 +93,9 @@ pub struct Usage {
     pub cache_read_tokens: Option<u64>,
     /// Of those sent, written to a cache.
     pub cache_write_tokens: Option<u64>,
-    /// The cost, as far as prices are known.
+    /// US dollars.
+    #[serde(rename = "cost_usd", default, with = "money::in_dollars")]
+    #[schemars(!default, with = "Option<f64>")]
     pub cost: Option<Money>,
 }
 

@@ -1,16 +1,18 @@
 //! Runs as they stand in a list. Main types: [`RunRecord`], [`SavedRun`].
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::finding::Severity;
-use super::forge::PullId;
+use super::forge::{PullId, PullSpecifier};
 use super::money::Money;
 use super::review::{Review, ReviewOutcome};
 use super::run::{Engine, RunId};
 
 /// The entry of a run in a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// The run.
     pub id: RunId,
@@ -22,26 +24,48 @@ pub struct RunRecord {
     pub repository: String,
     /// Its folder, absolute and with no link in it: what is checked out, or the git folder of a bare one. `None` for a patch, and for
     /// runs that were kept before this was written down. Only the record has it: a review that is passed on says nothing of this machine.
+    /// Not kept if it is not UTF-8.
+    #[serde(default, skip_serializing_if = "is_not_text")]
     pub folder: Option<PathBuf>,
     /// The base of the comparison.
     pub target: String,
     /// The name of the head.
     pub head_name: String,
     /// The pull request that was reviewed, where it was one. `None` too for runs that were kept before this was written down.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "valid_pull")]
     pub pull: Option<PullId>,
     /// The outcome.
     pub outcome: ReviewOutcome,
     /// The engine.
     pub engine: Engine,
     /// The cost of a model; `None` if unknown, also in runs saved before this was recorded.
+    #[serde(rename = "cost_nanos", default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Money>,
     /// The number of unresolved findings of each severity.
     pub findings: BTreeMap<Severity, u32>,
+    /// `true` if the review was to be compared with none, so that no later one is compared with it; `false` in runs saved before this was
+    /// recorded, whose reviews have it.
+    #[serde(rename = "standalone", default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_standalone: bool,
+    /// The hash of everything that the review depends on, where it is one of a batch: an equal one need not be made again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
+}
+
+#[expect(clippy::ref_option, reason = "as serde asks for it")]
+fn is_not_text(folder: &Option<PathBuf>) -> bool {
+    folder.as_deref().and_then(Path::to_str).is_none()
+}
+
+/// Reads the name of a pull request. An invalid one is ignored: the rest of the record is still valid.
+fn valid_pull<'de, D: Deserializer<'de>>(name: D) -> Result<Option<PullId>, D::Error> {
+    let name = Option::<String>::deserialize(name)?;
+    Ok(name.and_then(|name| name.parse::<PullSpecifier>().ok()?.try_into().ok()))
 }
 
 impl RunRecord {
-    /// The entry of the run that made a review; `folder` is its repository's folder.
-    pub fn of(review: &Review, folder: Option<PathBuf>) -> Self {
+    /// The entry of the run that made a review; `folder` is its repository's folder, `identity` the hash of what it depends on.
+    pub fn of(review: &Review, folder: Option<PathBuf>, identity: Option<String>) -> Self {
         let mut findings = BTreeMap::new();
         for finding in review.unresolved() {
             *findings.entry(finding.severity).or_default() += 1;
@@ -59,12 +83,14 @@ impl RunRecord {
             engine: review.provenance.engine,
             cost: review.provenance.usage.cost,
             findings,
+            is_standalone: review.coverage.is_standalone,
+            identity,
         }
     }
 }
 
 /// The facts about a run that are known when its engine starts.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartedRun {
     /// The run.
     pub id: RunId,
@@ -77,9 +103,13 @@ pub struct StartedRun {
     /// The name of the head.
     pub head_name: String,
     /// The pull request that is reviewed, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "valid_pull")]
     pub pull: Option<PullId>,
     /// The engine.
     pub engine: Engine,
+    /// The hash of everything that the review depends on, as in [`RunRecord`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
 }
 
 /// A saved run, as it was found.

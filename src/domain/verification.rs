@@ -1,23 +1,26 @@
 //! The totals of the verification pass: outcomes and usage. Main type: [`VerificationTotals`].
 
+use serde::{Deserialize, Serialize};
+
 use super::run::Usage;
 
-/// The second look in numbers. Its turns and tokens are part of the whole's.
-#[derive(Debug, Clone, PartialEq)]
+/// The results and cost of verification.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "SecondLook")]
 pub struct VerificationTotals {
-    /// The verifying model (`anthropic/…`).
+    /// The verifying model, as `--verify-model` names it.
     pub by: String,
-    /// Findings that it could not refute.
+    /// Number of confirmed findings.
     pub confirmed: u32,
-    /// Findings of which it could not say.
+    /// Number of uncertain findings.
     pub uncertain: u32,
-    /// Findings that it refuted: they are withheld.
+    /// Number of refuted findings: they are among the withheld ones.
     pub refuted: u32,
-    /// Findings that it was to look at, and came to no verdict on.
+    /// Number of findings without a verdict.
     pub unchecked: u32,
     /// Its turns.
     pub turns: u32,
-    /// Its tokens and money.
+    /// Its tokens and cost.
     pub usage: Usage,
 }
 

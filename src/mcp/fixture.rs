@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::tool::{CallProgress, McpTool, McpToolCall, McpToolResult};
 use super::tool_selection::ToolSelection;
 use crate::app::{
-    ClientConnection, ForgeEnvironment, Overrides, ProcessEnv, ProviderEnvironment, Service, ServiceOptions,
+    ClientConnection, ForgeEnvironment, Overrides, ProcessEnv, ProviderEnvironment, Service, ServiceOptions, Store,
 };
 use crate::domain::run::RunId;
 
@@ -50,6 +50,7 @@ impl ServerFixture {
             providers: ProviderEnvironment::default(),
             forge: ForgeEnvironment::default(),
             state: state.clone(),
+            store: Store::at(&state),
             parser: None,
         };
         let flags = Overrides { model: Some(model.to_owned()), ..Overrides::default() };

@@ -146,6 +146,14 @@ fn flags(given: &ActionVariables) -> Result<Flags, ActionError> {
             request_changes_on: some(value),
             ..Flags::default()
         })?,
+        comment_on: one(variables::COMMENT_ON, "comment_on", &|value| Flags {
+            comment_on: some(value),
+            ..Flags::default()
+        })?,
+        max_comments: one(variables::MAX_COMMENTS, "max_comments", &|value| Flags {
+            max_comments: some(value),
+            ..Flags::default()
+        })?,
         timeout: one(variables::TIMEOUT, "timeout", &|value| Flags { timeout: some(value), ..Flags::default() })?,
         model: one(variables::MODEL, "model", &|value| Flags { model: some(value), ..Flags::default() })?,
         max_turns: one(variables::MAX_TURNS, "max_turns", &|value| Flags {
@@ -259,6 +267,8 @@ mod tests {
             ("INPUT_FAIL_ON", "hgh", "the input fail-on cannot be \"hgh\": write critical, high"),
             ("INPUT_MIN_SEVERITY", "x", "the input min-severity cannot"),
             ("INPUT_REQUEST_CHANGES_ON", "x", "the input request-changes-on cannot"),
+            ("INPUT_COMMENT_ON", "x", "the input comment-on cannot"),
+            ("INPUT_MAX_COMMENTS", "51", "the input max-comments cannot be \"51\": write a number from 0 to 50"),
             ("INPUT_TIMEOUT", "20 parsecs", "the input timeout cannot"),
             ("INPUT_MAX_TURNS", "0", "the input max-turns cannot"),
             ("INPUT_MAX_TOKENS", "many", "the input max-tokens cannot"),

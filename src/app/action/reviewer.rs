@@ -143,6 +143,7 @@ mod tests {
             providers: ProviderEnvironment::of(ProviderTable::built_in().unwrap(), find),
             forge: ForgeEnvironment::default(),
             state: std::path::PathBuf::new(),
+            store: crate::store::Store::at(std::path::Path::new("")),
             parser: None,
         }
     }

@@ -25,6 +25,8 @@ pub(super) const CONTEXT_WINDOW: Input = input("context-window", "INPUT_CONTEXT_
 pub(super) const PULL: Input = input("pull", "INPUT_PULL");
 pub(super) const FAIL_ON: Input = input("fail-on", "INPUT_FAIL_ON");
 pub(super) const REQUEST_CHANGES_ON: Input = input("request-changes-on", "INPUT_REQUEST_CHANGES_ON");
+pub(super) const COMMENT_ON: Input = input("comment-on", "INPUT_COMMENT_ON");
+pub(super) const MAX_COMMENTS: Input = input("max-comments", "INPUT_MAX_COMMENTS");
 pub(super) const MIN_SEVERITY: Input = input("min-severity", "INPUT_MIN_SEVERITY");
 pub(super) const VERIFY: Input = input("verify", "INPUT_VERIFY");
 pub(super) const MIN_CONFIDENCE: Input = input("min-confidence", "INPUT_MIN_CONFIDENCE");
@@ -51,6 +53,8 @@ pub const INPUTS: &[Input] = &[
     PULL,
     FAIL_ON,
     REQUEST_CHANGES_ON,
+    COMMENT_ON,
+    MAX_COMMENTS,
     MIN_SEVERITY,
     VERIFY,
     MIN_CONFIDENCE,

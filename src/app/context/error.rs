@@ -82,7 +82,7 @@ pub enum AppError {
         folder: String,
     },
     /// The repository has no saved run.
-    #[error("no review of {folder} is kept: review it first, or name a run with --run (`review list` shows them)")]
+    #[error("no review of {folder} is kept: review it first, or name a run (`review list` shows them)")]
     NoRunHere {
         /// The repository's folder.
         folder: String,

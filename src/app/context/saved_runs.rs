@@ -14,15 +14,16 @@ use crate::domain::run_record::{RunRecord, SavedRun};
 use crate::present::{RenderOptions, json, presenter};
 use crate::store::{Store, StoreError};
 use crate::sys::repo::Repo;
+use crate::sys::repo_error::RepoError;
 
 /// Lists the saved runs, newest first.
 pub fn list(around: &ProcessEnv) -> Result<Vec<SavedRun>, AppError> {
-    Ok(Store::at(&around.state).list()?)
+    Ok(around.store.list()?)
 }
 
 /// Loads a saved review.
 pub(in crate::app) fn read(around: &ProcessEnv, id: RunId) -> Result<Review, AppError> {
-    read_from(&Store::at(&around.state), id)
+    read_from(&around.store, id)
 }
 
 /// Loads a saved review from a store.
@@ -33,14 +34,19 @@ pub(in crate::app) fn read_from(store: &Store, id: RunId) -> Result<Review, AppE
 
 /// Loads the list entry of one run.
 pub(in crate::app) fn record(around: &ProcessEnv, id: RunId) -> Result<RunRecord, AppError> {
-    Ok(Store::at(&around.state).read_record(id)?)
+    Ok(around.store.read_record(id)?)
 }
 
 /// Finds the newest saved run of the repository with this folder (absolute, without links).
 pub fn latest_of(around: &ProcessEnv, folder: &Path) -> Result<Option<RunRecord>, AppError> {
-    Ok(list(around)?.into_iter().find_map(|run| match run {
-        SavedRun::Whole(record) if record.folder.as_deref() == Some(folder) => Some(record),
-        SavedRun::Whole(_) | SavedRun::Unfinished { .. } | SavedRun::Damaged { .. } => None,
+    Ok(whole(around)?.find(|record| record.folder.as_deref() == Some(folder)))
+}
+
+/// Lists the whole saved runs, newest first.
+fn whole(around: &ProcessEnv) -> Result<impl Iterator<Item = RunRecord>, AppError> {
+    Ok(list(around)?.into_iter().filter_map(|run| match run {
+        SavedRun::Whole(record) => Some(record),
+        SavedRun::Unfinished { .. } | SavedRun::Damaged { .. } => None,
     }))
 }
 
@@ -51,22 +57,51 @@ pub(in crate::app) fn find_in_repository(
     name: Option<&str>,
 ) -> Result<RunId, AppError> {
     if let Some(name) = name.filter(|name| *name != "last") {
-        return Ok(Store::at(&around.state).find(name)?);
+        return Ok(around.store.find(name)?);
     }
     let folder = folder_of(repo);
     let newest = folder.as_deref().map_or(Ok(None), |folder| latest_of(around, folder))?;
-    newest.map(|record| record.id).ok_or_else(|| AppError::NoRunHere {
-        folder: repo.workdir().unwrap_or_else(|| repo.git_dir()).display().to_string(),
-    })
+    newest.map(|record| record.id).ok_or_else(|| no_run_in(repo))
+}
+
+/// Finds a run by its id or a prefix of it; with `last`, the newest of the repository of `directory` or of a patch, and outside of any repository the
+/// newest of all. In a repository without either, `last` is the newest of all if that is of no checkout: of a pull request in a mirror.
+pub(in crate::app) fn find_here(around: &ProcessEnv, name: &str, directory: &Path) -> Result<RunId, AppError> {
+    let store = &around.store;
+    if name != "last" {
+        return Ok(store.find(name)?);
+    }
+    let repo = match Repo::open(directory) {
+        Err(RepoError::NotARepository(_)) => return Ok(store.find(name)?),
+        opened => opened?,
+    };
+    let here = folder_of(&repo);
+    let records: Vec<RunRecord> = whole(around)?.collect();
+    let is_of_checkout =
+        |record: &&RunRecord| record.folder.as_ref().is_some_and(|folder| folder.join(".git").exists());
+    let newest = records
+        .iter()
+        .find(|record| record.folder.is_none() || record.folder == here)
+        .or_else(|| records.first().filter(|record| !is_of_checkout(record)));
+    newest.map(|record| record.id).ok_or_else(|| no_run_in(&repo))
+}
+
+fn no_run_in(repo: &Repo) -> AppError {
+    AppError::NoRunHere { folder: repo.workdir().unwrap_or_else(|| repo.git_dir()).display().to_string() }
 }
 
 /// Saves a review in every format that is read later. The file that lists read comes last, so a listed run is complete.
-pub(in crate::app) fn keep(store: &Store, review: &Review, folder: Option<PathBuf>) -> Result<(), StoreError> {
+pub(in crate::app) fn keep(
+    store: &Store,
+    review: &Review,
+    folder: Option<PathBuf>,
+    identity: Option<String>,
+) -> Result<(), StoreError> {
     for (format, file) in [("json", "review.json"), ("markdown", "review.md")] {
         let Some(bytes) = render(review, format, None) else { continue };
         store.save(review.id, file, &bytes)?;
     }
-    store.save_record(&RunRecord::of(review, folder)).map(|_| ())
+    store.save_record(&RunRecord::of(review, folder, identity))
 }
 
 /// Renders a review in the named format, with the gate's threshold.

@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use super::DoctorAsk;
 use super::git::OpenedRepository;
+use crate::app::context::environment::find_store;
+use crate::config;
 use crate::domain::doctor::{CheckArea, CheckState, DoctorCheck, FaultParty};
 use crate::domain::text::BuildLogs;
-use crate::store::Store;
+use crate::store::StoreLocation;
 use crate::sys::clock;
-use crate::sys::files::{self, FileError};
+use crate::sys::database::DatabaseAddress;
+use crate::sys::files;
 use crate::sys::repo::Repo;
 
 /// The name of a file written and removed as a trial.
@@ -37,34 +40,57 @@ pub struct TerminalInfo {
 
 /// Checks the machine.
 pub(super) fn check(ask: &DoctorAsk, looked: &OpenedRepository) -> Vec<DoctorCheck> {
-    vec![state(), terminal(&ask.terminal), clock_of(looked.repo.as_ref().ok(), &clock::now())]
+    let (state, store) = state(&config::read_environment(), ask.offline);
+    let rest = [terminal(&ask.terminal), clock_of(looked.repo.as_ref().ok(), &clock::now())];
+    std::iter::once(state).chain(store).chain(rest).collect()
 }
 
 fn new_check(name: &'static str, state: CheckState, found: impl Into<String>) -> DoctorCheck {
     DoctorCheck::new(CheckArea::Machine, name, state, found)
 }
 
-/// Checks the folder for runs, which are saved to be shown, resumed and compared.
-fn state() -> DoctorCheck {
-    let root = match Store::default_root() {
-        Ok(root) => root,
-        Err(error) => return new_check("state", CheckState::Failed(FaultParty::Setup), error.to_string()),
+/// Checks the folder for runs, which are saved to be shown, resumed and compared, and the database that they are in instead, if one is named.
+fn state(environment: &[(String, String)], offline: bool) -> (DoctorCheck, Option<DoctorCheck>) {
+    let (root, store) = match find_store(environment) {
+        Ok(found) => found,
+        Err(error) => return (new_check("state", CheckState::Failed(FaultParty::Setup), error.to_string()), None),
     };
+    let database = match store.location() {
+        StoreLocation::Folder(_) => None,
+        StoreLocation::Database(address @ DatabaseAddress::Server(_)) if offline => {
+            Some(new_check("store", CheckState::Skipped, format!("the database {address} was not tried (--offline)")))
+        }
+        StoreLocation::Database(address) => Some(match store.check() {
+            Ok(()) => new_check("store", CheckState::Fine, format!("runs are kept in the database {address}")),
+            Err(error) => {
+                let advice = format!(
+                    "see whether the database is there, or correct {} or take it away; without it no review begins",
+                    config::STORE
+                );
+                let state = CheckState::Failed(FaultParty::Setup);
+                new_check("store", state, format!("runs cannot be kept: {error}")).with_advice(advice)
+            }
+        }),
+    };
+    let content = if database.is_some() { "presented documents" } else { "runs" };
     let trial = root.join(TRIAL);
     let tried = files::private_folder(&root)
         .and_then(|()| files::write_private(&trial, b"\n"))
         .and_then(|()| files::remove_file(&trial));
-    match tried {
-        Ok(()) => new_check("state", CheckState::Fine, format!("runs are kept in {}", root.display())),
+    let folder = match tried {
+        Ok(()) => new_check("state", CheckState::Fine, format!("{content} are kept in {}", root.display())),
         Err(error) => {
-            let advice = "free the folder, or name another one in XDG_STATE_HOME; without it no run can be resumed, shown again or posted later";
-            new_check("state", CheckState::Warning, unwritable(&error)).with_advice(advice)
+            let lost = if database.is_some() {
+                "no document can be shown again"
+            } else {
+                "no run can be resumed, shown again or posted later"
+            };
+            let advice = format!("free the folder, or name another one in XDG_STATE_HOME; without it {lost}");
+            let found = format!("{content} cannot be kept: {error}");
+            new_check("state", CheckState::Warning, found).with_advice(advice)
         }
-    }
-}
-
-fn unwritable(error: &FileError) -> String {
-    format!("runs cannot be kept: {error}")
+    };
+    (folder, database)
 }
 
 fn terminal(terminal: &TerminalInfo) -> DoctorCheck {

@@ -107,6 +107,7 @@ struct IssueToml {
     category: Option<Category>,
     #[serde(default)]
     optional: bool,
+    cause: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -161,6 +162,12 @@ fn expected(written: &CaseToml, fault: &impl Fn(String) -> EvalError) -> Result<
             "all its issues are optional, so nothing could be missed: expect one, or write clean = true".to_owned(),
         ));
     }
+    let is_shared = |cause: &String| issues.iter().filter(|issue| issue.cause.as_ref() == Some(cause)).count() > 1;
+    if let Some(cause) = issues.iter().filter_map(|issue| issue.cause.as_ref()).find(|cause| !is_shared(cause)) {
+        return Err(fault(format!(
+            "only one issue has the cause {cause:?}: name the others of that cause, or leave it out"
+        )));
+    }
     Ok(ExpectedResult::Issues(issues))
 }
 
@@ -187,6 +194,7 @@ fn golden(issue: &IssueToml) -> Result<Golden, String> {
         severity: issue.severity,
         category: issue.category,
         optional: issue.optional,
+        cause: issue.cause.clone(),
     })
 }
 

@@ -5,17 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use futures_util::{StreamExt as _, stream};
-
 use super::case::EvalCase;
 use super::error::EvalError;
 use super::folder::cases;
 use super::recipe::{PreparedCase, prepare};
-use super::run::{OnceSink, run};
+use super::run::{OnceSink, not_run, run};
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::app::context::model;
 use crate::app::context::prompts;
+use crate::app::runner::Runner;
 use crate::config::Flags;
 use crate::domain::eval::{CaseResult, CaseRun, EarlierEvaluation, Evaluation, RunEnd};
 use crate::domain::event::{Event, EventSink, ReviewStage};
@@ -73,32 +72,37 @@ pub async fn evaluate(
         blocking::run("preparing the cases", &cancel, move || make_ready(&job, &root, &watched)).await??
     };
     let repeat = job.repeat.max(1);
-    let tasks = ready.iter().enumerate().flat_map(|(at, ready)| (0..repeat).map(move |number| (at, ready, number)));
-    let total = ready.len() as u64 * u64::from(repeat);
+    let ready: Arc<[ReadyCase]> = ready.into();
+    let reviews: Vec<(usize, u32)> =
+        (0..ready.len()).flat_map(|at| (0..repeat).map(move |number| (at, number))).collect();
+    let total = reviews.len() as u64;
     events.emit(Event::Stage { stage: ReviewStage::Review });
     events.emit(Event::Progress { stage: ReviewStage::Review, done: 0, total });
 
     let once: Arc<dyn EventSink> = Arc::new(OnceSink::new(Arc::clone(&events)));
-    let reviews = stream::iter(tasks).map(|(at, ready, number)| {
-        let state = state_of(&job, place.path(), at, &ready.case, number);
+    let queue = reviews.iter().map(|&(at, number)| {
+        let state = state_of(&job, place.path(), at, &ready[at].case, number);
         let (flags, once, cancel) = (job.flags.clone(), Arc::clone(&once), cancel.clone());
-        let around = &around;
-        async move { (at, number, run(&ready.case, &ready.prepared, flags, state, around, once, cancel).await) }
-    });
-    let mut reviews = reviews.buffer_unordered(job.at_once.max(1));
-    let mut done: Vec<(usize, u32, CaseRun)> = Vec::new();
-    while let Some((at, number, run)) = reviews.next().await {
-        done.push((at, number, run));
-        if let (Some((_, _, run)), Some(ready)) = (done.last(), ready.get(at)) {
-            let text = format!("{} of {total}: {}: {}", done.len(), ready.case.name, in_short(run));
-            events.emit(Event::Notice { text });
+        let (ready, around) = (Arc::clone(&ready), around.clone());
+        async move {
+            let ReadyCase { case, prepared } = &ready[at];
+            Box::pin(run(case, prepared, flags, state, &around, once, cancel)).await
         }
+    });
+    let mut done: Vec<(usize, u32, CaseRun)> = Vec::new();
+    let ended = |review: usize, result: Result<CaseRun, AppError>| {
+        let (at, number) = reviews[review];
+        let case = &ready[at].case;
+        let run = result.unwrap_or_else(|error| not_run(case, &error));
+        let text = format!("{} of {total}: {}: {}", done.len() + 1, case.name, in_short(&run));
+        done.push((at, number, run));
+        events.emit(Event::Notice { text });
         events.emit(Event::Progress { stage: ReviewStage::Review, done: done.len() as u64, total });
-    }
-    drop(reviews);
+    };
+    Runner::new(job.at_once).run_queue(queue, &cancel, ended).await;
 
     done.sort_by_key(|(at, number, _)| (*at, *number));
-    let mut results: Vec<CaseResult> = ready.into_iter().map(result_of).collect();
+    let mut results: Vec<CaseResult> = ready.iter().map(result_of).collect();
     for (at, _, run) in done {
         if let Some(result) = results.get_mut(at) {
             result.runs.push(run);
@@ -141,13 +145,13 @@ fn state_of(job: &EvalJob, root: &Path, at: usize, case: &EvalCase, number: u32)
     }
 }
 
-fn result_of(ready: ReadyCase) -> CaseResult {
+fn result_of(ready: &ReadyCase) -> CaseResult {
     let ReadyCase { case, prepared } = ready;
     CaseResult {
-        name: case.name,
-        about: case.about,
-        digest: prepared.digest,
-        expected: case.expected,
+        name: case.name.clone(),
+        about: case.about.clone(),
+        digest: prepared.digest.clone(),
+        expected: case.expected.clone(),
         runs: Vec::new(),
     }
 }

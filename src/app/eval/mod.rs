@@ -5,13 +5,15 @@
 //! ```
 //!
 //! `folder` finds the cases, `case` parses one, `recipe` builds its change, `run` reviews it in a repository and a state folder of its
-//! own. Matching findings, and all arithmetic, belong in [`domain::eval`](crate::domain::eval). Cases are untrusted: they can name no place
-//! outside of those that the caller gave, and nothing is fetched. Main function: [`evaluate()`].
+//! own; `quotes` reads from the journal what was quoted for each finding. Matching findings, and all arithmetic, belong in
+//! [`domain::eval`](crate::domain::eval). Cases are untrusted: they can name no place outside of those that the caller gave, and nothing is
+//! fetched. Main function: [`evaluate()`].
 
 mod case;
 mod error;
 mod evaluate;
 mod folder;
+mod quotes;
 mod recipe;
 mod run;
 

@@ -5,17 +5,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::case::EvalCase;
+use super::quotes::ReportedQuotes;
 use super::recipe::PreparedCase;
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::app::review::job::{ReviewJob, review};
 use crate::config::Flags;
-use crate::domain::eval::{CaseRun, CaseScore, EvalReviewer, RunEnd, score};
+use crate::domain::eval::{CaseRun, CaseScore, EvalReviewer, RunEnd, ShownFinding, score};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::Finding;
 use crate::domain::request::{Compare, Previous, ReviewRequest};
 use crate::domain::review::{Review, ReviewOutcome};
 use crate::domain::run::{RunId, Usage};
+use crate::store::Store;
 use crate::sys::cancel::{Cancel, CancelReason};
 
 /// Passes on the notices that must be shown even in quiet mode, each once: all cases are sent to the same provider.
@@ -51,9 +53,6 @@ pub(super) async fn run(
     events: Arc<dyn EventSink>,
     cancel: Cancel,
 ) -> CaseRun {
-    if cancel.check() == Err(CancelReason::Interrupted) {
-        return nothing(case, RunEnd::NotRun, 0);
-    }
     let started = Instant::now();
     let request = ReviewRequest {
         directory: prepared.directory.clone(),
@@ -62,22 +61,27 @@ pub(super) async fn run(
     };
     let compare = Compare { with: Previous::None, full: true };
     let job = ReviewJob { run: RunId::random(), request, flags, outputs: Vec::new(), compare, leads: Vec::new() };
-    let around = ProcessEnv { state, ..around.clone() };
-    let ended = review(job, around, events, cancel.clone()).await;
+    let (run, store) = (job.run, Store::at(&state));
+    let around = ProcessEnv { state, store: store.clone(), ..around.clone() };
+    let ended = Box::pin(review(job, around, events, cancel)).await;
     let took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     match ended {
-        Ok(delivered) => of_review(case, &delivered.review, took_ms),
-        Err(AppError::Stopped(CancelReason::Interrupted)) => nothing(case, RunEnd::NotRun, took_ms),
-        Err(error) => nothing(case, RunEnd::Failed { why: error.to_string(), by_provider: false }, took_ms),
+        Ok(delivered) => of_review(case, &delivered.review, &ReportedQuotes::read(&store, run), took_ms),
+        Err(error) => CaseRun { took_ms, ..not_run(case, &error) },
     }
 }
 
-fn nothing(case: &EvalCase, end: RunEnd, took_ms: u64) -> CaseRun {
+/// The result of a case without a review.
+pub(super) fn not_run(case: &EvalCase, error: &AppError) -> CaseRun {
+    let end = match error {
+        AppError::Stopped(CancelReason::Interrupted) => RunEnd::NotRun,
+        error => RunEnd::Failed { why: error.to_string(), by_provider: false },
+    };
     let score = CaseScore::empty(&case.expected);
-    CaseRun { end, score, who: None, usage: Usage::default(), turns: 0, hidden: 0, took_ms }
+    CaseRun { end, score, shown: Vec::new(), who: None, usage: Usage::default(), turns: 0, hidden: 0, took_ms: 0 }
 }
 
-fn of_review(case: &EvalCase, review: &Review, took_ms: u64) -> CaseRun {
+fn of_review(case: &EvalCase, review: &Review, quotes: &ReportedQuotes, took_ms: u64) -> CaseRun {
     let findings: Vec<&Finding> = review.unresolved().collect();
     let why = review.reasons.join(" ");
     let end = match review.outcome {
@@ -91,6 +95,7 @@ fn of_review(case: &EvalCase, review: &Review, took_ms: u64) -> CaseRun {
     CaseRun {
         end,
         score: score(&case.expected, &findings),
+        shown: findings.iter().map(|finding| ShownFinding::new(finding, quotes.is_shown_by(finding))).collect(),
         who: Some(EvalReviewer {
             engine: made.engine,
             model,

@@ -13,7 +13,7 @@ use crate::app::prepare::dismissals::read_from_disk;
 use crate::config::{SettingsDocument, dismissals as file};
 use crate::domain::day::Day;
 use crate::domain::dismissal::{DISMISSED_FILE, Dismissal, LONGEST_REASON};
-use crate::domain::finding::{DismissalNote, DismissedBy, Finding, FindingStatus, OriginKind};
+use crate::domain::finding::{DismissalNote, DismissedBy, Finding, OriginKind};
 use crate::domain::run::RunId;
 use crate::domain::text::strip_line;
 use crate::sys::clock;
@@ -63,8 +63,8 @@ pub fn dismiss_for_project(around: &ProcessEnv, ask: &DismissAsk) -> Result<Proj
     let finding = finding_like(&review.findings, ask.finding.trim())
         .ok_or_else(|| runs::no_finding(&review, &ask.finding))?
         .clone();
-    if finding.status == FindingStatus::Fixed {
-        return Err(DismissError::Fixed(finding.id.to_string()).into());
+    if finding.status.is_over() {
+        return Err(DismissError::Over(finding.id.to_string(), finding.status).into());
     }
     let dismissal = dismissal(&finding, ask)?;
     let again = write(&root, &dismissal)?;

@@ -8,14 +8,16 @@ use crate::app::context::error::AppError;
 use crate::config::{Flags, dismissals};
 use crate::domain::dismissal::LONGEST_REASON;
 use crate::domain::filter::{FilterError, PathFilter};
-use crate::domain::finding::{DismissalNote, DismissedBy, Finding, FindingId, FindingStatus, Severity};
+use crate::domain::finding::{
+    DismissalNote, DismissedBy, Finding, FindingId, FindingStatus, Severity, assign_prominence,
+};
 use crate::domain::review::Review;
 use crate::domain::run::RunId;
-use crate::store::Store;
+use std::path::Path;
 
-/// Loads a saved review by its id, a prefix of it, or `last`.
-pub fn show(around: &ProcessEnv, name: &str) -> Result<Review, AppError> {
-    read(around, Store::at(&around.state).find(name)?)
+/// Loads a saved review by its id, a prefix of it, or `last`: the newest of the repository of `directory`, and outside of any the newest of all.
+pub fn show(around: &ProcessEnv, name: &str, directory: &Path) -> Result<Review, AppError> {
+    read(around, saved_runs::find_here(around, name, directory)?)
 }
 
 /// A selection of findings of a review.
@@ -87,11 +89,12 @@ pub(in crate::app) fn mark_dismissed(
     let was_dismissed = found.status == FindingStatus::Dismissed;
     let note = format!("The finding {finding} was dismissed: {}", why.describe());
     found.dismiss(why);
+    assign_prominence(&mut review.findings);
     review.coverage.dismissed += u32::from(!was_dismissed);
     review.coverage.notes.push(note);
-    let store = Store::at(&around.state);
-    let folder = store.read_record(review.id).ok().and_then(|record| record.folder);
-    saved_runs::keep(&store, &review, folder)?;
+    let store = &around.store;
+    let (folder, identity) = store.read_record(review.id).map_or((None, None), |was| (was.folder, was.identity));
+    saved_runs::keep(store, &review, folder, identity)?;
     Ok(review)
 }
 
@@ -104,5 +107,5 @@ pub(in crate::app) fn no_finding(review: &Review, finding: &str) -> AppError {
 /// Removes the runs that are older than the settings allow; returns their number.
 pub fn prune(around: &ProcessEnv) -> Result<usize, AppError> {
     let settings = settings::resolve(None, &Flags::default(), around)?.settings;
-    Ok(Store::at(&around.state).prune(settings.keep_runs)?)
+    Ok(around.store.prune(settings.keep_runs)?)
 }

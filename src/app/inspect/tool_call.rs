@@ -32,7 +32,7 @@ pub fn call_tool(call: &ManualToolCall, around: &ProcessEnv, cancel: &Cancel) ->
     let ManualToolCall { name, request, flags, .. } = call;
     if let ReviewScope::Patch(_) = request.scope {
         let patch = change::read_patch(&request.scope)?;
-        let subject = change::collect(request, &patch, flags, around, cancel, &NullEventSink)?;
+        let subject = change::collect(request, None, &patch, flags, around, cancel, &NullEventSink)?;
         return Ok(Toolbox::new(subject.tool_context()).call(name, input));
     }
     let view = RepositoryView {

@@ -19,8 +19,8 @@ use crate::domain::review::{Review, ReviewOutcome};
 use crate::domain::run::Engine;
 use crate::git::{self, CollectOptions};
 use crate::publish::{
-    InlinePlace, PlanInput, PostLimits, PostPlan, SecretGuard, SummaryOnlyReason, draft_comments, existing_summary,
-    lists_as_summary_only, plan_post, reanchor, saw_finding, thread_status,
+    InlinePlace, PlanInput, PostLimits, PostPlan, SecretGuard, SourceLinks, SummaryOnlyReason, draft_comments,
+    existing_summary, lists_as_summary_only, plan_post, reanchor, saw_finding, thread_status,
 };
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoPool};
@@ -37,6 +37,8 @@ pub(super) struct PostContext {
     pub(super) viewer: Actor,
     pub(super) conversation: Arc<PullConversation>,
     pub(super) floor: Option<Severity>,
+    pub(super) comment_on: Option<Severity>,
+    pub(super) max_comments: usize,
     pub(super) has_moved: bool,
     pub(super) guard: SecretGuard,
     pub(super) trust: MarkTrust,
@@ -100,7 +102,7 @@ impl PostContext {
             floor: self.floor,
             has_moved: self.has_moved,
             still: &|own| thread_status(own, &review, &change, (&*old, &*new), &self.cancel),
-            most: PostLimits::default().comments,
+            most: self.max_comments.min(PostLimits::default().comments),
             is_late: &|finding| earlier.as_ref().is_some_and(|earlier| earlier.is_late(finding)),
         });
         plan.is_of_all = left_out == 0;
@@ -130,7 +132,9 @@ impl PostContext {
         standing.findings.retain(|finding| !is_gone(&finding.id));
         // The plan selects those to post.
         let limits = PostLimits { comments: usize::MAX, ..PostLimits::default() };
-        let draft = draft_comments(&standing, change, &limits, &self.guard, self.trust);
+        let links = SourceLinks::of(&self.pull.url, self.head, change.merge_base);
+        let draft =
+            draft_comments(&standing, change, self.comment_on, &limits, &self.guard, self.trust, links.as_ref());
         let comments = draft.comments.into_iter().map(|one| (one.finding, InlinePlace::Here(one.comment)));
         let beside = draft.beside.into_iter().map(|one| (one.finding, InlinePlace::Beside(one.why)));
         let mut known: HashMap<FindingId, InlinePlace> = comments.chain(beside).collect();

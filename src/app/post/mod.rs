@@ -29,7 +29,6 @@ use crate::domain::run::RunId;
 use crate::domain::secret::Secret;
 use crate::present::delivery;
 use crate::publish::SecretGuard;
-use crate::store::Store;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
 use crate::sys::repo_error::RepoError;
@@ -189,14 +188,14 @@ pub async fn post(
     cancel: &Cancel,
 ) -> Result<PostOutcome, AppError> {
     let review = saved_runs::read(around, find_run(name, &directory, around)?)?;
-    let kept = Store::at(&around.state).read_record(review.id).ok().and_then(|record| record.folder);
+    let kept = around.store.read_record(review.id).ok().and_then(|record| record.folder);
     let directory = kept.filter(|folder| folder.is_dir()).unwrap_or(directory);
     post_review(&review, directory, options, flags, around, events, cancel).await
 }
 
 /// Resolves the name of a run. `last` is the newest of the current repository, and outside of any the newest of all.
 fn find_run(name: &str, directory: &Path, around: &ProcessEnv) -> Result<RunId, AppError> {
-    let newest = Store::at(&around.state).find(name)?;
+    let newest = around.store.find(name)?;
     if name != "last" {
         return Ok(newest);
     }
@@ -235,27 +234,31 @@ pub(super) async fn post_review(
         trust: MarkTrust::Own,
         accept: None,
         options,
-        floor: settings.request_changes_on,
+        settings: &settings,
         guard: guard(&around.forge, &settings),
         around,
         cancel: &cancel,
     };
     let posted = posting.run(events).await?;
     if let PostOutcome::Done(receipt) = &posted {
-        Store::at(&around.state).save(review.id, RECEIPT, &delivery::json(receipt))?;
+        around.store.save(review.id, RECEIPT, &delivery::json(receipt))?;
     }
     Ok(posted)
 }
 
 /// Removes findings that the history calls fixed by their lines: their threads are checked against the current tree, and resolved if that
-/// shows the fix. The text of a disproved finding is unchanged, so a complete review decides it.
+/// shows the fix. The text of a refuted or disproved finding is unchanged, so a complete review decides it.
 fn drop_fixed(review: &Review) -> Review {
     let mut told = review.clone();
     if let Some(previous) = &review.coverage.previous {
         // Another run with the same findings changes nothing on the page.
         told.coverage.notes.retain(|note| !previous::is_reference(note));
         let is_told = |id: &FindingId| review.outcome == ReviewOutcome::Complete && previous.disproved.contains(id);
-        told.findings.retain(|finding| finding.status != FindingStatus::Fixed || is_told(&finding.id));
+        told.findings.retain(|finding| match finding.status {
+            FindingStatus::Fixed => is_told(&finding.id),
+            FindingStatus::Refuted => review.outcome == ReviewOutcome::Complete,
+            _ => true,
+        });
     }
     told
 }
@@ -293,7 +296,7 @@ pub(super) async fn post_untrusted(
         trust: MarkTrust::Untrusted,
         accept: Some(accept),
         options,
-        floor: settings.request_changes_on,
+        settings,
         guard: guard(&around.forge, settings),
         around,
         cancel,

@@ -11,8 +11,9 @@ use crate::app::context::error::AppError;
 use crate::app::prepare::pull;
 use crate::app::prepare::pull::FetchedPull;
 use crate::app::prepare::pull::SIGNING_IN;
+use crate::config::Settings;
 use crate::domain::event::{Event, EventSink};
-use crate::domain::finding::{Finding, Severity};
+use crate::domain::finding::Finding;
 use crate::domain::forge::{
     Actor, Delivery, DeliveryAct, DeliveryItem, DeliveryResult, DeliveryVerdict, MarkTrust, PullConversation, PullId,
     PullRequest, PullSpecifier, PullState, SummaryAct,
@@ -21,7 +22,7 @@ use crate::domain::id::CommitId;
 use crate::domain::review::Review;
 use crate::domain::text::count_noun;
 use crate::forge::{FaultKind, ForgeError, GitHub};
-use crate::publish::{HeadMoved, PlanExecutor, PostLimits, PostResult, SecretGuard, SummaryBuilder};
+use crate::publish::{HeadMoved, PlanExecutor, PostLimits, PostResult, SecretGuard, SourceLinks, SummaryBuilder};
 use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
@@ -38,7 +39,7 @@ pub(super) struct PostJob<'a> {
     /// The check of the pull request each time that it is read.
     pub(super) accept: Option<&'a AcceptPull>,
     pub(super) options: &'a PostOptions,
-    pub(super) floor: Option<Severity>,
+    pub(super) settings: &'a Settings,
     pub(super) guard: SecretGuard,
     pub(super) around: &'a ProcessEnv,
     pub(super) cancel: &'a Cancel,
@@ -148,7 +149,9 @@ impl PostJob<'_> {
             pull: there.fetched.pull.clone(),
             viewer: there.viewer.clone(),
             conversation: Arc::clone(&there.conversation),
-            floor: self.floor,
+            floor: self.settings.request_changes_on,
+            comment_on: self.settings.comment_on,
+            max_comments: self.settings.max_comments,
             has_moved,
             guard: guard.clone(),
             trust: self.trust,
@@ -172,6 +175,7 @@ impl PostJob<'_> {
             plan: &prepared.plan,
             head,
             has_moved: head != self.reviewed,
+            links: SourceLinks::of(&there.fetched.pull.url, head, prepared.review.change.merge_base),
             limits: PostLimits::default(),
             guard,
         };

@@ -22,11 +22,13 @@ use crate::domain::id::CommitId;
 use crate::domain::limits::LIMITS;
 use crate::domain::place::{DiffSide, WorkspaceAt};
 use crate::domain::request::{Compare, PatchSource, Previous, ReviewRequest, ReviewScope};
+use crate::domain::run_record::SavedRun;
 use crate::domain::text::find_prompt_injection;
-use crate::git::{self, ResolvedRange};
+use crate::evidence::GrammarLanguages;
+use crate::git::{self, GitError, ResolvedRange};
 use crate::review::BranchHistory;
 use crate::rules::{PackFile, ScannerReports};
-use crate::syntax::{ParserProbe, ProbeScope};
+use crate::syntax::{ParserProbe, ProbeScope, TreeCache};
 use crate::sys::cancel::Cancel;
 use crate::sys::files;
 use crate::sys::repo::{Repo, RepoPool};
@@ -57,6 +59,8 @@ pub(in crate::app) struct PreparedChange {
     pub(in crate::app) known: BranchHistory,
     /// The choice of the previous review.
     pub(in crate::app) compare: Compare,
+    /// The saved runs, newest first, if they are listed already.
+    pub(in crate::app) saved: Option<Arc<[SavedRun]>>,
     /// The project's dismissals as read; `known` has the parsed entries.
     pub(in crate::app) dismissed: Option<DismissedFile>,
     /// The rules that are not built in: the user's and the project's.
@@ -76,17 +80,37 @@ impl PreparedChange {
             from_merge_base: false,
             // A model sees no path of this machine and cannot request another revision.
             checkout: Checkout::default(),
+            languages: Some(GrammarLanguages::with(Arc::new(TreeCache::with_probe(self.parser.clone())))),
             cancel: self.cancel.clone(),
             limits: ToolLimits::default(),
         }
     }
 }
 
+/// Returns the scope to review: the uncommitted work of a branch that is checked out and has no commits of its own, else the requested one.
+pub(in crate::app) fn effective_scope(request: &ReviewRequest, cancel: &Cancel, events: &dyn EventSink) -> ReviewScope {
+    let scope = request.scope.clone();
+    // An error is reported where the change is collected.
+    let Ok(repo) = Repo::open(&request.directory) else { return scope };
+    let own = match git::resolve(&repo, &scope) {
+        Ok(range) if range.merge_base == range.head => range.head_name,
+        Err(GitError::TargetIsHead { branch }) => branch,
+        Ok(_) | Err(_) => return scope,
+    };
+    if git::count_uncommitted(&repo, cancel).unwrap_or(0) == 0 {
+        return scope;
+    }
+    let text = format!("{own} has no commits of its own: reviewing its uncommitted changes, as --uncommitted does");
+    events.emit(Event::Notice { text });
+    ReviewScope::Uncommitted
+}
+
 /// Collects the change and opens its trees.
 ///
-/// `patch` is the result of [`read_patch`], for a patch scope.
+/// `patch` is the result of [`read_patch`], for a patch scope; `opened` the repository, if it is open already.
 pub(in crate::app) fn collect(
     request: &ReviewRequest,
+    opened: Option<&RepoPool>,
     patch: &[u8],
     flags: &Flags,
     around: &ProcessEnv,
@@ -96,7 +120,10 @@ pub(in crate::app) fn collect(
     if let ReviewScope::Patch(source) = &request.scope {
         return collect_patch(source, patch, flags, around, cancel);
     }
-    let repo = Repo::open(&request.directory)?;
+    let repo = match opened {
+        Some(opened) => opened.acquire()?.reopen()?,
+        None => Repo::open(&request.directory)?,
+    };
     let range = git::resolve(&repo, &request.scope)?;
     collect_range(repo, &range, None, request, flags, around, cancel, events)
 }
@@ -170,6 +197,7 @@ fn collect_range(
         notes,
         known,
         compare,
+        saved: None,
         dismissed,
         rule_files,
         parser,
@@ -202,6 +230,7 @@ pub(in crate::app) fn read_patch(scope: &ReviewScope) -> Result<Vec<u8>, AppErro
         | ReviewScope::Range { .. }
         | ReviewScope::Staged
         | ReviewScope::Uncommitted
+        | ReviewScope::BranchWithWorktree { .. }
         | ReviewScope::Pull(_) => Ok(Vec::new()),
     }
 }
@@ -247,6 +276,7 @@ fn collect_patch(
         notes,
         known,
         compare,
+        saved: None,
         dismissed,
         rule_files,
         parser: around.parser(ProbeScope::Everything),

@@ -5,6 +5,7 @@
 use crate::app::context::error::UseCaseError;
 use crate::domain::day::Day;
 use crate::domain::filter::FilterError;
+use crate::domain::finding::FindingStatus;
 use std::io;
 use std::path::Path;
 
@@ -54,9 +55,9 @@ pub enum DismissError {
         /// The path of the finding.
         path: RepoPath,
     },
-    /// The finding is already fixed.
-    #[error("the finding {0} is fixed: there is nothing to dismiss")]
-    Fixed(String),
+    /// The finding is over already.
+    #[error("the finding {0} is {1}: there is nothing to dismiss")]
+    Over(String, FindingStatus),
     /// It is not a pattern.
     #[error("--path: {0}")]
     Glob(FilterError),
@@ -80,7 +81,7 @@ impl UseCaseError for DismissError {
             | Self::Bare
             | Self::Past { .. }
             | Self::Elsewhere { .. }
-            | Self::Fixed(_)
+            | Self::Over(..)
             | Self::Glob(_)
             | Self::Edit(_) => 2,
         }
@@ -105,12 +106,12 @@ const KEPT: &str = "dismissed.toml";
 impl DismissedFile {
     /// Saves it with a run that applied it.
     pub(in crate::app) fn save(&self, store: &Store, run: RunId) -> Result<(), StoreError> {
-        store.save(run, KEPT, &self.bytes).map(|_| ())
+        store.save(run, KEPT, &self.bytes)
     }
 
     /// Loads it from a saved run, if that run applied one.
     pub(in crate::app) fn load(store: &Store, run: RunId) -> Result<Option<Self>, StoreError> {
-        if !store.has_files(run, &[KEPT]) {
+        if !store.has_files(run, &[KEPT])? {
             return Ok(None);
         }
         Ok(Some(Self { name: format!("{KEPT} of the run {run}"), bytes: store.read(run, KEPT)? }))

@@ -4,6 +4,7 @@
 //! the instructions for its own review. Any other file belongs to the user and is read from the file system.
 
 use crate::app::context::error::UseCaseError;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 use super::change::PreparedChange;
@@ -34,7 +35,8 @@ pub(in crate::app) struct Instructions {
 }
 
 /// The trust level of an instructions path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(in crate::app) enum TrustLevel {
     /// The user's: a path of this machine. A file inside the repository is read from the target commit.
     User,

@@ -16,4 +16,5 @@ pub(in crate::app) mod sarif;
 pub(in crate::app) mod symbols;
 mod target_tree;
 pub(in crate::app) mod uncommitted;
+pub(in crate::app) mod uncommitted_count;
 pub(in crate::app) mod view;

@@ -37,9 +37,9 @@ pub(in crate::app) fn load_recorded_with(given: &RunInputs, own: Vec<PackFile>) 
 /// Applies a run's settings to rules. Rules that no longer exist need neither disabling nor a severity.
 fn as_then(given: &RunInputs, files: &[PackFile]) -> Result<Packs, AppError> {
     let packs = Packs::with(files)?;
-    let off: Vec<String> = given.shaping.rules_off().iter().filter(|name| packs.knows(name)).cloned().collect();
-    let severities = given.shaping.rules_severity().iter().filter(|(name, _)| packs.knows(name));
+    let off: Vec<String> = given.shaping.rules_off.iter().filter(|name| packs.knows(name)).cloned().collect();
+    let severities = given.shaping.rules_severity.iter().filter(|(name, _)| packs.knows(name));
     let severities: Vec<_> = severities.cloned().collect();
-    let packs = packs.without(&off)?.with_severities(&severities)?.with_all_lines(given.shaping.rules_all_lines());
-    Ok(packs.with_hints(given.shaping.rules_hints()))
+    let packs = packs.without(&off)?.with_severities(&severities)?.with_all_lines(given.shaping.rules_all_lines);
+    Ok(packs.with_hints(given.shaping.rules_hints))
 }

@@ -125,6 +125,7 @@ impl RepositoryView<'_> {
             from_merge_base: false,
             checkout: self.checkout(ends.new_at, &policy)?,
             cancel: cancel.clone(),
+            languages: None,
             limits: ToolLimits::default(),
         };
         let outcome = Toolbox::new(context).call(name, input.clone());
@@ -197,10 +198,13 @@ impl RepositoryView<'_> {
             diff: Some(DiffOrigin::Repository(self.pool.clone()).source(&change.set)),
             from_merge_base: matches!(
                 scope,
-                ReviewScope::Branch { .. } | ReviewScope::Range { from_merge_base: true, .. }
+                ReviewScope::Branch { .. }
+                    | ReviewScope::BranchWithWorktree { .. }
+                    | ReviewScope::Range { from_merge_base: true, .. }
             ),
             checkout: self.checkout(range.new_at, &policy)?,
             cancel: cancel.clone(),
+            languages: None,
             limits: ToolLimits::default(),
         })
     }

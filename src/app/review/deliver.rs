@@ -85,15 +85,24 @@ pub(in crate::app) struct ReviewLocation {
     pub(in crate::app) root: Option<PathBuf>,
 }
 
+/// Writes a review to files; returns a sentence for each one that could not be written.
+pub(in crate::app) fn write_outputs(review: &Review, outputs: &[OutputFile], fail_on: Option<Severity>) -> Vec<String> {
+    let write = |output: &OutputFile| {
+        let bytes = render(review, &output.format, fail_on)?;
+        files::write_output(&output.file, &bytes).err().map(|error| error.to_string())
+    };
+    outputs.iter().filter_map(write).collect()
+}
+
 /// Saves the findings hidden by thresholds: the next review of the branch must know them.
 fn keep_hidden(store: &Store, review: &Review) -> Result<(), String> {
     let hidden = &review.coverage.hidden;
     // A resumed run may hide nothing any more.
-    if hidden.is_empty() && !store.has_files(review.id, &[hidden::NAME]) {
+    if hidden.is_empty() && !store.has_files(review.id, &[hidden::NAME]).map_err(|error| error.to_string())? {
         return Ok(());
     }
     let bytes = hidden::write(hidden).map_err(|error| error.to_string())?;
-    store.save(review.id, hidden::NAME, &bytes).map(|_| ()).map_err(|error| error.to_string())
+    store.save(review.id, hidden::NAME, &bytes).map_err(|error| error.to_string())
 }
 
 /// Saves the review and writes its files. A file that cannot be written is reported; the others are still written.
@@ -101,24 +110,19 @@ pub(in crate::app) fn deliver(
     review: Review,
     settings: Settings,
     places: ReviewLocation,
+    identity: Option<String>,
     outputs: &[OutputFile],
     around: &ProcessEnv,
     cancel: &Cancel,
 ) -> DeliveredReview {
-    let mut failures = Vec::new();
-    let store = Store::at(&around.state);
-    let kept = keep(&store, &review, places.repository).map_err(|error| error.to_string());
-    let not_kept = kept.and_then(|()| keep_hidden(&store, &review)).err();
+    let store = &around.store;
+    let kept = keep(store, &review, places.repository, identity).map_err(|error| error.to_string());
+    let not_kept = kept.and_then(|()| keep_hidden(store, &review)).err();
     // Old runs are removed when a new one arrives. A failure to remove them does not affect this review.
     let _ = store.prune(settings.keep_runs);
 
-    for output in outputs {
-        let Some(bytes) = render(&review, &output.format, settings.fail_on) else { continue };
-        if let Err(error) = files::write_output(&output.file, &bytes) {
-            failures.push(error.to_string());
-        }
-    }
-    let is_whole = not_kept.is_none() && store.has_files(review.id, &[inputs::NAME, JOURNAL]);
+    let failures = write_outputs(&review, outputs, settings.fail_on);
+    let is_whole = not_kept.is_none() && store.has_files(review.id, &[inputs::NAME, JOURNAL]).unwrap_or(false);
     let goes_on = resume_hint(review.id, review.ended).filter(|_| is_whole);
     let interrupted = cancel.check() == Err(CancelReason::Interrupted);
     DeliveredReview { review, settings, root: places.root, failures, not_kept, goes_on, interrupted }

@@ -28,10 +28,9 @@ use crate::review::{
     VerificationScope, VerificationSettings, review_unfinished_rules, review_with_rules,
 };
 use crate::rules::Packs;
-use crate::store::{Store, StoreError};
+use crate::store::{RunJournal, RunLock, Store, StoreError};
 use crate::syntax::ProbeScope;
 use crate::sys::blocking::{self, BlockingFailure};
-use crate::sys::files::{AppendFile, FileLock};
 use crate::tools::Toolbox;
 
 /// The start of a run: RFC 3339 in UTC, and an instant to measure the duration.
@@ -70,12 +69,14 @@ pub(in crate::app) enum RunMode {
 pub(in crate::app) struct NewRun {
     pub(in crate::app) asked: RunRequest,
     pub(in crate::app) contents: ContentHashes,
+    /// The hash of everything that the review depends on, in a batch.
+    pub(in crate::app) identity: Option<String>,
 }
 
 /// A resumed run.
 pub(in crate::app) struct ResumedRun {
     /// The lock that keeps other processes from the run.
-    pub(in crate::app) held: FileLock,
+    pub(in crate::app) held: RunLock,
     pub(in crate::app) given: RunInputs,
     pub(in crate::app) past: JournalReplay,
 }
@@ -92,7 +93,7 @@ pub(in crate::app) async fn run_engine(
         // A crash would waste the cost so far.
         packs = packs.with_probe(around.parser(ProbeScope::Everything));
     }
-    let store = Store::at(&around.state);
+    let store = around.store.clone();
     let Some(by_model) = work.by_model.take() else { return rules_alone(work, packs, store, around, events).await };
     let ModelContext { chosen, second, instructions, guidelines, prompts } = by_model;
     let EngineJob { run, started, mut subject, sitting, .. } = work;
@@ -136,6 +137,7 @@ pub(in crate::app) async fn run_engine(
         reports: subject.reports,
         prompts,
         limits,
+        pool: around.providers.pool.clone(),
         journal,
         provider,
         next,
@@ -205,8 +207,8 @@ pub(in crate::app) fn identify_reviewer(
 }
 
 /// Opens the journal of a run for appending. A partial last line, left by a killed process, is removed.
-fn journal_of(store: &Store, run: RunId) -> Result<AppendFile, StoreError> {
-    if store.has_files(run, &[JOURNAL]) {
+fn journal_of(store: &Store, run: RunId) -> Result<RunJournal, StoreError> {
+    if store.has_files(run, &[JOURNAL])? {
         Ok(store.reopen(run, JOURNAL)?.1)
     } else {
         store.append_exclusive(run, JOURNAL)
@@ -223,8 +225,8 @@ fn begin(
     rules: &str,
     reviewer: Option<RecordedReviewer>,
     sitting: &RunMode,
-) -> Result<Option<FileLock>, AppError> {
-    let NewRun { asked, contents } = match sitting {
+) -> Result<Option<RunLock>, AppError> {
+    let NewRun { asked, contents, identity } = match sitting {
         RunMode::First(first) => first.as_ref(),
         RunMode::Again(again) => {
             let mut given = again.given.clone();
@@ -245,6 +247,7 @@ fn begin(
         head_name: change.head_name.clone(),
         pull: change.pull.as_ref().map(|pull| pull.id.clone()),
         engine: if reviewer.is_some() { Engine::Model } else { Engine::Rules },
+        identity: identity.clone(),
     };
     let given = RunInputs {
         program: PROGRAM.to_owned(),
@@ -259,6 +262,7 @@ fn begin(
         contents: contents.clone(),
         reports: subject.reports.clone(),
         notes: subject.notes.clone(),
+        identity: identity.clone(),
     };
     Ok(Some(inputs::save(store, &begun, &given, change, subject.dismissed.as_ref())?))
 }
@@ -309,7 +313,7 @@ pub(in crate::app) fn verification(
     other: Option<&ChosenModel>,
 ) -> Result<Option<VerificationSettings>, AppError> {
     let which = match settings.verify {
-        Verify::Auto => VerificationScope::Worst,
+        Verify::Auto => VerificationScope::Auto,
         Verify::All => VerificationScope::All,
         Verify::None => return Ok(None),
     };

@@ -20,16 +20,21 @@ use crate::app::prepare::instructions;
 use crate::app::prepare::instructions::Instructions;
 use crate::app::prepare::instructions::TrustLevel;
 use crate::app::prepare::pull;
+use crate::app::prepare::pull::FetchedPull;
 use crate::app::prepare::sarif;
+use crate::app::prepare::uncommitted_count::UncommittedCount;
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink, ReviewStage};
 use crate::domain::guideline::Guidelines;
-use crate::domain::request::{Compare, ReviewRequest, ReviewScope};
+use crate::domain::request::{Compare, Previous, ReviewRequest, ReviewScope};
+use crate::domain::review::Review;
 use crate::domain::run::RunId;
+use crate::domain::run_record::SavedRun;
 use crate::prompt::Prompts;
 use crate::sys::blocking;
-use crate::sys::cancel::{Cancel, CancelReason};
+use crate::sys::cancel::Cancel;
 use crate::sys::clock;
+use crate::sys::repo::RepoPool;
 
 /// The input of a review.
 #[derive(Debug, Clone)]
@@ -57,13 +62,27 @@ pub async fn review(
     events: Arc<dyn EventSink>,
     cancel: Cancel,
 ) -> Result<DeliveredReview, AppError> {
-    review_with(job, TrustLevel::User, around, events, cancel).await
+    review_with(job, TrustLevel::User, KnownInputs::default(), around, events, cancel).await
+}
+
+/// The inputs of a review that a batch has found already.
+#[derive(Default)]
+pub(in crate::app) struct KnownInputs {
+    /// The fetched pull request, if the scope is one.
+    pub(in crate::app) pulled: Option<FetchedPull>,
+    /// The opened repository, if the scope is none: its object cache is shared.
+    pub(in crate::app) repository: Option<RepoPool>,
+    /// The saved runs, newest first: each review would read the record of every one.
+    pub(in crate::app) saved: Option<Arc<[SavedRun]>>,
+    /// The hash of everything that the review depends on.
+    pub(in crate::app) identity: Option<String>,
 }
 
 /// Reviews a change like [`review()`]; `whose` determines where instructions are read.
 pub(in crate::app) async fn review_with(
     job: ReviewJob,
     whose: TrustLevel,
+    known: KnownInputs,
     around: ProcessEnv,
     events: Arc<dyn EventSink>,
     cancel: Cancel,
@@ -71,6 +90,7 @@ pub(in crate::app) async fn review_with(
     let started = (clock::now(), Instant::now());
 
     let ReviewJob { run, request, flags, outputs, compare, leads } = job;
+    let is_standalone = compare.with == Previous::None;
     let compare = Compare { with: compare.with.for_scope(&request.scope), ..compare };
     // The model does not depend on the repository, so its errors are reported before anything is collected.
     let resolved = settings::resolve(None, &flags, &around)?;
@@ -80,12 +100,19 @@ pub(in crate::app) async fn review_with(
     for text in chosen.iter().chain(&second).flat_map(|chosen| &chosen.notices) {
         events.emit(Event::Warning { text: text.clone() });
     }
-    let asked = RunRequest::new(&request, &flags, whose);
-    let gathering = ReviewInputs { request, flags, compare, leads, whose, is_model: chosen.is_some() };
     // The user's time limit starts here; the project's settings can only shorten it.
     let bounded = cancel.with_deadline(resolved.settings.timeout);
-    let EngineInputs { subject, instructions, guidelines, prompts, contents } =
+    let mut asked = RunRequest::new(&request, &flags, whose);
+    asked.is_standalone = is_standalone;
+    let (scope, directory) = (request.scope.clone(), request.directory.clone());
+    let KnownInputs { pulled, repository, saved, identity } = known;
+    let gathering =
+        ReviewInputs { request, flags, compare, leads, whose, is_model: chosen.is_some(), pulled, repository };
+    let EngineInputs { mut subject, instructions, guidelines, prompts, contents } =
         gather_inputs(gathering, &around, &events, &bounded).await?;
+    subject.saved = saved;
+    // Counted while the engine works.
+    let left_out = UncommittedCount::of(&scope, &directory);
     if let (None, Some(instructions)) = (&chosen, &instructions) {
         let text = format!("the built-in rules do not read instructions; {} is for a model", instructions.from);
         events.emit(Event::Notice { text });
@@ -93,8 +120,53 @@ pub(in crate::app) async fn review_with(
     let guidelines = Arc::new(guidelines);
     let by_model =
         chosen.zip(prompts).map(|(chosen, prompts)| ModelContext { chosen, second, instructions, guidelines, prompts });
-    let sitting = RunMode::First(Box::new(NewRun { asked, contents }));
-    run_and_deliver(EngineJob { run, started, subject, by_model, sitting }, outputs, around, events, cancel).await
+    let sitting = RunMode::First(Box::new(NewRun { asked, contents, identity: identity.clone() }));
+    let job = EngineJob { run, started, subject, by_model, sitting };
+    run_and_deliver(job, RunFacts { is_standalone, left_out, identity }, outputs, around, events, cancel).await
+}
+
+/// The facts about a run that no engine knows, for its receipt.
+#[derive(Default)]
+pub(in crate::app) struct RunFacts {
+    /// `true` if the review was to be compared with none.
+    pub(in crate::app) is_standalone: bool,
+    /// The count of uncommitted files, where the branch that is checked out is reviewed without them.
+    pub(in crate::app) left_out: Option<UncommittedCount>,
+    /// The hash of everything that the review depends on, in a batch.
+    pub(in crate::app) identity: Option<String>,
+}
+
+impl RunFacts {
+    async fn record(&mut self, review: &mut Review, events: &dyn EventSink) {
+        review.coverage.is_standalone = self.is_standalone;
+        let Some(left_out) = self.left_out.take() else { return };
+        let no_limit = Cancel::never();
+        let counted = blocking::run("counting uncommitted files", &no_limit, move || left_out.count_at_end());
+        match counted.await {
+            Ok(Some(count)) => review.coverage.uncommitted = u32::try_from(count).unwrap_or(u32::MAX),
+            Ok(None) | Err(_) => {
+                let text =
+                    "it is not known whether files have uncommitted changes: reading the working tree takes too long";
+                events.emit(Event::Notice { text: text.to_owned() });
+            }
+        }
+    }
+}
+
+/// Determines the scope of a command line: a branch without commits of its own is reviewed by its uncommitted changes, if there are any.
+///
+/// That may read the whole working tree, so it is done off the async threads.
+pub async fn choose_scope(
+    request: &ReviewRequest,
+    events: &Arc<dyn EventSink>,
+    cancel: &Cancel,
+) -> Result<ReviewScope, AppError> {
+    if !request.scope.is_checked_out_branch() {
+        return Ok(request.scope.clone());
+    }
+    let (request, events, limit) = (request.clone(), Arc::clone(events), cancel.clone());
+    let work = move || change::effective_scope(&request, &limit, &*events);
+    Ok(blocking::run("looking for uncommitted changes", cancel, work).await?)
 }
 
 /// The change to review, and the options that affect it.
@@ -107,6 +179,9 @@ pub(in crate::app) struct ReviewInputs {
     /// The trust level of the instructions path.
     pub(in crate::app) whose: TrustLevel,
     pub(in crate::app) is_model: bool,
+    /// As in [`KnownInputs`].
+    pub(in crate::app) pulled: Option<FetchedPull>,
+    pub(in crate::app) repository: Option<RepoPool>,
 }
 
 /// The input of an engine besides the model.
@@ -127,8 +202,11 @@ pub(in crate::app) async fn gather_inputs(
     events: &Arc<dyn EventSink>,
     cancel: &Cancel,
 ) -> Result<EngineInputs, AppError> {
-    let ReviewInputs { request, flags, compare, leads, whose, is_model } = gathering;
-    let pulled = pull::resolve_request(&request, &flags, around, &**events, cancel).await?;
+    let ReviewInputs { request, flags, compare, leads, whose, is_model, pulled, repository } = gathering;
+    let pulled = match pulled {
+        None => pull::resolve_request(&request, &flags, around, &**events, cancel).await?,
+        known => known,
+    };
     let (scope, from_worktree) = (request.scope.clone(), request.settings_from_worktree);
     let patch = blocking::run("reading the patch", cancel, move || change::read_patch(&scope)).await??;
     let (around, told, limit) = (around.clone(), Arc::clone(events), cancel);
@@ -136,7 +214,7 @@ pub(in crate::app) async fn gather_inputs(
     stage(ReviewStage::Collect, events, limit, move || {
         let mut subject = match &pulled {
             Some(pulled) => change::collect_pull(pulled, &request, &flags, &around, &cancel, &*told)?,
-            None => change::collect(&request, &patch, &flags, &around, &cancel, &*told)?,
+            None => change::collect(&request, repository.as_ref(), &patch, &flags, &around, &cancel, &*told)?,
         };
         subject.compare = compare;
         subject.reports = sarif::read(&leads, &request, &subject)?;
@@ -156,6 +234,7 @@ pub(in crate::app) async fn gather_inputs(
 /// Runs the engine and delivers its review.
 pub(in crate::app) async fn run_and_deliver(
     work: EngineJob,
+    mut facts: RunFacts,
     outputs: Vec<OutputFile>,
     around: ProcessEnv,
     events: Arc<dyn EventSink>,
@@ -165,11 +244,12 @@ pub(in crate::app) async fn run_and_deliver(
     let places = ReviewLocation { repository: work.subject.repository.clone(), root: work.subject.root.clone() };
 
     events.emit(Event::Stage { stage: ReviewStage::Review });
-    let review = Box::pin(run_engine(work, &around, Arc::clone(&events))).await?;
+    let mut review = Box::pin(run_engine(work, &around, Arc::clone(&events))).await?;
+    facts.record(&mut review, events.as_ref()).await;
 
     // A finished review is written, however late; a second interrupt ends the process.
     let limit = Cancel::never();
-    let work = move || Ok(deliver::deliver(review, settings, places, &outputs, &around, &cancel));
+    let work = move || Ok(deliver::deliver(review, settings, places, facts.identity, &outputs, &around, &cancel));
     stage(ReviewStage::Deliver, &events, &limit, work).await
 }
 
@@ -190,52 +270,7 @@ pub(in crate::app) async fn stage<T: Send + 'static>(
     blocking::run(what, limit, work).await?
 }
 
-/// Runs `work` until it ends, or until the second of two interrupts: the first requests that it stops and delivers what it has.
-///
-/// Work that cannot observe the first one (for instance while it waits for a pipe) is abandoned after `grace`.
-pub async fn interruptible<T>(
-    cancel: &Cancel,
-    events: &dyn EventSink,
-    grace: Duration,
-    work: impl Future<Output = Result<T, AppError>>,
-) -> Result<T, AppError> {
-    tokio::pin!(work);
-    tokio::select! {
-        ended = &mut work => return ended,
-        () = wait_for_interrupt() => cancel.interrupt(),
-    }
-    let text = "stopping; what was found is being kept (interrupt once more to stop at once)".to_owned();
-    events.emit(Event::Notice { text });
-    tokio::select! {
-        ended = work => ended,
-        () = wait_for_interrupt() => Err(AppError::Stopped(CancelReason::Interrupted)),
-        () = tokio::time::sleep(grace) => Err(AppError::Stopped(CancelReason::Interrupted)),
-    }
-}
-
-/// Runs a command whose reads may block forever, on a thread that may wait. `what` names it in the error after a timeout.
-pub fn with_time_limit<T: Send + 'static>(
-    what: &'static str,
-    limit: Duration,
-    work: impl FnOnce() -> Result<T, AppError> + Send + 'static,
-) -> Result<T, AppError> {
-    blocking::run_here(what, &Cancel::after(limit), work)?
-}
-
 /// The user's time limit for a run: from the flags, else the user's settings. A project's can only shorten it.
 pub fn time_limit(flags: &Flags, around: &ProcessEnv) -> Result<Duration, AppError> {
     Ok(settings::resolve(None, flags, around)?.settings.timeout)
-}
-
-/// Waits for Ctrl-C, or for the termination signal of runners and service managers.
-pub async fn wait_for_interrupt() {
-    #[cfg(unix)]
-    if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
-        }
-        return;
-    }
-    let _ = tokio::signal::ctrl_c().await;
 }

@@ -52,8 +52,16 @@ pub async fn preview(
     let resolved = settings::resolve(None, &flags, &around)?;
     let PreviewModels { chosen, second, missing } = choose_models(&resolved, &around.providers)?;
     model::priced(&resolved.settings, chosen.iter().chain(&second))?;
-    let gathering =
-        ReviewInputs { request, flags, compare, leads, whose: TrustLevel::User, is_model: chosen.is_some() };
+    let gathering = ReviewInputs {
+        request,
+        flags,
+        compare,
+        leads,
+        whose: TrustLevel::User,
+        is_model: chosen.is_some(),
+        pulled: None,
+        repository: None,
+    };
     let EngineInputs { mut subject, instructions, guidelines, prompts, .. } =
         gather_inputs(gathering, &around, &events, &cancel).await?;
     events.emit(Event::Stage { stage: ReviewStage::Review });
@@ -83,6 +91,7 @@ pub async fn preview(
         reports: subject.reports,
         prompts,
         limits: limits(&settings, provider.capabilities())?,
+        pool: None,
         journal: None,
         provider,
         next,
@@ -169,7 +178,7 @@ fn receiver(
 ) -> Result<CodeReceiver, AppError> {
     let of_it = |(provider, _): &&(String, String)| **provider == *capabilities.provider;
     Ok(CodeReceiver {
-        model: format!("{}/{}", capabilities.provider, capabilities.model),
+        model: capabilities.name(),
         address: llm::address(&chosen.row, &chosen.access)?,
         missing_key: missing.iter().find(of_it).map(|(_, variable)| variable.clone()),
         context_window: capabilities.context_window,

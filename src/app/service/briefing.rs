@@ -6,6 +6,7 @@
 use crate::app::context::project;
 use crate::app::context::saved_runs;
 use crate::app::context::settings;
+use crate::app::prepare::uncommitted_count::{self, UncommittedCount};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,7 +17,6 @@ use super::fault::for_client;
 use super::finding_code::{FindingCode, read_places};
 use super::reviews::FindFault;
 use super::reviews::ReviewState;
-use super::uncommitted::{self, UncommittedCount};
 use crate::app::context::error::AppError;
 use crate::app::context::prompts;
 use crate::app::findings::runs;
@@ -24,7 +24,7 @@ use crate::app::prepare::change;
 use crate::app::prepare::instructions;
 use crate::domain::change::ChangeSet;
 use crate::domain::event::NullEventSink;
-use crate::domain::finding::{Finding, VerificationState};
+use crate::domain::finding::Finding;
 use crate::domain::request::{InvalidScope, ReviewRequest, ReviewScope};
 use crate::domain::run::RunId;
 use crate::git::{self, GitError};
@@ -144,7 +144,7 @@ impl Service {
         };
         let cancel = cancel.with_deadline(TIME);
         let left_out = UncommittedCount::of(&request.scope, &request.directory);
-        let subject = change::collect(&request, &[], &self.options.flags, &self.around, &cancel, &NullEventSink);
+        let subject = change::collect(&request, None, &[], &self.options.flags, &self.around, &cancel, &NullEventSink);
         let subject = subject.map_err(|error| match error {
             AppError::Git(GitError::NoTarget { head } | GitError::TargetIsHead { branch: head }) => {
                 BriefingError::NoTarget { head }
@@ -162,7 +162,7 @@ impl Service {
             .unwrap_or_default();
         let prompts = prompts::load(subject.settings.prompts.as_deref())?;
         let vars = AssistantVars { at: at(change, &request.scope), focus, instructions };
-        let note = left_out.and_then(|left_out| uncommitted::format_note(left_out.count()));
+        let note = left_out.and_then(|left_out| uncommitted_count::format_note(left_out.count()));
         let note = note.map_or_else(String::new, |note| format!("\n\n{note}. Say so in the chat.\n"));
         let own = review::estimate_tokens(&vars.focus) + review::estimate_tokens(&vars.instructions);
         let room = ROOM + own - review::estimate_tokens(&note);
@@ -260,7 +260,7 @@ fn uncommitted_words(count: usize) -> String {
 fn at(change: &ChangeSet, scope: &ReviewScope) -> String {
     match scope {
         ReviewScope::Staged => "staged".to_owned(),
-        ReviewScope::Uncommitted => "uncommitted".to_owned(),
+        ReviewScope::Uncommitted | ReviewScope::BranchWithWorktree { .. } => "uncommitted".to_owned(),
         ReviewScope::Branch { .. } | ReviewScope::Range { from_merge_base: true, .. } | ReviewScope::Pull(_) => {
             match (change.base, change.head) {
                 (Some(base), Some(head)) => format!("{base}...{head}"),
@@ -302,9 +302,9 @@ fn words(finding: &Finding) -> UntrustedText {
     }
     text.push_str(&format!("status: {}\n", finding.status));
     let look = &finding.verification;
-    if look.state != VerificationState::Unchecked {
-        let why = look.rationale.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
-        text.push_str(&format!("second look: {}{why}\n", look.state));
+    if let Some(mark) = look.mark() {
+        let why = look.rationale().map(|why| format!(": {why}")).unwrap_or_default();
+        text.push_str(&format!("second look: {mark}{why}\n"));
     }
     if let Some(guideline) = &finding.guideline {
         text.push_str(&format!("guideline: {}:{}\n", guideline.path, guideline.line));

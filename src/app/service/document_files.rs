@@ -10,7 +10,7 @@ use crate::app::context::error::AppError;
 use crate::config::Flags;
 use crate::document;
 use crate::domain::presented::{DocumentId, Presented};
-use crate::store::{SavedDocument, Store};
+use crate::store::SavedDocument;
 use crate::sys::files;
 use crate::sys::repo::Repo;
 
@@ -49,7 +49,7 @@ pub fn show_document(around: &ProcessEnv, name: &str) -> Result<Presented, AppEr
 }
 
 fn kept(around: &ProcessEnv, name: &str) -> Result<SavedDocument, PresentFault> {
-    let store = Store::at(&around.state);
+    let store = &around.store;
     let id = store.documents().find(name)?;
     store.documents().read(id)?.ok_or(PresentFault::Unknown(id))
 }

@@ -13,7 +13,6 @@ mod pulls;
 mod readers;
 mod reviews;
 mod roots;
-mod uncommitted;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -83,7 +82,7 @@ impl Service {
         around.parser = around.parser(ProbeScope::Everything);
         let roots = AllowedRoots::new(&options.directory, &options.roots)?;
         let ledger = CallMetrics::open(options.log.as_deref()).map_err(AppError::Input)?;
-        let shelf = DocumentStore::new(&around.state);
+        let shelf = DocumentStore::new(&around.store);
         let (readers, reviews, pulls) = (RepositoryReaders::default(), ReviewRuns::default(), PullStore::default());
         let (workers, changes) = (Workers::new(readers::AT_ONCE), Notifier::new());
         Ok(Self { around, options, roots, readers, workers, changes, ledger, shelf, reviews, pulls })

@@ -162,7 +162,9 @@ impl Service {
         let reader = self.readers.reader(&folder, &self.roots)?;
         // A handle caches the index as of its first use.
         let fresh = match scope {
-            ReviewScope::Staged | ReviewScope::Uncommitted => Some(RepoPool::new(self.roots.open(&folder)?)),
+            ReviewScope::Staged | ReviewScope::Uncommitted | ReviewScope::BranchWithWorktree { .. } => {
+                Some(RepoPool::new(self.roots.open(&folder)?))
+            }
             ReviewScope::Branch { .. }
             | ReviewScope::Commit(_)
             | ReviewScope::Range { .. }

@@ -27,7 +27,7 @@ pub(super) struct ScopeArgs {
         long,
         value_name = "REF",
         value_parser = NonEmptyStringValueParser::new(),
-        conflicts_with_all = ["commit", "range", "staged", "uncommitted", "diff"]
+        conflicts_with_all = ["commit", "range", "staged", "uncommitted", "all", "diff"]
     )]
     head: Option<String>,
     /// Review one commit (a merge: against its first parent)
@@ -42,6 +42,9 @@ pub(super) struct ScopeArgs {
     /// Review uncommitted changes, including untracked files
     #[arg(long, group = "scope", conflicts_with = "target")]
     uncommitted: bool,
+    /// Review the branch and its uncommitted changes in one review
+    #[arg(long, group = "scope")]
+    all: bool,
     /// Review a patch from a file, or from standard input with -
     #[arg(long, value_name = "FILE|-", group = "scope", conflicts_with = "target")]
     diff: Option<PathBuf>,
@@ -89,6 +92,8 @@ impl ScopeArgs {
             ReviewScope::Staged
         } else if self.uncommitted {
             ReviewScope::Uncommitted
+        } else if self.all {
+            ReviewScope::BranchWithWorktree { target: self.target }
         } else if let Some(path) = self.diff {
             ReviewScope::Patch(if path.as_os_str() == "-" { PatchSource::Stdin } else { PatchSource::File(path) })
         } else {
@@ -147,6 +152,12 @@ pub(super) struct PostingArgs {
     /// Request changes if a finding is at or above this severity; a review never approves
     #[arg(long, value_name = "SEVERITY", value_parser = values::severity(), ignore_case = true)]
     pub(super) request_changes_on: Option<String>,
+    /// Comment on the lines of findings at or above this severity; the others stand in the summary [default: medium]
+    #[arg(long, value_name = "SEVERITY", value_parser = values::severity(), ignore_case = true)]
+    pub(super) comment_on: Option<String>,
+    /// Bring at most this many comments on lines, for the worst findings [default: 10]
+    #[arg(long, value_name = "N")]
+    pub(super) max_comments: Option<String>,
     /// If the head has moved since the review: re-anchor the findings, or post nothing [default: reanchor]
     #[arg(long, value_name = "WHAT", value_parser = ["reanchor", "stop"])]
     moved_head: Option<String>,
@@ -176,6 +187,12 @@ pub(super) struct PostAfterReviewArgs {
     /// With --post: request changes if a finding is at or above this severity; a review never approves
     #[arg(long, value_name = "SEVERITY", value_parser = values::severity(), ignore_case = true, hide_possible_values = true, requires = "post")]
     request_changes_on: Option<String>,
+    /// With --post: comment on the lines of findings at or above this severity [default: medium]
+    #[arg(long, value_name = "SEVERITY", value_parser = values::severity(), ignore_case = true, hide_possible_values = true, requires = "post")]
+    comment_on: Option<String>,
+    /// With --post: bring at most this many comments on lines [default: 10]
+    #[arg(long, value_name = "N", requires = "post")]
+    max_comments: Option<String>,
     /// With --post: if the head has moved since, re-anchor the findings, or post nothing [default: reanchor]
     #[arg(long, value_name = "WHAT", value_parser = ["reanchor", "stop"], requires = "post")]
     moved_head: Option<String>,
@@ -187,6 +204,8 @@ impl PostAfterReviewArgs {
         let how = PostingArgs {
             dry_run: self.dry_run,
             request_changes_on: self.request_changes_on.clone(),
+            comment_on: self.comment_on.clone(),
+            max_comments: self.max_comments.clone(),
             moved_head: self.moved_head.clone(),
         };
         self.post.then(|| how.options(None))
@@ -215,6 +234,50 @@ impl CompareArgs {
     }
 }
 
+/// The reviewer and its limits.
+#[derive(Debug, Clone, Args)]
+pub(super) struct ReviewerArgs {
+    /// Review with this model: PROVIDER/NAME, or a PROVIDER alone
+    #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, conflicts_with = "no_model", long_help = model_help())]
+    model: Option<String>,
+    /// Use only the built-in rules; nothing is sent anywhere
+    #[arg(long)]
+    no_model: bool,
+    /// Verify model findings in a separate conversation: auto (critical and high; medium while budget is left), all or none [default: auto]
+    ///
+    /// A refuted finding is not shown, but counted with the reason; one that could not be verified is marked `not verified`. Verification
+    /// uses the same budget.
+    #[arg(long, value_name = "WHICH", value_parser = values::verify(), ignore_case = true, hide_possible_values = true)]
+    verify: Option<String>,
+    /// Model for verification; it receives code [default: the model that reviews]
+    #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true)]
+    verify_model: Option<String>,
+    /// Maximum number of turns [default: 40]
+    #[arg(long, value_name = "N")]
+    max_turns: Option<String>,
+    /// Maximum number of tokens sent to the model (500k, 2m) [default: 2m]
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<String>,
+    /// Maximum cost in dollars (2.50); needs the prices of the model [default: no limit]
+    #[arg(long, value_name = "DOLLARS")]
+    max_cost: Option<String>,
+}
+
+impl ReviewerArgs {
+    /// Adds these flags to settings.
+    pub(super) fn overrides(&self, base: Overrides) -> Overrides {
+        Overrides {
+            model: if self.no_model { Some("none".to_owned()) } else { self.model.clone() },
+            verify: self.verify.clone(),
+            verify_model: self.verify_model.clone(),
+            max_turns: self.max_turns.clone(),
+            max_tokens: self.max_tokens.clone(),
+            max_cost: self.max_cost.clone(),
+            ..base
+        }
+    }
+}
+
 /// All flags of a review.
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[derive(Debug, Clone, Args)]
@@ -229,18 +292,14 @@ pub(super) struct ReviewArgs {
     pub(super) again: ResumeArgs,
     #[command(flatten, next_help_heading = "What to look for")]
     pub(super) shape: ShapeArgs,
-    /// Review with this model: PROVIDER/NAME, or a PROVIDER alone
-    #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, conflicts_with = "no_model", help_heading = "Who reviews", long_help = model_help())]
-    model: Option<String>,
+    #[command(flatten, next_help_heading = "Who reviews")]
+    reviewer: ReviewerArgs,
     /// Also report what the rules find on unchanged lines of changed files, marked as such
     #[arg(long, help_heading = "What to look for")]
     all_lines: bool,
     /// Also report hints: rules whose matches were more often intentional than bugs
     #[arg(long, help_heading = "What to look for")]
     hints: bool,
-    /// Use only the built-in rules; nothing is sent anywhere
-    #[arg(long, help_heading = "Who reviews")]
-    no_model: bool,
     /// Add the text of this file to the model's instructions
     ///
     /// A file inside the repository is read from the target tip, so that a change cannot bring its own; with
@@ -253,24 +312,6 @@ pub(super) struct ReviewArgs {
     /// that scanner's findings. Other results are counted.
     #[arg(long, value_name = "FILE", help_heading = "Who reviews")]
     pub(super) leads: Vec<PathBuf>,
-    /// Verify model findings in a separate conversation: auto (critical and high), all or none [default: auto]
-    ///
-    /// A refuted finding is not shown, but counted with the reason; one that could not be verified is marked `unchecked`. Verification uses
-    /// the same budget.
-    #[arg(long, value_name = "WHICH", value_parser = values::verify(), ignore_case = true, hide_possible_values = true, help_heading = "Who reviews")]
-    verify: Option<String>,
-    /// Model for verification; it receives code [default: the model that reviews]
-    #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, help_heading = "Who reviews")]
-    verify_model: Option<String>,
-    /// Maximum number of turns [default: 40]
-    #[arg(long, value_name = "N", help_heading = "Who reviews")]
-    max_turns: Option<String>,
-    /// Maximum number of tokens sent to the model (500k, 2m) [default: 2m]
-    #[arg(long, value_name = "N", help_heading = "Who reviews")]
-    max_tokens: Option<String>,
-    /// Maximum cost in dollars (2.50); needs the prices of the model [default: no limit]
-    #[arg(long, value_name = "DOLLARS", help_heading = "Who reviews")]
-    max_cost: Option<String>,
     #[command(flatten, next_help_heading = "Who reviews")]
     pub(super) compare: CompareArgs,
     /// Show what would be sent to whom, what is left out, and the expected cost and time; sends nothing and needs no key
@@ -365,18 +406,14 @@ impl ReviewArgs {
             min_confidence: self.min_confidence.clone(),
             fail_on: self.fail_on.clone(),
             request_changes_on: self.post.request_changes_on.clone(),
+            comment_on: self.post.comment_on.clone(),
+            max_comments: self.post.max_comments.clone(),
             format: self.format.clone(),
             colour: self.colour.clone(),
-            model: if self.no_model { Some("none".to_owned()) } else { self.model.clone() },
-            verify: self.verify.clone(),
-            verify_model: self.verify_model.clone(),
-            max_turns: self.max_turns.clone(),
-            max_tokens: self.max_tokens.clone(),
-            max_cost: self.max_cost.clone(),
             instructions: self.instructions.clone(),
             rules_lines: self.all_lines.then(|| "all".to_owned()),
             rules_hints: self.hints.then(|| "told".to_owned()),
-            ..self.shape.overrides()
+            ..self.reviewer.overrides(self.shape.overrides())
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The metrics of an evaluation. Main types: [`Figures`], [`EvalRatio`].
 
-use super::result::{CaseResult, CaseRun, Evaluation, RunEnd};
+use super::result::{CaseResult, CaseRun, Evaluation, RunEnd, ShownFinding};
 use super::score::{Extra, IssueMatch, IssueResult};
+use crate::domain::finding::Prominence;
 use crate::domain::run::{Engine, Usage};
 
 /// Some of all. Counts stay beside the percentage: a few cases make a rough one.
@@ -50,6 +51,14 @@ pub struct Figures {
     pub words_only: usize,
     /// Findings that say again what another one found; they count against precision.
     pub again: usize,
+    /// Findings of the reviews that reviewed anything, and the number of these reviews: the only ratio that may exceed 1.
+    pub per_change: EvalRatio,
+    /// Findings that are shown whole, of all.
+    pub main: EvalRatio,
+    /// The words of each finding's body, fewest first.
+    pub body_words: Vec<usize>,
+    /// Findings that are shown at the lines quoted for them, of those whose quote is known.
+    pub at_quote: EvalRatio,
     /// Reviews that came to their end.
     pub complete: usize,
     /// Reviews that broke off.
@@ -82,6 +91,7 @@ impl Figures {
                 figures.add(case, run);
             }
         }
+        figures.body_words.sort_unstable();
         figures
     }
 
@@ -102,6 +112,13 @@ impl Figures {
             self.clean.count(run.end == RunEnd::Complete && score.findings == 0);
             self.accused.count(score.findings > 0);
         }
+        for shown in &run.shown {
+            self.shown(shown);
+        }
+        if matches!(run.end, RunEnd::Complete | RunEnd::Incomplete { .. }) {
+            self.per_change.all += 1;
+            self.per_change.some += score.findings;
+        }
         match run.end {
             RunEnd::Complete => self.complete += 1,
             RunEnd::Incomplete { .. } => self.incomplete += 1,
@@ -112,6 +129,14 @@ impl Figures {
             self.usage = Some(self.usage.unwrap_or(Usage::NOTHING).plus(run.usage));
         }
         self.took_ms = self.took_ms.saturating_add(run.took_ms);
+    }
+
+    fn shown(&mut self, shown: &ShownFinding) {
+        self.main.count(shown.prominence == Prominence::Main);
+        self.body_words.push(shown.body_words);
+        if let Some(is_at_quote) = shown.is_at_quote {
+            self.at_quote.count(is_at_quote);
+        }
     }
 
     fn agreement(&mut self, result: &IssueResult) {
@@ -131,5 +156,34 @@ impl Figures {
     /// Findings about no issue.
     pub fn wrong_findings(&self) -> usize {
         self.precision.all - self.precision.some
+    }
+
+    /// Returns the median of the words of a body, the lower one of two; `None` without a finding.
+    pub fn median_words(&self) -> Option<usize> {
+        self.body_words.get(self.body_words.len().checked_sub(1)? / 2).copied()
+    }
+
+    /// Returns the mean of the words of a body, rounded; `None` without a finding.
+    pub fn mean_words(&self) -> Option<usize> {
+        let count = self.body_words.len();
+        (self.body_words.iter().sum::<usize>() + count / 2).checked_div(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(body_words: &[usize]) -> (Option<usize>, Option<usize>) {
+        let figures = Figures { body_words: body_words.to_vec(), ..Figures::default() };
+        (figures.median_words(), figures.mean_words())
+    }
+
+    #[test]
+    fn one_long_body_moves_the_mean_and_not_the_median() {
+        assert_eq!(words(&[]), (None, None));
+        assert_eq!(words(&[7]), (Some(7), Some(7)));
+        assert_eq!(words(&[10, 20]), (Some(10), Some(15)));
+        assert_eq!(words(&[10, 20, 30, 400]), (Some(20), Some(115)));
     }
 }

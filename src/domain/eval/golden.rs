@@ -45,6 +45,8 @@ pub struct Golden {
     pub category: Option<Category>,
     /// `true` if it may be left out: then it is not missed, and a finding about it is not one too many.
     pub optional: bool,
+    /// The name of its cause, if others have the same: then one finding answers them all, and their places count for each.
+    pub cause: Option<String>,
 }
 
 impl Golden {

@@ -23,6 +23,6 @@ pub use compare::{
 };
 pub use figures::{EvalRatio, Figures};
 pub use golden::{ExpectedResult, Golden};
-pub use result::{CaseResult, CaseRun, EvalReviewer, Evaluation, RunEnd};
+pub use result::{CaseResult, CaseRun, EvalReviewer, Evaluation, RunEnd, ShownFinding};
 pub use score::{CaseScore, Extra, IssueMatch, IssueResult, NEAR, ReportedFinding, score};
 pub use thresholds::{EvalThresholds, InvalidThresholds, Measure, MeasureThreshold};

@@ -1,8 +1,10 @@
 //! The results of the reviews of all cases. Main types: [`Evaluation`], [`CaseResult`], [`CaseRun`].
 
 use super::golden::ExpectedResult;
-use super::score::CaseScore;
+use super::score::{CaseScore, ReportedFinding};
+use crate::domain::finding::{Finding, Prominence};
 use crate::domain::run::{Engine, Usage};
+use crate::domain::text::count_words;
 
 /// All cases of a folder, reviewed.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +52,8 @@ pub struct CaseRun {
     pub end: RunEnd,
     /// The score; for an interrupted review, of its findings until then.
     pub score: CaseScore,
+    /// The findings as their readers meet them, in the order of the review.
+    pub shown: Vec<ShownFinding>,
     /// The reviewer; `None` if there was none.
     pub who: Option<EvalReviewer>,
     /// Tokens and money.
@@ -60,6 +64,31 @@ pub struct CaseRun {
     pub hidden: u32,
     /// Wall time in milliseconds.
     pub took_ms: u64,
+}
+
+/// A finding as its reader meets it, right or wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownFinding {
+    /// The finding.
+    pub finding: ReportedFinding,
+    /// The room that it gets.
+    pub prominence: Prominence,
+    /// The words of its body, without fenced code.
+    pub body_words: usize,
+    /// `true` if the place where it is shown has the lines that were quoted for it; `None` if those are not known.
+    pub is_at_quote: Option<bool>,
+}
+
+impl ShownFinding {
+    /// Returns what a reader meets of a finding.
+    pub fn new(finding: &Finding, is_at_quote: Option<bool>) -> Self {
+        Self {
+            finding: ReportedFinding::of(finding),
+            prominence: finding.prominence,
+            body_words: count_words(&finding.body),
+            is_at_quote,
+        }
+    }
 }
 
 /// The way a review of a case ended.

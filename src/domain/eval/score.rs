@@ -1,7 +1,7 @@
 //! Findings held against what was expected. Main function: [`score`].
 //!
-//! A finding is about an issue when it stands in the right place *and* speaks of the right thing. One finding is about one issue at most,
-//! and the pairs are those that explain most: see [`assign_best`].
+//! A finding is about an issue when it stands in the right place *and* speaks of the right thing. One finding is about one cause at most,
+//! which most often is one issue, and the pairs are those that explain most: see [`assign_best`].
 
 use super::assign::assign_best;
 use super::golden::{ExpectedResult, Golden};
@@ -16,7 +16,7 @@ pub const NEAR: u32 = 3;
 pub enum IssueMatch {
     /// The right thing was said about its very lines.
     Exactly,
-    /// The right thing was said at most [`NEAR`] lines away.
+    /// The right thing was said at most [`NEAR`] lines away, or with those lines as a related place.
     Nearby,
     /// Something was said in the right place, but without any of the words.
     PlaceOnly,
@@ -109,16 +109,47 @@ const EXACT: i64 = PLACE * 1_000;
 const OPTIONAL: i64 = EXACT * 1_000;
 const WANTED: i64 = OPTIONAL * 1_000;
 
-/// Rates how well a finding matches an issue.
-fn fit(issue: &Golden, finding: &Finding) -> IssueMatch {
-    let place = finding.anchors.iter().filter_map(|anchor| distance(issue, anchor)).min();
-    let named = issue.is_mentioned_in(&[&finding.title, &finding.body]);
-    match (place, named) {
-        (Some(0), true) => IssueMatch::Exactly,
-        (Some(_), true) => IssueMatch::Nearby,
-        (Some(_), false) => IssueMatch::PlaceOnly,
-        (None, true) => IssueMatch::WordsOnly,
-        (None, false) => IssueMatch::Missed,
+/// The issues of a case by their causes.
+struct IssueCauses<'a> {
+    issues: &'a [Golden],
+    /// The indexes of the issues of each cause. An issue that names no cause has one of its own.
+    groups: Vec<Vec<usize>>,
+}
+
+impl<'a> IssueCauses<'a> {
+    fn new(issues: &'a [Golden]) -> Self {
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for (at, issue) in issues.iter().enumerate() {
+            let is_same = |group: &&mut Vec<usize>| {
+                issue.cause.is_some() && group.iter().any(|other| issues[*other].cause == issue.cause)
+            };
+            match groups.iter_mut().find(is_same) {
+                Some(group) => group.push(at),
+                None => groups.push(vec![at]),
+            }
+        }
+        Self { issues, groups }
+    }
+
+    /// Rates how well a finding matches an issue of a group. Any of its places will do, and any of the cause's, but only the quoted one,
+    /// which readers are shown, is exact.
+    fn fit(&self, group: &[usize], at: usize, finding: &Finding) -> IssueMatch {
+        let nearest = |anchor: &Anchor| group.iter().filter_map(|at| distance(&self.issues[*at], anchor)).min();
+        let quoted = finding.anchors.first().and_then(nearest);
+        let place = quoted.or_else(|| finding.anchors.iter().find_map(nearest));
+        let named = self.issues[at].is_mentioned_in(&[&finding.title, &finding.body]);
+        match (place, named) {
+            (Some(_), true) if quoted == Some(0) => IssueMatch::Exactly,
+            (Some(_), true) => IssueMatch::Nearby,
+            (Some(_), false) => IssueMatch::PlaceOnly,
+            (None, true) => IssueMatch::WordsOnly,
+            (None, false) => IssueMatch::Missed,
+        }
+    }
+
+    /// Returns the weight of a pair of a cause and a finding: that of all its issues.
+    fn worth(&self, group: &[usize], finding: &Finding) -> i64 {
+        group.iter().map(|at| worth(&self.issues[*at], self.fit(group, *at, finding), finding)).sum()
     }
 }
 
@@ -144,9 +175,9 @@ fn distance(issue: &Golden, anchor: &Anchor) -> Option<u32> {
     Some(apart).filter(|apart| *apart <= NEAR)
 }
 
-fn worth(issue: &Golden, finding: &Finding) -> i64 {
+fn worth(issue: &Golden, found: IssueMatch, finding: &Finding) -> i64 {
     let counts = if issue.optional { OPTIONAL } else { WANTED };
-    let worth = match fit(issue, finding) {
+    let worth = match found {
         IssueMatch::Exactly => counts + EXACT,
         IssueMatch::Nearby => counts,
         IssueMatch::PlaceOnly => PLACE,
@@ -158,46 +189,64 @@ fn worth(issue: &Golden, finding: &Finding) -> i64 {
 }
 
 /// Holds the findings that a review shows against what its case expects.
+///
+/// The finding paired with a cause answers those of its issues that it speaks of. An issue that it leaves out may be found by another
+/// finding, which is one too many all the same: the reader needs only one for a cause.
 pub fn score(expected: &ExpectedResult, findings: &[&Finding]) -> CaseScore {
     let issues = expected.issues();
-    let weights: Vec<Vec<i64>> =
-        issues.iter().map(|issue| findings.iter().map(|finding| worth(issue, finding)).collect()).collect();
-    let pairs = assign_best(&weights);
+    let causes = IssueCauses::new(issues);
+    let row = |group: &Vec<usize>| findings.iter().map(|finding| causes.worth(group, finding)).collect();
+    let pairs = assign_best(&causes.groups.iter().map(row).collect::<Vec<Vec<i64>>>());
     let mut taken = vec![false; findings.len()];
-    let results = issues.iter().zip(&pairs).map(|(issue, pair)| {
-        let finding = pair.map(|at| (at, findings[at]));
-        let found = finding.map_or(IssueMatch::Missed, |(_, finding)| fit(issue, finding));
-        let counting = finding.filter(|_| found.is_found());
-        if let Some((at, _)) = counting {
-            taken[at] = true;
+    for (group, pair) in causes.groups.iter().zip(&pairs) {
+        if let Some(pair) = *pair {
+            taken[pair] = group.iter().any(|at| causes.fit(group, *at, findings[pair]).is_found());
         }
-        IssueResult {
-            found,
-            by: finding.map(|(_, finding)| reported(finding)),
-            severity_agrees: issue.severity.zip(counting).map(|(wanted, (_, finding))| wanted == finding.severity),
-            category_agrees: issue.category.zip(counting).map(|(wanted, (_, finding))| wanted == finding.category),
+    }
+    let mut results: Vec<Option<IssueResult>> = vec![None; issues.len()];
+    for (group, pair) in causes.groups.iter().zip(&pairs) {
+        for at in group.iter().copied() {
+            let fit = |by: &usize| causes.fit(group, at, findings[*by]);
+            let other = || (0..findings.len()).filter(|by| !taken[*by] && fit(by).is_found()).min_by_key(fit);
+            let by = pair.filter(|by| fit(by).is_found()).or_else(other).or(*pair);
+            results[at] = Some(result_of(&issues[at], by.map(|by| (findings[by], fit(&by)))));
         }
-    });
-    let issues_found: Vec<IssueResult> = results.collect();
+    }
+    let results: Vec<IssueResult> = results.into_iter().flatten().collect();
     let left = findings.iter().zip(&taken).filter(|(_, taken)| !**taken);
     let extra = left.map(|(finding, _)| {
-        let is_found =
-            |(issue, result): (&Golden, &IssueResult)| result.found.is_found() && fit(issue, finding).is_found();
-        Extra { finding: reported(finding), again: issues.iter().zip(&issues_found).any(is_found) }
+        let is_found = |group: &Vec<usize>| {
+            group.iter().any(|at| results[*at].found.is_found() && causes.fit(group, *at, finding).is_found())
+        };
+        Extra { finding: ReportedFinding::of(finding), again: causes.groups.iter().any(is_found) }
     });
     let extra = extra.collect();
-    CaseScore { issues: issues_found, extra, findings: findings.len() }
+    CaseScore { issues: results, extra, findings: findings.len() }
 }
 
-fn reported(finding: &Finding) -> ReportedFinding {
-    let first = finding.anchors.first();
-    ReportedFinding {
-        title: finding.title.clone(),
-        path: first.map_or_else(String::new, |anchor| anchor.path.display_name().into_owned()),
-        line: first.and_then(|anchor| anchor.lines).map(LineRange::start),
-        severity: finding.severity,
-        category: finding.category,
-        origin: finding.origin.name.clone(),
+fn result_of(issue: &Golden, by: Option<(&Finding, IssueMatch)>) -> IssueResult {
+    let found = by.map_or(IssueMatch::Missed, |(_, found)| found);
+    let counting = by.filter(|_| found.is_found()).map(|(finding, _)| finding);
+    IssueResult {
+        found,
+        by: by.map(|(finding, _)| ReportedFinding::of(finding)),
+        severity_agrees: issue.severity.zip(counting).map(|(wanted, finding)| wanted == finding.severity),
+        category_agrees: issue.category.zip(counting).map(|(wanted, finding)| wanted == finding.category),
+    }
+}
+
+impl ReportedFinding {
+    /// Returns what an evaluation remembers of a finding.
+    pub fn of(finding: &Finding) -> Self {
+        let first = finding.anchors.first();
+        Self {
+            title: finding.title.clone(),
+            path: first.map_or_else(String::new, |anchor| anchor.path.display_name().into_owned()),
+            line: first.and_then(|anchor| anchor.lines).map(LineRange::start),
+            severity: finding.severity,
+            category: finding.category,
+            origin: finding.origin.name.clone(),
+        }
     }
 }
 
@@ -206,6 +255,7 @@ mod tests {
     use super::*;
     use crate::domain::finding::{
         AnchorMatch, FindingFingerprint, FindingId, FindingOrigin, FindingStatus, FindingVerification, OriginKind,
+        Prominence,
     };
     use crate::domain::path::RepoPath;
     use crate::domain::place::DiffSide;
@@ -223,6 +273,7 @@ mod tests {
             severity: Some(Severity::High),
             category: None,
             optional: false,
+            cause: None,
         }
     }
 
@@ -234,6 +285,7 @@ mod tests {
             title: title.to_owned(),
             body: String::new(),
             severity: Severity::High,
+            prominence: Prominence::Main,
             category: Category::Logic,
             confidence: None,
             anchors: vec![Anchor {
@@ -246,6 +298,7 @@ mod tests {
             }],
             suggestion: None,
             verification: FindingVerification::UNCHECKED,
+            carried_from: None,
             dismissed: None,
             origin: FindingOrigin { kind: OriginKind::Model, name: "m".to_owned() },
             guideline: None,
@@ -254,6 +307,15 @@ mod tests {
 
     fn of(issues: Vec<Golden>, findings: &[Finding]) -> CaseScore {
         score(&ExpectedResult::Issues(issues), &findings.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn only_the_quoted_place_is_exact() {
+        let mut related = finding("Off by one", Some((40, 41)));
+        related.anchors.push(finding("", Some((3, 3))).anchors.remove(0));
+        assert_eq!(found(&of(vec![issue(3, "off by")], std::slice::from_ref(&related))), [IssueMatch::Nearby]);
+        related.anchors.swap(0, 1);
+        assert_eq!(found(&of(vec![issue(3, "off by")], &[related])), [IssueMatch::Exactly]);
     }
 
     fn found(score: &CaseScore) -> Vec<IssueMatch> {
@@ -293,6 +355,29 @@ mod tests {
             [IssueMatch::Exactly, IssueMatch::Missed],
             "one finding is one issue at most"
         );
+    }
+
+    #[test]
+    fn one_finding_answers_all_issues_of_a_cause() {
+        let of_cause = |line, word| Golden { cause: Some("lock".to_owned()), ..issue(line, word) };
+        let issues = || vec![of_cause(10, "lost"), of_cause(50, "twice")];
+        let both = finding("lost or counted twice", Some((50, 50)));
+        let score = of(issues(), std::slice::from_ref(&both));
+        assert_eq!((found(&score), score.extra.len()), (vec![IssueMatch::Exactly; 2], 0));
+
+        // The second finding for a cause is noise, and finds what the first leaves out.
+        let halves = [finding("a lost update", Some((10, 10))), finding("counted twice", Some((50, 50)))];
+        let score = of(issues(), &halves);
+        assert_eq!((found(&score), score.extra.len(), score.extra[0].again), (vec![IssueMatch::Exactly; 2], 1, true));
+        let score = of(issues(), &[both, halves[0].clone()]);
+        assert_eq!((score.extra.len(), score.extra[0].finding.title.as_str()), (1, "a lost update"));
+
+        // A finding about one of them does not answer the other.
+        let score = of(issues(), &halves[..1]);
+        assert_eq!((found(&score), score.extra.len()), (vec![IssueMatch::Exactly, IssueMatch::PlaceOnly], 0));
+        let other = Golden { cause: Some("key".to_owned()), ..issue(90, "stale") };
+        let score = of(issues().into_iter().chain([other]).collect(), &halves);
+        assert_eq!(found(&score)[2], IssueMatch::Missed);
     }
 
     #[test]

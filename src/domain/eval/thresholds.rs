@@ -15,11 +15,13 @@ pub enum Measure {
     Clean,
     /// Issues named in their very lines.
     Location,
+    /// Findings shown at the lines quoted for them.
+    Quoted,
 }
 
 impl Measure {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Recall, Self::Precision, Self::Clean, Self::Location];
+    pub const ALL: [Self; 5] = [Self::Recall, Self::Precision, Self::Clean, Self::Location, Self::Quoted];
 
     /// The word that people write.
     pub const fn as_str(self) -> &'static str {
@@ -28,6 +30,7 @@ impl Measure {
             Self::Precision => "precision",
             Self::Clean => "clean",
             Self::Location => "location",
+            Self::Quoted => "quoted",
         }
     }
 
@@ -38,6 +41,7 @@ impl Measure {
             Self::Precision => figures.precision,
             Self::Clean => figures.clean,
             Self::Location => figures.location,
+            Self::Quoted => figures.at_quote,
         }
     }
 }
@@ -58,7 +62,7 @@ pub struct EvalThresholds(Vec<MeasureThreshold>);
 /// Text that is no list of floors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no floor: write recall, precision, clean or location with a number from 0 to 1, like recall=0.8,clean=1, each once"
+    "{0:?} is no floor: write recall, precision, clean, location or quoted with a number from 0 to 1, like recall=0.8,clean=1, each once"
 )]
 pub struct InvalidThresholds(pub String);
 

@@ -15,4 +15,4 @@ pub use delivery::{Delivery, DeliveryAct, DeliveryItem, DeliveryResult, Delivery
 pub use mark::{FindingMark, MarkTrust, ReviewMark, RunMark, SummaryMark, SummaryOnlyMark, quote_hash};
 pub use names::{InvalidPullName, PullId, PullNumber, PullSpecifier, RepoName};
 pub use pull::{PullFile, PullRequest, PullState, ReviewedPull};
-pub use remark::{AgentPrompt, Held, Remark, RemarkKind, RemarkSeverity, RemarkSummary, Source, SummaryNitpicks};
+pub use remark::{AgentPrompt, Held, Remark, RemarkSeverity, RemarkSummary, Source, SummaryNitpicks};

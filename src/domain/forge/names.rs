@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// A repository of a forge: `owner/name`. Both parts are letters, digits, `-`, `_` and `.`, so that they stand in any address as they are.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct RepoName {
@@ -14,8 +16,9 @@ pub struct RepoName {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct PullNumber(u32);
 
-/// One pull request of one repository. Shown as `owner/name#12`.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+/// One pull request of one repository. Shown and kept as `owner/name#12`.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "PullSpecifier")]
 pub struct PullId {
     /// The repository that it asks to be merged into.
     pub repo: RepoName,
@@ -24,7 +27,8 @@ pub struct PullId {
 }
 
 /// A pull request as named by a user.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub enum PullSpecifier {
     /// `12` or `#12`: of the repository that one stands in.
     Number(PullNumber),
@@ -129,6 +133,42 @@ impl fmt::Display for PullNumber {
 impl fmt::Display for PullId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}#{}", self.repo, self.number)
+    }
+}
+
+impl From<PullId> for String {
+    fn from(id: PullId) -> Self {
+        id.to_string()
+    }
+}
+
+impl TryFrom<PullSpecifier> for PullId {
+    type Error = &'static str;
+
+    fn try_from(named: PullSpecifier) -> Result<Self, Self::Error> {
+        match named {
+            PullSpecifier::Whole { host: None, id } => Ok(id),
+            PullSpecifier::Whole { .. } | PullSpecifier::Number(_) => Err("owner/name#number is needed"),
+        }
+    }
+}
+
+/// Writes it as on the command line.
+impl From<PullSpecifier> for String {
+    fn from(named: PullSpecifier) -> Self {
+        match named {
+            PullSpecifier::Number(number) => number.to_string(),
+            PullSpecifier::Whole { host: None, id } => id.to_string(),
+            PullSpecifier::Whole { host: Some(host), id } => format!("https://{host}/{}/pull/{}", id.repo, id.number),
+        }
+    }
+}
+
+impl TryFrom<String> for PullSpecifier {
+    type Error = InvalidPullName;
+
+    fn try_from(name: String) -> Result<Self, InvalidPullName> {
+        name.parse()
     }
 }
 

@@ -1,5 +1,7 @@
 //! A pull request itself. Main types: [`PullRequest`], [`ReviewedPull`].
 
+use serde::{Deserialize, Serialize};
+
 use super::conversation::Actor;
 use super::names::{PullId, RepoName};
 use crate::domain::id::CommitId;
@@ -75,7 +77,8 @@ pub struct PullRequest {
 }
 
 /// The pull request that a change is of, as a review keeps it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ReviewedPull {
     /// Its id.
     pub id: PullId,

@@ -71,22 +71,6 @@ words!(
 );
 
 words!(
-    /// The kind of a remark.
-    RemarkKind {
-        /// Something is wrong.
-        Issue = "issue",
-        /// Something should be written in another way.
-        Refactor = "refactor",
-        /// Taste.
-        Nitpick = "nitpick",
-        /// Words about code.
-        Docs = "docs",
-        /// Anything else.
-        Other = "other",
-    }
-);
-
-words!(
     /// The container of a remark, which decides how it is resolved.
     Held {
         /// A thread of the forge's, all of it.
@@ -103,19 +87,6 @@ words!(
         Overview = "overview",
     }
 );
-
-impl RemarkSeverity {
-    /// Returns the kind of remark that has this severity.
-    pub const fn kind(self) -> RemarkKind {
-        match self {
-            Self::Critical | Self::Major | Self::Minor | Self::Issue => RemarkKind::Issue,
-            Self::Refactor => RemarkKind::Refactor,
-            Self::Nitpick | Self::Trivial => RemarkKind::Nitpick,
-            Self::Docs => RemarkKind::Docs,
-            Self::Unknown => RemarkKind::Other,
-        }
-    }
-}
 
 /// Instructions for a coding agent that a remark carries: data, like all of it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub use stop_reason::StopReason;
 
 use super::change::ChangeSet;
-use super::finding::{Finding, Severity, worst_first};
+use super::finding::{Finding, Prominence, Severity};
 use super::guideline::ProvidedGuideline;
 use super::path::RepoPath;
 use super::prior::ComparedReview;
@@ -32,7 +32,7 @@ pub struct Review {
     pub change: Arc<ChangeSet>,
     /// A few sentences: Markdown.
     pub summary: String,
-    /// The findings, worst first, then by path and line.
+    /// The findings, worst first ([`by_worst`](super::finding::by_worst)).
     pub findings: Vec<Finding>,
     /// Longer parts that the engine wrote.
     pub sections: Vec<ReviewSection>,
@@ -66,8 +66,9 @@ impl ReviewOutcome {
     }
 }
 
-/// A titled part of a review.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A titled part of the review.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "Section")]
 pub struct ReviewSection {
     /// Its heading.
     pub title: String,
@@ -104,6 +105,10 @@ pub struct ReviewCoverage {
     pub notes: Vec<String>,
     /// The review that this one was compared with.
     pub previous: Option<ComparedReview>,
+    /// `true` if it was to be compared with none: then no later review of the branch is compared with it either.
+    pub is_standalone: bool,
+    /// The number of files with uncommitted changes, where the branch that is checked out was reviewed without them.
+    pub uncommitted: u32,
 }
 
 /// The coverage of one file.
@@ -117,15 +122,19 @@ pub struct FileCoverage {
     pub reason: Option<String>,
 }
 
-/// Whether a file was seen.
+/// The extent to which a file was reviewed, and by what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum CoverageState {
-    /// All its hunks were.
+    /// A model was shown all its hunks.
     Reviewed,
-    /// Some of it was cut, or looked at less closely.
+    /// The rules for its language checked all of it.
+    Checked,
+    /// Only the checks that need no grammar ran: no rule applies to its language, its path or its text.
+    TextOnly,
+    /// Some of it was cut, or examined less closely.
     Truncated,
-    /// None of it was.
+    /// None of it was examined.
     Skipped,
 }
 
@@ -134,31 +143,51 @@ impl CoverageState {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Reviewed => "reviewed",
+            Self::Checked => "checked",
+            Self::TextOnly => "text_only",
             Self::Truncated => "truncated",
             Self::Skipped => "skipped",
         }
     }
+
+    /// The words of a receipt.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Reviewed => "reviewed",
+            Self::Checked => "checked",
+            Self::TextOnly => "text checks only",
+            Self::Truncated => "in part",
+            Self::Skipped => "skipped",
+        }
+    }
+
+    /// Checks whether everything that the engine has for the file was applied to all of it.
+    pub const fn is_whole(self) -> bool {
+        matches!(self, Self::Reviewed | Self::Checked | Self::TextOnly)
+    }
 }
 
-/// A claim that was not delivered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A claim that was withheld.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "Withheld")]
 pub struct WithheldClaim {
-    /// The claim's title.
+    /// The title of the claim.
     pub title: String,
-    /// Why it was not delivered.
+    /// The reason why it was withheld.
     pub reason: String,
 }
 
-/// The results of the leads given to a model.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// The results of the leads that a model was given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "Leads")]
 pub struct LeadCounts {
-    /// The number of leads given.
+    /// Number of leads.
     pub given: u32,
-    /// The number of confirmed ones.
+    /// Number of confirmed leads.
     pub confirmed: u32,
-    /// The number of refuted ones.
+    /// Number of refuted leads.
     pub refuted: u32,
-    /// The number of unanswered ones.
+    /// Number of leads without an answer.
     pub unanswered: u32,
 }
 
@@ -195,23 +224,19 @@ pub struct ReviewProvenance {
     pub second_look: Option<VerificationTotals>,
 }
 
-/// A model, and the turns that it answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A model, and its number of turns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "Answered")]
 pub struct ModelTurns {
-    /// The provider.
+    /// Its provider.
     pub provider: String,
-    /// Its name.
+    /// The model.
     pub model: String,
-    /// The number of turns.
+    /// Number of turns.
     pub turns: u32,
 }
 
 impl Review {
-    /// Sorts the findings into the order that every surface shows.
-    pub fn sort_findings(&mut self) {
-        worst_first(&mut self.findings);
-    }
-
     /// Returns the number of unresolved findings of each severity, worst first.
     pub fn by_severity(&self) -> BTreeMap<Severity, usize> {
         let mut counts = BTreeMap::new();
@@ -224,6 +249,16 @@ impl Review {
     /// The findings that still ask for something: all but the fixed and the dismissed ones.
     pub fn unresolved(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| !finding.status.is_resolved())
+    }
+
+    /// The unresolved findings that are shown whole.
+    pub fn main_findings(&self) -> impl Iterator<Item = &Finding> {
+        self.unresolved().filter(|finding| finding.prominence == Prominence::Main)
+    }
+
+    /// The other unresolved findings: each is shown as one line.
+    pub fn also_noticed(&self) -> impl Iterator<Item = &Finding> {
+        self.unresolved().filter(|finding| finding.prominence == Prominence::Also)
     }
 
     /// Counts the unresolved findings that a gate at a severity blocks on. Findings with too little confidence do not count.

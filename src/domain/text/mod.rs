@@ -20,9 +20,11 @@ pub use fence::fence_for;
 pub use file_text::FileText;
 pub use leak::{KnownSecret, SpelledSecrets};
 pub use mask::{MASK_PREFIX, Masked, SecretHit, mask, may_span_lines, secrets_in};
-pub use normal::{NormalizedQuote, QuoteForm, is_distinctive, normal_line, quote_forms, strip_diff_marks};
+pub use normal::{
+    NormalizedQuote, QuoteForm, is_distinctive, normal_line, quote_forms, strip_diff_marks, strip_line_number,
+};
 pub use prompt_injection::find_prompt_injection;
 pub use reveal::reveal;
 pub use shell::shell_word;
 pub use strip::{is_invisible, strip_block, strip_line};
-pub use words::{count_noun, group_thousands, shorten};
+pub use words::{count_noun, count_words, group_thousands, shorten};

@@ -56,6 +56,10 @@ fn add_forms(forms: &mut Vec<NormalizedQuote>, quote: &str, form: QuoteForm) {
     if let Some((_, lines)) = &numbered {
         add(forms, lines, QuoteForm::Stripped, first);
     }
+    // Numbered lines of a diff that the change leaves as they are begin with a space each.
+    if let Some(lines) = numbered.as_ref().and_then(|(_, lines)| without_context_marks(lines)) {
+        add(forms, &lines, QuoteForm::Stripped, first);
+    }
     let inner = numbered.as_ref().map_or(inner, |(_, lines)| lines);
     for lines in without_diff_marks(inner) {
         // Numbers count lines of the diff where lines of one side were left out.
@@ -142,7 +146,12 @@ fn without_numbers<'q>(lines: &[&'q str]) -> Option<(u32, Vec<&'q str>)> {
     first.map(|first| (first, out))
 }
 
-/// `   123\t…`, `123: …`, `123 | …`, `123→…`, `123-…`, `L12:…`, `123` alone.
+/// Returns a line of a listing without its number; a line without one as it is.
+pub fn strip_line_number(line: &str) -> &str {
+    numbered(line).map_or(line, |(_, code)| code)
+}
+
+/// `   123\t…`, `123: …`, `123> …`, `123 | …`, `123→…`, `123-…`, `L12:…`, `123` alone; of a numbered diff `123 +…` and `123  …`.
 fn numbered(line: &str) -> Option<(u32, &str)> {
     let line = line.trim_start();
     let line = line.strip_prefix('L').unwrap_or(line);
@@ -155,8 +164,14 @@ fn numbered(line: &str) -> Option<(u32, &str)> {
     if let Some(rest) = rest.strip_prefix(['\t', '→', '-']) {
         return Some((number, rest));
     }
-    let rest = rest.trim_start_matches(' ').strip_prefix([':', '|', '│'])?;
-    Some((number, rest.strip_prefix(' ').unwrap_or(rest)))
+    if let Some(rest) = rest.trim_start_matches(' ').strip_prefix([':', '|', '│', '>']) {
+        return Some((number, rest.strip_prefix(' ').unwrap_or(rest)));
+    }
+    rest.strip_prefix(' ').filter(|rest| rest.starts_with(['+', ' '])).map(|rest| (number, rest))
+}
+
+fn without_context_marks<'q>(lines: &[&'q str]) -> Option<Vec<&'q str>> {
+    lines.iter().map(|line| if line.is_empty() { Some("") } else { line.strip_prefix(' ') }).collect()
 }
 
 /// The readings of a piece of a diff: its new lines, its old lines. None where a line carries no mark.
@@ -218,6 +233,9 @@ mod tests {
         for quote in
             ["   7\ta\n   8\t  b", "7: a\n8:   b", "7 | a\n8 |   b", "L7: a\nL8:   b", " 7→a\n 8→  b", "7-a\n8-  b"]
         {
+            assert_eq!(forms(quote).last().unwrap(), &["a", "  b"], "{quote:?}");
+        }
+        for quote in ["7> a\n8:   b", "7  a\n8    b", "7 +a\n8 +  b", "7  a\n8 +  b"] {
             assert_eq!(forms(quote).last().unwrap(), &["a", "  b"], "{quote:?}");
         }
         assert_eq!(forms("7\ta\n8\n9\tb").last().unwrap(), &["a", "", "b"]);

@@ -1,4 +1,4 @@
-//! Small texts that are put together in many places: a count with its noun, a long number, and a line of bounded length.
+//! Small texts that are put together in many places: a count with its noun, a long number, and a line of bounded length; and their length.
 
 /// `1 file`, `2 files`.
 pub fn count_noun(count: usize, noun: &str) -> String {
@@ -26,6 +26,11 @@ pub fn shorten(text: &str, most: usize) -> String {
     }
 }
 
+/// Counts the words of a text, without its fenced code.
+pub fn count_words(text: &str) -> usize {
+    text.split("```").step_by(2).map(|prose| prose.split_whitespace().count()).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,5 +50,10 @@ mod tests {
         assert_eq!(shorten("größe", 5), "größe");
         assert_eq!(shorten("größe", 3), "grö…");
         assert_eq!(shorten("", 0), "");
+    }
+
+    #[test]
+    fn words_are_counted_without_fenced_code() {
+        assert_eq!(count_words("Two words.\n\n```rust\nlet not = counted;\n```\n\nand `two more`"), 5);
     }
 }

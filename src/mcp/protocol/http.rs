@@ -19,12 +19,12 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
-use super::connections;
 use super::handler::Handler;
 use super::{HttpOptions, MAX_MESSAGE, ServeError};
 use crate::app::Service;
 use crate::domain::secret::Secret;
 use crate::mcp::tool_selection::ToolSelection;
+use crate::web::serve_connections;
 
 /// Minimum length of a token; a shorter one could be guessed.
 const SHORTEST_TOKEN: usize = 16;
@@ -65,7 +65,7 @@ pub(super) async fn serve(
         .layer(middleware::from_fn(one_host))
         .layer(middleware::from_fn_with_state(gate, admit));
     say(format!("serving MCP at http://{address}/mcp"));
-    connections::serve(listener, routes, stop).await;
+    serve_connections(listener, routes, stop).await;
     Ok(())
 }
 

@@ -4,7 +4,6 @@
 //! request is self-contained. `handler` dispatches requests to the tables, `answers` converts their plain types to the SDK's,
 //! `subscriptions` notifies clients of changes; `stdio` and `http` are the two transports; `due` keeps the first from being flooded.
 
-mod connections;
 mod convert;
 mod handler;
 mod http;

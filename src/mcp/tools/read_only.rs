@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::app::Cancel;
 use crate::mcp::tool::{McpTool, McpToolCall, McpToolResult, ToolHints, UNTRUSTED};
 use crate::mcp::tool_selection::ToolSelection;
-use crate::tools::{ErrorKind, FIELDS, TOOLS, ToolFault, ToolOutcome, ToolSpec};
+use crate::tools::{ErrorKind, FIELDS, TOOLS, ToolFault, ToolOutcome, ToolSpec, with_next_input};
 
 /// The first field of every result, so that it is read before the rest.
 const MARK: &str = "untrusted";
@@ -99,7 +99,7 @@ fn text(input: &mut Map<String, Value>, name: &str) -> Result<Option<String>, To
 
 fn answer(outcome: &ToolOutcome, repo: Option<String>, at: Option<String>) -> McpToolResult {
     // A tool's result is an object; anything else is shown as it is.
-    let Ok(Value::Object(fields)) = serde_json::from_str(&outcome.text) else {
+    let Ok(Value::Object(fields)) = serde_json::from_str(outcome.json()) else {
         return McpToolResult {
             text: Some(outcome.text.clone()),
             is_error: outcome.is_error,
@@ -110,12 +110,14 @@ fn answer(outcome: &ToolOutcome, repo: Option<String>, at: Option<String>) -> Mc
         return McpToolResult::error_of(&Value::Object(add_own_fields(fields)));
     }
     let mut fields = mark_untrusted(UNTRUSTED, fields);
-    if let Some(next) = fields.get_mut("next").and_then(|next| next["input"].as_object_mut()) {
+    let mut text = Cow::Borrowed(&outcome.text);
+    if let Some(Value::Object(next)) = fields.get_mut("next").map(|next| &mut next["input"]) {
         let given =
             [(REPO, repo), (AT, at)].into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into())));
         next.extend(given);
+        text = Cow::Owned(with_next_input(&text, &Value::Object(next.clone())));
     }
-    McpToolResult::of(Value::Object(fields))
+    McpToolResult { text: Some(format!("{UNTRUSTED}\n\n{text}")), ..McpToolResult::of(Value::Object(fields)) }
 }
 
 /// Adds these two fields to an error that lists the fields.
@@ -133,8 +135,12 @@ fn add_own_fields(mut fault: Map<String, Value>) -> Map<String, Value> {
 mod tests {
     use super::*;
 
+    const NEXT_TEXT: &str = "=== a (lines 1-1 of 9)\n1: x\nNext: read_file_part {\"file_path\":\"a\"}\n";
+
     fn outcome(text: &Value, error: Option<ErrorKind>) -> ToolOutcome {
-        ToolOutcome { text: text.to_string(), is_error: error.is_some(), error, references: Vec::new(), cut: None }
+        let json = error.is_none().then(|| text.to_string());
+        let text = if error.is_none() { NEXT_TEXT.to_owned() } else { text.to_string() };
+        ToolOutcome { text, json, is_error: error.is_some(), error, references: Vec::new(), cut: None }
     }
 
     fn offer() -> ToolSelection {
@@ -161,6 +167,8 @@ mod tests {
         assert_eq!(structured.as_object().unwrap().keys().next().map(String::as_str), Some("untrusted"));
         let next = json!({ "file_path": "a", "start_line": 2, "repo": "sub", "at": "v1" });
         assert_eq!(structured["next"]["input"], next, "the next call looks at the same place");
+        let expected = format!("{UNTRUSTED}\n\n=== a (lines 1-1 of 9)\n1: x\nNext: read_file_part {next}\n");
+        assert_eq!(answer.text.as_deref(), Some(expected.as_str()), "the text is what a model reads");
         let schema = output("read_file_part");
         jsonschema::draft202012::new(&schema).unwrap().validate(&structured).unwrap();
         assert_eq!(schema["required"][0], "untrusted");

@@ -17,7 +17,7 @@ use crate::app::context::error::AppError;
 use crate::app::context::saved_runs::render;
 use crate::app::prepare::instructions::InstructionsError;
 use crate::app::review::deliver::DeliveredReview;
-use crate::app::review::job::interruptible;
+use crate::app::runner::command::interruptible;
 use crate::domain::event::EventSink;
 use crate::domain::forge::{Delivery, PullId, RepoName};
 use crate::domain::text::strip_line;

@@ -20,7 +20,7 @@ use crate::app::prepare::pull::SIGNING_IN;
 use crate::app::review::deliver::DeliveredReview;
 use crate::app::review::deliver::OutputFile;
 use crate::app::review::job::ReviewJob;
-use crate::app::review::job::review_with;
+use crate::app::review::job::{KnownInputs, review_with};
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::forge::{Delivery, PullNumber, RepoName};
@@ -92,7 +92,7 @@ impl ActionStep {
         };
         let whose = if self.inputs.instructions.is_some() { TrustLevel::Target } else { TrustLevel::User };
         let (events, cancel) = (Arc::clone(&self.events), self.cancel.clone());
-        let delivered = review_with(job, whose, self.around.clone(), events, cancel).await?;
+        let delivered = review_with(job, whose, KnownInputs::default(), self.around.clone(), events, cancel).await?;
         let files = formats.into_iter().filter(|(_, file)| files::modified(file).is_some()).collect();
         Ok(StepFiles { delivered, folder, files })
     }

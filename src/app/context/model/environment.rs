@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::domain::secret::Secret;
 use crate::llm::{ProviderTable, RateLimiters};
+use crate::review::BudgetPool;
 
 /// The providers and the variables that their own libraries read, as of the start of the process. `Debug` shows only their names.
 #[derive(Clone)]
@@ -16,6 +17,8 @@ pub struct ProviderEnvironment {
     pub(super) variables: Vec<(Arc<str>, Secret)>,
     /// The rate limiters, shared by all reviews of this process.
     pub(super) paces: RateLimiters,
+    /// The budget that those reviews share, if there is one.
+    pub(in crate::app) pool: Option<BudgetPool>,
     /// The first wait before a retry, if it is not the usual one.
     pub(super) first_wait: Option<Duration>,
 }
@@ -31,6 +34,7 @@ impl Default for ProviderEnvironment {
             table: ProviderTable::built_in().unwrap_or_default(),
             variables: Vec::new(),
             paces: RateLimiters::default(),
+            pool: None,
             first_wait: None,
         }
     }
@@ -51,7 +55,7 @@ impl ProviderEnvironment {
         };
         let variables = table.variables().into_iter().filter_map(set).collect();
         let first_wait = cfg!(debug_assertions).then(|| read(TEST_RETRY_WAIT)?.parse().ok().map(Duration::from_millis));
-        Self { table, variables, paces: RateLimiters::default(), first_wait: first_wait.flatten() }
+        Self { table, variables, paces: RateLimiters::default(), pool: None, first_wait: first_wait.flatten() }
     }
 
     /// The providers.

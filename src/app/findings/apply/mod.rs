@@ -16,7 +16,6 @@ use crate::app::context::error::AppError;
 use crate::domain::finding::{Finding, FindingId};
 use crate::domain::path::RepoPath;
 use crate::domain::place::LineRange;
-use crate::domain::run::RunId;
 use crate::syntax::ProbeScope;
 use crate::sys::cancel::{Cancel, CancelReason};
 use crate::sys::contained_folder::ContainedFolder;
@@ -44,8 +43,6 @@ pub struct ApplyAsk {
 /// The result of [`apply`].
 #[derive(Debug, Clone)]
 pub struct ApplyResult {
-    /// The run that they are from.
-    pub run: RunId,
     /// The files that were changed, or would be, by path.
     pub files: Vec<AppliedFile>,
     /// The files that were left unchanged, by path.
@@ -79,8 +76,6 @@ pub struct AppliedFinding {
 pub struct RefusedFile {
     /// The file.
     pub path: RepoPath,
-    /// The findings that the suggestions belong to.
-    pub findings: Vec<FindingId>,
     /// The reason.
     pub why: FileFault,
 }
@@ -139,7 +134,7 @@ pub fn apply(around: &ProcessEnv, ask: &ApplyAsk, cancel: &Cancel) -> Result<App
     }
     let beneath =
         ContainedFolder::new(&root).map_err(|source| ApplyError::Unreadable { folder: root.clone(), source })?;
-    let mut applied = ApplyResult { run, files: Vec::new(), refused: Vec::new() };
+    let mut applied = ApplyResult { files: Vec::new(), refused: Vec::new() };
     for (path, findings) in by_file {
         let ended = file::apply_suggestions(&file::FileSuggestions {
             path,
@@ -154,10 +149,7 @@ pub fn apply(around: &ProcessEnv, ask: &ApplyAsk, cancel: &Cancel) -> Result<App
             Ok(file) => applied.files.push(file),
             // Files already written stay written and are reported.
             Err(FileFault::Stopped(stopped)) if applied.files.is_empty() => return Err(stopped.into()),
-            Err(why) => {
-                let findings = findings.iter().map(|finding| finding.id.clone()).collect();
-                applied.refused.push(RefusedFile { path: path.clone(), findings, why });
-            }
+            Err(why) => applied.refused.push(RefusedFile { path: path.clone(), why }),
         }
     }
     Ok(applied)

@@ -81,7 +81,7 @@ impl<'a> SuggestionBlock<'a> {
             }
             QuoteLocation::Moved(_) | QuoteLocation::Nowhere { .. } | QuoteLocation::Empty => Err(PlaceFault::Gone),
             QuoteLocation::Ambiguous(_) => Err(PlaceFault::Several),
-            QuoteLocation::NotDistinctive => Err(PlaceFault::NotDistinctive),
+            QuoteLocation::NotDistinctive { .. } => Err(PlaceFault::NotDistinctive),
         }
     }
 

@@ -12,7 +12,7 @@ use crate::app::context::error::AppError;
 use crate::app::prepare::change::PreparedChange;
 use crate::domain::change::{ChangeSet, FileChange};
 use crate::domain::claim::{Claim, ClaimedPlace};
-use crate::domain::finding::{Anchor, Finding, FindingStatus, FindingVerification, Suggestion};
+use crate::domain::finding::{Anchor, Finding, FindingStatus, FindingVerification, Prominence, Suggestion};
 use crate::domain::forge::PullId;
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
@@ -157,6 +157,7 @@ fn verify_finding(finding: &Finding, subject: &PreparedChange) -> Result<Finding
         title: finding.title.clone(),
         body: finding.body.clone(),
         severity: finding.severity,
+        prominence: Prominence::Main,
         category: finding.category,
         // Its confidence and the result of verification are claims that nothing supports.
         confidence: None,
@@ -165,6 +166,7 @@ fn verify_finding(finding: &Finding, subject: &PreparedChange) -> Result<Finding
         verification: FindingVerification::UNCHECKED,
         origin: finding.origin.clone(),
         guideline: None,
+        carried_from: None,
         dismissed: None,
     })
 }
@@ -182,13 +184,7 @@ fn without_repeats(anchors: &[Anchor]) -> Vec<&Anchor> {
 
 /// Verifies a suggestion: it must be at the finding's place, or on the adjacent line that an insertion includes.
 fn suggestion(claimed: &Suggestion, anchors: &[&Anchor], subject: &PreparedChange) -> Result<Suggestion, ClaimFault> {
-    let beside = |lines: LineRange| {
-        claimed.lines.start() >= lines.start().saturating_sub(1) && claimed.lines.end() <= lines.end().saturating_add(1)
-    };
-    let is_about = |anchor: &&&Anchor| {
-        anchor.side == DiffSide::New && anchor.path == claimed.path && anchor.lines.is_some_and(beside)
-    };
-    let anchor = anchors.iter().find(is_about).ok_or(ClaimFault::Elsewhere)?;
+    let anchor = anchors.iter().find(|anchor| claimed.is_about(anchor)).ok_or(ClaimFault::Elsewhere)?;
     let text = subject.new.read(&anchor.path).map_err(Rejection::from)?;
     let languages = GrammarLanguages::with(Arc::new(TreeCache::with_probe(subject.parser.clone())));
     let errors = |text: &str| languages.error_nodes(&anchor.path, text);

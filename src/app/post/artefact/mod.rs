@@ -20,6 +20,7 @@ use crate::app::prepare::pull::{FetchedPull, SIGNING_IN};
 use crate::app::prepare::{change, pull};
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink};
+use crate::domain::finding::{assign_prominence, by_worst};
 use crate::domain::forge::{PullRequest, PullSpecifier};
 use crate::domain::request::{ReviewRequest, ReviewScope};
 use crate::domain::review::{Review, ReviewCoverage, ReviewOutcome, ReviewProvenance, StopReason};
@@ -86,7 +87,10 @@ fn build_review(
         settings_from_worktree: false,
     };
     let subject = change::collect_pull(fetched, &request, flags, around, cancel, &NoArtefactEvents)?;
-    let findings = hunks::prove_findings(claimed, &subject, &fetched.pull.id)?;
+    let mut findings = hunks::prove_findings(claimed, &subject, &fetched.pull.id)?;
+    // What the artefact says of their order and prominence is a claim as well.
+    findings.sort_by(by_worst);
+    assign_prominence(&mut findings);
     Ok(Review {
         id: claimed.id,
         // It is not trusted, so it is never complete.

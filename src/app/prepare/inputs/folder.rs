@@ -12,8 +12,7 @@ use crate::domain::change::ChangeSet;
 use crate::domain::run::RunId;
 use crate::domain::run_record::StartedRun;
 use crate::review::BranchHistory;
-use crate::store::{Store, StoreError, change};
-use crate::sys::files::FileLock;
+use crate::store::{RunLock, Store, StoreError, change, version_of};
 
 /// The name of the file.
 pub(in crate::app) const NAME: &str = "given.json";
@@ -94,7 +93,7 @@ pub(in crate::app) fn save(
     given: &RunInputs,
     change: &ChangeSet,
     dismissed: Option<&DismissedFile>,
-) -> Result<FileLock, RunInputsError> {
+) -> Result<RunLock, RunInputsError> {
     let held = store.start(run)?;
     store.save(run.id, change::NAME, &change::write(change).map_err(RunInputsError::Words)?)?;
     // The data of the previous review is stored when it is found.
@@ -116,16 +115,12 @@ pub(in crate::app) fn update(store: &Store, run: RunId, given: &RunInputs) -> Re
 
 /// Reads the inputs of a run.
 pub(in crate::app) fn read(store: &Store, run: RunId) -> Result<(RunInputs, ChangeSet, BranchHistory), RunInputsError> {
-    #[derive(Deserialize)]
-    struct InputsVersion {
-        version: u32,
-    }
     let bytes = match store.read(run, NAME) {
         Err(StoreError::Missing { .. }) => return Err(RunInputsError::Nothing(run)),
         bytes => bytes?,
     };
     let fault = |source| RunInputsError::Shape { run, source };
-    let InputsVersion { version } = serde_json::from_slice(&bytes).map_err(fault)?;
+    let version = version_of(&bytes).map_err(fault)?;
     if version != VERSION {
         return Err(RunInputsError::Version { run, version });
     }
@@ -136,7 +131,7 @@ pub(in crate::app) fn read(store: &Store, run: RunId) -> Result<(RunInputs, Chan
 
 /// Reads the history of the branch: the previous review and the dismissals.
 fn read_known(store: &Store, run: RunId) -> Result<BranchHistory, RunInputsError> {
-    let prior = if store.has_files(run, &[previous::NAME]) {
+    let prior = if store.has_files(run, &[previous::NAME])? {
         let fault = |source| RunInputsError::Prior { run, source };
         Some(previous::read(&store.read(run, previous::NAME)?).map_err(fault)?)
     } else {
@@ -147,4 +142,26 @@ fn read_known(store: &Store, run: RunId) -> Result<BranchHistory, RunInputsError
         None => Vec::new(),
     };
     Ok(BranchHistory { prior, dismissals })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bytes_of_stored_inputs_are_fixed() {
+        let stored = include_str!("../../../../fixtures/runs/given.json");
+        for (word, other) in [
+            (r#""whose": "user""#, r#""whose": "user""#),
+            (r#""whose": "user""#, r#""whose": "target""#),
+            (r#""which": "worst""#, r#""which": "all""#),
+            (r#""verify": "auto""#, r#""verify": "all""#),
+            (r#""verify": "auto""#, r#""verify": "none""#),
+        ] {
+            assert!(stored.contains(word), "{word}");
+            let stored = stored.replacen(word, other, 1);
+            let inputs: InputsDocument<RunInputs> = serde_json::from_str(&stored).unwrap();
+            assert_eq!(serde_json::to_string_pretty(&inputs).unwrap(), stored);
+        }
+    }
 }

@@ -51,4 +51,7 @@ pub(in crate::app) struct RunInputs {
     pub(in crate::app) reports: ScannerReports,
     /// Notes for the receipt on the origin of the change.
     pub(in crate::app) notes: Vec<String>,
+    /// The hash of everything that the review depends on, in a batch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::app) identity: Option<String>,
 }

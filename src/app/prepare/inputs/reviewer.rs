@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::instructions::Instructions;
 use crate::domain::guideline::Guidelines;
-use crate::llm::{Capabilities, Prices};
+use crate::llm::Capabilities;
 use crate::prompt::{PromptError, Prompts};
 use crate::review::{BudgetLimits, CostLimit, FailoverCandidate, VerificationScope, VerificationSettings};
 
@@ -14,7 +14,7 @@ use crate::review::{BudgetLimits, CostLimit, FailoverCandidate, VerificationScop
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::app) struct RecordedReviewer {
     /// The model.
-    pub(in crate::app) model: RecordedModel,
+    pub(in crate::app) model: Capabilities,
     /// The limits at the start of the run, on which the layout of the change depends.
     pub(in crate::app) limits: RecordedLimits,
     /// The limits of the last session.
@@ -42,7 +42,7 @@ pub(in crate::app) struct RecordedReviewer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::app) struct RecordedCandidate {
     /// The model.
-    pub(in crate::app) model: RecordedModel,
+    pub(in crate::app) model: Capabilities,
     /// Its limits.
     pub(in crate::app) limits: RecordedLimits,
 }
@@ -52,30 +52,6 @@ pub(in crate::app) struct RecordedCandidate {
 pub(in crate::app) struct ReviewerContext<'a> {
     pub(in crate::app) instructions: Option<&'a Instructions>,
     pub(in crate::app) guidelines: &'a Guidelines,
-}
-
-/// A model as its provider identifies it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::app) struct RecordedModel {
-    provider: String,
-    model: String,
-    context_window: u64,
-    max_output: u32,
-    /// `true` if it was assumed to support tool calls, as in runs of versions that did not record it.
-    #[serde(default = "calls_tools", skip_serializing_if = "is_so")]
-    tools: bool,
-    /// Its prices at the time, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    prices: Option<Prices>,
-}
-
-const fn calls_tools() -> bool {
-    true
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks for it")]
-const fn is_so(it: &bool) -> bool {
-    *it
 }
 
 /// The recorded limits of a run.
@@ -94,18 +70,10 @@ pub(in crate::app) struct RecordedLimits {
 /// The recorded settings of verification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::app) struct RecordedVerification {
-    which: RecordedVerifyScope,
+    pub(in crate::app) which: VerificationScope,
     /// The model that takes it.
-    pub(in crate::app) model: RecordedModel,
-    limits: RecordedLimits,
-}
-
-/// The recorded choice of the findings to verify.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum RecordedVerifyScope {
-    Worst,
-    All,
+    pub(in crate::app) model: Capabilities,
+    pub(in crate::app) limits: RecordedLimits,
 }
 
 impl RecordedReviewer {
@@ -118,7 +86,7 @@ impl RecordedReviewer {
         next: &[FailoverCandidate],
     ) -> Self {
         Self {
-            model: RecordedModel::of(model),
+            model: model.clone(),
             limits: RecordedLimits::of(limits),
             last_limits: RecordedLimits::of(limits),
             prompts: prompts.hash().to_owned(),
@@ -127,11 +95,8 @@ impl RecordedReviewer {
             instructions: instructions.map(|given| (given.text.clone(), given.from.clone())),
             guidelines: guidelines.clone(),
             second_look: second_look.map(|look| RecordedVerification {
-                which: match look.which {
-                    VerificationScope::Worst => RecordedVerifyScope::Worst,
-                    VerificationScope::All => RecordedVerifyScope::All,
-                },
-                model: RecordedModel::of(look.provider.capabilities()),
+                which: look.which,
+                model: look.provider.capabilities().clone(),
                 limits: RecordedLimits::of(&look.limits),
             }),
             next: next.iter().map(RecordedCandidate::of).collect(),
@@ -157,31 +122,7 @@ impl RecordedReviewer {
 
 impl RecordedCandidate {
     fn of(runner: &FailoverCandidate) -> Self {
-        let model = RecordedModel::of(runner.provider.capabilities());
-        Self { model, limits: RecordedLimits::of(&runner.limits) }
-    }
-}
-
-impl RecordedModel {
-    fn of(model: &Capabilities) -> Self {
-        let Capabilities { provider, model, context_window, max_output, tools, prices } = model.clone();
-        Self { provider: provider.to_string(), model, context_window, max_output, tools, prices }
-    }
-
-    /// Formats it as on the command line.
-    pub(in crate::app) fn name(&self) -> String {
-        format!("{}/{}", self.provider, self.model)
-    }
-
-    /// The context window in tokens, for a request and its response together.
-    pub(in crate::app) fn context_window(&self) -> u64 {
-        self.context_window
-    }
-
-    /// Converts it for an engine.
-    pub(in crate::app) fn capabilities(&self) -> Capabilities {
-        let Self { provider, model, context_window, max_output, tools, prices } = self.clone();
-        Capabilities { provider: provider.into(), model, context_window, max_output, tools, prices }
+        Self { model: runner.provider.capabilities().clone(), limits: RecordedLimits::of(&runner.limits) }
     }
 }
 
@@ -196,16 +137,5 @@ impl RecordedLimits {
     pub(in crate::app) fn limits(&self) -> BudgetLimits {
         let Self { turns, input_tokens, window, max_output, time_ms, cost } = *self;
         BudgetLimits { turns, input_tokens, window, max_output, time: Duration::from_millis(time_ms), cost }
-    }
-}
-
-impl RecordedVerification {
-    /// Returns the scope of verification and its limits.
-    pub(in crate::app) fn parts(&self) -> (VerificationScope, BudgetLimits) {
-        let which = match self.which {
-            RecordedVerifyScope::Worst => VerificationScope::Worst,
-            RecordedVerifyScope::All => VerificationScope::All,
-        };
-        (which, self.limits.limits())
     }
 }

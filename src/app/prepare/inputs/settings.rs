@@ -19,33 +19,14 @@ pub(in crate::app) struct PinnedSettings {
     min_severity: Option<Severity>,
     min_confidence: Option<Confidence>,
     max_commits: u32,
-    verify: PinnedVerify,
-    rules_off: Vec<String>,
+    verify: Verify,
+    pub(in crate::app) rules_off: Vec<String>,
     #[serde(default)]
-    rules_all_lines: bool,
+    pub(in crate::app) rules_all_lines: bool,
     #[serde(default)]
-    rules_hints: bool,
+    pub(in crate::app) rules_hints: bool,
     #[serde(default)]
-    rules_severity: Vec<(String, Severity)>,
-}
-
-/// A [`Verify`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum PinnedVerify {
-    Auto,
-    All,
-    None,
-}
-
-impl PinnedVerify {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::All => "all",
-            Self::None => "none",
-        }
-    }
+    pub(in crate::app) rules_severity: Vec<(String, Severity)>,
 }
 
 impl PinnedSettings {
@@ -73,6 +54,8 @@ impl PinnedSettings {
             format: _,
             fail_on: _,
             request_changes_on: _,
+            comment_on: _,
+            max_comments: _,
             // Stored in resolved form: see `reviewer`.
             model: _,
             next_models: _,
@@ -86,18 +69,13 @@ impl PinnedSettings {
             rule_packs: _,
             providers: _,
         } = settings;
-        let verify = match verify {
-            Verify::Auto => PinnedVerify::Auto,
-            Verify::All => PinnedVerify::All,
-            Verify::None => PinnedVerify::None,
-        };
         Self {
             include: include.clone(),
             exclude: exclude.clone(),
             min_severity: *min_severity,
             min_confidence: *min_confidence,
             max_commits: *max_commits,
-            verify,
+            verify: *verify,
             rules_off: rules_off.clone(),
             rules_all_lines: *rules_all_lines,
             rules_hints: *rules_hints,
@@ -128,11 +106,7 @@ impl PinnedSettings {
         settings.rules_all_lines = rules_all_lines;
         settings.rules_hints = rules_hints;
         settings.rules_severity = rules_severity;
-        settings.verify = match verify {
-            PinnedVerify::Auto => Verify::Auto,
-            PinnedVerify::All => Verify::All,
-            PinnedVerify::None => Verify::None,
-        };
+        settings.verify = verify;
     }
 
     /// The path filter.
@@ -143,26 +117,6 @@ impl PinnedSettings {
     /// The threshold below which findings are counted but not shown.
     pub(in crate::app) fn threshold(&self) -> FindingThresholds {
         FindingThresholds { severity: self.min_severity, confidence: self.min_confidence }
-    }
-
-    /// `true` if the rules reported all lines of the changed files.
-    pub(in crate::app) fn rules_all_lines(&self) -> bool {
-        self.rules_all_lines
-    }
-
-    /// `true` if hints of the rules were reported without a model.
-    pub(in crate::app) fn rules_hints(&self) -> bool {
-        self.rules_hints
-    }
-
-    /// The disabled rules and packs.
-    pub(in crate::app) fn rules_off(&self) -> &[String] {
-        &self.rules_off
-    }
-
-    /// The severities of rules that the settings override.
-    pub(in crate::app) fn rules_severity(&self) -> &[(String, Severity)] {
-        &self.rules_severity
     }
 
     /// Compares the settings: name, old value, new value of each one that differs.
@@ -184,7 +138,7 @@ impl PinnedSettings {
             ("min_severity", severity),
             ("min_confidence", confidence),
             ("max_commits", self.max_commits.to_string()),
-            ("verify", self.verify.word().to_owned()),
+            ("verify", self.verify.as_str().to_owned()),
             ("rules.off", list(&self.rules_off)),
             ("rules.hints", if self.rules_hints { "told" } else { "leads" }.to_owned()),
             ("rules.lines", if self.rules_all_lines { "all" } else { "changed" }.to_owned()),

@@ -9,6 +9,7 @@ use crate::domain::path::RepoPath;
 use crate::domain::prior::{EarlierFinding, EarlierFindingStatus, NearbyPlace, Prior};
 use crate::domain::run::{InvalidRunId, RunId};
 use crate::present::json;
+use crate::store::version_of;
 
 /// The name of the file in a run's folder.
 pub(in crate::app) const NAME: &str = "prior.json";
@@ -85,11 +86,7 @@ pub(in crate::app) fn write(prior: &Prior) -> Result<Vec<u8>, PriorError> {
 
 /// Parses the history.
 pub(in crate::app) fn read(bytes: &[u8]) -> Result<Prior, PriorError> {
-    #[derive(Deserialize)]
-    struct PriorVersion {
-        version: u32,
-    }
-    let PriorVersion { version } = serde_json::from_slice(bytes)?;
+    let version = version_of(bytes)?;
     if version != VERSION {
         return Err(PriorError::Version(version));
     }

@@ -3,6 +3,7 @@
 use crate::app::context::saved_runs;
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::super::change::PreparedChange;
 use super::super::diff_source::DiffOrigin;
@@ -19,7 +20,7 @@ use crate::domain::run_record::{RunRecord, SavedRun};
 use crate::domain::text::mask;
 use crate::git;
 use crate::present::json;
-use crate::store::{Store, StoreError};
+use crate::store::StoreError;
 use crate::sys::files;
 
 /// Maximum size in bytes of a review file.
@@ -56,13 +57,19 @@ fn newest(
     around: &ProcessEnv,
     events: &dyn EventSink,
 ) -> Result<Option<PreviousReview>, AppError> {
-    let runs = saved_runs::list(around)?.into_iter().filter_map(|run| match run {
-        SavedRun::Whole(record) if is_of(&record, subject) => Some(record.id),
+    let saved = match &subject.saved {
+        Some(saved) => Arc::clone(saved),
+        None => saved_runs::list(around)?.into(),
+    };
+    let runs = saved.iter().filter_map(|run| match run {
+        SavedRun::Whole(record) if !record.is_standalone && is_of(record, subject) => Some(record.id),
         _ => None,
     });
     let mut notes = Vec::new();
     for id in runs.take(MOST_TRIED) {
         match saved_runs::read(around, id) {
+            // Records of earlier versions do not say it.
+            Ok(review) if review.coverage.is_standalone => {}
             Ok(review) if is_related(&review, subject) => return Ok(Some(load_own(review, around, notes))),
             Ok(_) => {}
             Err(error) => {
@@ -79,7 +86,7 @@ fn newest(
 fn load_own(mut review: Review, around: &ProcessEnv, mut notes: Vec<String>) -> PreviousReview {
     let coverage = &review.coverage;
     if !coverage.below_floor.is_empty() || !coverage.below_confidence.is_empty() {
-        let bytes = Store::at(&around.state).read(review.id, hidden::NAME).map_err(|error| error.to_string());
+        let bytes = around.store.read(review.id, hidden::NAME).map_err(|error| error.to_string());
         match bytes.and_then(|bytes| hidden::read(&bytes).map_err(|error| error.to_string())) {
             Ok(hidden) => review.findings.extend(hidden),
             Err(error) => notes.push(format!("What the earlier review found and did not show is not known: {error}")),
@@ -125,7 +132,7 @@ fn is_related(review: &Review, subject: &PreparedChange) -> bool {
 
 /// Loads the review that the user named: a saved run, or a file.
 fn load_named(subject: &PreparedChange, around: &ProcessEnv, name: &str) -> Result<PreviousReview, AppError> {
-    let store = Store::at(&around.state);
+    let store = &around.store;
     let path = Path::new(name);
     let mut found = match store.find(name) {
         Ok(id) => load_own(saved_runs::read(around, id)?, around, Vec::new()),

@@ -24,7 +24,6 @@ use crate::domain::prior::{EarlierFinding, EarlierFindingStatus, Prior};
 use crate::domain::review::Review;
 use crate::domain::run::RunId;
 use crate::domain::text::count_noun;
-use crate::store::Store;
 use crate::sys::blocking;
 use find::PreviousReview;
 use relocate::PriorPlaces;
@@ -72,7 +71,7 @@ async fn find_and_keep(
             let text = format!("compared with the review {} of {}", found.review.id, day(&found.review));
             events.emit(Event::Notice { text });
             let bytes = write(&prior(&subject, &found, &who)?)?;
-            let kept = keep.map(|run| Store::at(&around.state).save(run, document::NAME, &bytes));
+            let kept = keep.map(|run| around.store.save(run, document::NAME, &bytes));
             if let Some(Err(error)) = kept {
                 let text = format!("this run cannot be told again: {error}");
                 events.emit(Event::Notice { text });
@@ -115,9 +114,12 @@ fn prior(subject: &PreparedChange, found: &PreviousReview, who: &ReviewerIdentit
     let mut earlier = Vec::with_capacity(findings.len());
     for finding in findings {
         let disproved = disproved(&finding);
-        let is_fixed = finding.status == FindingStatus::Fixed;
+        let is_disproved = match finding.status {
+            FindingStatus::Refuted => true,
+            status => status == FindingStatus::Fixed && disproved,
+        };
         let (finding, standing, near) =
-            if is_fixed && disproved { (finding, EarlierFindingStatus::Gone, None) } else { places.relocate(finding) };
+            if is_disproved { (finding, EarlierFindingStatus::Gone, None) } else { places.relocate(finding) };
         earlier.push(EarlierFinding { finding, standing, near, disproved });
     }
     notes.extend(places.notes());

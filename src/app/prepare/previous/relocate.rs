@@ -11,7 +11,7 @@ use super::super::change::PreparedChange;
 use super::super::diff_source::DiffOrigin;
 use crate::app::context::error::AppError;
 use crate::domain::change::{FileChange, FileStatus, PatchId};
-use crate::domain::finding::{Anchor, AnchorMatch, Finding, FindingStatus, OriginKind};
+use crate::domain::finding::{Anchor, AnchorMatch, Finding, OriginKind};
 use crate::domain::language;
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange, WorkspaceAt};
@@ -145,11 +145,12 @@ impl<'a> PriorPlaces<'a> {
     /// Maps a finding onto the current change, and reports the state of its lines.
     pub(super) fn relocate(&mut self, mut finding: Finding) -> (Finding, EarlierFindingStatus, Option<NearbyPlace>) {
         let print = finding.fingerprint.0.clone();
-        // A fixed finding takes no lines.
-        let holds = finding.status != FindingStatus::Fixed;
+        // A finding that is over takes no lines.
+        let holds = !finding.status.is_over();
         // The rules report changed code again on their own.
         let loosely = holds && finding.origin.kind == OriginKind::Model;
         let mut anchors = Vec::with_capacity(finding.anchors.len());
+        let (mut lost, mut unsure) = (false, false);
         for (at, anchor) in finding.anchors.iter().enumerate() {
             match self.find(anchor, &print, loosely) {
                 AnchorFate::At(there) => anchors.push(there),
@@ -157,7 +158,9 @@ impl<'a> PriorPlaces<'a> {
                 AnchorFate::Gone(near) if at == 0 => return (finding, EarlierFindingStatus::Gone, near),
                 AnchorFate::Excluded if at == 0 => return (finding, EarlierFindingStatus::Outside, None),
                 AnchorFate::Unknown if at == 0 => return (finding, EarlierFindingStatus::Unknown, None),
-                AnchorFate::Gone(_) | AnchorFate::Excluded | AnchorFate::Unknown => {}
+                AnchorFate::Gone(_) => lost = true,
+                AnchorFate::Unknown => unsure = true,
+                AnchorFate::Excluded => {}
             }
         }
         let Some(first) = anchors.first() else { return (finding, EarlierFindingStatus::Unknown, None) };
@@ -166,9 +169,13 @@ impl<'a> PriorPlaces<'a> {
         }
         let near = Some(NearbyPlace { path: first.path.clone(), side: first.side, lines: first.lines });
         if !anchors.iter().any(|anchor| self.touches(anchor)) {
-            // A deletion missing from the change was undone, or was also made in the target.
-            let standing =
-                if first.side == DiffSide::Old { EarlierFindingStatus::Gone } else { EarlierFindingStatus::Outside };
+            // A deletion missing from the change was undone, or was also made in the target. Without the related lines that the change
+            // made, what they caused is gone as well.
+            let standing = match () {
+                () if unsure => EarlierFindingStatus::Unknown,
+                () if lost || first.side == DiffSide::Old => EarlierFindingStatus::Gone,
+                () => EarlierFindingStatus::Outside,
+            };
             return (finding, standing, near);
         }
         follow_suggestion(&mut finding, first);
@@ -208,13 +215,13 @@ impl<'a> PriorPlaces<'a> {
         let map = self.map(side, &anchor.path, &path, &text);
         let free = |there: LineRange| !self.taken.contains(&(print.to_owned(), path.clone(), side, there));
         match find_again(&anchor.quote, lines, &text, map.as_deref(), free) {
-            QuoteMatch::At(there) => AnchorFate::At(move_anchor(anchor, &path, &text, there)),
+            QuoteMatch::At(there) => AnchorFate::At(Anchor::at_lines(path, side, there, &text, AnchorMatch::Exact)),
             QuoteMatch::Gone(Some(near))
                 if loosely
                     && let Some(there) =
                         find_uncommented(&anchor.quote, near, &text, comment(&path)).filter(|at| free(*at)) =>
             {
-                AnchorFate::At(move_anchor(anchor, &path, &text, there))
+                AnchorFate::At(Anchor::at_lines(path, side, there, &text, AnchorMatch::Exact))
             }
             QuoteMatch::Gone(near) => {
                 AnchorFate::Gone(near.map(|lines| NearbyPlace { path, side, lines: Some(lines) }))
@@ -230,7 +237,7 @@ impl<'a> PriorPlaces<'a> {
         for path in self.came.iter().take(MOST_SEARCHED) {
             let Ok(text) = self.subject.new.read(path) else { continue };
             if let QuoteMatch::At(there) = find_again(&anchor.quote, lines, &text, None, |_| true) {
-                found.push(move_anchor(anchor, path, &text, there));
+                found.push(Anchor::at_lines((*path).clone(), anchor.side, there, &text, AnchorMatch::Exact));
             }
         }
         match (found.pop(), found.is_empty()) {
@@ -271,19 +278,6 @@ fn comment(path: &RepoPath) -> &'static str {
             | "python" | "r" | "ruby" | "shell" | "starlark" | "hcl" | "toml" | "yaml",
         ) => "#",
         _ => "//",
-    }
-}
-
-/// Moves an earlier anchor to the lines where it was found.
-fn move_anchor(anchor: &Anchor, path: &RepoPath, text: &FileText, lines: LineRange) -> Anchor {
-    let shown: Vec<&str> = text.lines(lines).map(|(_, line)| line).collect();
-    Anchor {
-        path: path.clone(),
-        side: anchor.side,
-        lines: Some(lines),
-        quote: shown.join("\n"),
-        matched: AnchorMatch::Exact,
-        masked: text.is_masked(lines),
     }
 }
 

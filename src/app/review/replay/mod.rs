@@ -27,11 +27,10 @@ use crate::domain::event::NullEventSink;
 use crate::domain::place::{DiffSide, WorkspaceAt};
 use crate::domain::review::Review;
 use crate::domain::run::RunId;
-use crate::present::{RenderOptions, presenter};
+use crate::present::{RenderOptions, json, presenter};
 use crate::prompt::Prompts;
 use crate::review::{self, FailoverCandidate, JournalReplay, ModelRun, VerificationSettings};
 use crate::rules::Packs;
-use crate::store::Store;
 use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoPool};
@@ -74,7 +73,7 @@ pub struct ComparisonOptions {
 /// Replays a run, found by its id, a prefix of it, or `last`, and compares the result with the saved review.
 pub async fn replay(around: &ProcessEnv, name: &str, cancel: &Cancel) -> Result<ReplayResult, AppError> {
     let opened = open(around, name, cancel).await?;
-    let store = Store::at(&around.state);
+    let store = around.store.clone();
     let run = opened.run;
     let kept = blocking::run(READING_RUN, cancel, move || store.read(run, "review.json")).await??;
     let because = (opened.given.program != PROGRAM)
@@ -87,7 +86,12 @@ pub async fn replay(around: &ProcessEnv, name: &str, cancel: &Cancel) -> Result<
         let same = packs.hash() == opened.given.rules;
         (!same).then(|| "the rules of this program are not those of then".to_owned())
     });
-    let review = Box::pin(run_replay(opened, past, prompts, packs, None, cancel)).await?;
+    let mut review = Box::pin(run_replay(opened, past, prompts, packs, None, cancel)).await?;
+    // Facts about the run, which no engine computes.
+    if let Ok(saved) = json::parse(&kept) {
+        review.coverage.is_standalone = saved.coverage.is_standalone;
+        review.coverage.uncommitted = saved.coverage.uncommitted;
+    }
     let options = RenderOptions::default();
     let told = presenter("json").map(|presenter| (presenter.render)(&review, &options)).unwrap_or_default();
     let difference = (told != kept).then(|| difference::diff_documents(&kept, &told));
@@ -125,7 +129,7 @@ pub async fn compare(
 
 /// Opens a run that ended.
 async fn open(around: &ProcessEnv, name: &str, cancel: &Cancel) -> Result<RecordedRun, AppError> {
-    let (store, name) = (Store::at(&around.state), name.to_owned());
+    let (store, name) = (around.store.clone(), name.to_owned());
     let work = move || {
         let run = store.find(&name)?;
         RecordedRun::read(&store, run).map_err(|error| match error.of_use_case() {
@@ -154,17 +158,13 @@ async fn run_replay(
 ) -> Result<Review, AppError> {
     let RecordedRun { run, started_at, given, change, known, .. } = opened;
     let reviewer = given.reviewer.ok_or(ReplayError::Rules(run))?;
-    let first = reviewer.model.capabilities();
-    let second_look = match &reviewer.second_look {
-        None => None,
-        Some(look) => {
-            let model = look.model.capabilities();
-            let (which, limits) = look.parts();
-            Some(VerificationSettings { which, provider: Arc::new(UnreachableModel(model)), limits })
-        }
-    };
+    let second_look = reviewer.second_look.as_ref().map(|look| VerificationSettings {
+        which: look.which,
+        provider: Arc::new(UnreachableModel(look.model.clone())),
+        limits: look.limits.limits(),
+    });
     let runner = |next: &RecordedCandidate| FailoverCandidate {
-        provider: Arc::new(UnreachableModel(next.model.capabilities())),
+        provider: Arc::new(UnreachableModel(next.model.clone())),
         limits: next.limits.limits(),
     };
     let next = reviewer.next.iter().map(runner).collect();
@@ -179,6 +179,7 @@ async fn run_replay(
         from_merge_base: false,
         checkout: Checkout::default(),
         cancel: cancel.clone(),
+        languages: None,
         limits: ToolLimits::default(),
     });
     let review = review::review_with_model(ModelRun {
@@ -189,13 +190,14 @@ async fn run_replay(
         tools,
         packs,
         reports: given.reports,
-        provider: Arc::new(UnreachableModel(first)),
+        provider: Arc::new(UnreachableModel(reviewer.model.clone())),
         next,
         relay: review::Failover::default(),
         prompts,
         instructions: reviewer.instructions().map(|instructions| instructions.text),
         guidelines: Arc::new(reviewer.guidelines.clone()),
         limits: reviewer.last_limits.limits(),
+        pool: None,
         second_look,
         floor: given.shaping.threshold(),
         known,

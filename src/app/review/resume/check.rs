@@ -148,7 +148,7 @@ impl ResumeCheck<'_> {
         let given = &self.opened.given;
         let Some(reviewer) = &given.reviewer else { return Err(ResumeError::Rules(self.opened.run).into()) };
         let (was, kept) = (reviewer.instructions(), reviewer.prompts()?);
-        let loaded = instructions::load(self.request, subject, given.asked.trust_level());
+        let loaded = instructions::load(self.request, subject, given.asked.trust_level);
         let text = |given: &Option<Instructions>| given.as_ref().map(|given| given.text.clone());
         match loaded {
             Ok(now) if text(&was) != text(&now) => {
@@ -235,7 +235,7 @@ impl ResumeCheck<'_> {
     }
 
     fn collected(&self, patch: &[u8]) -> Result<PreparedChange, AppError> {
-        change::collect(self.request, patch, self.flags, self.around, self.cancel, &NullEventSink)
+        change::collect(self.request, None, patch, self.flags, self.around, self.cancel, &NullEventSink)
     }
 
     /// Reads the recorded commits, and compares them with what the request resolves to now.
@@ -321,6 +321,7 @@ impl ResumeCheck<'_> {
             dismissed: None,
             rule_files: Vec::new(),
             compare: Compare { with: Previous::None, full: false },
+            saved: None,
         })
     }
 }

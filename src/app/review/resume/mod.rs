@@ -19,8 +19,8 @@ pub(in crate::app) use record::RecordedRun;
 
 use super::deliver::{DeliveredReview, OutputFile};
 use super::engine::{EngineJob, ModelContext, ResumedRun, RunMode};
-use super::job::run_and_deliver;
 use super::job::stage;
+use super::job::{RunFacts, run_and_deliver};
 use super::resume_hint::can_resume;
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
@@ -29,6 +29,7 @@ use crate::app::context::model::ChosenModel;
 use crate::app::context::model::limits;
 use crate::app::prepare::change;
 use crate::app::prepare::inputs::RecordedReviewer;
+use crate::app::prepare::uncommitted_count::UncommittedCount;
 use crate::config::{Flags, Settings};
 use crate::domain::event::{Event, EventSink, ReviewStage};
 use crate::domain::money::Money;
@@ -37,7 +38,6 @@ use crate::domain::review::{ReviewOutcome, StopReason};
 use crate::domain::text::count_noun;
 use crate::llm;
 use crate::review::JournalReplay;
-use crate::store::Store;
 use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use check::{ResumeCheck, ResumeState};
@@ -82,7 +82,7 @@ pub async fn resume(
 ) -> Result<ResumeOutcome, AppError> {
     let began = Instant::now();
     let limit = cancel.with_deadline(settings::resolve(None, &ask.flags, &around)?.settings.timeout);
-    let store = Store::at(&around.state);
+    let store = around.store.clone();
     let (held, opened) = {
         let (store, name) = (store.clone(), ask.run.clone());
         let work = move || -> Result<_, AppError> {
@@ -114,6 +114,7 @@ pub async fn resume(
     let scope = request.scope.clone();
     let patch = blocking::run("reading the patch", &limit, move || change::read_patch(&scope)).await??;
     let directory = request.directory.clone();
+    let reviewed = request.scope.clone();
     let collected = {
         let (around, flags, cancel) = (around.clone(), flags.clone(), cancel.clone());
         let (as_recorded, moved) = (ask.as_recorded, ask.directory.clone());
@@ -137,12 +138,21 @@ pub async fn resume(
         opened.given.notes.clone_from(&subject.notes);
     }
     let spent = opened.elapsed();
-    check_budget(&opened, &reviewer, &subject.settings, &chosen, spent)?;
+    check_time(&opened, &subject.settings, spent)?;
+    // Where several reviews share a budget, the run may have ended for want of what the others had.
+    if around.providers.pool.is_none() {
+        check_budget(&opened, &reviewer, &subject.settings, &chosen, spent)?;
+    }
     subject.cancel = cancel.with_deadline(subject.settings.timeout.saturating_sub(spent));
     let answers = count_noun(opened.count_responses(), "answer");
     events.emit(Event::Notice { text: format!("going on with the run {}: {answers} are there already", opened.run) });
     opened.given.asked.flags = flags.clone();
     let past = build_replay(&opened)?;
+    let facts = RunFacts {
+        is_standalone: opened.given.asked.is_standalone,
+        left_out: UncommittedCount::of(&reviewed, &directory),
+        identity: opened.given.identity.clone(),
+    };
     let work = EngineJob {
         run: opened.run,
         // The engine adds the time of earlier sessions.
@@ -151,7 +161,7 @@ pub async fn resume(
         by_model: Some(ModelContext { chosen, second, instructions, guidelines: Arc::new(guidelines), prompts }),
         sitting: RunMode::Again(Box::new(ResumedRun { held, given: opened.given, past })),
     };
-    let delivered = run_and_deliver(work, ask.outputs, around, events, cancel).await?;
+    let delivered = run_and_deliver(work, facts, ask.outputs, around, events, cancel).await?;
     Ok(ResumeOutcome { delivered, directory, flags })
 }
 
@@ -217,10 +227,10 @@ fn connect_models(
     let mut chosen = model::choose(&resolved, &around.providers)?.ok_or(AppError::Broken)?;
     let second = model::choose_verifier(&resolved, &around.providers, Some(&chosen))?;
     let capabilities = llm::connect(&chosen.row, &chosen.model, &chosen.access)?;
-    let (was, is) = (reviewer.model.context_window(), capabilities.capabilities().context_window);
+    let (was, is) = (reviewer.model.context_window, capabilities.capabilities().context_window);
     changes.compare("the window of the model", &format!("{was} tokens"), &format!("{is} tokens"));
     for (next, was) in chosen.next.iter_mut().zip(&reviewer.next) {
-        next.access.context_window = Some(was.model.context_window());
+        next.access.context_window = Some(was.model.context_window);
     }
     if as_recorded {
         chosen.access.context_window = Some(was);
@@ -237,6 +247,15 @@ fn choose_current(flags: &Flags, around: &ProcessEnv) -> Result<(Option<ChosenMo
     Ok((first, second))
 }
 
+/// Refuses to resume a run that has no time left.
+fn check_time(opened: &RecordedRun, settings: &Settings, spent: Duration) -> Result<(), ResumeError> {
+    if spent < settings.timeout {
+        return Ok(());
+    }
+    let (took, limit) = (format_duration(spent), format_duration(settings.timeout));
+    Err(ResumeError::OutOfTime { run: opened.run, took, limit, more: format_duration(more_time(spent, settings)) })
+}
+
 /// Refuses to resume a run that would stop like the last time, because its budget is spent.
 fn check_budget(
     opened: &RecordedRun,
@@ -246,12 +265,6 @@ fn check_budget(
     spent: Duration,
 ) -> Result<(), AppError> {
     let run = opened.run;
-    if spent >= settings.timeout {
-        let (took, limit) = (format_duration(spent), format_duration(settings.timeout));
-        return Err(
-            ResumeError::OutOfTime { run, took, limit, more: format_duration(more_time(spent, settings)) }.into()
-        );
-    }
     let Some(review) = &opened.review else { return Ok(()) };
     let had = reviewer.last_limits.limits();
     let provider = llm::connect(&chosen.row, &chosen.model, &chosen.access)?;

@@ -123,8 +123,8 @@ enum DocumentOwner {
 }
 
 impl DocumentStore {
-    pub(super) fn new(state: &Path) -> Self {
-        let documents = Store::at(state).documents().clone();
+    pub(super) fn new(store: &Store) -> Self {
+        let documents = store.documents().clone();
         Self { documents, held: Mutex::default(), stripes: Default::default(), hasher: RandomState::new() }
     }
 

@@ -40,6 +40,7 @@ impl TempFolder {
             providers,
             forge: ForgeEnvironment::default(),
             state: self.path("state"),
+            store: Store::at(&self.path("state")),
             parser: None,
         };
         Service::open(options, around).unwrap()
@@ -273,7 +274,7 @@ fn a_document_that_was_removed_meanwhile_begins_anew_and_says_so() {
 #[test]
 fn connections_that_are_gone_are_forgotten() {
     let place = TempFolder::new();
-    let shelf = DocumentStore::new(&place.path("state"));
+    let shelf = DocumentStore::new(&Store::at(&place.path("state")));
     let own = |number: usize| shelf.which(DocumentSelector::Own, DocumentOwner::Session(number.to_string()));
     let first = own(0);
     assert_eq!(own(0), first);

@@ -25,16 +25,16 @@ use super::Service;
 use super::fault::for_client;
 use super::notifier::{ChangeNotice, Notifier};
 use super::pulls::PullFault;
-use super::uncommitted::UncommittedCount;
 use crate::app::context::error::AppError;
 use crate::app::context::model;
 use crate::app::review::job::{ReviewJob, review};
+use crate::app::runner::{Runner, RunnerPlace, RunnerRefusal, run_job};
 use crate::domain::event::EventSink;
 use crate::domain::forge::PullSpecifier;
 use crate::domain::request::{Compare, InvalidScope, ReviewRequest, ReviewScope};
 use crate::domain::run::RunId;
 use crate::git::{self, GitError};
-use crate::sys::blocking;
+use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
 use crate::sys::repo_error::RepoError;
 
@@ -122,8 +122,8 @@ impl From<GitError> for StartFault {
 }
 
 /// The reviews of a service: the running ones, and the latest that ended.
-#[derive(Default)]
 pub(super) struct ReviewRuns {
+    runner: Runner,
     known: Mutex<KnownRuns>,
     /// Serializes dismissals: each writes the whole review.
     writing: Mutex<()>,
@@ -132,9 +132,14 @@ pub(super) struct ReviewRuns {
 #[derive(Default)]
 struct KnownRuns {
     runs: BTreeMap<RunId, Arc<ServiceRun>>,
-    shutting_down: bool,
     /// The number of starts, to order runs by age.
     started: u64,
+}
+
+impl Default for ReviewRuns {
+    fn default() -> Self {
+        Self { runner: Runner::new(AT_ONCE), known: Mutex::default(), writing: Mutex::default() }
+    }
 }
 
 impl ReviewRuns {
@@ -176,36 +181,38 @@ impl Service {
         let scope = ReviewScope::from_name(start.target.as_deref(), start.at.as_deref())?;
         let (folder, commits) = self.place(start.repo.as_deref(), &scope)?;
         let question = ReviewQuestion { folder: folder.clone(), commits, rules_only: start.rules_only };
-        let run = {
+        let (run, place) = {
             let mut known = self.reviews.known();
-            if known.shutting_down {
-                return Err(StartFault::ShuttingDown);
-            }
             let running: Vec<&Arc<ServiceRun>> = known.runs.values().filter(|run| !run.is_over()).collect();
-            if let Some(same) = running.iter().find(|run| run.matches(&question)) {
-                same.shared.store(true, Ordering::SeqCst);
-                return Ok(StartedReview { id: same.id, joined: true });
-            }
-            if running.len() >= AT_ONCE {
-                return Err(StartFault::TooMany { ids: running.iter().map(|run| run.id).collect() });
-            }
+            let same = running.iter().find(|run| run.matches(&question));
+            let cancel = Cancel::never();
+            let place = match (self.reviews.runner.try_enter(&cancel), same) {
+                (Err(RunnerRefusal::Closed), _) => return Err(StartFault::ShuttingDown),
+                (_, Some(same)) => {
+                    same.shared.store(true, Ordering::SeqCst);
+                    return Ok(StartedReview { id: same.id, joined: true });
+                }
+                (Err(RunnerRefusal::Full), None) => {
+                    return Err(StartFault::TooMany { ids: running.iter().map(|run| run.id).collect() });
+                }
+                (Ok(place), None) => place,
+            };
             known.started += 1;
-            let run = Arc::new(ServiceRun::new(known.started, question));
+            let run = Arc::new(ServiceRun::new(known.started, question, cancel));
             known.runs.insert(run.id, Arc::clone(&run));
-            run
+            (run, place)
         };
         let mut flags = self.options.flags.clone();
         if start.rules_only {
             flags.model = Some("none".to_owned());
         }
-        let left_out = UncommittedCount::of(&scope, &folder);
         let request = ReviewRequest { directory: folder, scope, settings_from_worktree: false };
         // A review requested by name is complete; known findings keep their ids.
         let compare = Compare { full: true, ..Compare::default() };
         let job = ReviewJob { run: run.id, request, flags, outputs: Vec::new(), compare, leads: Vec::new() };
         let id = run.id;
         self.notifier().notify(ChangeNotice::List);
-        runtime.spawn(Arc::clone(self).carry(job, run, left_out));
+        runtime.spawn(Arc::clone(self).carry(job, run, place));
         Ok(StartedReview { id, joined: false })
     }
 
@@ -241,21 +248,19 @@ impl Service {
     }
 
     /// Executes a run to its end.
-    async fn carry(self: Arc<Self>, job: ReviewJob, run: Arc<ServiceRun>, left_out: Option<UncommittedCount>) {
+    async fn carry(self: Arc<Self>, job: ReviewJob, run: Arc<ServiceRun>, place: RunnerPlace) {
         let sink: Arc<dyn EventSink> = Arc::clone(&run) as Arc<dyn EventSink>;
-        // A task of its own, so that a panic ends as a failed run.
-        let work = tokio::spawn(review(job, self.around.clone(), sink, run.cancel.clone()));
-        let counted = Arc::clone(&run);
-        let count = async {
-            let Some(left_out) = left_out else { return };
-            let work = move || counted.note_uncommitted(left_out.count());
-            let _ = blocking::run("counting what is left out", &run.cancel, work).await;
-        };
+        let work = run_job(review(job, self.around.clone(), sink, run.cancel.clone()));
         let ended = tokio::select! {
-            (ended, ()) = async { tokio::join!(work, count) } => ended,
+            ended = work => ended.flatten(),
             never = tell(&run, self.notifier()) => match never {},
         };
-        run.end(ended.unwrap_or(Err(AppError::Broken)));
+        if let Ok(delivered) = &ended {
+            run.note_uncommitted(delivered.review.coverage.uncommitted as usize);
+        }
+        // Whoever learns of the end may start another one.
+        drop(place);
+        run.end(ended);
         self.reviews.forget();
         self.notifier().notify(ChangeNotice::Review(run.id));
         self.notifier().notify(ChangeNotice::List);
@@ -317,13 +322,10 @@ impl Service {
 
     /// Interrupts the running reviews and waits until they are saved, for at most `grace`. No further review can start.
     pub async fn shut_down(&self, grace: Duration) {
-        self.reviews.known().shutting_down = true;
-        let runs = self.reviews.all();
-        for run in &runs {
-            run.cancel.interrupt();
-        }
         let all = async {
-            for run in &runs {
+            self.reviews.runner.shut_down(grace).await;
+            // A review gives its place back just before its state says that it ended.
+            for run in self.reviews.all() {
                 let _ = run.watch().wait_for(ReviewState::is_over).await;
             }
         };

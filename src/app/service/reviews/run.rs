@@ -9,8 +9,8 @@ use std::time::Instant;
 use tokio::sync::{Notify, watch};
 
 use super::super::fault::for_client;
-use super::super::uncommitted;
 use crate::app::context::error::AppError;
+use crate::app::prepare::uncommitted_count;
 use crate::app::review::deliver::DeliveredReview;
 use crate::domain::event::{Event, EventSink, ReviewStage};
 use crate::domain::finding::Severity;
@@ -131,11 +131,11 @@ pub(super) struct ServiceRun {
 }
 
 impl ServiceRun {
-    pub(super) fn new(number: u64, question: ReviewQuestion) -> Self {
+    pub(super) fn new(number: u64, question: ReviewQuestion, cancel: Cancel) -> Self {
         Self {
             id: RunId::random(),
             number,
-            cancel: Cancel::never(),
+            cancel,
             shared: AtomicBool::new(false),
             news: Notify::new(),
             question,
@@ -164,7 +164,7 @@ impl ServiceRun {
             started_at: self.started_at.clone(),
             folder: self.question.folder.clone(),
             state: self.state.borrow().clone(),
-            note: uncommitted::format_note(self.left_out.load(Ordering::Relaxed)),
+            note: uncommitted_count::format_note(self.left_out.load(Ordering::Relaxed)),
         }
     }
 
@@ -317,12 +317,12 @@ mod tests {
             commits: Some((Some(commit('1')), Some(commit('1')), commit(head))),
             rules_only,
         };
-        let run = ServiceRun::new(1, question('2', false));
+        let run = ServiceRun::new(1, question('2', false), Cancel::never());
         assert!(run.matches(&question('2', false)));
         assert!(!run.matches(&question('3', false)) && !run.matches(&question('2', true)));
         assert!(!run.matches(&ReviewQuestion { folder: PathBuf::from("/b"), ..question('2', false) }));
         let uncommitted = ReviewQuestion { commits: None, ..question('2', false) };
-        assert!(!ServiceRun::new(2, uncommitted.clone()).matches(&uncommitted));
+        assert!(!ServiceRun::new(2, uncommitted.clone(), Cancel::never()).matches(&uncommitted));
         run.cancel.interrupt();
         assert!(!run.matches(&question('2', false)), "one that was told to stop answers nobody new");
     }

@@ -31,7 +31,7 @@ pub(super) fn masked_range(text: &str, at: usize, range: Range<usize>) -> Option
     };
     let is_name = one_case(u8::is_ascii_uppercase)
         || one_case(u8::is_ascii_lowercase)
-        || !(part.bytes().any(|byte| byte.is_ascii_digit()) || one_class(part));
+        || !(value.bytes().any(|byte| byte.is_ascii_digit()) || one_class(part));
     let has_sign = bytes[at..].iter().take(PREFIX).any(|byte| !byte.is_ascii_alphanumeric());
     let is_block = !has_sign && is_block(before, after);
     // Counted only for what is masked, or values in a long run would each count to its end. Without a sign a few bytes follow, with more it is a
@@ -108,6 +108,10 @@ mod tests {
             let at = text.find(value).unwrap();
             assert_eq!(masked_range(&text, at, at..at + 20), Some(at..end), "{text}");
         }
+        // Its digits may all be in the parts before.
+        let value = "xoxb-4018352716-9273615048-kTqWbYzRmNpLdVcXsHgFjKvE";
+        let text = format!("TOKEN_{value}");
+        assert_eq!(masked_range(&text, 6, 6..text.len()), Some(6..text.len()));
         // However much it is, behind a sign.
         let text = format!("ghp_{}", "xB3".repeat(400));
         assert_eq!(masked_range(&text, 0, 0..40), Some(0..text.len()));

@@ -1,7 +1,9 @@
 //! Tests of the resources of presented documents.
 
 use super::*;
-use crate::app::{ClientConnection, ForgeEnvironment, Overrides, ProcessEnv, ProviderEnvironment, ServiceOptions};
+use crate::app::{
+    ClientConnection, ForgeEnvironment, Overrides, ProcessEnv, ProviderEnvironment, ServiceOptions, Store,
+};
 use crate::domain::presented::{DocumentSelector, PresentMode, PresentReview};
 
 fn service(folder: &std::path::Path) -> Service {
@@ -14,7 +16,9 @@ fn service(folder: &std::path::Path) -> Service {
     };
     let (user_settings, environment, providers) = (None, Vec::new(), ProviderEnvironment::default());
     let (forge, state) = (ForgeEnvironment::default(), folder.join("state"));
-    Service::open(options, ProcessEnv { user_settings, environment, providers, forge, state, parser: None }).unwrap()
+    let store = Store::at(&state);
+    Service::open(options, ProcessEnv { user_settings, environment, providers, forge, state, store, parser: None })
+        .unwrap()
 }
 
 fn present(service: &Service, content: &str, document: DocumentSelector) -> DocumentId {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::review::{EMPTY, is_empty, links, uri};
 use crate::app::{self, AppError, DismissFault, FindFault, FindingsAsk, ReviewState, Service};
 use crate::domain::filter::FilterError;
-use crate::domain::finding::{Finding, FindingId, Severity, VerificationState};
+use crate::domain::finding::{Finding, FindingId, Severity};
 use crate::domain::place::DiffSide;
 use crate::domain::review::Review;
 use crate::domain::run::RunId;
@@ -112,13 +112,14 @@ fn output() -> Value {
         "properties": {
             "id": { "type": "string" },
             "severity": { "type": "string" },
+            "prominence": { "type": "string", "description": "main, or also for a minor one." },
             "category": { "type": "string" },
             "title": { "type": "string" },
             "path": { "type": "string" },
             "lines": { "type": "string", "description": "12 or 12-14, at the head; without it, the whole file." },
             "side": { "type": "string", "description": "old: the lines are those before the change." },
             "status": { "type": "string", "description": "fixed and dismissed ones ask for nothing any more." },
-            "verification": { "type": "string", "description": "What a second look said, where one was taken: confirmed or uncertain." }
+            "verification": { "type": "string", "description": "Where one was asked for: verified, uncertain or not verified." }
         },
         "required": ["id", "severity", "category", "title", "path", "status"]
     });
@@ -289,6 +290,7 @@ fn line(finding: &Finding) -> Value {
     let mut set = |name: &str, value: Value| line.insert(name.to_owned(), value);
     set("id", strip_line(&finding.id.0).into());
     set("severity", finding.severity.word().into());
+    set("prominence", finding.prominence.word().into());
     set("category", finding.category.word().into());
     set("title", strip_line(&finding.title).into());
     let anchor = finding.anchors.first();
@@ -301,8 +303,8 @@ fn line(finding: &Finding) -> Value {
         set("side", "old".into());
     }
     set("status", finding.status.word().into());
-    if finding.verification.state != VerificationState::Unchecked {
-        set("verification", finding.verification.state.word().into());
+    if let Some(mark) = finding.verification.mark() {
+        set("verification", mark.into());
     }
     Value::Object(line)
 }

@@ -314,7 +314,7 @@ fn render_ended(review: &Review, warnings: &[String], left_out: Option<String>) 
         ReviewOutcome::Incomplete => ToolReviewState::Incomplete,
         ReviewOutcome::Failed => ToolReviewState::Failed,
     };
-    let by_severity = RunRecord::of(review, None).findings;
+    let by_severity = RunRecord::of(review, None, None).findings;
     let total = by_severity.values().sum();
     let empty = is_empty(review);
     let left_out = left_out.map(|note| format!("{note}."));

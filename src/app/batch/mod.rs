@@ -1,0 +1,205 @@
+//! Many reviews by one command: branches, commits or pull requests, in one or many repositories. Main function: [`run_batch`].
+//!
+//! Choosing the changes belongs in `select`, one review of them in `item`, what may be served from the store in `identity` and `saved`, the
+//! files in `output`, and joining the indexes of shards in `merge`. Each review is one of `app::review`: nothing but the limits on what may
+//! be spent, the rate limiters and the opened repository is shared.
+
+mod error;
+mod identity;
+mod item;
+mod merge;
+mod output;
+mod saved;
+mod select;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub use error::BatchError;
+pub use merge::merge_batches;
+pub use output::{FORMATS, write_index};
+pub use select::BatchSelection;
+
+use self::identity::ReviewerDigest;
+pub(in crate::app) use self::item::{BatchRun, ItemEnd};
+use self::saved::SavedIdentities;
+pub(in crate::app) use self::select::{BatchItem, select};
+use crate::app::context::environment::ProcessEnv;
+use crate::app::context::error::AppError;
+use crate::app::context::{model, settings};
+use crate::app::runner::Runner;
+use crate::config::Flags;
+use crate::domain::batch::{BatchEntry, BatchEvent, BatchEventSink, BatchIndex, BatchOutcome, LeftOutChange, Shard};
+use crate::domain::event::Event;
+use crate::domain::money::Money;
+use crate::domain::request::Compare;
+use crate::review::BudgetPool;
+use crate::sys::blocking;
+use crate::sys::cancel::{Cancel, CancelReason};
+use crate::sys::clock;
+
+/// The request for a batch.
+#[derive(Debug, Clone)]
+pub struct BatchRequest {
+    /// The folder of the repository, and the one that a list's repositories are relative to.
+    pub directory: PathBuf,
+    /// The changes to review.
+    pub selection: BatchSelection,
+    /// The base of the comparison; found for each branch if `None`.
+    pub target: Option<String>,
+    /// The age beyond which a change is left out.
+    pub since: Option<Duration>,
+    /// The number of concurrent reviews, at least one.
+    pub jobs: usize,
+    /// The part to review.
+    pub shard: Option<Shard>,
+    /// The settings from the command line. Its limits of tokens, money and time are those of the batch.
+    pub flags: Flags,
+    /// The choice of the previous reviews.
+    pub compare: Compare,
+    /// `true` to review again what is unchanged.
+    pub force: bool,
+    /// `true` to resume runs that were interrupted.
+    pub resume: bool,
+    /// The folder for the index and a folder for each review.
+    pub output: Option<PathBuf>,
+    /// The formats of the files there, besides those of the index.
+    pub formats: Vec<String>,
+}
+
+/// Reviews every chosen change, and writes the files of each. A change that cannot be reviewed is a row of the index and holds nothing else up; only
+/// an error that every review would have is returned.
+///
+/// An interrupt ends the running reviews: what they found is saved, and what was not begun is named.
+pub async fn run_batch(
+    mut request: BatchRequest,
+    mut around: ProcessEnv,
+    events: Arc<dyn BatchEventSink>,
+    cancel: Cancel,
+) -> Result<BatchIndex, AppError> {
+    let (started_at, started) = (clock::now(), Instant::now());
+    let limited = share_limits(&mut request.flags, &mut around, &cancel)?;
+    let reviewer = check_reviewer(&request, &around, events.as_ref())?;
+    let (items, mut left_out) = select(&request, &around, &limited).await?;
+    let saved = {
+        let (around, force) = (around.clone(), request.force);
+        blocking::run("looking for saved reviews", &limited, move || SavedIdentities::load(&around, force)).await??
+    };
+    events.emit_batch(BatchEvent::Planned { total: items.len() });
+    if let Some(output) = &request.output {
+        output::create(output)?;
+    }
+
+    let (jobs, shard) = (request.jobs, request.shard);
+    let run = Arc::new(BatchRun {
+        request: Arc::new(request),
+        around,
+        events: Arc::clone(&events),
+        limited: limited.clone(),
+        reviewer,
+        saved: Some(Arc::new(saved)),
+        shared: Arc::default(),
+    });
+    let items: Arc<[BatchItem]> = items.into();
+    let queue = (0..items.len()).map(|at| {
+        let (run, items) = (Arc::clone(&run), Arc::clone(&items));
+        async move { run.review_item(at, &items[at]).await }
+    });
+    let mut entries: Vec<(usize, BatchEntry)> = Vec::with_capacity(items.len());
+    let ended = |at: usize, result: Result<ItemEnd, AppError>| {
+        let item = &items[at];
+        let entry = match result {
+            Ok(ItemEnd::LeftOut(reason)) => {
+                left_out.push(LeftOutChange { repository: item.repository.clone(), name: item.name.clone(), reason });
+                None
+            }
+            Ok(ItemEnd::Entry(entry)) => Some(entry),
+            Ok(ItemEnd::Busy) => Some(Box::new(item.row(BatchOutcome::NotBegun, "another process reviews it", 3))),
+            Err(error) => Some(Box::new(item.not_made(&error))),
+        };
+        events.emit_batch(BatchEvent::Ended { at, entry: entry.clone() });
+        entries.extend(entry.map(|entry| (at, *entry)));
+    };
+    Runner::new(jobs).run_queue(queue, &limited, ended).await;
+
+    entries.sort_by_key(|(at, _)| *at);
+    left_out.sort_by(|a, b| (&a.repository, &a.name).cmp(&(&b.repository, &b.name)));
+    Ok(BatchIndex {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at,
+        took_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        shard,
+        interrupted: cancel.check() == Err(CancelReason::Interrupted),
+        entries: entries.into_iter().map(|(_, entry)| entry).collect(),
+        left_out,
+    })
+}
+
+/// Prepares the reviews of a worker, which gets its changes one by one. Each looks for saved runs anew, and one that was interrupted is resumed.
+pub(in crate::app) fn begin_worker(
+    mut request: BatchRequest,
+    mut around: ProcessEnv,
+    events: Arc<dyn BatchEventSink>,
+    cancel: &Cancel,
+) -> Result<BatchRun, AppError> {
+    let limited = share_limits(&mut request.flags, &mut around, cancel)?;
+    let reviewer = check_reviewer(&request, &around, events.as_ref())?;
+    let request = Arc::new(BatchRequest { resume: true, ..request });
+    Ok(BatchRun { request, around, events, limited, reviewer, saved: None, shared: Arc::default() })
+}
+
+/// Makes the limits of the command line those of the whole batch, and returns its cancellation. Each review keeps the limits of the other
+/// settings, as far as they are lower.
+fn share_limits(flags: &mut Flags, around: &mut ProcessEnv, cancel: &Cancel) -> Result<Cancel, AppError> {
+    let all = settings::resolve(None, flags, around)?.settings;
+    let (tokens, cost, time) = (flags.max_tokens.take(), flags.max_cost.take(), flags.timeout.take());
+    let one = settings::resolve(None, flags, around)?.settings;
+    if tokens.is_some() {
+        flags.max_tokens = Some(all.max_tokens.min(one.max_tokens).to_string());
+    }
+    if let (Some(_), Some(most)) = (&cost, all.max_cost) {
+        flags.max_cost = Some(plain_dollars(one.max_cost.map_or(most, |own| own.min(most))));
+    }
+    if tokens.is_some() || cost.is_some() {
+        let pool = BudgetPool::new(tokens.map(|_| all.max_tokens), all.max_cost.filter(|_| cost.is_some()));
+        around.providers.pool = Some(pool);
+    }
+    Ok(if time.is_some() { cancel.with_deadline(all.timeout) } else { cancel.clone() })
+}
+
+/// Formats an amount as `--max-cost` takes it.
+fn plain_dollars(money: Money) -> String {
+    let nanos = money.nanos();
+    format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000)
+}
+
+/// Checks the settings of the reviewer once, because a defect would make every review fail; returns the hash of all that it depends on.
+fn check_reviewer(
+    request: &BatchRequest,
+    around: &ProcessEnv,
+    events: &dyn BatchEventSink,
+) -> Result<ReviewerDigest, AppError> {
+    let resolved = settings::resolve(None, &request.flags, around)?;
+    let chosen = model::choose(&resolved, &around.providers)?;
+    let second = model::choose_verifier(&resolved, &around.providers, chosen.as_ref())?;
+    model::priced(&resolved.settings, chosen.iter().chain(&second))?;
+    for text in chosen.iter().chain(&second).flat_map(|chosen| &chosen.notices) {
+        events.emit_batch(BatchEvent::Whole(Event::Warning { text: text.clone() }));
+    }
+    ReviewerDigest::new(&resolved, chosen.as_ref(), second.as_ref(), &request.compare)
+}
+
+impl BatchItem {
+    /// The row of a review that could not be made.
+    fn not_made(&self, error: &AppError) -> BatchEntry {
+        let (outcome, reason) = match error {
+            AppError::Stopped(CancelReason::Interrupted) => (BatchOutcome::NotBegun, "interrupted".to_owned()),
+            AppError::Stopped(CancelReason::DeadlinePassed) => {
+                (BatchOutcome::NotBegun, "the time of the batch was up (raise it with --timeout)".to_owned())
+            }
+            error => (BatchOutcome::Error, error.to_string()),
+        };
+        self.row(outcome, &reason, error.exit_code())
+    }
+}

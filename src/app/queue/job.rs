@@ -1,0 +1,209 @@
+//! One job in a worker: its change is found, reviewed and posted. Main function: [`run_job`].
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::error::QueueUseError;
+use crate::app::batch::{BatchItem, BatchRun, ItemEnd};
+use crate::app::post::{PostOptions, PostOutcome, post};
+use crate::domain::batch::{BatchEntry, BatchOutcome};
+use crate::domain::event::{Event, EventSink};
+use crate::domain::queue::JobRequest;
+use crate::domain::request::ReviewScope;
+use crate::domain::text::strip_line;
+use crate::present::batch;
+use crate::queue::{JobEnd, LeasedJob};
+use crate::sys::cancel::Cancel;
+use crate::sys::{blocking, files};
+
+/// The delay before a job that failed is tried again; it doubles with each attempt up to [`LONGEST_DELAY`].
+const FIRST_DELAY: Duration = Duration::from_secs(5);
+const LONGEST_DELAY: Duration = Duration::from_mins(10);
+/// The delay before a job is tried again whose change another process reviews.
+const BUSY_DELAY: Duration = Duration::from_secs(5);
+
+/// The place of the repositories that a worker may review.
+#[derive(Debug, Clone)]
+pub(super) enum WorkerRepos {
+    /// Those below this folder.
+    Below(PathBuf),
+    /// Any of this machine: whoever can write to the queue's file can read them.
+    Any,
+}
+
+impl WorkerRepos {
+    /// Returns the folder of a repository, or the reason why this worker does not review it.
+    fn find(&self, name: &str) -> Result<PathBuf, String> {
+        let shown = strip_line(name);
+        match self {
+            Self::Any if Path::new(name).is_absolute() => Ok(PathBuf::from(name)),
+            Self::Any => Err(format!("{shown:?} is not an absolute path: start the worker with --repos DIR")),
+            Self::Below(root) => {
+                let found = files::real_path(root).and_then(|root| Ok((files::real_path(&root.join(name))?, root)));
+                let (path, root) = found.map_err(|error| error.to_string())?;
+                let is_below = path.starts_with(&root) && path != root;
+                if is_below { Ok(path) } else { Err(format!("{shown:?} is not below the worker's --repos")) }
+            }
+        }
+    }
+}
+
+/// The end of a job, with the row of its review.
+pub(super) struct EndedJob {
+    pub(super) end: JobEnd,
+    pub(super) entry: Option<Box<BatchEntry>>,
+}
+
+/// Reviews the change of a job. It ends early, and what it has is saved, when `run`'s cancellation stops.
+pub(super) async fn run_job(run: Arc<BatchRun>, job: LeasedJob, repos: WorkerRepos, cancel: Cancel) -> EndedJob {
+    let request = match &job.request {
+        Ok(request) => request,
+        Err(reason) => return dead(reason),
+    };
+    let item = match item(request, &repos) {
+        Ok(item) => item,
+        Err(reason) => return dead(&reason),
+    };
+    let reviewed = Arc::clone(&run).review_item(0, &item).await;
+    let entry = match reviewed {
+        ItemEnd::Busy => return EndedJob { end: JobEnd::Release(BUSY_DELAY), entry: None },
+        ItemEnd::LeftOut(reason) => {
+            let row = serde_json::json!({ "left_out": strip_line(&reason) });
+            return EndedJob { end: JobEnd::Done(row), entry: None };
+        }
+        ItemEnd::Entry(entry) => entry,
+    };
+    let end = end_of(&entry, job.attempts);
+    let end = match (end, &entry.run) {
+        (JobEnd::Done(_), Some(id)) if request.post && !cancel.is_stopped() => {
+            match post_run(Arc::clone(&run), id.to_string(), cancel.clone()).await {
+                Ok(()) => JobEnd::Done(batch::row(&entry)),
+                // The review is saved: the next attempt serves it, and only posts.
+                Err(reason) => JobEnd::Retry(format!("the review was not posted: {reason}"), delay(job.attempts)),
+            }
+        }
+        (end, _) => end,
+    };
+    EndedJob { end, entry: Some(entry) }
+}
+
+fn dead(reason: &str) -> EndedJob {
+    EndedJob { end: JobEnd::Dead(strip_line(reason)), entry: None }
+}
+
+fn item(request: &JobRequest, repos: &WorkerRepos) -> Result<BatchItem, String> {
+    let directory = match &request.scope {
+        ReviewScope::Pull(_) => PathBuf::from("/"),
+        ReviewScope::Branch { .. } | ReviewScope::Commit(_) | ReviewScope::Range { .. } => {
+            repos.find(&request.repository)?
+        }
+        ReviewScope::Staged
+        | ReviewScope::Uncommitted
+        | ReviewScope::BranchWithWorktree { .. }
+        | ReviewScope::Patch(_) => return Err("a job reviews commits or a pull request only".to_owned()),
+    };
+    Ok(BatchItem {
+        repository: strip_line(&request.repository),
+        name: strip_line(&request.name),
+        key: String::new(),
+        version: String::new(),
+        directory,
+        home: Some(PathBuf::from(&request.repository)).filter(|name| !name.as_os_str().is_empty()),
+        change: Ok(request.scope.clone()),
+    })
+}
+
+/// Decides what the row of a review means for its job.
+fn end_of(entry: &BatchEntry, attempts: i64) -> JobEnd {
+    let reason = || entry.reason.clone().unwrap_or_else(|| entry.outcome.as_str().to_owned());
+    match entry.outcome {
+        BatchOutcome::Complete | BatchOutcome::Incomplete => JobEnd::Done(batch::row(entry)),
+        BatchOutcome::Failed => JobEnd::Retry(reason(), delay(attempts)),
+        // Interrupted, or the worker has spent what it may: nothing is wrong with the job.
+        BatchOutcome::NotBegun => JobEnd::Release(BUSY_DELAY),
+        // What a later attempt may find otherwise: time-outs and servers that are away.
+        BatchOutcome::Error if entry.exit_code == 3 || entry.exit_code == 130 => {
+            JobEnd::Retry(reason(), delay(attempts))
+        }
+        BatchOutcome::Error => JobEnd::Dead(reason()),
+    }
+}
+
+fn delay(attempts: i64) -> Duration {
+    let doublings = u32::try_from(attempts.clamp(1, 10) - 1).unwrap_or(0);
+    (FIRST_DELAY * 2_u32.pow(doublings)).min(LONGEST_DELAY)
+}
+
+/// Posts a saved review to its pull request.
+async fn post_run(run: Arc<BatchRun>, id: String, cancel: Cancel) -> Result<(), String> {
+    struct PostingEvents;
+    impl EventSink for PostingEvents {
+        fn emit(&self, _: Event) {}
+    }
+    let (flags, around) = run.for_posting();
+    let options = PostOptions::default();
+    let (flags, around) = (flags.clone(), around.clone());
+    let (runtime, limit) = (tokio::runtime::Handle::current(), cancel.clone());
+    // On a thread of its own: posting borrows across its requests, which a task of the runtime cannot.
+    let work = move || {
+        let posting = post(&id, PathBuf::from("/"), &options, &flags, &around, &PostingEvents, &limit);
+        runtime.block_on(posting)
+    };
+    let posted = match blocking::run("posting the review", &cancel, work).await {
+        Ok(posted) => posted,
+        Err(error) => return Err(strip_line(&error.to_string())),
+    };
+    let failures = |posted: &PostOutcome| posted.failures().join("; ");
+    match posted {
+        Ok(posted) if posted.failures().is_empty() => Ok(()),
+        Ok(posted) => Err(strip_line(&failures(&posted))),
+        Err(error) => Err(strip_line(&error.to_string())),
+    }
+}
+
+impl WorkerRepos {
+    /// Decides which repositories a worker may review.
+    pub(super) fn new(repos: Option<PathBuf>, is_server: bool) -> Result<Self, QueueUseError> {
+        match repos {
+            Some(folder) => Ok(Self::Below(files::real_path(&folder)?)),
+            None if is_server => Err(QueueUseError::NoFolder),
+            None => Ok(Self::Any),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repository_outside_of_the_folder_is_not_reviewed() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["repos/a", "outside"] {
+            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(folder.path().join("outside"), folder.path().join("repos/link")).unwrap();
+        let repos = WorkerRepos::new(Some(folder.path().join("repos")), true).unwrap();
+        assert!(repos.find("a").unwrap().ends_with("repos/a"));
+        let outside = folder.path().join("outside").to_string_lossy().into_owned();
+        for name in ["", ".", "..", "../outside", "link", "missing", "a\0b", outside.as_str()] {
+            assert!(repos.find(name).is_err(), "{name:?}");
+        }
+        assert!(WorkerRepos::Any.find("relative").is_err());
+        assert!(matches!(WorkerRepos::new(None, true), Err(QueueUseError::NoFolder)));
+    }
+
+    #[test]
+    fn what_cannot_be_reviewed_is_dead_and_what_failed_is_tried_again() {
+        let row = |outcome, code| BatchEntry::without_review("r", "n", outcome, "why".to_owned(), code);
+        assert!(matches!(end_of(&row(BatchOutcome::Complete, 1), 1), JobEnd::Done(_)));
+        assert_eq!(end_of(&row(BatchOutcome::Error, 2), 1), JobEnd::Dead("why".to_owned()));
+        let retry = |seconds| JobEnd::Retry("why".to_owned(), Duration::from_secs(seconds));
+        assert_eq!(end_of(&row(BatchOutcome::Failed, 4), 1), retry(5));
+        assert_eq!(end_of(&row(BatchOutcome::Error, 3), 3), retry(20));
+        assert_eq!(end_of(&row(BatchOutcome::Failed, 4), 30), retry(600));
+        assert_eq!(end_of(&row(BatchOutcome::NotBegun, 3), 1), JobEnd::Release(BUSY_DELAY));
+    }
+}

@@ -1,0 +1,329 @@
+//! A worker: it takes jobs of a queue, reviews them side by side, and keeps their leases. Main function: [`run_worker`].
+//!
+//! An interrupt drains it: it takes no more jobs, the running reviews save what they have, and their jobs go back to the queue.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use tokio::task::JoinSet;
+
+use super::error::QueueUseError;
+use super::job::{EndedJob, WorkerRepos, run_job};
+use super::metrics::WorkerMetrics;
+use crate::app::batch::{BatchRequest, BatchRun, begin_worker};
+use crate::app::context::environment::ProcessEnv;
+use crate::app::context::error::AppError;
+use crate::domain::batch::{BatchEvent, BatchEventSink};
+use crate::domain::event::Event;
+use crate::domain::queue::JobId;
+use crate::domain::text::strip_line;
+use crate::queue::{JobEnd, JobQueue, LeaseState, LeasedJob, QueueError};
+use crate::sys::cancel::Cancel;
+use crate::sys::database::DatabaseAddress;
+use crate::sys::{blocking, clock};
+
+/// The delay before an empty queue is looked at again.
+const IDLE: Duration = Duration::from_millis(500);
+/// The time for which the end of a job is written on, also after an interrupt.
+const END: Duration = Duration::from_secs(90);
+
+/// The request for a worker.
+#[derive(Debug, Clone)]
+pub struct WorkerRequest {
+    /// The address of the queue.
+    pub queue: String,
+    /// The folder below which the repositories are.
+    pub repos: Option<PathBuf>,
+    /// The name under which the worker has its jobs.
+    pub name: String,
+    /// How long a lease lasts that is not renewed.
+    pub lease: Duration,
+    /// `true` to end when no job waits or runs.
+    pub until_empty: bool,
+    /// The settings of the reviews, and how many run at a time; its choice of changes is not used.
+    pub reviews: BatchRequest,
+}
+
+/// Something that a worker did. Texts of others are stripped to one line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum WorkerEvent {
+    /// It began.
+    Started {
+        /// Its name.
+        worker: String,
+        /// The queue, without its password.
+        queue: String,
+        /// The number of reviews at a time.
+        jobs: usize,
+    },
+    /// It took a job.
+    Taken {
+        /// The job.
+        job: JobId,
+        /// The change.
+        name: String,
+        /// How often it was taken.
+        attempt: i64,
+    },
+    /// A job ended, or goes back to the queue.
+    Ended {
+        /// The job.
+        job: JobId,
+        /// `done`, `dead`, `retry`, `released`, `canceled` or `lost`.
+        end: &'static str,
+        /// The outcome of the review.
+        outcome: Option<&'static str>,
+        /// How the review came about.
+        source: Option<&'static str>,
+        /// The reason, if it is not done.
+        reason: Option<String>,
+        /// Wall time in milliseconds.
+        took_ms: u64,
+    },
+    /// Something to know.
+    Notice {
+        /// The text.
+        text: String,
+    },
+    /// It takes no more jobs.
+    Draining,
+}
+
+/// A listener of a worker. It must not block.
+pub trait WorkerEventSink: Send + Sync {
+    /// Takes one event.
+    fn emit_worker(&self, event: WorkerEvent);
+}
+
+/// The sums of a worker.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WorkerReport {
+    /// Jobs that were reviewed.
+    pub done: u64,
+    /// Jobs that cannot be reviewed.
+    pub dead: u64,
+    /// Jobs that went back to the queue.
+    pub returned: u64,
+    /// `true` if it ended because it had spent what it may.
+    pub is_out_of_budget: bool,
+}
+
+/// Passes warnings of reviews on; what else happens in a review stays in its journal.
+struct ReviewEvents(Arc<dyn WorkerEventSink>);
+
+impl BatchEventSink for ReviewEvents {
+    fn emit_batch(&self, event: BatchEvent) {
+        if let BatchEvent::Whole(Event::Warning { text } | Event::Notice { text }) = event {
+            self.0.emit_worker(WorkerEvent::Notice { text: strip_line(&text) });
+        }
+    }
+}
+
+/// All that the jobs of a worker need.
+struct Worker {
+    queue: JobQueue,
+    reviews: BatchRun,
+    repos: WorkerRepos,
+    events: Arc<dyn WorkerEventSink>,
+    metrics: Arc<WorkerMetrics>,
+    lease: Duration,
+    name: String,
+    /// Stops when the worker is to drain.
+    cancel: Cancel,
+}
+
+/// Takes and reviews jobs until `cancel` stops, or until there are none with `until_empty`.
+pub async fn run_worker(
+    request: WorkerRequest,
+    around: ProcessEnv,
+    events: Arc<dyn WorkerEventSink>,
+    metrics: Arc<WorkerMetrics>,
+    cancel: Cancel,
+) -> Result<WorkerReport, AppError> {
+    let address = DatabaseAddress::parse(&request.queue);
+    let repos = WorkerRepos::new(request.repos, matches!(address, DatabaseAddress::Server(_)))?;
+    let shown = address.to_string();
+    let queue = blocking::run("opening the queue", &cancel, move || JobQueue::open(&address)).await?;
+    let queue = queue.map_err(QueueUseError::from)?;
+    let jobs = request.reviews.jobs.max(1);
+    let reviews = begin_worker(request.reviews, around, Arc::new(ReviewEvents(Arc::clone(&events))), &cancel)?;
+    events.emit_worker(WorkerEvent::Started { worker: request.name.clone(), queue: shown, jobs });
+    let (lease, name) = (request.lease, request.name);
+    let worker = Arc::new(Worker { queue, reviews, repos, events, metrics, lease, name, cancel: cancel.clone() });
+    let (mut report, mut running) = (WorkerReport::default(), JoinSet::new());
+    while !cancel.is_stopped() {
+        if worker.reviews.is_budget_exhausted() {
+            let text = "the budget is used up, so no more jobs are taken (raise it with --max-tokens or --max-cost)";
+            worker.events.emit_worker(WorkerEvent::Notice { text: text.to_owned() });
+            report.is_out_of_budget = true;
+            break;
+        }
+        while running.len() >= jobs {
+            count(&mut report, running.join_next().await.as_ref());
+        }
+        match worker.take().await {
+            Some(job) => {
+                running.spawn(Arc::clone(&worker).work_on(job));
+            }
+            None if request.until_empty && running.is_empty() && worker.is_empty().await => break,
+            None => {
+                let idle = blocking::unless_stopped(&cancel, tokio::time::sleep(IDLE));
+                tokio::select! {
+                    ended = running.join_next(), if !running.is_empty() => count(&mut report, ended.as_ref()),
+                    _ = idle => {}
+                }
+            }
+        }
+    }
+    if cancel.is_stopped() {
+        worker.events.emit_worker(WorkerEvent::Draining);
+    }
+    while let Some(ended) = running.join_next().await {
+        count(&mut report, Some(&ended));
+    }
+    Ok(report)
+}
+
+fn count(report: &mut WorkerReport, ended: Option<&Result<JobEnd, tokio::task::JoinError>>) {
+    match ended {
+        Some(Ok(JobEnd::Done(_))) => report.done += 1,
+        Some(Ok(JobEnd::Dead(_))) => report.dead += 1,
+        // One that panicked keeps its lease until that ends, and is taken over.
+        Some(Ok(JobEnd::Retry(..) | JobEnd::Release(_) | JobEnd::Canceled) | Err(_)) => report.returned += 1,
+        None => {}
+    }
+}
+
+impl Worker {
+    /// Runs a call of the queue on a thread that may wait. Also after an interrupt: a job that ended must be written down.
+    async fn ask<T: Send + 'static>(
+        &self,
+        what: &'static str,
+        call: impl FnOnce(&JobQueue) -> Result<T, QueueError> + Send + 'static,
+    ) -> Option<T> {
+        let queue = self.queue.clone();
+        let asked = blocking::run(what, &Cancel::after(END), move || call(&queue)).await;
+        let error = match asked {
+            Ok(Ok(answer)) => return Some(answer),
+            Ok(Err(error)) => error.to_string(),
+            Err(error) => error.to_string(),
+        };
+        self.metrics.queue_error();
+        self.events.emit_worker(WorkerEvent::Notice { text: format!("{what}: {}", strip_line(&error)) });
+        None
+    }
+
+    async fn take(&self) -> Option<LeasedJob> {
+        let (name, lease) = (self.name.clone(), self.lease);
+        self.ask("taking a job", move |queue| queue.lease(&name, lease)).await.flatten()
+    }
+
+    /// Checks whether no job waits and none runs anywhere.
+    async fn is_empty(&self) -> bool {
+        use crate::domain::queue::JobState::{Running, Waiting};
+        let status = self.ask("counting the jobs", JobQueue::status).await;
+        status.is_some_and(|status| [Waiting, Running].iter().all(|state| !status.jobs.contains_key(state)))
+    }
+
+    /// Reviews a job while its lease is renewed, and writes its end down.
+    async fn work_on(self: Arc<Self>, job: LeasedJob) -> JobEnd {
+        let name = job.request.as_ref().map_or_else(|_| "?".to_owned(), |request| strip_line(&request.name));
+        self.events.emit_worker(WorkerEvent::Taken { job: job.id.clone(), name, attempt: job.attempts });
+        self.metrics.running(1);
+        let started = Instant::now();
+        let stop = Cancel::never();
+        let reviews = self.reviews.within(stop.clone());
+        let review = Box::pin(run_job(reviews, job.clone(), self.repos.clone(), stop.clone()));
+        let (EndedJob { end, entry }, lease) = self.keep_lease(&job, &stop, review).await;
+        let end = match lease {
+            LeaseState::Canceled => JobEnd::Canceled,
+            LeaseState::Held | LeaseState::Lost if matches!(end, JobEnd::Done(_)) && !stop.is_stopped() => end,
+            LeaseState::Held | LeaseState::Lost if stop.is_stopped() => JobEnd::Release(Duration::ZERO),
+            LeaseState::Held | LeaseState::Lost => end,
+        };
+        let (own, written) = (job.clone(), end.clone());
+        let is_ours = self.ask("ending a job", move |queue| queue.end(&own, &written)).await;
+        let took = started.elapsed();
+        self.metrics.running(-1);
+        self.note(&job, &end, entry.as_deref(), is_ours == Some(true), took);
+        end
+    }
+
+    /// Runs a review, and renews the lease meanwhile; a worker that drains, a canceled job and a lost lease stop it.
+    async fn keep_lease(
+        &self,
+        job: &LeasedJob,
+        stop: &Cancel,
+        mut review: BoxFuture<'static, EndedJob>,
+    ) -> (EndedJob, LeaseState) {
+        let mut state = LeaseState::Held;
+        let mut renewal = tokio::time::interval(self.lease / 3);
+        renewal.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        renewal.tick().await;
+        loop {
+            tokio::select! {
+                ended = &mut review => return (ended, state),
+                _ = renewal.tick() => {
+                    let (own, lease) = (job.clone(), self.lease);
+                    // A queue that is away says nothing; the end of the job will find out.
+                    if let Some(now) = self.ask("renewing a lease", move |queue| queue.renew(&own, lease)).await {
+                        state = now;
+                    }
+                    if state != LeaseState::Held {
+                        stop.interrupt();
+                    }
+                }
+                _ = self.cancel.until_stopped(), if !stop.is_stopped() => stop.interrupt(),
+            }
+        }
+    }
+
+    fn note(
+        &self,
+        job: &LeasedJob,
+        end: &JobEnd,
+        entry: Option<&crate::domain::batch::BatchEntry>,
+        is_ours: bool,
+        took: Duration,
+    ) {
+        let (word, reason) = match end {
+            _ if !is_ours => ("lost", None),
+            JobEnd::Done(_) => ("done", None),
+            JobEnd::Dead(reason) => ("dead", Some(reason.clone())),
+            JobEnd::Retry(reason, _) => ("retry", Some(reason.clone())),
+            JobEnd::Release(_) => ("released", None),
+            JobEnd::Canceled => ("canceled", None),
+        };
+        match (end, entry) {
+            _ if !is_ours => self.metrics.lost(),
+            (JobEnd::Retry(..), _) => self.metrics.retry(),
+            (_, Some(entry)) => self.metrics.review(entry, took),
+            (JobEnd::Done(_), None) => self.metrics.left_out(),
+            _ => {}
+        }
+        self.events.emit_worker(WorkerEvent::Ended {
+            job: job.id.clone(),
+            end: word,
+            outcome: entry.map(|entry| entry.outcome.as_str()),
+            source: entry.map(|entry| entry.source.as_str()),
+            reason: reason.map(|reason| strip_line(&reason)),
+            took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        });
+    }
+}
+
+/// Returns a name for a worker of this process: the host and a number of its own.
+pub fn worker_name() -> String {
+    let host = std::fs::read_to_string("/etc/hostname").unwrap_or_default();
+    let host: String = host.trim().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect();
+    format!(
+        "{}-{}-{}",
+        if host.is_empty() { "worker" } else { &host },
+        std::process::id(),
+        clock::unix_seconds() % 10_000
+    )
+}

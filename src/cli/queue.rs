@@ -1,0 +1,214 @@
+//! `review queue`: jobs that workers will review.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, Subcommand};
+
+use super::DirectoryArgs;
+use super::batch::SelectionArgs;
+use super::console::Console;
+use crate::app::{self, AddRequest, AppError, BatchRequest, Cancel, Overrides, ProcessEnv, QueueHandle};
+use crate::config::parse_duration;
+use crate::domain::batch::{BatchEvent, BatchEventSink};
+use crate::domain::queue::{JobId, JobState};
+use crate::domain::request::{Compare, Previous};
+use crate::domain::text::{count_noun, strip_line};
+use crate::present::{Syntax, queue};
+
+/// Time limit of a command that changes or shows a queue.
+const LIMIT: Duration = Duration::from_mins(5);
+/// Time limit to stop after an interrupt.
+const GRACE: Duration = Duration::from_secs(3);
+/// The variable that names the queue: an address with a password does not belong on a command line.
+const QUEUE: &str = "REVIEW_QUEUE";
+
+const EXAMPLES: &str = "\
+Examples:
+  review queue add --all-branches --target main     add a job for each branch
+  review queue add --prs open --post                and for each open pull request, posted
+  review queue status                               counts, and the jobs that changed last
+  review queue status --state dead                  what failed, with the reasons
+  review queue retry                                let workers take the dead jobs again
+  review queue cancel 0123456789abcdef              cancel a job
+  review queue drain                                workers take no more jobs
+  review queue purge --older-than 30d               forget what ended long ago
+
+The queue is a file in the state folder, or what REVIEW_QUEUE or --queue names: the path of
+a file, or postgres://USER:PASSWORD@HOST/DATABASE. `review worker` takes the jobs.
+docs/batch.md has the details.";
+
+/// The queue's address.
+#[derive(Debug, Clone, Args)]
+pub(super) struct QueueAddressArgs {
+    /// The queue: a file, or postgres://… [default: `REVIEW_QUEUE`, or a file in the state folder]
+    #[arg(long = "queue", value_name = "ADDRESS", value_parser = NonEmptyStringValueParser::new(), global = true)]
+    address: Option<String>,
+}
+
+impl QueueAddressArgs {
+    /// Returns the address.
+    pub(super) fn resolve(&self, around: &ProcessEnv) -> String {
+        let named = || around.environment.iter().find(|(name, _)| name == QUEUE).map(|(_, value)| value.clone());
+        let default = || around.state.join("queue.db").to_string_lossy().into_owned();
+        self.address.clone().or_else(named).unwrap_or_else(default)
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct QueueArgs {
+    #[command(flatten)]
+    queue: QueueAddressArgs,
+    #[command(subcommand)]
+    action: QueueAction,
+}
+
+#[derive(Debug, Subcommand)]
+enum QueueAction {
+    /// Add a job for each change; one that the queue has with the same commits is not added again
+    Add(Box<AddArgs>),
+    /// Show how many jobs there are, and those that changed last
+    Status(StatusArgs),
+    /// Let workers take dead or canceled jobs again
+    Retry {
+        /// The jobs [default: all dead ones]
+        #[arg(value_name = "JOB")]
+        jobs: Vec<JobId>,
+    },
+    /// Cancel jobs, also running ones
+    Cancel {
+        /// The jobs
+        #[arg(value_name = "JOB", required = true)]
+        jobs: Vec<JobId>,
+    },
+    /// Let workers take no more jobs; what runs goes on
+    Drain {
+        /// Let workers take jobs again
+        #[arg(long)]
+        off: bool,
+    },
+    /// Remove jobs that ended
+    Purge {
+        /// Only those that ended this long ago (30d, 12h)
+        #[arg(long, value_name = "TIME", value_parser = |text: &str| parse_duration(text), default_value = "30d")]
+        older_than: Duration,
+    },
+}
+
+#[derive(Debug, Args)]
+struct AddArgs {
+    #[command(flatten)]
+    place: DirectoryArgs,
+    #[command(flatten)]
+    selection: SelectionArgs,
+    /// Add also what the queue has with the same commits
+    #[arg(long)]
+    force: bool,
+    /// The name of the repository below the workers' --repos [default: its path]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    repository: Option<String>,
+    /// Jobs with a higher priority are taken first
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    priority: i64,
+    /// Post the reviews to their pull requests
+    #[arg(long, requires = "prs")]
+    post: bool,
+}
+
+#[derive(Debug, Args)]
+struct StatusArgs {
+    /// Show only jobs in this state
+    #[arg(long, value_name = "STATE", value_parser = parse_state)]
+    state: Option<JobState>,
+    /// Show this many jobs
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: u32,
+    /// Print a table for people, or JSON
+    #[arg(long, value_name = "FORMAT", value_parser = ["terminal", "json"], default_value = "terminal")]
+    format: String,
+}
+
+fn parse_state(word: &str) -> Result<JobState, String> {
+    let words = || JobState::ALL.map(JobState::as_str).join(", ");
+    JobState::parse(word).ok_or_else(|| format!("a state is one of {}", words()))
+}
+
+pub(super) fn run(args: QueueArgs, console: &Console) -> Result<ExitCode, AppError> {
+    let around = ProcessEnv::of_this_process()?;
+    let address = args.queue.resolve(&around);
+    let own = console.clone();
+    match args.action {
+        QueueAction::Add(args) => add(*args, address, around, console),
+        action => app::with_time_limit("using the queue", LIMIT, move || {
+            act(action, &QueueHandle::open(&address)?, &own)?;
+            Ok(ExitCode::SUCCESS)
+        }),
+    }
+}
+
+fn act(action: QueueAction, jobs: &QueueHandle, console: &Console) -> Result<(), AppError> {
+    let say = |text: &str| console.print_to_stderr(&format!("review: {text}"));
+    match action {
+        QueueAction::Add(_) => {}
+        QueueAction::Status(args) => {
+            let (status, list) = (jobs.status()?, jobs.list(args.state, args.limit)?);
+            match args.format.as_str() {
+                "json" => console.write_data(&queue::json(&status, &list), Syntax::Json)?,
+                _ => {
+                    let now = crate::domain::queue::millis_since_1970(std::time::SystemTime::now());
+                    console.write_data(queue::table(&status, &list, now).as_bytes(), Syntax::Plain)?;
+                }
+            }
+        }
+        QueueAction::Retry { jobs: ids } => say(&format!("{} wait again", count_jobs(jobs.retry(&ids)?))),
+        QueueAction::Cancel { jobs: ids } => say(&format!("canceled {}", count_jobs(jobs.cancel(&ids)?))),
+        QueueAction::Drain { off } => {
+            jobs.drain(!off)?;
+            say(if off { "workers take jobs again" } else { "workers take no more jobs; what runs goes on" });
+        }
+        QueueAction::Purge { older_than } => say(&format!("removed {}", count_jobs(jobs.purge(older_than)?))),
+    }
+    Ok(())
+}
+
+fn count_jobs(count: u64) -> String {
+    count_noun(usize::try_from(count).unwrap_or(usize::MAX), "job")
+}
+
+fn add(args: AddArgs, queue: String, around: ProcessEnv, console: &Console) -> Result<ExitCode, AppError> {
+    struct AddingEvents;
+    impl BatchEventSink for AddingEvents {
+        fn emit_batch(&self, _: BatchEvent) {}
+    }
+    impl crate::domain::event::EventSink for AddingEvents {
+        fn emit(&self, _: crate::domain::event::Event) {}
+    }
+    let (target, shard) = (args.selection.target.clone(), args.selection.shard);
+    let changes = BatchRequest {
+        directory: args.place.directory,
+        selection: args.selection.selection()?,
+        target,
+        since: None,
+        jobs: 1,
+        shard,
+        flags: Overrides::default(),
+        compare: Compare { with: Previous::default(), full: false },
+        force: args.force,
+        resume: true,
+        output: None,
+        formats: Vec::new(),
+    };
+    let AddArgs { repository, priority, post, .. } = args;
+    let request = AddRequest { queue, changes, repository, priority, post };
+    let cancel = Cancel::after(LIMIT);
+    let added = app::run_command(&cancel, &AddingEvents, GRACE, app::add_jobs(request, around, cancel.clone()))?;
+    for left in &added.left_out {
+        console.print_to_stderr(&format!("review: {}: no job, {}", strip_line(&left.name), strip_line(&left.reason)));
+    }
+    let known = if added.known > 0 { format!("; the queue has {} already", added.known) } else { String::new() };
+    console.print_to_stderr(&format!("review: added {}{known}", count_jobs(added.added)));
+    // A change that is no job will not be reviewed: that must not look like success.
+    Ok(ExitCode::from(if added.left_out.is_empty() { 0 } else { 3 }))
+}
