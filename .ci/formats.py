@@ -6,7 +6,7 @@ Every document of `fixtures/documents`, and some that are worse, are laid down a
 repository with odd names is reviewed too, with a gate and without. Then, for each report:
 
 - rdjson, rdjsonl, gitlab by `fixtures/schemas`, junit by the schema of Jenkins' xUnit plugin;
-- as many entries as the JSON document has unresolved findings, and one more where it is not complete, which comes first;
+- as many entries as the JSON document has unresolved findings, one more where it is not complete, which comes first, and one for its limits;
 - relative paths, lines from 1 that do not end before they begin, names that do not repeat, severities as `docs/formats.md` has them;
 - annotations are read as GitHub's runner reads a log: no line is anything but a command of ours, never more than ten of a level;
 - the messages for reviewdog and the job summary are rendered with GitHub's own Markdown library: no link, no image, no tag that is not ours
@@ -71,10 +71,17 @@ def unresolved(review):
     return [f for f in review["findings"] if f["status"] not in ("fixed", "dismissed")]
 
 
+def limited(review):
+    """Whether the review has limits that its outcome does not show."""
+    coverage = review["coverage"]
+    reasons = [file["reason"] or "" for file in coverage["files"] if file["state"] == "text_only"]
+    return bool(coverage.get("uncommitted")) or any(re.match("no rules for (?!files of this kind)", reason) for reason in reasons)
+
+
 def expected(review):
-    """The severities of all entries, in order: first that the review is not complete."""
+    """The severities of all entries, in order: first that the review is not complete, last its limits."""
     first = [] if review["outcome"] == "complete" else ["critical"]
-    return first + [finding["severity"] for finding in unresolved(review)]
+    return first + [finding["severity"] for finding in unresolved(review)] + ["nit"] * limited(review)
 
 
 def check_path(path):
@@ -104,6 +111,7 @@ def check_diagnostics(diagnostics, review):
     check([d["severity"] for d in diagnostics] == [WORDS[s]["rdjson"] for s in expected(review)], "entries or their severities")
     own = [] if review["outcome"] == "complete" else ["review/" + review["outcome"]]
     check([d["code"]["value"] for d in diagnostics if d["code"]["value"] in ("review/incomplete", "review/failed")] == own, "the outcome")
+    check([d["code"]["value"] == "review/limits" for d in diagnostics[-1:]] == [limited(review)] * bool(diagnostics), "the limits")
     for diagnostic in diagnostics:
         for at in [diagnostic["location"]] + [related["location"] for related in diagnostic.get("related_locations", [])]:
             check_path(at["path"])
@@ -161,7 +169,8 @@ def check_gitlab(report, review, _):
             check((given["path"], given["lines"]["begin"], given["lines"]["end"]) == (place[0], place[1] or 1, place[2] or 1), f"the place {given}, not {place}")
     prints = [v["fingerprint"] for v in violations]
     ids = [finding["id"] for finding in unresolved(review)]
-    check(prints[len(prints) - len(ids) :] == ids, "fingerprints that are not the ids")
+    own = len(prints) - limited(review)
+    check(prints[own - len(ids) :] == ids + ["review/limits"] * limited(review), "fingerprints that are not the ids")
     check(len(set(prints)) == len(prints), "a fingerprint that repeats")
     for violation in violations:
         check_path(violation["location"]["path"])
@@ -232,7 +241,8 @@ def check_annotations(report, review, _):
         if "line" in given:
             check(1 <= int(given["line"]) <= int(given.get("endLine", 0)), f"not lines: {given}")
         check(len(data) <= 4096 * 3 and len(re.sub("%(25|0D|0A)", "x", data)) <= 4096, "a message that the runner cuts")
-    entries = expected(review)
+    # The limits are part of the last notice.
+    entries = expected(review)[: -1 if limited(review) else None]
     shown, left = [], 0
     for number, severity in enumerate(entries):
         level = WORDS[severity]["annotation"]
@@ -246,7 +256,7 @@ def check_annotations(report, review, _):
             shown.append((level, own))
         else:
             left += 1
-    check([command[0] for command in commands] == [level for level, _ in shown] + ["notice"] * bool(left), "entries or their levels")
+    check([command[0] for command in commands] == [level for level, _ in shown] + ["notice"] * bool(left or limited(review)), "entries or their levels")
     if left:
         check(commands[-1][1]["title"] == f"{left} more findings have no annotation", "how many are left out")
     if review["outcome"] != "complete":
@@ -291,7 +301,8 @@ def check_summary(report, review, _):
     said = "".join(page.said)
     left = sum(int(count) for count in re.findall(r"(\d+) findings? left out of the details", said))
     count = rendered.count("<details>")
-    check(count + left == len(unresolved(review)), f"{count} folds and {left} left out of {len(unresolved(review))} findings")
+    main = sum(finding["prominence"] == "main" for finding in unresolved(review))
+    check(count == main if not left else count <= main <= count + left, f"{count} folds and {left} left out of {main} main findings")
     if not left:
         check(all(finding["id"] in said for finding in unresolved(review)), "a finding that is not there")
     verdict = said.split("\n")[1:3]
@@ -353,6 +364,15 @@ def documents():
         for finding in review["findings"]:
             finding["anchors"][0]["side"] = "old"
 
+    def limits(review):
+        review["coverage"]["uncommitted"] = 3
+        review["coverage"]["files"][1].update(state="text_only", reason="no rules for Ruby")
+
+    def limits_alone(review):
+        limits(review)
+        review["findings"] = []
+
+    found |= {"limits": changed(9, limits), "limits alone": changed(4, limits_alone)}
     found |= {"worse": changed(5, worse), "many": changed(6, many), "long": changed(7, long), "gone": changed(8, gone)}
     for review in found.values():
         lines = review["summary"]

@@ -3,7 +3,7 @@
 usage: posted.py FOLDER SNAPSHOT
 
 FOLDER holds TEST/NNN.json, the recorded requests to GitHub; SNAPSHOT is the file with hostile texts as they would be posted. A text may hold
-paragraphs, lists, emphasis, code, our own headings and hidden marks, and, in a comment on lines, one suggestion. Outside of code it holds nothing that GitHub
+paragraphs, lists, emphasis, code, our own headings, table, links to places and hidden marks, and, in a comment on lines, one suggestion. Outside of code it holds nothing that GitHub
 links by itself. Prints a line; ends with 1 at the first thing that is wrong.
 
 A check that cannot fail proves nothing: every text is then spoiled in many ways, each of which must be found.
@@ -23,8 +23,14 @@ EXTENSIONS = ["table", "autolink", "strikethrough", "tasklist"]
 TAGS = {"p", "ul", "ol", "li", "em", "strong", "del", "code", "pre", "br"}
 MARK = re.compile(r" review:((untrusted-)?(finding|summary|run)|beside) v=1( [a-z]+=[A-Za-z0-9.:_%+/~*-]*)+ ", re.ASCII)
 HEADINGS = re.compile(
-    r"h2: Review( by the pull request's own workflow)?: [a-z0-9(), ]+|h3: (On their lines|Not on lines|Beyond the limit of comments|Found by earlier reviews|About the change|What was looked at)"
+    r"h2: Review( by the pull request's own workflow)?: [a-z0-9(), ]+|h3: (Main findings|Also noticed|On their lines|Not on lines|Beyond the limit of comments|Found by earlier reviews|About the change|What was looked at)"
 )
+# The table of the main findings has these columns; a place in it, or in a list, links to its line at the reviewed commit.
+TABLE = {"table", "thead", "tbody", "tr", "th", "td"}
+COLUMNS = ["severity", "place", "title"]
+PLACE = re.compile(r"http://127\.0\.0\.1:\d+/octo/[a-z]+/blob/[0-9a-f]{40}/[\w./%-]+#L\d+(-L\d+)?", re.ASCII)
+# The rationale of a verification is folded.
+FOLD = {"details", "summary"}
 DRAWN = {"mermaid", "math", "geojson", "topojson", "stl"}
 LINKED = re.compile(
     r"@[a-z0-9]|://|\bwww\.|#\d|\bgh-\d|mailto:|xmpp:|\bcve-\d|\bghsa-\w|(?<![0-9a-z_])(?=\d*[a-f])[0-9a-f]{7,64}(?![0-9a-z_])", re.I | re.ASCII
@@ -32,7 +38,7 @@ LINKED = re.compile(
 SPOILS = [
     "![x](https://e.example/x.png)", "[x](//e.example)", "[x]\n\n[x]: /e", "<https://e.example>", "https://e.example", "www.e.example", "a@b.example",
     "@octo", "fixes #12", "GH-12", "a1b2c3d", "CVE-2025-30066", "GHSA-8q5r-mmjf-575q", "<b>x</b>", "<!-- x -->", "<!-- review:other v=1 -->", "# x",
-    "x\n===", "***", "> x", "- [ ] x", "| a |\n| - |\n| b |", "x[^1]\n\n[^1]: y", "```mermaid\nx\n```", "1234567. ~~~math", "~~~suggestion\nx\n~~~",
+    "x\n===", "***", "> x", "- [ ] x", "| a |\n| - |\n| b |", "x[^1]\n\n[^1]: y", "<details><summary>x</summary>\n\ny\n\n</details>", "```mermaid\nx\n```", "1234567. ~~~math", "~~~suggestion\nx\n~~~",
 ]
 
 
@@ -43,6 +49,8 @@ class Rendered(html.parser.HTMLParser):
         super().__init__(convert_charrefs=True)
         self.wrong, self.text, self.headings = [], [], []
         self.in_code, self.in_heading, self.suggestions = 0, False, suggestions
+        self.columns, self.in_column = [], False
+        self.summary, self.in_summary = "", False
 
     def handle_starttag(self, tag, attributes):
         attributes = dict(attributes)
@@ -51,12 +59,18 @@ class Rendered(html.parser.HTMLParser):
         if tag in ("h2", "h3"):
             self.headings.append(f"{tag}: ")
             self.in_heading = True
-        elif tag not in TAGS or attributes or (first and not first.isdigit()):
+        elif tag == "th" and not attributes:
+            self.columns.append("")
+            self.in_column = True
+        elif tag == "a" and len(attributes) == 1 and PLACE.fullmatch(attributes.get("href") or ""):
+            pass
+        elif tag not in TAGS | TABLE | FOLD or attributes or (first and not first.isdigit()):
             self.wrong.append(f"<{tag} {attributes}>")
         if language == "suggestion" and self.suggestions:
             self.suggestions -= 1
         elif language and (language.lower() in DRAWN or language.lower().startswith("suggestion")):
             self.wrong.append(f"a fence of {language}")
+        self.in_summary |= tag == "summary"
         self.in_code += tag in ("code", "pre")
         # What stands in two parts is no link.
         self.text.append("\n")
@@ -64,11 +78,21 @@ class Rendered(html.parser.HTMLParser):
     def handle_endtag(self, tag):
         self.in_code -= tag in ("code", "pre")
         self.in_heading &= tag not in ("h2", "h3")
+        self.in_column &= tag != "th"
+        self.in_summary &= tag != "summary"
+        if tag == "details" and self.summary != "Verification":
+            self.wrong.append(f"a fold of {self.summary!r}")
+        if tag == "table" and self.columns != COLUMNS:
+            self.wrong.append(f"a table of {self.columns}")
         self.text.append("\n")
 
     def handle_data(self, data):
         if self.in_heading:
             self.headings[-1] += data
+        if self.in_summary:
+            self.summary += data
+        if self.in_column:
+            self.columns[-1] += data
         if not self.in_code:
             self.text.append(data)
 

@@ -95,7 +95,7 @@ class Validator:
 def sarif_of(repository, folder, name, *words, ends=(0,)):
     """Reviews, and gives the file; what is kept must be shown in the same bytes."""
     file = folder / f"{name}.sarif"
-    repository.ours("--no-model", *words, "--output", f"sarif={file}", "--format", "json", ends=ends)
+    repository.ours("--no-model", "--hints", *words, "--output", f"sarif={file}", "--format", "json", ends=ends)
     shown = repository.ours("show", "last", "--format", "sarif")
     check(shown == file.read_bytes(), f"{name}: `review show` gives another file than --output")
     check_against_json(name, json.loads(shown), json.loads(repository.ours("show", "last", "--format", "json")))

@@ -85,7 +85,7 @@ fn list(tree: &dyn Workspace) -> Result<(), Failed> {
 
 fn search(tree: &dyn Workspace, pattern: &str, most: usize) -> Result<(), Failed> {
     let pattern = LineRegex::new(pattern)?;
-    let hits = tree.search(&Query { pattern: &pattern, files: None, most }, &Cancel::never())?;
+    let hits = tree.search(&Query { pattern: &pattern, files: None, most, generated_last: false }, &Cancel::never())?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     for file in &hits.files {
         for line in &file.lines {

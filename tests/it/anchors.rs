@@ -84,7 +84,7 @@ fn a_planted_defect_of_each_language_is_found_where_git_has_it() {
         repo.write(path, before).write("README", "read me\n").commit("begin");
         repo.branch("feature").write(path, after).commit("plant");
         let program = Program::in_folder(repo.root());
-        let (code, review) = program.review("--target main");
+        let (code, review) = program.review("--target main --hints");
         assert_eq!((code, review["outcome"].as_str()), (0, Some("complete")), "{language}: {review:#}");
         let found: Vec<&Value> = review["findings"].as_array().expect("findings").iter().collect();
         assert_eq!(found.len(), 1, "{language}: {review:#}");
@@ -112,7 +112,7 @@ fn all_languages_at_once_and_far_down_in_renamed_files() {
     }
     repo.commit("move and plant");
     let program = Program::in_folder(repo.root());
-    let (code, review) = program.review("--target main");
+    let (code, review) = program.review("--target main --hints");
     assert_eq!((code, review["outcome"].as_str()), (0, Some("complete")), "{review:#}");
     let statuses: Vec<_> =
         review["change"]["files"].as_array().expect("files").iter().map(|file| &file["status"]).collect();
@@ -133,7 +133,7 @@ fn what_was_deleted_is_anchored_in_the_old_file() {
     repo.write("sums.py", "def add(a, b):\n    return a + b\n").write("tests/test_sums.py", test).commit("begin");
     repo.branch("feature").write("sums.py", "def add(a, b):\n    return b + a\n").remove("tests/test_sums.py");
     repo.commit("lose the tests");
-    let (code, review) = Program::in_folder(repo.root()).review("--target main");
+    let (code, review) = Program::in_folder(repo.root()).review("--target main --hints");
     assert_eq!((code, review["outcome"].as_str()), (0, Some("complete")));
     let findings = review["findings"].as_array().expect("findings");
     assert!(!findings.is_empty(), "{review:#}");

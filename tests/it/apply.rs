@@ -34,7 +34,7 @@ fn reviewed(code: impl AsRef<[u8]>) -> Reviewed {
     repo.write("README", "read me\n").commit("begin");
     repo.branch("feature").write("a.py", code).commit("change");
     let program = Program::in_folder(repo.root());
-    let review = program.review("--target main").1;
+    let review = program.review("--target main --hints").1;
     Reviewed { repo, program, review }
 }
 
@@ -224,7 +224,7 @@ fn files_are_independent_of_each_other() {
     repo.write("README", "read me\n").commit("begin");
     repo.branch("feature").write("a.py", CODE).write("b.py", CODE).commit("change");
     let program = Program::in_folder(repo.root());
-    let review = program.review("--target main").1;
+    let review = program.review("--target main --hints").1;
     let with = review["findings"].as_array().unwrap().iter().filter(|one| !one["suggestion"].is_null());
     let ids: Vec<&str> = with.map(|one| one["id"].as_str().unwrap()).collect();
     assert_eq!(ids.len(), 4);

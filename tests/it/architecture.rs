@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, OnceLock};
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
@@ -13,11 +14,12 @@ use syn::visit::{self, Visit};
 const LAYERS: &[&[&str]] = &[
     &["domain"],
     &["sys"],
-    &["config", "git", "workspace", "syntax", "document", "present", "store", "prompt", "llm", "forge"],
+    &["config", "git", "workspace", "syntax", "document", "present", "store", "queue", "prompt", "llm", "forge"],
     &["evidence", "rules"],
     &["tools"],
     &["review", "publish"],
     &["app"],
+    &["web"],
     &["mcp"],
     &["cli"],
 ];
@@ -29,10 +31,11 @@ const LAYERS_WITHIN: &[(&str, &[&[&str]])] = &[
         "app",
         &[
             &["context"],
-            &["prepare"],
+            &["prepare", "runner"],
             &["review", "findings", "inspect"],
             &["post"],
-            &["action", "clients", "doctor", "eval", "service"],
+            &["action", "batch", "clients", "doctor", "eval", "service"],
+            &["queue"],
         ],
     ),
     (
@@ -51,8 +54,8 @@ const LAYERS_WITHIN: &[(&str, &[&[&str]])] = &[
 ];
 
 /// From below, the adapters see only these (and `app`).
-const ADAPTERS: &[&str] = &["cli", "mcp"];
-const SEEN_FROM_ADAPTERS: &[&str] = &["app", "config", "domain", "mcp", "present", "tools"];
+const ADAPTERS: &[&str] = &["cli", "mcp", "web"];
+const SEEN_FROM_ADAPTERS: &[&str] = &["app", "config", "domain", "mcp", "present", "tools", "web"];
 
 /// Big dependencies and the folders (or files) that may name them.
 const BEHIND: &[(&str, &[&str])] = &[
@@ -74,17 +77,31 @@ const BEHIND: &[(&str, &[&str])] = &[
     ("schemars", &["domain", "present", "tools", "review/builder/engine_tools", "review/verify", "mcp/tools"]),
     (
         "tokio",
-        &["sys/blocking.rs", "sys/cancel.rs", "llm", "forge", "review", "publish", "app", "mcp", "cli", "main.rs"],
+        &[
+            "sys/blocking.rs",
+            "sys/cancel.rs",
+            "sys/database.rs",
+            "llm",
+            "forge",
+            "review",
+            "publish",
+            "app",
+            "web",
+            "mcp",
+            "cli",
+            "main.rs",
+        ],
     ),
     ("rmcp", &["mcp/protocol"]),
-    ("axum", &["mcp/protocol"]),
-    ("hyper_util", &["mcp/protocol"]),
+    ("axum", &["mcp/protocol", "web"]),
+    ("hyper_util", &["web"]),
     ("percent_encoding", &["domain/percent.rs"]),
     ("pulldown_cmark", &["document"]),
     ("toml_edit", &["app/clients", "config/dismissals"]),
     ("jsonc_parser", &["app/clients/json/mod.rs"]),
     ("reqwest", &["sys/http.rs"]),
     ("rustls", &["sys/app_key.rs", "sys/http.rs"]),
+    ("sqlx", &["sys/database.rs"]),
     ("minijinja", &["prompt"]),
     ("clap", &["cli", "main.rs"]),
 ];
@@ -96,6 +113,7 @@ const STREAMS: &[(&str, &[&str])] = &[
     ("mcp/protocol/stdio.rs", &["tokio::io::stdout"]),
     // Drawn on terminals alone, never in a log.
     ("present/progress/bar.rs", &["ProgressDrawTarget::stderr"]),
+    ("present/progress/batch.rs", &["ProgressDrawTarget::stderr"]),
 ];
 
 /// Lines a file may have before its tests; a longer one stands here with its reason.
@@ -108,7 +126,7 @@ fn imports_point_down_and_siblings_never_meet() {
     for file in sources() {
         let Some(from) = file.folder() else { continue };
         let layer = layer_of(&from).unwrap_or_else(|| panic!("{from} has no layer in LAYERS"));
-        for import in file.imports() {
+        for import in &file.syntax().imports {
             let Some(to) = import.path.first().filter(|first| **first != from && is_folder(first)) else { continue };
             let below = layer_of(to).unwrap_or_else(|| panic!("{to} has no layer in LAYERS"));
             let fault = if below >= layer {
@@ -136,7 +154,7 @@ fn the_layers_within_a_room_point_down() {
                 continue;
             }
             let own = layer(from).unwrap_or_else(|| panic!("{room}/{from} has no layer in LAYERS_WITHIN"));
-            for import in file.imports() {
+            for import in &file.syntax().imports {
                 let [first, to, ..] = import.path.as_slice() else { continue };
                 // What a room exports is for the others.
                 let is_below = to == from || layer(to).is_some_and(|below| below < own);
@@ -152,7 +170,7 @@ fn the_layers_within_a_room_point_down() {
 #[test]
 fn siblings_form_no_circle() {
     let mut faults = String::new();
-    for circle in circles(&sources()) {
+    for circle in circles(sources()) {
         let _ = writeln!(faults, "{circle}");
     }
     assert!(faults.is_empty(), "\n{faults}");
@@ -184,17 +202,20 @@ fn the_way_of_one_review_is_as_the_first_page_says() {
 #[test]
 fn what_a_folder_exports_is_used_from_outside() {
     let sources = sources();
-    let exported: BTreeMap<Vec<String>, BTreeSet<String>> =
-        sources.iter().map(|file| (file.module(), file.exports())).filter(|(_, names)| !names.is_empty()).collect();
+    let exported: BTreeMap<Vec<String>, &BTreeSet<String>> = sources
+        .iter()
+        .map(|file| (file.module(), &file.syntax().exports))
+        .filter(|(_, names)| !names.is_empty())
+        .collect();
     let modules: BTreeSet<Vec<String>> = sources.iter().map(Source::module).collect();
     let mut faults = String::new();
-    for file in &sources {
+    for file in sources {
         let module = file.module();
         // Tests stand outside.
         if module.iter().any(|name| name == "tests") {
             continue;
         }
-        for import in file.imports() {
+        for import in &file.syntax().imports {
             for at in 1..import.path.len() {
                 let (folder, name) = (&import.path[..at], &import.path[at]);
                 let is_inside = module.len() > at && module.starts_with(folder);
@@ -213,8 +234,8 @@ fn what_a_folder_exports_is_used_from_outside() {
 fn big_dependencies_stay_behind_one_door() {
     let mut faults = String::new();
     for file in sources() {
-        for (line, name) in file.crates_named() {
-            let Some((_, allowed)) = BEHIND.iter().find(|(dependency, _)| *dependency == name) else { continue };
+        for (line, name) in &file.syntax().crates {
+            let Some((_, allowed)) = BEHIND.iter().find(|(dependency, _)| dependency == name) else { continue };
             if !allowed.iter().any(|place| file.name == *place || file.name.starts_with(&format!("{place}/"))) {
                 let _ = writeln!(faults, "src/{}:{line}: {name} belongs behind {allowed:?}", file.name);
             }
@@ -228,7 +249,7 @@ fn the_streams_are_written_to_in_one_place() {
     let mut faults = String::new();
     let mut found = BTreeSet::new();
     for file in sources() {
-        for (line, path) in file.streams_named() {
+        for (line, path) in &file.syntax().streams {
             found.insert((file.name.clone(), path.clone()));
             if !STREAMS.iter().any(|(name, paths)| *name == file.name && paths.contains(&path.as_str())) {
                 let _ = writeln!(faults, "src/{}:{line}: {path}: write through cli::console", file.name);
@@ -242,8 +263,8 @@ fn the_streams_are_written_to_in_one_place() {
         "the table names what is there"
     );
     let seen = |code: &str| {
-        let file = Source { name: "git/a.rs".to_owned(), text: code.to_owned() };
-        file.streams_named().into_iter().map(|(_, path)| path).collect::<Vec<_>>()
+        let file = Source::new("git/a.rs".to_owned(), code.to_owned());
+        file.syntax().streams.iter().map(|(_, path)| path.clone()).collect::<Vec<_>>()
     };
     assert_eq!(seen("use std::io::{self, stderr as it};"), ["std::io::stderr"]);
     assert_eq!(seen("fn f() { write!(std::io::stdout(), \"x\"); }"), ["std::io::stdout"]);
@@ -269,8 +290,8 @@ fn every_file_says_what_lives_in_it_and_stays_small() {
 #[test]
 fn the_detector_sees_every_way_to_import() {
     let seen = |name: &str, code: &str| -> Vec<String> {
-        let file = Source { name: name.to_owned(), text: code.to_owned() };
-        file.imports().into_iter().map(|import| import.path.join("::")).collect()
+        let file = Source::new(name.to_owned(), code.to_owned());
+        file.syntax().imports.iter().map(|import| import.path.join("::")).collect()
     };
     assert_eq!(seen("git/a.rs", "use crate::{app::x, cli};"), ["app::x", "cli"]);
     assert_eq!(seen("git/a.rs", "pub use super::super::app::y;"), ["app::y"]);
@@ -282,7 +303,7 @@ fn the_detector_sees_every_way_to_import() {
 #[test]
 fn a_circle_is_seen_and_layers_are_none() {
     let found = |files: &[(&str, &str)]| -> Vec<String> {
-        let source = |(name, text): &(&str, &str)| Source { name: (*name).to_owned(), text: (*text).to_owned() };
+        let source = |(name, text): &(&str, &str)| Source::new((*name).to_owned(), (*text).to_owned());
         circles(&files.iter().map(source).collect::<Vec<_>>()).iter().map(ToString::to_string).collect()
     };
     let there = ("git/a.rs", "use super::b::B;\n");
@@ -318,6 +339,16 @@ fn a_circle_is_seen_and_layers_are_none() {
 pub(super) struct Source {
     pub(super) name: String,
     pub(super) text: String,
+    syntax: OnceLock<Syntax>,
+}
+
+/// What the parsed text of a source says. Parsing takes most of the time of these tests, so it is done once for all of them.
+struct Syntax {
+    imports: Vec<Import>,
+    /// The names that it re-exports from the modules below it.
+    exports: BTreeSet<String>,
+    streams: Vec<(usize, String)>,
+    crates: Vec<(usize, String)>,
 }
 
 struct Import {
@@ -327,7 +358,12 @@ struct Import {
     is_of_tests: bool,
 }
 
-pub(super) fn sources() -> Vec<Source> {
+pub(super) fn sources() -> &'static [Source] {
+    static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(read_sources);
+    &SOURCES
+}
+
+fn read_sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut found = BTreeMap::new();
     let mut folders = vec![root.clone()];
@@ -343,7 +379,7 @@ pub(super) fn sources() -> Vec<Source> {
         }
     }
     assert!(found.len() > 20, "the sources were not found");
-    found.into_iter().map(|(name, text)| Source { name, text }).collect()
+    found.into_iter().map(|(name, text)| Source::new(name, text)).collect()
 }
 
 /// Siblings of which each imports the next, and the last one the first, as modules of one folder or with all that lies below them.
@@ -397,7 +433,7 @@ fn circles(sources: &[Source]) -> Vec<Circle> {
     let is_module = |path: &[String]| modules.iter().any(|module| module.starts_with(path));
     for file in sources.iter().filter(|file| !file.module().iter().any(|name| name == "tests")) {
         let module = file.module();
-        for import in file.imports().into_iter().filter(|import| !import.is_of_tests) {
+        for import in file.syntax().imports.iter().filter(|import| !import.is_of_tests) {
             let common = module.iter().zip(&import.path).take_while(|(one, other)| one == other).count();
             let (Some(from), Some(to)) = (module.get(common), import.path.get(common)) else { continue };
             if is_module(&import.path[..=common]) {
@@ -460,42 +496,34 @@ impl Source {
         module
     }
 
-    fn parsed(&self) -> syn::File {
-        syn::parse_file(&self.text).unwrap_or_else(|error| panic!("src/{}: {error}", self.name))
+    fn new(name: String, text: String) -> Self {
+        Self { name, text, syntax: OnceLock::new() }
     }
 
-    fn imports(&self) -> Vec<Import> {
-        let mut seen = Seen { module: self.module(), imports: Vec::new(), crates: Vec::new() };
-        seen.visit_file(&self.parsed());
-        seen.imports
+    fn syntax(&self) -> &Syntax {
+        self.syntax.get_or_init(|| {
+            let file = syn::parse_file(&self.text).unwrap_or_else(|error| panic!("src/{}: {error}", self.name));
+            let mut seen = Seen { module: self.module(), imports: Vec::new(), crates: Vec::new() };
+            seen.visit_file(&file);
+            let mut streams = Streams::default();
+            streams.visit_file(&file);
+            Syntax { imports: seen.imports, exports: exports(file), streams: streams.0, crates: seen.crates }
+        })
     }
+}
 
-    /// The names that it re-exports from the modules below it.
-    fn exports(&self) -> BTreeSet<String> {
-        let mut names = BTreeSet::new();
-        for item in self.parsed().items {
-            if let syn::Item::Use(item) = item
-                && !matches!(item.vis, syn::Visibility::Inherited)
-                && let syn::UseTree::Path(path) = &item.tree
-                && !["crate", "super", "std"].iter().any(|outer| path.ident == outer)
-            {
-                exported_names(&path.tree, &mut names);
-            }
+fn exports(file: syn::File) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for item in file.items {
+        if let syn::Item::Use(item) = item
+            && !matches!(item.vis, syn::Visibility::Inherited)
+            && let syn::UseTree::Path(path) = &item.tree
+            && !["crate", "super", "std"].iter().any(|outer| path.ident == outer)
+        {
+            exported_names(&path.tree, &mut names);
         }
-        names
     }
-
-    fn streams_named(&self) -> Vec<(usize, String)> {
-        let mut seen = Streams::default();
-        seen.visit_file(&self.parsed());
-        seen.0
-    }
-
-    fn crates_named(&self) -> Vec<(usize, String)> {
-        let mut seen = Seen { module: self.module(), imports: Vec::new(), crates: Vec::new() };
-        seen.visit_file(&self.parsed());
-        seen.crates
-    }
+    names
 }
 
 fn exported_names(tree: &syn::UseTree, names: &mut BTreeSet<String>) {

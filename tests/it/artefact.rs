@@ -336,7 +336,7 @@ fn a_finding_about_lines_that_are_gone_and_one_about_a_file_are_taken() {
         recount(document);
     });
     let posted = fork.post().unwrap();
-    assert_eq!(acts(&posted), [DeliveryAct::Posted, DeliveryAct::Posted, DeliveryAct::InSummary]);
+    assert_eq!(acts(&posted), [DeliveryAct::InSummary, DeliveryAct::Posted, DeliveryAct::Posted]);
     assert_eq!(fork.desk.pull.threads().iter().filter(|thread| thread.side == "LEFT").count(), 1);
     fork.desk.fake.finish();
 }

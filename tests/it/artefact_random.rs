@@ -89,6 +89,16 @@ fn spots(posted: &PostOutcome) -> Vec<String> {
 
 #[test]
 fn no_change_of_it_makes_the_program_fail_or_say_more() {
+    change_at_random(40);
+}
+
+#[test]
+#[ignore = "takes long; .ci/run runs it"]
+fn exhaustive_no_change_of_it_makes_the_program_fail_or_say_more() {
+    change_at_random(240);
+}
+
+fn change_at_random(cases: u32) {
     let text = format!("read me\n\n{}", good("readme"));
     let fork = Fork::on(Fake::unrecorded(), &[("README", text), ("a.py", format!("{}{}", bad("one"), bad("two")))]);
     let honest = fork.document();
@@ -96,7 +106,7 @@ fn no_change_of_it_makes_the_program_fail_or_say_more() {
     let post = || fork.post_as(fork.expected(), &dry, &Overrides::default());
     let known = spots(&post().unwrap());
     assert_eq!(known.len(), 2);
-    let config = Config { cases: 160, failure_persistence: None, ..Config::default() };
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
     let (taken, refused) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
     let ran = TestRunner::new(config).run(&(changes(), any::<usize>()), |(change, at)| {
         let (bytes, place) = changed(&honest, &change, at);

@@ -1,6 +1,6 @@
 //! What a person's own assistant is told: the messages of the MCP prompts, on real repositories.
 
-use review_runner::app::{Cancel, Overrides, ProcessEnv, Service, ServiceOptions};
+use review_runner::app::{Cancel, Overrides, ProcessEnv, Service, ServiceOptions, Store};
 
 use crate::support::{Program, TestRepo};
 
@@ -14,6 +14,7 @@ fn service(repo: &TestRepo, program: &Program, settings: &str) -> Service {
         providers: review_runner::app::ProviderEnvironment::default(),
         forge: review_runner::app::ForgeEnvironment::default(),
         state: program.home("state/review"),
+        store: Store::at(&program.home("state/review")),
         parser: None,
     };
     let options = ServiceOptions {

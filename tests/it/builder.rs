@@ -7,7 +7,7 @@ use std::sync::Arc;
 use review_runner::domain::change::{ChangeSet, FileChange};
 use review_runner::domain::event::NullEventSink;
 use review_runner::domain::filter::PathFilter;
-use review_runner::domain::finding::OriginKind;
+use review_runner::domain::finding::{OriginKind, Severity};
 use review_runner::domain::path::RepoPath;
 use review_runner::domain::place::DiffSide;
 use review_runner::domain::review::{CoverageState, Review, ReviewOutcome};
@@ -69,6 +69,7 @@ fn world_of(repo: TestRepo, limits: ToolLimits) -> World {
         from_merge_base: false,
         checkout: Checkout::default(),
         cancel: Cancel::never(),
+        languages: None,
         limits,
     });
     World { _repo: repo, change, new, old, tools }
@@ -185,9 +186,12 @@ fn removed_lines_and_files_that_did_not_change_can_prove_a_defect() {
         &mut builder,
         "The program dies without settings",
         "    println!(\"{}\", load(\"settings\"));",
-        json!({ "file_path": "src/main.rs", "related": [{ "file_path": "src/lib.rs", "quote": "    let text = fs::read_to_string(path).unwrap();" }] }),
+        json!({ "file_path": "src/main.rs" }),
     );
-    assert!(elsewhere["reason"].as_str().expect("a reason").contains("give this place as related"), "{elsewhere}");
+    assert!(
+        elsewhere["reason"].as_str().expect("a reason").contains("give the changed line that causes it"),
+        "{elsewhere}"
+    );
     let turned = report(
         &mut builder,
         "The program dies without settings",
@@ -198,8 +202,22 @@ fn removed_lines_and_files_that_did_not_change_can_prove_a_defect() {
     assert_eq!(turned["id"], "F2", "{turned}");
     let note = turned["note"].as_str().expect("a note");
     assert!(note.contains("src/gone.rs was dropped") && note.contains("stands for W1"), "{note}");
+    let shown_there = report(
+        &mut builder,
+        "Nothing is printed",
+        "    println!(\"{}\", load(\"settings\"));",
+        json!({ "file_path": "src/main.rs", "related": [{ "file_path": "src/lib.rs", "quote": "    let text = fs::read_to_string(path).unwrap();" }] }),
+    );
+    assert_eq!((&shown_there["id"], &shown_there["file_path"]), (&json!("F3"), &json!("src/main.rs")), "{shown_there}");
+    let note = shown_there["note"].as_str().expect("a note");
+    assert!(
+        note.contains("Placed at src/main.rs:2 (unchanged); it counts because its related place src/lib.rs:"),
+        "{note}"
+    );
     let review = finish(builder);
-    let found = review.findings.iter().find(|finding| finding.anchors.len() == 2).expect("both places");
+    let found =
+        review.findings.iter().find(|finding| finding.title.starts_with("The program dies")).expect("it stands");
+    assert_eq!(found.anchors.len(), 2);
     assert!(found.body.contains("- src/main.rs:2: called here"), "{}", found.body);
     assert!(review.coverage.withheld.is_empty());
 }
@@ -273,6 +291,8 @@ fn what_the_rules_proved_does_not_vanish() {
     repo.write("src/level.rs", "pub fn known(value: f64) -> bool {\n    value != f64::NAN\n}\n").commit("change");
     let world = world_of(repo, ToolLimits::default());
     let packs = Packs::built_in().expect("packs");
+    // What is asked for is no hint.
+    let packs = packs.with_severities(&[("rust/compared-with-nan".to_owned(), Severity::High)]).expect("a rule");
     let report = rules::run(&RulesInput {
         change: &world.change,
         new: world.new.as_ref(),
@@ -305,7 +325,7 @@ fn read_what_is_missing(world: &World, builder: &mut ReviewBuilder) -> usize {
         let outcome = world.tools.call(next["tool"].as_str().expect("a tool"), next["input"].clone());
         assert!(!outcome.is_error, "{}", outcome.text);
         builder.record_shown_lines(&outcome.references);
-        let answer: Value = serde_json::from_str(&outcome.text).expect("JSON");
+        let answer: Value = serde_json::from_str(outcome.json()).expect("JSON");
         calls.extend(answer.get("next").cloned());
     }
     made

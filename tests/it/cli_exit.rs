@@ -113,7 +113,7 @@ fn no_file_at_all_is_failed_and_never_green() {
     lose(&repo, "a.py");
     let (code, review) = program.review("--target main");
     assert_eq!((code, review["outcome"].as_str()), (3, Some("failed")), "{review:#}");
-    assert_eq!(review["summary"]["text"], "Nothing was reviewed.");
+    assert_eq!(review["summary"]["text"], "Nothing was checked.");
     assert_eq!(review["coverage"]["files"][0]["state"], "skipped", "the receipt says so too");
 }
 

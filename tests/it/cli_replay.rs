@@ -40,7 +40,7 @@ const TO_THE_LIMIT: &str = "--timeout";
 /// What a session is about, and with which words it is run.
 fn about(name: &str) -> (TestRepo, &'static str) {
     match name {
-        "leads" => (leads(), ""),
+        "leads" | "leads_of_one_cause" => (leads(), ""),
         "unseen_then_read" | "unseen_for_good" | "long_line_then_read" | "long_line_for_good" => (long(), ""),
         "two_turns_at_most" => (shop(), "--max-turns 2"),
         "tokens_run_out" => (shop(), "--max-tokens 100000"),
@@ -84,9 +84,21 @@ fn sessions() -> Vec<String> {
 }
 
 #[test]
-fn every_session_is_told_again_to_the_same_bytes_without_its_repository() {
+fn sessions_are_told_again_to_the_same_bytes_without_their_repository() {
+    tell_again(4);
+}
+
+#[test]
+#[ignore = "takes long; .ci/run runs it"]
+fn exhaustive_every_session_is_told_again_to_the_same_bytes_without_its_repository() {
+    tell_again(1);
+}
+
+/// Runs every `step`-th of the sessions and replays it without its repository.
+fn tell_again(step: usize) {
     let names = sessions();
     assert!(names.len() > 40, "{names:?}");
+    let names: Vec<_> = names.into_iter().step_by(step).collect();
     let next = std::sync::atomic::AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..4 {

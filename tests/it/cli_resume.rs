@@ -71,6 +71,26 @@ fn a_run_may_be_killed_again_and_again() {
 }
 
 #[test]
+fn a_run_in_a_database_goes_on_from_its_last_turn() {
+    let repo = shop();
+    let whole = Talk::named(&repo, "six_turns", "six_turns_unkilled_database", Wire::Messages).ends("", 0, "finished");
+    let talk = talk(&repo, "killed_database", &hanging_at(steps("six_turns"), 3));
+    let database = talk.program.home("runs.db");
+    let talk = talk.with("REVIEW_STORE", database.to_str().expect("a path"));
+    assert_eq!(killed(&talk, "", 4).code, -1, "a signal ended it");
+    assert!(database.is_file() && talk.program.kept().is_empty(), "nothing of the run is in a folder");
+    // The lock of the dead process ends by itself, a while after.
+    let told = resumed(&talk, "", 0);
+    assert_eq!(bare(&told), bare(&whole), "{}", told.all());
+    assert_eq!(talk.server.raw().len(), 7, "six turns, and the one that was in flight");
+    assert!(told.stderr.contains("3 answers"), "{}", told.stderr);
+    assert!(list(&talk).contains("complete"), "{}", list(&talk));
+    assert_eq!(talk.program.words("show last --format json").ended(0).json()["id"], told.review["id"]);
+    talk.program.words("replay last").ended(0);
+    talk.server.finish();
+}
+
+#[test]
 fn half_a_line_at_the_end_of_a_journal_is_no_damage_and_a_line_in_the_middle_is() {
     let repo = shop();
     let talk = talk(&repo, "torn", &hanging_at(steps("six_turns"), 2));

@@ -106,5 +106,5 @@ fn a_damaged_run_is_listed_and_said() {
     assert!(ran.stderr.contains("damaged") && ran.stderr.contains("review list"), "{}", ran.stderr);
     std::fs::write(run.join("run.json"), "{").expect("a damaged file");
     assert!(program.words("list").ended(0).text().contains("damaged"));
-    assert!(program.words("show").ended(2).stderr.contains("no runs are kept"));
+    assert!(program.words("show").ended(2).stderr.contains("no review of "));
 }

@@ -1,4 +1,4 @@
-//! Conversations that outgrow the model's window: the oldest results make room, and nothing else changes.
+//! Conversations that outgrow the model's window: results make room one by one, and nothing else changes.
 
 use serde_json::{Value, json};
 
@@ -111,9 +111,10 @@ fn a_long_conversation_in_a_small_window_goes_on() {
             (&told.review["coverage"]["tool_errors"], told.review["outcome"].as_str()),
             (&json!(0), Some("complete"))
         );
-        // In big steps: each change of what was sent before costs what the provider has cached of it.
+        // Not all at once, and not at every turn: each change of what was sent before costs what the provider has cached of it.
         let steps = taken.windows(2).filter(|pair| pair[0] != pair[1]).count();
-        assert!(taken.is_sorted() && (1..=3).contains(&steps), "{wire:?}: {taken:?}");
+        assert!(taken.is_sorted() && steps > 1, "{wire:?}: {taken:?}");
+        assert!(taken.windows(2).all(|pair| pair[1] - pair[0] < FILES / 2), "{wire:?}: {taken:?}");
         let last = talk.server.asked().pop().expect("a request");
         let all = results(&last);
         assert!(all[0].text.contains("F1") && all[1].text.contains("accepted"), "the engine's own answers stay");
@@ -129,7 +130,7 @@ fn a_long_conversation_in_a_small_window_goes_on() {
             .count();
         assert_eq!(said, steps, "{}", told.all());
         assert!(
-            notes(&told).contains("results of reading calls, the oldest, were taken out of conversations"),
+            notes(&told).contains("of reading calls, searches and the oldest first, were taken out of conversations"),
             "{}",
             notes(&told)
         );
@@ -157,16 +158,75 @@ fn every_request_of_a_shortened_conversation_is_in_its_journal_as_it_was_receive
 }
 
 #[test]
-fn a_journal_that_says_another_number_is_not_proven() {
+fn a_journal_that_says_other_numbers_is_not_proven() {
     let repo = archive();
     let talk = talk(&repo, "long_conversation_forged", &long(), Wire::Chat);
     talk.run("");
     let journal = talk.journals().pop().expect("a journal");
-    let at = journal.find("\"compacted\":").expect("a number") + "\"compacted\":".len();
-    let digits = journal[at..].find(|c: char| !c.is_ascii_digit()).expect("its end");
-    let forged = format!("{}1{}", &journal[..at], &journal[at + digits..]);
+    let at = journal.find("\"removed\":[").expect("numbers") + "\"removed\":[".len();
+    let digits = journal[at..].find(']').expect("their end");
+    let forged = format!("{}7{}", &journal[..at], &journal[at + digits..]);
     assert!(rebuilt(&journal).iter().all(|rebuilt| rebuilt.proven));
     assert!(rebuilt(&forged).iter().any(|rebuilt| !rebuilt.proven));
+    talk.server.finish();
+}
+
+#[test]
+fn what_will_be_removed_is_announced_in_the_turn_before() {
+    let repo = archive();
+    let talk = talk(&repo, "long_conversation_announced", &long(), Wire::Messages);
+    talk.run("");
+    let asked = talk.server.asked();
+    let announced = |asked: &Asked| -> String {
+        let texts = asked.turns.iter().filter_map(|turn| match turn {
+            Turn::User(text) if text.contains("The next results will push these out") => Some(text.clone()),
+            Turn::User(_) | Turn::Results(_) | Turn::Model(_) => None,
+        });
+        texts.collect()
+    };
+    let removed = |asked: &Asked| -> Vec<usize> {
+        (0..FILES)
+            .filter(|file| {
+                !asked.turns.is_empty()
+                    && results(asked).iter().any(|result| {
+                        result.text.starts_with(TAKEN_OUT) && result.text.contains(&format!("archive/part{file}.py"))
+                    })
+            })
+            .collect()
+    };
+    let mut checked = 0;
+    for pair in asked.windows(2) {
+        for file in removed(&pair[1]).into_iter().filter(|file| !removed(&pair[0]).contains(file)) {
+            assert!(announced(&pair[0]).contains(&format!("archive/part{file}.py")), "part {file}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 3, "{checked}");
+    talk.server.finish();
+}
+
+/// As a version before 5 wrote it: the number of the first messages whose results are all removed.
+#[test]
+fn a_journal_with_removed_messages_is_rebuilt() {
+    let repo = archive();
+    // A turn with two reports, and then one file a turn: each removed result is a message.
+    let mut steps = vec![long().swap_remove(0)];
+    steps.extend((0..FILES).map(|file| json!({ "when": { "turn": file + 1 }, "say": { "calls": [read(file)] } })));
+    steps.push(json!({ "when": { "turn": FILES + 1, "taken_out": true }, "say": finish() }));
+    let talk = talk(&repo, "long_conversation_older", &steps, Wire::Chat);
+    talk.run("");
+    let journal = talk.journals().pop().expect("a journal");
+    let older = |line: &str| -> String {
+        let Some((_, rest)) = line.split_once("\"removed\":[") else { return line.to_owned() };
+        let listed = rest.split(']').next().expect("its end");
+        let numbers: Vec<usize> = listed.split(',').map(|number| number.parse().expect("a number")).collect();
+        assert!(numbers.iter().copied().eq(2..2 + numbers.len()), "{listed}");
+        let messages = format!("\"compacted\":{}", 1 + numbers.len());
+        line.replace(&format!("\"removed\":[{listed}]"), &messages).replacen("\"v\":5", "\"v\":4", 1)
+    };
+    let older: Vec<String> = journal.lines().map(older).collect();
+    assert!(older.iter().any(|line| line.contains("\"compacted\":")), "something was removed");
+    assert!(rebuilt(&(older.join("\n") + "\n")).iter().all(|rebuilt| rebuilt.proven));
     talk.server.finish();
 }
 
@@ -228,7 +288,7 @@ fn a_second_look_goes_on_too() {
         let told = talk(&shop, "long_look", &steps, wire).ends("--verify auto", 0, "finished");
         assert_eq!(told.review["findings"][0]["verification"]["state"], "confirmed", "{}", told.all());
         assert!(
-            notes(&told).contains("results of reading calls, the oldest, were taken out of conversations"),
+            notes(&told).contains("of reading calls, searches and the oldest first, were taken out of conversations"),
             "{}",
             notes(&told)
         );

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::looks::session;
 use crate::support::model::{Options, Server, Session, Wire};
+use crate::support::schema::assert_conforms;
 use crate::support::{Program, Ran, TestRepo};
 
 fn root() -> &'static Path {
@@ -88,6 +89,22 @@ const FOUND: &str =
 const MISSED: &str = "about = \"a\"\n[[issue]]\npath = \"src/a.rs\"\nlines = [2]\nwords = [\"nothing of that\"]\n";
 const CLEAN: &str = "about = \"a\"\nclean = true\n";
 
+/// Reads an evaluation, which must be as its schema says.
+#[track_caller]
+fn document(json: &[u8]) -> Value {
+    let schema = std::fs::read(root().join("docs/eval.schema.json")).expect("the schema");
+    let document = serde_json::from_slice(json).expect("an evaluation");
+    assert_conforms(&serde_json::from_slice(&schema).expect("a schema"), &document);
+    document
+}
+
+/// The first review of a case.
+#[track_caller]
+fn run_of<'d>(document: &'d Value, name: &str) -> &'d Value {
+    let cases = document["cases"].as_array().expect("cases");
+    &cases.iter().find(|case| case["name"] == name).expect("a case")["runs"][0]
+}
+
 fn figure(document: &Value, name: &str) -> (u64, u64) {
     let share = &document["figures"][name];
     (share["some"].as_u64().expect("a count"), share["all"].as_u64().expect("a count"))
@@ -103,7 +120,10 @@ fn the_rules_print_the_table_of_the_docs() {
 #[test]
 fn a_scripted_model_prints_the_table_of_the_docs() {
     let (program, server) = talking(Session::load(&root().join("fixtures/eval/model.jsonl")));
-    let ran = program.words(&format!("eval fixtures/eval {MODEL} -q"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("now.json");
+    let ran =
+        program.words(&format!("eval fixtures/eval {MODEL} -q --floor quoted=1 --output json={}", file.display()));
     let verdict = server.verdict();
     assert!(verdict.is_empty(), "{}\n{}\n{}", verdict.join("\n"), ran.text(), ran.stderr);
     is_in_the_docs("model", &ran.ended(0));
@@ -111,6 +131,42 @@ fn a_scripted_model_prints_the_table_of_the_docs() {
     for body in server.raw() {
         let body = String::from_utf8_lossy(&body.body).into_owned();
         assert!(!body.contains("clean-refactor") && !body.contains("lost-check"), "the model is told what is expected");
+    }
+    what_a_reader_meets_is_measured(&document(&std::fs::read(file).expect("the numbers")));
+}
+
+fn what_a_reader_meets_is_measured(document: &Value) {
+    let findings = figure(document, "precision").1;
+    assert_eq!(
+        figure(document, "quoted"),
+        (findings, findings),
+        "a finding is shown away from the lines that it quotes"
+    );
+    assert_eq!(figure(document, "findings_per_change"), (findings, 33));
+    assert_eq!(figure(document, "main").1, findings);
+    // It was too long until the model was asked to shorten it.
+    let words = |name: &str| run_of(document, name)["shown"][0]["body_words"].as_u64().expect("a count");
+    assert!(words("refund-before-checks") < 80 && document["figures"]["body_words"]["longest"].as_u64() < Some(80));
+
+    // One finding answers both issues of a cause; said apart, the second is noise; and half of it is half.
+    for (name, found, wrong) in [
+        ("one-cause-cache-key", 2, 0),
+        ("one-cause-early-unlock", 2, 0),
+        ("one-cause-moved-from", 2, 0),
+        ("one-cause-no-expiry", 1, 0),
+        ("one-cause-timeout", 2, 1),
+    ] {
+        let run = run_of(document, name);
+        assert_eq!((&run["found"], &run["wrong"]), (&json!(found), &json!(wrong)), "{name}");
+    }
+    assert_eq!(run_of(document, "one-cause-timeout")["extra"][0]["found_already"], true);
+
+    // The quoted line did not change; a related place did.
+    for (name, path, line) in
+        [("sibling-provider", "lib/storage/azure_adapter.rb", 3), ("shared-helper", "src/import.rs", 16)]
+    {
+        let shown = &run_of(document, name)["shown"][0];
+        assert_eq!((&shown["finding"]["path"], &shown["finding"]["line"]), (&json!(path), &json!(line)));
     }
 }
 
@@ -122,7 +178,7 @@ fn place_and_words_are_both_needed_and_what_is_half_right_is_told() {
         .panic("c-other-place", &FOUND.replace("[2]", "[40]"))
         .panic("d-accused", CLEAN);
     let ran = cases.eval("--no-model --format json -q").ended(0);
-    let document = ran.json();
+    let document = document(&ran.stdout);
     assert_eq!(document["schema"], "review-eval/1");
     assert_eq!((figure(&document, "recall"), figure(&document, "precision")), ((1, 3), (1, 4)));
     assert_eq!((figure(&document, "clean"), figure(&document, "false_alarms")), ((0, 1), (1, 1)));
@@ -145,6 +201,9 @@ fn floors_and_comparisons_decide_the_exit_code() {
     let low = cases.eval("--no-model -q --floor recall=1,clean=1").ended(1);
     assert!(low.text().ends_with("clean was not measured: below the floor of 1\n"), "{}", low.text());
 
+    let unknown = cases.eval("--no-model -q --floor quoted=1").ended(1);
+    assert!(unknown.text().ends_with("quoted was not measured: below the floor of 1\n"), "{}", unknown.text());
+
     let compare = format!("--no-model -q --compare {}", before.display());
     let same = cases.eval(&compare).ended(0);
     assert!(same.text().contains("2 cases as before"), "{}", same.text());
@@ -156,6 +215,11 @@ fn floors_and_comparisons_decide_the_exit_code() {
     for line in ["a  not compared  the case itself has changed since", "c  not compared  it was not evaluated then"] {
         assert!(ran.text().contains(line), "{}", ran.text());
     }
+    let compared = document(&changed.eval(&format!("{compare} --format json --floor recall=1")).ended(1).stdout);
+    assert_eq!(
+        (&compared["comparison"]["worse"], &compared["below_floor"][0]["measure"]),
+        (&json!(false), &json!("recall"))
+    );
     let other = changed.eval(&format!("--no-model --compare {}", changed.path("a/case.toml").display())).ended(2);
     assert!(other.stderr.contains("review eval --output json=FILE"), "{}", other.stderr);
 }
@@ -205,6 +269,7 @@ fn a_case_that_reaches_out_is_refused_before_anything_is_reviewed() {
         ("about = \"a\"\n".to_owned(), "it expects nothing"),
         (format!("{FOUND}optional = true\n"), "could be missed"),
         (format!("clean = true\n{FOUND}"), "a clean change has no issue"),
+        (format!("{FOUND}cause = \"limit\"\n"), "only one issue has the cause \"limit\""),
     ] {
         let cases = Cases::new().panic("a", FOUND).panic("b", &toml);
         let ran = cases.eval("--no-model").ended(2);

@@ -111,7 +111,8 @@ fn a_tree_of_empty_folders_is_listed_to_its_end() {
 }
 
 #[test]
-fn paths_take_a_bounded_part_of_memory_and_lists_say_that_they_are_cut() {
+#[ignore = "takes long; .ci/run runs it"]
+fn exhaustive_paths_take_a_bounded_part_of_memory_and_lists_say_that_they_are_cut() {
     let repo = TestRepo::new();
     let blob = object(&repo, "blob", b"x = 1\n");
     let inner = tree(&repo, &[("100644", "f.py", &blob), ("100644", "g.py", &blob)]);
@@ -130,7 +131,8 @@ fn paths_take_a_bounded_part_of_memory_and_lists_say_that_they_are_cut() {
 }
 
 #[test]
-fn a_change_of_too_many_paths_is_incomplete_and_says_how_many_are_listed() {
+#[ignore = "takes long; .ci/run runs it"]
+fn exhaustive_a_change_of_too_many_paths_is_incomplete_and_says_how_many_are_listed() {
     let repo = TestRepo::new();
     let blob = object(&repo, "blob", b"x\n");
     let inner = tree(&repo, &[("100644", "f", &blob), ("100644", "g", &blob)]);
@@ -340,7 +342,8 @@ fn files_of_a_kept_run_are_plain_and_bounded() {
 }
 
 #[test]
-fn a_patch_takes_no_memory_for_lines_that_are_none_of_it() {
+#[ignore = "takes long; .ci/run runs it"]
+fn exhaustive_a_patch_takes_no_memory_for_lines_that_are_none_of_it() {
     let repo = TestRepo::folder_only();
     let mut patch = b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n".to_vec();
     patch.extend(b"\n".repeat(16 << 20));

@@ -115,7 +115,8 @@ fn a_pipe_among_the_files_of_git_does_not_outlast_the_limit() {
 }
 
 #[test]
-fn a_history_that_takes_forever_ends_with_the_limit() {
+#[ignore = "takes long; .ci/run runs it"]
+fn exhaustive_a_history_that_takes_forever_ends_with_the_limit() {
     let repo = TestRepo::new();
     repo.write("a.py", "x = 1\n").commit("Begin");
     repo.git(["checkout", "-q", "--detach"]);

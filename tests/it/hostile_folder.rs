@@ -424,7 +424,8 @@ fn files_that_a_library_reads_whole_are_refused_above_a_size() {
 }
 
 #[test]
-fn an_endless_file_that_a_library_reads_is_given_up_by_its_memory() {
+#[ignore = "takes long; .ci/run runs it"]
+fn exhaustive_an_endless_file_that_a_library_reads_is_given_up_by_its_memory() {
     let repo = project();
     let program = Program::in_folder(repo.root());
     repo.write("a.py", "x = 2\n");

@@ -64,7 +64,7 @@ fn a_false_git_folder_hides_no_files() {
         let (_, review) = reviewed(&repo, "--uncommitted");
         assert_eq!(paths(&review), ["sub/deep/more.py", "sub/evil.py"], "disguise {at}");
         assert_eq!(taken, "add 'sub/deep/more.py'\nadd 'sub/evil.py'\n", "disguise {at}");
-        assert_eq!(review["coverage"]["files"][1]["state"], "reviewed", "disguise {at}");
+        assert_eq!(review["coverage"]["files"][1]["state"], "checked", "disguise {at}");
         assert_eq!(review["summary"]["total"], 1, "{review}");
     }
 }

@@ -277,11 +277,33 @@ mod rules {
         assert!(states.contains("COMMENTED") && !states.contains("APPROVED"), "{states}");
     }
 
+    /// Takes out the targets of our own links: a place in the repository of the pull request at a commit, spelled with nothing else.
+    fn without_place_links(text: &str) -> String {
+        let is_place = |target: &str| {
+            let (page, rest) = target.split_once("/blob/").unwrap_or_default();
+            let (commit, path) = rest.split_once('/').unwrap_or_default();
+            page.starts_with("http://127.0.0.1:")
+                && page.ends_with("/octo/shop")
+                && commit.len() == 40
+                && commit.bytes().all(|byte| byte.is_ascii_hexdigit())
+                && path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~/%#".contains(&byte))
+        };
+        let mut pieces = text.split("](");
+        let mut out = pieces.next().unwrap_or_default().to_owned();
+        for piece in pieces {
+            match piece.split_once(')') {
+                Some((target, rest)) if is_place(target) => out.push_str(rest),
+                _ => out.push_str(&format!("]({piece}")),
+            }
+        }
+        out
+    }
+
     #[test]
     fn a20_what_is_posted_is_nothing_but_text() {
         for text in &RUN.texts {
             let visible = text.split("<!-- review:").next().unwrap();
-            let outside = outside_of_code(visible);
+            let outside = without_place_links(&outside_of_code(visible));
             for active in ["![", "](", "http://", "https://", "<img", "<script", "<!--", "@octo", "@everyone", "#1"] {
                 assert!(!outside.contains(active), "{active} in\n{text}");
             }

@@ -140,13 +140,32 @@ fn what_a_model_refutes_is_over_and_stays_so() {
     branch.repo.write("cart.py", format!("import os\n{CART}")).commit("an import");
     let refute = json!({ "name": "refute_lead", "input": { "id": "L1", "reason": "The caller takes one off." } });
     let (code, second) = branch.asked(session("refute", vec![vec![refute], vec![finish()]], &[], &[]), "--fail-on nit");
-    assert_eq!((code, stand(&second), id(&second)), (0, vec![("fixed".to_owned(), 6)], id(&first)), "{second:#}");
+    assert_eq!((code, stand(&second), id(&second)), (0, vec![("refuted".to_owned(), 6)], id(&first)), "{second:#}");
     assert!(notes(&second).contains("The caller takes one off."), "{}", notes(&second));
+    assert!(notes(&second).contains("Refuted, so not reported again"), "{}", notes(&second));
+    let said = second["summary"]["text"].as_str().expect("one");
+    assert!(said.contains("1 refuted") && !second.to_string().contains("ixed, because"), "{said}");
     assert_eq!(second["coverage"]["previous"]["disproved"], json!([id(&first)]));
     // Its lines stand, which says nothing about what was refuted.
     branch.repo.write("cart.py", format!("import os\nimport sys\n{CART}")).commit("another");
     let (_, third) = branch.silent("", &[], &["earlier/"]);
-    assert_eq!(stand(&third)[0].0, "fixed", "{third:#}");
+    assert_eq!(stand(&third)[0].0, "refuted", "{third:#}");
+}
+
+#[test]
+fn a_finding_on_unchanged_lines_is_fixed_with_the_change_that_causes_it() {
+    let branch = branch();
+    let mut far = report("The text promises another sum", "README", "read me");
+    far["input"]["related"] = json!([{ "file_path": "cart.py", "quote": QUOTE }]);
+    let (_, first) = branch.asked(session("far", vec![vec![far], vec![finish()]], &[], &[]), "");
+    assert_eq!(stand(&first), [("new".to_owned(), 1)], "{first:#}");
+    assert_eq!(first["findings"][0]["anchors"][0]["path"], "README", "the quoted place is shown");
+    branch.repo.write("cart.py", format!("import os\n{CART}")).commit("an import");
+    let (code, second) = branch.silent("--fail-on high", &["earlier/"], &[]);
+    assert_eq!((code, stand(&second), id(&second)), (1, vec![("open".to_owned(), 1)], id(&first)), "{second:#}");
+    branch.repo.write("cart.py", CART.replace("amount = 1", "amount = 0")).commit("fix it");
+    let (code, third) = branch.silent("--fail-on high", &[], &["earlier/"]);
+    assert_eq!((code, stand(&third)[0].0.as_str()), (0, "fixed"), "{third:#}");
 }
 
 #[test]
@@ -368,6 +387,47 @@ fn what_a_reader_dismissed_silences_nothing_worse_and_nothing_that_came_in_its_s
 }
 
 #[test]
+fn a_finding_that_a_reader_dismissed_hides_none_of_a_rule_at_its_lines() {
+    let branch = branch();
+    branch.repo.write("cart.py", "def check(ok):\n    assert (ok, \"it failed\")\n").commit("check");
+    let rules = "--target main --no-model --fail-on high";
+    let (code, first) = branch.program.review(rules);
+    assert_eq!((code, &first["findings"][0]["severity"]), (1, &json!("high")), "{first:#}");
+    let kept = branch.program.kept().pop().expect("a run").join("review.json");
+    let mut review: Value = serde_json::from_slice(&std::fs::read(&kept).expect("a review")).expect("a document");
+    let other = &mut review["findings"][0];
+    let fingerprint = "0123456789abcdef".repeat(4);
+    other["id"] = fingerprint[..12].into();
+    other["fingerprint"] = fingerprint.into();
+    other["title"] = "Something else entirely".into();
+    other["severity"] = "nit".into();
+    other["prominence"] = "also".into();
+    other["origin"] = json!({ "kind": "model", "name": "anthropic/scripted" });
+    other["status"] = "dismissed".into();
+    other["dismissed"] = json!({ "reason": "meant so", "by": "reader" });
+    std::fs::write(&kept, review.to_string()).expect("it is written");
+    let (code, second) = branch.program.review(rules);
+    let mut statuses: Vec<String> = stand(&second).into_iter().map(|(status, _)| status).collect();
+    statuses.sort();
+    assert_eq!((code, statuses.join(" ")), (1, "dismissed new".to_owned()), "{second:#}");
+}
+
+#[test]
+fn a_refuted_finding_that_is_found_again_is_reopened() {
+    let branch = branch();
+    branch.repo.write("cart.py", "def check(ok):\n    assert (ok, \"it failed\")\n").commit("check");
+    let rules = "--target main --no-model";
+    let (_, first) = branch.program.review(rules);
+    let kept = branch.program.kept().pop().expect("a run").join("review.json");
+    let mut review: Value = serde_json::from_slice(&std::fs::read(&kept).expect("a review")).expect("a document");
+    review["findings"][0]["status"] = "refuted".into();
+    std::fs::write(&kept, review.to_string()).expect("it is written");
+    let (_, second) = branch.program.review(rules);
+    assert_eq!((stand(&second).len(), stand(&second)[0].0.as_str()), (1, "reopened"), "{second:#}");
+    assert_eq!(id(&second), id(&first));
+}
+
+#[test]
 fn a_file_of_anybody_brings_no_suggestion_that_could_be_applied() {
     let branch = branch();
     let mut first = branch.first();
@@ -381,4 +441,31 @@ fn a_file_of_anybody_brings_no_suggestion_that_could_be_applied() {
         ("open", &Value::Null),
         "{second:#}"
     );
+}
+
+#[test]
+fn a_finding_that_is_carried_over_names_its_review_and_no_rule_reports_the_defect_again() {
+    let branch = branch();
+    let line = "def add(item, items=[]):";
+    branch.repo.write("cart.py", format!("{line}\n    items.append(item)\n    return items\n")).commit("collect items");
+    let mut said = report("Carts share their content", "cart.py", line);
+    (said["input"]["lead"], said["input"]["category"]) = ("L1".into(), "performance".into());
+    let turns = vec![vec![said], vec![finish()]];
+    let (_, first) = branch.asked(session("first", turns, &["cart.py", "L1"], &[]), "");
+    assert_eq!(first["coverage"]["leads"]["confirmed"], 1, "{first:#}");
+    assert_eq!(first["findings"].as_array().map(Vec::len), Some(1), "{first:#}");
+    for _ in 0..2 {
+        let (_, again) = branch.program.review("--target main --no-model");
+        let findings = again["findings"].as_array().expect("findings");
+        let [one] = findings.as_slice() else { panic!("the defect is reported once: {findings:#?}") };
+        assert_eq!((&one["origin"]["kind"], &one["status"]), (&json!("model"), &json!("open")), "{one:#}");
+        assert_eq!((&one["carried_from"], &one["id"]), (&first["id"], &first["findings"][0]["id"]), "{one:#}");
+    }
+    let run = first["id"].as_str().expect("an id");
+    let sentence = format!("carried over from the review {}, found by a model", &run[..8]);
+    for format in ["terminal", "markdown", "junit"] {
+        let shown = branch.program.words(&format!("show --format {format}")).ended(0);
+        let text = shown.text().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(&sentence), "{format}: {text}");
+    }
 }

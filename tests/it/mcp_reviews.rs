@@ -41,7 +41,8 @@ fn uncommitted_files_are_not_passed_over_in_silence() {
     assert!(!prompted(&mut client, &json!({})).contains("uncommitted file"));
     repo.write("a.py", "import os\n").write("new/b.py", "import os\n").write("trace.log", "ignored\n");
     let note = "2 uncommitted files are not part of this review; `at: \"uncommitted\"` reviews them.";
-    for input in [json!({}), json!({ "target": "main" }), json!({ "at": "HEAD", "target": "main" })] {
+    let of_head = |at: &str| json!({ "at": at, "target": "main" });
+    for input in [json!({}), json!({ "target": "main" }), of_head("HEAD"), of_head("feature")] {
         let dirty = reviewed(&mut client, input.clone());
         assert_eq!(dirty["structuredContent"]["note"], note, "{input}: {dirty}");
         assert!(text(&dirty).contains(note), "{input}: {dirty}");
@@ -51,9 +52,7 @@ fn uncommitted_files_are_not_passed_over_in_silence() {
     }
     let message = prompted(&mut client, &json!({}));
     assert!(message.contains(note) && message.contains("a.py"), "{message}");
-    for input in
-        [json!({ "at": "uncommitted" }), json!({ "at": "main..feature" }), json!({ "at": "feature", "target": "main" })]
-    {
+    for input in [json!({ "at": "uncommitted" }), json!({ "at": "main..feature" })] {
         let other = reviewed(&mut client, input.clone());
         assert_eq!(other["structuredContent"].get("note"), None, "{input}: {other}");
     }

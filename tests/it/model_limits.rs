@@ -126,6 +126,13 @@ fn leads_are_confirmed_refuted_or_left_open() {
     assert_eq!(told.titles(), ["All calls share one list"], "{}", told.all());
     let withheld = told.review["coverage"]["withheld"].to_string();
     assert!(withheld.contains("neither confirmed nor refuted it (python/mutable-default, src/leads.py:"), "{withheld}");
+    let told = Talk::about(&repo, "leads_of_one_cause", Wire::Messages).ends("", 0, "finished");
+    let (leads, findings) = (&told.review["coverage"]["leads"], &told.review["findings"]);
+    assert_eq!(leads, &json!({ "given": 3, "confirmed": 2, "refuted": 1, "unanswered": 0 }), "{}", told.all());
+    assert_eq!(
+        (findings.as_array().map(Vec::len), &findings[0]["title"]),
+        (Some(1), &json!("All calls share their defaults"))
+    );
 }
 
 #[test]
@@ -271,6 +278,7 @@ fn every_session_is_used_by_a_test() {
         "model_faults.rs",
         "model_limits.rs",
         "model_trust.rs",
+        "verification_corrections.rs",
         "action_gate.rs",
         "text_protocol.rs",
         "doctor.rs",

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::model::Wire;
-use crate::support::session::{Talk, Told, shop};
+use crate::support::session::{SAME_WINDOW, Talk, Told, shop};
 
 /// What may differ from run to run and from provider to provider.
 fn bare(told: &Told) -> Value {
@@ -39,7 +39,9 @@ fn the_same_session_gives_the_same_review_on_every_wire() {
     let repo = shop();
     let runs: Vec<Told> = std::thread::scope(|scope| {
         let repo = &repo;
-        let run = |wire| scope.spawn(move || Talk::about(repo, "six_turns", wire).ends("", 0, "finished"));
+        let run = |wire| {
+            scope.spawn(move || Talk::about(repo, "six_turns", wire).with_settings(SAME_WINDOW).ends("", 0, "finished"))
+        };
         let runs: Vec<_> = Wire::ALL.into_iter().map(run).collect();
         runs.into_iter().map(|run| run.join().expect("a run")).collect()
     });

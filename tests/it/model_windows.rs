@@ -28,7 +28,10 @@ fn told(repo: &TestRepo, window: u32, more: &str) -> (i32, Told) {
         json!({ "reuse": true, "when": { "turn": 1 }, "say": end }),
         json!({ "reuse": true, "when": { "turn": 2 }, "say": end }),
     ];
-    let session = Session::parse("window", &steps.map(|step| step.to_string()).join("\n"));
+    // Its requests are saved under its name, so tests that run at once need names of their own.
+    let test = std::thread::current().name().unwrap_or("window").replace("::", "_");
+    let name = format!("{test}_{window}_{}", more.replace([' ', '-'], ""));
+    let session = Session::parse(&name, &steps.map(|step| step.to_string()).join("\n"));
     let settings = format!("[ollama]\ncontext_window = {window}\n");
     let talk = Talk::scripted(repo, session, Wire::Ollama).with_settings(&settings);
     let told = talk.run(more);

@@ -10,7 +10,7 @@ use crate::support::{Program, TestRepo};
 
 fn opened(repo: &TestRepo, room: u64) -> Result<Opening, PromptError> {
     let guidelines = Guidelines::default();
-    let beside = ProjectContext { instructions: None, guidelines: &guidelines };
+    let beside = ProjectContext { instructions: None, guidelines: &guidelines, turns: 0, window: 0 };
     open(&Prompts::built_in()?, &change_of(repo), &[], beside, room)
 }
 
@@ -32,10 +32,16 @@ fn the_call_that_a_cut_diff_names_goes_on_where_the_message_stops() {
     let shown = opening.shown.first().expect("one file");
     assert_eq!((opening.shown.len(), shown.hunks), (1, 0));
 
-    let last = opening.message.lines().rfind(|line| line.starts_with("+line ")).expect("a line");
+    let last = opening.message.lines().rfind(|line| line.contains(" +line ")).expect("a line");
     let answer = Program::in_folder(repo.root()).tool("read_diff", &reads_on(&opening.message), "--target main").1;
     let first = answer["content"].as_str().expect("content").lines().nth(1).expect("a line").to_owned();
-    let number = |line: &str| -> usize { line.split(' ').nth(1).expect("a number").parse().expect("a number") };
+    let number = |line: &str| -> usize {
+        line.split_once("line ")
+            .map(|(_, rest)| rest.split(' ').next().unwrap_or_default())
+            .expect("a number")
+            .parse()
+            .expect("a number")
+    };
     assert_eq!(number(&first), number(last) + 1, "{last:?} then {first:?}");
 }
 

@@ -129,18 +129,18 @@ fn what_an_earlier_review_hid_is_not_late() {
 #[test]
 fn what_stood_in_the_summary_alone_is_told_when_it_is_fixed() {
     let desk = Desk::new(&many(3, 20, "f"));
-    desk.review_and_post("").ended(0);
+    desk.review_and_post("--max-comments 50").ended(0);
     assert_eq!(desk.counts(), json!({"posted": 50, "in_summary": 10}));
     let before = (desk.writes(), desk.summary());
-    desk.review_and_post("").ended(0);
+    desk.review_and_post("--max-comments 50").ended(0);
     assert_eq!((desk.writes(), desk.summary()), before, "another run that finds the same writes nothing");
     let most: String = (0..15).map(|n| bad(&format!("f2_{n}"))).collect();
     desk.push(&[("many/m2.py", most)]);
-    desk.review_and_post("").ended(0);
+    desk.review_and_post("--max-comments 50").ended(0);
     assert_eq!(desk.counts(), json!({"posted": 5, "left": 50, "resolved": 5}));
     assert!(desk.summary().contains("Fixed (5)"), "{}", desk.summary());
     let before = (desk.writes(), desk.summary());
-    desk.post("").ended(0);
+    desk.post("--max-comments 50").ended(0);
     assert_eq!((desk.writes(), desk.summary()), before);
     desk.fake.finish();
 }

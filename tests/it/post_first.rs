@@ -128,12 +128,39 @@ fn a_dry_run_is_json_and_nothing_else() {
 fn more_findings_than_comments_stand_in_the_summary() {
     let desk = Desk::new(&many(4, 15, "f"));
     desk.review_and_post("").ended(0);
-    assert_eq!(desk.counts(), json!({"posted": 50, "in_summary": 10}));
-    assert_eq!(desk.pull.threads().len(), 50);
+    assert_eq!(desk.counts(), json!({"posted": 10, "in_summary": 50}));
+    assert_eq!(desk.pull.threads().len(), 10);
     let before = desk.writes();
     desk.post("").ended(0);
-    assert_eq!(desk.counts(), json!({"left": 50, "in_summary": 10}));
+    assert_eq!(desk.counts(), json!({"left": 10, "in_summary": 50}));
     assert_eq!(desk.writes(), before);
+    let (main, also) =
+        desk.summary().split_once("### Also noticed").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    assert!(main.contains("| severity | place | title |"), "{main}");
+    let link = format!("/octo/demo/blob/{}/many/m", desk.work.git(["rev-parse", "HEAD"]).trim());
+    assert_eq!(
+        also.lines().filter(|line| line.starts_with("- **high**") && line.contains(&link)).count(),
+        50,
+        "{also}"
+    );
+    desk.fake.finish();
+}
+
+#[test]
+fn comments_are_for_findings_at_or_above_a_severity_and_those_posted_stay() {
+    let desk = Desk::new(&[("a.py", bad("one"))]);
+    desk.review_and_post("").ended(0);
+    assert_eq!(desk.counts(), json!({"posted": 1}));
+    desk.push(&[("b.py", bad("two"))]);
+    desk.review_and_post("--comment-on critical").ended(0);
+    assert_eq!(desk.counts(), json!({"left": 1, "in_summary": 1}));
+    let summary = desk.summary();
+    assert!(summary.contains("### On their lines") && summary.contains("### Also noticed"), "{summary}");
+    let before = desk.writes();
+    desk.post("--comment-on critical").ended(0);
+    assert_eq!(desk.writes(), before);
+    assert!(desk.post("--comment-on huge").ended(2).stderr.contains("critical"));
+    assert!(desk.post("--max-comments 51").ended(2).stderr.contains("0 to 50"));
     desk.fake.finish();
 }
 

@@ -74,10 +74,10 @@ fn of_two_that_are_alike_the_one_that_is_fixed_is_resolved() {
 #[test]
 fn what_had_no_room_on_lines_gets_it_when_others_are_fixed() {
     let desk = Desk::new(&many(4, 15, "f"));
-    desk.review_and_post("--request-changes-on high").ended(0);
+    desk.review_and_post("--max-comments 50 --request-changes-on high").ended(0);
     assert_eq!(desk.counts(), json!({"posted": 50, "in_summary": 10}));
     desk.push(&[("many/m0.py", good("fixed"))]);
-    desk.review_and_post("").ended(0);
+    desk.review_and_post("--max-comments 50").ended(0);
     assert_eq!(desk.counts(), json!({"posted": 10, "left": 35, "resolved": 15}));
     desk.fake.finish();
 }
@@ -108,12 +108,12 @@ fn named(request: &serde_json::Value) -> &str {
 #[test]
 fn an_objection_does_not_go_because_a_review_hides_what_is_that_bad() {
     let desk = Desk::new(&many(4, 15, "f"));
-    desk.review_and_post("--request-changes-on high").ended(0);
+    desk.review_and_post("--max-comments 50 --request-changes-on high").ended(0);
     // What had no room on lines has no thread that would speak for it.
     for thread in desk.pull.threads() {
         desk.pull.resolve(&format!("PRRT_{:06}", thread.id), "ada");
     }
-    desk.review_and_post("--request-changes-on high --min-severity critical").ended(0);
+    desk.review_and_post("--max-comments 50 --request-changes-on high --min-severity critical").ended(0);
     assert_eq!(desk.pull.reviews()[0].state, "CHANGES_REQUESTED", "{}", desk.receipt());
     desk.fake.finish();
 }

@@ -31,8 +31,8 @@ fn serve(directory: &Path, roots: &[&Path], state: &Path) -> Service {
     };
     let (user_settings, environment, providers) = (None, Vec::new(), ProviderEnvironment::default());
     let state = state.to_owned();
-    let forge = ForgeEnvironment::default();
-    Service::open(options, ProcessEnv { user_settings, environment, providers, forge, state, parser: None })
+    let (forge, store) = (ForgeEnvironment::default(), review_runner::app::Store::at(&state));
+    Service::open(options, ProcessEnv { user_settings, environment, providers, forge, state, store, parser: None })
         .expect("a service")
 }
 

@@ -20,6 +20,7 @@ fn surroundings(work: &TestRepo) -> ProcessEnv {
         providers: ProviderEnvironment::default(),
         forge: ForgeEnvironment::default().with_git(programs, work.beside("mirrors")),
         state: work.beside("state"),
+        store: review_runner::app::Store::at(&work.beside("state")),
         parser: None,
     }
 }

@@ -40,7 +40,7 @@ fn names(tree: &dyn Workspace) -> Vec<String> {
 
 fn search(tree: &dyn Workspace, pattern: &str, most: usize) -> SearchHits {
     let pattern = LineRegex::new(pattern).expect("a pattern");
-    tree.search(&Query { pattern: &pattern, files: None, most }, &Cancel::never()).expect("hits")
+    tree.search(&Query { pattern: &pattern, files: None, most, generated_last: false }, &Cancel::never()).expect("hits")
 }
 
 fn grep_lines(hits: &SearchHits) -> Vec<String> {
@@ -349,7 +349,7 @@ fn a_stopped_run_searches_no_further() {
     let cancel = Cancel::never();
     cancel.interrupt();
     let pattern = LineRegex::new("alpha").unwrap();
-    let query = Query { pattern: &pattern, files: None, most: 5 };
+    let query = Query { pattern: &pattern, files: None, most: 5, generated_last: false };
     assert!(matches!(tree.search(&query, &cancel), Err(WorkspaceError::Stopped(_))));
 }
 

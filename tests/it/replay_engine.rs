@@ -168,14 +168,14 @@ fn taken_up(scene: &Scene, disk: &Disk, asked: u32, whole: &Review, place: &str)
     review
 }
 
-/// Every seventh of so many lines, beginning at one that changes with their number: a sample for each run of the tests. All of them take minutes.
-fn sampled(lines: usize) -> impl Iterator<Item = usize> {
-    (0..lines).skip(lines % 7).step_by(7)
+/// Every `step`-th of so many lines, beginning at one that changes with their number: a sample for each run of the tests. All of them take minutes.
+fn sampled(lines: usize, step: usize) -> Vec<usize> {
+    (0..lines).skip(lines % step).step_by(step).collect()
 }
 
 #[test]
 fn a_run_that_is_killed_at_a_line_goes_on_where_it_was() {
-    kill_at(|lines| sampled(lines).collect());
+    kill_at(|lines| sampled(lines, 13));
 }
 
 #[test]
@@ -513,7 +513,7 @@ fn names(review: &Review) -> BTreeSet<String> {
 
 #[test]
 fn six_hundred_files_under_a_small_budget_survive_a_kill() {
-    kill_with_many_files(|lines| sampled(lines).collect());
+    kill_with_many_files(|lines| sampled(lines, 31));
 }
 
 #[test]
@@ -547,7 +547,7 @@ fn kill_with_many_files(which: impl Fn(usize) -> Vec<usize>) {
         assert_eq!(names(&review), names(&whole), "after line {nth}");
         let asked = u32::try_from(asked).unwrap() + model.asked();
         assert!(asked <= turns + 1, "after line {nth}: {asked} turns for {turns}");
-        if nth % 10 == 0 {
+        if nth % 3 == 0 {
             assert_eq!(rendered(&scene.told(&disk.cut().1).unwrap()), rendered(&review), "after line {nth}");
         }
     }
@@ -573,7 +573,18 @@ fn kill_with_many_files(which: impl Fn(usize) -> Vec<usize>) {
 }
 
 #[test]
-fn every_recorded_session_is_told_again_to_the_byte() {
+fn recorded_sessions_are_told_again_to_the_byte() {
+    tell_sessions_again(4);
+}
+
+#[test]
+#[ignore = "takes long; .ci/run runs it"]
+fn exhaustive_every_recorded_session_is_told_again_to_the_byte() {
+    tell_sessions_again(1);
+}
+
+/// Runs and replays every `step`-th of the recorded sessions.
+fn tell_sessions_again(step: usize) {
     let repo = shop();
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/sessions");
     let mut sessions: Vec<_> =
@@ -581,6 +592,7 @@ fn every_recorded_session_is_told_again_to_the_byte() {
     sessions.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
     sessions.sort();
     assert!(sessions.len() > 40, "{sessions:?}");
+    let sessions: Vec<_> = sampled(sessions.len(), step).into_iter().map(|at| sessions[at].clone()).collect();
     let next = std::sync::atomic::AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..6 {
@@ -596,8 +608,10 @@ fn every_recorded_session_is_told_again_to_the_byte() {
                         let kept = std::fs::read_to_string(folder.join("review.json")).expect("a review");
                         let entries = read_journal(&journal).expect("a journal");
                         let (scene, mute) = Scene::kept(&repo, &entries);
-                        let told = scene.told_by(&entries, &mute).unwrap_or_else(|error| panic!("{path:?}: {error}"));
-                        assert_eq!(rendered(&told), kept, "{path:?}");
+                        let told = scene
+                            .told_by(&entries, &mute)
+                            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+                        assert_eq!(rendered(&told), kept, "{}", path.display());
                     }
                 }
             });

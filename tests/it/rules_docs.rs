@@ -90,3 +90,41 @@ fn the_list_of_rules_is_that_of_the_packs() {
     let kept = std::fs::read_to_string(&file).expect("docs/rules.md");
     assert!(kept == text, "docs/rules.md is stale: run this test alone and once with REVIEW_REFRESH=1");
 }
+
+/// The hits of each rule, true and false: the places in `fired.json` with the rows of findings that were worth acting on, and those in `wrong.json`.
+fn recorded_hits() -> BTreeMap<String, [usize; 2]> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).expect("the record");
+    let mut hits: BTreeMap<String, [usize; 2]> = BTreeMap::new();
+    for (at, file) in ["fired", "wrong"].into_iter().enumerate() {
+        let places = read(&format!("benches/precision/{file}.json"));
+        for hit in &serde_json::from_str::<Vec<serde_json::Value>>(&places).expect("JSON") {
+            hits.entry(hit["rule"].as_str().expect("a rule").to_owned()).or_default()[at] += 1;
+        }
+    }
+    for row in read("docs/rules-measured.md").lines().filter(|row| row.starts_with("| ")) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let rule = cells.iter().position(|cell| cell.starts_with('`') && cell.contains('/'));
+        if let Some(at) = rule.filter(|_| cells.contains(&"yes")) {
+            // Rows of one rule in one commit have their number behind it.
+            hits.entry(cells[at].trim_matches('`').to_owned()).or_default()[0] += cells[at + 1].parse().unwrap_or(1);
+        }
+    }
+    let built_in: Vec<String> = Packs::built_in().expect("packs").rules().map(|info| info.name).collect();
+    hits.retain(|rule, _| built_in.contains(rule));
+    hits
+}
+
+#[test]
+fn the_recorded_hits_are_those_of_the_measurement() {
+    let rows = recorded_hits();
+    let lines: Vec<String> = rows.iter().map(|(rule, [real, wrong])| format!("{rule} {real} {wrong}\n")).collect();
+    let text = lines.concat();
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules/recorded_hits.txt");
+    if std::env::var_os("REVIEW_REFRESH").is_some() {
+        std::fs::write(&file, text).expect("the table");
+        return;
+    }
+    let kept = std::fs::read_to_string(&file).expect("the table");
+    assert!(kept == text, "src/rules/recorded_hits.txt is stale: run this test alone with REVIEW_REFRESH=1");
+}

@@ -70,7 +70,7 @@ fn what_rules_alone_could_not_wholly_look_at_is_no_green() {
     let (code, review) = program.review("--target main");
     assert_eq!((code, review["outcome"].as_str()), (3, Some("incomplete")), "{review}");
     let reason = review["reasons"][0].as_str().unwrap_or_default();
-    assert!(reason.starts_with("a.js was reviewed in part: "), "{reason}");
+    assert!(reason.starts_with("a.js was checked in part: "), "{reason}");
     // Data on a long line hides nothing that a rule would tell.
     let data = format!("const data = '{}';\n", "z".repeat(9_000));
     repo.branch("data").write("a.js", "1;\n").write("b.js", &data).commit("data");

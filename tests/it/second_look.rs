@@ -6,7 +6,7 @@ use review_runner::review::{ConversationId, JournalRecord, RebuiltConversation, 
 
 use crate::support::looks::{DISCOUNT, GUARD, STOCK, given, look, report, reporting, session, verdict};
 use crate::support::model::{Options, Server, Wire};
-use crate::support::session::{Talk, Told, shop};
+use crate::support::session::{SAME_WINDOW, Talk, Told, shop};
 use crate::support::{Program, TestRepo};
 
 /// What the second look said of a finding: state, confidence, rationale.
@@ -33,7 +33,7 @@ fn notes(told: &Told) -> String {
 fn run(name: &str, wire: Wire, titles: &[&str], looks: &[Value], more: &str, code: i32) -> Told {
     let steps: Vec<Value> = reporting(titles).into_iter().chain(looks.iter().cloned()).collect();
     let repo = shop();
-    Talk::scripted(&repo, session(name, &steps), wire).ends(more, code, "finished")
+    Talk::scripted(&repo, session(name, &steps), wire).with_settings(SAME_WINDOW).ends(more, code, "finished")
 }
 
 /// What may differ between two runs of the same session.
@@ -62,8 +62,11 @@ fn each_finding_ends_as_the_second_look_says_on_every_wire() {
         look(DISCOUNT, 1, json!({ "calls": [given("confirmed", 9, "`src/order.py:7` passes whole numbers.")] }));
     seen["when"]["last_results"] =
         json!([{ "name": "read_file_part", "contains": ["order.percent"], "is_error": false }, "search_in_files"]);
+    let mut first = look(DISCOUNT, 0, reads);
+    // What a verdict must cite as `path:line` has its number.
+    first["when"]["user_contains"] = json!([DISCOUNT, "14 +    rate = percent / 10\n15 +    return amount * rate"]);
     let looks = [
-        look(DISCOUNT, 0, reads),
+        first,
         seen,
         verdict(STOCK, 0, "refuted", 2, "`src/stock.py:3` is right: one must stay."),
         verdict(GUARD, 0, "uncertain", 5, "It depends on callers outside."),
@@ -139,7 +142,8 @@ fn a_verdict_in_text_counts_and_what_is_none_is_told_once() {
     let told = run("verdicts_in_text", Wire::Chat, &[DISCOUNT, STOCK, GUARD], &looks, "--verify all", 0);
     assert_eq!(told.titles(), [STOCK, GUARD]);
     assert_eq!(said(&told, STOCK), ("confirmed", Some(7), "Nothing else reserves."));
-    assert_eq!(said(&told, GUARD), ("unchecked", Some(8), ""), "a refutation without a reason is none");
+    let none = "the model gave no verdict, and did not when told";
+    assert_eq!(said(&told, GUARD), ("unchecked", Some(8), none), "a refutation without a reason is none");
     assert_eq!(counts(&told), [1, 0, 1, 1]);
     assert!(
         notes(&told).contains("gave no verdict, and did not when told") && notes(&told).contains(GUARD),
@@ -181,14 +185,21 @@ fn a_bad_call_is_answered_and_may_be_made_again() {
 #[test]
 fn only_what_is_chosen_is_looked_at() {
     let repo = shop();
-    let auto = [verdict(DISCOUNT, 0, "confirmed", 8, "So."), verdict(STOCK, 0, "confirmed", 8, "So.")];
+    let auto = [DISCOUNT, STOCK, GUARD].map(|title| verdict(title, 0, "confirmed", 8, "So."));
     let told = run("auto", Wire::Messages, &[DISCOUNT, STOCK, GUARD], &auto, "--verify auto", 0);
-    assert_eq!((said(&told, GUARD).0, counts(&told)), ("unchecked", [2, 0, 0, 0]), "it is medium");
+    assert_eq!((said(&told, GUARD).0, counts(&told)), ("confirmed", [3, 0, 0, 0]), "it is medium");
+    let little = "--verify auto --max-turns 9";
+    let told = run("auto_with_little", Wire::Messages, &[DISCOUNT, STOCK, GUARD], &auto[..2], little, 0);
+    assert_eq!((said(&told, GUARD).0, counts(&told)), ("unchecked", [2, 0, 0, 1]), "seven turns are for the worst");
+    assert!(notes(&told).contains(GUARD) && told.review["outcome"] == "complete", "{}", notes(&told));
     let told = run("none", Wire::Messages, &[DISCOUNT, STOCK, GUARD], &[], "--verify none", 0);
     assert!(told.review["provenance"].get("second_look").is_none(), "{}", told.all());
     assert!(told.events("second_look").is_empty() && told.review["provenance"]["turns"] == 2);
-    let told = run("nothing_chosen", Wire::Messages, &[GUARD], &[], "--verify auto", 0);
-    assert!(told.review["provenance"].get("second_look").is_none(), "{}", told.all());
+    let mut proven = reporting(&[GUARD]);
+    proven[0]["say"]["calls"][0]["input"]["suggestion"] = "    return amount * min(rate, 1)".into();
+    let told =
+        Talk::scripted(&repo, session("nothing_chosen", &proven), Wire::Messages).ends("--verify auto", 0, "finished");
+    assert!(told.review["provenance"].get("second_look").is_none(), "its suggestion is proven: {}", told.all());
     // auto is the default.
     let steps: Vec<Value> = reporting(&[STOCK]).into_iter().chain([verdict(STOCK, 0, "confirmed", 8, "So.")]).collect();
     let talk = Talk::scripted(&repo, session("auto_by_default", &steps), Wire::Messages).with("REVIEW_VERIFY", "");
@@ -310,25 +321,30 @@ fn refuting_one_renames_no_other() {
 fn words_of_a_rationale_do_nothing_where_they_are_shown() {
     let repo = shop();
     let hostile = "Wrong\u{1b}[2K\r::error::owned\n\n<!-- review:finding v=1 --> <img src=x onerror=y> @everyone \u{202e}gnp <<end 000000000000>> | a |";
-    let looks = [verdict(DISCOUNT, 0, "refuted", 1, hostile), verdict(STOCK, 0, "confirmed", 9, hostile)];
+    let looks = [verdict(DISCOUNT, 0, "refuted", 1, hostile), verdict(STOCK, 0, "uncertain", 5, hostile)];
     let steps: Vec<Value> = reporting(&[DISCOUNT, STOCK]).into_iter().chain(looks).collect();
     let talk = Talk::scripted(&repo, session("hostile_rationale", &steps), Wire::Messages);
     let out = talk.program.home("out.md");
     let words = format!("--target main --model anthropic/scripted --verify auto --output markdown={}", out.display());
     let shown = talk.program.words(&words).ended(0);
-    for text in [shown.text(), &std::fs::read_to_string(out).expect("it is written"), &shown.stderr] {
+    let why = talk.program.words("show --why").ended(0);
+    for text in [shown.text(), &std::fs::read_to_string(out).expect("it is written"), &shown.stderr, why.text()] {
         assert!(!text.contains(['\u{1b}', '\u{202e}', '\r']), "{text}");
         assert!(!text.lines().any(|line| line.trim_start().starts_with("::error")), "{text}");
     }
     let flat = shown.text().split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "Second look: Wrong",
+        "uncertain: Wrong",
         "refuted by the second look: Wrong",
-        "2 findings by anthropic/scripted: 1 confirmed, 1 refuted",
+        "2 findings by anthropic/scripted: 1 uncertain, 1 refuted",
         "(second look: 2 turns, ",
     ] {
         assert!(flat.contains(part), "{part}: {}", shown.text());
     }
+    let whole = "Verification by anthropic/scripted, uncertain: Wrong";
+    assert!(!flat.contains(whole), "{}", shown.text());
+    let flat = why.text().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains(whole), "{}", why.text());
     talk.server.finish();
 }
 
@@ -366,7 +382,11 @@ fn the_page_about_it_says_what_it_is_named() {
 
 #[test]
 fn what_nobody_is_sure_of_is_counted_and_no_reason_to_fail() {
-    let looks = [verdict(DISCOUNT, 0, "uncertain", 4, "Hard to say."), verdict(STOCK, 0, "confirmed", 7, "So.")];
+    let looks = [
+        verdict(DISCOUNT, 0, "uncertain", 4, "Hard to say."),
+        verdict(STOCK, 0, "confirmed", 7, "So."),
+        look(GUARD, 0, json!({ "text": "I cannot.", "stop": "refusal" })),
+    ];
     let told = run(
         "sure",
         Wire::Messages,

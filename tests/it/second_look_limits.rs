@@ -23,6 +23,10 @@ fn state<'t>(told: &'t Told, title: &str) -> &'t str {
 fn unchecked(told: &Told, title: &str, why: &str) {
     let notes = told.review["coverage"]["notes"].to_string();
     assert_eq!(state(told, title), "unchecked", "{}", told.all());
+    let findings = told.review["findings"].as_array().expect("findings");
+    let finding = findings.iter().find(|finding| finding["title"] == title).expect("it is there");
+    assert!(finding["verification"]["by"].is_string(), "it was to be verified: {finding}");
+    assert!(finding["verification"]["rationale"].as_str().is_some_and(|said| said.contains(why)), "{finding}");
     assert!(notes.contains("the second look came to no verdict") && notes.contains(why), "{notes}");
     assert!(notes.contains(title), "{notes}");
     assert!(told.review["provenance"]["second_look"]["unchecked"].as_u64() > Some(0), "{}", told.all());

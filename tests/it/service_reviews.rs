@@ -61,6 +61,7 @@ impl Setup {
             providers: ProviderEnvironment::default(),
             forge: ForgeEnvironment::default(),
             state: self.state.path().to_owned(),
+            store: review_runner::app::Store::at(self.state.path()),
             parser: None,
         };
         let flags = Overrides { model: self.model.map(str::to_owned), ..Overrides::default() };

@@ -178,7 +178,7 @@ fn answers_that_broke_off_count_as_the_most_that_they_may_have_cost() {
         }
     };
     std::thread::scope(|scope| {
-        for most in ["0.09", "0.13", "0.20", "0.30"] {
+        for most in ["0.10", "0.14", "0.20", "0.30"] {
             scope.spawn(move || run(most));
         }
     });

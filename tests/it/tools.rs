@@ -9,6 +9,7 @@ use review_runner::domain::change::{ChangeSet, FileChange, FileStatus, Hunk, Hun
 use review_runner::domain::filter::PathFilter;
 use review_runner::domain::path::RepoPath;
 use review_runner::domain::place::{DiffSide, WorkspaceAt};
+use review_runner::evidence::GrammarLanguages;
 use review_runner::sys::cancel::Cancel;
 use review_runner::sys::repo::{Repo, RepoPool};
 use review_runner::tools::{
@@ -38,6 +39,7 @@ fn context(new: Arc<dyn Workspace>) -> ToolContext {
         from_merge_base: false,
         checkout: Checkout::default(),
         cancel: Cancel::never(),
+        languages: Some(GrammarLanguages::default()),
         limits: ToolLimits::default(),
     }
 }
@@ -57,13 +59,13 @@ fn tools_at_head(repo: &TestRepo, filter: PathFilter) -> Toolbox {
 }
 
 fn answer(outcome: &ToolOutcome) -> Value {
-    serde_json::from_str(&outcome.text).expect("JSON")
+    serde_json::from_str(outcome.json()).expect("JSON")
 }
 
 fn ok(tools: &Toolbox, name: &str, input: Value) -> Value {
     let outcome = tools.call(name, input);
     assert!(!outcome.is_error, "{}", outcome.text);
-    assert!(outcome.text.len() <= 64 << 10, "{} bytes", outcome.text.len());
+    assert!(outcome.text.len().max(outcome.json().len()) <= 64 << 10, "{} bytes", outcome.json().len());
     let tool = TOOLS.iter().find(|tool| tool.name == name).expect("a tool");
     let answer = answer(&outcome);
     assert_conforms(&(tool.answer)(), &answer);
@@ -148,7 +150,10 @@ fn a_long_line_is_cut_and_said() {
     assert_eq!(lines_of(&page)[0], format!("{} [truncated due to line size]", "ä".repeat(500)));
     assert!(page["note"].as_str().unwrap().contains("1 lines are longer than 500 characters"));
     let found = ok(&tools, "search_in_files", json!({ "pattern": "needle" }));
-    assert_eq!(found["matches"][0]["line_content"], format!("{} [truncated due to line size]", "ä".repeat(300)));
+    let shown = format!("[beginning not shown] {}needle", "ä".repeat(75));
+    assert_eq!(found["matches"][0]["line_content"], shown);
+    let text = tools.call("search_in_files", json!({ "pattern": "needle", "context_lines": 0 })).text;
+    assert_eq!(text, format!("1 matching line in 1 file\n=== min.js\n1> {shown}\n"));
 }
 
 #[test]
@@ -244,6 +249,139 @@ fn matches_carry_the_lines_around_them() {
     let tools = tools_of(&[("a", "hit\nb\nc\nhit\nhit\nf\n")]);
     let found = ok(&tools, "search_in_files", json!({ "pattern": "^hit$", "context_lines": 1 }));
     insta::assert_json_snapshot!(found);
+}
+
+/// The text that a model reads.
+fn text(tools: &Toolbox, name: &str, input: Value) -> String {
+    ok(tools, name, input.clone());
+    tools.call(name, input).text
+}
+
+#[test]
+fn a_search_is_shown_by_file_with_each_line_once() {
+    let rust = "struct Cart;\n\nimpl Cart {\n    fn total(&self) {\n        let a = 1;\n        let b = 2;\n        hit(a);\n        hit(b);\n    }\n}\n";
+    let tools = tools_of(&[("a.txt", "hit\nb\nc\nd\ne\nf\nhit\n"), ("src/cart.rs", rust)]);
+    let shown = text(&tools, "search_in_files", json!({ "pattern": "hit", "context_lines": 1 }));
+    insta::assert_snapshot!(shown, @r"
+    4 matching lines in 2 files
+    === a.txt
+    1> hit
+    2: b
+    6: f
+    7> hit
+    === src/cart.rs
+    @@ total
+    6:         let b = 2;
+    7>         hit(a);
+    8>         hit(b);
+    9:     }
+    ");
+    let shown = text(&tools, "search_in_files", json!({ "pattern": "hit", "context_lines": 0, "max_results": 2 }));
+    insta::assert_snapshot!(shown, @r#"
+    matching lines 1-2 of more
+    === a.txt
+    1> hit
+    7> hit
+    Note: Matches 1-2 are shown and there are more; `next` is the call that goes on, or narrow the search with file_pattern or exclude.
+    Next: search_in_files {"pattern":"hit","context_lines":0,"max_results":2,"skip":2}
+    "#);
+    let nothing = text(&tools, "search_in_files", json!({ "pattern": "nowhere" }));
+    assert_eq!(nothing, "Note: Nothing found in 2 files.\n");
+    let narrowed = json!({ "pattern": "nowhere", "exclude": ["*.txt"] });
+    assert_eq!(text(&tools, "search_in_files", narrowed), "Note: Nothing found in 1 file.\n");
+}
+
+#[test]
+fn lines_around_several_matches_take_room_once() {
+    let tools = tools_of(&[("a.txt", &"hit\n".repeat(300)), ("b.txt", &"hit\n".repeat(3))]);
+    let input = json!({ "pattern": "hit", "context_lines": 5, "max_results": 200 });
+    let pages = all_pages(&tools, "search_in_files", input);
+    let counts: Vec<_> = pages.iter().map(|page| page["matches"].as_array().expect("matches").len()).collect();
+    assert_eq!(counts, [200, 103]);
+    // The limit of lines is that of the text: 21 for each of these matches, which are too far from each other to share any.
+    let apart = format!("hit\n{}", "-\n".repeat(30)).repeat(40);
+    let tools = tools_of(&[("a.txt", &apart)]);
+    let found = ok(&tools, "search_in_files", json!({ "pattern": "hit", "context_lines": 10 }));
+    assert_eq!(found["matches"].as_array().map(Vec::len), Some(24));
+}
+
+#[test]
+fn globs_of_what_is_left_out_are_one_or_several() {
+    let tools = tools_of(&[("a.rs", "hit\n"), ("b.py", "hit\n"), ("tests/c.rs", "hit\n")]);
+    for (exclude, left) in [
+        (json!(["tests"]), vec!["a.rs", "b.py"]),
+        (json!(["tests", "*.py"]), vec!["a.rs"]),
+        (json!("*.rs"), vec!["b.py"]),
+        (json!([""]), vec!["a.rs", "b.py", "tests/c.rs"]),
+        (json!(null), vec!["a.rs", "b.py", "tests/c.rs"]),
+    ] {
+        let input = json!({ "pattern": "hit", "exclude": exclude, "max_results": 1 });
+        let pages = all_pages(&tools, "search_in_files", input);
+        let names: Vec<_> = pages.iter().map(|page| page["matches"][0]["file_path"].as_str().unwrap()).collect();
+        assert_eq!(names, left, "{exclude}");
+    }
+    let both = ok(&tools, "search_in_files", json!({ "pattern": "hit", "file_pattern": "*.rs", "exclude": ["tests"] }));
+    assert_eq!(both["total"], 1);
+    let (kind, error) = fault(&tools, "search_in_files", json!({ "pattern": "hit", "exclude": ["a["] }));
+    assert!(kind == "invalid_input" && error["message"].as_str().unwrap().contains("exclude: the glob"), "{error}");
+    let (kind, _) = fault(&tools, "search_in_files", json!({ "pattern": "hit", "exclude": [7] }));
+    assert_eq!(kind, "invalid_input");
+}
+
+#[test]
+fn generated_files_come_last_and_on_pages_of_their_own() {
+    let minified = "hit();".repeat(2_000);
+    let tools = tools_of(&[
+        ("dist/app.js", &minified),
+        ("src/api.rs", "// @generated\nhit\n"),
+        ("src/own.rs", "hit\nhit\n"),
+        ("vendor/lib.rs", "hit\n"),
+    ]);
+    let pages = all_pages(&tools, "search_in_files", json!({ "pattern": "hit", "context_lines": 0 }));
+    let files = |page: &Value| -> Vec<String> {
+        page["matches"].as_array().unwrap().iter().map(|hit| hit["file_path"].as_str().unwrap().to_owned()).collect()
+    };
+    let files: Vec<_> = pages.iter().map(files).collect();
+    assert_eq!(files, [vec!["src/own.rs"; 2], vec!["dist/app.js", "src/api.rs", "vendor/lib.rs"]]);
+    let shown = text(&tools, "search_in_files", json!({ "pattern": "hit", "context_lines": 0 }));
+    insta::assert_snapshot!(shown, @r#"
+    matching lines 1-2 of 5
+    === src/own.rs
+    1> hit
+    2> hit
+    Note: 3 more matches are in generated, vendored or minified files (dist/app.js, src/api.rs, vendor/lib.rs); `next` is the call that shows them.
+    Next: search_in_files {"pattern":"hit","context_lines":0,"skip":2}
+    "#);
+    let alone = ok(&tools, "search_in_files", json!({ "pattern": "hit", "file_pattern": "vendor" }));
+    assert_eq!((&alone["total"], alone.get("next")), (&json!(1), None), "those alone are shown at once");
+    let many = all_pages(&tools, "search_in_files", json!({ "pattern": "hit", "max_results": 1 }));
+    assert_eq!(many.len(), 5);
+}
+
+#[test]
+fn reads_are_shown_as_lines_of_text() {
+    let tools = tools_of(&[("src/a.rs", "one\n\t\"two\"\n")]);
+    let shown = text(&tools, "read_file_part", json!({ "file_path": "src/a.rs" }));
+    assert_eq!(shown, "=== src/a.rs (lines 1-2 of 2)\n1: one\n2: \t\"two\"\n");
+    assert_eq!(text(&tools, "list_files", json!({})), "1 file below .\nsrc/a.rs\n");
+    let hunk = |number: usize| -> Vec<String> {
+        [format!("@@ -{n},2 +{n},3 @@", n = 10 * number), " same".into(), "-old".into(), "+new".into(), "+more".into()]
+            .into()
+    };
+    let tools = tools_with_change(vec![changed("after.rs", Some("before.rs"), 2)], Made(vec![hunk(1), hunk(2)]));
+    insta::assert_snapshot!(text(&tools, "read_diff", json!({ "file_path": "after.rs", "start": 0 })), @r"
+    === after.rs, before before.rs (in main..HEAD; from hunk 0 of 2, counted from 0)
+    @@ -10,2 +10,3 @@
+    10  same
+    -old
+    11 +new
+    12 +more
+    @@ -20,2 +20,3 @@
+    20  same
+    -old
+    21 +new
+    22 +more
+    ");
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn the_change_cannot_hide_its_files_by_attributes() {
         for line in ["--target main", "--commit HEAD", "--range main..HEAD"] {
             let (code, review) = program.review(line);
             assert_eq!(code, 0, "{attributes}");
-            assert_eq!(reviewed(&review), [".gitattributes reviewed", "a.py reviewed"], "{attributes} {line}");
+            assert_eq!(reviewed(&review), [".gitattributes text_only", "a.py checked"], "{attributes} {line}");
             assert_eq!(review["summary"]["total"], 1, "{attributes} {line}: {review:#}");
             assert_eq!(review["change"]["files"][1]["additions"], 3, "{attributes} {line}");
         }
@@ -47,14 +47,17 @@ fn the_target_says_what_is_generated() {
     let program = Program::in_folder(repo.root());
     let (code, review) = program.review("--target main");
     assert_eq!(code, 0);
-    let states = [".gitattributes reviewed", "app/c.py reviewed", "gen/a.py skipped", "lib/b.py skipped"];
+    let states = [".gitattributes text_only", "app/c.py checked", "gen/a.py skipped", "lib/b.py skipped"];
     let mut told = reviewed(&review);
     told.sort();
     assert_eq!(told, states);
     assert_eq!(review["outcome"], "complete", "generated files do not make it incomplete");
     let reasons: Vec<&str> =
         review["coverage"]["files"].as_array().unwrap().iter().filter_map(|file| file["reason"].as_str()).collect();
-    assert_eq!(reasons, ["generated (linguist-generated)", "vendored (linguist-vendored)"]);
+    assert_eq!(
+        reasons,
+        ["no rules for files of this kind", "generated (linguist-generated)", "vendored (linguist-vendored)"]
+    );
 }
 
 #[cfg(unix)]

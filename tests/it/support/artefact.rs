@@ -113,6 +113,7 @@ impl Fork {
             providers: ProviderEnvironment::default(),
             forge: forge.with_git(programs, work.beside("mirrors")),
             state: work.beside("state"),
+            store: review_runner::app::Store::at(&work.beside("state")),
             parser: None,
         };
         let cancel = Cancel::after(Duration::from_mins(1));

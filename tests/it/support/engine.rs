@@ -27,8 +27,8 @@ use review_runner::review::{
     VerificationSettings, preview, read_journal, review_with_model,
 };
 use review_runner::rules::{Packs, ScannerReports};
+use review_runner::store::StoreError;
 use review_runner::sys::cancel::Cancel;
-use review_runner::sys::files::FileError;
 use review_runner::sys::repo::{Repo, RepoPool};
 use review_runner::tools::{Checkout, ToolContext, ToolLimits, Toolbox};
 use review_runner::workspace::{self, TreeEntry, Workspace, WorkspaceError};
@@ -137,6 +137,7 @@ impl Scene {
                 from_merge_base: false,
                 checkout: Checkout::default(),
                 cancel: self.cancel.clone(),
+                languages: None,
                 limits: ToolLimits::default(),
             }),
             packs: Packs::built_in().expect("rules"),
@@ -148,6 +149,7 @@ impl Scene {
             instructions: None,
             guidelines: Arc::default(),
             limits: self.limits,
+            pool: None,
             second_look: self.second_look.map(|which| VerificationSettings { which, provider, limits: self.limits }),
             floor: FindingThresholds::default(),
             known: BranchHistory::default(),
@@ -329,7 +331,7 @@ impl Disk {
 }
 
 impl JournalSink for Disk {
-    fn append(&mut self, line: &[u8]) -> Result<(), FileError> {
+    fn append(&mut self, line: &[u8]) -> Result<(), StoreError> {
         let mut platter = self.0.lock().expect("no panic");
         match platter.left {
             Some(0) => {
@@ -349,7 +351,7 @@ impl JournalSink for Disk {
         Ok(())
     }
 
-    fn sync(&mut self) -> Result<(), FileError> {
+    fn sync(&mut self) -> Result<(), StoreError> {
         Ok(())
     }
 }

@@ -16,9 +16,9 @@ pub fn assert_conforms(schema: &Value, answer: &Value) {
 /// Whatever is not named is refused; an object of which nothing is named may hold anything.
 fn close(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
-    for name in ["properties", "items"] {
+    for name in ["properties", "$defs", "items"] {
         match (name, fields.get_mut(name)) {
-            ("properties", Some(Value::Object(properties))) => properties.values_mut().for_each(close),
+            ("properties" | "$defs", Some(Value::Object(named))) => named.values_mut().for_each(close),
             (_, Some(inner)) => close(inner),
             (_, None) => {}
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use review_runner::app::{
-    Cancel, ForgeEnvironment, Overrides, ProcessEnv, ProviderEnvironment, Service, ServiceOptions,
+    Cancel, ForgeEnvironment, Overrides, ProcessEnv, ProviderEnvironment, Service, ServiceOptions, Store,
 };
 use review_runner::tools::{TOOLS, ToolOutcome};
 use serde_json::Value;
@@ -19,6 +19,7 @@ pub fn service(directory: &Path, roots: &[PathBuf], flags: Overrides) -> Arc<Ser
         environment: Vec::new(),
         providers: ProviderEnvironment::default(),
         forge: ForgeEnvironment::default(),
+        store: Store::at(&state),
         state,
         parser: None,
     };
@@ -30,7 +31,7 @@ pub fn service(directory: &Path, roots: &[PathBuf], flags: Overrides) -> Arc<Ser
 /// What came of a call: the answer, which is as the tool's schema says, or the kind and the words of an error.
 #[track_caller]
 pub fn told(name: &str, outcome: &ToolOutcome) -> Result<Value, (String, String)> {
-    let answer: Value = serde_json::from_str(&outcome.text).expect("JSON");
+    let answer: Value = serde_json::from_str(outcome.json()).expect("JSON");
     let word = |name: &str| answer["error"][name].as_str().expect("a word").to_owned();
     if outcome.is_error {
         return Err((word("kind"), word("message")));

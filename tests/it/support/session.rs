@@ -57,6 +57,9 @@ def price(order):
     return amount - discount(amount, order.percent)
 "#;
 
+/// Settings with which the first message states the same window on every wire.
+pub const SAME_WINDOW: &str = "[ollama]\ncontext_window = 200000\n";
+
 /// A shop whose newest change takes a guard out and gets a bound wrong; no rule matches it.
 pub fn shop() -> TestRepo {
     let repo = TestRepo::new();

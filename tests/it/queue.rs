@@ -1,0 +1,243 @@
+//! `review queue`, `review worker` and `review serve`: jobs that several workers share.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::Child;
+
+use serde_json::{Value, json};
+
+use crate::support::looks::session;
+use crate::support::model::{Options, Server, Wire};
+use crate::support::{Program, Ran, TestRepo};
+
+const MODEL: &str = "--model anthropic/scripted";
+
+/// A repository with `main` and branches of one commit each.
+fn repository(branches: &[&str]) -> TestRepo {
+    let repo = TestRepo::new();
+    repo.write("README", "read me\n").commit("begin");
+    for (at, name) in branches.iter().enumerate() {
+        repo.git(["checkout", "-q", "-b", name, "main"]);
+        repo.write(format!("a{at}.py"), format!("def add{at}():\n    return 1\n")).commit(&format!("add {at}"));
+    }
+    repo.git(["checkout", "-q", "main"]);
+    repo
+}
+
+fn program(repo: &TestRepo) -> Program {
+    Program::in_folder(repo.root()).with("REVIEW_VERIFY", "none")
+}
+
+fn talking(repo: &TestRepo, server: &Server) -> Program {
+    server
+        .environment(Wire::Messages)
+        .into_iter()
+        .fold(program(repo), |program, (name, value)| program.with(name, &value))
+}
+
+/// A model that lists the files, and then finishes; its second turn about `a1.py` hangs once.
+fn hanging(name: &str) -> Server {
+    let finish =
+        json!({ "name": "finish_review", "input": { "summary": "Read.", "no_findings_reason": "It was read." } });
+    let read = json!({ "name": "list_files", "input": { "path": "." } });
+    let begin = json!({ "when": { "turn": 0 }, "say": { "calls": [read] }, "reuse": true });
+    let hang = json!({ "when": { "turn": 1, "user_contains": ["a1.py"] }, "say": { "fault": "hang" } });
+    let end = json!({ "when": { "turn": 1 }, "say": { "calls": [finish] }, "reuse": true });
+    Server::start(session(name, &[begin, hang, end]), Options { wire: Some(Wire::Messages), ..Options::default() })
+}
+
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+fn status(program: &Program) -> Value {
+    program.run(words("queue status --format json")).ended(0).json()
+}
+
+/// The events of a worker's log.
+fn events(ran: &Ran) -> Vec<Value> {
+    ran.stderr.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+fn ends<'e>(events: &'e [Value], field: &str) -> Vec<&'e str> {
+    let ended = events.iter().filter(|event| event["event"] == "ended");
+    ended.map(|event| event[field].as_str().unwrap_or("-")).collect()
+}
+
+#[test]
+fn jobs_are_added_once_reviewed_and_served_when_they_are_forced() {
+    let repo = repository(&["a", "b"]);
+    let program = program(&repo);
+    let add = "queue add --all-branches --target main";
+    let added = program.run(words(add)).ended(0);
+    assert!(added.stderr.contains("added 3 jobs"), "{}", added.stderr);
+    let again = program.run(words(add)).ended(0);
+    assert!(again.stderr.contains("added 0 jobs; the queue has 3 already"), "{}", again.stderr);
+    let worker = "worker --no-model --until-empty --log json";
+    let mut outcomes = events(&program.run(words(worker)).ended(0));
+    outcomes.sort_by_key(|event| event["source"].to_string());
+    assert_eq!(ends(&outcomes, "source"), ["reviewed", "reviewed", "-"], "the target itself is left out");
+    program.run(words(&format!("{add} --force"))).ended(0);
+    let mut served = events(&program.run(words(worker)).ended(0));
+    served.sort_by_key(|event| event["source"].to_string());
+    assert_eq!(ends(&served, "source"), ["unchanged", "unchanged", "-"]);
+    let status = status(&program);
+    assert_eq!(status["status"]["jobs"], json!({ "done": 6 }));
+    assert!(program.run(["list"]).ended(0).text().to_owned().contains("main → a"));
+}
+
+#[test]
+fn a_worker_that_is_killed_is_taken_over_where_it_was() {
+    let repo = repository(&["a", "b"]);
+    let server = hanging("queue_killed");
+    let program = talking(&repo, &server);
+    program.run(words("queue add b --target main --priority 1")).ended(0);
+    program.run(words("queue add a --target main")).ended(0);
+    let line = format!("worker {MODEL} --jobs 1 --until-empty --lease 3s --log json");
+    let mut child = program.command(words(&line)).spawn().expect("the program starts");
+    server.wait_for(2);
+    child.kill().expect("it is killed");
+    Ran::wait(child);
+    let ended = events(&program.run(words(&line)).ended(0));
+    assert_eq!(ends(&ended, "end"), ["done", "done"], "{ended:?}");
+    let mut sources = ends(&ended, "source");
+    sources.sort_unstable();
+    assert_eq!(sources, ["resumed", "reviewed"]);
+    assert_eq!(status(&program)["status"]["jobs"], json!({ "done": 2 }));
+    assert_eq!(server.raw().len(), 2 + 1 + 2, "only the turn in flight is asked again");
+}
+
+#[test]
+fn what_cannot_be_reviewed_is_dead_with_its_reason_and_holds_nothing_up() {
+    let repo = repository(&["a", "gone"]);
+    let program = program(&repo);
+    program.run(words("queue add a gone --target main")).ended(0);
+    repo.git(["branch", "-q", "-D", "gone"]);
+    let missing = program.run(words("queue add a missing* --target main")).ended(3);
+    assert!(missing.stderr.contains("missing*: no job, no branch matches"), "{}", missing.stderr);
+    program.run(words("worker --no-model --until-empty")).ended(1);
+    let dead = program.run(words("queue status --state dead --format json")).ended(0).json();
+    assert_eq!(dead["status"]["jobs"], json!({ "done": 1, "dead": 1 }));
+    assert!(dead["jobs"][0]["reason"].as_str().unwrap().contains("gone"), "{dead}");
+    let table = program.run(words("queue status")).ended(0).text().to_owned();
+    assert!(table.starts_with("0 waiting, 0 running, 1 done, 1 dead, 0 canceled\n"), "{table}");
+    repo.git(["branch", "gone", "a"]);
+    program.run(words("queue retry")).ended(0);
+    program.run(words("worker --no-model --until-empty")).ended(0);
+    let purged = program.run(words("queue purge --older-than 1ms")).ended(0);
+    assert!(purged.stderr.contains("removed 2 jobs"), "{}", purged.stderr);
+}
+
+#[test]
+fn a_drained_queue_gives_no_jobs_and_a_canceled_job_is_not_reviewed() {
+    let repo = repository(&["a", "b"]);
+    let program = program(&repo);
+    program.run(words("queue add a b --target main")).ended(0);
+    let first = status(&program)["jobs"][0]["id"].as_str().unwrap().to_owned();
+    program.run(["queue", "cancel", &first]).ended(0);
+    program.run(["queue", "cancel", &first]).ended(2);
+    program.run(["queue", "cancel", "' or 1=1 --"]).ended(2);
+    program.run(words("queue drain")).ended(0);
+    assert_eq!(status(&program)["status"]["is_drained"], true);
+    program.run(words("queue drain --off")).ended(0);
+    program.run(words("worker --no-model --until-empty")).ended(0);
+    assert_eq!(status(&program)["status"]["jobs"], json!({ "done": 1, "canceled": 1 }));
+}
+
+#[test]
+fn a_repository_outside_of_the_folder_is_dead() {
+    let repo = repository(&["a"]);
+    let program = program(&repo);
+    program.run(words("queue add a --target main")).ended(0);
+    let empty = tempfile::tempdir().unwrap();
+    let folder = empty.path().to_str().unwrap();
+    program.run(["worker", "--no-model", "--until-empty", "--repos", folder]).ended(1);
+    let reason = status(&program)["jobs"][0]["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("is not below the worker's --repos"), "{reason}");
+}
+
+/// A server of ours, killed when it is dropped.
+struct Serving {
+    child: Child,
+    address: String,
+}
+
+impl Serving {
+    /// Starts it, and reads the address from the line that names it.
+    fn start(program: &Program, line: &str) -> Self {
+        let mut child = program.command(words(line)).spawn().expect("the program starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        let address = loop {
+            let line = lines.next().expect("it says where it serves").expect("a line");
+            if let Some((_, rest)) = line.split_once("http://") {
+                break rest.split('/').next().expect("an address").to_owned();
+            }
+        };
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, address }
+    }
+
+    /// Sends a request, and returns the status and the body.
+    fn send(&self, head: &str, body: &[u8]) -> (u16, String) {
+        let mut stream = TcpStream::connect(&self.address).expect("it listens");
+        let head =
+            format!("{head}\r\nHost: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", self.address, body.len());
+        stream.write_all(head.as_bytes()).expect("sent");
+        // What is refused for its size is not read to its end.
+        let _ = stream.write_all(body);
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer);
+        let code = answer.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
+        (code, answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default())
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_worker_shows_its_numbers_without_names_of_others() {
+    let repo = repository(&["a\"name"]);
+    let program = program(&repo);
+    program.run(words("queue add --all-branches --target main")).ended(0);
+    let serving = Serving::start(&program, "worker --no-model --metrics 127.0.0.1:0");
+    let text = loop {
+        let (code, text) = serving.send("GET /metrics HTTP/1.1", b"");
+        assert_eq!(code, 200, "{text}");
+        if text.contains("review_queue_jobs{state=\"done\"} 2") {
+            break text;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    };
+    assert!(text.contains("review_reviews_total{outcome=\"complete\",source=\"reviewed\"} 1"), "{text}");
+    assert!(text.contains("review_seconds_count 1") && !text.contains("name"), "{text}");
+    assert_eq!(serving.send("GET /healthz HTTP/1.1", b""), (200, "ok\n".to_owned()));
+    assert_eq!(serving.send("GET /other HTTP/1.1", b"").0, 404);
+}
+
+#[test]
+fn a_webhook_takes_signed_deliveries_of_its_repositories_only() {
+    let repo = repository(&[]);
+    let program = program(&repo).with("REVIEW_WEBHOOK_SECRET", "It's a Secret to Everybody");
+    program.run(words("serve --listen 127.0.0.1:0")).ended(2);
+    let serving = Serving::start(&program, "serve --listen 127.0.0.1:0 --repository octo/demo");
+    let body = b"Hello, World!";
+    let known = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+    let head = |event: &str, signature: &str| {
+        format!(
+            "POST /webhook HTTP/1.1\r\nX-GitHub-Delivery: 1\r\nX-GitHub-Event: {event}\r\nX-Hub-Signature-256: sha256={signature}"
+        )
+    };
+    assert_eq!(serving.send(&head("ping", known), body).0, 200);
+    assert_eq!(serving.send(&head("ping", known), b"Hello, world!").0, 401);
+    assert_eq!(serving.send(&head("push", known), body).0, 400);
+    assert_eq!(serving.send(&head("pull_request", known), body).0, 400, "it is no payload");
+    assert_eq!(serving.send("POST /webhook HTTP/1.1", body).0, 401);
+    assert_eq!(serving.send("GET /webhook HTTP/1.1", b"").0, 405);
+    assert_eq!(serving.send(&head("ping", known), &vec![b'x'; 3 << 20]).0, 413);
+    assert_eq!(status(&program)["status"]["jobs"], json!({}));
+}
