@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::event::Event;
 use super::finding::Severity;
 use super::money::Money;
+use super::review::StopReason;
 use super::run::{Engine, RunId};
 
 /// The exit codes, worst first.
@@ -52,6 +53,8 @@ pub struct BatchEntry {
     pub source: ReviewSource,
     /// The exit code that the review alone would have.
     pub exit_code: u8,
+    /// The reason why the engine's work ended; not part of an index.
+    pub ended: Option<StopReason>,
     /// The number of unresolved findings of each severity.
     pub findings: BTreeMap<Severity, u32>,
     /// The engine; `None` if there is no review.
@@ -192,6 +195,7 @@ impl BatchEntry {
             reason: Some(reason),
             source: ReviewSource::Reviewed,
             exit_code,
+            ended: None,
             findings: BTreeMap::new(),
             engine: None,
             cost: None,

@@ -132,19 +132,29 @@ impl JobQueue {
         Ok(added)
     }
 
-    /// Takes the next job for a worker; `None` if there is none, or if the queue is drained. A job whose lease has ended is taken over; one that
-    /// was taken too often is dead.
+    /// Lets workers take the jobs whose lease has ended; returns the number of those that were taken too often and are dead now. A canceled one
+    /// stays canceled.
+    pub fn free_expired(&self) -> Result<u64, QueueError> {
+        let now = self.database.dialect().now;
+        let freed = format!(
+            "update review_jobs set lease = null, lease_until = null, changed_at = {now}, run_after = {now},
+               state = case when is_canceled = 1 then 'canceled' when attempts >= $2 then 'dead' else 'waiting' end,
+               reason = case when attempts >= $2 then coalesce(reason || '; ', '') || $1 else reason end
+             where state = 'running' and lease_until < {now} returning state"
+        );
+        let why = format!("its worker disappeared {MOST_ATTEMPTS} times before it finished");
+        let rows = self.database.rows(&freed, vec![why.into(), MOST_ATTEMPTS.into()])?;
+        let mut dead = 0;
+        for row in &rows {
+            dead += u64::from(row.text(0)?.as_deref() == Some(JobState::Dead.as_str()));
+        }
+        Ok(dead)
+    }
+
+    /// Takes the next job for a worker; `None` if there is none, or if the queue is drained.
     pub fn lease(&self, worker: &str, lease: Duration) -> Result<Option<LeasedJob>, QueueError> {
         let dialect = self.database.dialect();
         let now = dialect.now;
-        let freed = format!(
-            "update review_jobs set lease = null, lease_until = null, changed_at = {now}, run_after = {now},
-               state = case when attempts >= $2 then 'dead' else 'waiting' end,
-               reason = case when attempts >= $2 then coalesce(reason || '; ', '') || $1 else reason end
-             where state = 'running' and lease_until < {now}"
-        );
-        let why = format!("its worker ended {MOST_ATTEMPTS} times without a word");
-        self.database.execute(&freed, vec![why.into(), MOST_ATTEMPTS.into()])?;
         let token = hex(uuid::Uuid::new_v4().as_bytes());
         let take = format!(
             "update review_jobs set state = 'running', lease = $1, worker = $2, lease_until = {now} + $3, changed_at = {now},
@@ -153,12 +163,18 @@ impl JobQueue {
                select id from review_jobs
                where state = 'waiting' and run_after <= {now}
                  and not exists (select 1 from review_queue where name = 'drained')
+                 and not exists (select 1 from review_jobs where state = 'running' and lease = $1)
                order by priority desc, run_after, added_at, id limit 1 {})
              returning id, request, attempts",
             dialect.skip_locked
         );
         let values = vec![token.as_str().into(), worker.into(), millis(lease).into()];
-        let rows = self.database.rows(&take, values)?;
+        let mut rows = self.database.rows(&take, values)?;
+        if rows.is_empty() {
+            // A repetition of the statement after a lost answer takes no second job: the first is here.
+            let taken = "select id, request, attempts from review_jobs where state = 'running' and lease = $1";
+            rows = self.database.rows(taken, vec![token.as_str().into()])?;
+        }
         let Some(row) = rows.first() else { return Ok(None) };
         let request = row.text(1)?.unwrap_or_default();
         let request = serde_json::from_str(&request).map_err(|error| format!("the job cannot be read: {error}"));
@@ -180,8 +196,9 @@ impl JobQueue {
         })
     }
 
-    /// Ends a job; returns `false` if another worker has it.
-    pub fn end(&self, job: &LeasedJob, end: &JobEnd) -> Result<bool, QueueError> {
+    /// Ends a job; returns its new state, or `None` if another worker has it. One that goes back although it was canceled is canceled, and
+    /// one that failed too often is dead.
+    pub fn end(&self, job: &LeasedJob, end: &JobEnd) -> Result<Option<JobState>, QueueError> {
         let (state, reason, result, delay, attempts) = match end {
             JobEnd::Done(result) => (JobState::Done, None, Some(result.to_string()), Duration::ZERO, job.attempts),
             JobEnd::Dead(reason) => (JobState::Dead, Some(reason), None, Duration::ZERO, job.attempts),
@@ -195,9 +212,9 @@ impl JobQueue {
         let now = self.database.dialect().now;
         // The lease stays with the row, so that a repetition of this statement changes the same row again.
         let statement = format!(
-            "update review_jobs set state = $1, reason = $2, result = $3, run_after = {now} + $4, attempts = $5, changed_at = {now},
-               lease_until = null
-             where id = $6 and lease = $7"
+            "update review_jobs set state = case when is_canceled = 1 and $8 = 1 then 'canceled' else $1 end,
+               reason = $2, result = $3, run_after = {now} + $4, attempts = $5, changed_at = {now}, lease_until = null
+             where id = $6 and lease = $7 returning state"
         );
         let reason = reason.map(|reason| without_nul(&reason[..reason.floor_char_boundary(LONGEST_REASON)]));
         let values = vec![
@@ -208,8 +225,11 @@ impl JobQueue {
             attempts.into(),
             job.id.to_string().into(),
             job.lease.as_str().into(),
+            i64::from(state == JobState::Waiting).into(),
         ];
-        Ok(self.database.execute(&statement, values)? > 0)
+        let rows = self.database.rows(&statement, values)?;
+        let word = rows.first().map(|row| row.text(0)).transpose()?.flatten();
+        Ok(word.and_then(|word| JobState::parse(&word)))
     }
 
     /// Counts the jobs.

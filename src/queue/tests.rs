@@ -20,6 +20,7 @@ fn job(name: &str, priority: i64) -> NewJob {
 }
 
 fn leased(queue: &JobQueue) -> Option<LeasedJob> {
+    queue.free_expired().unwrap();
     queue.lease("w", LEASE).unwrap()
 }
 
@@ -72,10 +73,11 @@ fn a_job_whose_lease_has_ended_is_taken_over_and_its_former_worker_changes_nothi
     let own = leased(&queue).unwrap();
     assert_eq!((own.id == lost.id, own.attempts), (true, 2));
     assert_eq!(queue.renew(&lost, LEASE).unwrap(), LeaseState::Lost);
-    assert!(!queue.end(&lost, &JobEnd::Dead("mine".to_owned())).unwrap());
+    assert_eq!(queue.end(&lost, &JobEnd::Dead("mine".to_owned())).unwrap(), None);
     assert_eq!(queue.renew(&own, LEASE).unwrap(), LeaseState::Held);
     for _ in 0..2 {
-        assert!(queue.end(&own, &JobEnd::Done(serde_json::json!({ "outcome": "complete" }))).unwrap());
+        let end = JobEnd::Done(serde_json::json!({ "outcome": "complete" }));
+        assert_eq!(queue.end(&own, &end).unwrap(), Some(JobState::Done));
     }
     let list = queue.list(Some(JobState::Done), 10).unwrap();
     assert_eq!(list[0].result.as_ref().unwrap()["outcome"], "complete");
@@ -98,7 +100,8 @@ fn a_job_that_fails_is_tried_again_later_and_is_dead_in_the_end_with_its_reason(
     for attempt in 1..=MOST_ATTEMPTS {
         let job = leased(&queue).unwrap();
         assert_eq!(job.attempts, attempt);
-        queue.end(&job, &at_once).unwrap();
+        let state = if attempt == MOST_ATTEMPTS { JobState::Dead } else { JobState::Waiting };
+        assert_eq!(queue.end(&job, &at_once).unwrap(), Some(state));
     }
     assert!(leased(&queue).is_none());
     let dead = queue.list(Some(JobState::Dead), 10).unwrap();
@@ -112,12 +115,14 @@ fn a_job_that_kills_its_worker_is_dead_in_the_end() {
     let (_folder, queue) = queue();
     queue.add(&[job("a", 0)]).unwrap();
     for _ in 0..MOST_ATTEMPTS {
+        assert_eq!(queue.free_expired().unwrap(), 0);
         assert!(queue.lease("w", Duration::ZERO).unwrap().is_some());
         std::thread::sleep(Duration::from_millis(3));
     }
+    assert_eq!(queue.free_expired().unwrap(), 1);
     assert!(leased(&queue).is_none());
     let reason = queue.list(Some(JobState::Dead), 1).unwrap().remove(0).reason.unwrap();
-    assert_eq!(reason, "its worker ended 8 times without a word");
+    assert_eq!(reason, "its worker disappeared 8 times before it finished");
 }
 
 #[test]
@@ -141,6 +146,19 @@ fn jobs_are_canceled_drained_released_and_purged() {
     assert_eq!(queue.purge(Duration::from_hours(1)).unwrap(), 0);
     assert_eq!(queue.purge(Duration::ZERO).unwrap(), 1);
     assert!(queue.cancel(&[running.id]).is_err(), "it is gone");
+}
+
+#[test]
+fn a_canceled_job_stays_canceled_when_its_worker_gives_it_back_or_disappears() {
+    let (_folder, queue) = queue();
+    queue.add(&[job("a", 1), job("b", 0)]).unwrap();
+    let returned = leased(&queue).unwrap();
+    let lost = queue.lease("w", Duration::ZERO).unwrap().unwrap();
+    queue.cancel(&[returned.id.clone(), lost.id]).unwrap();
+    assert_eq!(queue.end(&returned, &JobEnd::Release(Duration::ZERO)).unwrap(), Some(JobState::Canceled));
+    std::thread::sleep(Duration::from_millis(3));
+    assert!(leased(&queue).is_none());
+    assert_eq!(queue.status().unwrap().jobs, [(JobState::Canceled, 2)].into());
 }
 
 #[test]

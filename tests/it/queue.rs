@@ -35,13 +35,17 @@ fn talking(repo: &TestRepo, server: &Server) -> Program {
         .fold(program(repo), |program, (name, value)| program.with(name, &value))
 }
 
-/// A model that lists the files, and then finishes; its second turn about `a1.py` hangs once.
 fn hanging(name: &str) -> Server {
+    hanging_at(name, "a1.py")
+}
+
+/// A model that lists the files, and then finishes; its second turn about this file hangs once.
+fn hanging_at(name: &str, file: &str) -> Server {
     let finish =
         json!({ "name": "finish_review", "input": { "summary": "Read.", "no_findings_reason": "It was read." } });
     let read = json!({ "name": "list_files", "input": { "path": "." } });
     let begin = json!({ "when": { "turn": 0 }, "say": { "calls": [read] }, "reuse": true });
-    let hang = json!({ "when": { "turn": 1, "user_contains": ["a1.py"] }, "say": { "fault": "hang" } });
+    let hang = json!({ "when": { "turn": 1, "user_contains": [file] }, "say": { "fault": "hang" } });
     let end = json!({ "when": { "turn": 1 }, "say": { "calls": [finish] }, "reuse": true });
     Server::start(session(name, &[begin, hang, end]), Options { wire: Some(Wire::Messages), ..Options::default() })
 }
@@ -105,6 +109,43 @@ fn a_worker_that_is_killed_is_taken_over_where_it_was() {
     assert_eq!(sources, ["resumed", "reviewed"]);
     assert_eq!(status(&program)["status"]["jobs"], json!({ "done": 2 }));
     assert_eq!(server.raw().len(), 2 + 1 + 2, "only the turn in flight is asked again");
+}
+
+#[test]
+fn a_run_is_resumed_by_a_worker_that_has_the_repository_elsewhere() {
+    let repo = repository(&["a"]);
+    let server = hanging_at("queue_elsewhere", "a0.py");
+    let program = talking(&repo, &server);
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().to_str().unwrap();
+    repo.git(["clone", "-q", "--mirror", ".", &format!("{own}/first/demo")]);
+    repo.git(["clone", "-q", "--mirror", ".", &format!("{own}/second/demo")]);
+    program.run(words("queue add a --target main --repository demo")).ended(0);
+    let line = |repos: &str| {
+        format!("worker {MODEL} --jobs 1 --until-empty --lease 3s --log json --repos {own}/{repos} --timeout 5m")
+    };
+    let mut child = program.command(words(&line("first"))).spawn().expect("the program starts");
+    server.wait_for(2);
+    child.kill().expect("it is killed");
+    Ran::wait(child);
+    std::fs::remove_dir_all(format!("{own}/first")).unwrap();
+    let ended = events(&program.run(words(&line("second"))).ended(0));
+    assert_eq!(ends(&ended, "source"), ["resumed"], "{ended:?}");
+}
+
+#[test]
+fn the_time_limit_of_a_worker_is_that_of_each_review_and_a_late_one_is_tried_again() {
+    let repo = repository(&["a", "b"]);
+    let server = hanging("queue_late");
+    let program = talking(&repo, &server);
+    program.run(words("queue add b --target main")).ended(0);
+    // The turn that hangs does so once: an attempt after it ends well.
+    let ended = events(&program.run(words(&format!("worker {MODEL} --until-empty --timeout 8s --log json"))).ended(0));
+    let all = ends(&ended, "end");
+    let (last, before) = all.split_last().expect("a job that ended");
+    assert_eq!(*last, "done", "{ended:?}");
+    assert!(!before.is_empty() && before.iter().all(|end| *end == "retry"), "{ended:?}");
+    assert_eq!(status(&program)["status"]["jobs"], json!({ "done": 1 }));
 }
 
 #[test]

@@ -81,6 +81,8 @@ struct PlannedReview {
     repository: Option<RepoPool>,
     /// The run to resume.
     unfinished: Option<RunId>,
+    /// The folder of the repository on this machine.
+    directory: PathBuf,
     /// The saved runs.
     saved: Arc<SavedIdentities>,
 }
@@ -220,7 +222,7 @@ impl BatchRun {
         }
         let unfinished = saved.unfinished(&identity).filter(|_| self.request.resume);
         let repository = pulled.is_none().then(|| pool.clone());
-        Ok(ReviewDecision::Make(Box::new(PlannedReview { identity, pulled, repository, unfinished, saved })))
+        Ok(ReviewDecision::Make(Box::new(PlannedReview { identity, pulled, repository, unfinished, directory, saved })))
     }
 
     /// Returns the pool of the repository around a folder; it is opened once.
@@ -264,7 +266,13 @@ impl BatchRun {
         let flags = self.request.flags.clone();
         if let Some(id) = planned.unfinished {
             let (run, outputs) = (id.to_string(), outputs.clone());
-            let ask = ResumeRequest { run, as_recorded: false, flags: flags.clone(), directory: None, outputs };
+            let ask = ResumeRequest {
+                run,
+                as_recorded: false,
+                flags: flags.clone(),
+                directory: Some(planned.directory.clone()),
+                outputs,
+            };
             let ready = |_: &ReviewScope| Ok(());
             let resumed = resume(ask, ready, self.around.clone(), Arc::clone(&sink), self.limited.clone());
             match Box::pin(resumed).await {
@@ -321,6 +329,7 @@ fn entry(item: &BatchItem, delivered: &DeliveredReview, source: ReviewSource) ->
         reason: Some(strip_line(&reason)).filter(|reason| !reason.is_empty()),
         source,
         exit_code: delivered.exit_code(),
+        ended: Some(review.ended),
         findings,
         engine: Some(review.provenance.engine),
         cost,

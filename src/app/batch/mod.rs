@@ -143,7 +143,10 @@ pub(in crate::app) fn begin_worker(
     events: Arc<dyn BatchEventSink>,
     cancel: &Cancel,
 ) -> Result<BatchRun, AppError> {
+    // The time limit of a worker is that of each review.
+    let timeout = request.flags.timeout.take();
     let limited = share_limits(&mut request.flags, &mut around, cancel)?;
+    request.flags.timeout = timeout;
     let reviewer = check_reviewer(&request, &around, events.as_ref())?;
     let request = Arc::new(BatchRequest { resume: true, ..request });
     Ok(BatchRun { request, around, events, limited, reviewer, saved: None, shared: Arc::default() })

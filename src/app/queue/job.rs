@@ -11,9 +11,10 @@ use crate::domain::batch::{BatchEntry, BatchOutcome};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::queue::JobRequest;
 use crate::domain::request::ReviewScope;
+use crate::domain::review::StopReason;
 use crate::domain::text::strip_line;
 use crate::present::batch;
-use crate::queue::{JobEnd, LeasedJob};
+use crate::queue::{JobEnd, LeasedJob, MOST_ATTEMPTS};
 use crate::sys::cancel::Cancel;
 use crate::sys::{blocking, files};
 
@@ -74,13 +75,18 @@ pub(super) async fn run_job(run: Arc<BatchRun>, job: LeasedJob, repos: WorkerRep
         }
         ItemEnd::Entry(entry) => entry,
     };
-    let end = end_of(&entry, job.attempts);
+    let end = end_of(&entry, job.attempts, run.is_budget_exhausted());
     let end = match (end, &entry.run) {
         (JobEnd::Done(_), Some(id)) if request.post && !cancel.is_stopped() => {
             match post_run(Arc::clone(&run), id.to_string(), cancel.clone()).await {
                 Ok(()) => JobEnd::Done(batch::row(&entry)),
-                // The review is saved: the next attempt serves it, and only posts.
-                Err(reason) => JobEnd::Retry(format!("the review was not posted: {reason}"), delay(job.attempts)),
+                // A complete review is served by the next attempt, which only posts; another would be paid again.
+                Err(reason) if entry.outcome == BatchOutcome::Complete => {
+                    JobEnd::Retry(format!("the review was not posted: {reason}"), delay(job.attempts))
+                }
+                Err(reason) => {
+                    JobEnd::Dead(format!("the review was not posted (`review post {id}` does it): {reason}"))
+                }
             }
         }
         (end, _) => end,
@@ -114,19 +120,28 @@ fn item(request: &JobRequest, repos: &WorkerRepos) -> Result<BatchItem, String> 
     })
 }
 
-/// Decides what the row of a review means for its job.
-fn end_of(entry: &BatchEntry, attempts: i64) -> JobEnd {
+/// Decides what the row of a review means for its job. Only what another attempt can mend is tried again: a resumed run goes on where it was.
+fn end_of(entry: &BatchEntry, attempts: i64, is_budget_exhausted: bool) -> JobEnd {
+    use StopReason::{CostLimit, Deadline, Interrupted, ProviderFault, RequestRefused, TokenLimit};
     let reason = || entry.reason.clone().unwrap_or_else(|| entry.outcome.as_str().to_owned());
-    match entry.outcome {
-        BatchOutcome::Complete | BatchOutcome::Incomplete => JobEnd::Done(batch::row(entry)),
-        BatchOutcome::Failed => JobEnd::Retry(reason(), delay(attempts)),
-        // Interrupted, or the worker has spent what it may: nothing is wrong with the job.
-        BatchOutcome::NotBegun => JobEnd::Release(BUSY_DELAY),
-        // What a later attempt may find otherwise: time-outs and servers that are away.
-        BatchOutcome::Error if entry.exit_code == 3 || entry.exit_code == 130 => {
-            JobEnd::Retry(reason(), delay(attempts))
+    let retry = || JobEnd::Retry(reason(), delay(attempts));
+    match (entry.outcome, entry.ended) {
+        // The worker has spent what it may; nothing is wrong with the job.
+        (BatchOutcome::Incomplete | BatchOutcome::Failed, Some(TokenLimit | CostLimit)) if is_budget_exhausted => {
+            JobEnd::Release(BUSY_DELAY)
         }
-        BatchOutcome::Error => JobEnd::Dead(reason()),
+        (BatchOutcome::Incomplete, Some(Interrupted | Deadline | ProviderFault | RequestRefused))
+            if attempts < MOST_ATTEMPTS =>
+        {
+            retry()
+        }
+        (BatchOutcome::Complete | BatchOutcome::Incomplete, _) => JobEnd::Done(batch::row(entry)),
+        (BatchOutcome::Failed, None | Some(Interrupted | Deadline | ProviderFault | RequestRefused)) => retry(),
+        // Interrupted, or the worker has spent what it may.
+        (BatchOutcome::NotBegun, _) => JobEnd::Release(BUSY_DELAY),
+        // What a later attempt may find otherwise: time-outs and servers that are away.
+        (BatchOutcome::Error, _) if entry.exit_code == 3 || entry.exit_code == 130 => retry(),
+        (BatchOutcome::Failed | BatchOutcome::Error, _) => JobEnd::Dead(reason()),
     }
 }
 
@@ -198,12 +213,36 @@ mod tests {
     #[test]
     fn what_cannot_be_reviewed_is_dead_and_what_failed_is_tried_again() {
         let row = |outcome, code| BatchEntry::without_review("r", "n", outcome, "why".to_owned(), code);
-        assert!(matches!(end_of(&row(BatchOutcome::Complete, 1), 1), JobEnd::Done(_)));
-        assert_eq!(end_of(&row(BatchOutcome::Error, 2), 1), JobEnd::Dead("why".to_owned()));
+        let end = |row: &BatchEntry, attempts| end_of(row, attempts, false);
+        assert!(matches!(end(&row(BatchOutcome::Complete, 1), 1), JobEnd::Done(_)));
+        assert_eq!(end(&row(BatchOutcome::Error, 2), 1), JobEnd::Dead("why".to_owned()));
         let retry = |seconds| JobEnd::Retry("why".to_owned(), Duration::from_secs(seconds));
-        assert_eq!(end_of(&row(BatchOutcome::Failed, 4), 1), retry(5));
-        assert_eq!(end_of(&row(BatchOutcome::Error, 3), 3), retry(20));
-        assert_eq!(end_of(&row(BatchOutcome::Failed, 4), 30), retry(600));
-        assert_eq!(end_of(&row(BatchOutcome::NotBegun, 3), 1), JobEnd::Release(BUSY_DELAY));
+        assert_eq!(end(&row(BatchOutcome::Failed, 4), 1), retry(5));
+        assert_eq!(end(&row(BatchOutcome::Error, 3), 3), retry(20));
+        assert_eq!(end(&row(BatchOutcome::Failed, 4), 30), retry(600));
+        assert_eq!(end(&row(BatchOutcome::NotBegun, 3), 1), JobEnd::Release(BUSY_DELAY));
+    }
+
+    #[test]
+    fn a_review_is_tried_again_only_if_another_attempt_can_mend_it() {
+        use BatchOutcome::{Failed, Incomplete};
+        let row = |outcome, ended| {
+            let row = BatchEntry::without_review("r", "n", outcome, "why".to_owned(), 3);
+            BatchEntry { ended: Some(ended), ..row }
+        };
+        let retry = JobEnd::Retry("why".to_owned(), FIRST_DELAY);
+        for ended in [StopReason::Deadline, StopReason::ProviderFault, StopReason::RequestRefused] {
+            assert_eq!(end_of(&row(Incomplete, ended), 1, false), retry, "{ended:?}");
+            assert_eq!(end_of(&row(Failed, ended), 1, false), retry, "{ended:?}");
+            let last = end_of(&row(Incomplete, ended), MOST_ATTEMPTS, false);
+            assert!(matches!(last, JobEnd::Done(_)), "what there is counts in the end: {last:?}");
+        }
+        for ended in [StopReason::Refused, StopReason::LeakedMarkup, StopReason::Finished] {
+            assert!(matches!(end_of(&row(Incomplete, ended), 1, false), JobEnd::Done(_)), "{ended:?}");
+            assert_eq!(end_of(&row(Failed, ended), 1, false), JobEnd::Dead("why".to_owned()), "{ended:?}");
+        }
+        let limited = row(Incomplete, StopReason::CostLimit);
+        assert_eq!(end_of(&limited, 1, true), JobEnd::Release(BUSY_DELAY));
+        assert!(matches!(end_of(&limited, 1, false), JobEnd::Done(_)), "its own limit stays the same");
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! An interrupt drains it: it takes no more jobs, the running reviews save what they have, and their jobs go back to the queue.
 
+use std::convert::Infallible;
+use std::future;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
@@ -16,9 +18,9 @@ use super::metrics::WorkerMetrics;
 use crate::app::batch::{BatchRequest, BatchRun, begin_worker};
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
-use crate::domain::batch::{BatchEvent, BatchEventSink};
+use crate::domain::batch::{BatchEntry, BatchEvent, BatchEventSink, BatchOutcome};
 use crate::domain::event::Event;
-use crate::domain::queue::JobId;
+use crate::domain::queue::{JobId, JobState};
 use crate::domain::text::strip_line;
 use crate::queue::{JobEnd, JobQueue, LeaseState, LeasedJob, QueueError};
 use crate::sys::cancel::Cancel;
@@ -165,6 +167,8 @@ pub async fn run_worker(
         while running.len() >= jobs {
             count(&mut report, running.join_next().await.as_ref());
         }
+        // Those whose workers died again and again are dead, and somebody has to say so.
+        report.dead += worker.ask("looking for ended leases", JobQueue::free_expired).await.unwrap_or(0);
         match worker.take().await {
             Some(job) => {
                 running.spawn(Arc::clone(&worker).work_on(job));
@@ -188,12 +192,15 @@ pub async fn run_worker(
     Ok(report)
 }
 
-fn count(report: &mut WorkerReport, ended: Option<&Result<JobEnd, tokio::task::JoinError>>) {
+/// Counts a job by the state in which the queue has it now.
+fn count(report: &mut WorkerReport, ended: Option<&Result<Option<JobState>, tokio::task::JoinError>>) {
     match ended {
-        Some(Ok(JobEnd::Done(_))) => report.done += 1,
-        Some(Ok(JobEnd::Dead(_))) => report.dead += 1,
-        // One that panicked keeps its lease until that ends, and is taken over.
-        Some(Ok(JobEnd::Retry(..) | JobEnd::Release(_) | JobEnd::Canceled) | Err(_)) => report.returned += 1,
+        Some(Ok(Some(JobState::Done))) => report.done += 1,
+        Some(Ok(Some(JobState::Dead))) => report.dead += 1,
+        // One that panicked, or whose end could not be written, keeps its lease until that ends, and is taken over.
+        Some(Ok(Some(JobState::Waiting | JobState::Running | JobState::Canceled) | None) | Err(_)) => {
+            report.returned += 1;
+        }
         None => {}
     }
 }
@@ -229,8 +236,8 @@ impl Worker {
         status.is_some_and(|status| [Waiting, Running].iter().all(|state| !status.jobs.contains_key(state)))
     }
 
-    /// Reviews a job while its lease is renewed, and writes its end down.
-    async fn work_on(self: Arc<Self>, job: LeasedJob) -> JobEnd {
+    /// Reviews a job while its lease is renewed, and writes its end down; returns the state that the queue has.
+    async fn work_on(self: Arc<Self>, job: LeasedJob) -> Option<JobState> {
         let name = job.request.as_ref().map_or_else(|_| "?".to_owned(), |request| strip_line(&request.name));
         self.events.emit_worker(WorkerEvent::Taken { job: job.id.clone(), name, attempt: job.attempts });
         self.metrics.running(1);
@@ -246,11 +253,11 @@ impl Worker {
             LeaseState::Held | LeaseState::Lost => end,
         };
         let (own, written) = (job.clone(), end.clone());
-        let is_ours = self.ask("ending a job", move |queue| queue.end(&own, &written)).await;
+        let state = self.ask("ending a job", move |queue| queue.end(&own, &written)).await.flatten();
         let took = started.elapsed();
         self.metrics.running(-1);
-        self.note(&job, &end, entry.as_deref(), is_ours == Some(true), took);
-        end
+        self.note(&job, &end, entry.as_deref(), state, took);
+        state
     }
 
     /// Runs a review, and renews the lease meanwhile; a worker that drains, a canceled job and a lost lease stop it.
@@ -258,59 +265,65 @@ impl Worker {
         &self,
         job: &LeasedJob,
         stop: &Cancel,
-        mut review: BoxFuture<'static, EndedJob>,
+        review: BoxFuture<'static, EndedJob>,
     ) -> (EndedJob, LeaseState) {
-        let mut state = LeaseState::Held;
-        let mut renewal = tokio::time::interval(self.lease / 3);
-        renewal.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        renewal.tick().await;
-        loop {
-            tokio::select! {
-                ended = &mut review => return (ended, state),
-                _ = renewal.tick() => {
-                    let (own, lease) = (job.clone(), self.lease);
-                    // A queue that is away says nothing; the end of the job will find out.
-                    if let Some(now) = self.ask("renewing a lease", move |queue| queue.renew(&own, lease)).await {
-                        state = now;
-                    }
-                    if state != LeaseState::Held {
-                        stop.interrupt();
-                    }
+        let state = Mutex::new(LeaseState::Held);
+        // Beside the review, which goes on while a renewal waits for a queue that is away.
+        let renewals = async {
+            loop {
+                tokio::time::sleep(self.lease / 3).await;
+                let (own, lease) = (job.clone(), self.lease);
+                // A queue that is away says nothing; the end of the job will find out.
+                let renewed = self.ask("renewing a lease", move |queue| queue.renew(&own, lease)).await;
+                if let Some(now @ (LeaseState::Canceled | LeaseState::Lost)) = renewed {
+                    *state.lock().unwrap_or_else(PoisonError::into_inner) = now;
+                    stop.interrupt();
+                    break future::pending::<Infallible>().await;
                 }
-                _ = self.cancel.until_stopped(), if !stop.is_stopped() => stop.interrupt(),
             }
-        }
+        };
+        let draining = async {
+            self.cancel.until_stopped().await;
+            stop.interrupt();
+            future::pending::<Infallible>().await
+        };
+        let ended = tokio::select! {
+            ended = review => ended,
+            never = renewals => match never {},
+            never = draining => match never {},
+        };
+        (ended, state.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn note(
-        &self,
-        job: &LeasedJob,
-        end: &JobEnd,
-        entry: Option<&crate::domain::batch::BatchEntry>,
-        is_ours: bool,
-        took: Duration,
-    ) {
-        let (word, reason) = match end {
-            _ if !is_ours => ("lost", None),
-            JobEnd::Done(_) => ("done", None),
-            JobEnd::Dead(reason) => ("dead", Some(reason.clone())),
-            JobEnd::Retry(reason, _) => ("retry", Some(reason.clone())),
-            JobEnd::Release(_) => ("released", None),
-            JobEnd::Canceled => ("canceled", None),
+    /// Counts and shows the end of a job. `state` is that of the queue; `None` if another worker has the job, or the queue is away.
+    fn note(&self, job: &LeasedJob, end: &JobEnd, entry: Option<&BatchEntry>, state: Option<JobState>, took: Duration) {
+        let word = match (state, end) {
+            (None, _) => "lost",
+            (Some(JobState::Waiting), JobEnd::Release(_)) => "released",
+            (Some(JobState::Waiting | JobState::Running), _) => "retry",
+            (Some(state @ (JobState::Done | JobState::Dead | JobState::Canceled)), _) => state.as_str(),
         };
-        match (end, entry) {
-            _ if !is_ours => self.metrics.lost(),
-            (JobEnd::Retry(..), _) => self.metrics.retry(),
-            (_, Some(entry)) => self.metrics.review(entry, took),
-            (JobEnd::Done(_), None) => self.metrics.left_out(),
-            _ => {}
+        let reason = match end {
+            JobEnd::Dead(reason) | JobEnd::Retry(reason, _) if state.is_some() => Some(strip_line(reason)),
+            _ => None,
+        };
+        match state {
+            None => self.metrics.lost(),
+            Some(JobState::Waiting) if matches!(end, JobEnd::Retry(..)) => self.metrics.retry(),
+            Some(JobState::Done) if entry.is_none() => self.metrics.left_out(),
+            Some(_) => {}
+        }
+        // A review that goes on later is counted then, with all that it cost.
+        let is_final = matches!(state, Some(JobState::Done | JobState::Dead));
+        if let Some(entry) = entry.filter(|entry| is_final || entry.outcome == BatchOutcome::Complete) {
+            self.metrics.review(entry, took);
         }
         self.events.emit_worker(WorkerEvent::Ended {
             job: job.id.clone(),
             end: word,
             outcome: entry.map(|entry| entry.outcome.as_str()),
             source: entry.map(|entry| entry.source.as_str()),
-            reason: reason.map(|reason| strip_line(&reason)),
+            reason,
             took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         });
     }

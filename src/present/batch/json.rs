@@ -255,6 +255,7 @@ fn parse_entry(entry: EntryJson) -> Result<BatchEntry, IndexParseError> {
         reason: entry.reason.as_deref().map(strip_line),
         source: entry.source,
         exit_code: entry.exit_code,
+        ended: None,
         findings: entry.findings,
         engine: entry.engine,
         cost: cost.transpose()?,

@@ -119,6 +119,7 @@ mod fixtures {
             findings: BTreeMap::new(),
             folder: None,
             exit_code: 0,
+            ended: None,
             ..complete.clone()
         };
         let incomplete = BatchEntry {
@@ -126,6 +127,7 @@ mod fixtures {
             reason: Some("2 files were not reviewed\u{1b}[31m".to_owned()),
             cost: None,
             exit_code: 3,
+            ended: None,
             ..complete.clone()
         };
         BatchIndex {
