@@ -210,15 +210,14 @@ def from_trees(folder, review):
     where = {urllib.parse.unquote_to_bytes(r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]) for r in found}
     check(where == set(odd), f"of the odd names these have a result: {where}")
 
-    tests = b"def test_one():\n    assert one() == 1\n\n\ndef test_two():\n    assert two() == 2\n"
-    code = b"def one():\n    return 1\n\n\ndef two():\n    return 2\n"
-    repository = begin(folder, "deleted", review, {b"app/core.py": code, b"tests/test_core.py": tests, b"tests/test_more.py": tests})
-    put(repository, {b"app/core.py": code.replace(b"2", b"3"), b"tests/test_core.py": None, b"tests/test_more.py": b"import app\n"}, "Delete tests")
+    view = b"def delete_all(request):\n    return wipe(request)\n"
+    repository = begin(folder, "deleted", review, {b"app/views.py": b"@login_required\n" + view})
+    put(repository, {b"app/views.py": view}, "Change the view")
     files.append(sarif_of(repository, folder, "deleted", "--target", "HEAD~1"))
     check_against_git(repository, files[-1])
     found = json.loads(files[-1].read_text())["runs"][0]["results"]
     check(any(r.get("relatedLocations", [{}])[0].get("physicalLocation", {}).get("artifactLocation", {}).get("uriBaseId") == OLD for r in found),
-          f"no result of deleted tests shows lines of before the change: {found}")
+          f"no result of a removed check shows lines of before the change: {found}")
 
     patch = folder / "odd.patch"
     patch.write_bytes(repository.git("diff", "--binary", "HEAD~1", "HEAD"))

@@ -27,16 +27,21 @@ const MOST_REGEXES: usize = 400;
 /// Settings that name them stay valid.
 const REMOVED: &[&str] = &[
     "general/assertion-removed",
+    "general/attribute-removed",
     "general/await-removed",
     "general/copy-removed",
     "general/documented-parameter-gone",
     "general/limit-removed",
+    "general/lock-removed",
     "general/sanitiser-removed",
     "general/test-asserts-nothing",
+    "general/test-deleted",
     "general/timeout-removed",
     "impact/changed-constant-mirrored",
     "impact/left-unused",
     "impact/manifest-without-lock",
+    "impact/new-variant-unhandled",
+    "impact/removed-file-used",
     "impact/text-key-missing",
 ];
 

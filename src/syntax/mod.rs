@@ -36,7 +36,7 @@ pub use queries::{enclosing_symbol, error_count, outline, symbols};
 pub use relations::{Relations, relations};
 pub use scopes::CodeScope;
 pub use symbols::{
-    ArgumentShape, DefinitionKind, Parameters, SymbolDefinition, SymbolImport, SymbolUse, Symbols, UseKind, ValueSwitch,
+    ArgumentShape, DefinitionKind, Parameters, SymbolDefinition, SymbolImport, SymbolUse, Symbols, UseKind,
 };
 pub use tree::SyntaxTree;
 pub use tree_cache::TreeCache;

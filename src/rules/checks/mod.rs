@@ -4,7 +4,6 @@
 
 mod conflict_marker;
 mod debug_leftover;
-mod deleted_tests;
 mod disabled_test;
 mod duplicate_key;
 mod guards;
@@ -12,7 +11,6 @@ mod invisible_character;
 mod links;
 mod prompt_injection;
 mod secret_added;
-mod tested_code;
 
 pub(super) use guards::{GUARDS, find_removed_guards};
 
@@ -31,7 +29,6 @@ use guards::{ChangedText, RemovedGuard};
 pub(super) const CHECKS: &[&dyn Check] = &[
     &secret_added::SecretAdded,
     &conflict_marker::ConflictMarker,
-    &deleted_tests::DeletedTests,
     &disabled_test::DisabledTest,
     &disabled_test::FocusedTest,
     &debug_leftover::DebugLeftover,
@@ -43,8 +40,6 @@ pub(super) const CHECKS: &[&dyn Check] = &[
     &guards::GUARDS[3],
     &guards::GUARDS[4],
     &guards::GUARDS[5],
-    &guards::GUARDS[6],
-    &guards::GUARDS[7],
     &links::DeadLinkCheck,
     &duplicate_key::DuplicateKey,
 ];

@@ -23,7 +23,6 @@ pub(super) struct DefinitionChanges {
     pub(super) gone: Vec<RemovedDefinition>,
     pub(super) altered: Vec<ChangedSignature>,
     pub(super) grown: Vec<ExtendedInterface>,
-    pub(super) widened: Vec<ExtendedEnum>,
     pub(super) modules: Vec<RemovedModule>,
 }
 
@@ -105,14 +104,6 @@ pub(super) struct ExtendedInterface {
     pub(super) members: Vec<(String, LineRange)>,
 }
 
-/// An enum-like type with new values.
-#[derive(Debug)]
-pub(super) struct ExtendedEnum {
-    pub(super) home: DefinitionSite,
-    pub(super) before: BTreeSet<String>,
-    pub(super) added: Vec<(String, LineRange)>,
-}
-
 impl ChangedSignature {
     /// Checks whether a call that was valid is invalid now.
     pub(super) fn rejects(&self, count: u32) -> bool {
@@ -172,13 +163,6 @@ impl DefinitionChanges {
         }
         for grown in &self.grown {
             add(grown.home.family, &grown.home.name);
-        }
-        for widened in &self.widened {
-            // Code that handles all of them names the longest, too.
-            let telling = widened.before.iter().max_by_key(|name| (name.len(), name.as_str()));
-            if let Some(name) = telling {
-                add(widened.home.family, name);
-            }
         }
         names
     }
@@ -242,16 +226,15 @@ impl DefinitionChanges {
     fn find_grown(&mut self, both: &FileVersions<'_>, new: &Symbols) {
         let touched = ChangedLineIndex::of(both.file, DiffSide::New);
         for (at, definition) in new.definitions.iter().enumerate() {
-            if !matches!(definition.kind, DefinitionKind::Interface | DefinitionKind::Enum) || definition.nested {
+            if definition.kind != DefinitionKind::Interface || definition.nested {
                 continue;
             }
             let mut olds = both.old.definitions.iter().enumerate();
             let old = olds.find(|(_, old)| old.kind == definition.kind && old.name == definition.name);
             let Some((old, _)) = old else { continue };
-            let counts = |member: &&SymbolDefinition| match (definition.kind, member.kind) {
-                (DefinitionKind::Enum, kind) => kind == DefinitionKind::Variant,
-                (_, DefinitionKind::Function) => true,
-                (_, DefinitionKind::Field) => both.family == LanguageFamily::Script,
+            let counts = |member: &&SymbolDefinition| match member.kind {
+                DefinitionKind::Function => true,
+                DefinitionKind::Field => both.family == LanguageFamily::Script,
                 _ => false,
             };
             let had: BTreeSet<String> =
@@ -264,13 +247,7 @@ impl DefinitionChanges {
             let Some((_, first)) = placed.first() else { continue };
             let Some(home) = both.home(DiffSide::New, definition, None, definition.kind) else { continue };
             let home = DefinitionSite { lines: *first, ..home };
-            // A value that replaces another one is a rename.
-            let left = had.iter().filter(|name| !new.members(at).any(|member| member.name == **name)).count();
-            match definition.kind {
-                DefinitionKind::Interface => self.grown.push(ExtendedInterface { home, members: placed }),
-                _ if left == 0 => self.widened.push(ExtendedEnum { home, before: had, added: placed }),
-                _ => {}
-            }
+            self.grown.push(ExtendedInterface { home, members: placed });
         }
     }
 }
@@ -321,7 +298,7 @@ impl FileVersions<'_> {
         // A script may export names from inside a function.
         let may_give = || self.family == LanguageFamily::Script && says("exports");
         let goes = !rough.gone.is_empty() && (may_give() || rough.gone.iter().any(|gone| says(&gone.home.name)));
-        goes || !(rough.altered.is_empty() && rough.grown.is_empty() && rough.widened.is_empty())
+        goes || !(rough.altered.is_empty() && rough.grown.is_empty())
     }
 
     fn home(

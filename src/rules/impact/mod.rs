@@ -9,7 +9,6 @@ mod changed;
 mod claims;
 mod context;
 mod family;
-mod files;
 mod implementors;
 mod lines;
 mod memory;
@@ -20,7 +19,6 @@ mod removed;
 mod resolve;
 mod search;
 mod translated;
-mod variants;
 
 pub use memory::SymbolMemory;
 
@@ -40,8 +38,6 @@ const IMPACTS: &[&dyn ImpactRule] = &[
     &callers::CallersNotUpdated,
     &removed::RemovedButUsed,
     &implementors::ImplementorsNotUpdated,
-    &variants::NewVariantUnhandled,
-    &files::RemovedFileUsed,
     &mentioned::RemovedButMentioned,
     &translated::TranslationPlaceholder,
 ];

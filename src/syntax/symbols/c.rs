@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::{DefinitionKind, Parameters, SymbolExtractor, SymbolFrame, UseKind, last_name};
+use super::{DefinitionKind, Parameters, SymbolExtractor, SymbolFrame, UseKind};
 
 pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
     // Needed of few nodes: the field is searched among all.
@@ -53,7 +53,6 @@ pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: Symbol
             let arguments = seer.arguments(list, &["ERROR", "parameter_pack_expansion"], "");
             seer.record_use(function, UseKind::Plain, Some(arguments), around);
         }
-        "switch_statement" => switch(seer, node),
         _ => {}
     }
     Some(around)
@@ -100,23 +99,4 @@ fn function(seer: &mut SymbolExtractor<'_>, node: Node<'_>, mut declarator: Node
         // `()` does not declare what is taken.
         definition.parameters = found.filter(|_| any);
     }
-}
-
-fn switch(seer: &mut SymbolExtractor<'_>, node: Node<'_>) {
-    let Some(body) = node.child_by_field_name("body") else { return };
-    let (mut labels, mut otherwise) = (Vec::new(), false);
-    for child in body.named_children(&mut body.walk()).take(1000).filter(|child| child.kind() == "case_statement") {
-        // Cases that fall through are nested.
-        let mut case = child;
-        for _ in 0..1000 {
-            match case.child_by_field_name("value") {
-                Some(value) => labels.push(last_name(seer.text_of(value))),
-                None => otherwise = true,
-            }
-            let inner = case.named_children(&mut case.walk()).find(|inner| inner.kind() == "case_statement");
-            let Some(inner) = inner else { break };
-            case = inner;
-        }
-    }
-    seer.switch(node, labels, otherwise);
 }

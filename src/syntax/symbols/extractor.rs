@@ -8,7 +8,7 @@ use tree_sitter::Node;
 
 use super::{
     ArgumentShape, DefinitionKind, LONGEST, MOST, NAMES, SymbolDefinition, SymbolImport, SymbolUse, Symbols, UseKind,
-    ValueSwitch, line_of,
+    line_of,
 };
 use crate::syntax::grammar::Grammar;
 
@@ -19,7 +19,6 @@ pub(super) type NodeVisitor = fn(&mut SymbolExtractor<'_>, Node<'_>, SymbolFrame
 #[expect(clippy::struct_excessive_bools, reason = "any of them may hold with any other")]
 pub(super) struct SymbolFrame {
     pub(super) owner: Option<usize>,
-    /// In a function.
     pub(super) function: bool,
     /// Number of enclosing modules within the text.
     pub(super) depth: u32,
@@ -201,12 +200,5 @@ impl<'a> SymbolExtractor<'a> {
             }
         }
         found
-    }
-
-    pub(super) fn switch(&mut self, node: Node<'_>, labels: Vec<Option<String>>, otherwise: bool) {
-        let labels = labels.into_iter().collect::<Option<Vec<_>>>().unwrap_or_default();
-        if !labels.is_empty() && self.symbols.switches.len() < MOST {
-            self.symbols.switches.push(ValueSwitch { line: line_of(node.start_position().row), labels, otherwise });
-        }
     }
 }

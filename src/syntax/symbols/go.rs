@@ -62,7 +62,6 @@ pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: Symbol
             let of = seer.field(node, "package").unwrap_or_default().to_owned();
             seer.record_use(named()?, UseKind::Member(of), None, around);
         }
-        "expression_switch_statement" => switch(seer, node),
         _ => {}
     }
     Some(around)
@@ -150,22 +149,5 @@ fn call(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) {
             }
         }
         _ => {}
-    }
-}
-
-fn switch(seer: &mut SymbolExtractor<'_>, node: Node<'_>) {
-    let (mut labels, mut otherwise) = (Vec::new(), false);
-    for child in node.named_children(&mut node.walk()).take(1000) {
-        match child.kind() {
-            "expression_case" => {
-                let Some(list) = child.child_by_field_name("value") else { continue };
-                labels.extend(list.named_children(&mut list.walk()).map(|value| last_name(seer.text_of(value))));
-            }
-            "default_case" => otherwise = true,
-            _ => {}
-        }
-    }
-    if node.child_by_field_name("value").is_some() {
-        seer.switch(node, labels, otherwise);
     }
 }

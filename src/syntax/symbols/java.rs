@@ -54,7 +54,6 @@ pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: Symbol
                 seer.record_use(what, UseKind::New, Some(arguments), around);
             }
         }
-        "switch_expression" | "switch_statement" => switch(seer, node),
         _ => {}
     }
     Some(around)
@@ -126,23 +125,4 @@ fn method(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -
         definition.parameters = Some(found);
     }
     Some(around.inside_function())
-}
-
-fn switch(seer: &mut SymbolExtractor<'_>, node: Node<'_>) {
-    let Some(body) = node.child_by_field_name("body") else { return };
-    let (mut labels, mut otherwise) = (Vec::new(), false);
-    for group in body.named_children(&mut body.walk()).take(1000) {
-        for label in group.named_children(&mut group.walk()).filter(|child| child.kind() == "switch_label") {
-            if seer.text_of(label).starts_with("default") {
-                otherwise = true;
-                continue;
-            }
-            labels.extend(label.named_children(&mut label.walk()).map(|value| {
-                // `case null, default` has both.
-                otherwise |= seer.text_of(value) == "default";
-                last_name(seer.text_of(value))
-            }));
-        }
-    }
-    seer.switch(node, labels, otherwise);
 }

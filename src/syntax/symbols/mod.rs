@@ -44,8 +44,6 @@ pub struct Symbols {
     pub imports: Vec<SymbolImport>,
     /// Calls, and names accessed through a module, a type or a value. Not all mentions: see `others`.
     pub uses: Vec<SymbolUse>,
-    /// Branches over values.
-    pub switches: Vec<ValueSwitch>,
     /// Names anywhere else: locals, parameters, plain mentions, macros.
     pub others: BTreeSet<String>,
     /// `true` if it may provide names that are not written in it: it re-exports all of another file, or a macro defines them.
@@ -176,17 +174,6 @@ pub struct ArgumentShape {
     pub keywords: Vec<String>,
 }
 
-/// A branch over values.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ValueSwitch {
-    /// Its first line, 1-indexed.
-    pub line: u32,
-    /// The last parts of the names of the handled values; empty if one of them is not a name.
-    pub labels: Vec<String>,
-    /// `true` if it has a default branch.
-    pub otherwise: bool,
-}
-
 impl Symbols {
     /// Checks that the parts are consistent, as those read from a text are: stored data may be corrupt.
     pub fn is_complete(&self) -> bool {
@@ -198,7 +185,7 @@ impl Symbols {
 
     /// Returns the number of entries.
     pub fn entry_count(&self) -> usize {
-        self.definitions.len() + self.imports.len() + self.uses.len() + self.switches.len() + self.others.len()
+        self.definitions.len() + self.imports.len() + self.uses.len() + self.others.len()
     }
 
     /// Returns the members of a definition.

@@ -64,7 +64,6 @@ pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: Symbol
                 seer.record_use(name, UseKind::Member(of.to_owned()), None, around);
             }
         }
-        "switch_statement" => switch(seer, node),
         _ => {}
     }
     Some(around)
@@ -256,21 +255,4 @@ fn call(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame, cal
         }
         _ => {}
     }
-}
-
-fn switch(seer: &mut SymbolExtractor<'_>, node: Node<'_>) {
-    let Some(body) = node.child_by_field_name("body") else { return };
-    let (mut labels, mut otherwise) = (Vec::new(), false);
-    for child in body.named_children(&mut body.walk()).take(1000) {
-        match child.kind() {
-            "switch_case" => {
-                let value = child.child_by_field_name("value");
-                let is_path = |value: &Node<'_>| matches!(value.kind(), "member_expression" | "identifier");
-                labels.push(value.filter(is_path).and_then(|value| last_name(seer.text_of(value))));
-            }
-            "switch_default" => otherwise = true,
-            _ => {}
-        }
-    }
-    seer.switch(node, labels, otherwise);
 }

@@ -1,4 +1,4 @@
-//! Attributes that are gone while what they stood on stays. Main function: [`attributes`].
+//! Attributes that asked for permissions and are gone while what they stood on stays. Main function: [`attributes`].
 
 use std::sync::LazyLock;
 
@@ -10,61 +10,36 @@ use crate::domain::place::LineRange;
 use crate::domain::text::FileText;
 
 /// The attributes that are sought, by the extension of the file, and what is lost with them.
-const SOUGHT: &[(&[&str], &str, GuardRule, &str)] = &[
-    (
-        &["rs"],
-        r"^\s*#\[serde\([^\]]*\bdefault\b",
-        GuardRule::Attribute,
-        "`serde` took a default here when the field is absent; now data without it is refused.",
-    ),
+const SOUGHT: &[(&[&str], &str, &str)] = &[
     (
         &["py"],
         r"^\s*@(?:[\w.]+\.)?(?:login_required|permission_required|permissions_required|user_passes_test|staff_member_required|superuser_required|admin_required|requires_auth|auth_required|jwt_required|token_required|roles_required|roles_accepted|authenticated|requires_permission)\b",
-        GuardRule::Authorisation,
         "The decorator turned away whoever is not allowed to.",
     ),
     (
         &["java", "kt"],
         r"^\s*@(?:PreAuthorize|PostAuthorize|RolesAllowed|Secured|RequiresPermissions|RequiresRoles|RequiresAuthentication|DenyAll)\b",
-        GuardRule::Authorisation,
         "The annotation turned away whoever is not allowed to.",
     ),
     (
         &["ts", "js"],
         r"^\s*@(?:UseGuards|Roles|Authorized|RequirePermissions?|Auth)\(",
-        GuardRule::Authorisation,
         "The decorator turned away whoever is not allowed to.",
     ),
     (
         &["py"],
         r"^\s*permission_classes\s*=\s*[(\[]\s*\w",
-        GuardRule::Authorisation,
         "The view asked for permissions here; now those of the project's settings hold.",
     ),
     (
         &["py"],
-        r"^\s*@(?:transaction\.)?atomic\b",
-        GuardRule::Attribute,
-        "What it writes was undone as a whole when it failed; now a part of it stays.",
-    ),
-    (
-        &["java", "kt"],
-        r"^\s*@Transactional\b",
-        GuardRule::Attribute,
-        "What it writes was undone as a whole when it failed; now a part of it stays.",
-    ),
-    (
-        &["py"],
         r"^\s*@(?:csrf_protect|sensitive_post_parameters|sensitive_variables)\b",
-        GuardRule::Authorisation,
         "The decorator guarded this view.",
     ),
 ];
 
 static PATTERNS: LazyLock<Vec<Option<Regex>>> =
     LazyLock::new(|| SOUGHT.iter().map(|(_, pattern, ..)| Regex::new(pattern).ok()).collect());
-
-static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b(volatile|synchronized)\s+(\w)").ok());
 
 /// The attributes that a file lost.
 pub(super) fn attributes(
@@ -75,7 +50,7 @@ pub(super) fn attributes(
     around: &ChangedText,
 ) -> Vec<GuardLoss> {
     let mut lost = Vec::new();
-    for (at, (extensions, _, rule, detail)) in SOUGHT.iter().enumerate() {
+    for (at, (extensions, _, detail)) in SOUGHT.iter().enumerate() {
         let Some(pattern) = PATTERNS.get(at).and_then(Option::as_ref).filter(|_| extensions.contains(&extension))
         else {
             continue;
@@ -84,12 +59,13 @@ pub(super) fn attributes(
         {
             let last = |line: &str| pattern.is_match(line);
             if lost_its_attribute(old, new, number, line, &last) && !around.adds(line) {
-                lost.push(GuardLoss { rule: *rule, lines: LineRange::line(number), detail: (*detail).to_owned() });
+                lost.push(GuardLoss {
+                    rule: GuardRule::Authorisation,
+                    lines: LineRange::line(number),
+                    detail: (*detail).to_owned(),
+                });
             }
         }
-    }
-    if extension == "java" {
-        lost.extend(modifiers(old, new, removed));
     }
     lost
 }
@@ -116,25 +92,4 @@ fn lost_its_attribute(old: &FileText, new: &FileText, number: u32, line: &str, i
         .filter_map(|at| new.line(at))
         .take_while(|line| is_mark(line) && !line.trim().is_empty());
     !above.into_iter().any(is_one)
-}
-
-/// `volatile` and `synchronized` that left a declaration which is otherwise the same.
-fn modifiers(old: &FileText, new: &FileText, removed: &ChangedLineIndex) -> Vec<GuardLoss> {
-    let Some(pattern) = WORDS.as_ref() else { return Vec::new() };
-    let mut lost = Vec::new();
-    for (number, line) in old.all_lines().filter(|(number, _)| removed.covers(*number)) {
-        let Some(groups) = pattern.captures(line) else { continue };
-        let Some(word) = groups.get(1) else { continue };
-        if line.trim_start().starts_with(['*', '/']) {
-            continue;
-        }
-        let bare = squeeze(&pattern.replace(line, "$2"));
-        if new.all_lines().any(|(_, line)| squeeze(line) == bare)
-            && !old.all_lines().any(|(_, line)| squeeze(line) == bare)
-        {
-            let detail = format!("`{}` made other threads see what this one writes.", word.as_str());
-            lost.push(GuardLoss { rule: GuardRule::Lock, lines: LineRange::line(number), detail });
-        }
-    }
-    lost
 }

@@ -1,4 +1,4 @@
-//! Removed guards whose guarded code remains: checks, locks, releases, exits of error branches.
+//! Removed guards whose guarded code remains: checks, releases, exits of error branches.
 //!
 //! Main types: [`GuardRuleInfo`] (one rule of [`GUARDS`]), [`RemovedGuard`] (the removed guards; computed once per run). Both sides of a file are
 //! parsed, functions are paired by name (`pair`), and each pair is compared: `unguarded` (removed conditions), `statements` (removed
@@ -82,11 +82,10 @@ static SIGNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"\?[^.?:]",
         r"&&|\band\b",
         r"\|\||\bor\b",
-        r"[Ll]ock|synchronized|volatile|[Mm]utex",
         r"(?i)close|release|free|destroy|dispose|cancel|clear|unsubscribe|remove\w*Listener|disconnect|unref|shutdown|abort|stop|done",
         r"\b(?:catch|except|try|with)\b",
         r"\b(?:return|throw|raise|continue|break|goto)\b",
-        r"(?i)auth|permi|require|csrf|serde|atomic|Transactional|UseGuards|Roles|Secured",
+        r"(?i)auth|permi|require|csrf|UseGuards|Roles|Secured",
         r"interrupt\(",
     ];
     signs.iter().filter_map(|sign| Regex::new(sign).ok()).collect()
@@ -129,7 +128,7 @@ pub(in crate::rules) fn find_removed_guards(
 }
 
 /// Checks whether removals are probably intentional: the change is a rewrite, or a commit message says so.
-pub(super) fn is_intentional(change: &ChangeSet) -> bool {
+fn is_intentional(change: &ChangeSet) -> bool {
     !is_small(&change.files) || is_announced(change)
 }
 
@@ -196,9 +195,7 @@ fn merge_repeated(found: Vec<(usize, RemovedGuard)>) -> Vec<(usize, RemovedGuard
     let mut told: Vec<(usize, RemovedGuard)> = Vec::new();
     for (file, (rule, mut hit)) in found {
         let places = count.get(&rule).copied().unwrap_or(0);
-        // A storage format is changed as a whole.
-        let most = if rule == GuardRule::Attribute { 1 } else { MOST_ALIKE };
-        if places > most {
+        if places > MOST_ALIKE {
             if told.iter().any(|(_, (other, _))| *other == rule) {
                 continue;
             }

@@ -22,11 +22,9 @@ pub(in crate::rules) enum GuardRule {
     NullCheck,
     SizeCheck,
     Authorisation,
-    Lock,
     Release,
     ErrorPath,
     ErrorHandling,
-    Attribute,
 }
 
 /// All lines that a change adds and removes, over all files, each as returned by [`squeeze`].

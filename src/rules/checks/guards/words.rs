@@ -15,7 +15,7 @@ const fn guard(
 }
 
 /// Every rule about removed guards.
-pub(in crate::rules) static GUARDS: [GuardRuleInfo; 8] = [
+pub(in crate::rules) static GUARDS: [GuardRuleInfo; 6] = [
     guard(
         GuardRule::NullCheck,
         ("general/null-check-removed", "Null check removed, but the value is still used"),
@@ -38,13 +38,6 @@ pub(in crate::rules) static GUARDS: [GuardRuleInfo; 8] = [
         (Severity::High, Category::AccessControl, Some("CWE-862")),
     ),
     guard(
-        GuardRule::Lock,
-        ("general/lock-removed", "Race condition: lock removed, but the data is still shared"),
-        "Other places still take the lock, so two threads can now be in this data at once, or wait for ever. Keep the lock here, or remove \
-         it everywhere.",
-        (Severity::Medium, Category::Logic, Some("CWE-667")),
-    ),
-    guard(
         GuardRule::Release,
         ("general/release-removed", "Resource leak: release removed"),
         "Every run now keeps one more of them, until the system has no more to give. Let it go again, on the ways that fail as well.",
@@ -62,11 +55,5 @@ pub(in crate::rules) static GUARDS: [GuardRuleInfo; 8] = [
         ("general/error-handling-removed", "Error handling removed, but the failing code remains"),
         "When it fails, the failure now goes unnoticed or ends what runs around it. Handle it again, or say in the commit who does.",
         (Severity::Medium, Category::Logic, Some("CWE-755")),
-    ),
-    guard(
-        GuardRule::Attribute,
-        ("general/attribute-removed", "An attribute is removed that what it stood on relied on"),
-        "Bring it back, or say in the commit what does its work now.",
-        (Severity::Low, Category::Logic, None),
     ),
 ];

@@ -1,4 +1,4 @@
-//! Removed statements whose context remains: exits of error branches, locks, releases, authorization checks. Main function:
+//! Removed statements whose context remains: exits of error branches, releases, authorization checks. Main function:
 //! [`find_removed_statements`].
 
 use std::sync::LazyLock;
@@ -41,8 +41,6 @@ pub(super) fn find_removed_statements(pair: &FunctionPair<'_>) -> Vec<GuardLoss>
         }
         let found = exits::removed_error_exit(pair, node)
             .or_else(|| exits::removed_interrupt(pair, node, &said))
-            .or_else(|| held::lock(pair, node, &said))
-            .or_else(|| held::unlock(pair, node))
             .or_else(|| held::release(pair, node))
             .or_else(|| authorisation(pair, node))
             .or_else(|| failures::added_unwrap(pair, node))
