@@ -1,6 +1,6 @@
 //! Settings that are one word of a few. Main types: [`ModelChoice`], [`Verify`], [`Colour`].
 
-use serde::{Deserialize, Serialize};
+use crate::domain::words::words;
 
 /// The choice of the reviewing model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,49 +36,26 @@ impl ModelChoice {
     }
 }
 
-/// The choice of model findings to verify.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verify {
-    /// The critical and the high ones; medium ones while budget is left.
-    Auto,
-    /// All.
-    All,
-    /// None.
-    None,
-}
-
-impl Verify {
-    /// Returns it as it is written in settings.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::All => "all",
-            Self::None => "none",
-        }
-    }
-
-    pub(super) fn from_word(word: &str) -> Option<Self> {
-        [Self::Auto, Self::All, Self::None].into_iter().find(|known| word.eq_ignore_ascii_case(known.as_str()))
+words! {
+    /// The choice of model findings to verify.
+    pub enum Verify: as_str {
+        /// The critical and the high ones; medium ones while budget is left.
+        Auto = "auto",
+        /// All.
+        All = "all",
+        /// None.
+        None = "none",
     }
 }
 
-/// The choice of when to use color.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Colour {
-    /// On a terminal that wants them.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
-impl Colour {
-    pub(super) fn from_word(word: &str) -> Option<Self> {
-        [("auto", Self::Auto), ("always", Self::Always), ("never", Self::Never)]
-            .into_iter()
-            .find(|(known, _)| word.eq_ignore_ascii_case(known))
-            .map(|(_, colour)| colour)
+words! {
+    /// The choice of when to use color.
+    pub enum Colour: as_str {
+        /// On a terminal that wants them.
+        Auto = "auto",
+        /// Always.
+        Always = "always",
+        /// Never.
+        Never = "never",
     }
 }

@@ -19,8 +19,7 @@ use crate::domain::secret::Secret;
 /// Every setting, resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Groups of globs: a file must match at least one glob of *every* group. One group is the user's, one the repository's;
-    /// none means all files.
+    /// Groups of globs: a file matches at least one of *every* group (the user's, the repository's); none means all files.
     pub include: Vec<Vec<String>>,
     /// A file must match none of these: everybody's together.
     pub exclude: Vec<String>,
@@ -273,7 +272,9 @@ fn guidelines(words: &[String]) -> Result<Vec<GuidelineKind>, RefusedValue> {
         [] => Ok(GuidelineKind::FOUND.to_vec()),
         [word] if all(word) => Ok(GuidelineKind::FOUND.to_vec()),
         [word] if none(word) => Ok(Vec::new()),
-        words => words.iter().map(|word| GuidelineKind::from_word(word.trim()).ok_or_else(|| refused(word))).collect(),
+        words => {
+            words.iter().map(|word| GuidelineKind::found_by_word(word.trim()).ok_or_else(|| refused(word))).collect()
+        }
     }
 }
 
@@ -381,8 +382,7 @@ fn money(text: &str) -> Result<Option<Money>, RefusedValue> {
 
 /// An address with a scheme; nothing where it is empty. Whether a server can be there is asked by `llm`.
 ///
-/// It is shown with the settings, so one in which a name, a password or a key may stand is refused, and the message does not
-/// repeat it.
+/// It is shown with the settings, so one that may hold a name, a password or a key is refused, unnamed.
 fn address(text: &str) -> Result<Option<String>, RefusedValue> {
     if text.trim().is_empty() {
         return Ok(None);

@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use super::run::Usage;
+use crate::domain::words::words;
 
 /// Everything that was looked at, in the order in which it is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,34 +43,19 @@ pub struct DoctorCheck {
     pub usage: Option<Usage>,
 }
 
-/// The area of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CheckArea {
-    /// Settings: files and variables.
-    Settings,
-    /// git, and the repository one stands in.
-    Git,
-    /// This machine: where runs are kept, the terminal, the clock.
-    Machine,
-    /// The forge that pull requests are on.
-    Forge,
-    /// The reviewer.
-    Model,
-}
-
-impl CheckArea {
-    /// Every area, in the order in which they are told.
-    pub const ALL: [Self; 5] = [Self::Settings, Self::Git, Self::Machine, Self::Forge, Self::Model];
-
-    /// The word used in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Settings => "settings",
-            Self::Git => "git",
-            Self::Machine => "machine",
-            Self::Forge => "forge",
-            Self::Model => "model",
-        }
+words! {
+    /// The area of a check.
+    pub enum CheckArea: as_str {
+        /// Settings: files and variables.
+        Settings = "settings",
+        /// git, and the repository one stands in.
+        Git = "git",
+        /// This machine: where runs are kept, the terminal, the clock.
+        Machine = "machine",
+        /// The forge that pull requests are on.
+        Forge = "forge",
+        /// The reviewer.
+        Model = "model",
     }
 }
 

@@ -12,41 +12,11 @@ use super::path::RepoPath;
 use super::place::{DiffSide, LineRange};
 use super::run::RunId;
 use super::text::FileText;
+use crate::domain::words::words;
 
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize, schemars::JsonSchema)]
-        pub enum $name {
-            $($(#[$vdoc])* #[serde(rename = $word)] $variant),+
-        }
-
-        impl $name {
-            /// Every value, in order.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// The word used in JSON, on the command line and on every surface.
-            pub const fn word(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
-            }
-
-            /// Reads the word back, in any case.
-            pub fn from_word(word: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|value| value.word().eq_ignore_ascii_case(word))
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.word())
-            }
-        }
-    };
-}
-
-words!(
+words! {
     /// How bad a finding is, worst first, so that sorting ascending puts the worst on top.
-    Severity {
+    pub enum Severity: word {
         /// Data loss, a security hole, a crash on the main path: must not be merged.
         Critical = "critical",
         /// Wrong results or a failure that users will meet.
@@ -58,11 +28,11 @@ words!(
         /// Taste and tidiness.
         Nit = "nit",
     }
-);
+}
 
-words!(
+words! {
     /// What kind of defect a finding is.
-    Category {
+    pub enum Category: word {
         /// It computes the wrong thing.
         Logic = "logic",
         /// It can be attacked.
@@ -80,21 +50,21 @@ words!(
         /// What is written about it is wrong or missing.
         Documentation = "documentation",
     }
-);
+}
 
-words!(
+words! {
     /// How much room a finding gets where people read.
-    Prominence {
+    pub enum Prominence: word {
         /// It is shown whole.
         Main = "main",
         /// It is shown as one line.
         Also = "also",
     }
-);
+}
 
-words!(
+words! {
     /// Where a finding stands compared with the previous review of the branch.
-    FindingStatus {
+    pub enum FindingStatus: word {
         /// Not seen before.
         New = "new",
         /// Seen before and still there.
@@ -108,31 +78,31 @@ words!(
         /// Seen before and shown to be wrong: there was nothing to fix.
         Refuted = "refuted",
     }
-);
+}
 
-words!(
+words! {
     /// Whether an anchor's quote stood where it was claimed.
-    AnchorMatch {
+    pub enum AnchorMatch: word {
         /// On the claimed lines, or at its only place when no lines were claimed.
         Exact = "exact",
         /// Elsewhere in the file than claimed.
         Moved = "moved",
     }
-);
+}
 
-words!(
+words! {
     /// What an anchor covers.
-    AnchorKind {
+    pub enum AnchorKind: word {
         /// Certain lines.
         Lines = "lines",
         /// The file as a whole.
         File = "file",
     }
-);
+}
 
-words!(
+words! {
     /// What a second look said.
-    VerificationState {
+    pub enum VerificationState: word {
         /// There was none, or it came to no verdict.
         Unchecked = "unchecked",
         /// It could not be refuted.
@@ -140,11 +110,11 @@ words!(
         /// Neither proved nor refuted.
         Uncertain = "uncertain",
     }
-);
+}
 
-words!(
+words! {
     /// The part of a finding that a verification corrected.
-    CorrectedField {
+    pub enum CorrectedField: word {
         /// Its severity.
         Severity = "severity",
         /// A sentence of its text.
@@ -152,11 +122,11 @@ words!(
         /// Its first place.
         Place = "place",
     }
-);
+}
 
-words!(
+words! {
     /// What sort of engine made a finding.
-    OriginKind {
+    pub enum OriginKind: word {
         /// A language model.
         Model = "model",
         /// A rule.
@@ -164,7 +134,7 @@ words!(
         /// A build tool.
         Build = "build",
     }
-);
+}
 
 impl FindingStatus {
     /// Checks whether nothing is left to do about it.

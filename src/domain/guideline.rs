@@ -10,27 +10,28 @@ use sha2::{Digest as _, Sha256};
 use super::filter::{FilterError, PathFilter};
 use super::id::hex;
 use super::path::RepoPath;
+use crate::domain::words::words;
 
-/// The convention that a guideline file follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum GuidelineKind {
-    /// `AGENTS.md`.
-    Agents,
-    /// `CLAUDE.md`.
-    Claude,
-    /// `GEMINI.md`.
-    Gemini,
-    /// `.github/copilot-instructions.md` and `.github/instructions`.
-    Copilot,
-    /// `REVIEW.md`.
-    Review,
-    /// `.cursor/rules`.
-    Cursor,
-    /// `.cursor/BUGBOT.md`.
-    Bugbot,
-    /// A file that the settings name.
-    Named,
+words! {
+    /// The convention that a guideline file follows.
+    pub enum GuidelineKind: as_str {
+        /// `AGENTS.md`.
+        Agents = "agents",
+        /// `CLAUDE.md`.
+        Claude = "claude",
+        /// `GEMINI.md`.
+        Gemini = "gemini",
+        /// `.github/copilot-instructions.md` and `.github/instructions`.
+        Copilot = "copilot",
+        /// `REVIEW.md`.
+        Review = "review",
+        /// `.cursor/rules`.
+        Cursor = "cursor",
+        /// `.cursor/BUGBOT.md`.
+        Bugbot = "bugbot",
+        /// A file that the settings name.
+        Named = "named",
+    }
 }
 
 impl GuidelineKind {
@@ -38,22 +39,8 @@ impl GuidelineKind {
     pub const FOUND: [Self; 7] =
         [Self::Agents, Self::Claude, Self::Gemini, Self::Copilot, Self::Review, Self::Cursor, Self::Bugbot];
 
-    /// The word for it in settings and outputs.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Agents => "agents",
-            Self::Claude => "claude",
-            Self::Gemini => "gemini",
-            Self::Copilot => "copilot",
-            Self::Review => "review",
-            Self::Cursor => "cursor",
-            Self::Bugbot => "bugbot",
-            Self::Named => "named",
-        }
-    }
-
     /// One of those that are found by their names.
-    pub fn from_word(word: &str) -> Option<Self> {
+    pub fn found_by_word(word: &str) -> Option<Self> {
         Self::FOUND.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(word))
     }
 

@@ -38,3 +38,4 @@ pub mod run_record;
 pub mod secret;
 pub mod text;
 pub mod verification;
+pub(crate) mod words;

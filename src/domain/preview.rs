@@ -9,6 +9,7 @@ use super::change::ChangeSet;
 use super::money::Money;
 use super::path::RepoPath;
 use super::provider_info::PriceList;
+use crate::domain::words::words;
 
 /// A review that is not made.
 #[derive(Debug, Clone)]
@@ -61,31 +62,19 @@ pub struct FilePlan {
     pub part: Option<u32>,
 }
 
-/// The presence of a file's diff in a first message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileState {
-    /// All of it; for the rules: they look at it.
-    Shown,
-    /// Its beginning: the rest is there to be read.
-    Cut,
-    /// Not at all, but it is there to be read.
-    LeftOut,
-    /// It was reviewed before and is passed over.
-    Carried,
-    /// It needs no review.
-    Skipped,
-}
-
-impl FileState {
-    /// The word used in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Shown => "shown",
-            Self::Cut => "cut",
-            Self::LeftOut => "left_out",
-            Self::Carried => "carried",
-            Self::Skipped => "skipped",
-        }
+words! {
+    /// The presence of a file's diff in a first message.
+    pub enum FileState: as_str {
+        /// All of it; for the rules: they look at it.
+        Shown = "shown",
+        /// Its beginning: the rest is there to be read.
+        Cut = "cut",
+        /// Not at all, but it is there to be read.
+        LeftOut = "left_out",
+        /// It was reviewed before and is passed over.
+        Carried = "carried",
+        /// It needs no review.
+        Skipped = "skipped",
     }
 }
 

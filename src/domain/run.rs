@@ -8,6 +8,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::money::{self, Money};
+use crate::domain::words::words;
 
 /// The id of a run: a random UUID.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -54,25 +55,17 @@ impl FromStr for RunId {
     }
 }
 
-/// Which engine reviewed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Engine {
-    /// A language model.
-    Model,
-    /// The built-in rules.
-    Rules,
+words! {
+    /// Which engine reviewed.
+    pub enum Engine: as_str {
+        /// A language model.
+        Model = "model",
+        /// The built-in rules.
+        Rules = "rules",
+    }
 }
 
 impl Engine {
-    /// The word used in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Model => "model",
-            Self::Rules => "rules",
-        }
-    }
-
     /// The word for the engine's work: a model reviews, rules check.
     pub const fn past_tense(self) -> &'static str {
         match self {

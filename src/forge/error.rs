@@ -2,47 +2,34 @@
 
 use std::time::Duration;
 
+use crate::domain::words::words;
 use crate::sys::cancel::CancelReason;
 
-/// The kind of a failure: row P23 of the compatibility table has these kinds, and [`Refused`](Self::Refused) is ours.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FaultKind {
-    /// There is no token, or the forge does not know it.
-    Auth,
-    /// The token may not do this.
-    Permission,
-    /// There is no such thing, or the token may not know of it.
-    NotFound,
-    /// Too many requests.
-    RateLimit,
-    /// The forge could not be reached, or failed.
-    Network,
-    /// The response could not be read.
-    Parse,
-    /// It failed so often that it is not asked for a while.
-    CircuitOpen,
-    /// The forge understood and said no (422, 409).
-    Refused,
-    /// The deadline passed, or somebody interrupted.
-    Stopped,
+words! {
+    /// The kind of a failure: row P23 of the compatibility table has these kinds, and [`Refused`](Self::Refused) is ours.
+    pub enum FaultKind: as_str {
+        /// There is no token, or the forge does not know it.
+        Auth = "auth",
+        /// The token may not do this.
+        Permission = "permission",
+        /// There is no such thing, or the token may not know of it.
+        NotFound = "not_found",
+        /// Too many requests.
+        RateLimit = "rate_limit",
+        /// The forge could not be reached, or failed.
+        Network = "network",
+        /// The response could not be read.
+        Parse = "parse",
+        /// It failed so often that it is not asked for a while.
+        CircuitOpen = "circuit_open",
+        /// The forge understood and said no (422, 409).
+        Refused = "refused",
+        /// The deadline passed, or somebody interrupted.
+        Stopped = "stopped",
+    }
 }
 
 impl FaultKind {
-    /// The word used in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Auth => "auth",
-            Self::Permission => "permission",
-            Self::NotFound => "not_found",
-            Self::RateLimit => "rate_limit",
-            Self::Network => "network",
-            Self::Parse => "parse",
-            Self::CircuitOpen => "circuit_open",
-            Self::Refused => "refused",
-            Self::Stopped => "stopped",
-        }
-    }
-
     /// Checks whether the same request may succeed later.
     pub const fn is_retryable(self) -> bool {
         matches!(self, Self::RateLimit | Self::Network | Self::CircuitOpen)

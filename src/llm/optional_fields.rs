@@ -37,7 +37,8 @@ impl OptionalField {
 
 /// All optional fields, with the phrases of their refusals.
 const REFUSALS: &[(OptionalField, &[WireFormat], &[&str])] = &[
-    (OptionalField::Tools, ALL, NO_TOOLS),
+    // What refuses tools may be a server, a gateway or a model.
+    (OptionalField::Tools, WireFormat::ALL, NO_TOOLS),
     (OptionalField::OldLimitName, &[WireFormat::Chat], &["max_completion_tokens"]),
     (
         OptionalField::BoundThinking,
@@ -53,10 +54,6 @@ const REFUSALS: &[(OptionalField, &[WireFormat], &[&str])] = &[
         &["tool_choice", "toolchoice", "functioncallingconfig", "function_calling_config"],
     ),
 ];
-
-/// Every wire: what refuses tools may be a server, a gateway or a model.
-const ALL: &[WireFormat] =
-    &[WireFormat::Messages, WireFormat::Responses, WireFormat::Chat, WireFormat::Gemini, WireFormat::Ollama];
 
 /// Errors of servers for a model, or a configuration, without tools. All are from reports of users: Ollama, `OpenAI`, Azure, `DeepInfra`,
 /// `OpenRouter`, vLLM (a server that was started without a parser for calls), llama.cpp (without its templates), `DashScope`, Bedrock.
@@ -128,7 +125,6 @@ impl RefusedFields {
         Self(AtomicU8::new(refused.iter().fold(0, |all, optional| all | *optional as u8)))
     }
 
-    /// Returns the fields to send.
     pub(super) fn fields_to_send(&self) -> RequestFields {
         RequestFields(!self.0.load(Ordering::Relaxed))
     }

@@ -2,34 +2,25 @@
 //!
 //! How a format spells a request and its response belongs in `wire`.
 
-/// The wire formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WireFormat {
-    /// Anthropic's Messages.
-    Messages,
-    /// `OpenAI`'s Responses.
-    Responses,
-    /// `OpenAI`'s chat completions, supported by most servers.
-    Chat,
-    /// Google's `generateContent`.
-    Gemini,
-    /// Ollama's own.
-    Ollama,
+use crate::domain::words::words;
+
+words! {
+    /// The wire formats.
+    pub enum WireFormat: word {
+        /// Anthropic's Messages.
+        Messages = "messages",
+        /// `OpenAI`'s Responses.
+        Responses = "responses",
+        /// `OpenAI`'s chat completions, supported by most servers.
+        Chat = "chat",
+        /// Google's `generateContent`.
+        Gemini = "gemini",
+        /// Ollama's own.
+        Ollama = "ollama",
+    }
 }
 
 impl WireFormat {
-    /// Returns the word for it.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Messages => "messages",
-            Self::Responses => "responses",
-            Self::Chat => "chat",
-            Self::Gemini => "gemini",
-            Self::Ollama => "ollama",
-        }
-    }
-
     /// Returns the header in which the first server of this format wanted its key.
     pub(super) const fn key_header(self) -> &'static str {
         match self {

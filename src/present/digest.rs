@@ -405,13 +405,6 @@ pub(crate) fn receipt(review: &Review) -> Vec<ReceiptRow> {
 
 /// Counts the files of each state: `12 checked, 2 text checks only, 1 skipped`.
 fn file_states(review: &Review) -> String {
-    const ALL: [CoverageState; 5] = [
-        CoverageState::Reviewed,
-        CoverageState::Checked,
-        CoverageState::TextOnly,
-        CoverageState::Truncated,
-        CoverageState::Skipped,
-    ];
     let files = &review.coverage.files;
     let count = |state: CoverageState| files.iter().filter(|file| file.state == state).count();
     let own = match review.provenance.engine {
@@ -419,7 +412,7 @@ fn file_states(review: &Review) -> String {
         Engine::Rules => CoverageState::Checked,
     };
     // The engine's own word is there even for no file: that none was reviewed is the statement.
-    let counts = ALL.into_iter().filter(|state| *state == own || count(*state) > 0);
+    let counts = CoverageState::ALL.iter().copied().filter(|state| *state == own || count(*state) > 0);
     counts.map(|state| format!("{} {}", count(state), state.label())).collect::<Vec<_>>().join(", ")
 }
 

@@ -149,25 +149,19 @@ fn conversations(page: &mut PreviewPage, sent: &SentContent) {
 }
 
 fn files(page: &mut PreviewPage, files: &[FilePlan]) {
-    const ALL: [(FileState, &str); 5] = [
-        (FileState::Shown, "shown"),
-        (FileState::Cut, "cut"),
-        (FileState::LeftOut, "left out"),
-        (FileState::Carried, "carried"),
-        (FileState::Skipped, "skipped"),
-    ];
+    let states = FileState::ALL.iter().map(|state| (*state, state.as_str().replace('_', " ")));
     let of = |state: FileState| files.iter().filter(move |file| file.state == state);
-    let counts = ALL.iter().map(|(state, word)| (of(*state).count(), word)).filter(|(count, _)| *count > 0);
+    let counts = states.clone().map(|(state, word)| (of(state).count(), word)).filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
     if counts.is_empty() {
         return page.row("files", "none changed");
     }
     page.row("files", &counts.join(", "));
-    for (state, word) in ALL {
+    for (state, word) in states {
         let reasons: Vec<String> = of(state)
             .filter_map(|file| Some(format!("{} — {}", file.path.display_name(), file.reason.as_ref()?)))
             .collect();
-        page.rows(word, &reasons);
+        page.rows(&word, &reasons);
     }
 }
 

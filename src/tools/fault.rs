@@ -5,57 +5,39 @@ use std::io;
 use serde_json::{Map, Value};
 
 use crate::domain::path::{PathError, RepoPath};
+use crate::domain::words::words;
 use crate::sys::cancel::CancelReason;
 use crate::workspace::WorkspaceError;
 
 use super::diff_source::DiffError;
 
-/// Kinds of tool errors; the words are part of what models see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ErrorKind {
-    /// No such file or folder.
-    FileNotFound,
-    /// Lines or hunks that do not exist.
-    InvalidRange,
-    /// It is there and has no text.
-    NotText,
-    /// The settings or git's ignore rules leave it out.
-    Excluded,
-    /// The path leads out of the reviewed tree.
-    RefusedPath,
-    /// It is too large to read.
-    TooLarge,
-    /// The repository failed.
-    GitFailure,
-    /// The disk failed.
-    DiskFailure,
-    /// The disk does not allow it.
-    Permission,
-    /// The input does not fit the schema, or makes no sense.
-    InvalidInput,
-    /// There is no such tool.
-    UnknownTool,
-    /// The run was stopped.
-    Stopped,
-}
-
-impl ErrorKind {
-    /// Returns the word in the response.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::FileNotFound => "file_not_found",
-            Self::InvalidRange => "invalid_range",
-            Self::NotText => "not_text",
-            Self::Excluded => "excluded",
-            Self::RefusedPath => "refused_path",
-            Self::TooLarge => "too_large",
-            Self::GitFailure => "git_failure",
-            Self::DiskFailure => "disk_failure",
-            Self::Permission => "permission",
-            Self::InvalidInput => "invalid_input",
-            Self::UnknownTool => "unknown_tool",
-            Self::Stopped => "stopped",
-        }
+words! {
+    /// Kinds of tool errors; the words are part of what models see.
+    pub enum ErrorKind: word {
+        /// No such file or folder.
+        FileNotFound = "file_not_found",
+        /// Lines or hunks that do not exist.
+        InvalidRange = "invalid_range",
+        /// It is there and has no text.
+        NotText = "not_text",
+        /// The settings or git's ignore rules leave it out.
+        Excluded = "excluded",
+        /// The path leads out of the reviewed tree.
+        RefusedPath = "refused_path",
+        /// It is too large to read.
+        TooLarge = "too_large",
+        /// The repository failed.
+        GitFailure = "git_failure",
+        /// The disk failed.
+        DiskFailure = "disk_failure",
+        /// The disk does not allow it.
+        Permission = "permission",
+        /// The input does not fit the schema, or makes no sense.
+        InvalidInput = "invalid_input",
+        /// There is no such tool.
+        UnknownTool = "unknown_tool",
+        /// The run was stopped.
+        Stopped = "stopped",
     }
 }
 

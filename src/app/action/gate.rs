@@ -4,42 +4,25 @@ use super::inputs::ErrorPolicy;
 use crate::domain::finding::Severity;
 use crate::domain::review::{Review, ReviewOutcome, StopReason};
 use crate::domain::text::count_noun;
+use crate::domain::words::words;
 
-/// The result of a step, as in its output `outcome`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// The review is complete.
-    Complete,
-    /// The review is incomplete.
-    Incomplete,
-    /// The review failed.
-    Failed,
-    /// There was nothing to do.
-    Skipped,
-    /// An artefact of another run was verified and posted; its result is reported by that run.
-    Posted,
-    /// The head moved: nothing is reported about the commit of the step.
-    Superseded,
-    /// The step could not run.
-    Error,
-}
-
-impl Kind {
-    /// Every kind, for the documentation.
-    pub const ALL: [Self; 7] =
-        [Self::Complete, Self::Incomplete, Self::Failed, Self::Skipped, Self::Posted, Self::Superseded, Self::Error];
-
-    /// The name in the output.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::Incomplete => "incomplete",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-            Self::Posted => "posted",
-            Self::Superseded => "superseded",
-            Self::Error => "error",
-        }
+words! {
+    /// The result of a step, as in its output `outcome`.
+    pub enum Kind: word {
+        /// The review is complete.
+        Complete = "complete",
+        /// The review is incomplete.
+        Incomplete = "incomplete",
+        /// The review failed.
+        Failed = "failed",
+        /// There was nothing to do.
+        Skipped = "skipped",
+        /// An artefact of another run was verified and posted; its result is reported by that run.
+        Posted = "posted",
+        /// The head moved: nothing is reported about the commit of the step.
+        Superseded = "superseded",
+        /// The step could not run.
+        Error = "error",
     }
 }
 
@@ -111,8 +94,7 @@ pub(super) fn explain_failure(review: &Review, fail_on: Option<Severity>) -> Opt
     Some(format!("This step fails because of fail-on: {}. {count} at or above it{hidden}.", floor.word()))
 }
 
-/// Reports the findings that a model removed from the gate: the change may contain a prompt injection, so they must be visible. `None` if
-/// there are none.
+/// Reports the findings that a model removed from the gate: the change may contain a prompt injection, so they must be visible.
 pub(super) fn describe_refuted(review: &Review) -> Option<String> {
     let second_look = review.provenance.second_look.as_ref().map_or(0, |look| look.refuted);
     let leads = review.coverage.leads.refuted;

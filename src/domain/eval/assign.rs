@@ -4,8 +4,7 @@
 
 /// Pairs rows with columns so that the sum of the weights is the largest there is; `None` for a row that is left alone.
 ///
-/// A pair of weight 0 or less is never made. Rows of different lengths are filled up with 0. Equal sums are settled by order, so that the
-/// same weights always give the same pairs.
+/// A pair of weight 0 or less is never made. Rows of different lengths are filled up with 0. Equal sums are settled by order.
 pub fn assign_best(weights: &[Vec<i64>]) -> Vec<Option<usize>> {
     let rows = weights.len();
     let columns = weights.iter().map(Vec::len).max().unwrap_or(0).max(rows);

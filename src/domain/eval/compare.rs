@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::result::{CaseResult, CaseRun, Evaluation, RunEnd};
 use crate::domain::run::Engine;
+use crate::domain::words::words;
 
 /// With fewer reviews of a case by a model, on either side, a difference may be chance.
 const ENOUGH: usize = 3;
@@ -44,34 +45,21 @@ pub struct EarlierRun {
     pub wrong: usize,
 }
 
-/// The trend of a case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CaseTrend {
-    /// It is worse, and not by chance.
-    Worse,
-    /// It is worse, and that may be chance.
-    PerhapsWorse,
-    /// It is better in one way and worse in another.
-    Mixed,
-    /// It is better, and that may be chance.
-    PerhapsBetter,
-    /// It is better, and not by chance.
-    Better,
-    /// It is as it was.
-    Same,
-}
-
-impl CaseTrend {
-    /// In words.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Worse => "worse",
-            Self::PerhapsWorse => "worse, perhaps by chance",
-            Self::Mixed => "better and worse",
-            Self::PerhapsBetter => "better, perhaps by chance",
-            Self::Better => "better",
-            Self::Same => "the same",
-        }
+words! {
+    /// The trend of a case.
+    pub enum CaseTrend: as_str {
+        /// It is worse, and not by chance.
+        Worse = "worse",
+        /// It is worse, and that may be chance.
+        PerhapsWorse = "worse, perhaps by chance",
+        /// It is better in one way and worse in another.
+        Mixed = "better and worse",
+        /// It is better, and that may be chance.
+        PerhapsBetter = "better, perhaps by chance",
+        /// It is better, and not by chance.
+        Better = "better",
+        /// It is as it was.
+        Same = "the same",
     }
 }
 
@@ -88,25 +76,15 @@ pub struct CaseChange {
     pub is_worse: bool,
 }
 
-/// The reason why a case cannot be compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotCompared {
-    /// It was not there.
-    New,
-    /// It is not here.
-    Gone,
-    /// It is not what it was.
-    Changed,
-}
-
-impl NotCompared {
-    /// In words.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::New => "it was not evaluated then",
-            Self::Gone => "it was not evaluated now",
-            Self::Changed => "the case itself has changed since",
-        }
+words! {
+    /// The reason why a case cannot be compared.
+    pub enum NotCompared: as_str {
+        /// It was not there.
+        New = "it was not evaluated then",
+        /// It is not here.
+        Gone = "it was not evaluated now",
+        /// It is not what it was.
+        Changed = "the case itself has changed since",
     }
 }
 

@@ -27,8 +27,7 @@ impl EvalRatio {
     }
 }
 
-/// The numbers of an evaluation, or of a single case. All counts are over all reviews: a case that is reviewed three times counts three
-/// times.
+/// The numbers of an evaluation, or of a single case. All counts are over all reviews: a repeated case counts each time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figures {
     /// Issues that were found, of those that must be. What a review that broke off did not find is missed, too.

@@ -7,40 +7,31 @@ use super::assign::assign_best;
 use super::golden::{ExpectedResult, Golden};
 use crate::domain::finding::{Anchor, Category, Finding, Severity};
 use crate::domain::place::LineRange;
+use crate::domain::words::words;
 
 /// The tolerated distance from the expected lines, in lines: people and models draw the edges of a defect differently.
 pub const NEAR: u32 = 3;
 
-/// The quality of an issue's match, best first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum IssueMatch {
-    /// The right thing was said about its very lines.
-    Exactly,
-    /// The right thing was said at most [`NEAR`] lines away, or with those lines as a related place.
-    Nearby,
-    /// Something was said in the right place, but without any of the words.
-    PlaceOnly,
-    /// The right thing was said about other lines, or another file.
-    WordsOnly,
-    /// Nothing was said.
-    Missed,
+words! {
+    /// The quality of an issue's match, best first.
+    pub enum IssueMatch: as_str {
+        /// The right thing was said about its very lines.
+        Exactly = "exactly",
+        /// The right thing was said at most [`NEAR`] lines away, or with those lines as a related place.
+        Nearby = "nearby",
+        /// Something was said in the right place, but without any of the words.
+        PlaceOnly = "place_only",
+        /// The right thing was said about other lines, or another file.
+        WordsOnly = "words_only",
+        /// Nothing was said.
+        Missed = "missed",
+    }
 }
 
 impl IssueMatch {
     /// Checks whether the issue counts as found: both place and description were right.
     pub const fn is_found(self) -> bool {
         matches!(self, Self::Exactly | Self::Nearby)
-    }
-
-    /// The word used in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Exactly => "exactly",
-            Self::Nearby => "nearby",
-            Self::PlaceOnly => "place_only",
-            Self::WordsOnly => "words_only",
-            Self::Missed => "missed",
-        }
     }
 }
 

@@ -3,37 +3,25 @@
 use std::str::FromStr;
 
 use super::figures::{EvalRatio, Figures};
+use crate::domain::words::words;
 
-/// A measure that can have a threshold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Measure {
-    /// Issues found.
-    Recall,
-    /// Findings that are right.
-    Precision,
-    /// Clean changes that were left in peace.
-    Clean,
-    /// Issues named in their very lines.
-    Location,
-    /// Findings shown at the lines quoted for them.
-    Quoted,
+words! {
+    /// A measure that can have a threshold.
+    pub enum Measure: as_str {
+        /// Issues found.
+        Recall = "recall",
+        /// Findings that are right.
+        Precision = "precision",
+        /// Clean changes that were left in peace.
+        Clean = "clean",
+        /// Issues named in their very lines.
+        Location = "location",
+        /// Findings shown at the lines quoted for them.
+        Quoted = "quoted",
+    }
 }
 
 impl Measure {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Recall, Self::Precision, Self::Clean, Self::Location, Self::Quoted];
-
-    /// The word that people write.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Recall => "recall",
-            Self::Precision => "precision",
-            Self::Clean => "clean",
-            Self::Location => "location",
-            Self::Quoted => "quoted",
-        }
-    }
-
     /// Returns its value.
     pub fn measure(self, figures: &Figures) -> EvalRatio {
         match self {
@@ -74,7 +62,8 @@ impl FromStr for EvalThresholds {
         for part in text.split(',').map(str::trim) {
             let fault = || InvalidThresholds(part.to_owned());
             let (word, number) = part.split_once('=').ok_or_else(fault)?;
-            let measure = Measure::ALL.into_iter().find(|measure| measure.as_str() == word.trim()).ok_or_else(fault)?;
+            let measure =
+                Measure::ALL.iter().copied().find(|measure| measure.as_str() == word.trim()).ok_or_else(fault)?;
             let least: f64 = number.trim().parse().map_err(|_| fault())?;
             if !(0.0..=1.0).contains(&least) || floors.iter().any(|floor| floor.measure == measure) {
                 return Err(fault());

@@ -6,26 +6,17 @@ use super::conversation::Actor;
 use super::names::{PullId, RepoName};
 use crate::domain::id::CommitId;
 use crate::domain::path::RepoPath;
+use crate::domain::words::words;
 
-/// The state of a pull request.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum PullState {
-    /// It does.
-    Open,
-    /// It was closed without being merged.
-    Closed,
-    /// It was merged.
-    Merged,
-}
-
-impl PullState {
-    /// As GitHub's GraphQL writes it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "OPEN",
-            Self::Closed => "CLOSED",
-            Self::Merged => "MERGED",
-        }
+words! {
+    /// The state of a pull request.
+    pub enum PullState: as_str {
+        /// It does.
+        Open = "OPEN",
+        /// It was closed without being merged.
+        Closed = "CLOSED",
+        /// It was merged.
+        Merged = "MERGED",
     }
 }
 

@@ -3,28 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::domain::path::RepoPath;
+use crate::domain::words::words;
 
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-        pub enum $name { $($(#[$vdoc])* $variant),+ }
-
-        impl $name {
-            /// Every value, in the order in which they are shown.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// The word used in JSON.
-            pub const fn word(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
-            }
-        }
-    };
-}
-
-words!(
+words! {
     /// The severity of a remark, in the terms that users of `pr://` know, in display order.
-    RemarkSeverity {
+    pub enum RemarkSeverity: word {
         /// Must not be merged.
         Critical = "CRIT",
         /// Users will meet it.
@@ -44,11 +27,11 @@ words!(
         /// It does not say.
         Unknown = "N/A",
     }
-);
+}
 
-words!(
+words! {
     /// The author of a remark: a bot or a person.
-    Source {
+    pub enum Source: word {
         /// This program.
         Review = "review",
         /// `CodeRabbit`.
@@ -68,11 +51,11 @@ words!(
         /// Anybody else, people first of all.
         Unknown = "unknown",
     }
-);
+}
 
-words!(
+words! {
     /// The container of a remark, which decides how it is resolved.
-    Held {
+    pub enum Held: word {
         /// A thread of the forge's, all of it.
         Thread = "thread",
         /// One of several issues in one text: its [`Remark::parent`] is resolved when all of them are.
@@ -86,7 +69,7 @@ words!(
         /// Greptile's overview: nothing says that it is resolved.
         Overview = "overview",
     }
-);
+}
 
 /// Instructions for a coding agent that a remark carries: data, like all of it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,6 +16,7 @@ use super::path::RepoPath;
 use super::prior::ComparedReview;
 use super::run::{Engine, RunId, Usage};
 use super::verification::VerificationTotals;
+use crate::domain::words::words;
 
 /// A whole review of one change.
 #[derive(Debug, Clone)]
@@ -42,27 +43,16 @@ pub struct Review {
     pub provenance: ReviewProvenance,
 }
 
-/// How a review ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(rename = "Outcome")]
-pub enum ReviewOutcome {
-    /// Every reviewable hunk was seen, and the engine said that it was done.
-    Complete,
-    /// A budget, a fault or an interrupt ended it, or a hunk was never seen.
-    Incomplete,
-    /// Nothing was reviewed.
-    Failed,
-}
-
-impl ReviewOutcome {
-    /// The word used in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::Incomplete => "incomplete",
-            Self::Failed => "failed",
-        }
+words! {
+    /// How a review ended.
+    #[schemars(rename = "Outcome")]
+    pub enum ReviewOutcome: as_str {
+        /// Every reviewable hunk was seen, and the engine said that it was done.
+        Complete = "complete",
+        /// A budget, a fault or an interrupt ended it, or a hunk was never seen.
+        Incomplete = "incomplete",
+        /// Nothing was reviewed.
+        Failed = "failed",
     }
 }
 
@@ -122,34 +112,23 @@ pub struct FileCoverage {
     pub reason: Option<String>,
 }
 
-/// The extent to which a file was reviewed, and by what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CoverageState {
-    /// A model was shown all its hunks.
-    Reviewed,
-    /// The rules for its language checked all of it.
-    Checked,
-    /// Only the checks that need no grammar ran: no rule applies to its language, its path or its text.
-    TextOnly,
-    /// Some of it was cut, or examined less closely.
-    Truncated,
-    /// None of it was examined.
-    Skipped,
+words! {
+    /// The extent to which a file was reviewed, and by what.
+    pub enum CoverageState: as_str {
+        /// A model was shown all its hunks.
+        Reviewed = "reviewed",
+        /// The rules for its language checked all of it.
+        Checked = "checked",
+        /// Only the checks that need no grammar ran: no rule applies to its language, its path or its text.
+        TextOnly = "text_only",
+        /// Some of it was cut, or examined less closely.
+        Truncated = "truncated",
+        /// None of it was examined.
+        Skipped = "skipped",
+    }
 }
 
 impl CoverageState {
-    /// The word used in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Reviewed => "reviewed",
-            Self::Checked => "checked",
-            Self::TextOnly => "text_only",
-            Self::Truncated => "truncated",
-            Self::Skipped => "skipped",
-        }
-    }
-
     /// The words of a receipt.
     pub const fn label(self) -> &'static str {
         match self {

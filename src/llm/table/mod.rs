@@ -15,6 +15,7 @@ pub use heads::{ProviderHead, heads};
 use super::optional_fields::OptionalField;
 use super::provider::Prices;
 use super::wire_format::WireFormat;
+use crate::domain::words::words;
 
 /// The built-in rows.
 const BUILT_IN: &str = include_str!("../providers.toml");
@@ -93,26 +94,15 @@ pub struct ModelFacts {
     pub prices: Option<Prices>,
 }
 
-/// Methods of caching the beginning of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Caching {
-    /// Not at all.
-    None,
-    /// Automatic.
-    Automatic,
-    /// Only up to the marks that a request sets.
-    Marks,
-}
-
-impl Caching {
-    /// Returns the word for it.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Automatic => "automatic",
-            Self::Marks => "marks",
-        }
+words! {
+    /// Methods of caching the beginning of a request.
+    pub enum Caching: word {
+        /// Not at all.
+        None = "none",
+        /// Automatic.
+        Automatic = "automatic",
+        /// Only up to the marks that a request sets.
+        Marks = "marks",
     }
 }
 
@@ -191,8 +181,7 @@ impl ProviderRow {
         })
     }
 
-    /// Returns the facts about a model: a row of its name before one of a prefix, a longer prefix before a shorter one. Gaps are filled from the next
-    /// row.
+    /// Returns the facts about a model: a row of its name before one of a prefix, a longer prefix before a shorter one. The next row fills gaps.
     pub fn facts(&self, model: &str) -> ModelFacts {
         fold(self.models.iter().filter(|row| row.fits.takes(model)))
     }

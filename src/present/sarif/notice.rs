@@ -10,48 +10,21 @@ use serde_sarif::sarif::{Invocation, Message, Notification, ReportingDescriptor,
 use super::place::described;
 use super::text;
 use crate::domain::review::{Review, ReviewOutcome};
+use crate::domain::words::words;
 use crate::present::digest;
 
-/// The topic of a notification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NotificationTopic {
-    Incomplete,
-    Failed,
-    Receipt,
-    Limit,
-    Cut,
+words! {
+    /// The topic of a notification. The order is that of the list of descriptors, and a descriptor's name that of the value.
+    pub(super) enum NotificationTopic: id {
+        Incomplete = "review/incomplete",
+        Failed = "review/failed",
+        Receipt = "review/receipt",
+        Limit = "review/limit",
+        Cut = "review/cut",
+    }
 }
 
-/// All topics, in the order of the list of descriptors.
-const TOPICS: [NotificationTopic; 5] = [
-    NotificationTopic::Incomplete,
-    NotificationTopic::Failed,
-    NotificationTopic::Receipt,
-    NotificationTopic::Limit,
-    NotificationTopic::Cut,
-];
-
 impl NotificationTopic {
-    pub(super) const fn id(self) -> &'static str {
-        match self {
-            Self::Incomplete => "review/incomplete",
-            Self::Failed => "review/failed",
-            Self::Receipt => "review/receipt",
-            Self::Limit => "review/limit",
-            Self::Cut => "review/cut",
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Incomplete => "Incomplete",
-            Self::Failed => "Failed",
-            Self::Receipt => "Receipt",
-            Self::Limit => "Limit",
-            Self::Cut => "Cut",
-        }
-    }
-
     const fn about(self) -> &'static str {
         match self {
             Self::Incomplete => "The review is incomplete: what has no result was perhaps never looked at.",
@@ -85,13 +58,13 @@ impl NotificationTopic {
 
 /// Returns the descriptors of all notifications.
 pub(super) fn descriptors() -> Vec<ReportingDescriptor> {
-    TOPICS.into_iter().map(descriptor).collect()
+    NotificationTopic::ALL.iter().copied().map(descriptor).collect()
 }
 
 /// Returns the descriptor of a topic.
 pub(super) fn descriptor(topic: NotificationTopic) -> ReportingDescriptor {
     let mut descriptor = ReportingDescriptor::builder().id(topic.id()).build();
-    descriptor.name = Some(topic.name().to_owned());
+    descriptor.name = Some(format!("{topic:?}"));
     descriptor.short_description = Some(described(topic.about()));
     descriptor.full_description = Some(described(topic.about()));
     descriptor.help = Some(described(topic.help()));
@@ -132,7 +105,8 @@ fn notification(topic: NotificationTopic, what: &str) -> Notification {
         Notification::builder().message(Message::builder().text(text::sentence(what)).build()).build();
     notification.level = Some(json!(topic.level()));
     let mut descriptor = ReportingDescriptorReference::builder().id(topic.id()).build();
-    descriptor.index = TOPICS.iter().position(|known| *known == topic).and_then(|at| i64::try_from(at).ok());
+    descriptor.index =
+        NotificationTopic::ALL.iter().position(|known| *known == topic).and_then(|at| i64::try_from(at).ok());
     notification.descriptor = Some(descriptor);
     notification
 }

@@ -55,7 +55,6 @@ impl RuleDescriptors {
         self.list.len()
     }
 
-    /// Returns their descriptors.
     pub(super) fn descriptors(self) -> Vec<ReportingDescriptor> {
         self.list
     }
@@ -82,15 +81,7 @@ pub(super) const fn score(severity: Severity) -> u8 {
 }
 
 const fn is_about_attacks(category: Category) -> bool {
-    match category {
-        Category::Security | Category::AccessControl => true,
-        Category::Logic
-        | Category::Performance
-        | Category::Quality
-        | Category::SideEffects
-        | Category::Testing
-        | Category::Documentation => false,
-    }
+    matches!(category, Category::Security | Category::AccessControl)
 }
 
 fn id(finding: &Finding) -> String {

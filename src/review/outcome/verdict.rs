@@ -3,30 +3,21 @@
 //! Reading one from what a model writes belongs in `verify`.
 
 use crate::domain::finding::{Anchor, Confidence, Severity, VerificationState};
+use crate::domain::words::words;
 
-/// Word of a verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::review) enum VerdictWord {
-    /// It could not be refuted.
-    Confirmed,
-    /// The code does not decide it.
-    Uncertain,
-    /// It is wrong.
-    Refuted,
+words! {
+    /// Word of a verdict.
+    pub(in crate::review) enum VerdictWord: word {
+        /// It could not be refuted.
+        Confirmed = "confirmed",
+        /// The code does not decide it.
+        Uncertain = "uncertain",
+        /// It is wrong.
+        Refuted = "refuted",
+    }
 }
 
 impl VerdictWord {
-    const ALL: [Self; 3] = [Self::Confirmed, Self::Uncertain, Self::Refuted];
-
-    /// Returns the word as models write it.
-    pub(in crate::review) fn word(self) -> &'static str {
-        match self {
-            Self::Confirmed => "confirmed",
-            Self::Uncertain => "uncertain",
-            Self::Refuted => "refuted",
-        }
-    }
-
     /// Reads it in any case, also as a verb.
     pub(in crate::review) fn read(text: &str) -> Option<Self> {
         let word = text.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
@@ -36,7 +27,7 @@ impl VerdictWord {
             "refute" | "refutes" => Some(Self::Refuted),
             _ => None,
         };
-        Self::ALL.into_iter().find(|known| known.word() == word).or(other)
+        Self::ALL.iter().copied().find(|known| known.word() == word).or(other)
     }
 
     /// Returns the word for a number: the confidence that the finding is right.
