@@ -12,8 +12,7 @@ use crate::config::{self, SettingsDocument};
 use crate::store::{Store, StoreError};
 use crate::syntax::{ParserProbe, ProbeScope};
 
-/// The environment of the process. It is read once, by the command line, so that no other part reads it on its own. `Debug` shows no value
-/// of a variable: it may be a key.
+/// The environment of the process. It is read once, by the command line, and by nothing else. `Debug` shows no value: it may be a key.
 #[derive(Clone)]
 pub struct ProcessEnv {
     /// The user's settings file, if any.

@@ -1,7 +1,9 @@
 //! The errors that end a command, with their exit codes. Main type: [`AppError`].
 
+use std::fmt;
+use std::path::Path;
+
 use crate::config::ConfigError;
-use crate::domain::money::Money;
 use crate::domain::request::InvalidScope;
 use crate::forge::{FaultKind, ForgeError};
 use crate::git::{FetchError, GitError};
@@ -19,6 +21,7 @@ use crate::workspace::WorkspaceError;
 
 /// An error that ends a command. Each message is one to three lines: what happened, the cause, what to do.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum AppError {
     /// The range or the change could not be collected.
     #[error(transparent)]
@@ -37,27 +40,10 @@ pub enum AppError {
     UseCase(Box<dyn UseCaseError>),
     /// A review could not be posted, and there is no receipt to report it.
     #[error("nothing was posted on {pull}: {why}")]
-    NotPosted {
-        /// The pull request.
-        pull: String,
-        /// The reason.
-        why: String,
-    },
-    /// A setting is invalid.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
+    NotPosted { pull: String, why: String },
     /// A tree could not be opened.
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
-    /// A rule pack is broken.
-    #[error(transparent)]
-    Rules(#[from] RuleError),
-    /// A report of another scanner cannot be used.
-    #[error(transparent)]
-    Report(#[from] ScannerReportError),
-    /// The saved runs could not be accessed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
     /// A named file could not be read.
     #[error("{0}")]
     Input(FileError),
@@ -67,153 +53,44 @@ pub enum AppError {
     /// Something could not be written.
     #[error("{0}")]
     Output(#[from] std::io::Error),
-    /// A saved review is not readable.
-    #[error("the kept review {id} is damaged: {why}; `review list` shows the others")]
-    Damaged {
-        /// The run.
-        id: String,
-        /// The defect.
-        why: String,
-    },
     /// A server was called with a folder outside any repository.
     #[error("{folder} is not inside a git repository: name the folder of one as repo")]
-    NotARepository {
-        /// The folder.
-        folder: String,
-    },
-    /// The repository has no saved run.
-    #[error("no review of {folder} is kept: review it first, or name a run (`review list` shows them)")]
-    NoRunHere {
-        /// The repository's folder.
-        folder: String,
-    },
-    /// A review has no such finding.
-    #[error(
-        "the review {id} has no finding {finding:?}{}",
-        if known.is_empty() { "; it has none at all".to_owned() } else { format!("; it has {}", some(known)) }
-    )]
-    NoFinding {
-        /// The run.
-        id: String,
-        /// The requested finding.
-        finding: String,
-        /// The existing findings.
-        known: Vec<String>,
-    },
-    /// The finding is already dismissed.
-    #[error("the finding {finding} was dismissed already; the notes of the review say why")]
-    DismissedAlready {
-        /// The finding.
-        finding: String,
-    },
-    /// A dismissal needs a reason that a reader understands later.
-    #[error("a finding is dismissed for a reason of 1 to {most} characters: say why it is not one")]
-    Reason {
-        /// The limit in characters.
-        most: usize,
-    },
-    /// The named output format does not exist, or does not suit this command.
-    #[error("{origin}: format cannot be {name:?}; it takes {known}")]
-    Format {
-        /// The source of the setting.
-        origin: String,
-        /// The given name.
-        name: String,
-        /// The existing names.
-        known: String,
-    },
-    /// The provider of a model is unknown.
+    NotARepository { folder: String },
     #[error(
         "{origin}: there is no provider {provider:?}{}; it is one of {known}, as in anthropic/NAME (--no-model reviews with the \
          built-in rules)",
         near.as_ref().map_or_else(String::new, |near| format!(" (did you mean {near}?)"))
     )]
-    UnknownProvider {
-        /// The source of the setting.
-        origin: String,
-        /// The given name.
-        provider: String,
-        /// The provider with the most similar name.
-        near: Option<String>,
-        /// The existing providers.
-        known: String,
-    },
+    UnknownProvider { origin: String, provider: String, near: Option<String>, known: String },
     /// A provider was named without a model, though its models depend on its server.
     #[error("{origin}: {provider} has no model of its own; name one, as in {provider}/NAME")]
-    NoModelName {
-        /// The source of the setting.
-        origin: String,
-        /// The provider.
-        provider: String,
-    },
-    /// A cost limit was set, and the prices of the model are unknown.
-    #[error(
-        "the limit of {most} (--max-cost, max_cost) cannot be held, because nobody knows what {model} costs: give its prices (docs/models.md \
-         says where), or set --max-tokens instead; nothing was sent"
-    )]
-    NoPrice {
-        /// The model.
-        model: String,
-        /// The limit.
-        most: Money,
-    },
+    NoModelName { origin: String, provider: String },
     /// A model cannot be used without a key.
     #[error(
         "{model} needs a key and none is set: set {variable} (or api_key under [{provider}] in your settings file), or review with \
          the built-in rules: --no-model"
     )]
-    NoKey {
-        /// The model.
-        model: String,
-        /// The variables that would hold the key.
-        variable: String,
-        /// The provider.
-        provider: String,
-    },
+    NoKey { model: String, variable: String, provider: String },
     /// The key found is not a valid header value.
     #[error(
         "{variable} is set, but not to one line of plain ASCII (it is not shown here): copy the key again, or review with --no-model"
     )]
-    UnfitKey {
-        /// The variable.
-        variable: String,
-    },
-    /// The address of a provider depends on a variable that is not set.
-    #[error(
-        "{model}: where {provider} is hangs on {variable}, which is not set: set it, or base_url under [{provider}] in your settings file"
-    )]
-    NoAddress {
-        /// The model.
-        model: String,
-        /// The variable.
-        variable: String,
-        /// The provider.
-        provider: String,
-    },
-    /// The user's file of providers cannot be used.
-    #[error(transparent)]
-    Table(#[from] TableError),
+    UnfitKey { variable: String },
     /// The model cannot be reached as the settings say.
     #[error("{0}")]
     Connect(#[from] ConnectError),
-    /// A file that should be text is not.
-    #[error("{path} is not UTF-8 text")]
-    NotText {
-        /// The file.
-        path: String,
-    },
     /// The user's prompts, or this program, cannot put the question to the model.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// A server could not be started as requested, or had to stop.
     #[error("{0}")]
     Serve(String),
+    /// The request, or something that it names, cannot be used: a message that no caller tells apart.
+    #[error("{0}")]
+    Unusable(String),
     /// The scope has an invalid form.
     #[error(transparent)]
     Scope(#[from] InvalidScope),
-    /// A tool's input is not JSON.
-    #[error("the tool's input is not JSON: {0}; write it like '{{\"file_path\": \"src/main.rs\"}}'")]
-    ToolInput(serde_json::Error),
     /// The run was stopped before there was anything to deliver.
     #[error("{0}; nothing was reviewed")]
     Stopped(#[from] CancelReason),
@@ -233,6 +110,13 @@ pub trait UseCaseError: std::error::Error + Send + Sync + 'static {
     }
 }
 
+// No caller tells these apart.
+impl UseCaseError for ConfigError {}
+impl UseCaseError for RuleError {}
+impl UseCaseError for ScannerReportError {}
+impl UseCaseError for StoreError {}
+impl UseCaseError for TableError {}
+
 impl<E: UseCaseError> From<E> for AppError {
     fn from(error: E) -> Self {
         Self::UseCase(Box::new(error))
@@ -240,6 +124,21 @@ impl<E: UseCaseError> From<E> for AppError {
 }
 
 impl AppError {
+    /// Returns the error of a saved review that is not readable.
+    pub(in crate::app) fn damaged(id: &dyn fmt::Display, why: &dyn fmt::Display) -> Self {
+        Self::Unusable(format!("the kept review {id} is damaged: {why}; `review list` shows the others"))
+    }
+
+    /// Returns the error of a file that should be text and is not.
+    pub(in crate::app) fn not_text(path: &Path) -> Self {
+        Self::Unusable(format!("{} is not UTF-8 text", path.display()))
+    }
+
+    /// Returns the error of an output format that does not exist, or does not suit the command.
+    pub(crate) fn format(origin: &str, name: &str, known: &str) -> Self {
+        Self::Unusable(format!("{origin}: format cannot be {name:?}; it takes {known}"))
+    }
+
     /// Returns the error of a use case, if it is of this type.
     pub fn of_use_case<E: UseCaseError>(&self) -> Option<&E> {
         let Self::UseCase(error) = self else { return None };
@@ -293,13 +192,6 @@ fn fetch_code(error: &FetchError) -> u8 {
     }
 }
 
-/// Formats the first names of a list, and the number of further ones.
-fn some(known: &[String]) -> String {
-    const NAMED: usize = 20;
-    let named = known.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    if known.len() > NAMED { format!("{named} and {} more", known.len() - NAMED) } else { named }
-}
-
 impl From<PromptError> for AppError {
     fn from(error: PromptError) -> Self {
         Self::Engine(error.into())
@@ -329,33 +221,19 @@ impl AppError {
             Self::Output(_) | Self::NotPosted { .. } => 5,
             Self::Git(_)
             | Self::Repo(_)
-            | Self::Config(_)
             | Self::Workspace(_)
-            | Self::Rules(_)
-            | Self::Report(_)
-            | Self::Store(_)
             | Self::Input(_)
             | Self::ProvidersFile(_)
-            | Self::Damaged { .. }
             | Self::NotARepository { .. }
-            | Self::NoFinding { .. }
-            | Self::NoRunHere { .. }
-            | Self::DismissedAlready { .. }
-            | Self::Reason { .. }
-            | Self::Format { .. }
             | Self::UnknownProvider { .. }
             | Self::NoModelName { .. }
             | Self::NoKey { .. }
-            | Self::NoPrice { .. }
             | Self::UnfitKey { .. }
-            | Self::NoAddress { .. }
-            | Self::Table(_)
             | Self::Connect(_)
-            | Self::NotText { .. }
             | Self::Engine(EngineError::Prompt(_) | EngineError::Diverged(_))
             | Self::Scope(_)
             | Self::Serve(_)
-            | Self::ToolInput(_) => 2,
+            | Self::Unusable(_) => 2,
         }
     }
 }

@@ -27,7 +27,7 @@ pub(in crate::app) fn read_folder(folder: &Path, ends: &[&str], limit: u64) -> R
         }
         let file = files::open(&path).map_err(AppError::Input)?;
         let bytes = files::read_within(file, &path, limit).map_err(AppError::Input)?;
-        let text = String::from_utf8(bytes).map_err(|_| AppError::NotText { path: path.display().to_string() })?;
+        let text = String::from_utf8(bytes).map_err(|_| AppError::not_text(&path))?;
         found.push((name, text));
     }
     Ok(found)

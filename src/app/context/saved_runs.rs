@@ -29,7 +29,7 @@ pub(in crate::app) fn read(around: &ProcessEnv, id: RunId) -> Result<Review, App
 /// Loads a saved review from a store.
 pub(in crate::app) fn read_from(store: &Store, id: RunId) -> Result<Review, AppError> {
     let bytes = store.read(id, "review.json")?;
-    json::parse(&bytes).map_err(|error| AppError::Damaged { id: id.to_string(), why: error.to_string() })
+    json::parse(&bytes).map_err(|error| AppError::damaged(&id, &error))
 }
 
 /// Loads the list entry of one run.
@@ -87,7 +87,10 @@ pub(in crate::app) fn find_here(around: &ProcessEnv, name: &str, directory: &Pat
 }
 
 fn no_run_in(repo: &Repo) -> AppError {
-    AppError::NoRunHere { folder: repo.workdir().unwrap_or_else(|| repo.git_dir()).display().to_string() }
+    let folder = repo.workdir().unwrap_or_else(|| repo.git_dir()).display();
+    AppError::Unusable(format!(
+        "no review of {folder} is kept: review it first, or name a run (`review list` shows them)"
+    ))
 }
 
 /// Saves a review in every format that is read later. The file that lists read comes last, so a listed run is complete.

@@ -13,6 +13,6 @@ const MAX_SECRET: u64 = 64 << 10;
 pub fn secret_file(path: &Path) -> Result<Secret, AppError> {
     let bytes =
         files::open(path).and_then(|file| files::read_within(file, path, MAX_SECRET)).map_err(AppError::Input)?;
-    let text = String::from_utf8(bytes).map_err(|_| AppError::NotText { path: path.display().to_string() })?;
+    let text = String::from_utf8(bytes).map_err(|_| AppError::not_text(path))?;
     Ok(Secret::new(text).trimmed())
 }

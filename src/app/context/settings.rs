@@ -24,11 +24,8 @@ pub(in crate::app) fn resolve(
     // The names of the output formats are known only here; an unknown one would print nothing.
     if presenter(&resolved.settings.format).is_none() {
         let origin = resolved.origins.iter().find(|(key, _, _)| *key == "format");
-        return Err(AppError::Format {
-            origin: origin.map_or_else(String::new, |(_, _, origin)| origin.to_string()),
-            name: resolved.settings.format,
-            known: present::names().join(", "),
-        });
+        let origin = origin.map_or_else(String::new, |(_, _, origin)| origin.to_string());
+        return Err(AppError::format(&origin, &resolved.settings.format, &present::names().join(", ")));
     }
     Ok(resolved)
 }

@@ -12,7 +12,7 @@ use crate::app::context::error::AppError;
 use crate::app::prepare::dismissals::read_from_disk;
 use crate::config::{SettingsDocument, dismissals as file};
 use crate::domain::day::Day;
-use crate::domain::dismissal::{DISMISSED_FILE, Dismissal, LONGEST_REASON};
+use crate::domain::dismissal::{DISMISSED_FILE, Dismissal};
 use crate::domain::finding::{DismissalNote, DismissedBy, Finding, OriginKind};
 use crate::domain::run::RunId;
 use crate::domain::text::strip_line;
@@ -75,7 +75,7 @@ pub fn dismiss_for_project(around: &ProcessEnv, ask: &DismissAsk) -> Result<Proj
 }
 
 fn dismissal(finding: &Finding, ask: &DismissAsk) -> Result<Dismissal, AppError> {
-    let reason = file::reason(&ask.reason).ok_or(AppError::Reason { most: LONGEST_REASON })?;
+    let reason = runs::read_reason(&ask.reason)?;
     let today = clock::today();
     if let Some((until, today)) = ask.until.zip(today).filter(|(until, today)| until < today) {
         return Err(DismissError::Past { until, today }.into());
@@ -83,8 +83,7 @@ fn dismissal(finding: &Finding, ask: &DismissAsk) -> Result<Dismissal, AppError>
     let glob = ask.glob.as_deref().map(file::glob).transpose().map_err(DismissError::Glob)?;
     let path = finding.anchors.first().map(|anchor| anchor.path.clone());
     // Every finding has an anchor, except one read from a damaged file.
-    let path = path
-        .ok_or_else(|| AppError::Damaged { id: finding.id.to_string(), why: "the finding has no place".to_owned() })?;
+    let path = path.ok_or_else(|| AppError::damaged(&finding.id, &"the finding has no place"))?;
     if let Some(glob) = glob.as_ref().filter(|glob| !glob.filter.allows(&path)) {
         return Err(DismissError::Elsewhere { glob: glob.pattern.clone(), path }.into());
     }

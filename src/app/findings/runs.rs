@@ -63,14 +63,25 @@ pub fn findings<'r>(review: &'r Review, ask: &FindingsAsk) -> Result<Vec<&'r Fin
 /// Reviews of the branch on this machine apply it; others report it again, unless the project dismisses it
 /// ([`dismiss_for_project`](crate::app::dismiss_for_project)).
 pub fn dismiss(around: &ProcessEnv, id: RunId, finding: &FindingId, reason: &str) -> Result<Review, AppError> {
-    let reason = dismissals::reason(reason).ok_or(AppError::Reason { most: LONGEST_REASON })?;
+    let reason = read_reason(reason)?;
     let review = read(around, id)?;
     let found = review.findings.iter().find(|one| one.id == *finding);
     let found = found.ok_or_else(|| no_finding(&review, &finding.0))?;
     if found.status == FindingStatus::Dismissed {
-        return Err(AppError::DismissedAlready { finding: finding.to_string() });
+        let why = format!("the finding {finding} was dismissed already; the notes of the review say why");
+        return Err(AppError::Unusable(why));
     }
     mark_dismissed(around, review, finding, DismissalNote { reason, until: None, by: DismissedBy::Reader })
+}
+
+/// Reads the reason of a dismissal, which a reader must understand later.
+pub(in crate::app) fn read_reason(text: &str) -> Result<String, AppError> {
+    dismissals::reason(text).ok_or_else(|| {
+        let most = LONGEST_REASON;
+        AppError::Unusable(format!(
+            "a finding is dismissed for a reason of 1 to {most} characters: say why it is not one"
+        ))
+    })
 }
 
 /// Saves a review in which a finding is dismissed; if it already was, replaces the reason.
@@ -100,8 +111,14 @@ pub(in crate::app) fn mark_dismissed(
 
 /// Builds the error for a missing finding, with the ids that exist.
 pub(in crate::app) fn no_finding(review: &Review, finding: &str) -> AppError {
-    let known = review.findings.iter().map(|finding| finding.id.to_string()).collect();
-    AppError::NoFinding { id: review.id.to_string(), finding: finding.to_owned(), known }
+    const NAMED: usize = 20;
+    let known: Vec<_> = review.findings.iter().take(NAMED).map(|finding| finding.id.to_string()).collect();
+    let has = match review.findings.len() {
+        0 => "it has none at all".to_owned(),
+        all if all > NAMED => format!("it has {} and {} more", known.join(", "), all - NAMED),
+        _ => format!("it has {}", known.join(", ")),
+    };
+    AppError::Unusable(format!("the review {} has no finding {finding:?}; {has}", review.id))
 }
 
 /// Removes the runs that are older than the settings allow; returns their number.

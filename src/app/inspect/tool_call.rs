@@ -28,7 +28,11 @@ pub struct ManualToolCall {
 
 /// Calls one tool as a model would, on the trees of the request.
 pub fn call_tool(call: &ManualToolCall, around: &ProcessEnv, cancel: &Cancel) -> Result<ToolOutcome, AppError> {
-    let input = serde_json::from_str(&call.input).map_err(AppError::ToolInput)?;
+    let input = serde_json::from_str(&call.input).map_err(|error| {
+        AppError::Unusable(format!(
+            "the tool's input is not JSON: {error}; write it like '{{\"file_path\": \"src/main.rs\"}}'"
+        ))
+    })?;
     let ManualToolCall { name, request, flags, .. } = call;
     if let ReviewScope::Patch(_) = request.scope {
         let patch = change::read_patch(&request.scope)?;

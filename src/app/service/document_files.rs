@@ -28,7 +28,7 @@ pub fn read_content(file: &Path) -> Result<String, AppError> {
         (file, files::open(file).and_then(|open| files::read_within(open, file, LONGEST)))
     };
     let bytes = bytes.map_err(AppError::Input)?;
-    String::from_utf8(bytes).map_err(|_| AppError::NotText { path: name.display().to_string() })
+    String::from_utf8(bytes).map_err(|_| AppError::not_text(name))
 }
 
 /// Finds the id and the base of a saved document by its id, a prefix of it, or `last`.

@@ -385,16 +385,13 @@ impl ReviewArgs {
     /// Rejects a format that the output of a dry run does not have.
     pub(super) fn check(&self) -> Result<(), AppError> {
         match self.format.as_deref() {
-            Some(name) if self.post.dry_run && name != "json" => Err(AppError::Format {
-                origin: "--format with --dry-run".to_owned(),
-                name: name.to_owned(),
-                known: "json alone: a dry run prints the requests that would be sent".to_owned(),
-            }),
-            Some(name) if self.preview && !matches!(name, "terminal" | "json") => Err(AppError::Format {
-                origin: "--format with --preview".to_owned(),
-                name: name.to_owned(),
-                known: "terminal, json".to_owned(),
-            }),
+            Some(name) if self.post.dry_run && name != "json" => {
+                let known = "json alone: a dry run prints the requests that would be sent";
+                Err(AppError::format("--format with --dry-run", name, known))
+            }
+            Some(name) if self.preview && !matches!(name, "terminal" | "json") => {
+                Err(AppError::format("--format with --preview", name, "terminal, json"))
+            }
             _ => Ok(()),
         }
     }

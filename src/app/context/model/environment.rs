@@ -41,8 +41,7 @@ impl Default for ProviderEnvironment {
 }
 
 impl ProviderEnvironment {
-    /// Reads the variables of this process for the providers of a table. Bytes that are not UTF-8 become U+FFFD, so that a key with them is
-    /// refused.
+    /// Reads the variables of this process for the providers of a table. Keys that are not UTF-8 get U+FFFD, and are refused.
     pub(in crate::app) fn of_this_process(table: ProviderTable) -> Self {
         Self::of(table, |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
     }

@@ -26,7 +26,6 @@ pub use environment::ProviderEnvironment;
 /// A model chosen for a review.
 #[derive(Debug, Clone)]
 pub(in crate::app) struct ChosenModel {
-    /// Its provider.
     pub(in crate::app) row: Arc<ProviderRow>,
     /// Its name at the provider.
     pub(in crate::app) model: String,
@@ -277,10 +276,12 @@ fn chosen(
             provider: row.name.to_string(),
         });
     }
-    let base_url = base_of(row, settings, environment).map_err(|variable| AppError::NoAddress {
-        model: format!("{}/{model}", row.name),
-        variable: variable.to_owned(),
-        provider: row.name.to_string(),
+    let base_url = base_of(row, settings, environment).map_err(|variable| {
+        let provider = &row.name;
+        AppError::Unusable(format!(
+            "{provider}/{model}: where {provider} is hangs on {variable}, which is not set: set it, or base_url under [{provider}] in your \
+             settings file"
+        ))
     })?;
     let rate = RateLimit {
         requests: set.requests_per_minute.or(row.requests_per_minute),
@@ -357,15 +358,17 @@ fn is_this_machine(host: &str) -> bool {
 /// Design default: upper bound on the tokens of a response, whatever the model supports.
 const MAX_OUTPUT: u32 = 16_000;
 
-/// Determines the limits of a run with this model. A cost limit is refused if the model's prices are unknown, because it could not be
-/// enforced.
+/// Determines the limits of a run with this model. A cost limit is refused if the model's prices are unknown.
 pub(in crate::app) fn limits(settings: &Settings, model: &llm::Capabilities) -> Result<BudgetLimits, AppError> {
     let cost = match (settings.max_cost, model.prices) {
         (None, _) => None,
         (Some(most), Some(prices)) => Some(CostLimit { most, prices }),
         (Some(most), None) => {
-            let model = format!("{}/{}", model.provider, model.model);
-            return Err(AppError::NoPrice { model, most });
+            return Err(AppError::Unusable(format!(
+                "the limit of {most} (--max-cost, max_cost) cannot be held, because nobody knows what {}/{} costs: give its prices \
+                 (docs/models.md says where), or set --max-tokens instead; nothing was sent",
+                model.provider, model.model
+            )));
         }
     };
     // A small context window must hold more than responses.
