@@ -45,18 +45,13 @@ pub fn repository_may(name: &str) -> Option<Permission> {
     listed.or(known.then_some(Permission::Never))
 }
 
-/// The settings that a repository's file may set, for messages.
-pub fn repository_settings() -> impl Iterator<Item = &'static str> {
-    REPOSITORY.iter().map(|(name, _)| *name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_is_listed_exists() {
-        for name in repository_settings() {
+        for (name, _) in REPOSITORY {
             assert!(super::super::keys::SettingKey::from_name(name).is_some(), "{name}");
         }
     }

@@ -1,4 +1,4 @@
-//! Syntax queries about a file. Main types: the trait [`LanguageInfo`], and [`GrammarLanguages`], which answers them with the built-in grammars.
+//! Syntax queries about a file. Main type: [`GrammarLanguages`].
 
 use std::sync::Arc;
 
@@ -6,15 +6,6 @@ use crate::domain::language;
 use crate::domain::path::RepoPath;
 use crate::domain::text::FileText;
 use crate::syntax::{self, TreeCache};
-
-/// Syntax queries about a file; `None` if there is no grammar for its language.
-pub trait LanguageInfo {
-    /// Counts the error nodes of the parsed text.
-    fn error_nodes(&self, path: &RepoPath, text: &str) -> Option<u32>;
-
-    /// Returns the name of the innermost function or type around a line.
-    fn enclosing_symbol(&self, path: &RepoPath, text: &FileText, line: u32) -> Option<String>;
-}
 
 /// Maximum size of a text parsed for a single finding: a larger one takes longer than the finding is worth.
 const MOST_BYTES: usize = 512 << 10;
@@ -30,15 +21,15 @@ impl GrammarLanguages {
     pub fn with(trees: Arc<TreeCache>) -> Self {
         Self { trees }
     }
-}
 
-impl LanguageInfo for GrammarLanguages {
-    fn error_nodes(&self, path: &RepoPath, text: &str) -> Option<u32> {
+    /// Counts the error nodes of the parsed text; `None` if there is no grammar for its language.
+    pub fn error_nodes(&self, path: &RepoPath, text: &str) -> Option<u32> {
         let language = language::from_path(path).filter(|_| text.len() <= MOST_BYTES)?;
         syntax::error_count(language, text, &self.trees).map(|errors| u32::try_from(errors).unwrap_or(u32::MAX))
     }
 
-    fn enclosing_symbol(&self, path: &RepoPath, text: &FileText, line: u32) -> Option<String> {
+    /// Returns the name of the innermost function or type around a line.
+    pub fn enclosing_symbol(&self, path: &RepoPath, text: &FileText, line: u32) -> Option<String> {
         let language = language::from_path(path).filter(|_| text.text().len() <= MOST_BYTES)?;
         syntax::enclosing_symbol(language, text.text(), line, &self.trees)
     }

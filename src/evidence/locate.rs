@@ -154,8 +154,7 @@ fn place_from(start: u32, quote: &NormalizedQuote) -> Option<LineRange> {
     LineRange::new(start, start.checked_add(more)?).ok()
 }
 
-/// Finds every place of the quote, by the algorithm of Knuth, Morris and Pratt over lines: a file of equal lines costs no more than any
-/// other.
+/// Finds every place of the quote, by the algorithm of Knuth, Morris and Pratt over lines: equal lines cost no more.
 fn places_of(text: &FileText, quote: &NormalizedQuote, reindented: bool) -> Vec<LineRange> {
     let compare = comparison(reindented);
     let pattern: Vec<&str> = quote.lines.iter().map(|line| compare(line)).collect();

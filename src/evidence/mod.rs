@@ -19,7 +19,7 @@ mod suggestion;
 
 pub use anchor::{AnchoredClaim, anchor, anchor_outside_change, anchor_with};
 pub use identity::{assign_ids, candidate_ids, context_around, fingerprint};
-pub use languages::{GrammarLanguages, LanguageInfo};
+pub use languages::GrammarLanguages;
 pub use locate::{QuoteLocation, locate};
 pub use rejection::{NearLine, Rejection};
 pub use suggestion::{SuggestionFault, apply, prove};

@@ -24,63 +24,39 @@ pub struct NearLine {
 
 /// Why a claim was rejected.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum Rejection {
     /// The claim's own place is in an unchanged file, and no related place touches the change.
     #[error(
         "{path} is not a changed file{}; give the changed line that causes it as related, or quote that line",
         NearPaths(near)
     )]
-    NotInChange {
-        /// The claimed file.
-        path: RepoPath,
-        /// Changed files with similar names.
-        near: Vec<RepoPath>,
-    },
+    NotInChange { path: RepoPath, near: Vec<RepoPath> },
     /// The file cannot be read on that side.
     #[error("the place cannot be checked: {0}")]
     Unreadable(WorkspaceError),
     /// The run was stopped; the claim is not at fault.
     #[error(transparent)]
     Stopped(#[from] CancelReason),
-    /// The quote is empty.
     #[error("the quote is empty: quote the lines it is about, verbatim and whole")]
     Empty,
     /// The quote was not found.
     #[error("the quote stands nowhere in {path} ({}){}{}", side_word(*.side), OtherSideHint(*.side, *.other_side), NearLineList(nearest))]
     Nowhere {
-        /// The file.
         path: RepoPath,
-        /// The side that was read.
         side: DiffSide,
         /// Its lines on the other side, if it is there.
         other_side: Option<LineRange>,
-        /// The most similar lines.
         nearest: Vec<NearLine>,
     },
     /// The quote was found at several places.
     #[error("the quote stands at {} places in {path}: {}; give start_line, or quote more lines around it", places.len(), RangeList(places))]
-    Ambiguous {
-        /// The file.
-        path: RepoPath,
-        /// The places.
-        places: Vec<LineRange>,
-    },
-    /// No line of the quote is distinctive.
+    Ambiguous { path: RepoPath, places: Vec<LineRange> },
     #[error("the quote has no telling line (only braces, keywords or very short lines): quote the lines around it too")]
-    NotDistinctive {
-        /// The file.
-        path: RepoPath,
-    },
+    NotDistinctive { path: RepoPath },
     /// The place and all related ones are outside the change.
     #[error("lines {} of {path} are not changed{}; give the changed line that causes it as related, or quote that line", RangeList(&[*.lines]), ChangedRanges(changed))]
-    NotTouching {
-        /// The file.
-        path: RepoPath,
-        /// The lines of the quote.
-        lines: LineRange,
-        /// The nearest changed lines.
-        changed: Vec<LineRange>,
-    },
+    NotTouching { path: RepoPath, lines: LineRange, changed: Vec<LineRange> },
 }
 
 impl Rejection {

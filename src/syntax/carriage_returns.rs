@@ -73,17 +73,7 @@ impl LoneReturns {
 
 /// Checks whether compilers and interpreters of the language end a line there. Go, Rust and shells do not.
 const fn ends_lines(grammar: Grammar) -> bool {
-    match grammar {
-        Grammar::Python
-        | Grammar::JavaScript
-        | Grammar::TypeScript
-        | Grammar::Tsx
-        | Grammar::Java
-        | Grammar::C
-        | Grammar::Cpp
-        | Grammar::Yaml => true,
-        Grammar::Rust | Grammar::Go | Grammar::Bash => false,
-    }
+    !matches!(grammar, Grammar::Rust | Grammar::Go | Grammar::Bash)
 }
 
 fn positions(text: &str) -> impl Iterator<Item = usize> + '_ {

@@ -17,7 +17,6 @@ use super::{ToolSpec, TreeNeeds, answer, input, paths};
 use crate::domain::filter::PathFilter;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::count_noun;
-use crate::evidence::LanguageInfo as _;
 use crate::workspace::{FileHits, LineRegex, Query, SearchHits};
 
 const NAME: &str = "search_in_files";

@@ -126,54 +126,34 @@ fn no_number(text: &str) -> ActionError {
 
 /// Parses the inputs that are settings, each validated like its setting.
 fn flags(given: &ActionVariables) -> Result<Flags, ActionError> {
-    let one = |input: Input, setting: &str, flag: &dyn Fn(String) -> Flags| -> Result<Option<String>, ActionError> {
-        let Some(value) = given.input(input) else { return Ok(None) };
-        match config::resolve(&SettingsSources { flags: flag(value.to_owned()), ..SettingsSources::default() }) {
-            Ok(_) => Ok(Some(value.to_owned())),
-            Err(_) => Err(invalid_value(input, value, &format!("write {}", allowed_values(setting)))),
+    type Field = fn(&mut Flags) -> &mut Option<String>;
+    let settings: [(Input, &str, Field); 12] = [
+        (variables::MIN_SEVERITY, "min_severity", |flags| &mut flags.min_severity),
+        (variables::FAIL_ON, "fail_on", |flags| &mut flags.fail_on),
+        (variables::REQUEST_CHANGES_ON, "request_changes_on", |flags| &mut flags.request_changes_on),
+        (variables::COMMENT_ON, "comment_on", |flags| &mut flags.comment_on),
+        (variables::MAX_COMMENTS, "max_comments", |flags| &mut flags.max_comments),
+        (variables::TIMEOUT, "timeout", |flags| &mut flags.timeout),
+        (variables::MODEL, "model", |flags| &mut flags.model),
+        (variables::MAX_TURNS, "max_turns", |flags| &mut flags.max_turns),
+        (variables::MAX_TOKENS, "max_tokens", |flags| &mut flags.max_tokens),
+        (variables::MAX_COST, "max_cost", |flags| &mut flags.max_cost),
+        (variables::MIN_CONFIDENCE, "min_confidence", |flags| &mut flags.min_confidence),
+        (variables::VERIFY, "verify", |flags| &mut flags.verify),
+    ];
+    // The log's format does not depend on a user's settings file.
+    let (include, exclude) = (globs(given, variables::INCLUDE)?, globs(given, variables::EXCLUDE)?);
+    let mut flags = Flags { include, exclude, format: Some("terminal".to_owned()), ..Flags::default() };
+    for (input, setting, field) in settings {
+        let Some(value) = given.input(input) else { continue };
+        let mut alone = Flags::default();
+        *field(&mut alone) = Some(value.to_owned());
+        if config::resolve(&SettingsSources { flags: alone, ..SettingsSources::default() }).is_err() {
+            return Err(invalid_value(input, value, &format!("write {}", allowed_values(setting))));
         }
-    };
-    let some = Some::<String>;
-    Ok(Flags {
-        include: globs(given, variables::INCLUDE)?,
-        exclude: globs(given, variables::EXCLUDE)?,
-        min_severity: one(variables::MIN_SEVERITY, "min_severity", &|value| Flags {
-            min_severity: some(value),
-            ..Flags::default()
-        })?,
-        fail_on: one(variables::FAIL_ON, "fail_on", &|value| Flags { fail_on: some(value), ..Flags::default() })?,
-        request_changes_on: one(variables::REQUEST_CHANGES_ON, "request_changes_on", &|value| Flags {
-            request_changes_on: some(value),
-            ..Flags::default()
-        })?,
-        comment_on: one(variables::COMMENT_ON, "comment_on", &|value| Flags {
-            comment_on: some(value),
-            ..Flags::default()
-        })?,
-        max_comments: one(variables::MAX_COMMENTS, "max_comments", &|value| Flags {
-            max_comments: some(value),
-            ..Flags::default()
-        })?,
-        timeout: one(variables::TIMEOUT, "timeout", &|value| Flags { timeout: some(value), ..Flags::default() })?,
-        model: one(variables::MODEL, "model", &|value| Flags { model: some(value), ..Flags::default() })?,
-        max_turns: one(variables::MAX_TURNS, "max_turns", &|value| Flags {
-            max_turns: some(value),
-            ..Flags::default()
-        })?,
-        max_tokens: one(variables::MAX_TOKENS, "max_tokens", &|value| Flags {
-            max_tokens: some(value),
-            ..Flags::default()
-        })?,
-        max_cost: one(variables::MAX_COST, "max_cost", &|value| Flags { max_cost: some(value), ..Flags::default() })?,
-        min_confidence: one(variables::MIN_CONFIDENCE, "min_confidence", &|value| Flags {
-            min_confidence: some(value),
-            ..Flags::default()
-        })?,
-        verify: one(variables::VERIFY, "verify", &|value| Flags { verify: some(value), ..Flags::default() })?,
-        // The log's format does not depend on a user's settings file.
-        format: Some("terminal".to_owned()),
-        ..Flags::default()
-    })
+        *field(&mut flags) = Some(value.to_owned());
+    }
+    Ok(flags)
 }
 
 /// The values that a setting accepts.

@@ -13,7 +13,7 @@ use crate::domain::text::{FileText, mask, strip_diff_marks};
 use crate::workspace::Workspace;
 
 use super::identity::{context_around, fingerprint};
-use super::languages::{GrammarLanguages, LanguageInfo};
+use super::languages::GrammarLanguages;
 use super::locate::{QuoteLocation, read_quote};
 use super::reach::ReachableLines;
 use super::reindent::reindent;
@@ -59,7 +59,7 @@ pub fn anchor_outside_change(
     change: &ChangeSet,
     new: &dyn Workspace,
     old: &dyn Workspace,
-    grammar: &dyn LanguageInfo,
+    grammar: &GrammarLanguages,
 ) -> Result<AnchoredClaim, Rejection> {
     let may_stand = claim.origin.kind == OriginKind::Rule;
     check(claim, change, new, old, grammar, if may_stand { AnchorReach::ChangedFiles } else { AnchorReach::Change })
@@ -83,7 +83,7 @@ pub fn anchor_with(
     change: &ChangeSet,
     new: &dyn Workspace,
     old: &dyn Workspace,
-    grammar: &dyn LanguageInfo,
+    grammar: &GrammarLanguages,
 ) -> Result<AnchoredClaim, Rejection> {
     check(claim, change, new, old, grammar, AnchorReach::Change)
 }
@@ -93,7 +93,7 @@ fn check(
     change: &ChangeSet,
     new: &dyn Workspace,
     old: &dyn Workspace,
-    grammar: &dyn LanguageInfo,
+    grammar: &GrammarLanguages,
     reach: AnchorReach,
 ) -> Result<AnchoredClaim, Rejection> {
     let trees = AnchorTrees { change, new, old };
@@ -328,7 +328,7 @@ fn outside_change_rejection(file: &FileChange, anchor: &Anchor) -> Rejection {
 }
 
 /// Computes the fingerprint of the claim's own place.
-fn name(claim: &Claim, main: &AnchorPlace, grammar: &dyn LanguageInfo) -> FindingFingerprint {
+fn name(claim: &Claim, main: &AnchorPlace, grammar: &GrammarLanguages) -> FindingFingerprint {
     let kind = match claim.origin.kind {
         OriginKind::Model => claim.category.word(),
         OriginKind::Rule | OriginKind::Build => claim.origin.name.as_str(),
@@ -348,7 +348,7 @@ fn try_suggestion(
     wanted: &str,
     quote: &str,
     main: &AnchorPlace,
-    grammar: &dyn LanguageInfo,
+    grammar: &GrammarLanguages,
 ) -> Result<Suggestion, (String, SuggestionFault)> {
     // A replacement is external text like a file: a secret in it is masked, and then it cannot be applied.
     let wanted = mask(&if main.manner.stripped { strip_diff_marks(wanted) } else { wanted.into() }).text;

@@ -289,8 +289,7 @@ impl<'c> ReferenceChecker<'c> {
         Ok(names)
     }
 
-    /// Returns the files of the tree; none if they cannot be listed: then there are no suggestions, but broken references are still
-    /// reported.
+    /// Returns the files of the tree; none if they cannot be listed: then there are no suggestions.
     fn entries(&mut self) -> Result<Arc<[TreeEntry]>, CancelReason> {
         if let Some(entries) = &self.entries {
             return Ok(Arc::clone(entries));

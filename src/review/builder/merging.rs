@@ -6,7 +6,6 @@ use super::ReviewBuilder;
 use super::finding::{AcceptedFinding, anchors_overlap};
 use crate::domain::finding::Finding;
 use crate::domain::place::DiffSide;
-use crate::evidence::LanguageInfo as _;
 use crate::review::outcome::{are_related, are_similar, normalize_title};
 
 /// The words that a remedy must have to say which it is.

@@ -12,7 +12,7 @@ use crate::domain::finding::{Finding, FindingId, Suggestion};
 use crate::domain::id::CommitId;
 use crate::domain::path::RepoPath;
 use crate::domain::text::{FileText, is_invisible};
-use crate::evidence::{self, GrammarLanguages, LanguageInfo as _, SuggestionFault};
+use crate::evidence::{self, GrammarLanguages, SuggestionFault};
 use crate::syntax::{ParserProbe, TreeCache};
 use crate::sys::cancel::{Cancel, CancelReason};
 use crate::sys::charset;
@@ -27,6 +27,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The reason why a file was left unchanged.
 #[derive(Debug, Clone, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum FileFault {
     /// It no longer exists.
     #[error("there is no such file here")]
@@ -37,31 +38,19 @@ pub enum FileFault {
     /// It is larger than any file that is reviewed.
     #[error("it has more than {} MiB", MAX_FILE >> 20)]
     TooLarge,
-    /// It is not text.
     #[error("it is not text")]
     Binary,
     /// It, or the replacement, cannot be written in its charset.
     #[error("it cannot be written in its charset, {0}, without losing something")]
     Charset(&'static str),
-    /// It cannot be read.
     #[error("it cannot be read: {0}")]
     Unreadable(Arc<io::Error>),
     /// A suggestion has no place in it.
     #[error("{finding}: {why}")]
-    Place {
-        /// The finding of the suggestion.
-        finding: FindingId,
-        /// The cause.
-        why: PlaceFault,
-    },
+    Place { finding: FindingId, why: PlaceFault },
     /// A suggestion does not fit the current text.
     #[error("{finding}: {why}; the file changed since the review, review again")]
-    Suggestion {
-        /// The finding of the suggestion.
-        finding: FindingId,
-        /// The cause.
-        why: SuggestionFault,
-    },
+    Suggestion { finding: FindingId, why: SuggestionFault },
     /// It would write characters invisible to the reader.
     #[error("{0} would bring characters that nobody sees, and no output showed them; change the lines by hand")]
     Hidden(FindingId),
@@ -74,7 +63,6 @@ pub enum FileFault {
     /// It was changed meanwhile.
     #[error("somebody changed it just now; nothing was written to it, try again")]
     Changed,
-    /// It cannot be written.
     #[error("it cannot be written: {0}")]
     Write(Arc<io::Error>),
     /// It was interrupted.

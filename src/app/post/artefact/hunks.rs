@@ -18,7 +18,7 @@ use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::review::Review;
 use crate::domain::text::strip_line;
-use crate::evidence::{self, GrammarLanguages, LanguageInfo as _, Rejection, SuggestionFault};
+use crate::evidence::{self, GrammarLanguages, Rejection, SuggestionFault};
 use crate::syntax::TreeCache;
 use crate::sys::cancel::CancelReason;
 

@@ -62,8 +62,7 @@ struct DetectorWords {
     owners: Vec<WordDetectors>,
 }
 
-/// All who are asked: our own formats, those of the kept rule set, and what is a secret by its place. Of two that find the same bytes the first
-/// names them.
+/// All who are asked: our own formats, those of the kept rule set, and what is a secret by its place. Of two equal hits the first names it.
 static DETECTORS: LazyLock<Vec<&'static dyn Detector>> = LazyLock::new(|| {
     let own = PROVIDERS.iter().map(|pattern| pattern as &dyn Detector);
     let kept = KEPT.iter().map(|rule| rule as &dyn Detector);

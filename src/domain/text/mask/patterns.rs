@@ -86,6 +86,9 @@ pub(super) fn boundary(text: &str, at: usize) -> usize {
 
 /// `sources` as one regex a kind, anchored where the word stands, compiled when the first word turns up.
 macro_rules! pattern {
+    ($kind:literal, $words:expr, $regex:literal) => {
+        pattern!($kind, $words, $regex, false, $crate::domain::text::mask::patterns::is_random_value)
+    };
     ($kind:literal, $words:expr, $regex:literal, $inside:literal, $is_secret:expr) => {{
         static PATTERN: std::sync::LazyLock<Option<regex::Regex>> =
             std::sync::LazyLock::new(|| regex::Regex::new(concat!(r"\A", $regex)).ok());
