@@ -52,131 +52,46 @@ impl fmt::Display for SettingOrigin {
 
 /// An error in the settings. Values are shown stripped and cut, because those of a repository are untrusted.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum ConfigError {
-    /// A file is not TOML.
     #[error("{file}:{line}: not valid TOML: {message}")]
-    Syntax {
-        /// The file.
-        file: String,
-        /// The position.
-        line: u32,
-        /// The parser's message.
-        message: String,
-    },
+    Syntax { file: String, line: u32, message: String },
     /// A file is larger than any settings are.
     #[error("{file}: settings of {size} bytes are not read; the limit is {limit}")]
-    TooLarge {
-        /// The file.
-        file: String,
-        /// Its size.
-        size: usize,
-        /// The limit.
-        limit: usize,
-    },
-    /// A file is not UTF-8.
+    TooLarge { file: String, size: usize, limit: usize },
     #[error("{file}: settings must be UTF-8 text")]
-    NotText {
-        /// The file.
-        file: String,
-    },
+    NotText { file: String },
     /// The user's file cannot be read.
     #[error(transparent)]
     Unreadable(#[from] FileError),
     /// The dismissals of a project are invalid.
     #[error("{file}:{line}: {fault}")]
-    Dismissals {
-        /// The file.
-        file: String,
-        /// The position.
-        line: u32,
-        /// The fault.
-        fault: DismissalFault,
-    },
+    Dismissals { file: String, line: u32, fault: DismissalFault },
     /// No such setting.
     #[error("{file}:{line}: unknown setting {}{}", display_text(key), SettingSuggestion(*.near))]
-    UnknownKey {
-        /// The file.
-        file: String,
-        /// The position.
-        line: u32,
-        /// The key.
-        key: String,
-        /// The setting with the most similar name.
-        near: Option<&'static str>,
-    },
-    /// The repository may not set it.
+    UnknownKey { file: String, line: u32, key: String, near: Option<&'static str> },
     #[error(
         "{file}:{line}: a repository may not set {}; set it in your own settings file, a REVIEW_ variable or a flag",
         display_text(key)
     )]
-    NotAllowed {
-        /// The file.
-        file: String,
-        /// The position.
-        line: u32,
-        /// The key.
-        key: String,
-    },
+    NotAllowed { file: String, line: u32, key: String },
     /// The repository may only lower it.
     #[error(
         "{origin}: a repository may not raise {key} to {value} above your own {limit}; lower it there, or raise your own"
     )]
-    AboveUsers {
-        /// The position.
-        origin: SettingOrigin,
-        /// The key.
-        key: &'static str,
-        /// The repository's value.
-        value: String,
-        /// The user's value.
-        limit: String,
-    },
+    AboveUsers { origin: SettingOrigin, key: &'static str, value: String, limit: String },
     /// A value of a kind that the setting has not.
     #[error("{file}:{line}: {key} cannot be {found}; it takes {allowed}")]
-    WrongType {
-        /// The file.
-        file: String,
-        /// The position.
-        line: u32,
-        /// The key.
-        key: &'static str,
-        /// The value found.
-        found: &'static str,
-        /// The accepted forms.
-        allowed: &'static str,
-    },
+    WrongType { file: String, line: u32, key: &'static str, found: &'static str, allowed: &'static str },
     /// A value that the setting does not take.
     #[error("{origin}: {key} cannot be {}; it takes {allowed}", display_text(value))]
-    BadValue {
-        /// The position.
-        origin: SettingOrigin,
-        /// The key.
-        key: &'static str,
-        /// The value.
-        value: String,
-        /// The accepted forms.
-        allowed: &'static str,
-    },
+    BadValue { origin: SettingOrigin, key: &'static str, value: String, allowed: &'static str },
     /// A value that the setting does not take and that must not be shown.
     #[error("{origin}: {key} cannot be what it is set to (not shown here); it takes {allowed}")]
-    Unfit {
-        /// The position.
-        origin: SettingOrigin,
-        /// The key.
-        key: &'static str,
-        /// The accepted forms.
-        allowed: &'static str,
-    },
+    Unfit { origin: SettingOrigin, key: &'static str, allowed: &'static str },
     /// A list that is longer than any is.
     #[error("{origin}: {key} has more than {limit} entries")]
-    TooMany {
-        /// The position.
-        origin: SettingOrigin,
-        /// The key.
-        key: &'static str,
-        /// The limit.
-        limit: usize,
-    },
+    TooMany { origin: SettingOrigin, key: &'static str, limit: usize },
 }
 
 /// A fault of an entry of the dismissals. Texts of the file are shown stripped and cut.
@@ -197,20 +112,13 @@ pub enum DismissalFault {
     /// It is no path of the tree.
     #[error("path: {0}")]
     Path(PathError),
-    /// It is no glob.
     #[error("glob: {0}")]
     Glob(FilterError),
     /// The entry has no reason.
     #[error("the reason must have 1 to {LONGEST_REASON} characters")]
     Reason,
-    /// It is no day.
     #[error("{key}: {} is no day; write it like 2027-01-31", display_text(day))]
-    Day {
-        /// The key.
-        key: &'static str,
-        /// The written value.
-        day: String,
-    },
+    Day { key: &'static str, day: String },
     /// Two entries are about the same finding.
     #[error("the same finding is dismissed on line {0} already")]
     Twice(u32),

@@ -2,8 +2,7 @@
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
 
-/// Lists everything beyond paragraphs, lists, emphasis and code; fences by their info string; text outside of code that a forge turns into
-/// links.
+/// Lists everything beyond paragraphs, lists, emphasis and code; fences by their info string; text that a forge links.
 pub(crate) fn live_parts(markdown: &str) -> Vec<String> {
     let more = Options::ENABLE_MATH | Options::ENABLE_GFM | Options::ENABLE_DEFINITION_LIST;
     let mut found = Vec::new();

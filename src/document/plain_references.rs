@@ -72,8 +72,7 @@ fn ends(after: &str) -> bool {
     }
 }
 
-/// Checks for a character of a path in prose. Scripts without spaces are left out, since the beginning of a path cannot be determined
-/// there.
+/// Checks for a character of a path in prose. Scripts without spaces are left out: no path has a clear beginning there.
 fn is_path_char(c: char) -> bool {
     c.is_ascii_alphanumeric()
         || matches!(c, '_' | '-' | '.' | '/' | '@' | '+' | '~' | '$' | '\\')

@@ -142,8 +142,7 @@ pub(super) fn normalize_heading(text: &str) -> String {
     out
 }
 
-/// Returns the text that must follow the document so that its last block does not swallow what is appended: the end of a fence or of HTML
-/// that was never closed.
+/// Returns the text that must follow the document so that its last block does not swallow what is appended: the end of an open fence or HTML.
 pub(super) fn missing_closing(markdown: &str) -> Option<String> {
     const PROBE: &str = "\n\n# probe\n";
     let survives = |text: &str| {

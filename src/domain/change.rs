@@ -157,8 +157,7 @@ pub struct FileChange {
     pub patch_id: Option<PatchId>,
 }
 
-/// Lines on one side of a hunk, as a hunk header writes them: where `count` is 0, `start` is the line *before* the place. Kept as
-/// `[start, count]`.
+/// Lines on one side of a hunk, as a hunk header writes them: where `count` is 0, `start` is the line *before* the place. Kept as a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(into = "[u32; 2]", from = "[u32; 2]")]
 pub struct HunkSpan {

@@ -38,26 +38,21 @@ pub enum UnitState {
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names say what some fields are")]
 pub enum Event {
     /// A stage began.
-    Stage {
-        /// The stage.
-        stage: ReviewStage,
-    },
+    Stage { stage: ReviewStage },
     /// Some of a stage's work is done.
     Progress {
-        /// The stage.
         stage: ReviewStage,
         /// The number of finished units.
         done: u64,
-        /// Their number.
         total: u64,
     },
     /// A part of a change that is too large for one conversation began to be reviewed, or will not be any more.
     Unit {
         /// Its number, from 1.
         number: u32,
-        /// Their number.
         of: u32,
         /// The number of files in it.
         files: u32,
@@ -73,23 +68,19 @@ pub enum Event {
     },
     /// The answer grows.
     Answering {
-        /// The turn.
         turn: u32,
         /// Bytes of text, reasoning and arguments so far.
         bytes: u64,
     },
     /// The model calls a tool.
     Call {
-        /// The turn.
         turn: u32,
-        /// The tool.
         tool: String,
         /// Its subject: a path, a pattern, a title; one line.
         about: String,
     },
     /// A turn is over: what the run took so far. `None` is unknown.
     Spent {
-        /// The turn.
         turn: u32,
         /// Tokens sent, cached ones included.
         input_tokens: Option<u64>,
@@ -103,7 +94,6 @@ pub enum Event {
     },
     /// An attempt failed and is made again.
     Retry {
-        /// The turn.
         turn: u32,
         /// The number of the next attempt, from 2.
         attempt: u32,
@@ -114,7 +104,6 @@ pub enum Event {
     },
     /// A turn waits before it is asked, to stay within what the provider may be asked in a minute.
     Paced {
-        /// The turn.
         turn: u32,
         /// The duration, in milliseconds.
         wait_ms: u64,
@@ -123,39 +112,24 @@ pub enum Event {
     Finding {
         /// The engine's id for it during this run.
         id: String,
-        /// Its title.
         title: String,
-        /// The severity.
         severity: Severity,
-        /// Its file.
         path: String,
         /// Its first line, where it has one.
         line: Option<u32>,
     },
     /// A claim did not stand.
     Withheld {
-        /// Its title.
         title: String,
         /// Why, one line.
         reason: String,
     },
     /// The second look at so many findings is over.
-    SecondLook {
-        /// Their number.
-        done: u32,
-        /// Their number.
-        of: u32,
-    },
+    SecondLook { done: u32, of: u32 },
     /// Something the person should know; one line.
-    Notice {
-        /// The line.
-        text: String,
-    },
+    Notice { text: String },
     /// Something that is said even where the person wants silence: where code is sent, and that it is not encrypted; one line.
-    Warning {
-        /// The line.
-        text: String,
-    },
+    Warning { text: String },
 }
 
 /// A listener. It must not block: a slow one drops events, it never holds the review.

@@ -42,8 +42,7 @@ impl PathFilter {
         Ok(Self { include: compile(include)?.into_iter().collect(), exclude: compile(exclude)?.into_iter().collect() })
     }
 
-    /// Lets through only what also matches one of `include`; empty changes nothing. So a project can narrow what a user asked for, and
-    /// never widen it.
+    /// Lets through only what also matches one of `include`; empty changes nothing. So a project only narrows what a user asked for.
     pub fn narrow(mut self, include: &[String]) -> Result<Self, FilterError> {
         self.include.extend(compile(include)?);
         Ok(self)

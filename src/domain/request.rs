@@ -46,25 +46,16 @@ pub enum ReviewScope {
 
 /// A question that makes no sense.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum InvalidScope {
     /// The change has both its ends already.
     #[error("{at:?} says already what it is compared with: leave out the target {target:?}, or name a single revision")]
-    TargetTwice {
-        /// The scope.
-        at: String,
-        /// The requested base.
-        target: String,
-    },
+    TargetTwice { at: String, target: String },
     /// Both name the change with its ends.
     #[error(
         "the target {target:?} says by itself what is reviewed, and at is {at:?} already: put {target} in at, and leave target out"
     )]
-    WholeTarget {
-        /// The scope.
-        at: String,
-        /// The requested target.
-        target: String,
-    },
+    WholeTarget { at: String, target: String },
     /// A pull request whose commits nobody fetched.
     #[error(
         "{0:?} is a pull request, and nothing is fetched to read: review it with the tool review, or name commits that are here, as base...head"

@@ -23,8 +23,7 @@ pub struct RuleInfo {
     pub cwe: Option<String>,
     /// `true` if it skips test-only code.
     pub skips_tests: bool,
-    /// `true` if most of its matches on real code turned out to be intentional: such matches are leads for a model, and reported without
-    /// one only on request.
+    /// `true` if most of its matches on real code turned out to be intentional: leads for a model, else reported only on request.
     pub is_hint: bool,
 }
 

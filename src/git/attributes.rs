@@ -29,7 +29,6 @@ const NAMES: [&str; 2] = ["linguist-generated", "linguist-vendored"];
 /// The decision of attributes and names about a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GeneratedMark {
-    /// It is generated.
     Generated(Generated),
     /// The attributes deny it, whatever else suggests it.
     Denied,

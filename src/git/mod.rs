@@ -64,6 +64,7 @@ use crate::sys::tree::WalkError;
 
 /// The reason why a change could not be collected. Each message says what to do next.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum GitError {
     /// The repository or an object of it.
     #[error(transparent)]
@@ -77,65 +78,38 @@ pub enum GitError {
     /// The patch text.
     #[error(transparent)]
     Patch(#[from] PatchError),
-    /// No branch to compare with was found.
     #[error(
         "no target found to compare {head} with: there is no remote default branch, no upstream, and no main or master; name one with --target BRANCH, or review one commit with --commit HEAD"
     )]
-    NoTarget {
-        /// The revision to review.
-        head: String,
-    },
+    NoTarget { head: String },
     /// The only branch to compare with is the one under review.
     #[error(
         "{branch} is itself what a change would be compared with; name another with --target (--target {} reviews its last commit), or review what is not committed with --uncommitted",
         shell_word(&format!("{branch}~1"))
     )]
-    TargetIsHead {
-        /// The branch.
-        branch: String,
-    },
+    TargetIsHead { branch: String },
     /// The histories never meet.
     #[error("{target} and {head} have no common history; compare them as they are with --range {}", shell_word(&format!("{target}..{head}")))]
-    Unrelated {
-        /// The target.
-        target: String,
-        /// The head.
-        head: String,
-    },
+    Unrelated { target: String, head: String },
     /// The histories meet beyond the end of a shallow clone.
     #[error(
         "this clone is shallow and does not reach back to where {target} and {head} meet; run `git fetch --unshallow` (or `git fetch --deepen=1000`) and try again"
     )]
-    Shallow {
-        /// The target.
-        target: String,
-        /// The head.
-        head: String,
-    },
+    Shallow { target: String, head: String },
     /// A file gives commits other parents than they have.
     #[error(
         "{path} gives commits other parents than they were made with, which can hide changes; run `git replace --convert-graft-file`, which \
          turns it into references that are ignored here"
     )]
-    Grafts {
-        /// The file.
-        path: String,
-    },
-    /// Its commits were not fetched.
+    Grafts { path: String },
     #[error("the commits of a pull request are fetched by `review --pr` alone; name them here, as in --range A...B")]
     NotFetched,
     /// A bare repository has neither.
     #[error("this is a bare repository: it has no {what}; name commits with --target and --head, --range or --commit")]
-    Bare {
-        /// The missing part.
-        what: &'static str,
-    },
+    Bare { what: &'static str },
     /// A file of the disk is not what it was when the change was collected.
     #[error("{path} changed on the disk since the change was collected; start the review again")]
-    Moved {
-        /// The file.
-        path: String,
-    },
+    Moved { path: String },
 }
 
 impl From<WalkError> for GitError {

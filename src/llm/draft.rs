@@ -29,9 +29,7 @@ pub(super) struct ResponseDraft {
 /// Piece of a response.
 #[derive(Debug)]
 pub(super) enum DraftBlock {
-    /// Text.
     Text(String),
-    /// A call.
     Call(CallDraft),
     /// Data that only the provider understands.
     Opaque(Opaque),
@@ -44,7 +42,6 @@ pub(super) struct CallDraft {
     pub(super) id: String,
     /// The tool.
     pub(super) name: String,
-    /// Its arguments.
     pub(super) arguments: CallArguments,
     /// Signatures that go back with it.
     pub(super) signatures: Vec<String>,

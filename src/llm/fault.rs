@@ -5,23 +5,20 @@ use std::time::Duration;
 
 /// Reasons why an attempt at a turn failed. The messages are one line, name the cause, and hold nothing secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum TurnFault {
     /// The server returned an error status.
     #[error("{provider} answered {status}: {message}{}", hint(*status))]
     Status {
-        /// The provider's word.
         provider: Arc<str>,
-        /// The HTTP status.
         status: u16,
         /// Message of the server: one line, at most 300 characters.
         message: String,
-        /// Requested wait before a retry.
         retry_after: Option<Duration>,
     },
     /// The conversation exceeds the context window.
     #[error("{provider} says that the conversation is too long: {message}")]
     TooLong {
-        /// The provider's word.
         provider: Arc<str>,
         /// Message of the server: one line, at most 300 characters.
         message: String,
@@ -30,44 +27,23 @@ pub enum TurnFault {
     },
     /// Its limits of requests or tokens a minute would have let the request through too late.
     #[error("{provider} may not be asked for another {} s, and there is not so much time", wait.as_secs().max(1))]
-    Paced {
-        /// The provider's word.
-        provider: Arc<str>,
-        /// Wait that would have been necessary.
-        wait: Duration,
-    },
+    Paced { provider: Arc<str>, wait: Duration },
     /// The connection failed, or was lost before a response began.
     #[error("{provider} could not be reached: {message}")]
     Unreachable {
-        /// The provider's word.
         provider: Arc<str>,
         /// Description, including the address without credentials.
         message: String,
     },
     /// The response was interrupted.
     #[error("{provider} broke off in the middle of its answer: {message}")]
-    BrokenOff {
-        /// The provider's word.
-        provider: Arc<str>,
-        /// Description.
-        message: String,
-    },
+    BrokenOff { provider: Arc<str>, message: String },
     /// No data arrived for too long.
     #[error("{provider} sent nothing for {} s", quiet.as_secs())]
-    Silent {
-        /// The provider's word.
-        provider: Arc<str>,
-        /// Duration of the wait.
-        quiet: Duration,
-    },
+    Silent { provider: Arc<str>, quiet: Duration },
     /// The response is not what the provider's API promises.
     #[error("{provider} sent an answer that cannot be read: {message}")]
-    Unreadable {
-        /// The provider's word.
-        provider: Arc<str>,
-        /// Description.
-        message: String,
-    },
+    Unreadable { provider: Arc<str>, message: String },
 }
 
 /// Returns what the user can check, if the status says that it is up to them.

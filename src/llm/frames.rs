@@ -13,8 +13,7 @@ use super::provider::StreamObserver;
 /// Maximum bytes of one response, including its frames. A hundred thousand tokens are a few mebibytes.
 const ANSWER: usize = 16 * 1024 * 1024;
 
-/// Maximum bytes of one frame. The largest legitimate frame repeats a whole response; parsed, a frame of odd JSON takes a hundred times its size in
-/// memory.
+/// Maximum bytes of one frame. The largest legitimate frame repeats a whole response; parsed, odd JSON takes a hundred times its size.
 const FRAME: usize = 4 * 1024 * 1024;
 
 /// Maximum number of pieces (texts, calls, opaque parts) of one response: more than any model sends, and few enough to search.
@@ -52,7 +51,6 @@ pub(super) enum ResponseFault {
     Said {
         /// Equivalent status, if the server names it.
         status: Option<u16>,
-        /// Message.
         message: String,
     },
     /// The stream ended before the response did.

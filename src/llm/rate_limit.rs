@@ -187,8 +187,7 @@ impl RateLimiter {
         state.tokens.is_some() || state.told.tokens.is_some()
     }
 
-    /// Enqueues a request of about this many tokens; returns its ticket and the time until it may be sent. A ticket that is dropped unused gives its
-    /// place back.
+    /// Enqueues a request of about this many tokens; returns its ticket and the time until it may be sent. Dropping a ticket unused frees its place.
     pub(super) fn enqueue(self: &Arc<Self>, tokens: u64, now: Instant) -> (RateLimitTicket, Duration) {
         let mut guard = self.state();
         let state = &mut *guard;

@@ -50,7 +50,6 @@ pub(super) struct ErrorResponse {
     pub(super) retry_after: Option<Duration>,
     /// Target of a redirect.
     pub(super) location: Option<String>,
-    /// Rate-limit headers.
     pub(super) told: RateLimitHeaders,
 }
 

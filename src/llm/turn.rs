@@ -83,8 +83,7 @@ pub enum MessagePart {
     },
     /// A call of a tool.
     Call(ModelToolCall),
-    /// Something that only its provider understands and that must go back verbatim: signed thinking, encrypted reasoning, thought
-    /// signatures. It never reaches a person.
+    /// Something that only its provider understands and that must go back verbatim: signed or encrypted thinking. It never reaches a person.
     Opaque {
         /// As `opaque` writes it.
         value: Value,

@@ -11,7 +11,6 @@ pub(super) struct ReportedUsage {
     pub(super) input: TokenCount,
     /// Received, reasoning included.
     pub(super) output: TokenCount,
-    /// Read from a cache.
     pub(super) cache_read: TokenCount,
     /// Written to a cache.
     pub(super) cache_write: TokenCount,

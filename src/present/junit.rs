@@ -92,8 +92,7 @@ fn review_case(review: &Review, unfinished: Option<&ReportEntry<'_>>) -> TestCas
     case
 }
 
-/// Returns a failed case if the severity threshold hides findings that the gate counts: the process exits with 1 for them, so the report
-/// fails too.
+/// Returns a failed case if the severity threshold hides findings that the gate counts: the process exits with 1 for them.
 fn hidden(review: &Review, fail_on: Option<Severity>) -> Option<TestCase> {
     let floor = fail_on?;
     let counted = review.coverage.below_floor.iter().filter(|(severity, count)| **severity <= floor && **count > 0);

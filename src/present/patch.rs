@@ -56,8 +56,7 @@ pub(crate) fn added_rows(suggestion: &Suggestion) -> Vec<DiffRow<'_>> {
     suggestion.replacement.split('\n').map(|text| DiffRow { number: None, mark: DiffMark::Added, text }).collect()
 }
 
-/// Returns the quoted lines of the first anchor with the suggestion applied, if it lies within them. Unchanged lines at its ends are not
-/// shown as changed.
+/// Returns the quoted lines of the first anchor with the suggestion applied, if it lies within them. Unchanged lines at its ends stay so.
 pub(crate) fn diff_rows(finding: &Finding) -> Option<Vec<DiffRow<'_>>> {
     let (anchor, suggestion) = (finding.anchors.first()?, finding.suggestion.as_ref()?);
     if anchor.side != DiffSide::New || anchor.path != suggestion.path {

@@ -10,8 +10,7 @@ use crate::domain::text::strip_line;
 
 /// Renders the runs as an aligned table, one line each with a heading; one line if there are none.
 ///
-/// Columns are as wide as their contents; a damaged run shows its error in place of its outcome, an unfinished one the command to resume
-/// it.
+/// Columns are as wide as their contents; a damaged run shows its error in place of its outcome, an unfinished one how to resume.
 pub fn table(runs: &[SavedRun]) -> String {
     if runs.is_empty() {
         return "no runs are kept yet: `review` keeps each one it makes\n".to_owned();

@@ -24,7 +24,6 @@ pub use verification::VerificationVars;
 struct PromptTemplate {
     /// The name of its file.
     name: &'static str,
-    /// Its text.
     text: &'static str,
     /// Variables that must be rendered unchanged, because the receipt says that they were shown.
     whole: &'static [&'static str],

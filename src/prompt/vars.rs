@@ -207,7 +207,6 @@ pub(super) fn nothing() -> Value {
     Value::from_pairs::<_, &str, &str>([])
 }
 
-/// Its samples.
 pub(super) fn no_samples() -> Vec<Value> {
     vec![nothing()]
 }

@@ -17,8 +17,7 @@ pub struct SourceLinks {
 }
 
 impl SourceLinks {
-    /// Returns the links of the pull request with this page, whose findings have their places at `head` and `base`; `None` if it is no page
-    /// of a pull request.
+    /// Returns the links of the pull request with this page, whose findings have their places at `head` and `base`; `None` for another page.
     pub fn of(page: &str, head: CommitId, base: Option<CommitId>) -> Option<Self> {
         let (repository, _) = page.rsplit_once("/pull/")?;
         let is_plain = repository.bytes().all(|byte| byte.is_ascii_alphanumeric() || b":/.-_~%[]".contains(&byte));

@@ -27,15 +27,14 @@ impl fmt::Display for PackPlace {
 
 /// Why the rules cannot be used: an error in a pack, or in the settings about rules.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum RuleError {
     /// A pack cannot be used.
     #[error("{place}: {}{fault}", rule.as_ref().map_or_else(String::new, |rule| format!("rule {rule}: ")))]
     Pack {
-        /// The place.
         place: PackPlace,
         /// The rule, if the fault is about one.
         rule: Option<String>,
-        /// The fault.
         fault: Box<PackFault>,
     },
     /// A setting names an unknown rule.
@@ -44,72 +43,40 @@ pub enum RuleError {
          settings (`review rules list` shows them)",
         DidYouMeanSuffix(near.as_deref())
     )]
-    NoSuchRule {
-        /// The setting.
-        setting: &'static str,
-        /// The name it uses.
-        name: String,
-        /// The rule with the most similar name.
-        near: Option<String>,
-    },
+    NoSuchRule { setting: &'static str, name: String, near: Option<String> },
 }
 
 /// An error in a pack.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum PackFault {
     /// Not YAML of the expected shape.
     #[error("not a rule: {0}")]
     Shape(String),
     /// A rule cannot be matched in a language.
     #[error("it does not work for {language}: {what}")]
-    Match {
-        /// The language.
-        language: &'static str,
-        /// The reason.
-        what: String,
-    },
+    Match { language: &'static str, what: String },
     /// A key of the rule has an invalid value.
     #[error("{key} must be {wanted}")]
-    Word {
-        /// The key.
-        key: &'static str,
-        /// The allowed values.
-        wanted: &'static str,
-    },
+    Word { key: &'static str, wanted: &'static str },
     /// A rule names files by an invalid glob.
     #[error("paths: {0}")]
     Paths(FilterError),
     /// A rule names a language that its pack does not cover.
     #[error("languages names {language:?}, which is not one of {known}")]
-    Language {
-        /// The language it names.
-        language: String,
-        /// The languages of the pack.
-        known: String,
-    },
+    Language { language: String, known: String },
     /// The files that a rule applies to are unknown.
     #[error(
         "it does not say which language it is for: add languages: [...] ({known}), or call the file by a language, as in \
          python-house.yml"
     )]
-    NoLanguage {
-        /// The known languages.
-        known: String,
-    },
+    NoLanguage { known: String },
     /// A rule has an unknown key.
     #[error("the key {key:?} means nothing{}; remove it or correct its spelling", DidYouMeanSuffix(*near))]
-    UnknownKey {
-        /// The key.
-        key: String,
-        /// The key with the most similar name.
-        near: Option<&'static str>,
-    },
+    UnknownKey { key: String, near: Option<&'static str> },
     /// Two rules have the same name.
     #[error("it is defined twice, at {first} too: rename one")]
-    Twice {
-        /// The place of the other one.
-        first: PackPlace,
-    },
+    Twice { first: PackPlace },
     /// A pack has a reserved name.
     #[error(
         "a pack of your own cannot be called {0}, which is what rules of the program or of a project are called: rename the file"
@@ -117,20 +84,10 @@ pub enum PackFault {
     Taken(String),
     /// A limit for packs of a repository is exceeded.
     #[error("the rules of a project have at most {most} {what}")]
-    TooMany {
-        /// The limited quantity.
-        what: &'static str,
-        /// The limit.
-        most: usize,
-    },
+    TooMany { what: &'static str, most: usize },
     /// A rule of a repository exceeds a limit for one rule.
     #[error("a rule of a project has at most {most} {what}: make it smaller, or make two of it")]
-    TooMuch {
-        /// The limited quantity.
-        what: &'static str,
-        /// The limit.
-        most: usize,
-    },
+    TooMuch { what: &'static str, most: usize },
     /// A key that only the packs of a user may have.
     #[error(
         "{0} is not read from a project, whose rules must not take more memory or time than can be told before: leave it out"
@@ -138,12 +95,7 @@ pub enum PackFault {
     NotOfProject(&'static str),
     /// An invalid regex, or one that would need too much memory.
     #[error("the regex {shown:?} cannot be used: {why}")]
-    Regex {
-        /// Its beginning.
-        shown: String,
-        /// The reason.
-        why: String,
-    },
+    Regex { shown: String, why: String },
 }
 
 struct DidYouMeanSuffix<'a>(Option<&'a str>);

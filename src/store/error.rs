@@ -9,6 +9,7 @@ use crate::sys::files::FileError;
 
 /// Reasons why a run could not be saved, found or read.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum StoreError {
     /// There is no home folder to save anything in.
     #[error("there is no home folder to keep runs in: set HOME or XDG_STATE_HOME")]
@@ -29,22 +30,12 @@ pub enum StoreError {
         "the runs in the database {address} have the format {found}, this program knows {known}: use a newer version of review, or name \
          another database in REVIEW_STORE"
     )]
-    NewerSchema {
-        /// The database.
-        address: DatabaseAddress,
-        /// The version of its tables.
-        found: i64,
-        /// The version that this program writes.
-        known: i64,
-    },
-    /// No thread could be started that renews the lock of a run.
+    NewerSchema { address: DatabaseAddress, found: i64, known: i64 },
     #[error(
         "the run {id} cannot be locked: no thread could be started to renew the lock ({source}); end some other programs"
     )]
     Renewal {
-        /// The run.
         id: RunId,
-        /// The reason.
         #[source]
         source: std::io::Error,
     },
@@ -56,13 +47,7 @@ pub enum StoreError {
     Lost(RunId),
     /// A file of a run is larger than what is read.
     #[error("{name} of the run {id} has more than {} MiB, which is too much to keep: review the change in parts", LIMITS.kept_file_bytes >> 20)]
-    TooLarge {
-        /// The run.
-        id: RunId,
-        /// The file.
-        name: String,
-    },
-    /// A name that is not a plain file name.
+    TooLarge { id: RunId, name: String },
     #[error("{0:?} cannot be the name of a file in a run: a plain name such as review.json is needed")]
     Name(String),
     /// The record could not be serialized; an internal error.
@@ -79,23 +64,13 @@ pub enum StoreError {
     Empty,
     /// Several runs match.
     #[error("{} runs begin with {given:?} ({}): give more of the id", ids.len(), format_ids(ids))]
-    Ambiguous {
-        /// The prefix that was given.
-        given: String,
-        /// The matching runs.
-        ids: Vec<RunId>,
-    },
+    Ambiguous { given: String, ids: Vec<RunId> },
     /// Another process holds the run.
     #[error("the run {0} is going on in another process: wait for its end, or stop that process first")]
     Busy(RunId),
     /// The run has no such file.
     #[error("the run {id} has no {name}: it did not get that far, or was kept by another version")]
-    Missing {
-        /// The run.
-        id: RunId,
-        /// The file.
-        name: String,
-    },
+    Missing { id: RunId, name: String },
     /// A presented document could not be saved, found or read.
     #[error(transparent)]
     Document(#[from] DocumentFault),

@@ -24,23 +24,18 @@ impl std::fmt::Debug for RuleSource {
 
 /// Why a pack is invalid. The message gives the place in the text and what was expected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum SyntaxError {
     /// The text is not YAML of the expected shape.
     #[error("not a list of rules: {what}")]
     Yaml {
         /// The line and the column, 1-indexed, if known.
         at: Option<(u32, u32)>,
-        /// The error.
         what: String,
     },
     /// A rule cannot be matched in a language.
     #[error("the rule does not work for {language}: {what}")]
-    Rule {
-        /// The language.
-        language: &'static str,
-        /// The error.
-        what: String,
-    },
+    Rule { language: &'static str, what: String },
 }
 
 /// Parses a stream of YAML documents, with the limits and the spelling of booleans that rules use.
@@ -71,8 +66,7 @@ pub struct RuleParts<'a> {
     pub stays: &'a [String],
     /// The metavariables whose texts are returned in [`SyntaxMatch::guards`](super::SyntaxMatch::guards).
     pub guards: &'a [String],
-    /// A field of the matched node whose text must equal the same field of an earlier node under the same parent: tested first, because
-    /// it costs nothing.
+    /// A field of the matched node whose text must equal the same field of an earlier node under the same parent: cheap, so tested first.
     pub repeats: Option<&'a str>,
 }
 

@@ -178,8 +178,7 @@ fn misread_heredoc(node: &Node<'_>, text: &[u8], last: usize) -> Option<MisreadL
     (found != Some(line)).then_some(unsure)
 }
 
-/// Returns the word with which a here-document ends, as a shell reads it, and whether any of it is quoted; `None` if that takes more than
-/// quotes.
+/// Returns the word with which a here-document ends, as a shell reads it, and whether any of it is quoted; `None` beyond quotes.
 fn delimiter(text: &[u8]) -> Option<(Vec<u8>, bool)> {
     let mut word = Vec::new();
     let mut quote = None;

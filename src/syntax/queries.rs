@@ -37,8 +37,7 @@ const NAMING: &[&str] = &[
     "variable_declarator",
 ];
 
-/// Counts the syntax errors of `text`; `None` if the language has no grammar here, or parsing took too long. The text is parsed once per
-/// `trees`.
+/// Counts the syntax errors of `text`; `None` if the language has no grammar here, or parsing took too long. Parsed once per `trees`.
 pub fn error_count(language: &str, text: &str, trees: &TreeCache) -> Option<usize> {
     let grammar = Grammar::of(language)?;
     let count = || {
@@ -55,8 +54,7 @@ pub fn symbols(language: &str, text: &str, trees: &TreeCache, cancel: &Cancel) -
     cached_symbols(language, (text, None), trees, cancel, false)
 }
 
-/// Extracts the symbols without the bodies of functions: what a text exports, at a fraction of the work. `beside` is another version of
-/// it.
+/// Extracts the symbols without the bodies of functions: what a text exports, at a fraction of the work. `beside`: another version.
 pub fn outline(
     language: &str,
     text: &str,

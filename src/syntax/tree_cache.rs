@@ -54,7 +54,6 @@ struct TreeCacheState {
 pub(super) struct TextAnswer {
     /// The names around its lines: none if there is none at a line.
     pub(super) names: HashMap<u32, Option<Vec<String>>>,
-    /// Its symbols.
     pub(super) symbols: Option<Arc<Symbols>>,
     /// Its exported symbols.
     pub(super) outline: Option<Arc<Symbols>>,

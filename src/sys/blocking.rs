@@ -23,52 +23,35 @@ const STACK: usize = 8 << 20;
 /// The interval at which a waiting caller looks whether it was stopped.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Work without a result.
+/// Work without a result; `what` is the work, as the subject of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum BlockingFailure {
     /// It did not end in time, and was left behind.
     #[error(
         "{what} did not end: {why}. The usual cause is a damaged object (`git fsck` finds it), a named pipe in the place of a file, or a \
          repository that was made to take forever"
     )]
-    Abandoned {
-        /// The work, as the subject of a sentence.
-        what: &'static str,
-        /// The stop that it did not hear.
-        why: CancelReason,
-    },
+    Abandoned { what: &'static str, why: CancelReason },
     /// It took more memory than any input needs.
     #[error(
         "{what} was given up: the program holds more than {} GiB. The usual cause is a link to an endless file (`/dev/zero`) in the place of one \
          that git reads (`.gitignore`, `~/.gitconfig`)",
         MOST_MEMORY >> 30
     )]
-    Memory {
-        /// The work, as the subject of a sentence.
-        what: &'static str,
-    },
+    Memory { what: &'static str },
     /// The system has no thread for it.
     #[error(
         "{what} could not start: the system allows no more threads; end other programs, or raise the limit (`ulimit -u`)"
     )]
-    NoThread {
-        /// The work, as the subject of a sentence.
-        what: &'static str,
-    },
+    NoThread { what: &'static str },
     /// Too many calls before it never ended.
     #[error(
         "{what} was not begun: {MOST_STUCK} calls before it did not end; start the server anew, and leave out the repository that holds them up"
     )]
-    Crowded {
-        /// The work, as the subject of a sentence.
-        what: &'static str,
-    },
-    /// It panicked.
+    Crowded { what: &'static str },
     #[error("{what} failed unexpectedly; this is a defect of review, please report it")]
-    Panicked {
-        /// The work, as the subject of a sentence.
-        what: &'static str,
-    },
+    Panicked { what: &'static str },
 }
 
 /// Runs `work` on a thread of its own, and waits until it ends, or until [`GRACE`] has passed since `cancel` stopped.

@@ -153,34 +153,27 @@ impl SqlRow {
 
 /// Reasons why a database could not be used.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum DatabaseError {
     /// The file could not be created.
     #[error(transparent)]
     File(#[from] FileError),
-    /// It could not be opened.
     #[error("cannot open the database {address}: {source}; check the address, and that the database is there")]
     Open {
-        /// Its address.
         address: DatabaseAddress,
-        /// The reason.
         #[source]
         source: sqlx::Error,
     },
     /// It was away for longer than a restart takes.
     #[error("the database {address} has been away for {} s ({source}): start it again, nothing of what it has is lost", PATIENCE.as_secs())]
     Away {
-        /// Its address.
         address: DatabaseAddress,
-        /// The last error.
         #[source]
         source: sqlx::Error,
     },
-    /// It refused a statement.
     #[error("the database {address} refused a statement: {source}")]
     Refused {
-        /// Its address.
         address: DatabaseAddress,
-        /// The reason.
         #[source]
         source: sqlx::Error,
     },

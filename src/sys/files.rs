@@ -83,8 +83,7 @@ pub fn identity(path: &Path) -> Result<FileIdentity, FileError> {
     Ok(FileIdentity { place, born: about.created().ok() })
 }
 
-/// Reads a plain file that may not exist, refused when it is more than `limit` bytes. A device or a pipe in its place is refused, not waited
-/// for.
+/// Reads a plain file that may not exist, refused when it is more than `limit` bytes. A device or a pipe is refused, not waited for.
 pub fn read_plain(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
     let file = match opened_at_once(fs::OpenOptions::new().read(true), path) {
         Ok(file) => file,

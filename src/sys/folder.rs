@@ -24,6 +24,7 @@ pub struct FolderFile {
 
 /// The reason why a folder was not read.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum FolderError {
     /// Something in it is neither a plain file nor a folder.
     #[error("{} is no plain file: links, pipes and devices are not read", .0.display())]
@@ -31,21 +32,13 @@ pub enum FolderError {
     /// There is more than is read.
     #[error("{} holds more than {most} bytes or {files} files", folder.display())]
     TooMuch {
-        /// The folder.
         folder: PathBuf,
         /// The most bytes.
         most: u64,
-        /// The most files.
         files: usize,
     },
-    /// It could not be read.
     #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The operation that failed.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// The run was stopped.
     #[error(transparent)]
     Stopped(#[from] CancelReason),
@@ -98,8 +91,7 @@ pub fn read_folder(root: &Path, most: u64, files: usize, cancel: &Cancel) -> Res
     Ok(found)
 }
 
-/// Reads a plain file of at most `limit` bytes; `None` if there is something else, or nothing that can be read. It never waits, as a pipe
-/// that somebody put there would make it.
+/// Reads a plain file of at most `limit` bytes; `None` if there is something else, or nothing that can be read. It never waits for a pipe.
 pub fn read_plain(path: &Path, limit: usize) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);

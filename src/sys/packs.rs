@@ -31,7 +31,6 @@ const SIZES_PACKED: u64 = 1 << 10;
 /// An object as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StoredObject {
-    /// Its kind.
     pub(super) kind: Kind,
     /// Its size, in bytes.
     pub(super) size: u64,

@@ -17,8 +17,7 @@ pub fn path_inside(path: &Path, root: &Path) -> Option<Vec<u8>> {
     Some(joined(below))
 }
 
-/// The path below `root` with slashes, by its words alone: nothing is looked up on the way to `path`. The root counts as it is written
-/// and as the disk has it.
+/// The path below `root` with slashes, by its words alone: nothing is looked up on the way to `path`. The root counts as written and as on disk.
 pub fn path_below(path: &Path, root: &Path) -> Option<Vec<u8>> {
     let path = normalize(path);
     let below = path.strip_prefix(normalize(root)).ok().map(Path::to_owned);

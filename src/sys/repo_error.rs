@@ -8,6 +8,7 @@ use crate::domain::text::shell_word;
 
 /// The reason why a repository or an object could not be had. Each message says what to do next.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum RepoError {
     /// There is no repository here.
     #[error("{} is not inside a git repository; run this in one, name one with -C DIR, or review a patch with --diff FILE", .0.display())]
@@ -23,11 +24,7 @@ pub enum RepoError {
         "git does not trust {path}: it belongs to another user; run `git config --global --add safe.directory {}` if you do",
         shell_word(path)
     )]
-    Owner {
-        /// The folder.
-        path: String,
-    },
-    /// It uses SHA-256 ids.
+    Owner { path: String },
     #[error(
         "this repository uses SHA-256 object ids, which are not supported here; run `git diff TARGET...HEAD | review --diff -` instead"
     )]
@@ -49,19 +46,13 @@ pub enum RepoError {
     Unborn,
     /// An object is not here.
     #[error("object {id} is missing{hint}")]
-    Missing {
-        /// Its id.
-        id: ObjectId,
-        /// The command to run.
-        hint: &'static str,
-    },
+    Missing { id: ObjectId, hint: &'static str },
     /// An object is not of the kind that was expected, or its bytes are damaged.
     #[error("object {0} is damaged; run `git fsck`")]
     Damaged(ObjectId),
     /// An object, or one that it is stored as a difference from, has more bytes than are read.
     #[error("object {id} is too large to be read: it takes {} MiB, more than {}", size >> 20, limit >> 20)]
     TooLarge {
-        /// The object.
         id: ObjectId,
         /// The size, in bytes, of it or of the one that it is made from.
         size: u64,

@@ -15,6 +15,7 @@ use super::folder::read_plain;
 
 /// The reason for which a repository is not read. Each message says what to do next.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum PlaceError {
     /// The checkout lies elsewhere and does not lead back.
     #[error(
@@ -22,35 +23,20 @@ pub enum PlaceError {
          the folder whose files are meant, `git config --unset core.worktree` undoes the setting, `git worktree repair` a worktree that was moved",
         folder.display(), place.display()
     )]
-    Checkout {
-        /// The folder in which the repository was found.
-        folder: PathBuf,
-        /// The checkout.
-        place: PathBuf,
-    },
+    Checkout { folder: PathBuf, place: PathBuf },
     /// The git folder lies elsewhere and does not name this folder.
     #[error(
         "the .git of {} leads to {}, a repository that does not name this folder as its checkout; run review in a checkout of that repository \
          (`git worktree add` makes another), or, if the two belong together, tell the repository: `git config core.worktree` with this folder's path",
         folder.display(), place.display()
     )]
-    GitFolder {
-        /// The folder in which the repository was found.
-        folder: PathBuf,
-        /// The git folder.
-        place: PathBuf,
-    },
+    GitFolder { folder: PathBuf, place: PathBuf },
     /// A link in the git folder leads elsewhere.
     #[error(
         "{} leads to {}, outside of its repository; run review in the repository that it leads to (`git worktree add` makes a second checkout of one)",
         link.display(), place.display()
     )]
-    Link {
-        /// The link, or the file that names the place.
-        link: PathBuf,
-        /// The place.
-        place: PathBuf,
-    },
+    Link { link: PathBuf, place: PathBuf },
     /// A pipe or a device in the place of a file, which would be waited for forever.
     #[error("{} is a pipe or a device where git has a file; remove it, then run `git status`", .0.display())]
     Special(PathBuf),
@@ -72,12 +58,7 @@ pub enum PlaceError {
     TooManyBorrowed(PathBuf),
     /// A folder could not be listed, or a file not be read.
     #[error("cannot read {}: {source}", path.display())]
-    Unreadable {
-        /// The folder or the file.
-        path: PathBuf,
-        /// The fault that the system named.
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
 }
 
 impl PlaceError {

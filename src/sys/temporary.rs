@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use super::files::{AppendFile, FileError, FileLock, fault, folders};
 
-/// A folder that only its owner can read (0700), removed with all that is in it when this is dropped. One that a killed process left is
-/// removed by the next.
+/// A folder that only its owner can read (0700), removed with all that is in it when this is dropped. The next removes those of killed processes.
 #[derive(Debug)]
 pub struct TemporaryFolder {
     folder: tempfile::TempDir,

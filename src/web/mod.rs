@@ -30,7 +30,6 @@ const HEALTH: Duration = Duration::from_secs(3);
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen at {address}: {source}; choose another address or port")]
 pub struct ListenError {
-    /// The address.
     address: SocketAddr,
     /// The reason.
     #[source]

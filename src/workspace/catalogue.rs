@@ -29,8 +29,7 @@ const STOP_CHECK: u64 = 256;
 /// The number of refused names that are reported individually.
 const MAX_TOLD: usize = 20;
 
-/// Files that stand next to each other in path order. Their paths lie in one buffer: an allocation for each of them would cost a listing
-/// a sixth of its time.
+/// Files that stand next to each other in path order. Their paths lie in one buffer: an allocation each would cost a sixth of the time.
 pub(super) struct PathChunk {
     paths: Vec<u8>,
     files: Vec<CatalogueFile>,
@@ -122,7 +121,6 @@ impl PathChunk {
 
 /// The decision about a path of the walk.
 enum PathDecision {
-    /// It is in the list.
     Listed,
     /// It may not be seen.
     Passed,

@@ -18,14 +18,12 @@ const KEEP_EACH: u64 = 16 << 20;
 
 /// The contents of a file as a search needs them: decoded, not masked. Nothing but a search's first look may use them.
 pub(super) enum SearchContent {
-    /// Text.
     Text {
         /// Without a byte order mark.
         text: Box<str>,
         /// The source charset.
         charset: &'static str,
     },
-    /// Binary.
     Binary,
     /// More bytes than are read; how many.
     TooLarge(u64),

@@ -47,32 +47,20 @@ pub struct TreeEntry {
 
 /// The reason why a file could not be read or listed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum WorkspaceError {
     /// No such file. Callers that answer a person or a model add similar names, with [`nearest_paths()`].
     #[error("file not found: {0}")]
     NotFound(RepoPath),
     /// It is there but has no text: binary, a submodule, a folder, a link that leaves the tree.
     #[error("{path} is not text: {what}")]
-    NotText {
-        /// The requested path.
-        path: RepoPath,
-        /// The actual kind.
-        what: &'static str,
-    },
+    NotText { path: RepoPath, what: &'static str },
     /// It is too large to hold.
     #[error("{path} has {size} bytes, more than the {limit} that are read")]
-    TooLarge {
-        /// The requested path.
-        path: RepoPath,
-        /// Its size.
-        size: u64,
-        /// The limit.
-        limit: u64,
-    },
+    TooLarge { path: RepoPath, size: u64, limit: u64 },
     /// `--include`/`--exclude` leave it out.
     #[error("{0} is excluded by --include/--exclude or the project's settings")]
     Excluded(RepoPath),
-    /// Git ignores it, so it is no part of the tree.
     #[error("{0} is ignored by git, so it is not part of the reviewed tree")]
     Ignored(RepoPath),
     /// The path is not one of this tree.
@@ -84,9 +72,7 @@ pub enum WorkspaceError {
     /// The disk failed.
     #[error("cannot read {path}: {source}")]
     Disk {
-        /// The requested path.
         path: RepoPath,
-        /// Why.
         #[source]
         source: std::io::Error,
     },

@@ -5,6 +5,7 @@ use crate::sys::files::FileError;
 
 /// An error in a step's inputs, its event or its machine. Each message says what to write.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum ActionError {
     /// An input cannot be used.
     #[error("the input {input} {wrong}: {write}")]
@@ -13,47 +14,29 @@ pub enum ActionError {
         input: &'static str,
         /// The defect; a secret value is not shown.
         wrong: String,
-        /// The text to write instead.
         write: String,
     },
     /// A variable of the runner is missing or invalid.
     #[error(
         "{name} {wrong}: `review action` is for a step of a GitHub workflow, whose runner sets it; elsewhere use `review` itself"
     )]
-    Variable {
-        /// The variable.
-        name: &'static str,
-        /// The defect.
-        wrong: String,
-    },
-    /// The event cannot be read.
+    Variable { name: &'static str, wrong: String },
     #[error(
         "the event {event} in {path} cannot be read: {why}; if no other program wrote it, please report this as a defect of review"
     )]
-    Payload {
-        /// Its name.
-        event: String,
-        /// The file.
-        path: String,
-        /// The cause.
-        why: String,
-    },
+    Payload { event: String, path: String, why: String },
     /// The event has no change to review.
     #[error(
         "the event {event} names nothing to review: run on pull_request, pull_request_target, merge_group or push, or name a pull request \
          in the input pull"
     )]
-    Nothing {
-        /// Its name.
-        event: String,
-    },
+    Nothing { event: String },
     /// A run that follows another one needs the artefact of that one.
     #[error(
         "the event workflow_run follows another run: name the folder of its downloaded artefact in the input artifact, or a pull request in \
          the input pull"
     )]
     NoArtefact,
-    /// No model is named.
     #[error(
         "no model is named: write `model: PROVIDER/NAME` and `key: ${{{{ secrets.NAME }}}}` under `with:`, or `model: none` for the built-in \
          rules alone{}",
@@ -70,7 +53,6 @@ pub enum ActionError {
         of_fork(*is_fork)
     )]
     NoKey {
-        /// The model.
         model: String,
         /// `true` if the change comes from a fork.
         is_fork: bool,

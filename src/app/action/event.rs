@@ -31,7 +31,6 @@ pub(super) enum WorkflowEvent {
 /// An event of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PullEvent {
-    /// Its number.
     pub(super) number: PullNumber,
     /// Its head at the time of the event.
     pub(super) head: CommitId,

@@ -27,9 +27,7 @@ pub(super) enum StepTask {
     },
     /// Verify and post the artefact of an untrusted run.
     Artefact {
-        /// The folder.
         folder: PathBuf,
-        /// That run.
         run: RunEvent,
         /// The pull request, if known.
         pull: Option<PullNumber>,

@@ -51,58 +51,30 @@ pub struct ClientSetup {
 
 /// The reason why a client cannot be set up.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum ClientError {
-    /// It has no file for that.
     #[error("{client} has no settings of a project; use --scope user")]
-    NoProjectFile {
-        /// Its product name.
-        client: &'static str,
-    },
+    NoProjectFile { client: &'static str },
     /// Only the client's own command may write the file.
     #[error(
         "{client} keeps these settings in a file that it writes itself while it runs; have it done by its own command: {command}"
     )]
-    ItsOwn {
-        /// Its product name.
-        client: &'static str,
-        /// The command.
-        command: String,
-    },
-    /// There is no home folder.
+    ItsOwn { client: &'static str, command: String },
     #[error("there is no home folder to find the settings of {client} in: set HOME")]
-    NoHome {
-        /// Its product name.
-        client: &'static str,
-    },
+    NoHome { client: &'static str },
     /// The name is not valid for every client.
     #[error("{0:?} cannot be the name of the server: letters, digits, - and _ are needed")]
     Name(String),
     /// The file is malformed.
     #[error("{path} is left as it is: {why}; the same command without --write shows what belongs there")]
-    Unreadable {
-        /// The file.
-        path: String,
-        /// The defect.
-        why: String,
-    },
-    /// Another server has this name.
+    Unreadable { path: String, why: String },
     #[error("{path} has another server {name:?}; give this one another --name, or replace that one with --force")]
-    Taken {
-        /// The file.
-        path: String,
-        /// The name.
-        name: String,
-    },
+    Taken { path: String, name: String },
     /// The file of a project is a link out of it.
     #[error(
         "{path} is, or lies behind, a link that leads out of the project; write to {real} yourself if that is what you want"
     )]
-    LeadsOut {
-        /// The file.
-        path: String,
-        /// The target of the link.
-        real: String,
-    },
+    LeadsOut { path: String, real: String },
     /// The file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),

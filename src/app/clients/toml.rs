@@ -8,7 +8,6 @@ use super::EditOutcome;
 /// The reason why a file cannot be changed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TomlFault {
-    /// It is not TOML.
     #[error("it is not TOML ({})", .0.message())]
     NotToml(#[from] TomlError),
     /// Something in it is not a table.

@@ -41,7 +41,6 @@ pub(super) enum CaseRecipe {
 /// A generated file that repeats one line.
 #[derive(Debug, Clone)]
 pub(super) struct GeneratedFile {
-    /// Its path.
     pub(super) path: RepoPath,
     /// The line; `{n}` in it is replaced by its number.
     pub(super) line: String,
@@ -67,7 +66,6 @@ pub(super) struct RepositoryEnds {
 pub(super) struct EvalCase {
     /// Its name: that of its folder.
     pub(super) name: String,
-    /// Its folder.
     pub(super) folder: PathBuf,
     /// A description in one line.
     pub(super) about: String,

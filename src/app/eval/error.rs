@@ -10,31 +10,20 @@ use crate::sys::folder::FolderError;
 
 /// The reason why an evaluation cannot start. A case is the user's, so each error names its file and says what to write instead.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum EvalError {
     /// The folder has no case.
     #[error("there is no case in {}: a case is a folder in it that holds a case.toml (docs/eval.md)", .0.display())]
     NoCase(PathBuf),
     /// No case matches `--only`.
     #[error("--only {pattern} leaves no case of the {count} in {}", folder.display())]
-    NoneLeft {
-        /// The given pattern.
-        pattern: String,
-        /// The number of cases.
-        count: usize,
-        /// The place.
-        folder: PathBuf,
-    },
+    NoneLeft { pattern: String, count: usize, folder: PathBuf },
     /// `--only` is no glob.
     #[error("--only: {0}")]
     Only(#[from] FilterError),
     /// A case is malformed.
     #[error("{}: {why}", case.display())]
-    Case {
-        /// The file or folder.
-        case: PathBuf,
-        /// The defect, and what to write.
-        why: String,
-    },
+    Case { case: PathBuf, why: String },
     /// A folder of a case cannot be read.
     #[error(transparent)]
     Folder(#[from] FolderError),
@@ -43,12 +32,7 @@ pub enum EvalError {
     File(#[from] FileError),
     /// The file of `--compare` is not an evaluation.
     #[error("{}: {why}; give a file that `review eval --output json=FILE` wrote", file.display())]
-    NotEarlier {
-        /// The file.
-        file: PathBuf,
-        /// The defect.
-        why: String,
-    },
+    NotEarlier { file: PathBuf, why: String },
 }
 
 impl UseCaseError for EvalError {

@@ -31,34 +31,22 @@ const MOST_FILES: usize = 20_000;
 
 /// An error of a rules command.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum RulesError {
     /// The rule does not exist.
     #[error(
         "there is no rule {name:?}{}; `review rules list` shows those there are",
         near.as_ref().map_or_else(String::new, |near| format!(" (did you mean {near}?)"))
     )]
-    Unknown {
-        /// The requested name.
-        name: String,
-        /// The rule with the most similar name.
-        near: Option<String>,
-    },
+    Unknown { name: String, near: Option<String> },
     /// Several rules have the id.
     #[error("{name:?} may be {}: give the whole name", known.join(" or "))]
-    Several {
-        /// The requested name.
-        name: String,
-        /// The rules.
-        known: Vec<String>,
-    },
+    Several { name: String, known: Vec<String> },
     /// The folder has no pack.
     #[error(
         "{folder} holds no rules: put a pack there (such as python-house.yml, docs/writing-rules.md says how) or name another folder"
     )]
-    NoPacks {
-        /// The folder.
-        folder: String,
-    },
+    NoPacks { folder: String },
     /// The folder cannot be read.
     #[error("{0}")]
     Folder(#[from] FolderError),
@@ -122,8 +110,7 @@ pub fn explain_rule(
     }
 }
 
-/// Tests the packs of a folder on their fixtures: of `x.yml` in `x/<id>/`. Without a folder, those of the project around `directory`, as in
-/// the working tree.
+/// Tests the packs of a folder on their fixtures: of `x.yml` in `x/<id>/`. Without a folder, those of the working tree around `directory`.
 pub fn test_rules(
     directory: &Path,
     folder: Option<&Path>,

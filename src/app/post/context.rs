@@ -155,8 +155,7 @@ impl PostContext {
     }
 }
 
-/// Notes that a review is of another change than the pull request shows, because it has another base: for the pull request it is
-/// incomplete.
+/// Notes that a review is of another change than the pull request shows, because it has another base.
 fn note_other_base(review: &mut Review, shown: &ChangeSet) {
     let short = |id: Option<CommitId>| id.map_or_else(|| "the beginning".to_owned(), |id| id.short());
     if review.outcome == ReviewOutcome::Complete {

@@ -93,17 +93,13 @@ impl PostOutcome {
 
 /// The reason why a review cannot be posted at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum PostError {
     /// There is no commit to attach comments to.
     #[error(
         "the review {run} is not of a commit but of {what}, so it cannot stand on a pull request; commit the change and review it again"
     )]
-    NoCommit {
-        /// The run.
-        run: String,
-        /// The reviewed state.
-        what: String,
-    },
+    NoCommit { run: String, what: String },
     /// The scope is not a pull request.
     #[error("--post posts the review of a pull request: name it with --pr")]
     NotAPull,
@@ -111,40 +107,18 @@ pub enum PostError {
     #[error(
         "the review {run} is not of a pull request: name one with --pr NUMBER, if it has the commit that was reviewed"
     )]
-    NoPull {
-        /// The run.
-        run: String,
-    },
+    NoPull { run: String },
     /// The repository has no saved review.
     #[error(
         "no review of the repository {folder} is kept; if you mean the newest of all, which is of {of}: review post {newest}"
     )]
-    NoneHere {
-        /// The repository.
-        folder: String,
-        /// The newest run of all repositories.
-        newest: String,
-        /// The pull request of the review.
-        of: String,
-    },
+    NoneHere { folder: String, newest: String, of: String },
     /// Two pull requests were named.
     #[error("the review is of {of}, not of {asked}: leave out --pr, or review {asked} with review --pr")]
-    OtherPull {
-        /// The repository of the review.
-        of: String,
-        /// The requested pull request.
-        asked: String,
-    },
+    OtherPull { of: String, asked: String },
     /// The reviewed commit is not an ancestor of the head.
     #[error("{pull} does not have the commit {reviewed} that was reviewed: review it with review --pr {number}")]
-    NotThere {
-        /// The pull request.
-        pull: String,
-        /// The commit.
-        reviewed: String,
-        /// Its number.
-        number: u32,
-    },
+    NotThere { pull: String, reviewed: String, number: u32 },
 }
 
 impl UseCaseError for PostError {}
@@ -276,8 +250,7 @@ pub(super) fn begin(
     Ok((settings, cancel))
 }
 
-/// Posts a review of an untrusted run, on a pull request that `accept` approves each time. No receipt is saved: the run is not one of this
-/// machine.
+/// Posts a review of an untrusted run, on a pull request that `accept` approves each time. No receipt is saved: the run is of elsewhere.
 #[expect(clippy::too_many_arguments, reason = "what `post` takes, and what is to be posted where")]
 pub(super) async fn post_untrusted(
     review: &Review,

@@ -70,7 +70,6 @@ pub(in crate::app) struct PreparedChange {
 }
 
 impl PreparedChange {
-    /// The context of the tools.
     pub(in crate::app) fn tool_context(&self) -> ToolContext {
         ToolContext {
             change: Some(Arc::clone(&self.change)),

@@ -10,7 +10,6 @@ use crate::tools::{DiffError, DiffPart, DiffPlace, DiffSource};
 /// The source for the rest of a truncated diff.
 #[derive(Clone)]
 pub(in crate::app) enum DiffOrigin {
-    /// The repository.
     Repository(RepoPool),
     /// The patch alone, which was read completely.
     Patch(Arc<PatchChange>),

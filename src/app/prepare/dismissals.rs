@@ -29,32 +29,20 @@ use crate::sys::tree;
 
 /// An error that stops a finding from being dismissed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum DismissError {
     /// The project's file is something else.
     #[error("{file} is not a plain file; dismissals are read from a plain file, not through a link")]
-    NotPlain {
-        /// The file.
-        file: String,
-    },
+    NotPlain { file: String },
     /// The repository has no working tree to write to.
     #[error("there is no checkout to write {DISMISSED_FILE} in: this repository is bare; run it in a clone")]
     Bare,
     /// The last day is in the past.
     #[error("--until {until} has passed already; today is {today} (UTC)")]
-    Past {
-        /// The given day.
-        until: Day,
-        /// Today.
-        today: Day,
-    },
+    Past { until: Day, today: Day },
     /// The glob does not match the finding's own file.
     #[error("--path {glob:?} does not match {path}, where the finding is: it would dismiss others, and not this one")]
-    Elsewhere {
-        /// The given glob.
-        glob: String,
-        /// The path of the finding.
-        path: RepoPath,
-    },
+    Elsewhere { glob: String, path: RepoPath },
     /// The finding is over already.
     #[error("the finding {0} is {1}: there is nothing to dismiss")]
     Over(String, FindingStatus),
@@ -96,7 +84,6 @@ const NAMED: usize = 5;
 pub(in crate::app) struct DismissedFile {
     /// The name in messages: its path, and the commit from which it was read.
     pub(in crate::app) name: String,
-    /// Its bytes.
     pub(in crate::app) bytes: Vec<u8>,
 }
 

@@ -56,56 +56,33 @@ struct ReviewedRepository<'r> {
 
 /// An error in reading instructions.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum InstructionsError {
     /// The file is not there.
     #[error("cannot read the instructions {path}: {why}")]
-    Unreadable {
-        /// The file as it was named.
-        path: String,
-        /// The cause.
-        why: String,
-    },
+    Unreadable { path: String, why: String },
     /// The target commit does not have the file.
     #[error(
         "{path} is not a file at {commit}: instructions inside the repository are read from the tip of the target, so that a change \
          cannot bring its own; commit it there, name a file outside, or read the disk with --settings worktree"
     )]
-    NotAtTarget {
-        /// Its path in the repository.
-        path: String,
-        /// The target's tip.
-        commit: String,
-    },
+    NotAtTarget { path: String, commit: String },
     /// A patch has no target commit.
     #[error(
         "{path} is inside the repository, and a patch has no target to read it from; name a file outside, or read the disk with \
          --settings worktree"
     )]
-    NoTarget {
-        /// Its path in the repository.
-        path: String,
-    },
-    /// They are too long.
+    NoTarget { path: String },
     #[error("the instructions {path} have more than {} KiB; they are sent with every turn, so shorten them", MAX_BYTES >> 10)]
-    TooLong {
-        /// The file.
-        path: String,
-    },
+    TooLong { path: String },
     /// They are no text.
     #[error("the instructions {path} are not UTF-8 text")]
-    NotText {
-        /// The file.
-        path: String,
-    },
-    /// The prompts are inside the repository.
+    NotText { path: String },
     #[error(
         "the prompts folder {path} is inside the repository under review, whose changes could bring their own; keep it outside, or \
          allow it with --settings worktree"
     )]
-    PromptsInside {
-        /// The folder.
-        path: String,
-    },
+    PromptsInside { path: String },
 }
 
 impl UseCaseError for InstructionsError {}

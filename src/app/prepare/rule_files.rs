@@ -29,46 +29,20 @@ const MOST_PROJECT_BYTES: u64 = 1 << 20;
 pub(crate) enum PackFileError {
     /// The path of a pack is not a plain file.
     #[error("{file} is {what}: rules of a project are plain files in the folder {PROJECT_RULES}")]
-    NotPlain {
-        /// Its path.
-        file: String,
-        /// Its type.
-        what: &'static str,
-    },
+    NotPlain { file: String, what: &'static str },
     /// One of the packs, or all together, exceed the limit.
     #[error(
         "{file} has {size} bytes, which is more than the {limit} that are read of a project's rules there: make it smaller"
     )]
-    TooLarge {
-        /// The file.
-        file: String,
-        /// Its size.
-        size: u64,
-        /// The limit.
-        limit: u64,
-    },
+    TooLarge { file: String, size: u64, limit: u64 },
     /// There are too many packs.
     #[error("{folder} holds more than {most} packs: join some")]
-    TooMany {
-        /// The folder.
-        folder: String,
-        /// The limit.
-        most: usize,
-    },
-    /// It is not UTF-8.
+    TooMany { folder: String, most: usize },
     #[error("{file}:{line}: not UTF-8 text")]
-    NotText {
-        /// The file.
-        file: String,
-        /// The first invalid line.
-        line: usize,
-    },
+    NotText { file: String, line: usize },
     /// A listed file was removed meanwhile, or cannot be read.
     #[error("{file} cannot be read")]
-    Unreadable {
-        /// The file.
-        file: String,
-    },
+    Unreadable { file: String },
 }
 
 impl UseCaseError for PackFileError {}

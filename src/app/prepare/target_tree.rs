@@ -40,7 +40,6 @@ pub(in crate::app) enum TargetTree<'r> {
     },
     /// The working tree.
     Disk {
-        /// The folder.
         beneath: ContainedFolder,
         /// The repository it belongs to.
         repo: &'r Repo,

@@ -83,8 +83,7 @@ impl Runner {
 
     /// Runs every job of a queue in its order, as places become free; `ended` gets the number and the result of each one as it ends.
     ///
-    /// A job that was not begun when `cancel` stopped ends as [`AppError::Stopped`], one that panics as [`AppError::Broken`]: neither holds
-    /// up the others.
+    /// A job that was not begun when `cancel` stopped ends as [`AppError::Stopped`], one that panics as [`AppError::Broken`]: others go on.
     pub(in crate::app) async fn run_queue<W>(
         &self,
         queue: impl IntoIterator<Item = W>,

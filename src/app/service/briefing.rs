@@ -48,6 +48,7 @@ const MOST_NAMED: usize = 20;
 
 /// An error in building a message.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum BriefingError {
     /// The change or the run cannot be read.
     #[error("{}", for_client(.0, "target").1)]
@@ -57,29 +58,18 @@ pub enum BriefingError {
         "there is nothing to review: {head} has nothing that {target} has not; name another target, or uncommitted{}, staged or a range A..B",
         uncommitted_words(*uncommitted)
     )]
-    Nothing {
-        /// The base of the comparison.
-        target: String,
-        /// The revision to review.
-        head: String,
-        /// The number of uncommitted files, as far as known.
-        uncommitted: usize,
-    },
+    Nothing { target: String, head: String, uncommitted: usize },
     /// No base was given, and none can be found.
     #[error(
         "no target found to compare {head} with: give the branch that it is meant for as target (or uncommitted, staged, or a range A..B)"
     )]
-    NoTarget {
-        /// The revision to review.
-        head: String,
-    },
+    NoTarget { head: String },
     /// The scope has an invalid form.
     #[error(transparent)]
     Scope(#[from] InvalidScope),
     /// The review does not exist.
     #[error(transparent)]
     Review(#[from] FindFault),
-    /// The review has not ended.
     #[error("the review {0} is still running; its findings can be explained when it has ended")]
     Running(RunId),
     /// The focus is too long.
@@ -98,9 +88,7 @@ pub enum BriefingError {
     /// The run has no such finding.
     #[error("the review {run} has no finding {wanted:?}; {known}")]
     NoFinding {
-        /// The run.
         run: String,
-        /// The requested finding.
         wanted: String,
         /// The existing ones, as a phrase.
         known: String,
@@ -171,8 +159,7 @@ impl Service {
         Ok(if note.is_empty() { message } else { message.trim_end().to_owned() + &note })
     }
 
-    /// Builds the message with which an assistant explains and judges a finding of an ended review: of `run`, or of the repository's
-    /// latest.
+    /// Builds the message with which an assistant explains and judges a finding of an ended review: of `run`, or the latest.
     pub fn brief_finding(&self, run: Option<&str>, finding: &str, cancel: &Cancel) -> Result<String, BriefingError> {
         let id = self.find_review(run, None)?;
         if self.snapshot(id).is_some_and(|snapshot| matches!(snapshot.state, ReviewState::Running(_))) {

@@ -62,7 +62,6 @@ pub struct ServiceOptions {
 pub struct Service {
     /// The environment of the process.
     pub(super) around: ProcessEnv,
-    /// Its options.
     pub(super) options: ServiceOptions,
     roots: AllowedRoots,
     readers: RepositoryReaders,

@@ -27,21 +27,15 @@ pub struct AllowedRoots {
 
 /// An error in resolving a folder.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum AllowedRootsError {
     /// It is not there.
     #[error(transparent)]
     Missing(#[from] FileError),
-    /// The path is not allowed.
     #[error(
         "{path} is outside the folders this server may look in ({allowed}); start it with --root {path} to allow it"
     )]
-    Outside {
-        /// The given path.
-        path: String,
-        /// The allowed folders.
-        allowed: String,
-    },
-    /// It does not name a folder of this machine.
+    Outside { path: String, allowed: String },
     #[error("{0:?} does not name a folder of this machine; write a path, or a URI such as file:///home/me/project")]
     Address(String),
 }
@@ -148,8 +142,7 @@ fn nearest(path: &Path) -> PathBuf {
     path.ancestors().find_map(|above| files::real_path(above).ok()).unwrap_or_else(|| path.to_owned())
 }
 
-/// Checks whether the git folder of a linked worktree names the worktree whose `.git` file is `link` (its file `gitdir`, see
-/// gitrepository-layout).
+/// Checks whether the git folder of a linked worktree names the worktree whose `.git` file is `link` (its file `gitdir`).
 fn names(git_dir: &Path, link: &Path) -> bool {
     let Some(bytes) = read_plain(&git_dir.join("gitdir"), LONGEST_NAME) else { return false };
     let Ok(text) = String::from_utf8(bytes) else { return false };

@@ -24,7 +24,6 @@ pub use edit::{EditFault, EditedDismissals, set_entry};
 pub const MAX_DISMISSED: usize = 1 << 20;
 /// Characters of a title that are kept.
 const LONGEST_TITLE: usize = 300;
-/// Digits of a fingerprint.
 const FINGERPRINT_DIGITS: usize = 32;
 
 #[derive(Deserialize)]

@@ -59,42 +59,26 @@ impl fmt::Debug for SettingsSources {
 /// The command line's values, as written; a list is empty and a value `None` if not set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[allow(missing_docs, reason = "most fields are the flags of their names")]
 pub struct Flags {
-    /// `--include`
     pub include: Vec<String>,
-    /// `--exclude`
     pub exclude: Vec<String>,
-    /// `--min-severity`
     pub min_severity: Option<String>,
-    /// `--min-confidence`
     pub min_confidence: Option<String>,
-    /// `--fail-on`
     pub fail_on: Option<String>,
-    /// `--request-changes-on`
     pub request_changes_on: Option<String>,
-    /// `--comment-on`
     pub comment_on: Option<String>,
-    /// `--max-comments`
     pub max_comments: Option<String>,
-    /// `--timeout`
     pub timeout: Option<String>,
-    /// `--colour`
     pub colour: Option<String>,
-    /// `--format`
     pub format: Option<String>,
     /// `--model`; `none` for `--no-model`
     pub model: Option<String>,
-    /// `--verify`
     pub verify: Option<String>,
-    /// `--verify-model`
     pub verify_model: Option<String>,
-    /// `--max-turns`
     pub max_turns: Option<String>,
-    /// `--max-tokens`
     pub max_tokens: Option<String>,
-    /// `--max-cost`
     pub max_cost: Option<String>,
-    /// `--instructions`
     pub instructions: Option<PathBuf>,
     /// `all` for `--all-lines`
     pub rules_lines: Option<String>,

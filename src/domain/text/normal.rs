@@ -126,8 +126,7 @@ fn unfenced<'a, 'q>(lines: &'a [&'q str]) -> &'a [&'q str] {
     }
 }
 
-/// The number of the first line and the lines without the numbers of a listing, where every line that is not blank has one and
-/// they count up by one.
+/// The number of the first line and the lines without the numbers of a listing, where all that are not blank have one and count up.
 fn without_numbers<'q>(lines: &[&'q str]) -> Option<(u32, Vec<&'q str>)> {
     let mut first = None;
     let mut out = Vec::with_capacity(lines.len());

@@ -16,8 +16,7 @@ pub(super) struct BlankedParts {
     pub(super) comments: bool,
 }
 
-/// The text with code, and what else is asked for, turned into spaces. Its length in bytes and its line breaks stay, so that places in it are
-/// places in the text.
+/// The text with code, and what else is asked for, turned into spaces. Its length and its line breaks stay, so that places agree.
 pub(super) fn blank_hidden(text: &str, what: BlankedParts) -> String {
     let mut out = text.as_bytes().to_vec();
     let mut fence: Option<Fence> = None;

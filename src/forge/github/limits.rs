@@ -24,7 +24,6 @@ const LONGEST: Duration = Duration::from_hours(1);
 /// A rate limit that was hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RateLimited {
-    /// The wait.
     pub(super) wait: Duration,
     /// `true` if it is the secondary limit: a retry may succeed.
     pub(super) is_secondary: bool,

@@ -40,7 +40,6 @@ enum RetryDecision {
     Again(ForgeError),
     /// It may be tried again when a limit ends.
     After(Duration, ForgeError),
-    /// It is elsewhere.
     Elsewhere(Uri),
 }
 

@@ -14,6 +14,7 @@ const MOST_SAID: usize = 300;
 
 /// The reason why commits could not be brought. Each message says what to do next; what others said in it is made harmless.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum FetchError {
     /// `git` or `ssh` could not be run, or was stopped.
     #[error(transparent)]
@@ -33,18 +34,10 @@ pub enum FetchError {
          forge that it is on",
         if seen.is_empty() { " (it has none)".to_owned() } else { format!(" (it has {})", seen.join(", ")) }
     )]
-    NoRemote {
-        /// The host of the forge.
-        server: String,
-        /// The remotes, by name and host.
-        seen: Vec<String>,
-    },
+    NoRemote { server: String, seen: Vec<String> },
     /// Several could be meant.
     #[error("the remotes of this repository are several repositories ({}): write owner/repository#number", seen.join(", "))]
-    SeveralRemotes {
-        /// The repositories.
-        seen: Vec<String>,
-    },
+    SeveralRemotes { seen: Vec<String> },
     /// There is no repository whose pull request a number could be.
     #[error(
         "{0}; a number alone is a pull request of the repository that one stands in: write owner/repository#number"
@@ -54,105 +47,53 @@ pub enum FetchError {
     #[error(
         "{host} is not the forge that is asked ({server}): set GITHUB_SERVER_URL and GITHUB_API_URL to it, and GITHUB_TOKEN to a token of it"
     )]
-    OtherServer {
-        /// The host of the page.
-        host: String,
-        /// The forge's.
-        server: String,
-    },
+    OtherServer { host: String, server: String },
     /// The address of the forge cannot be used.
     #[error("git cannot be sent to the forge's address: {why}; see GITHUB_SERVER_URL")]
     Address {
         /// The problem, without showing the value.
         why: &'static str,
     },
-    /// The server was not reached.
     #[error(
         "git could not reach {server}: {said}; look at the network and the proxy (https_proxy, or http.proxy of your git settings), and try again"
     )]
-    Network {
-        /// Its host.
-        server: String,
-        /// Git's words.
-        said: String,
-    },
+    Network { server: String, said: String },
     /// The responding host could not prove that it is the server.
     #[error(
         "git does not trust who answers as {server}: {said}; set http.sslCAInfo in your git settings to the certificates of your network"
     )]
-    Certificate {
-        /// Its host.
-        server: String,
-        /// Git's words.
-        said: String,
-    },
+    Certificate { server: String, said: String },
     /// It is private, or not there.
     #[error(
         "git may not read {of}'s repository: {said}; {}",
         if *with_login { "give the token the right to read its contents" } else { "set GITHUB_TOKEN to a token that may read its contents" }
     )]
     Access {
-        /// The owner of the commits.
         of: FetchOf,
-        /// Git's words.
         said: String,
         /// `true` if we said who we are.
         with_login: bool,
     },
     /// It has another name now.
     #[error("{of}'s repository was moved, and git does not follow: name it by its new name")]
-    Moved {
-        /// The owner of the commits.
-        of: FetchOf,
-    },
+    Moved { of: FetchOf },
     /// The server has not got the commit.
     #[error(
         "{server} does not hand out {commit}, the {what} of {of}; it may have been replaced a moment ago: try again"
     )]
-    NoCommit {
-        /// The host.
-        server: String,
-        /// The owner of the commits.
-        of: FetchOf,
-        /// The missing one of the two.
-        what: &'static str,
-        /// The commit.
-        commit: CommitId,
-    },
+    NoCommit { server: String, of: FetchOf, what: &'static str, commit: CommitId },
     /// The branch that something is compared with is not there.
     #[error("{server} has no {branch} in {of}: name a branch that is there, or try again if it was made a moment ago")]
-    NoBranch {
-        /// The host.
-        server: String,
-        /// The owner of the commits.
-        of: FetchOf,
-        /// The reference.
-        branch: String,
-    },
+    NoBranch { server: String, of: FetchOf, branch: String },
     /// The branch was pushed to meanwhile.
     #[error("the head of {of} was {was} and is {now} now: try again")]
-    HeadMoved {
-        /// The owner of the commits.
-        of: FetchOf,
-        /// The commit that the forge named.
-        was: CommitId,
-        /// The commit that its git has.
-        now: CommitId,
-    },
+    HeadMoved { of: FetchOf, was: CommitId, now: CommitId },
     /// Another program cut or deepened the history meanwhile.
     #[error("another program changed where the history of {folder} is cut, meanwhile: try again")]
-    ShallowChanged {
-        /// The git folder.
-        folder: String,
-    },
+    ShallowChanged { folder: String },
     /// Anything else.
     #[error("git could not bring {of}: {said}; try the same with `git fetch`, which must be 2.17 or newer")]
-    Failed {
-        /// The owner of the commits.
-        of: FetchOf,
-        /// Git's words.
-        said: String,
-    },
+    Failed { of: FetchOf, said: String },
 }
 
 /// The classification of git's error output.

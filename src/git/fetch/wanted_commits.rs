@@ -47,7 +47,6 @@ pub enum FetchBase {
 pub(super) struct WantedCommits {
     /// Their owner.
     pub(super) of: FetchOf,
-    /// The head.
     pub(super) head: CommitId,
     /// The reference that leads to the head, for a server that does not hand it out by its id.
     pub(super) head_ref: Option<String>,

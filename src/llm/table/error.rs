@@ -17,11 +17,11 @@ pub struct TableError {
 
 /// Kinds of errors in a file of providers. Quoted words are stripped and cut.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum TableFault {
     /// It is larger than any such file is.
     #[error("a table of providers has at most {MAX_BYTES} bytes")]
     TooLarge,
-    /// It is not UTF-8.
     #[error("a table of providers must be UTF-8 text")]
     NotText,
     /// It is not TOML, or has keys or values that it should not have.
@@ -30,7 +30,6 @@ pub enum TableFault {
     /// A provider has no name that can be written before a slash.
     #[error("{0:?} is no name of a provider: small letters, digits and dashes, and none of auto, none and same")]
     Name(String),
-    /// The name of a model.
     #[error("{0:?} is no name of a model, nor the beginning of one")]
     Model(String),
     /// The same provider, or the same model of it, is listed twice.
@@ -44,22 +43,13 @@ pub enum TableFault {
         "base_url must be an address such as \"https://llm.example/v1\", with nothing secret in it; a variable stands in it as {{NAME}}"
     )]
     Address,
-    /// The name of a variable.
     #[error("{0:?} is no name of a variable; a key itself never stands here")]
     Variable(String),
-    /// The name of a header.
     #[error("{0:?} is no name of a header")]
     Header(String),
     /// A number is out of range.
     #[error("{key} must be from {least} to {most}")]
-    Number {
-        /// Its key.
-        key: &'static str,
-        /// The least.
-        least: u64,
-        /// The most.
-        most: u64,
-    },
+    Number { key: &'static str, least: u64, most: u64 },
     /// Prices of large requests without the regular ones.
     #[error("a model with dearer needs prices, too")]
     DearerAlone,

@@ -8,7 +8,6 @@ const DEEPEST: usize = 8;
 /// Type of a field.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum FieldKind {
-    /// Text as it is.
     Text,
     /// One of these words.
     Word(Vec<String>),

@@ -15,9 +15,7 @@ use crate::llm::turn::{ToolDefinition, ToolInput};
 pub(in crate::llm) enum AnswerPiece {
     /// Text around the calls.
     Text(String),
-    /// A call.
     Call {
-        /// The tool.
         name: String,
         /// Input; the raw text, if the call has no end.
         input: ToolInput,

@@ -15,7 +15,6 @@ use crate::llm::price;
 use crate::llm::turn::{FinishReason, Message, MessagePart, ToolChoice, TurnRequest};
 use crate::llm::usage::{ReportedUsage, TokenCount};
 
-/// Builds a request.
 pub(super) fn request(request: &TurnRequest, setup: &WireSetup<'_>) -> WireRequest {
     let mut body = json!({ "model": setup.model, "stream": true });
     if setup.given.contains(OptionalField::Usage) {

@@ -21,7 +21,6 @@ const MARKS: usize = 3;
 /// Header that lets a request decide about thinking that was bound to another conversation.
 const BINDING: (&str, &str) = ("anthropic-beta", "thinking-binding-controls-2026-08-01");
 
-/// Builds a request.
 pub(super) fn request(request: &TurnRequest, setup: &WireSetup<'_>) -> WireRequest {
     let mut body = json!({ "model": setup.model, "stream": true });
     if !request.tools.is_empty() {

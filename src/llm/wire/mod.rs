@@ -34,7 +34,6 @@ pub(super) struct WireSetup<'a> {
 /// Request in a wire format.
 #[derive(Debug)]
 pub(super) struct WireRequest {
-    /// The body.
     pub(super) body: Value,
     /// Headers for this request alone.
     pub(super) headers: &'static [(&'static str, &'static str)],
@@ -47,7 +46,6 @@ impl WireRequest {
     }
 }
 
-/// Builds a request.
 pub(super) fn build_request(wire: WireFormat, request: &TurnRequest, setup: &WireSetup<'_>) -> WireRequest {
     match wire {
         WireFormat::Messages => messages::request(request, setup),

@@ -21,7 +21,6 @@ use crate::llm::usage::{ReportedUsage, TokenCount};
 /// Our own kind of block: the phase of the message after it. Dropping phases makes newer models worse.
 const PHASE: &str = "review.phase";
 
-/// Builds a request.
 pub(super) fn request(request: &TurnRequest, setup: &WireSetup<'_>) -> WireRequest {
     let mut body = json!({ "model": setup.model, "stream": true, "store": false });
     if setup.given.contains(OptionalField::Reasoning) {

@@ -9,7 +9,6 @@ use crate::app::Service;
 
 /// A prompt with which a person starts an assistant's work.
 pub(super) struct Prompt {
-    /// Its name.
     pub(super) name: &'static str,
     /// Its display name.
     pub(super) title: &'static str,
@@ -26,7 +25,6 @@ pub(super) struct Prompt {
 /// An argument of a prompt.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Argument {
-    /// Its name.
     pub(super) name: &'static str,
     /// Its meaning.
     pub(super) description: &'static str,
@@ -34,7 +32,6 @@ pub(super) struct Argument {
     pub(super) required: bool,
 }
 
-/// All prompts.
 pub(super) const PROMPTS: &[Prompt] = &[review::PROMPT, explain_finding::PROMPT];
 
 /// Returns a value that was given and is not blank.

@@ -147,8 +147,7 @@ fn is_origin(text: &str) -> bool {
             .is_some_and(|(_, authority)| is_host_and_port(authority))
 }
 
-/// Corrects responses of the SDK, which reports an unreadable body as an unknown media type: a client gets an error in JSON-RPC's terms
-/// (JSON-RPC 2.0, §5.1).
+/// Corrects responses of the SDK, which reports an unreadable body as an unknown media type: a client gets one of JSON-RPC (2.0, §5.1).
 async fn correct_response(request: Request, next: Next) -> Response {
     let media_type =
         request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();

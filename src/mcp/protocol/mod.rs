@@ -47,8 +47,8 @@ pub struct HttpOptions {
 
 /// Reasons why a server could not be started, or had to stop.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum ServeError {
-    /// Other machines could reach it, and no token is set.
     #[error(
         "{0} can be reached from other machines: set REVIEW_MCP_TOKEN (or --token-file) to a secret of at least 16 characters that clients must \
          show, or listen on 127.0.0.1"
@@ -59,12 +59,7 @@ pub enum ServeError {
     Token,
     /// The address is in use, or not on this machine.
     #[error("cannot listen on {address}: {source}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// The cause.
-        source: std::io::Error,
-    },
+    Listen { address: SocketAddr, source: std::io::Error },
     /// The client and this server could not agree on a protocol version.
     #[error("the client could not be served: {0}")]
     Handshake(String),

@@ -100,8 +100,7 @@ impl SubscriptionState {
     }
 }
 
-/// Receivers that were opened for `listen` requests before these were acknowledged: a change during the acknowledgement must not be lost.
-/// Clones share them.
+/// Receivers that were opened for `listen` requests before these were acknowledged: no change may be lost. Clones share them.
 #[derive(Clone, Default)]
 pub(super) struct PendingListeners(Arc<Mutex<Vec<PendingListener>>>);
 

@@ -68,7 +68,6 @@ pub(super) struct UriTemplate {
 /// A resource in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ListedResource {
-    /// Its URI.
     pub(super) uri: String,
     /// A short name.
     pub(super) name: String,
@@ -85,7 +84,6 @@ pub(super) struct ListedResource {
 pub(super) struct ResourceText {
     /// Its media type.
     pub(super) mime: &'static str,
-    /// The text.
     pub(super) text: String,
 }
 

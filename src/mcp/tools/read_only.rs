@@ -18,7 +18,6 @@ const MARK: &str = "untrusted";
 const REPO: &str = "repo";
 const AT: &str = "at";
 
-/// Returns the rows.
 pub(super) fn rows() -> impl Iterator<Item = McpTool> {
     TOOLS.iter().map(|spec| McpTool {
         name: spec.name,

@@ -115,21 +115,15 @@ enum LineJson {
 
 /// The reason why a file is no index of a batch.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum IndexParseError {
-    /// It is not JSON of this shape.
     #[error("it is not an index of a batch: {0}")]
     Shape(#[from] serde_json::Error),
     /// Another version of the program wrote it.
     #[error("it has the schema {0:?}, this program reads {SCHEMA}: use the version that wrote it")]
     Schema(String),
-    /// A value cannot be.
     #[error("{field} cannot be {value:?}")]
-    Value {
-        /// Its field.
-        field: &'static str,
-        /// The value.
-        value: String,
-    },
+    Value { field: &'static str, value: String },
 }
 
 /// Renders the index as one document.

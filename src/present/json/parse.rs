@@ -23,22 +23,19 @@ use crate::domain::run::{Engine, InvalidRunId, RunId};
 
 /// Reasons why bytes are not a document that this program reads.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum ParseError {
     /// It is not JSON, or not of this shape.
     #[error("not a review document ({0}): a file written by `review --format json` is expected")]
     NotADocument(#[source] serde_json::Error),
     /// It is a document of another version.
     #[error("the document has the schema {found:?}, this program reads review/1: use the version that wrote it")]
-    Schema {
-        /// The version it names.
-        found: String,
-    },
+    Schema { found: String },
     /// A value is invalid.
     #[error("{at}: {fault}")]
     Value {
         /// The place of the value (`findings[1].anchors[0].path`).
         at: String,
-        /// The error in the value.
         fault: DocumentValueError,
     },
 }

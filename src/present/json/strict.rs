@@ -14,11 +14,11 @@ use crate::domain::review::Review;
 
 /// Reasons why a document is not one that this program writes.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum ExactParseError {
     /// It is not JSON, nests too deeply, or has a duplicate key.
     #[error("it is not JSON as it has to be: {0}")]
     Json(#[source] serde_json::Error),
-    /// It is not a review.
     #[error(transparent)]
     Review(#[from] ParseError),
     /// A field is unknown, missing, or written differently.
@@ -26,7 +26,6 @@ pub enum ExactParseError {
     Field {
         /// The place (`findings[1].extra`); made of names in the document.
         at: String,
-        /// The error there.
         what: &'static str,
     },
 }

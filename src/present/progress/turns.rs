@@ -108,8 +108,7 @@ impl TurnProgress {
         }
     }
 
-    /// Renders `turn 3/40 · reading src/a.rs · 12.3k tokens in (80% cached) · $0.12 · 1 finding · 41 s`. The middle is shortened to fit
-    /// `width` columns.
+    /// Renders `turn 3/40 · reading src/a.rs · 12.3k tokens in (80% cached) · $0.12 · 1 finding · 41 s`. It fits `width` columns.
     pub fn line(&self, elapsed: Duration, width: usize) -> String {
         let Some((turn, most)) = self.turn else { return String::new() };
         let head = self.head(turn, most);

@@ -47,8 +47,7 @@ pub(super) fn neutralize(text: &str) -> String {
     out
 }
 
-/// Formats a link to a related place of the same result, by its number (§3.11.6). Names with a character that could end the link are not
-/// shown in it.
+/// Formats a link to a related place of the same result, by its number (§3.11.6). Names that could end the link are not shown.
 pub(super) fn link(name: &str, id: i64) -> String {
     if name.contains(['[', ']', '(', ')', '{', '}', '\\', '`', '<', '>']) {
         format!("[related place {id}]({id})")

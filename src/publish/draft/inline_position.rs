@@ -21,11 +21,9 @@ pub(super) struct ChangedFiles<'c> {
 pub(super) struct InlinePosition<'c> {
     /// The file; its path at the head is the one that a forge knows.
     pub(super) file: &'c FileChange,
-    /// The side.
     pub(super) side: DiffSide,
     /// The lines; all in the hunk.
     pub(super) lines: LineRange,
-    /// The hunk.
     pub(super) hunk: &'c Hunk,
     /// The index of the hunk in its file.
     pub(super) hunk_index: usize,

@@ -65,8 +65,7 @@ impl<'g> CommentWriter<'g> {
         String::new()
     }
 
-    /// A text of several lines in at most `room`, and whether it was cut. It is cut at a paragraph where one ends in its second half, else
-    /// at a line, else at a word.
+    /// A text of several lines in at most `room`, and whether it was cut. It is cut at a paragraph in its second half, a line, or a word.
     pub(super) fn prose(&self, markdown: &str, room: usize) -> (String, bool) {
         let clean = self.guard.clean(markdown).0;
         let whole = escape::prose(&clean);

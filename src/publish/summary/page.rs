@@ -187,7 +187,6 @@ impl<'a> SummaryPage<'a> {
         files.iter().filter(|file| file.state != crate::domain::review::CoverageState::Skipped).count()
     }
 
-    /// Returns the note that the head has moved.
     pub(super) fn moved_head_note(&self) -> Option<String> {
         let now = self.parts.moved?;
         let reviewed = self.review.change.head.map_or_else(|| "another commit".to_owned(), short);
@@ -252,7 +251,6 @@ impl<'a> SummaryPage<'a> {
         }
     }
 
-    /// A finding in one line.
     pub(super) fn finding_line(&self, finding: &Finding, why: Option<SummaryOnlyReason>) -> String {
         let by_choice = [SummaryOnlyReason::BeyondLimit, SummaryOnlyReason::BelowThreshold];
         let why = why.filter(|why| !by_choice.contains(why)).map(|why| format!("; not on its lines: {why}"));

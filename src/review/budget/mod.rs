@@ -205,7 +205,6 @@ impl ConversationBudget {
         RemainingBudget { turns, all: self.share.remaining() }
     }
 
-    /// Returns the limits.
     pub(super) fn limits(&self) -> BudgetLimits {
         self.limits
     }
@@ -398,8 +397,7 @@ impl ConversationBudget {
         }
     }
 
-    /// Returns the maximum cost of an attempt at a request of about `estimate` tokens with a response of at most `most`; zero if money is not
-    /// limited.
+    /// Returns the maximum cost of an attempt at a request of about `estimate` tokens with at most `most` answered; zero without a cost limit.
     pub(super) fn max_attempt_cost(&self, estimate: u64, most: u32) -> Money {
         self.limits.amount(self.scaled(estimate), u64::from(most)).cost
     }

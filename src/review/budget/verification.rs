@@ -115,9 +115,7 @@ fn min_budget(size: u64, limits: &BudgetLimits) -> Amount {
 pub(in crate::review) struct VerificationShare {
     /// Number of findings that are verified, from the first.
     pub(in crate::review) findings: usize,
-    /// Turns of each.
     pub(in crate::review) turns: u32,
-    /// Tokens of each.
     pub(in crate::review) tokens: u64,
     /// Money of each, where it is a limit.
     pub(in crate::review) cost: Option<Money>,

@@ -20,6 +20,7 @@ pub struct EngineToolResponse {
 
 /// Effect of a call on the review.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say what some fields are")]
 pub enum CallEffect {
     /// No effect that must be reported.
     None,
@@ -27,18 +28,14 @@ pub enum CallEffect {
     Finding {
         /// Name for the model (`F1`).
         id: String,
-        /// Its title.
         title: String,
-        /// Severity.
         severity: Severity,
-        /// Its file.
         path: RepoPath,
         /// First line, if any.
         line: Option<u32>,
     },
     /// A claim was not verified.
     Withheld {
-        /// Its title.
         title: String,
         /// Reason, one line.
         reason: String,

@@ -30,7 +30,6 @@ pub(super) struct FinishGate {
 }
 
 impl FinishGate {
-    /// Lifts the check.
     pub(super) fn lift(&mut self) {
         (self.told, self.paired) = (true, true);
         self.waits = MOST_WAITS;

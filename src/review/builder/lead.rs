@@ -68,7 +68,6 @@ enum LeadState {
     Unanswered,
     /// By a finding.
     Confirmed {
-        /// Its number.
         by: u32,
         /// `true` if the finding names the lead, and is not only on its lines.
         named: bool,
@@ -181,8 +180,7 @@ impl ReviewBuilder {
         None
     }
 
-    /// Adds model findings of the previous review as leads, if their lines still exist and their file is reviewed again. Rule findings are found
-    /// again by the rules.
+    /// Adds model findings of the previous review as leads, if their lines still exist and their file is reviewed again. Rules find theirs again.
     pub fn add_earlier(&mut self, known: &BranchHistory) {
         let Some(prior) = &known.prior else { return };
         let carried = prior.unchanged_paths(&self.change);

@@ -30,7 +30,6 @@ pub(in crate::review) struct CallOutcome {
     pub(in crate::review) well_formed: bool,
     /// References that a reading call showed.
     pub(in crate::review) shown: Vec<ShownLines>,
-    /// Effect of the call on the review.
     pub(in crate::review) effect: CallEffect,
     /// `true` if the result was recorded in an earlier session.
     pub(in crate::review) is_recorded: bool,

@@ -40,7 +40,6 @@ pub(in crate::review) struct Compaction {
 /// State of the compaction in a request, for the journal.
 #[derive(Debug)]
 pub(super) struct SentCompaction {
-    /// Removed results.
     pub(super) removed: RemovedResults,
     /// Text that tells the model which results will be removed next.
     pub(super) announced: Option<String>,

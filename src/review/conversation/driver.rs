@@ -33,7 +33,6 @@ use crate::sys::cancel::Cancel;
 /// A conversation under way.
 pub(in crate::review) struct Conversation<'a, R> {
     pub(in crate::review) role: R,
-    /// Active model.
     pub(in crate::review) model: ActiveModel<'a>,
     pub(in crate::review) budget: ConversationBudget,
     /// Source of each step.

@@ -30,7 +30,6 @@ impl<'a> ActiveModel<'a> {
         Self { run, own: (!run.shares_looks()).then_some(look), at: 0 }
     }
 
-    /// Returns the run.
     pub(in crate::review) fn run(&self) -> &'a ModelRun {
         self.run
     }
@@ -55,7 +54,6 @@ impl<'a> ActiveModel<'a> {
         self.own.map_or_else(|| self.run.runner(self.at).0, |look| look.provider.as_ref())
     }
 
-    /// Its name.
     pub(in crate::review) fn name(&self) -> String {
         self.provider().capabilities().name()
     }

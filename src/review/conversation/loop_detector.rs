@@ -38,8 +38,7 @@ pub(in crate::review) struct LoopDetector {
 }
 
 impl LoopDetector {
-    /// Records the calls of a turn, and returns which are new, and which are refused as repetitions. Equal calls in one turn count as one: the model
-    /// has not seen the result.
+    /// Records the calls of a turn, and returns which are new, and which are refused as repetitions. Equal calls in one turn count as one.
     pub(in crate::review) fn record_calls(&mut self, calls: &[ModelToolCall]) -> Vec<CallRepetition> {
         let mut entered: HashMap<CallKey, CallRepetition> = HashMap::new();
         let repetitions = calls.iter().map(|call| match key(call) {

@@ -139,13 +139,13 @@ pub(super) fn digest(request: &TurnRequest) -> String {
 
 /// Reasons why a journal cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum JournalError {
     /// A line in the middle is damaged. A last line that was cut off by a kill is no error.
     #[error("line {line} of the journal cannot be read: {source}")]
     Line {
         /// Line, from 1.
         line: usize,
-        /// Cause.
         #[source]
         source: serde_json::Error,
     },

@@ -109,16 +109,15 @@ impl fmt::Display for ConversationId {
 /// Event in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names say what some fields are")]
 pub enum JournalRecord {
     /// The run began.
     Run {
-        /// Its id.
         id: String,
         /// The version of this program.
         version: String,
         /// The provider's word.
         provider: String,
-        /// The model.
         model: String,
         /// The hash of the prompts.
         prompts: String,
@@ -160,11 +159,9 @@ pub enum JournalRecord {
     },
     /// Tree content that was read to check a claim, for a replay without the repository; once for each side and path.
     Read {
-        /// The side.
         side: DiffSide,
         /// The file.
         path: RepoPath,
-        /// Content.
         read: RecordedRead,
     },
     /// Everything that could not be read from the trees so far.
@@ -248,14 +245,12 @@ pub enum JournalRecord {
     },
     /// Response of the model.
     Answer {
-        /// Response.
         response: TurnResponse,
         /// Duration in milliseconds.
         took_ms: u64,
     },
     /// Result of a tool call.
     Result {
-        /// Result.
         result: ToolResult,
         /// Parts of the change and the trees that it showed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -278,7 +273,6 @@ pub enum JournalRecord {
     },
     /// The engine ended.
     End {
-        /// Reason for the end.
         ended: StopReason,
         /// Explanation, unless the work was done.
         #[serde(default, skip_serializing_if = "Option::is_none")]

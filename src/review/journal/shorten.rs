@@ -39,7 +39,6 @@ pub(in crate::review) struct ResultPlace<'a> {
     pub(in crate::review) number: u32,
     /// The number of its message among those with results, from 0.
     pub(in crate::review) message: u32,
-    /// Its call.
     pub(in crate::review) call: Option<&'a ModelToolCall>,
 }
 

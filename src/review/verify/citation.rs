@@ -47,7 +47,6 @@ impl ShownCode {
         self.add_text(&outcome.text);
     }
 
-    /// Adds text.
     pub(super) fn add_text(&mut self, text: &str) {
         for line in text.lines() {
             push_words(&mut self.text, strip_line_number(line));

@@ -34,7 +34,6 @@ impl FinishedVerification {
 /// End of a verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum VerificationEnd {
-    /// With a verdict.
     Verdict(VerificationVerdict),
     /// Without one: why, a clause.
     Unchecked(String),

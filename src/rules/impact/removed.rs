@@ -79,8 +79,7 @@ fn is_rewritten(ground: &ImpactContext<'_>, home: &DefinitionSite) -> bool {
     home.family == LanguageFamily::C && files.into_iter().any(adds_it)
 }
 
-/// Checks whether a Java class may come from a dependency now: the change edits the build's dependencies, and the class is not in the
-/// project's own packages.
+/// Checks whether a Java class may come from a dependency now: the change edits the build's dependencies, and the class is not the project's own.
 fn may_be_dependency(ground: &ImpactContext<'_>, home: &DefinitionSite) -> bool {
     let files = &ground.sides.change.files;
     let is_build = |file: &FileChange| {
@@ -252,7 +251,6 @@ fn owner_lacks_member(
     Ok(alone && !assigned && !stands && !elsewhere && !symbols.open)
 }
 
-/// Returns the remaining uses.
 fn remaining_uses(
     ground: &ImpactContext<'_>,
     names: &ChangedNames<'_>,

@@ -18,11 +18,11 @@ const BEYOND: &str = "are beyond the first 20,000 of their run";
 
 /// Why a report cannot be used. The user named it, so it is never skipped silently.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum ScannerReportError {
     /// Not JSON, or not in the shape of SARIF.
     #[error("{from} cannot be read as SARIF ({why}): have the scanner write SARIF 2.1.0, or leave it out")]
     Shape {
-        /// The file.
         from: String,
         /// The reason; safe to show.
         why: String,
@@ -30,7 +30,6 @@ pub enum ScannerReportError {
     /// An unsupported version of the format.
     #[error("{from} is SARIF {version}, and 2.1.0 is read: have the scanner write that, or leave it out")]
     Version {
-        /// The file.
         from: String,
         /// The version that it states; safe to show.
         version: String,
@@ -39,12 +38,7 @@ pub enum ScannerReportError {
     #[error(
         "--leads names {given} files, and {most} at most are read: name those of the scanners that looked at this change"
     )]
-    TooMany {
-        /// Number of named files.
-        given: usize,
-        /// The limit.
-        most: usize,
-    },
+    TooMany { given: usize, most: usize },
     /// The review was stopped.
     #[error(transparent)]
     Stopped(#[from] CancelReason),

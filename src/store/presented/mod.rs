@@ -41,6 +41,7 @@ pub struct SavedDocument {
 
 /// Reasons why a document could not be saved, found or read.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum DocumentFault {
     /// Reading or writing a file failed.
     #[error(transparent)]
@@ -50,14 +51,7 @@ pub enum DocumentFault {
     Record(#[source] serde_json::Error),
     /// The document's files are not readable.
     #[error("the presented document {id} is damaged: {why}; it is kept in {}", folder.display())]
-    Damaged {
-        /// The document.
-        id: DocumentId,
-        /// The error in it.
-        why: String,
-        /// The folder of the document.
-        folder: PathBuf,
-    },
+    Damaged { id: DocumentId, why: String, folder: PathBuf },
     /// No document has the id.
     #[error("no presented document begins with {0:?}; `review present --show last` prints the newest one")]
     Unknown(String),
@@ -66,12 +60,7 @@ pub enum DocumentFault {
     Empty,
     /// Several documents match.
     #[error("{count} presented documents begin with {given:?}: give more of the id")]
-    Ambiguous {
-        /// The prefix that was given.
-        given: String,
-        /// The number of matches.
-        count: usize,
-    },
+    Ambiguous { given: String, count: usize },
 }
 
 impl PresentedStore {
@@ -155,8 +144,7 @@ impl PresentedStore {
         Ok(removed)
     }
 
-    /// Removes the oldest documents until at most `most` are left and returns their ids. Documents that are locked by a writer stay beyond
-    /// that.
+    /// Removes the oldest documents until at most `most` are left and returns their ids. Those locked by a writer stay.
     pub fn prune_to_newest(&self, most: usize) -> Result<Vec<DocumentId>, DocumentFault> {
         let mut removed = Vec::new();
         for (id, folder) in self.newest_first()?.into_iter().skip(most) {

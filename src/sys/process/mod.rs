@@ -27,32 +27,22 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The reason why a program did not do what it was started for. What the program itself says is in [`ProcessOutput`].
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum ProcessError {
-    /// It is not installed.
     #[error(
         "the program {name} was not found: install it, or put its folder into PATH (folders that are not absolute are not looked in)"
     )]
-    Missing {
-        /// The program.
-        name: String,
-    },
+    Missing { name: String },
     /// The system would not start it.
     #[error("{} could not be started: {source}; see whether it runs by hand", path.display())]
     Start {
-        /// The program.
         path: PathBuf,
-        /// The reason why not.
         #[source]
         source: io::Error,
     },
     /// It was ended because it wrote without end.
     #[error("{} wrote more than {most} bytes and was stopped", path.display())]
-    TooMuch {
-        /// The program.
-        path: PathBuf,
-        /// The limit of its output.
-        most: usize,
-    },
+    TooMuch { path: PathBuf, most: usize },
     /// It was ended with the run.
     #[error(transparent)]
     Stopped(#[from] CancelReason),

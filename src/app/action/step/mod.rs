@@ -48,12 +48,9 @@ pub(super) enum StepOutcome {
     },
     /// The artefact of another run was posted.
     Posted {
-        /// The receipt.
         receipt: Box<Delivery>,
-        /// The destination.
         posted: PostDestination,
     },
-    /// A review.
     Reviewed(StepReview),
 }
 

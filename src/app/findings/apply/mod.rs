@@ -82,29 +82,20 @@ pub struct RefusedFile {
 
 /// An error that stops [`apply`] before any suggestion is examined.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum ApplyError {
     /// The repository has no working tree to write to.
     #[error("there is no checkout to change: this repository is bare; run it in a clone")]
     Bare,
     /// The checkout cannot be opened.
     #[error("cannot open {}: {source}", folder.display())]
-    Unreadable {
-        /// Its folder.
-        folder: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    Unreadable { folder: PathBuf, source: io::Error },
     /// The finding has no verified suggestion.
     #[error(
         "the finding {finding} has no suggestion that was proven{}",
         if others.is_empty() { "; nor has any other of this review".to_owned() } else { format!("; these have one: {}", others.join(", ")) }
     )]
-    NoSuggestion {
-        /// The finding.
-        finding: String,
-        /// Findings of the same review that have one.
-        others: Vec<String>,
-    },
+    NoSuggestion { finding: String, others: Vec<String> },
 }
 
 impl UseCaseError for ApplyError {}

@@ -10,36 +10,21 @@ const MOST: usize = 10;
 /// The reason why an artefact is refused. Nothing was posted. No message shows a secret: text of an artefact is shown only after a scan for
 /// secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum ArtefactError {
-    /// The folder cannot be read, or has no review.
     #[error(
         "nothing was posted: there is no review to read in the artefact {folder} ({why}); it has to hold the file review.json itself, so \
          download it by its name"
     )]
-    Missing {
-        /// The folder.
-        folder: String,
-        /// The cause.
-        why: String,
-    },
+    Missing { folder: String, why: String },
     /// The review is a link, a folder, a pipe or a device.
     #[error("nothing was posted: review.json of the artefact is {what}, and only a plain file is read; {SUSPICIOUS}")]
-    NotPlain {
-        /// The type of the entry.
-        what: &'static str,
-    },
-    /// The review is too large.
+    NotPlain { what: &'static str },
     #[error(
         "nothing was posted: review.json of the artefact has {bytes} bytes, and at most {most} are read; review less at once (include, \
          exclude, min-severity)"
     )]
-    TooLarge {
-        /// Its size.
-        bytes: u64,
-        /// The limit.
-        most: u64,
-    },
-    /// The review is not UTF-8.
+    TooLarge { bytes: u64, most: u64 },
     #[error("nothing was posted: review.json of the artefact is not UTF-8; {SUSPICIOUS}")]
     NotText,
     /// It contains something that looks like a secret, which is not shown.
@@ -47,49 +32,26 @@ pub enum ArtefactError {
         "nothing was posted: there is an unmasked secret ({kind}) in the artefact, at {at}; an honest run masks it, so {SUSPICIOUS}. If it is \
          a real one, it is public now: revoke it"
     )]
-    Secret {
-        /// The place.
-        at: String,
-        /// The kind of secret it looks like.
-        kind: &'static str,
-    },
+    Secret { at: String, kind: &'static str },
     /// It is not the document that this program writes.
     #[error(
         "nothing was posted: review.json of the artefact is not what this version of review writes ({why}); use the same version in both \
          workflows. If it is the same, {SUSPICIOUS}"
     )]
-    Document {
-        /// The defect and its place.
-        why: String,
-    },
+    Document { why: String },
     /// It has more, or longer, parts than any review has.
     #[error(
         "nothing was posted: the artefact has too much in it: {what} {at}, at most {most}; review less at once, or {SUSPICIOUS}"
     )]
-    TooMuch {
-        /// The place.
-        at: String,
-        /// The quantity.
-        what: String,
-        /// The limit.
-        most: usize,
-    },
+    TooMuch { at: String, what: String, most: usize },
     /// It is of another commit than the run that made it.
     #[error(
         "nothing was posted: the artefact is a review of {named}, but the run that made it was of {expected}; {SUSPICIOUS}"
     )]
-    OtherHead {
-        /// The commit that it names.
-        named: String,
-        /// The commit of the run.
-        expected: CommitId,
-    },
+    OtherHead { named: String, expected: CommitId },
     /// It, or the pull request that it names, is another than that of the run.
     #[error("nothing was posted: {why}; {SUSPICIOUS}")]
-    OtherPull {
-        /// The difference.
-        why: String,
-    },
+    OtherPull { why: String },
     /// The pull request is not specified.
     #[error(
         "nothing was posted: neither the artefact nor you say which pull request is meant; name it with --pr (pull, in the Action)"
@@ -107,26 +69,14 @@ pub enum ArtefactError {
     InArtefact,
     /// The pull request is not open.
     #[error("nothing was posted: {pull} is {}", state_word(*.state))]
-    Closed {
-        /// The pull request.
-        pull: PullId,
-        /// Its state.
-        state: PullState,
-    },
+    Closed { pull: PullId, state: PullState },
     /// The head moved on: the review is of an outdated commit.
     #[error(
         "nothing was posted: {pull} is at {} now, and the artefact is of {}; the run for the new head posts its own review",
         now.short(),
         reviewed.short()
     )]
-    Superseded {
-        /// The pull request.
-        pull: PullId,
-        /// The commit that was reviewed.
-        reviewed: CommitId,
-        /// Its head now.
-        now: CommitId,
-    },
+    Superseded { pull: PullId, reviewed: CommitId, now: CommitId },
     /// It is of another change than the pull request shows.
     #[error(
         "nothing was posted: the artefact is of another change than {pull} is: {}; let the first workflow run again if the target branch or \
@@ -134,7 +84,6 @@ pub enum ArtefactError {
         some(reasons)
     )]
     OtherChange {
-        /// The pull request.
         pull: PullId,
         /// The differences, a few words each.
         reasons: Vec<String>,
@@ -145,7 +94,6 @@ pub enum ArtefactError {
         some(reasons)
     )]
     Unproven {
-        /// The pull request.
         pull: PullId,
         /// The findings and reasons, a few words each.
         reasons: Vec<String>,

@@ -30,7 +30,6 @@ pub(crate) enum RunInputsError {
     /// The folder of the run.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The change.
     #[error("{0}; the run cannot be used any more: review the change anew")]
     Change(#[from] change::ChangeFault),
     /// The file is damaged.
@@ -38,9 +37,7 @@ pub(crate) enum RunInputsError {
         "given.json of the run {run} cannot be read ({source}); the run cannot be used any more: review the change anew"
     )]
     Shape {
-        /// The run.
         run: RunId,
-        /// The cause.
         #[source]
         source: serde_json::Error,
     },
@@ -48,12 +45,7 @@ pub(crate) enum RunInputsError {
     #[error(
         "given.json of the run {run} has version {version}, this program reads {VERSION}: use the program that wrote it"
     )]
-    Version {
-        /// The run.
-        run: RunId,
-        /// Its version.
-        version: u32,
-    },
+    Version { run: RunId, version: u32 },
     /// It cannot be serialized, for instance a path that is not UTF-8.
     #[error("cannot write down what the run was given: {0}")]
     Words(#[source] serde_json::Error),
@@ -62,18 +54,13 @@ pub(crate) enum RunInputsError {
         "prior.json of the run {run} cannot be read ({source}); the run cannot be used any more: review the change anew"
     )]
     Prior {
-        /// The run.
         run: RunId,
-        /// The cause.
         #[source]
         source: PriorError,
     },
-    /// The dismissals that it followed cannot be read.
     #[error("the dismissals that the run {run} followed cannot be read ({source}); review the change anew")]
     Dismissed {
-        /// The run.
         run: RunId,
-        /// The cause.
         #[source]
         source: Box<ConfigError>,
     },

@@ -27,7 +27,6 @@ pub(in crate::app) const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 pub(in crate::app) struct RunInputs {
     /// The version of the program.
     pub(in crate::app) program: String,
-    /// The request.
     pub(in crate::app) asked: RunRequest,
     /// The settings that affect the outcome.
     pub(in crate::app) shaping: PinnedSettings,

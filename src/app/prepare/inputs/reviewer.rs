@@ -13,7 +13,6 @@ use crate::review::{BudgetLimits, CostLimit, FailoverCandidate, VerificationScop
 /// A model and its context besides the change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::app) struct RecordedReviewer {
-    /// The model.
     pub(in crate::app) model: Capabilities,
     /// The limits at the start of the run, on which the layout of the change depends.
     pub(in crate::app) limits: RecordedLimits,
@@ -41,9 +40,7 @@ pub(in crate::app) struct RecordedReviewer {
 /// A [`FailoverCandidate`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::app) struct RecordedCandidate {
-    /// The model.
     pub(in crate::app) model: Capabilities,
-    /// Its limits.
     pub(in crate::app) limits: RecordedLimits,
 }
 

@@ -37,7 +37,6 @@ struct PriorFindingRecord {
 /// An error in reading or writing the previous review.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PriorError {
-    /// It is no run and no file.
     #[error(
         "--previous {0:?}: there is no kept run and no file of that name; `review list` shows the runs, `none` compares with nothing"
     )]
@@ -45,9 +44,7 @@ pub(crate) enum PriorError {
     /// It is a file of something else, or damaged.
     #[error("--previous {name}: {source}")]
     NotAReview {
-        /// The file.
         name: String,
-        /// The defect.
         #[source]
         source: json::ParseError,
     },

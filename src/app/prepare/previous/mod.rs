@@ -33,8 +33,7 @@ const COMPARED: &str = "Compared with the review";
 /// Limit on the earlier findings that are followed; beyond it, a new review is more useful.
 const MOST: usize = 2_000;
 
-/// Finds the previous review and maps its findings onto the current change; saves the result with the run. A change that already has one
-/// keeps it.
+/// Finds the previous review and maps its findings onto the current change; saves it with the run. A change that has one keeps it.
 pub(in crate::app) async fn load_previous(
     run: RunId,
     subject: PreparedChange,

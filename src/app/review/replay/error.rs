@@ -5,8 +5,8 @@ use crate::domain::run::RunId;
 
 /// The reason why a run cannot be replayed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum ReplayError {
-    /// The run was made by the rules.
     #[error(
         "the run {0} was made by the built-in rules, which keep no journal: the same change gives the same review again, with review \
          --no-model and what it was asked for"
@@ -21,12 +21,7 @@ pub enum ReplayError {
     #[error(
         "other rules look at the code, and the code of the run {run} cannot be read ({why}): bring it back, or compare prompts alone"
     )]
-    NoTrees {
-        /// The run.
-        run: RunId,
-        /// The cause.
-        why: String,
-    },
+    NoTrees { run: RunId, why: String },
     /// The code was not committed and may have changed.
     #[error(
         "other rules look at the code, and the code of the run {0} was not committed: it is kept nowhere; compare prompts alone"
@@ -34,12 +29,7 @@ pub enum ReplayError {
     NotCommitted(RunId),
     /// A folder has no files of the expected kind.
     #[error("{folder} has no {what}: name a folder of them")]
-    Nothing {
-        /// The folder.
-        folder: String,
-        /// The expected kind.
-        what: &'static str,
-    },
+    Nothing { folder: String, what: &'static str },
 }
 
 impl UseCaseError for ReplayError {}

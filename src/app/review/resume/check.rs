@@ -59,8 +59,7 @@ pub(super) struct ResumeState {
     pub(super) prompts: Prompts,
 }
 
-/// Records whether a pull request has other ends than the reviewed ones. A forge that does not respond does not block: the reviewed commits
-/// are here.
+/// Records whether a pull request has other ends than the reviewed ones. A forge that does not respond does not block.
 pub(super) async fn pull(
     of: &ReviewedPull,
     change: &ChangeSet,

@@ -10,67 +10,34 @@ const TOLD: usize = 3;
 
 /// The reason why a run cannot be resumed. No request was made and nothing was written.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum ResumeError {
-    /// The run was made by the rules.
     #[error(
         "the run {0} was made by the built-in rules, which keep nothing to go on from: review the change again, it takes moments"
     )]
     Rules(RunId),
-    /// The run is complete.
     #[error("the run {0} is complete, so there is nothing to go on with: review show {0}")]
     Finished(RunId),
     /// Resuming would end the same way.
     #[error("the run {run} ended as {ended}: {why}. Going on would come to the same; review the change anew")]
-    NoUse {
-        /// The run.
-        run: RunId,
-        /// The name of the stop reason.
-        ended: &'static str,
-        /// Its explanation.
-        why: String,
-    },
+    NoUse { run: RunId, ended: &'static str, why: String },
     /// The run spent its budget, and there is no more.
     #[error(
         "the run {run} ended because its {what} were spent: give it more than {had} with {flag}, as in review --resume {run} {flag} {more}"
     )]
-    Spent {
-        /// The run.
-        run: RunId,
-        /// The kind of budget.
-        what: &'static str,
-        /// The previous limit.
-        had: String,
-        /// The flag that raises the limit.
-        flag: &'static str,
-        /// An option that raises it.
-        more: String,
-    },
+    Spent { run: RunId, what: &'static str, had: String, flag: &'static str, more: String },
     /// Its time limit is used up.
     #[error(
         "the run {run} took {took} already, and may take {limit} in all: give it more with --timeout, as in review --resume {run} --timeout {more}"
     )]
-    OutOfTime {
-        /// The run.
-        run: RunId,
-        /// The elapsed time.
-        took: String,
-        /// The limit.
-        limit: String,
-        /// An option that raises it.
-        more: String,
-    },
+    OutOfTime { run: RunId, took: String, limit: String, more: String },
     /// Inputs changed, and the recorded ones are available.
     #[error(
         "the run {run} cannot simply go on, because {} since it began: go on with what it was given (review --resume {run} \
          --resume-as-recorded), or review the change anew",
         join_differences(what)
     )]
-    Changed {
-        /// The run.
-        run: RunId,
-        /// The reviewed files changed.
-        what: Vec<String>,
-    },
+    Changed { run: RunId, what: Vec<String> },
     /// The changes: phrases that are joined to a sentence.
     #[error(
         "the run {run} cannot go on, because what it reviews is not committed and {} since it began; what it was is kept nowhere: review \
@@ -78,7 +45,6 @@ pub enum ResumeError {
         join_differences(what)
     )]
     Edited {
-        /// The run.
         run: RunId,
         /// The changes: phrases that are joined to a sentence.
         what: Vec<String>,
@@ -90,49 +56,30 @@ pub enum ResumeError {
         "put the old one back, or review this one with --diff".to_owned()
     })]
     OtherPatch {
-        /// The run.
         run: RunId,
         /// `true` if the patch came over standard input.
         fed: bool,
     },
     /// The repository moved.
     #[error("the repository of the run {run} cannot be opened ({why}): say where it is now with -C DIR")]
-    NoRepository {
-        /// The run.
-        run: RunId,
-        /// The cause.
-        why: String,
-    },
+    NoRepository { run: RunId, why: String },
     /// The reviewed commit no longer exists.
     #[error(
         "the run {run} cannot go on, because the commit {commit} ({what}) is no more in {place}: bring it back with git fetch, or review the \
          change anew"
     )]
-    Gone {
-        /// The run.
-        run: RunId,
-        /// The role of the commit.
-        what: &'static str,
-        /// The commit.
-        commit: String,
-        /// The repository.
-        place: String,
-    },
+    Gone { run: RunId, what: &'static str, commit: String, place: String },
     /// The journal is damaged.
     #[error("the run {run} cannot go on: {source}; review the change anew")]
     Journal {
-        /// The run.
         run: RunId,
-        /// The defect.
         #[source]
         source: JournalError,
     },
     /// The journal was not written by a run, or not by a supported version.
     #[error("the run {run} is of no use: {source}")]
     Past {
-        /// The run.
         run: RunId,
-        /// The defect.
         #[source]
         source: JournalReplayError,
     },

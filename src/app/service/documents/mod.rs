@@ -46,11 +46,11 @@ pub struct PresentedDocument {
 
 /// An error in presenting or reading a document.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum PresentFault {
     /// The document is empty.
     #[error("there is nothing to present: the content is blank")]
     Blank,
-    /// The document would be too long.
     #[error(
         "the document would have {size} bytes, more than the {LONGEST} that are kept; split it over several documents (reviewId \"new\")"
     )]
@@ -71,12 +71,7 @@ pub enum PresentFault {
         base.display(),
         root.display()
     )]
-    LeavesRoot {
-        /// The folder that was given.
-        base: PathBuf,
-        /// The document's.
-        root: PathBuf,
-    },
+    LeavesRoot { base: PathBuf, root: PathBuf },
     /// The document does not exist.
     #[error("there is no presented document {0} (any more); leave reviewId out, or give \"new\"")]
     Unknown(DocumentId),

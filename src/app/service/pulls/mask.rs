@@ -12,7 +12,6 @@ pub(super) fn mask_pull(pull: &mut PullRequest) {
     own(&mut pull.base_ref);
 }
 
-/// Masks its conversation.
 pub(super) fn mask_conversation(conversation: &mut PullConversation, remarks: &mut [Remark]) {
     let PullConversation { threads, reviews, comments } = conversation;
     let threads = threads.iter_mut().flat_map(|thread| &mut thread.comments);

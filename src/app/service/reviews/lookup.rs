@@ -56,26 +56,16 @@ impl ReviewListing {
 
 /// An error in finding a review.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum FindFault {
-    /// No review has the id.
     #[error(
         "no review of the repositories this server may look in has the id {given:?}{}",
         if known.is_empty() { "; there is none yet: start one with the tool review".to_owned() } else { format!("; the newest are {}", super::listed(known)) }
     )]
-    Unknown {
-        /// The given id.
-        given: String,
-        /// The newest existing reviews.
-        known: Vec<RunId>,
-    },
+    Unknown { given: String, known: Vec<RunId> },
     /// Several reviews match.
     #[error("several reviews begin with {given:?} ({}): give more of the id", super::listed(ids))]
-    Ambiguous {
-        /// The given id.
-        given: String,
-        /// Some of them.
-        ids: Vec<RunId>,
-    },
+    Ambiguous { given: String, ids: Vec<RunId> },
     /// The repository has none.
     #[error("no review of {} is kept yet: start one with the tool review", .0.display())]
     NoneOf(PathBuf),

@@ -73,28 +73,21 @@ pub struct StartedReview {
 
 /// An error in starting a review.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum StartFault {
-    /// The scope is invalid.
     #[error(transparent)]
     Scope(#[from] InvalidScope),
     /// No base of the comparison was found.
     #[error(
         "nothing was found to compare {head} with: name a branch or a commit as target, or review what is not committed with at: uncommitted"
     )]
-    NoTarget {
-        /// The revision to review.
-        head: String,
-    },
+    NoTarget { head: String },
     /// The limit of concurrent reviews is reached.
     #[error("{} reviews are running already ({}): wait for one of them or stop it, then ask again", ids.len(), listed(ids))]
-    TooMany {
-        /// The running ones.
-        ids: Vec<RunId>,
-    },
+    TooMany { ids: Vec<RunId> },
     /// The scope is a pull request, and they are not available here.
     #[error("{message}; {action}", message = .0.message, action = .0.action)]
     Pull(#[from] PullFault),
-    /// The server is shutting down.
     #[error("the server is shutting down")]
     ShuttingDown,
     /// Any other error.

@@ -125,7 +125,6 @@ pub struct CommandEscaper {
 enum LogLineState {
     /// Nothing that counts.
     Nothing,
-    /// One colon.
     Colon,
     /// Enough: it cannot begin with `::` any more.
     Text,

@@ -19,7 +19,6 @@ pub(super) struct RestCall<'a> {
     pub(super) repo: &'a RepoName,
     /// The parts of its path below the repository; escaped when they are put together.
     pub(super) parts: &'a [&'a str],
-    /// The query string.
     pub(super) query: &'a str,
     pub(super) method: Method,
     pub(super) body: Option<&'a Value>,

@@ -99,7 +99,6 @@ pub(super) fn comments(id: &PullId, read: &PullView, cursor: Option<&str>) -> Re
     Ok(fields.into())
 }
 
-/// Returns the files.
 pub(super) fn files(id: &PullId, files: &PullFiles, cursor: Option<&str>) -> Result<Value, ReadFault> {
     let named: Vec<_> = files.files.iter().map(|file| (file.path.display_name().into_owned(), file)).collect();
     let (taken, next) = page_of(named, cursor, |(path, _)| path, |_| 0, FILES)?;

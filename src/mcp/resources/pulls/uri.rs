@@ -21,9 +21,7 @@ pub(super) enum PullUri {
 pub(super) enum PullPart {
     /// Its facts and the counts of its remarks.
     Whole,
-    /// All comments.
     Comments(Option<String>),
-    /// The files.
     Files(Option<String>),
     /// A thread, by its id.
     Thread(String, Option<String>),
@@ -61,7 +59,6 @@ pub(in crate::mcp) fn uri(id: &PullId) -> String {
     format!("{SCHEME}{}/{}", id.repo, id.number)
 }
 
-/// Returns the URI of a thread.
 pub(super) fn thread_uri(id: &PullId, thread: &str) -> String {
     format!("{}/threads/{}", uri(id), escape(thread))
 }

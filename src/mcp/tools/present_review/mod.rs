@@ -34,7 +34,6 @@ const IGNORED_NAME: usize = 40;
 /// Upper bound on broken references in the fields.
 const IN_FIELDS: usize = 200;
 
-/// The tool.
 pub(super) const TOOL: McpTool = McpTool {
     name: "present_review",
     title: "Present a review",

@@ -3,8 +3,7 @@
 //! GitHub links URLs (GFM 0.29 §6.9, not in `CommonMark` 0.31), accounts and teams, issues and pull requests (`#12`, `GH-12`,
 //! `owner/name#12`), commits by seven hexadecimal digits or more, and advisories.
 
-/// Languages that are only highlighted. A fence may also be a drawing (`mermaid`, `geojson`, `stl`), a formula, or a change to be
-/// committed.
+/// Languages that are only highlighted. A fence may also be a drawing (`mermaid`, `geojson`, `stl`), a formula, or a change.
 const LANGUAGES: &[&str] = &[
     "asm",
     "awk",

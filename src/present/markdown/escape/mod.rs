@@ -54,8 +54,7 @@ pub(crate) fn cell_code(text: &str) -> String {
     out.out
 }
 
-/// Renders a fenced block whose fence is longer than any run of backticks in it. Its info string is the language if that is only
-/// highlighted.
+/// Renders a fenced block whose fence is longer than any run of backticks in it. The language stays if it is only highlighted.
 pub(crate) fn fenced(language: &str, text: &str) -> String {
     let text = strip_block(text);
     let fence = long_fence(&text);
@@ -227,8 +226,7 @@ impl InlineEscaper {
         }
     }
 
-    /// Renders a code span. In a table cell each pipe goes between two spans: tables are split before code is parsed, and nothing may
-    /// become active because of it.
+    /// Renders a code span. In a table cell each pipe goes between two spans: tables are split before code is parsed.
     fn code(&mut self, text: &str) {
         let text = text.trim();
         if text.is_empty() {

@@ -18,9 +18,7 @@ const NAMED: usize = 5;
 
 /// Review that the dismissals are applied to.
 pub(super) struct DismissalScope<'a> {
-    /// The change.
     pub(super) change: &'a ChangeSet,
-    /// Coverage of its files.
     pub(super) files: &'a [FileCoverage],
     /// Day of the review; `None` if unknown, and then entries with an end do not apply.
     pub(super) today: Option<Day>,

@@ -55,7 +55,6 @@ pub(in crate::review) use values::{StatedConfidence, severity as read_severity, 
 /// Message about a call in the text without an end.
 pub(in crate::review) const NO_END: &str = "the call has no line `@@end`, so it was not made: write it again, whole";
 
-/// Checks whether a tool is one of the engine's.
 pub(in crate::review) fn is_engine_tool(name: &str) -> bool {
     ENGINE_TOOLS.iter().any(|tool| tool.name == name)
 }

@@ -38,8 +38,8 @@ pub struct ReplayDivergence {
 
 /// Changed input of a replay.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum DivergedInput {
-    /// The request.
     #[error(
         "another request would be sent (the prompts, the rules, the settings, the change or this program are not what they were)"
     )]
@@ -47,7 +47,6 @@ pub enum DivergedInput {
     /// Result of one of this program's own tools.
     #[error("{tool} answers something else to call {call} (the trees or this program are not what they were)")]
     Result {
-        /// The tool.
         tool: String,
         /// The call, from 0.
         call: u32,
@@ -55,12 +54,6 @@ pub enum DivergedInput {
     /// A file is read that was not read.
     #[error("{0} is read, which was not read then")]
     Read(String),
-    /// It ends otherwise.
     #[error("it ends otherwise than it did: {now} (then: {then})")]
-    End {
-        /// Recorded end.
-        then: String,
-        /// End in the replay.
-        now: String,
-    },
+    End { then: String, now: String },
 }

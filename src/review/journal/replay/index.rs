@@ -25,7 +25,6 @@ pub(in crate::review) struct RecordedTurn {
     pub(in crate::review) number: u32,
     pub(in crate::review) landing: Option<FinalTurn>,
     pub(in crate::review) max_output: u32,
-    /// Results that were removed.
     pub(in crate::review) removed: RemovedResults,
     /// Message that told the model which results will be removed next.
     pub(in crate::review) announced: Option<String>,

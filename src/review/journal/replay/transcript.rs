@@ -33,7 +33,6 @@ pub(in crate::review) enum NextReplayStep {
         final_turn: Option<FinalTurn>,
         /// Maximum size of the response, in tokens.
         max_output: u32,
-        /// Results that were removed.
         removed: RemovedResults,
         /// Message that told the model which results will be removed next.
         announced: Option<String>,
@@ -42,7 +41,6 @@ pub(in crate::review) enum NextReplayStep {
         /// `true` if another model was asked before and failed.
         handed: bool,
     },
-    /// Its end.
     End(RecordedEnd),
     /// No recorded step: the conversation continues.
     New,

@@ -69,7 +69,6 @@ struct TrackedFile {
 /// Hunks of a file of which a changed line was never seen.
 #[derive(Debug)]
 pub(in crate::review) struct UnseenHunks<'a> {
-    /// The file.
     pub(in crate::review) file: &'a FileChange,
     /// The hunks, from 0, as runs of neighbours in order.
     pub(in crate::review) hunks: Vec<Range<usize>>,

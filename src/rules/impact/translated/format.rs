@@ -6,8 +6,7 @@ pub(super) enum TranslationFormat {
     /// gettext's `.po`, with the source in each entry.
     Gettext,
     Json,
-    /// A module of JavaScript or TypeScript; or a `.ts` file of Qt, which has the source in each entry as well and is recognized by its
-    /// beginning.
+    /// A module of JavaScript or TypeScript; or a `.ts` file of Qt, recognized by its beginning, with the source in each entry.
     Module,
     Properties,
     Ini,
@@ -39,8 +38,7 @@ const FOLDERS: &[&str] = &[
     "sys", "ts", "ui", "usr", "vs", "web", "www",
 ];
 
-/// Returns the paths at which the source of a translation may be, the likeliest first; none if the name is not that of a translation, or
-/// is that of the source itself.
+/// Returns the paths at which the source of a translation may be, the likeliest first; none if the name is no translation's.
 pub(super) fn source_paths(path: &str, kind: TranslationFormat) -> Vec<String> {
     let (folders, name) = path.rsplit_once('/').map_or(("", path), |(folders, name)| (folders, name));
     let Some((stem, extension)) = name.rsplit_once('.') else { return Vec::new() };

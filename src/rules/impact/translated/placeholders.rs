@@ -68,8 +68,7 @@ const LONGEST: usize = 20_000;
 /// Maximum number of placeholders; strings with more are skipped.
 const MOST: usize = 40;
 
-/// Finds the errors in a translation of `sources`: one string, or also its plural. A string selected by a number (`plural`) may leave out
-/// the number.
+/// Finds the errors in a translation of `sources`: one string, or also its plural. One selected by a number (`plural`) may omit it.
 pub(super) fn placeholder_faults(
     dialect: PlaceholderDialect,
     sources: &[&str],
